@@ -71,11 +71,12 @@ pub(super) fn is(mutant: Mutant) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::{collections::BTreeSet, env, fmt::Write as _, fs, path::Path};
 
     use tabellion_conformance::checks;
 
     use super::*;
+    use crate::{CorrectServer, innocent::INNOCENTS};
 
     #[test]
     fn each_check_has_a_mutant_that_fails_it() {
@@ -99,5 +100,54 @@ mod tests {
         assert_eq!(names.len(), all().count());
         let mutants: BTreeSet<_> = all().map(|specimen| format!("{:?}", specimen.mutant)).collect();
         assert_eq!(mutants.len(), all().count());
+    }
+    /// The table of servers and their mutants.
+    fn table() -> String {
+        let mut table =
+            "| server | contract | mutants | of these over HTTP only |\n|---|---|---|---|\n".to_owned();
+        for server in CorrectServer::ALL {
+            let count = |specimens: &mut dyn Iterator<Item = &Specimen>| {
+                specimens.filter(|specimen| specimen.server == server).count()
+            };
+            let over_http = count(&mut HTTP_ZOO.iter().chain(REST_ZOO));
+            let what = if server == CorrectServer::Reference {
+                "the reference"
+            } else {
+                "a small one"
+            };
+            writeln!(
+                table,
+                "| {what} | `{}` | {} | {over_http} |",
+                server.contract().id,
+                count(&mut all())
+            )
+            .unwrap();
+        }
+        table
+    }
+
+    #[test]
+    fn the_readmes_have_the_numbers() {
+        tabellion_conformance_cli::add_packs();
+        let sentence = format!(
+            "There are {} checks, {} mutants of {} correct servers, and {} innocents.\n",
+            checks::all().count(),
+            all().count(),
+            CorrectServer::ALL.len(),
+            INNOCENTS.len()
+        );
+        for (file, expected) in [("README.md", table()), ("../README.md", sentence)] {
+            let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+            let text = fs::read_to_string(&file).unwrap();
+            let (before, rest) = text.split_once("<!-- numbers -->\n").unwrap();
+            let (numbers, after) = rest.split_once("<!-- /numbers -->\n").unwrap();
+            if env::var_os("UPDATE_GOLDEN").is_some() {
+                let text = format!("{before}<!-- numbers -->\n{expected}<!-- /numbers -->\n{after}");
+                fs::write(&file, text).unwrap();
+            } else {
+                let file = file.display();
+                assert_eq!(numbers, expected, "{file}: `UPDATE_GOLDEN=1` writes the numbers");
+            }
+        }
     }
 }
