@@ -1,4 +1,4 @@
-//! The time, which tests can move.
+//! The current time, which tests can move.
 
 use std::{
     sync::OnceLock,
@@ -7,7 +7,7 @@ use std::{
 
 use chrono::{DateTime, Utc};
 
-/// Environment variable with the number of seconds by which a debug build's clock is ahead, so that tests need not wait for what expires.
+/// Environment variable with the number of seconds by which a debug build's clock is ahead, so tests need not wait for expiry.
 const OFFSET: &str = "TABELLION_CLOCK_OFFSET";
 
 /// Returns the nanoseconds since 1970.
@@ -23,12 +23,12 @@ pub(crate) fn now() -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// Returns a time that [`now`] has given.
+/// Converts a time returned by [`now`].
 pub(crate) fn time(nanoseconds: i64) -> DateTime<Utc> {
     DateTime::from_timestamp_nanos(nanoseconds)
 }
 
-/// Returns a number of seconds in nanoseconds.
+/// Converts seconds to nanoseconds.
 pub(crate) fn seconds(seconds: u32) -> i64 {
     i64::from(seconds) * 1_000_000_000
 }

@@ -8,7 +8,7 @@ use tabellion_runtime::calls::{Ended, Execution, ExecutionFilter, ExecutionStatu
 
 use crate::clock::{seconds, time};
 
-/// Number of characters of a text in the arguments that is kept as it is.
+/// Maximum number of characters of a text in the arguments that is stored verbatim.
 const MAX_TEXT: usize = 200;
 
 const COLUMNS: &str = "id, contract, tool, mutating, session, caller, client, input, input_digest, status, created_at, completed_at,
@@ -57,7 +57,7 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// Records that a pending one has begun.
+/// Records that a pending execution has begun.
 pub(crate) fn start(connection: &Connection, id: &str) -> rusqlite::Result<()> {
     connection
         .prepare_cached("UPDATE execution SET status = 'running' WHERE id = ?1 AND status = 'pending'")?
@@ -65,7 +65,7 @@ pub(crate) fn start(connection: &Connection, id: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Records how one ended. One that has ended stays as it is.
+/// Records the outcome of an execution, unless it has ended already.
 pub(crate) fn finish(connection: &Connection, id: &str, ended: &Ended, now: i64) -> rusqlite::Result<()> {
     let text = |value: &Option<Value>| value.as_ref().map(Value::to_string);
     connection
@@ -87,7 +87,7 @@ pub(crate) fn finish(connection: &Connection, id: &str, ended: &Ended, now: i64)
     Ok(())
 }
 
-/// Returns the execution with this id, and the server that records it.
+/// Returns the execution with this id, and the id of the server that runs it.
 pub(crate) fn read(connection: &Connection, id: &str) -> rusqlite::Result<Option<(Execution, String)>> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS}, server FROM execution WHERE id = ?1"))?
@@ -95,7 +95,7 @@ pub(crate) fn read(connection: &Connection, id: &str) -> rusqlite::Result<Option
         .optional()
 }
 
-/// An execution that has not ended.
+/// An unfinished execution.
 #[derive(Debug)]
 pub(crate) struct Open {
     pub(crate) id: String,
@@ -103,7 +103,7 @@ pub(crate) struct Open {
     pub(crate) created_at: i64,
 }
 
-/// Returns those that have not ended, oldest first.
+/// Returns the unfinished executions, oldest first.
 pub(crate) fn open(connection: &Connection) -> rusqlite::Result<Vec<Open>> {
     let mut query = connection.prepare_cached(
         "SELECT id, server, created_at FROM execution WHERE completed_at IS NULL ORDER BY created_at",
@@ -118,7 +118,7 @@ pub(crate) fn open(connection: &Connection) -> rusqlite::Result<Vec<Open>> {
     open.collect()
 }
 
-/// Calls `each` with the executions that `filter` asks for, oldest first, as long as it returns true.
+/// Calls `each` with the executions that match `filter`, oldest first, as long as it returns true.
 pub(crate) fn each(
     connection: &Connection,
     filter: &ExecutionFilter,
@@ -162,7 +162,7 @@ pub(crate) fn each(
     Ok(())
 }
 
-/// Forgets executions, and results, that are kept no longer.
+/// Deletes expired executions and results.
 pub(crate) fn forget(connection: &Connection, now: i64) -> rusqlite::Result<()> {
     connection.execute(
         "DELETE FROM execution WHERE keep_until < ?1 AND completed_at IS NOT NULL",
@@ -212,7 +212,7 @@ fn of_row(row: &Row<'_>) -> rusqlite::Result<Execution> {
     })
 }
 
-/// Returns the arguments with the digests of long texts in place of these.
+/// Returns the arguments with long texts replaced by their digests.
 fn shortened(arguments: &Value) -> Value {
     match arguments {
         Value::String(text) if text.chars().nth(MAX_TEXT).is_some() => {

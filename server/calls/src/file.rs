@@ -1,4 +1,4 @@
-//! The SQLite file: its tables, made and upgraded. A change of them is a new format of [`CALLS`].
+//! The SQLite file: creates and upgrades its tables. A change of the tables is a new format of [`CALLS`].
 
 use std::{io, path::Path};
 
@@ -34,16 +34,16 @@ const CREATE: &str = "
     -- The time at which a limit is full again.
     CREATE TABLE bucket (name TEXT PRIMARY KEY, full_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;";
 
-/// Whether what is committed must survive a power failure.
+/// Durability of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Durability {
-    /// It must.
+    /// Survives a power failure.
     Full,
-    /// It survives the process.
+    /// Survives a crash of the process.
     Process,
 }
 
-/// Creates the file if it is missing. One that is damaged is put aside.
+/// Creates the file if it is missing. A damaged file is put aside.
 pub(crate) fn set_up(path: &Path) -> Result<(), Failure> {
     let at = |error: io::Error| {
         let message = format!("can't create `{}`: {error}", path.display());
@@ -83,8 +83,8 @@ pub(crate) fn set_up(path: &Path) -> Result<(), Failure> {
     ))
 }
 
-/// Makes the tables in an empty file; returns false if the file is of a different version or program. Of one that has tables, only what can
-/// be seen at once is checked: it can be large.
+/// Creates the tables in an empty file; returns false if the file is of a different version or program. A file that has tables gets
+/// only quick checks: it can be large.
 fn tables(path: &Path) -> rusqlite::Result<bool> {
     let mut connection = CALLS.connect(path)?;
     match CALLS.format(&connection)? {

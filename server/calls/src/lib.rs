@@ -1,11 +1,11 @@
-//! What servers keep of calls, in SQLite: executions, sessions, and limits that they share.
+//! The servers' record of calls, in SQLite: executions, sessions, and shared rate limits.
 //!
 //! | module | does |
 //! |---|---|
 //! | `execution` | one call, from its record to its end |
 //! | `session` | the sessions of a caller |
 //! | `limit` | token buckets as rows |
-//! | `servers` | which of the servers that share the file live |
+//! | `servers` | liveness of the servers that share the file |
 //! | `file`, `clock` | the SQLite file; the time |
 
 #![cfg_attr(
@@ -53,29 +53,29 @@ use self::{
     session::{SessionError, Sessions},
 };
 
-/// Interval at which what is kept no longer is forgotten.
+/// Interval at which expired records are deleted.
 const FORGET_SECONDS: u32 = 600;
 /// Maximum use of a limit by all sessions of a caller, as a multiple of the limit of one session.
 const SESSIONS_PER_HOLDER: NonZeroU32 = NonZeroU32::new(5).expect("more than 0");
-/// Name of the file.
+/// Name of the database file.
 const FILE: &str = "calls.db";
 /// Name of the folder with the servers' locks.
 const SERVERS: &str = "servers";
 
-/// What is kept of calls, in a folder. Several threads and processes may use the same one.
+/// The record of calls, in a folder. Several threads and processes may share one.
 pub struct Calls {
     path: PathBuf,
     server: Server,
-    /// For what must survive a power failure.
+    /// For changes that must survive a power failure.
     durable: Mutex<Connection>,
     /// For all other changes.
     plain: Mutex<Connection>,
-    /// For what only reads, and never waits for a change.
+    /// For reads, which never wait for a change.
     reader: Mutex<Connection>,
     commits: Arc<dyn Commits>,
-    /// Ends that could not be recorded yet.
+    /// Outcomes that could not be recorded yet.
     late: Mutex<Vec<(String, Ended)>>,
-    /// Whether the executions of servers that have ended were decided.
+    /// Set once the executions of dead servers are decided.
     recovered: tokio::sync::OnceCell<()>,
     forgot_at: AtomicI64,
 }
@@ -89,7 +89,7 @@ impl std::fmt::Debug for Calls {
 }
 
 impl Calls {
-    /// Opens what is kept in `folder`, which is created if it is missing. Changes are found by `commits`.
+    /// Opens the record in `folder`, which is created if it is missing. `commits` looks up commits by execution.
     ///
     /// # Errors
     /// If the folder or the file can't be created or read.
@@ -114,12 +114,12 @@ impl Calls {
         })
     }
 
-    /// Returns true if something is kept in `folder`.
+    /// Returns true if `folder` has a record of calls.
     pub fn are_in(folder: &Path) -> bool {
         folder.join(FILE).exists()
     }
 
-    /// Calls `each` with the executions that `filter` asks for, oldest first, as long as it returns true. Those of servers that have ended
+    /// Calls `each` with the executions that match `filter`, oldest first, as long as it returns true. Executions of dead servers
     /// are decided first.
     ///
     /// # Errors
@@ -134,7 +134,7 @@ impl Calls {
         blocking(read).map_err(|error| failed(&error))
     }
 
-    /// Returns since when calls are kept.
+    /// Returns the time since which calls are recorded.
     ///
     /// # Errors
     /// If it can't be read.
@@ -146,7 +146,7 @@ impl Calls {
         at.map(clock::time).map_err(|error| failed(&error))
     }
 
-    /// Decides the executions of servers that have ended: those whose change is there are successes.
+    /// Decides the executions of dead servers: an execution with a commit was a success.
     async fn recover(&self) -> Result<(), Failure> {
         let open = execution::open(&self.reader.lock()).map_err(|error| failed(&error))?;
         let ended = self.server.ended(
@@ -297,7 +297,7 @@ impl Calls {
         changed.map_err(refused)
     }
 
-    /// Forgets what is kept no longer, from time to time.
+    /// Deletes expired records, at most once per interval.
     fn forget(&self, now: i64) {
         let last = self.forgot_at.load(Ordering::Relaxed);
         if now - last < clock::seconds(FORGET_SECONDS) {
@@ -307,7 +307,7 @@ impl Calls {
         let forgotten = self.change(Durability::Process, |transaction| {
             execution::forget(transaction, now)?;
             limit::forget(transaction, now)?;
-            // As long as an execution may name it.
+            // An execution may name its session for that long.
             session::forget(transaction, now - clock::seconds(30 * 24 * 3600))
         });
         if let Err(error) = forgotten {
@@ -453,7 +453,7 @@ fn refused(error: SessionError) -> NotAdmitted {
     }
 }
 
-/// Returns the end of an execution whose server ended before it had changed anything: a failure that no contract has worded.
+/// Returns the outcome of an execution whose server died before a commit: a failure without a contract's error.
 fn interrupted() -> Ended {
     Ended {
         status: ExecutionStatus::Failed,
@@ -465,7 +465,7 @@ fn interrupted() -> Ended {
     }
 }
 
-/// Runs blocking `work` without delaying other tasks, where the runtime has threads for that.
+/// Runs blocking `work` without delaying other tasks, if the runtime has threads for that.
 fn blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current() {
         Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {

@@ -1,11 +1,12 @@
-//! Limits that servers share: token buckets as in `tabellion_runtime::token_bucket`, each as the time at which it is full again.
+//! Rate limits that servers share: token buckets as in `tabellion_runtime::token_bucket`, each stored as the time at which it is
+//! full again.
 
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 use tabellion_runtime::token_bucket::Rate;
 
-/// Takes a token of the bucket `name`; the inner error is the time until there is one, if there is none.
+/// Takes a token of the bucket `name`. If it has none, the inner error is the time until the next token.
 pub(crate) fn take(
     connection: &Connection,
     name: &str,
@@ -29,7 +30,7 @@ pub(crate) fn take(
     Ok(Ok(()))
 }
 
-/// Forgets the buckets that are full.
+/// Deletes full buckets.
 pub(crate) fn forget(connection: &Connection, now: i64) -> rusqlite::Result<()> {
     connection.execute("DELETE FROM bucket WHERE full_at < ?1", [now])?;
     Ok(())

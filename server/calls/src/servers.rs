@@ -1,11 +1,11 @@
-//! Which servers live: each holds the lock of a file that is named for it.
+//! Liveness of the servers: each holds the lock of a file named after its id.
 
 use std::{collections::HashSet, fs, io, path::PathBuf};
 
 use tabellion_platform::{FileLock, create_folders, create_own, try_lock_file};
 use uuid::Uuid;
 
-/// This process among the servers that share a file.
+/// This process as one of the servers that share a file.
 #[derive(Debug)]
 pub(crate) struct Server {
     folder: PathBuf,
@@ -24,7 +24,7 @@ impl Server {
         Ok(Self { folder, id, lock })
     }
 
-    /// Returns which of these servers have ended.
+    /// Returns those of these servers that have ended.
     pub(crate) fn ended<'s>(&self, servers: impl IntoIterator<Item = &'s str>) -> HashSet<&'s str> {
         servers.into_iter().filter(|id| !self.lives(id)).collect()
     }
@@ -39,12 +39,12 @@ impl Server {
         }
         match try_lock_file(&path) {
             Ok(Some(lock)) => {
-                // No process has it, and none will: ids are not used again.
+                // No process holds the lock, and none will: ids are never reused.
                 let _ = fs::remove_file(&path);
                 drop(lock);
                 false
             }
-            // If that can't be told, it is not taken for ended.
+            // If the lock can't be tried, the server counts as alive.
             Ok(None) | Err(_) => true,
         }
     }

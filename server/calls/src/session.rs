@@ -15,13 +15,13 @@ use crate::{
     servers::Server,
 };
 
-/// A session as it is in the file.
+/// A session's row in the file.
 struct Found {
     id: String,
     holder: String,
     client: String,
     server: String,
-    /// Whether it ends with its connection.
+    /// True if the session ends with its connection.
     is_connection: bool,
     created_at: i64,
     last_at: i64,
@@ -45,14 +45,14 @@ impl Found {
         })
     }
 
-    /// Returns when it ends without a further call.
+    /// Returns the time at which the session expires without a further call.
     fn expires_at(&self, spec: &SessionsSpec) -> i64 {
         let idle = self.last_at + seconds(spec.idle_seconds);
         idle.min(self.created_at + seconds(spec.seconds))
     }
 
     fn is_active(&self, spec: &SessionsSpec, now: i64) -> bool {
-        // One whose last call is yet to come was kept by a clock that was ahead, and would last until that time.
+        // A last call in the future was recorded by a clock that was ahead; the session would last until that time.
         let is_past = self.last_at <= now + seconds(spec.idle_seconds);
         self.terminated_at.is_none() && is_past && now < self.expires_at(spec)
     }
@@ -99,7 +99,7 @@ impl From<NotAdmitted> for SessionError {
 }
 
 impl Sessions<'_> {
-    /// Returns the id of the session that a call belongs to, and counts the call as activity in it.
+    /// Returns the id of the call's session, and counts the call as activity in it.
     pub(crate) fn of(&self, session: SessionOf<'_>) -> Result<String, SessionError> {
         let connection = match session {
             SessionOf::Named(id) => return Ok(self.renew(id)?.id),
@@ -122,7 +122,7 @@ impl Sessions<'_> {
         }
     }
 
-    /// Opens a session that calls name.
+    /// Opens a session that calls name by its id.
     pub(crate) fn open(&self, client: &Value) -> Result<SessionRecord, SessionError> {
         let id = self.insert(None, true, client)?;
         Ok(self.active(&id)?.record(self.spec))
@@ -190,7 +190,7 @@ impl Sessions<'_> {
         Ok(id)
     }
 
-    /// Checks that the holder may have one more session. Connections of servers that have ended are over.
+    /// Checks that the holder may open one more session. Terminates expired ones and, if there is no room, connections of dead servers.
     fn make_room(&self) -> Result<(), SessionError> {
         let mut all = self.connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM session WHERE holder = ?1 AND terminated_at IS NULL"
@@ -244,7 +244,7 @@ fn terminate(connection: &Connection, id: &str, at: i64) -> rusqlite::Result<()>
     Ok(())
 }
 
-/// Forgets sessions that ended before this time.
+/// Deletes sessions that ended before this time.
 pub(crate) fn forget(connection: &Connection, before: i64) -> rusqlite::Result<()> {
     connection.execute("DELETE FROM session WHERE terminated_at < ?1", [before])?;
     Ok(())

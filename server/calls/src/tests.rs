@@ -1,4 +1,4 @@
-//! The store beside models of it; several stores on one folder stand for several servers.
+//! The store compared with models of it; several stores on one folder simulate several servers.
 
 use std::{collections::BTreeMap, num::NonZeroU32, sync::Mutex, time::Duration};
 
@@ -51,7 +51,7 @@ static CONTRACT: ContractSpec = ContractSpec {
     ..ContractSpec::EMPTY
 };
 
-/// The commits that there are, by execution.
+/// The existing commits, by execution.
 #[derive(Default)]
 struct Made(Mutex<BTreeMap<String, String>>);
 
@@ -159,7 +159,7 @@ fn an_execution_is_kept_from_its_beginning_to_its_end() {
         assert_eq!(ended.end.status, ExecutionStatus::Success);
         assert_eq!(ended.end.commit.as_deref(), Some("c1"));
         assert_eq!(ended.end.result.is_some(), keeps, "{}", tool.name);
-        // What has ended stays as it is.
+        // An ended execution never changes.
         done(calls.finish(id, &interrupted()));
         assert_eq!(found(&calls, id), ended);
     }
@@ -184,7 +184,7 @@ fn executions_of_a_server_that_ended_are_decided_by_the_commits() {
         .lock()
         .unwrap()
         .insert(begun[1].clone(), "c1".into());
-    // As long as it lives, its executions run.
+    // Its executions run as long as it lives.
     assert_eq!(found(&other, &begun[1]).end.status, ExecutionStatus::Running);
     drop(first);
     let expected = [
@@ -193,7 +193,7 @@ fn executions_of_a_server_that_ended_are_decided_by_the_commits() {
         (ExecutionStatus::Failed, None),
         (ExecutionStatus::Failed, None),
     ];
-    // By a server that lives, and by one that starts.
+    // Decided by a running server, and by one that starts.
     for calls in [other, folder.open()] {
         for (id, (status, commit)) in begun.iter().zip(expected) {
             let end = found(&calls, id).end;
@@ -227,7 +227,7 @@ fn a_limit_holds_over_all_servers_and_for_each_session() {
         let free = admit(&servers[0], &CHANGE, who, SessionOf::Named(session)).unwrap();
         assert_eq!(free.limit, None);
     }
-    // With more sessions, a caller has the calls of five.
+    // With more sessions, a caller is limited to the calls of five.
     let mut made = 6;
     for session in [&sessions[0], &sessions[1]] {
         done(servers[0].end_session(CONTRACT.sessions.unwrap(), &Identity::local("ann"), session)).unwrap();
@@ -403,7 +403,7 @@ fn a_damaged_file_is_put_aside() {
     assert_eq!(aside.count(), 1);
 }
 
-/// What a caller does with sessions.
+/// An action of a caller on sessions.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Open(u8),
@@ -426,13 +426,13 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Random programs beside a model: who has which sessions.
+    /// Random programs compared with a model of each caller's sessions.
     #[test]
     fn no_caller_has_more_sessions_than_the_contract_permits(steps in proptest::collection::vec(step(), 1..40)) {
         let folder = Folder::new();
         let servers = [folder.open(), folder.open()];
         let spec = CONTRACT.sessions.unwrap();
-        // All that were opened, with their holder and whether they are active.
+        // All opened sessions, with their holder and a flag that is set while they are active.
         let mut named: Vec<(String, u8, bool)> = vec![];
         let mut connected: BTreeMap<(u8, u8), ()> = BTreeMap::new();
         for (at, step) in steps.into_iter().enumerate() {

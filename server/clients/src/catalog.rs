@@ -25,7 +25,7 @@ pub struct Client {
     /// Name for people.
     pub name: String,
     files: Files,
-    /// Further files or folders that exist if the client is installed, beside the folders of its files.
+    /// Further files or folders that exist if the client is installed, in addition to the folders of its files.
     #[serde(default)]
     traces: Vec<String>,
     /// Path of the file for a project, relative to the project's folder; `{name}` is the entry's name.
@@ -133,7 +133,7 @@ impl Client {
         Some(self.named(name, &entry))
     }
 
-    /// Returns the entry, in a list of servers with its name.
+    /// Returns the entry as stored: with its name, if the client keeps a list of servers.
     pub(crate) fn named(&self, name: &str, entry: &Value) -> Value {
         match (self.shape, entry) {
             (Shape::List, Value::Object(fields)) => {
@@ -173,7 +173,7 @@ impl Client {
         }
     }
 
-    /// Returns what a new configuration file with this entry alone contains.
+    /// Returns the content of a new configuration file with this entry alone.
     ///
     /// # Errors
     /// [`EditError`], if the format can't express it.

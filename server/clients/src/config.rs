@@ -1,4 +1,4 @@
-//! A client's configuration file: which entries it has, and installing and removing one.
+//! A client's configuration file: lists its entries, and installs and removes one.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::{
 /// The byte order mark.
 const BOM: &str = "\u{feff}";
 
-/// Why a configuration can't be read or changed. Nothing was written.
+/// Error when reading or changing a configuration. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file can't be read or written.
@@ -25,7 +25,7 @@ pub enum ConfigError {
     Edit {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         source: EditError,
     },
     /// An entry of that name starts another program.
@@ -40,7 +40,7 @@ pub enum ConfigError {
     },
 }
 
-/// What a change does to a file.
+/// Effect of a change on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Adds the entry.
@@ -49,20 +49,20 @@ pub enum Action {
     Update,
     /// Removes the entry.
     Remove,
-    /// Nothing: the file is as it should be.
+    /// No change: the file is as it should be.
     Nothing,
 }
 
-/// Whether an entry that is not Tabellion's is replaced.
+/// Treatment of an existing entry that is not Tabellion's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Force {
-    /// It is replaced.
+    /// Replaces it.
     Yes,
-    /// It is refused.
+    /// Refuses the change.
     No,
 }
 
-/// A client's configuration file, as it was read.
+/// The content of a client's configuration file when it was read.
 #[derive(Debug)]
 pub struct Config {
     client: &'static Client,
@@ -93,7 +93,7 @@ impl Config {
         Ok(entry.and_then(|entry| self.client.server(&entry)))
     }
 
-    /// Returns the names of all entries that are Tabellion's.
+    /// Returns the names of all of Tabellion's entries.
     ///
     /// # Errors
     /// [`ConfigError::Edit`] if the file is broken.
@@ -121,8 +121,7 @@ impl Config {
         Ok(ours.map(|(name, _)| name).collect())
     }
 
-    /// Plans to add the entry `wanted` as `name`, or to update Tabellion's entry of that name. Fields that a person added to it
-    /// stay.
+    /// Plans to add the entry `wanted` as `name`, or to update Tabellion's entry of that name. Keeps fields that a person added to it.
     ///
     /// # Errors
     /// [`ConfigError`]: the file is broken, or has an entry of that name that is not Tabellion's.
@@ -203,7 +202,7 @@ impl Config {
         Ok(change)
     }
 
-    /// Returns true if a text has nothing but what a new file starts with.
+    /// Returns true if a text has only the content of a new file.
     fn is_as_new(&self, text: &str) -> bool {
         let place = self.client.place("");
         let members =
@@ -222,7 +221,7 @@ impl Config {
         Ok(entry.map(crate::tree::Node::to_json))
     }
 
-    /// Returns our old entry with the fields of the new one; fields that a person added stay.
+    /// Returns our old entry with the fields of the new one, and those that a person added.
     fn merged(&self, old: &Value, server: &Server, new: &Value) -> Value {
         let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {
             return new.clone();
@@ -247,11 +246,11 @@ impl Config {
         edit::insert(self.client.format(), text, place, entry).map_err(|source| self.edit(source))
     }
 
-    /// Returns the text without the entry, which is `entry`.
+    /// Returns the text without the entry, whose value is `entry`.
     fn without(&self, name: &str, text: &str, entry: &Value) -> Result<String, ConfigError> {
         let (format, place) = (self.client.format(), self.client.place(name));
         let origin = self.origin().map(|origin| {
-            // It has an entry of this name if that was replaced by force.
+            // The original has an entry of this name if that was replaced by force.
             edit::remove(format, &origin, place).unwrap_or(origin)
         });
         if let Some(origin) = &origin
@@ -278,7 +277,7 @@ impl Config {
         }
     }
 
-    /// Returns a text from which the entry was removed with the one that it had replaced by force.
+    /// Restores the entry that the removed one had replaced by force, if any, and returns the text.
     fn with_replaced(&self, name: &str, text: String) -> Result<String, ConfigError> {
         let Some(origin) = self.origin() else {
             return Ok(text);
@@ -293,8 +292,8 @@ impl Config {
         self.insert(&text, name, &replaced)
     }
 
-    /// Returns `origin` with all of our entries but this one, if `text` is `origin` with all of them: then nothing else was
-    /// changed since.
+    /// Returns `origin` with all of our entries but this one, if `text` is `origin` with all of them: then there were no other
+    /// changes since.
     fn replayed(&self, origin: &str, name: &str, text: &str, entry: &Value) -> Option<String> {
         let mut entries = vec![];
         for other in self.ours_in(text).ok()? {
@@ -347,7 +346,7 @@ fn strip_bom(text: &str) -> &str {
     text.strip_prefix(BOM).unwrap_or(text)
 }
 
-/// A change of a configuration file that is planned, and not yet written.
+/// A planned change of a configuration file, not yet written.
 #[derive(Debug)]
 #[must_use]
 pub struct Change {
@@ -356,12 +355,12 @@ pub struct Change {
     /// The new text; `None` removes the file.
     new: Option<String>,
     backup: Backup,
-    /// Whether the record of the original is no longer needed.
+    /// Set if the record of the original is no longer needed.
     forget: bool,
 }
 
 impl Change {
-    /// Returns what it does.
+    /// Returns the effect of the change.
     pub fn action(&self) -> Action {
         self.action
     }
@@ -371,12 +370,12 @@ impl Change {
         &self.config.path
     }
 
-    /// Returns the file's text before; `None` if it does not exist.
+    /// Returns the file's old text; `None` if it does not exist.
     pub fn before(&self) -> Option<&str> {
         self.config.file.text.as_deref()
     }
 
-    /// Returns the file's text after; `None` if it is removed.
+    /// Returns the file's new text; `None` if it is removed.
     pub fn after(&self) -> Option<&str> {
         match self.action {
             Action::Nothing => self.before(),
@@ -384,7 +383,7 @@ impl Change {
         }
     }
 
-    /// Writes it: a backup first, then the file, atomically.
+    /// Writes the change: a backup first, then the file, atomically.
     ///
     /// # Errors
     /// [`FileError`]; the file is then as before.
@@ -437,7 +436,7 @@ fn undo_origin(file: &File) {
     }
 }
 
-/// A change that was written, and can be undone.
+/// A written change, which can be undone.
 #[derive(Debug)]
 #[must_use]
 pub struct Written {

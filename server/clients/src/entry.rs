@@ -1,22 +1,22 @@
-//! Entries of servers: from the templates of `clients.toml`, and back.
+//! Entries of servers: filled from the templates of `clients.toml`, and parsed.
 
 use std::{collections::BTreeMap, path::Path};
 
 use serde_json::{Map, Value};
 
-/// How a client reaches a server.
+/// Connection from a client to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Server {
-    /// It starts a program and talks to its standard input and output.
+    /// The client starts a program and uses its standard input and output.
     Stdio {
         /// Path of the program, or a name that is looked up.
         command: String,
         /// Arguments.
         arguments: Vec<String>,
-        /// Environment variables that are added. Entries made here have none; read ones keep a person's.
+        /// Added environment variables. New entries have none; existing ones keep a person's.
         env: BTreeMap<String, String>,
     },
-    /// It connects over Streamable HTTP.
+    /// The client connects over Streamable HTTP.
     Http {
         /// URL of the library.
         url: String,
@@ -25,21 +25,21 @@ pub enum Server {
     },
 }
 
-/// The beginning of API keys.
+/// Prefix of API keys.
 const KEY_PREFIX: &str = "tbl_";
 /// Programs that run a package by its name.
 const RUNNERS: [&str; 3] = ["npx", "bunx", "pnpm"];
 
 impl Server {
-    /// Returns true if this is Tabellion: a program of that name, its npm package, or a URL of its form with a key of its form or
-    /// none.
+    /// Returns true if this is Tabellion: a program of that name, its npm package, or a URL of its form, without a key or with one
+    /// of its form.
     pub fn is_ours(&self) -> bool {
         let has_name = |text: &str| text.to_ascii_lowercase().starts_with("tabellion");
         match self {
             Self::Stdio {
                 command, arguments, ..
             } => {
-                // Paths of Windows too, wherever they are read.
+                // Windows paths too, on any system.
                 let name = command.rsplit(['/', '\\']).next().unwrap_or_default();
                 let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str());
                 let stem = stem.unwrap_or_default();
@@ -78,7 +78,7 @@ pub(crate) fn fill(template: &Value, name: &str, server: &Server) -> Option<Valu
                 Some((key.clone(), value))
             });
             let filled: Map<_, _> = filled.collect();
-            // Without a key, nothing is left of the headers.
+            // Without a key, the headers are empty and left out.
             if filled.is_empty() && !members.is_empty() {
                 return None;
             }
@@ -124,7 +124,7 @@ pub(crate) fn read(template: &Value, entry: &Value, env: &str) -> Option<Server>
     }
 }
 
-/// What an entry has in the places of the placeholders.
+/// Values of an entry in the places of the placeholders.
 #[derive(Default)]
 struct Found {
     command: Option<String>,

@@ -1,4 +1,4 @@
-//! Configuration files on the disk: read with care, replaced atomically, with a backup beside.
+//! Configuration files on the disk: read with care, replaced atomically, with a backup next to them.
 
 use std::{
     fs,
@@ -11,12 +11,12 @@ use tabellion_platform as platform;
 
 /// Size limit of a configuration file: 64 MiB.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
-/// What is appended to a file's name for the copy from before the first entry.
+/// Suffix of the copy from before the first entry.
 const BACKUP: &str = ".tabellion-backup";
-/// What is appended for the note that there was no file before.
+/// Suffix of the note that there was no file before.
 const CREATED: &str = ".tabellion-created";
 
-/// Why a file can't be read or written.
+/// Error when reading or writing a file.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// It is a folder, pipe, socket or device.
@@ -41,7 +41,7 @@ pub enum FileError {
         /// Line, from 1.
         line: usize,
     },
-    /// It is no longer as it was read.
+    /// It has changed since it was read.
     #[error(
         "`{0}` was changed by another program in this moment; nothing was written, run the command again"
     )]
@@ -55,7 +55,7 @@ pub enum FileError {
     /// The system failed.
     #[error("can't {action} `{path}`: {source}")]
     Io {
-        /// What was tried.
+        /// The attempted action.
         action: &'static str,
         /// The file.
         path: PathBuf,
@@ -65,7 +65,7 @@ pub enum FileError {
 }
 
 impl FileError {
-    /// Names the configuration at `path`, and what to do, where only the copy beside it was tried.
+    /// Converts a permission error, possibly about the backup alone, to one about the configuration at `path`, which has advice.
     pub(crate) fn about(self, path: &Path) -> Self {
         use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
         match self {
@@ -82,10 +82,10 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileEr
     move |source| FileError::Io { action, path, source }
 }
 
-/// A configuration file: where it really is, and its text.
+/// A configuration file: its real path, and its text.
 #[derive(Debug, Clone)]
 pub(crate) struct File {
-    /// The file itself, where a symbolic link leads.
+    /// The file itself, after symbolic links are resolved.
     pub(crate) path: PathBuf,
     /// Its text, byte order mark included; `None` if it does not exist.
     pub(crate) text: Option<String>,
@@ -131,7 +131,7 @@ impl File {
         })
     }
 
-    /// Returns what was there before the first entry, if a record of it is beside.
+    /// Returns the state before the first entry, if a record of it exists.
     pub(crate) fn origin(&self) -> Option<Origin> {
         if let Ok(File { text: Some(text), .. }) = Self::read(&self.beside(BACKUP)) {
             return Some(Origin::File(text));
@@ -140,7 +140,7 @@ impl File {
         serde_json::from_str(&note).ok().map(Origin::Nothing)
     }
 
-    /// Records what was there before the first entry.
+    /// Records the state before the first entry.
     fn keep_origin(&self) -> Result<(), FileError> {
         self.forget_origin()?;
         match &self.text {
@@ -156,7 +156,7 @@ impl File {
         }
     }
 
-    /// Removes the record of what was there before.
+    /// Removes the record of the state before.
     pub(crate) fn forget_origin(&self) -> Result<(), FileError> {
         remove(&self.beside(BACKUP))?;
         remove(&self.beside(CREATED))
@@ -197,16 +197,16 @@ impl File {
     }
 }
 
-/// Whether the state from before is recorded.
+/// Treatment of the record of the state before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Backup {
-    /// It is recorded now.
+    /// Records it now.
     Keep,
-    /// It is recorded already, or not needed.
+    /// Leaves it: it is recorded already, or not needed.
     Leave,
 }
 
-/// What was there before the first entry.
+/// State before the first entry.
 #[derive(Debug, Clone)]
 pub(crate) enum Origin {
     /// A file with this text.
@@ -215,14 +215,14 @@ pub(crate) enum Origin {
     Nothing(Created),
 }
 
-/// What was created together with a file.
+/// Folders created together with a file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Created {
     /// The number of folders.
     pub(crate) folders: usize,
 }
 
-/// Returns how many folders above the file are missing.
+/// Returns the number of missing folders above the file.
 fn missing_folders(path: &Path) -> usize {
     path.ancestors()
         .skip(1)
@@ -230,8 +230,8 @@ fn missing_folders(path: &Path) -> usize {
         .count()
 }
 
-/// Puts a file with `text` at `path` in one step, with the permissions of `like`; those of a new file are for its owner alone,
-/// because such files contain keys.
+/// Puts a file with `text` at `path` in one step, with the permissions of `like`; a new file is for its owner alone, because such
+/// files contain keys.
 fn replace(path: &Path, text: &str, like: Option<&PathBuf>) -> Result<(), FileError> {
     let write = || -> io::Result<()> {
         let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
@@ -250,7 +250,7 @@ fn replace(path: &Path, text: &str, like: Option<&PathBuf>) -> Result<(), FileEr
     write().map_err(failed("write", path))
 }
 
-/// Makes a new name durable, where the system can. The content is durable already.
+/// Makes a new name durable, if the system can. The content is durable already.
 fn sync_folder(folder: &Path) {
     #[cfg(unix)]
     let _ = platform::open_to_sync(folder).and_then(|folder| folder.sync_all());

@@ -1,4 +1,4 @@
-//! MCP clients: where each keeps its configuration, and edits of these files that change nothing but one entry.
+//! Configuration files of MCP clients: their locations, and edits that change only one entry.
 //!
 //! It starts no server and asks no person; the command line does.
 

@@ -1,4 +1,4 @@
-//! The machine that paths of clients are resolved on.
+//! The machine on which the paths of clients are resolved.
 
 use std::{
     collections::BTreeMap,
@@ -48,7 +48,7 @@ impl Machine {
         })
     }
 
-    /// Returns a path of `clients.toml` on this machine; `None` if it names a variable that is not set.
+    /// Resolves a path of `clients.toml` on this machine; `None` if it names a variable that is not set.
     pub(crate) fn path(&self, pattern: &str) -> Option<PathBuf> {
         if let Some(rest) = pattern.strip_prefix("${") {
             let (variable, rest) = rest.split_once('}')?;
@@ -57,7 +57,7 @@ impl Machine {
                 None => (variable, None),
             };
             let value = self.variables.get(name).filter(|value| !value.is_empty());
-            // As the XDG specification has it, a relative path is ignored.
+            // The XDG specification requires that relative paths are ignored.
             let value = value.map(PathBuf::from).filter(|path| path.is_absolute());
             let base = value.or_else(|| self.path(default?))?;
             return Some(below(&base, rest));

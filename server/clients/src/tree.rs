@@ -1,10 +1,10 @@
-//! What the formats have in common: a document as a tree of maps, lists and scalars, with the place of each in the text.
+//! The formats' common model: a document as a tree of maps, lists and scalars, each with its place in the text.
 
 use std::ops::Range;
 
 use serde_json::Value;
 
-/// A value in a document. Equality ignores where it is.
+/// A value in a document. Equality ignores its place.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
     /// Its bytes in the text. In TOML, whose tables are scattered, only the first of them.
@@ -12,13 +12,13 @@ pub(crate) struct Node {
     pub(crate) kind: Kind,
 }
 
-/// What a [`Node`] is.
+/// Kind and content of a [`Node`].
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Kind {
     Null,
     /// A string.
     Text(String),
-    /// Any other scalar, or an alias, as it is written.
+    /// Any other scalar, or an alias, verbatim.
     Bare(String),
     List(Vec<Node>),
     Map(Vec<Member>),
@@ -46,7 +46,7 @@ impl PartialEq for Member {
 }
 
 impl Node {
-    /// Returns the members of a map; none of anything else.
+    /// Returns the members of a map; none for other kinds.
     pub(crate) fn members(&self) -> &[Member] {
         match &self.kind {
             Kind::Map(members) => members,
@@ -68,7 +68,7 @@ impl Node {
         }
     }
 
-    /// Returns true for what holds no entry: nothing, an empty map or an empty list.
+    /// Returns true if the value has no entry: null, an empty map or an empty list.
     pub(crate) fn is_empty(&self) -> bool {
         match &self.kind {
             Kind::Null => true,
@@ -78,7 +78,7 @@ impl Node {
         }
     }
 
-    /// Returns what kind of value it is, for messages.
+    /// Returns the name of the value's kind, for messages.
     pub(crate) fn kind_name(&self) -> &'static str {
         match &self.kind {
             Kind::Null => "null",
@@ -89,7 +89,7 @@ impl Node {
         }
     }
 
-    /// Returns the value as JSON. What JSON does not have (a date, an alias) becomes a string.
+    /// Returns the value as JSON. Values without a JSON type (a date, an alias) become strings.
     pub(crate) fn to_json(&self) -> Value {
         match &self.kind {
             Kind::Null => Value::Null,
@@ -104,7 +104,7 @@ impl Node {
     }
 }
 
-/// Where in a document the servers are, and whether they are a map by name or a list of maps with a `name`.
+/// The place of an entry: the key of the servers, their shape, and the entry's name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) servers: &'a str,
@@ -112,7 +112,7 @@ pub(crate) struct Place<'a> {
     pub(crate) name: &'a str,
 }
 
-/// How a client keeps its servers.
+/// Shape of a client's servers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Shape {
@@ -155,8 +155,8 @@ impl Place<'_> {
         }
     }
 
-    /// Returns the document without this entry, and without the servers if they are then empty: whether an empty map is written
-    /// is of no importance to a client.
+    /// Returns the document without this entry, and without the servers if they are then empty: to clients, an empty map is the
+    /// same as a missing one.
     pub(crate) fn without(self, root: Option<&Node>) -> Vec<Member> {
         let Some(root) = root else { return vec![] };
         let mut members = root.members().to_vec();

@@ -1,4 +1,4 @@
-//! Short texts in the server's own folder. They are no part of the library, and no clone has them.
+//! Short texts in the server's own folder. They are not part of the library, and clones lack them.
 
 use std::{fs, io, io::Write as _, path::PathBuf};
 
@@ -27,7 +27,7 @@ impl Library {
 
     /// Removes the text stored under `name`.
     pub fn forget_aside(&self, name: &str) {
-        // Nothing may be there.
+        // The text may be missing.
         let _ = fs::remove_file(self.aside(name));
     }
 

@@ -1,7 +1,7 @@
 //! Background runs that ended the process: counted, and not tried again after the second time.
 //!
-//! A run that needs too much memory, or meets an error in a library below, ends its process; the next one would begin it
-//! again at its start. So a file says that a run has begun, and is removed at its end, whatever that is.
+//! A run that needs too much memory, or meets an error in a library below, ends its process; the next process would start it again
+//! from the beginning. So a file records that a run has begun; it is removed at any regular end.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use std::{
 
 use tabellion_platform::{create, read_regular};
 
-/// Number of runs without an end after which no further one begins.
+/// Number of unfinished runs after which no further one begins.
 const MAX_UNFINISHED: u32 = 2;
 /// Maximum bytes of the number in the file.
 const MAX_BYTES: u64 = 16;
@@ -23,7 +23,7 @@ pub(super) struct Attempts {
 }
 
 impl Attempts {
-    /// Returns the counter that is kept in `file`.
+    /// Returns the counter stored in `file`.
     pub(super) fn in_file(file: PathBuf) -> Self {
         Self { file }
     }

@@ -43,7 +43,7 @@ impl Attributes {
     /// If an attributes file can't be read, or is a pipe or device. As for git, a link in the working tree has none.
     pub(super) fn of(git: &gix::Repository, path: &str) -> Result<Self, Failure> {
         let mut names = MetadataCollection::default();
-        // Without files it has git's own macros, and nothing that can fail.
+        // Without files it has git's own macros, which can't fail.
         let search = Search::new_globals(None::<PathBuf>, &mut Vec::new(), &mut names);
         let mut search = search.reading(WHAT)?;
         let mut add = |text: Option<Vec<u8>>, folder: Option<&str>| {
@@ -97,8 +97,7 @@ impl Attributes {
         })
     }
 
-    /// Returns the attribute for which git would store something that this program can't produce: a filter's output, or
-    /// another encoding.
+    /// Returns the attribute for which git would store bytes that this program can't produce: a filter's output, or another encoding.
     pub(super) fn out_of_reach(&self, config: &Snapshot<'_>) -> Option<String> {
         match &self.encoding {
             State::Set => return Some("working-tree-encoding".to_owned()),
@@ -121,8 +120,8 @@ impl Attributes {
     }
 }
 
-/// Returns the attributes files of the host: of the system and the user. Only the git program knows that of its installation, and it is
-/// not run.
+/// Returns the attributes files of the host: of the system and the user. The file of git's installation is left out: only the git
+/// program knows it, and it is not run.
 fn of_host(git: &gix::Repository) -> Vec<PathBuf> {
     let mut variable = |name: &str| (!name.starts_with("GIT_")).then(|| env::var_os(name)).flatten();
     let mut files = Vec::from_iter(Source::System.storage_location(&mut variable));
@@ -145,7 +144,7 @@ fn in_folder(top: &Dir, folder: &str) -> Result<Option<Vec<u8>>, Failure> {
     present(top.read(&file, MAX_RULES_BYTES), &file)
 }
 
-/// Returns what was read of the file called `name`, if it is there.
+/// Returns the content of the file called `name`, or `None` if it does not exist.
 fn present(read: Result<Vec<u8>, OpenError>, name: &str) -> Result<Option<Vec<u8>>, Failure> {
     match read {
         Ok(text) => Ok(Some(text)),

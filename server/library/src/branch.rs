@@ -1,6 +1,6 @@
 //! Moves the branch, which is the commit point, and writes git's reflogs.
 //!
-//! HEAD is locked too, as git does, so that no other process switches the branch meanwhile.
+//! HEAD is locked too, as git does: no other process switches the branch meanwhile.
 
 use std::{
     fs::{self, OpenOptions},
@@ -53,7 +53,7 @@ impl BranchMove {
         Ok(Self { lock })
     }
 
-    /// Returns what must be durable before [`commit`].
+    /// Returns the content that must be durable before [`commit`].
     pub(super) fn content(&self) -> SyncTarget<'_> {
         self.lock.content()
     }

@@ -5,7 +5,7 @@ use tabellion_runtime::StoreError;
 /// The step that a transaction has just finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Checkpoint {
-    /// Objects, contents and the intent are durable; nothing is visible.
+    /// Objects, contents and the intent are durable; none of them is visible.
     Written,
     /// The remote's branch has the commits.
     Pushed,
@@ -21,12 +21,12 @@ pub(super) enum Checkpoint {
     Published,
 }
 
-/// Why a transaction stopped.
+/// Reason why a transaction stopped.
 #[derive(Debug)]
 pub(super) enum Interruption {
     /// A step failed; the transaction is undone.
     Failed(StoreError),
-    /// A simulated death of the process; nothing is undone.
+    /// A simulated death of the process, without undoing any step.
     #[cfg_attr(not(test), expect(dead_code, reason = "only tests simulate a killed process"))]
     Killed,
 }

@@ -62,7 +62,7 @@ impl Authorship {
         })
     }
 
-    /// Returns the version of its document that the commit makes.
+    /// Returns the document version that the commit creates.
     pub(super) fn version(
         &self,
         commit: ObjectId,
@@ -78,7 +78,7 @@ impl Authorship {
         }
     }
 
-    /// Returns the line of a move in git's reflogs: committer, time, what moved the branch, and the message's subject.
+    /// Returns the line of a move in git's reflogs: committer, time, the command that moved the branch, and the message's subject.
     pub(super) fn log_line(&self, command: &str, message: &str) -> String {
         let time = self.seconds();
         let subject = message.lines().next().unwrap_or_default();
@@ -99,8 +99,8 @@ impl Authorship {
         }
     }
 
-    /// Returns the time as git stores it: seconds and the local offset. It is not before the parents', although the clock of the machine
-    /// that made them may be ahead: histories are walked by time.
+    /// Returns the time as git stores it: seconds and the local offset. It is not before the parents', although the clock of their
+    /// machine may be ahead: histories are walked by time.
     fn seconds(&self) -> Time {
         let now = self.time.timestamp();
         let parents = self.parents.filter(|parents| parents - now <= MAX_AHEAD);

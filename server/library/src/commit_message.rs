@@ -1,8 +1,7 @@
 //! The message of the library's own commits, which is the log entry: a subject for people and trailers for programs.
 //!
 //! Every value is on one line. Characters that could end a line, imitate another trailer or reverse the text on a screen are
-//! escaped, so that no path, summary or client name can forge an entry. [`Record::parse`] is the inverse of
-//! [`Record::render`].
+//! escaped, so no path, summary or client name can forge an entry. [`Record::parse`] is the inverse of [`Record::render`].
 
 use std::fmt::Write;
 
@@ -29,19 +28,19 @@ pub(super) struct Record {
     pub(super) time: DateTime<Utc>,
     /// Summary in one line.
     pub(super) summary: String,
-    /// The caller's idempotency key, as it is kept.
+    /// The caller's idempotency key, in its stored form.
     pub(super) key: Option<String>,
     /// Digest of the request that carried the key.
     pub(super) request: Option<String>,
     /// The caller, if it was known: an [`Identity`](tabellion_runtime::Identity) as text.
     pub(super) caller: Option<String>,
-    /// The call that made it, if calls are recorded.
+    /// The call that made the commit, if calls are recorded.
     pub(super) call: Option<RecordedCall>,
-    /// What the tool records about its change, if anything.
+    /// Details that the tool records about its change, if any.
     pub(super) tool_details: Option<ToolDetails>,
 }
 
-/// What the record of calls knows the call as.
+/// Ids of the call in the record of calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RecordedCall {
     /// Id of the execution.
@@ -171,7 +170,7 @@ impl Record {
     }
 }
 
-/// Returns the message of a commit that merges the remote `from`. It is no entry of the log.
+/// Returns the message of a commit that merges the remote `from`. It is not a log entry.
 pub(super) fn merge(from: &str, files: usize, conflicts: &[String], time: DateTime<Utc>) -> String {
     let files = if files == 1 {
         "1 file".to_owned()

@@ -1,5 +1,4 @@
-//! Converts a file's bytes to those that git stores: they differ in line endings and identifiers if attributes or
-//! configuration say so.
+//! Converts a file's bytes to those that git stores: line endings and identifiers may differ, depending on attributes and configuration.
 //!
 //! `text`, `crlf`, `eol`, `ident`, `core.autocrlf` and `core.eol` are supported. Filters never run, and encodings are not
 //! converted: files that need either are refused. Nothing is converted towards the working tree: a document has exactly the
@@ -55,7 +54,7 @@ pub(super) fn to_git<'a>(
     Ok(kept)
 }
 
-/// Returns the id of what git stores for `bytes`, whose own id is `id`, at `path`.
+/// Returns the id of the bytes that git stores for `bytes`, whose own id is `id`, at `path`.
 pub(super) fn kept_id(
     working_tree: &WorkingTree,
     path: &str,

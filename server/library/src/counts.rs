@@ -10,9 +10,9 @@ pub struct Counts {
     commits: AtomicU64,
     conflicts: AtomicU64,
     recoveries: AtomicU64,
-    /// Pushes that the remote has taken, refused, and not answered.
+    /// Pushes that the remote accepted, rejected, and left unanswered.
     pushes: [AtomicU64; 3],
-    /// Fetches that were answered, and that were not.
+    /// Fetches that were answered and unanswered.
     fetches: [AtomicU64; 2],
 }
 
@@ -32,12 +32,12 @@ impl Counts {
         self.recoveries.load(Ordering::Relaxed)
     }
 
-    /// Returns the numbers of pushes that the library's remote has taken, refused, and not answered.
+    /// Returns the numbers of pushes that the library's remote accepted, rejected, and left unanswered.
     pub fn pushes(&self) -> [u64; 3] {
         self.pushes.each_ref().map(|count| count.load(Ordering::Relaxed))
     }
 
-    /// Returns the numbers of fetches that the library's remote has answered, and that it has not.
+    /// Returns the numbers of fetches that the library's remote answered, and left unanswered.
     pub fn fetches(&self) -> [u64; 2] {
         self.fetches.each_ref().map(|count| count.load(Ordering::Relaxed))
     }

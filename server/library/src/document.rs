@@ -1,6 +1,6 @@
-//! A mutation's document on disk, and the file with which it is exchanged.
+//! A mutation's document on disk, and its exchange file.
 //!
-//! Both are reached only through open folders, so that no path leads outside of the library.
+//! Both are reached only through open folders, so no path leads outside of the library.
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -18,7 +18,7 @@ use tabellion_platform::{self as platform, Dir, OpenError};
 
 /// Prefix of the names of exchange files in our own folder; a number follows.
 pub(super) const ASIDE: &str = "content-";
-/// The same for an exchange file beside a document on another device than our own folder.
+/// The same for an exchange file next to a document that is on a different device than our own folder.
 const ASIDE_HIDDEN: &str = ".tabellion-content-";
 /// Suffix of an exchange file while it is being written.
 pub(super) const UNFINISHED: &str = ".new";
@@ -28,18 +28,18 @@ pub(super) struct ExchangeFiles<'a> {
     working_tree: &'a WorkingTree,
     path: &'a LibraryPath,
     aside: &'a str,
-    /// Whether the exchange file is in the document's folder.
+    /// True if the exchange file is in the document's folder.
     beside: bool,
 }
 
-/// What is at a path.
+/// The kind and content of the file at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileContent {
-    /// Nothing.
+    /// No file.
     Nothing,
     /// A regular file whose bytes have this id.
     Bytes(ObjectId),
-    /// Anything else.
+    /// Any other kind of file.
     Other,
 }
 
@@ -50,7 +50,7 @@ impl From<Option<ObjectId>> for FileContent {
 }
 
 impl<'a> ExchangeFiles<'a> {
-    /// Returns the files that the intent names.
+    /// Returns the files named in the intent.
     pub(super) fn of(working_tree: &'a WorkingTree, exchange: &'a Exchange) -> Self {
         Self {
             working_tree,
@@ -115,8 +115,8 @@ impl ExchangeFiles<'_> {
         }
     }
 
-    /// Adds to `folders`, by their paths, those with new names after the document has changed: its own, and those above the innermost
-    /// `made` folders.
+    /// Adds to `folders`, by their paths, those with new names after the document has changed: its own, and those above the
+    /// innermost `made` folders.
     pub(super) fn add_new_names(
         &self,
         made: usize,
@@ -155,8 +155,8 @@ pub(super) fn make_folders(
     Ok(())
 }
 
-/// Removes up to `limit` of the innermost folders above `path`, while they are empty and can be removed. A mount point can't,
-/// nor a folder whose parent is not writable.
+/// Removes up to `limit` of the innermost folders above `path`, while they are empty and can be removed. A mount point can't, nor a
+/// folder whose parent is not writable.
 pub(super) fn remove_empty_folders(
     working_tree: &WorkingTree,
     path: &LibraryPath,
@@ -189,8 +189,8 @@ fn above(folder: &LibraryDir) -> &str {
     folder.as_str().rsplit_once('/').map_or("", |(above, _)| above)
 }
 
-/// Where the `number`th document of a transaction, which is at `path`, has its file aside: the name, and whether it is
-/// beside the document, because that is on another device than our own folder.
+/// Chooses the exchange file of a transaction's `number`th document, at `path`. Returns its name, and true if it is next to the
+/// document, because that is on a different device than our own folder.
 pub(super) fn choose_aside(working_tree: &WorkingTree, path: &LibraryPath, number: usize) -> (String, bool) {
     let device = |path: &std::path::Path| platform::file_id_at(path).map(|id| id.device);
     let folders = working_tree.root.path().join(path.as_path());
@@ -224,7 +224,7 @@ pub(super) fn open_folder(working_tree: &WorkingTree, path: &str) -> Result<Opti
     }
 }
 
-/// Returns what is at `name` in `folder`.
+/// Returns the kind and content of the file `name` in `folder`.
 pub(super) fn look(folder: Option<&Dir>, name: &str) -> Result<FileContent, Failure> {
     let Some(folder) = folder else {
         return Ok(FileContent::Nothing);
@@ -237,7 +237,7 @@ pub(super) fn look(folder: Option<&Dir>, name: &str) -> Result<FileContent, Fail
     }
 }
 
-/// Returns what the open `file` called `name` is.
+/// Returns the kind and content of the open `file` called `name`.
 pub(super) fn look_at(mut file: &File, name: &str) -> Result<FileContent, Failure> {
     if !file.metadata().at("look at", name)?.is_file() {
         return Ok(FileContent::Other);

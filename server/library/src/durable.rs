@@ -24,7 +24,7 @@ pub(super) enum SyncTarget<'a> {
     NamesIn(&'a Dir, &'a Path),
 }
 
-/// Number of parallel syncs; more gained nothing.
+/// Number of parallel syncs; more were not faster.
 const MAX_PARALLEL_SYNCS: usize = 4;
 
 const DOING: &str = "bring to the disk";
@@ -54,7 +54,7 @@ impl SyncTarget<'_> {
 
 /// Returns once all `targets` are durable.
 ///
-/// Syncs in parallel, so that the disk flushes its cache once for several of them.
+/// Syncs in parallel, so the disk flushes its cache once for several of them.
 ///
 /// # Errors
 /// If one of them may not be durable; the error names it.
@@ -105,7 +105,7 @@ pub(super) fn sync_with<'a>(
         }
     }
     sync_all(&others)?;
-    // Modified after everything else, so that its journal record is behind the others.
+    // Modified after everything else, which puts its journal record behind the others.
     file.set_modified(SystemTime::now()).at(DOING, path)?;
     file.sync_all().at(DOING, path)
 }

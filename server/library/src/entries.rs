@@ -1,4 +1,4 @@
-//! What people ask of a library at a terminal: an entry of the log with its change, and what is not committed yet.
+//! Queries by people at a terminal: a log entry with its change, and uncommitted documents.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ pub struct DocumentChange {
     pub after: Option<Vec<u8>>,
 }
 
-/// How a document differs from the last commit.
+/// Kind of a document's difference from the last commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
     /// Its bytes differ.
@@ -55,7 +55,7 @@ pub enum Difference {
 pub struct Uncommitted {
     /// Path of the document.
     pub path: String,
-    /// How it differs.
+    /// The kind of difference.
     pub difference: Difference,
 }
 
@@ -64,18 +64,18 @@ pub struct Uncommitted {
 pub struct UncommittedList {
     /// By path.
     pub documents: Vec<Uncommitted>,
-    /// Whether the folder or the commit has more documents than were compared.
+    /// Set if the folder or the commit has more documents than were compared.
     pub truncated: bool,
 }
 
-/// Where the next change would be committed.
+/// Target of the next commit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Place {
     /// The branch's short name; `None` if no branch is checked out.
     pub branch: Option<String>,
     /// HEAD's commit; `None` before the first one.
     pub commit: Option<String>,
-    /// Why no change can be made now, whatever its document; `None` if one can.
+    /// Reason why no change can be made now, regardless of its document; `None` if one can.
     pub refusal: Option<Failure>,
 }
 
@@ -154,7 +154,7 @@ impl Library {
                 Ok(Some(_)) => Difference::Untracked,
                 Ok(None) if is_committed(&document)? => Difference::Deleted,
                 Ok(None) => continue,
-                // Something else is in its place, or it can't be read; an unlisted file is none of ours.
+                // Its place is taken by another kind of file, or it can't be read; an unlisted file is not ours.
                 Err(_) if is_committed(&document)? => Difference::Modified,
                 Err(_) => continue,
             };
@@ -181,7 +181,7 @@ impl Library {
         tree::look_up_at(&git, head, &self.working_tree.repository.git_path(path))
     }
 
-    /// Returns where the next change would be committed.
+    /// Returns the target of the next commit.
     ///
     /// # Errors
     /// If the repository can't be read.
@@ -205,7 +205,7 @@ impl Library {
         })
     }
 
-    /// Returns the Markdown files that the last commit has in the library. Names that no path can express are skipped.
+    /// Returns the library's Markdown files in the last commit. Names that no path can express are skipped.
     fn committed(&self) -> Result<Committed, Failure> {
         let repository = &self.working_tree.repository;
         let git = repository.git();

@@ -1,4 +1,4 @@
-//! Converts errors of the system, of git's files and of paths to a [`Failure`]: what, where, and what to do.
+//! Converts errors of the system, of git's files and of paths to a [`Failure`]: the operation, the place, and advice.
 
 use std::{error::Error, io, path::Path};
 
@@ -34,7 +34,7 @@ impl<T> At<T> for io::Result<T> {
 
 /// Adds context to an error of git's files.
 pub(super) trait InRepository<T> {
-    /// Converts the error to a [`Failure`]. `what` is what could not be read.
+    /// Converts the error to a [`Failure`]. `what` names the unreadable part.
     fn reading(self, what: &str) -> Result<T, Failure>;
 }
 

@@ -12,7 +12,7 @@ use super::{
     repository::OpenError,
 };
 
-/// Which missing folders opening creates.
+/// Missing folders that opening creates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CreateFolders {
     /// None, nor a repository: only an existing library is opened.
@@ -24,14 +24,14 @@ pub enum CreateFolders {
     All,
 }
 
-/// What opening created.
+/// Result of opening: the parts that it created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Created {
     /// A git repository, in a folder that existed.
     Repository,
     /// The library's folder, and its repository unless it is inside of one.
     Folder {
-        /// An older folder beside it with a similar name.
+        /// An older folder next to it with a similar name.
         similar: Option<PathBuf>,
     },
 }
@@ -53,7 +53,7 @@ pub(super) fn create(dir: &Path, create: CreateFolders) -> Result<Option<Created
         path: dir.to_owned(),
         source,
     })?;
-    // So that the new names survive a power failure. Best effort: the folder above may not be readable.
+    // Makes the new names survive a power failure. Best effort: the folder above may not be readable.
     let above: Vec<_> = missing
         .path
         .ancestors()
@@ -76,7 +76,7 @@ struct Missing {
     similar: Option<PathBuf>,
 }
 
-/// Returns what is known of the folder `dir` if it is missing and can be created.
+/// Describes the folder `dir` if it is missing and can be created.
 fn missing(dir: &Path, create: CreateFolders) -> Result<Option<Missing>, OpenError> {
     let failed = |source| OpenError::Folder {
         path: dir.to_owned(),
@@ -179,8 +179,7 @@ mod tests {
         }
     }
 
-    /// A path, which folders may be created, and the suggestion (`""` for none) or a part of the refusal; `None` if the path
-    /// exists.
+    /// A path, the folders that may be created, and the suggestion (`""` for none) or a part of the refusal; `None` if the path exists.
     #[cfg(unix)]
     type Case = (
         &'static str,
@@ -188,7 +187,7 @@ mod tests {
         Result<Option<&'static str>, &'static str>,
     );
 
-    /// What becomes of a path below a folder with `Documents/Notes`, a file and a broken link.
+    /// Tries paths below a folder with `Documents/Notes`, a file and a broken link.
     #[cfg(unix)]
     #[test]
     fn only_the_last_folder_is_created() {
@@ -246,7 +245,7 @@ mod tests {
         }
     }
 
-    /// A folder that appears while its path is looked at is neither a broken link nor a failure.
+    /// A folder that appears during the check of its path is neither a broken link nor a failure.
     #[test]
     fn processes_may_create_one_folder_at_once() {
         let place = tempfile::tempdir().unwrap();

@@ -1,8 +1,8 @@
 //! Merges the many packs of transactions into a few, in the background. Neither changes nor git wait for it.
 //!
-//! Only packs that the library made are touched, which their names tell. Those that stay have each at least twice the bytes of all
-//! smaller ones together, so there are few, and an object is rarely written again. The objects are durable in the new pack before
-//! the old ones are removed; a reader that misses one looks for its objects again, as git does.
+//! Touches only the library's own packs, which are recognized by their names. Each remaining pack has at least twice the bytes of
+//! all smaller ones together, so there are few, and an object is rarely written again. The objects are durable in the new pack
+//! before the old ones are removed; a reader that misses one looks for its objects again, as git does.
 
 use std::{
     ffi::OsStr,
@@ -24,14 +24,14 @@ pub(super) const MAX_PACKS: usize = 8;
 /// A pack with more objects or bytes is left to git.
 const MAX_OBJECTS: u32 = 200_000;
 const MAX_BYTES: usize = 256 << 20;
-/// Files in our own folder: the lock among processes, and the new pack.
+/// Files in our own folder: the inter-process lock, and the new pack.
 const LOCK: &str = "gathering.lock";
 const GATHERED: &str = "gathered";
 /// Git's indexes of several packs, in the folder of packs.
 const OF_MANY: [&str; 2] = ["multi-pack-index", "multi-pack-index.d"];
 /// Locks of git's housekeeping, in the repository.
 const UNDER_WAY: [&str; 2] = ["gc.pid", "objects/maintenance.lock"];
-/// Extensions of the files beside a pack that git treats differently.
+/// Extensions of the files next to a pack that git treats differently.
 const MARKS: [&str; 4] = ["keep", "promisor", "mtimes", "bitmap"];
 
 /// The files that gathering needs.
@@ -54,7 +54,7 @@ impl Gathering {
         }
     }
 
-    /// Makes one pack of many. Does nothing if there are few, or while git or another process does.
+    /// Merges many packs into one. Does nothing if there are few, or while git or another process is doing so.
     ///
     /// # Errors
     /// If the new pack can't be written; the old ones are all there then.
@@ -77,7 +77,7 @@ impl Gathering {
         let old: Vec<_> = old.into_iter().map(|pack| pack.path().to_owned()).collect();
         for pack in old.iter().filter(|pack| **pack != new) {
             for extension in ["idx", "rev", "pack"] {
-                // A pack that stays is gathered again.
+                // A pack that remains is gathered again.
                 let _ = platform::remove_file(&pack.with_extension(extension));
             }
         }
@@ -150,7 +150,7 @@ impl Gathering {
         Ok((path, written))
     }
 
-    /// Removes what was written of a new pack: on a full disk its space is needed.
+    /// Removes the partial files of a new pack: on a full disk, their space is needed.
     fn discard(&self) {
         for extension in ["pack", "idx"] {
             // Best effort; the next run removes them first.
@@ -164,7 +164,7 @@ impl Gathering {
     }
 }
 
-/// Returns true if a file of this name in our own folder is a new pack that has no name yet.
+/// Returns true if a file of this name in our own folder belongs to an unfinished pack.
 pub(super) fn is_unfinished(name: &str) -> bool {
     name.starts_with(GATHERED)
 }

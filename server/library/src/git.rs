@@ -1,7 +1,7 @@
 //! The repository as gix opens it, with a store of objects that is replaced from time to time.
 //!
-//! gix gives each pack that comes a slot, one after the other, also while others go. At the last slot it begins with the first again,
-//! and if a pack there has just gone, it can lose sight of the new one for good. So the store is replaced long before.
+//! gix gives each new pack the next slot, even while old packs are removed. After the last slot it starts again with the first, and
+//! if a pack there has just been removed, it can lose sight of the new one for good. So the store is replaced long before.
 
 use std::{
     sync::atomic::{AtomicU32, Ordering},
@@ -20,12 +20,12 @@ use parking_lot::RwLock;
 
 use super::root::MAX_FILE_BYTES;
 
-/// Slots of a store. gix fails at the first pack that has none; git itself makes one pack of all from 50 on.
+/// Slots of a store. gix fails at the first pack without one; git itself merges all packs into one from 50 on.
 pub(super) const SLOTS: Slots = Slots::AsNeededByDiskState {
     multiplier: 2.0,
     minimum: if cfg!(test) { 252 } else { 2048 },
 };
-/// The number of packs of ours after which the store is replaced. With those that are gathered, they need an eighth more slots.
+/// The number of packs of ours after which the store is replaced. Including gathered packs, they need an eighth more slots.
 const MAX_PACKS: u32 = if cfg!(test) { 64 } else { 256 };
 /// The time after which it is replaced: other processes make packs too. Opening it takes a fraction of a millisecond.
 const MAX_AGE: Duration = Duration::from_secs(1);

@@ -19,7 +19,7 @@ use tabellion_platform::{self as platform, Dir, read_regular};
 /// Size limit of a file of rules or attributes. Git's own is 100 MiB.
 pub(super) const MAX_RULES_BYTES: u64 = 16 << 20;
 
-/// Where git's rules for a library are. The files are read again for each walk.
+/// Location of git's rules for a library. The files are read again for each walk.
 #[derive(Clone, Debug)]
 pub struct IgnoreRules {
     repository: Option<Repository>,
@@ -102,7 +102,7 @@ impl IgnoreRules {
             return Some(scope);
         };
         scope.case = repository.case;
-        // From the weakest to the strongest. Unreadable files have no rules, as in git; and so have pipes and devices.
+        // From the weakest to the strongest. Unreadable files have no rules, as in git; pipes and devices have none either.
         let configured = repository.excludes_file.as_ref();
         scope.add(
             "",

@@ -1,7 +1,7 @@
 //! Creates the repository of a folder without one: branch `main` with an empty first commit.
 //!
-//! It is built under a temporary name and renamed, so that a crash leaves a whole repository or none. Existing files stay
-//! untracked until they are first changed.
+//! It is built under a temporary name and renamed, so a crash leaves a whole repository or none. Existing files stay untracked
+//! until they are first changed.
 
 use std::{
     fs,
@@ -26,7 +26,7 @@ const CONFIG: &str = "[core]
 \tbare = false
 \tlogallrefupdates = true
 ";
-/// The name of an empty file, and the same text decomposed, which names it too where the file system ignores composition (macOS).
+/// The name of an empty file, and the same text decomposed, which names it too if the file system ignores composition (macOS).
 const COMPOSED: &str = "\u{e4}";
 const DECOMPOSED: &str = "a\u{308}";
 
@@ -60,7 +60,7 @@ pub(super) fn create(root: &Path) -> io::Result<bool> {
     Ok(is_new)
 }
 
-/// Removes what a crash of [`create`] left. Best effort: it is hidden and harmless.
+/// Removes the remains of a crashed [`create`]. Best effort: they are hidden and harmless.
 pub(super) fn remove_leftovers(root: &Path) {
     let aside = root.join(ASIDE);
     if let Ok(Some(alone)) = platform::try_lock_file(&aside.join("lock")) {
@@ -105,7 +105,7 @@ fn build(git: &Path) -> io::Result<()> {
     durable::sync_all(&names).map_err(io::Error::other)
 }
 
-/// Returns the configuration for the file system of the folder `git`, as `git init` finds it out.
+/// Returns the configuration for the file system of the folder `git`, detected in the same way as by `git init`.
 fn config(git: &Path) -> io::Result<String> {
     let mut config = CONFIG.to_owned();
     let mut set = |option: &str, value: bool| config.push_str(&format!("\t{option} = {value}\n"));

@@ -1,4 +1,4 @@
-//! What can be wrong with a library, as facts: looks, and changes nothing.
+//! Possible defects of a library, reported as facts, without changes.
 
 use std::{
     collections::BTreeSet,
@@ -40,12 +40,12 @@ pub struct RepositoryFacts {
     pub author: Option<String>,
 }
 
-/// What the next change does about an interrupted one.
+/// Effect of the next change on an interrupted one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Interrupted {
-    /// Nothing was interrupted.
+    /// No change was interrupted.
     Nothing,
-    /// The record of a change was interrupted, so nothing had begun; it is cleared.
+    /// The record of a change was interrupted before the change began; it is cleared.
     Record,
     /// The change of these documents was made, and is completed.
     Completes(Vec<String>),
@@ -53,7 +53,7 @@ pub enum Interrupted {
     Undoes(Vec<String>),
 }
 
-/// What a library does beside the requests, and not again if its process dies in it twice.
+/// Background work of a library, abandoned if its process dies in it twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackgroundRun {
     /// Writing the log's cache.
@@ -67,16 +67,16 @@ pub enum BackgroundRun {
 pub struct HeldLock {
     /// The lock file.
     pub path: PathBuf,
-    /// Whether it is this program's, which removes it itself.
+    /// True if it is this program's, which removes it itself.
     pub is_ours: bool,
 }
 
-/// Files that transactions left.
+/// Files left by transactions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Leftovers {
     /// Temporary files, which the next change removes.
     pub temporary: Vec<PathBuf>,
-    /// Saves that came while a document was being replaced, kept for a person.
+    /// Saves that arrived while a document was being replaced, kept for a person.
     pub late: Vec<PathBuf>,
 }
 
@@ -101,7 +101,7 @@ impl Library {
         git.config_snapshot().string(key).map(|value| value.to_string())
     }
 
-    /// Returns the version of git's index, or why changes can't use the index; `None` before the first one.
+    /// Returns the version of git's index, or the reason why changes can't use the index; `None` before the first one.
     ///
     /// # Errors
     /// If it can't be read.
@@ -121,7 +121,7 @@ impl Library {
         }))
     }
 
-    /// Returns what recovery would do now.
+    /// Returns the effect that recovery would have now.
     ///
     /// # Errors
     /// If the repository can't be read.
@@ -154,7 +154,7 @@ impl Library {
         let mut paths = BTreeSet::new();
         for folder in [repository.git_dir(), repository.common_dir()] {
             for (folder, depth) in [(folder.to_owned(), 0), (folder.join("refs"), MAX_REF_DEPTH)] {
-                // Git permits no folder of branches such a name.
+                // Git forbids this ending in names of branches and their folders.
                 each_below(&folder, depth, |path, _| {
                     if path.extension().is_some_and(|extension| extension == "lock") {
                         paths.insert(path.to_owned());
@@ -174,7 +174,7 @@ impl Library {
             .collect()
     }
 
-    /// Removes a lock that [`Library::held_locks`] returned, for a person who knows that its program is dead.
+    /// Removes a lock that [`Library::held_locks`] returned, on behalf of a person who knows that its program is dead.
     ///
     /// # Errors
     /// If it can't be removed.
@@ -182,7 +182,7 @@ impl Library {
         remove_if_there(&lock.path)
     }
 
-    /// Completes or undoes an interrupted change, and removes temporary files, as each change does first; also if that ended the
+    /// Completes or undoes an interrupted change, and removes temporary files, as each change does first; even if that ended the
     /// process before.
     ///
     /// # Errors
@@ -192,7 +192,7 @@ impl Library {
         self.lock(super::OPEN_LOCK_TIMEOUT).map(drop)
     }
 
-    /// Returns what is not tried again, because the process died in it.
+    /// Returns the runs that are not tried again, because the process died in them.
     pub fn failed_runs(&self) -> Vec<BackgroundRun> {
         let mut runs = vec![BackgroundRun::LogCache, BackgroundRun::Recovery];
         runs.retain(|run| self.attempts(*run).have_failed());
@@ -212,7 +212,7 @@ impl Library {
         }
     }
 
-    /// Returns the files that transactions left.
+    /// Returns the files left by transactions.
     pub fn leftovers(&self) -> Leftovers {
         let mut found = Leftovers::default();
         let own = self.working_tree.repository.own("");
@@ -223,7 +223,7 @@ impl Library {
                 found.temporary.push(path);
             }
         }
-        // A late save is kept beside the document on another device.
+        // A late save is kept next to a document on another device.
         each_below(self.working_tree.root.path(), MAX_DEPTH, |path, _| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let is_late = name.starts_with(".tabellion-") && name.contains("late-");

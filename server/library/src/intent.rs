@@ -56,7 +56,7 @@ pub(super) struct Exchange {
     pub(super) kept_after: Option<TreeEntry>,
     /// Name of the exchange file, with the other side's bytes.
     pub(super) aside: String,
-    /// Whether that file is beside the document; otherwise it is in our own folder.
+    /// True if that file is next to the document; otherwise it is in our own folder.
     pub(super) beside: bool,
     /// Number of folders above the document that are created for it, from the innermost.
     pub(super) folders: usize,
@@ -185,7 +185,7 @@ fn shown_kept(kept: Option<TreeEntry>) -> String {
     )
 }
 
-/// Parses `-` as nothing, and anything else with `read`.
+/// Parses `-` as `None`, and any other text with `read`.
 fn optional<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Unreadable> {
     if text == "-" {
         return Ok(None);

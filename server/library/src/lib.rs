@@ -11,25 +11,25 @@
 //! | module | is for |
 //! |---|---|
 //! | [`path`] | names of documents and folders, parsed once |
-//! | [`root`], [`walk`], [`ignore`], [`search`] | reading: files, which of them the library shows, text in them |
+//! | [`root`], [`walk`], [`ignore`], [`search`] | reading: files, the selection that the library shows, text in them |
 //! | [`folder`] | the library's own folder: creating it, or refusing a mistyped path |
 //! | `repository`, `git`, `init` | the git repository: opening it, its state; creating one |
-//! | `working_tree` | folder and repository together, and the lock among processes |
-//! | `reading` | a document while others may be changing it |
+//! | `working_tree` | folder and repository together, and the inter-process lock |
+//! | `reading` | a document that others may be changing |
 //! | `objects`, `pack`, `tree`, `tree_diff`, `commit`, `index`, `index_file`, `branch`, `lock` | git's files, one each |
 //! | `racy` | files whose change git could miss |
 //! | `attributes`, `conversion`, `sparse`, `sharing` | git's configuration, as far as it affects files: bytes, presence, modes |
-//! | `document`, `intent`, `durable`, `checkpoint` | what a transaction exchanges on the disk, its record, syncing, and where tests interrupt it |
+//! | `document`, `intent`, `durable`, `checkpoint` | a transaction's files on the disk, its record, syncing, and interruption by tests |
 //! | `plan`, `planned`, `pending`, `transaction`, `recovery` | changes: prepared, batched, published, completed or undone |
 //! | `commit_message`, `history` | the log |
-//! | `aside` | short texts that are kept beside the library |
+//! | `aside` | short texts in the server's own folder |
 //! | `attempts` | background runs that end the process |
 //! | `versions` | the history of one document |
-//! | `entries` | what people ask at a terminal: an entry's change, what is uncommitted |
-//! | `inspection` | what can be wrong with a library, as facts |
+//! | `entries` | queries by people at a terminal: an entry's change, uncommitted documents |
+//! | `inspection` | possible defects of a library, as facts |
 //! | `maintenance`, `gathering` | housekeeping |
-//! | `remote` | other machines: what comes from the remote's branch, what goes there, merges |
-//! | `counts` | what was done, in numbers |
+//! | `remote` | other machines: pulls from the remote's branch, pushes to it, merges |
+//! | `counts` | counters of the work done |
 //! | `session` | the exclusive right to change the library |
 //! | `blocking` | blocking calls in an asynchronous runtime |
 //! | `failures` | errors of the system and of git, as failures |
@@ -136,7 +136,7 @@ use tabellion_runtime::{
     Snapshot, State, Store, Until,
 };
 
-/// How long opening waits for the changes of other processes. A process that holds the lock has recovered already.
+/// Time that opening waits for changes of other processes. A process that holds the lock has recovered already.
 const OPEN_LOCK_TIMEOUT: Duration = Duration::from_millis(200);
 /// Upper bound of the random back-off before retry *n*: *n* × this.
 const MAX_BACK_OFF: Duration = Duration::from_millis(10);
@@ -160,9 +160,9 @@ pub struct Activity {
 }
 
 impl Library {
-    /// Opens the library in the folder `dir`. Creates the folder if only it is missing (or as [`Options::create`] says), and a
-    /// repository if there is none; a folder inside a larger repository is a library of its own there. Completes or undoes an interrupted change; if that is not possible
-    /// yet, each change tries again first.
+    /// Opens the library in the folder `dir`. Creates the folder if only it is missing (or as [`Options::create`] specifies), and a
+    /// repository if there is none; a folder inside a larger repository is a separate library there. Completes or undoes an
+    /// interrupted change; if that is not possible yet, each change tries again first.
     ///
     /// # Errors
     /// [`OpenError`].
@@ -170,7 +170,7 @@ impl Library {
         Self::open_watched(dir, options, Box::new(|_| Ok(())))
     }
 
-    /// Opens an existing library only to look at it: creates nothing and recovers nothing.
+    /// Opens an existing library for inspection only: creates nothing and recovers nothing.
     ///
     /// # Errors
     /// [`OpenError`].
@@ -183,12 +183,12 @@ impl Library {
         Ok(Self::of(working_tree))
     }
 
-    /// Returns what opening created, if anything.
+    /// Returns the parts that opening created, if any.
     pub fn created(&self) -> Option<&Created> {
         self.working_tree.created.as_ref()
     }
 
-    /// Returns what was done since the library was opened.
+    /// Returns the counters of the work since the library was opened.
     pub fn counts(&self) -> Arc<Counts> {
         Arc::clone(&self.working_tree.counts)
     }
@@ -223,7 +223,7 @@ impl Library {
         }
     }
 
-    /// Takes the lock among processes, then recovers what a crashed process left.
+    /// Takes the inter-process lock, then recovers the remains of a crashed process.
     fn lock(&self, timeout: Duration) -> Result<FileLock, Failure> {
         let lock = self.working_tree.lock(timeout)?;
         recovery::recover(&self.working_tree)?;
@@ -238,8 +238,8 @@ impl Library {
         self.working_tree.settled(path)
     }
 
-    /// Returns the path of the document that `path` names: `path` itself, unless only a file exists whose name differs from it
-    /// in Unicode composition alone.
+    /// Returns the path of the document that `path` names: `path` itself, unless only a file exists whose name differs from it in
+    /// Unicode composition alone.
     pub fn true_path(&self, path: &LibraryPath) -> LibraryPath {
         blocking(|| self.working_tree.root.true_path(path))
     }
@@ -249,7 +249,7 @@ impl Library {
         blocking(|| self.working_tree.root.true_folder(dir))
     }
 
-    /// Fails if there is nothing at `path` and no file can be created there, because of its name or that of a missing folder.
+    /// Fails if `path` is free and no file can be created there, because of its name or that of a missing folder.
     ///
     /// # Errors
     /// The broken rule.
@@ -290,11 +290,11 @@ impl Library {
         Ok(self.working_tree.head_now()?.map(|id| id.to_string()))
     }
 
-    /// Returns the paths of the documents that the commits after `known`, up to `head`, changed or named; `None` if others may have changed,
-    /// as after a merge, or a switch to a branch that does not contain `known`.
+    /// Returns the paths of the documents that the commits after `known`, up to `head`, changed or named; `None` if others may have
+    /// changed, as after a merge, or a switch to a branch that does not contain `known`.
     ///
     /// # Errors
-    /// If an id is none, or the repository can't be read.
+    /// If an id is invalid, or the repository can't be read.
     pub fn changed_since(&self, known: &str, head: &str) -> Result<Option<HashSet<String>>, Failure> {
         blocking(|| {
             let repository = &self.working_tree.repository;
@@ -305,7 +305,7 @@ impl Library {
         })
     }
 
-    /// Returns the folder `name` for what is derived from the library, in the repository and no part of it; it need not exist.
+    /// Returns the folder `name` for derived files, in the repository but not part of it; it need not exist.
     pub fn derived(&self, name: &str) -> PathBuf {
         self.working_tree.repository.own(name)
     }
@@ -397,8 +397,8 @@ impl Library {
 
     /// Returns the newest commit in HEAD's history that changed or deleted the document at `path`; `None` if there is none.
     ///
-    /// A commit changed a document if its content there differs from that of each parent. Without merges this is `git log -1
-    /// -- PATH`; a merge counts only if it took neither side's bytes, and the commits of both sides count, whichever was
+    /// A commit changed a document if its content there differs from that of each parent. Without merges this is `git log -1 -- PATH`;
+    /// a merge counts only if it took neither side's bytes, and the commits of both sides count, regardless of the side
     /// taken.
     ///
     /// # Errors
@@ -414,7 +414,7 @@ impl Library {
         })
     }
 
-    /// Returns the last commit of those that left the document at the git path `path` as it was, as far as the log knows: see
+    /// Returns the last commit of those that left the document at the git path `path` unchanged, as far as the log knows: see
     /// [`History::unchanged_from`].
     fn unchanged_from(
         &self,

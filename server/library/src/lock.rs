@@ -1,4 +1,4 @@
-//! Lock files of git's kind (`X.lock` beside `X`) that are recognized as ours after a crash.
+//! Lock files of git's kind (`X.lock` next to `X`) that are recognized as ours after a crash.
 //!
 //! The lock is a hard link to a marker file in our own folder: a lock is ours exactly if it is the same file as the marker.
 //! Locks of other programs are never removed.
@@ -20,7 +20,7 @@ use super::{
 };
 use tabellion_platform::{self as platform, entry_id_at, make_like};
 
-/// How long to wait for a git command to finish.
+/// Time to wait for a git command to finish.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -48,7 +48,7 @@ pub(super) fn index_lock(repository: &Repository) -> LockFiles {
 }
 
 impl LockFiles {
-    /// Creates the marker, so that the lock can be taken.
+    /// Creates the marker, without which the lock can't be taken.
     ///
     /// # Errors
     /// If the marker can't be created.

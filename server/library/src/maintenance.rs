@@ -53,7 +53,7 @@ impl Maintenance {
         }
     }
 
-    /// The first pack is as the last one, because there may be others from before.
+    /// Counts a new pack. The first one starts gathering too, because there may be older packs.
     fn consider_packs(&self, repository: &Repository) {
         if self
             .packs
@@ -71,7 +71,7 @@ impl Maintenance {
     }
 }
 
-/// Work in a thread of its own, once at a time.
+/// Work in a separate thread, once at a time.
 #[derive(Debug, Default)]
 struct Background(Arc<AtomicBool>);
 
@@ -124,7 +124,7 @@ fn command(repository: &Repository) -> Command {
     git.stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    // Clients kill the server with its process group, and a git that is killed leaves its locks, which refuse all changes then.
+    // Clients kill the server with its process group, and a killed git leaves its locks, which then refuse all changes.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut git, 0);
     git

@@ -1,8 +1,8 @@
-//! Git objects: created in memory, so that ids are known before anything is written, then written durably. A few are a file each,
-//! many are one pack.
+//! Git objects: created in memory, which yields ids before anything is written, then written durably. A few are a file each, many
+//! are one pack.
 //!
-//! They are written here, because gix syncs nothing and takes an empty file for an existing object. While a transaction is under way,
-//! a file beside its pack keeps git from removing it: nothing refers to its objects before the branch moves.
+//! They are written here, because gix syncs nothing and takes an empty file for an existing object. While a transaction is under
+//! way, a file next to its pack keeps git from removing it: its objects are unreferenced before the branch moves.
 
 use std::{
     collections::BTreeSet,
@@ -33,7 +33,7 @@ const KEPT: &[u8] = b"tabellion\n";
 /// Attempts to create an object's folder while other programs remove it.
 const MAX_FOLDER_ATTEMPTS: usize = 100;
 
-/// Returns the id that a document has with these bytes.
+/// Returns the content id of a document with these bytes.
 ///
 /// # Errors
 /// For bytes that were made to collide with others.
@@ -191,7 +191,7 @@ pub(super) fn folders(database: &Path, ids: &[ObjectId]) -> BTreeSet<PathBuf> {
         .collect()
 }
 
-/// Releases the packs whose transaction did not come to its end. Requires the lock.
+/// Releases the packs of unfinished transactions. Requires the lock.
 pub(super) fn release_packs(database: &Path) -> Result<(), Failure> {
     let folder = pack_folder(database);
     let names = match platform::names(&folder) {
@@ -252,7 +252,7 @@ impl StagedFile {
 }
 
 impl StagedObjects {
-    /// Returns what must be durable before [`Self::place`].
+    /// Returns the content that must be durable before [`Self::place`].
     pub(super) fn contents(&self) -> impl Iterator<Item = SyncTarget<'_>> {
         self.files
             .iter()
@@ -266,7 +266,7 @@ impl StagedObjects {
         new.try_for_each(StagedFile::place)
     }
 
-    /// Permits git to remove the pack, whose objects the branch has now.
+    /// Permits git to remove the pack: the branch now refers to its objects.
     pub(super) fn release(&self) -> Result<(), Failure> {
         self.keep
             .as_ref()
@@ -291,7 +291,7 @@ impl StagedObjects {
 }
 
 impl StagedFile {
-    /// Renames the file. Git removes empty folders of the database, as this one is at first.
+    /// Renames the file. Git removes empty folders of the database, and this one is empty at first.
     fn place(&self) -> Result<(), Failure> {
         let folder = self.folder();
         for left in (0..MAX_FOLDER_ATTEMPTS).rev() {

@@ -1,7 +1,7 @@
-//! Git's packs: many objects in one file, beside an index of them (`gitformat-pack(5)`).
+//! Git's packs: many objects in one file, with an index of them next to it (`gitformat-pack(5)`).
 //!
 //! A transaction with many objects writes them as one pack; [`gather`] makes one of several such packs. Written here, because gix
-//! only packs what is in a database already.
+//! only packs objects that are in a database already.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -30,9 +30,9 @@ const MAX_DEPTH: u8 = 16;
 /// Largest number of bytes that one instruction of a difference copies, and that one inserts.
 const MAX_COPY: usize = 0xffff;
 const MAX_INSERT: usize = 0x7f;
-/// A difference that copies fewer bytes gains nothing.
+/// A difference that copies fewer bytes is not worthwhile.
 const MIN_COPIED: usize = 64;
-/// From this offset on, the index has it in a table of larger numbers.
+/// From this offset on, the index stores it in a table of larger numbers.
 const LARGE_OFFSET: u64 = 1 << 31;
 
 /// An object to be packed.
@@ -48,14 +48,14 @@ pub(super) struct PackObject<'a> {
 /// The name and the index of a written pack.
 #[derive(Debug)]
 pub(super) struct Written {
-    /// The name that its files have before their extension.
+    /// The common name of its files, without extension.
     pub(super) name: String,
     /// The content of its index.
     pub(super) index: Vec<u8>,
 }
 
-/// Returns the name of a pack of ours with this checksum, which is its end. Git names its own by the checksum itself, so the name says
-/// whose a pack is.
+/// Returns the name of a pack of ours with this checksum, which is its end. Git names its packs by the checksum itself, so the name
+/// reveals the origin of a pack.
 pub(super) fn name(checksum: &[u8]) -> String {
     let digest = Sha1::new_with_prefix("tabellion pack ").chain_update(checksum);
     format!("pack-{}", ObjectId::from_bytes_or_panic(&digest.finalize()))
@@ -118,8 +118,7 @@ fn whole(kind: Kind) -> Header {
     }
 }
 
-/// Returns the difference that makes `data` of `base`: what they have in common at the start and at the end is copied. `None` if that
-/// is little.
+/// Returns the difference that turns `base` into `data`: copies the common start and the common end. `None` if they are short.
 fn difference(base: &[u8], data: &[u8]) -> Option<Vec<u8>> {
     let start = common(base.iter().zip(data));
     let (base_rest, rest) = (&base[start..], &data[start..]);
@@ -144,7 +143,7 @@ fn common<'a>(pairs: impl Iterator<Item = (&'a u8, &'a u8)>) -> usize {
     pairs.take_while(|(one, other)| one == other).count()
 }
 
-/// Seven bits a byte, the lowest first; the eighth says that more follow.
+/// Seven bits a byte, the lowest first; the eighth bit is set if more follow.
 fn push_length(instructions: &mut Vec<u8>, mut length: usize) {
     while length > 0x7f {
         instructions.push(length as u8 | 0x80);
@@ -153,7 +152,7 @@ fn push_length(instructions: &mut Vec<u8>, mut length: usize) {
     instructions.push(length as u8);
 }
 
-/// Copies `length` bytes from `offset` on. An instruction's bits say which bytes of offset and length follow it.
+/// Copies `length` bytes from `offset` on. An instruction's bits specify the bytes of offset and length that follow it.
 fn push_copy(instructions: &mut Vec<u8>, mut offset: usize, mut length: usize) {
     while length > 0 {
         let part = length.min(MAX_COPY);
@@ -184,7 +183,7 @@ pub(super) fn gather(packs: &[OpenPack], out: impl Write) -> io::Result<Written>
     let mut writer = Writer::begin(out, count)?;
     let mut offsets: HashMap<ObjectId, u64> = HashMap::new();
     for pack in packs {
-        // The new offset of what was at an offset.
+        // New offsets of objects, by their old ones.
         let mut moved: HashMap<u64, u64> = HashMap::new();
         let mut entries: Vec<_> = pack.index.iter().collect();
         entries.sort_unstable_by_key(|entry| entry.pack_offset);
@@ -235,7 +234,7 @@ pub(super) struct OpenPack {
 }
 
 impl OpenPack {
-    /// Opens the pack at `path`; its index is beside it.
+    /// Opens the pack at `path`; its index is next to it.
     ///
     /// # Errors
     /// If they can't be read, or are damaged.
@@ -259,7 +258,7 @@ impl OpenPack {
     }
 }
 
-/// Returns true if the pack at `path` is one of ours, and not of git's.
+/// Returns true if the pack at `path` is ours, not git's.
 pub(super) fn is_ours(path: &Path) -> bool {
     let found = path.file_stem().and_then(OsStr::to_str);
     let pack = data::File::at(path, HashKind::Sha1).ok();
@@ -270,7 +269,7 @@ fn damaged() -> io::Error {
     io::ErrorKind::InvalidData.into()
 }
 
-/// An object of a pack, as its index has it.
+/// An object's entry in the index of a pack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct IndexEntry {
     id: ObjectId,
@@ -281,9 +280,9 @@ struct IndexEntry {
 /// Writes a pack.
 struct Writer<W> {
     out: W,
-    /// The digest of what was written.
+    /// The digest of the bytes written so far.
     digest: Sha1,
-    /// Where the next object begins.
+    /// Offset of the next object.
     offset: u64,
     entries: Vec<IndexEntry>,
     /// An object.

@@ -1,12 +1,11 @@
 //! Names of files and folders in the library, checked once at the edge.
 //!
-//! [`LibraryPath`] is a file, usually Markdown; [`LibraryDir`] is a folder. A value is safe: it never leads outside of the
-//! library, and to nothing of git's. What is on disk under a name (a symbolic link, a pipe, nothing) is the business of
-//! [`crate::root`].
+//! [`LibraryPath`] is a file, usually Markdown; [`LibraryDir`] is a folder. A value is safe: it never leads outside of the library,
+//! nor to a file of git's. The content on disk under a name (a symbolic link, a pipe, none) is the business of [`crate::root`].
 //!
-//! There are two classes of rules. What breaks a rule of the first is never a path. Rules of the second keep names portable:
-//! Windows, macOS or git would store or show such a name differently. They hold only for names to be created
-//! ([`LibraryPath::check_new`]), so that existing files are never hidden because of their names.
+//! There are two classes of rules. A text that breaks a rule of the first is never a path. Rules of the second keep names portable:
+//! Windows, macOS or git would store or show such a name differently. They apply only to names to be created
+//! ([`LibraryPath::check_new`]), so existing files are never hidden because of their names.
 
 use std::fmt::{self, Write};
 use std::path::Path;
@@ -50,7 +49,7 @@ impl LibraryPath {
         Ok(Self(text.to_owned()))
     }
 
-    /// Parses the path of any file, including hidden ones, for contracts that decide for themselves which files they serve.
+    /// Parses the path of any file, including hidden ones, for contracts that select the files they serve themselves.
     ///
     /// # Errors
     ///
@@ -60,7 +59,7 @@ impl LibraryPath {
         Ok(Self(text.to_owned()))
     }
 
-    /// Parses the path of any file that a commit of another machine can have: also git's own files of settings, which no call changes.
+    /// Parses the path of any file that can be in a commit of another machine, including git's own settings files, which no call changes.
     ///
     /// # Errors
     ///
@@ -237,7 +236,7 @@ pub fn is_markdown(name: &str) -> bool {
     })
 }
 
-/// A path that the library refuses, and why.
+/// A path that the library refuses, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("path `{path}` {fault}")]
 pub struct PathError {
@@ -263,7 +262,7 @@ impl PathError {
     }
 }
 
-/// The rules for paths. Each message says what to do instead.
+/// The rules for paths. Each message suggests a correction.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathFault {
     /// The path is empty.
@@ -314,7 +313,7 @@ pub enum PathFault {
         "has a segment that starts with a dot: hidden files and folders are no part of the library; choose another name"
     )]
     Hidden,
-    /// A segment is not in Unicode's composed form (given here), so it would be a look-alike twin of the one that is.
+    /// A segment is not in Unicode's composed form (given here), so it would be a look-alike twin of the composed one.
     #[error("has a segment that is not in Unicode's composed form (NFC); write it `{0}`")]
     NotComposed(String),
     /// It does not end in one of [`MARKDOWN_EXTENSIONS`].
@@ -348,7 +347,7 @@ impl PathFault {
 /// Files of git's that are part of a commit.
 const SETTINGS: [&str; 3] = [".gitattributes", ".gitignore", ".gitmodules"];
 
-/// What the last segment names.
+/// Kind of the last segment.
 #[derive(Clone, Copy)]
 enum Leaf {
     /// One of [`SETTINGS`].
@@ -442,7 +441,7 @@ fn check_segment(segment: &str, leaf: Leaf) -> Result<(), PathFault> {
             return Err(PathFault::Backslash);
         }
     }
-    // A system may ignore what can't be seen, and Windows drops dots and spaces at the end.
+    // A system may ignore invisible characters, and Windows drops dots and spaces at the end.
     let mut visible = segment.chars().filter(|c| !is_invisible(*c)).peekable();
     if visible.peek() == Some(&'.') && !matches!(leaf, Leaf::File | Leaf::Settings) {
         return Err(PathFault::Hidden);
@@ -535,7 +534,7 @@ fn is_superscript_device(segment: &str) -> bool {
         .is_some_and(|device| device.eq_ignore_ascii_case("com") || device.eq_ignore_ascii_case("lpt"))
 }
 
-/// Returns the characters of `text`, each with whether it is invisible and not part of an emoji.
+/// Returns the characters of `text`, each with a flag that is true if it is invisible and not part of an emoji.
 fn with_disguises(text: &str) -> impl Iterator<Item = (char, bool)> {
     let mut before = None;
     let mut rest = text.chars();
@@ -547,8 +546,8 @@ fn with_disguises(text: &str) -> impl Iterator<Item = (char, bool)> {
     })
 }
 
-/// Returns true if the invisible `c` is part of an emoji: `U+FE0F` after a sign (❤️, 1️⃣), or a joiner between two (👩‍💻).
-/// Beside a letter it is a disguise, which the rule refuses.
+/// Returns true if the invisible `c` is part of an emoji: `U+FE0F` after a sign (❤️, 1️⃣), or a joiner between two (👩‍💻). Next to a
+/// letter it is a disguise, which the rule refuses.
 fn joins_emoji(before: Option<char>, c: char, after: Option<char>) -> bool {
     let (Some(before), after) = (before, after.unwrap_or(' ')) else {
         return false;

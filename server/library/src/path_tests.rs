@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Which rule refuses `path` as a file: always, or only where it and its folders are to be created.
+/// Returns the rule that refuses `path` as a file: always, or only if it and its folders are to be created.
 fn file(path: &str) -> Verdict {
     match LibraryPath::parse(path) {
         Err(error) => Never(error.rule()),
@@ -173,7 +173,7 @@ fn files() {
         ("gi7eba~1/x.md", Never("path_git")),
         ("GITATT~1/x.md", Never("path_git")),
         ("maba30~1/x.md", Never("path_git")),
-        // What can't be seen hides no dot.
+        // An invisible character hides no dot.
         ("\u{200b}.obsidian/x.md", Never("path_hidden")),
         (".\u{200c}./x.md", Never("path_hidden")),
         ("a/\u{feff}.md", Never("path_hidden")),
@@ -297,7 +297,7 @@ proptest! {
         }
     }
 
-    /// The walk builds paths segment by segment and must take exactly what a caller can ask for.
+    /// The walk builds paths segment by segment and must accept exactly the paths that a caller can request.
     #[test]
     fn segment_by_segment_is_the_same_as_at_once(segments in prop::collection::vec("[ab.~ ]{0,4}|[^\\pC/]{1,3}|con|\\.git|[a-c]\\.md", 1..4)) {
         let text = segments.join("/");

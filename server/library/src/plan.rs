@@ -1,8 +1,8 @@
 //! Plans a mutation: makes every check and creates every object. Writes and changes nothing.
 //!
-//! The new commit's tree is HEAD's (or that of the mutation before it in the same transaction) with the changed paths, never
-//! the index. Bytes of a document that differ from HEAD are first recorded in a commit of their own, the parent of the new
-//! one: both become visible in one step.
+//! The new commit's tree is HEAD's (or that of the mutation before it in the same transaction) with the changed paths, never the
+//! index. Bytes of a document that differ from HEAD are first recorded in a separate commit, the parent of the new one: both become
+//! visible in one step.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -42,7 +42,7 @@ const NEW_FILE: u32 = 0o666;
 /// Size of the object cache while a mutation is planned, in bytes.
 const CACHE_BYTES: usize = 8 << 20;
 
-/// A document as its change found it.
+/// A document in the state that its change found.
 #[derive(Debug)]
 pub(super) struct LoadedDocument {
     pub(super) file: FileBytes,
@@ -56,13 +56,13 @@ impl LoadedDocument {
         Ok(Self { file, id })
     }
 
-    /// Returns the id of what git stores for it at `git_path`.
+    /// Returns the id of the document as git stores it at `git_path`.
     pub(super) fn kept(&self, working_tree: &WorkingTree, git_path: &str) -> Result<ObjectId, Failure> {
         conversion::kept_id(working_tree, git_path, &self.file.bytes, self.id)
     }
 }
 
-/// An edit and the document that it found.
+/// An edit and the document that it applies to.
 #[derive(Debug)]
 pub(super) struct PlannedEdit<'a> {
     pub(super) path: LibraryPath,
@@ -177,8 +177,8 @@ pub(super) fn plan(
     })
 }
 
-/// Checks whether the document at `path`, with this mode and with `kept` in HEAD, can be changed to `size` bytes, as far as
-/// this does not depend on concurrent changes.
+/// Checks that the document at `path`, with this mode and with `kept` in HEAD, can be changed to `size` bytes, as far as this does
+/// not depend on concurrent changes.
 pub(super) fn check_change(
     working_tree: &WorkingTree,
     git: &gix::Repository,
@@ -211,7 +211,7 @@ pub(super) fn check_change(
 /// Returns the tree entry of the document in the newest commit `pending`, and the one that the file on the disk would get.
 ///
 /// # Errors
-/// If a person has staged or marked something else.
+/// If a person has staged a different version or set a mark.
 pub(super) fn compare(
     working_tree: &WorkingTree,
     git: &gix::Repository,
@@ -241,7 +241,7 @@ pub(super) struct Adopted {
     pub(super) objects: NewObjects,
 }
 
-/// Plans a commit of the documents as they are on the disk, on top of everything `pending`; `None` if all equal the newest commit.
+/// Plans a commit of the documents' current bytes on the disk, on top of everything `pending`; `None` if all equal the newest commit.
 ///
 /// # Errors
 /// If one of them can't be committed, or uncommitted bytes are to be refused.

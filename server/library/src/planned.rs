@@ -1,4 +1,4 @@
-//! A planned mutation: what `plan` returns and `pending` collects.
+//! A planned mutation, returned by `plan` and collected by `pending`.
 
 use gix::ObjectId;
 use tabellion_runtime::Version;

@@ -1,10 +1,10 @@
 //! Files whose change git could miss.
 //!
-//! Git considers a file unchanged if its stat fields equal those in the index: size, inode, and times, of which it compares
-//! the seconds. A file written again in the second of its entry may look unchanged. Git therefore reads a file whose time is
-//! not before that of the index itself. A new index would be later and hide such a change for ever; so before one is written,
-//! [`settle`] examines these files and makes git read those that may have changed. The index then gets the time of that
-//! examination, so that later writes are noticed too.
+//! Git considers a file unchanged if its stat fields equal those in the index: size, inode, and times, of which it compares the
+//! seconds. A file written again in the second of its entry may look unchanged. Git therefore reads a file whose time is not before
+//! that of the index itself. A new index would be later and hide such a change for ever; so before one is written, [`settle`]
+//! examines these files and makes git read those that may have changed. The index then gets the time of that examination, so later
+//! writes are noticed too.
 
 use std::{
     fs,

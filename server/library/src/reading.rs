@@ -21,11 +21,11 @@ use super::{
 };
 use crate::path::LibraryPath;
 
-/// How long a reader waits for a half-visible change, and a change for a person's save.
+/// Time that a reader waits for a half-visible change, and a change for a person's save.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// A document's file, and how it relates to the last commit.
+/// A document's file, and its relation to the last commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileState {
     /// The whole content.
@@ -36,7 +36,7 @@ pub struct FileState {
     pub modified: DateTime<Utc>,
     /// HEAD's commit; `None` before the first one.
     pub commit: Option<String>,
-    /// Whether that commit has other content, or none, at this path.
+    /// Set if that commit has other content, or none, at this path.
     pub dirty: bool,
     /// Id of the content as git stores it, which differs from `blob` if line endings are converted.
     pub kept: String,
@@ -70,7 +70,7 @@ impl WorkingTree {
         }
     }
 
-    /// Returns the document while no program has it open for writing, so that half of a save is not taken for the whole.
+    /// Returns the document while no program has it open for writing, so a partial save is not taken for the whole.
     pub(super) fn read_unwritten(&self, path: &LibraryPath) -> Result<Option<FileBytes>, Failure> {
         self.check_ours(path)?;
         let mut waited = Duration::ZERO;

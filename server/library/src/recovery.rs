@@ -1,7 +1,7 @@
 //! Completes or undoes a transaction: after an error, and at the next lock after a crash.
 //!
-//! The branch decides: if it has the transaction's last commit, the transaction is completed, otherwise undone. Only bytes
-//! that equal one side of a document are replaced; anything else is a person's and stays. Every step can be repeated.
+//! The branch decides: if it has the transaction's last commit, the transaction is completed, otherwise undone. Only bytes that
+//! equal one side of a document are replaced; any others are a person's and stay. Every step can be repeated.
 
 use std::{
     collections::BTreeMap,
@@ -32,10 +32,10 @@ use tabellion_platform::{Dir, FileStat, names, open_to_write, read_text};
 
 /// Name of the file in our own folder that counts the runs of recovery.
 const ATTEMPTS: &str = "recovery-attempts";
-/// Suffix of what a crash leaves during an exchange in several steps.
+/// Suffix of the file that a crash leaves during an exchange in several steps.
 const EXCHANGED: &str = ".swap";
 
-/// Completes or undoes an interrupted transaction. Requires the lock, so that its process is dead or this one.
+/// Completes or undoes an interrupted transaction. Requires the lock: then its process is dead or this one.
 pub(super) fn recover(working_tree: &WorkingTree) -> Result<(), Failure> {
     let _attempt = if is_under_way(&working_tree.repository) {
         Some(attempts(&working_tree.repository).begin().ok_or_else(failed)?)
@@ -285,8 +285,8 @@ fn drop_aside(working_tree: &WorkingTree, exchange: &Exchange) -> Result<(), Fai
     }
 }
 
-/// Keeps the exchange file, to which a person has saved, under the first free name from `name` on: in our own folder, or
-/// hidden beside a document on another device. Bytes already kept are not kept twice.
+/// Keeps the exchange file, to which a person has saved, under the first free name from `name` on: in our own folder, or hidden
+/// next to a document on another device. Bytes already kept are not kept twice.
 pub(super) fn keep(working_tree: &WorkingTree, exchange: &Exchange, name: &str) -> Result<(), Failure> {
     let place = ExchangeFiles::of(working_tree, exchange);
     let own = working_tree.repository.own("");
@@ -359,7 +359,7 @@ pub(super) fn is_temporary(name: &str) -> bool {
         || name == ATTEMPTS
 }
 
-/// Reads the intent, if there is one. A torn intent was never durable, so nothing had begun: it is cleared.
+/// Reads the intent, if there is one. A torn intent was never durable, so the change had not begun: it is cleared.
 fn read(working_tree: &WorkingTree) -> Result<Option<Intent>, Failure> {
     let path = working_tree.repository.own(INTENT);
     let text = match read_text(&path) {

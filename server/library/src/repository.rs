@@ -1,7 +1,7 @@
 //! The git repository of a library: opening it, the paths of its files, and its state.
 //!
-//! Nothing configured ever runs: no hooks, filters or monitors. Of the environment only `HOME` and `XDG_CONFIG_HOME` are
-//! used, to find the user's configuration. The system's configuration is read too, and whatever either includes.
+//! No configured program ever runs: no hooks, filters or monitors. Of the environment only `HOME` and `XDG_CONFIG_HOME` are used,
+//! to find the user's configuration. The system's configuration is read too, and all files that either includes.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ use super::{
 use crate::path::LibraryPath;
 use tabellion_platform::{self as platform, Journal};
 
-/// Why a library can't be opened.
+/// Error when opening a library.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The folder can't be created or entered.
@@ -55,7 +55,7 @@ pub enum OpenError {
         /// The existing folder that was probably meant.
         similar: Option<PathBuf>,
     },
-    /// The path of the library, or of a folder above it, leads to something else.
+    /// The path of the library, or of a folder above it, does not lead to a folder.
     #[error("`{}` is not a folder; choose a folder of notes", .0.display())]
     NotAFolder(PathBuf),
     /// The path of the library, or of a folder above it, is a symbolic link without a target.
@@ -64,7 +64,7 @@ pub enum OpenError {
     /// The folder is git's own, or a bare repository.
     #[error("`{0}` is a bare repository or a folder of git's own; a library needs a working tree")]
     Bare(PathBuf),
-    /// The repository uses something that is not supported.
+    /// The repository uses an unsupported feature.
     #[error("the repository at `{path}` {what}, which is not supported")]
     Unsupported {
         /// The top of the working tree.
@@ -130,8 +130,8 @@ pub(super) struct Head {
 }
 
 impl Repository {
-    /// Opens the repository that contains the folder `root` (an absolute path without symbolic links). If there is none,
-    /// creates one, unless `create` is [`CreateFolders::Nothing`]. Also returns whether it was created.
+    /// Opens the repository that contains the folder `root` (an absolute path without symbolic links). If there is none, creates
+    /// one, unless `create` is [`CreateFolders::Nothing`]. Also returns true if it was created.
     ///
     /// # Errors
     /// [`OpenError`].
@@ -287,7 +287,7 @@ impl Repository {
         self.sharing.apply(path);
     }
 
-    /// Returns the permissions that new files have according to `core.sharedRepository`.
+    /// Returns the permissions of new files according to `core.sharedRepository`.
     pub(super) fn sharing(&self) -> Sharing {
         self.sharing
     }
@@ -297,7 +297,7 @@ impl Repository {
         self.keeps_logs
     }
 
-    /// Returns the journal that keeps the order of writes in our own folder, if it is known to.
+    /// Returns the journal that keeps the order of writes in our own folder, if that is known.
     pub(super) fn journal(&self) -> Option<Journal> {
         self.journal
     }
@@ -309,7 +309,7 @@ impl Repository {
 
     /// Returns HEAD's commit, on a branch or not; `None` before the first one.
     pub(super) fn head_commit(&self, git: &gix::Repository) -> Result<Option<ObjectId>, Failure> {
-        // A branch names a commit, never a tag, so there is nothing to peel.
+        // A branch names a commit, never a tag, so no peeling is needed.
         Ok(git.head().reading("HEAD")?.id().map(gix::Id::detach))
     }
 
@@ -375,7 +375,7 @@ impl Repository {
 }
 
 /// Returns the options for opening repositories: all configuration that git would read, and only the home folder of the
-/// environment. Objects larger than any document are not read, whatever size they claim.
+/// environment. Objects larger than any document are not read, regardless of the size they claim.
 pub(super) fn options() -> Options {
     let mut permissions = Permissions::isolated();
     permissions.config = gix::open::permissions::Config {
@@ -421,8 +421,8 @@ const READ_AT_OPENING: [&str; 8] = [
 /// Maximum number of files of configuration, with those that they include.
 const MAX_CONFIGS: usize = 64;
 
-/// Checks that git's files, and what the repository's configuration includes, are regular files: opening a pipe waits, and a device may
-/// never end.
+/// Checks that git's files, and the files included by the repository's configuration, are regular files: opening a pipe waits, and
+/// a device may never end.
 fn check_git_files(top: &Path) -> Result<(), String> {
     let git = top.join(".git");
     let mut folders = vec![git.clone()];
@@ -467,13 +467,13 @@ fn check_git_files(top: &Path) -> Result<(), String> {
     Err(format!("its configuration has more than {MAX_CONFIGS} files"))
 }
 
-/// Depth of the folders in our own that are looked through; no file of ours is deeper.
+/// Maximum depth of the search in our own folder; no file of ours is deeper.
 const OWN_DEPTH: usize = 8;
 
 /// Checks that our own folder has only files and folders. A packed repository can bring links, pipes and devices, which the server would
 /// write through or wait for.
 fn check_own(own: &Path) -> Result<(), String> {
-    // A file in its place permits no change, and reading all the same.
+    // A file in its place prevents changes, but not reading.
     let found = own.symlink_metadata();
     let is_other = found.is_ok_and(|found| !found.is_dir() && !found.is_file());
     let mut other = is_other.then(|| own.to_owned());
@@ -491,7 +491,7 @@ fn check_own(own: &Path) -> Result<(), String> {
     })
 }
 
-/// Returns the files that a file of configuration includes, whatever the condition.
+/// Returns the files that a file of configuration includes, under any condition.
 fn included(file: &Path, text: &[u8]) -> Vec<PathBuf> {
     let Ok(config) = gix::config::File::try_from(text.as_bstr()) else {
         return vec![];
@@ -525,7 +525,7 @@ fn cant_open(top: &Path, message: &str) -> OpenError {
     }
 }
 
-/// The extensions of git that change nothing here, or that gix supports.
+/// The extensions of git that are irrelevant here, or that gix supports.
 const EXTENSIONS: [&str; 7] = [
     "noop",
     "objectFormat",

@@ -23,7 +23,7 @@ pub struct Root {
     dir: Arc<Dir>,
     /// Identity of the folder; `None` if the system has none.
     id: Option<FileId>,
-    /// Whether its file system finds a file by a name in another case.
+    /// True if its file system finds a file by a name in another case.
     ignores_case: bool,
 }
 
@@ -40,10 +40,10 @@ pub struct FileBytes {
     pub id: Option<FileId>,
 }
 
-/// Why an existing file of the library can't be read.
+/// Error when reading an existing file of the library.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The file or a folder above it is a symbolic link, whatever its target.
+    /// The file or a folder above it is a symbolic link, regardless of its target.
     #[error(
         "`{path}` leads through a symbolic link, which the library does not follow; put the file itself there"
     )]
@@ -122,7 +122,7 @@ impl Root {
         })
     }
 
-    /// Returns whether the folder is still where it was opened.
+    /// Returns true if the folder is still in its original place.
     pub(super) fn is_there(&self) -> bool {
         platform::file_id_at(&self.path) == self.id && self.path.is_dir()
     }
@@ -139,12 +139,13 @@ impl Root {
 
     /// Reads the file at `path`; `None` if there is none.
     ///
-    /// On a file system that ignores case, `note.md` is not another name of `Note.md`: the history would have both. [`platform`] ensures that
-    /// on Windows and macOS, and [`Root::case_twin`] on Linux: in case-folding folders, on FAT, NTFS, and shares of other systems.
+    /// On a file system that ignores case, `note.md` is not another name of `Note.md`: the history would have both. [`platform`]
+    /// ensures that on Windows and macOS, and [`Root::case_twin`] on Linux: in case-folding folders, on FAT, NTFS, and shares of
+    /// other systems.
     ///
     /// # Errors
     ///
-    /// [`FileError`] if something exists that is not a readable regular file of at most [`MAX_FILE_BYTES`].
+    /// [`FileError`] if `path` exists and is not a readable regular file of at most [`MAX_FILE_BYTES`].
     pub fn read(&self, path: &LibraryPath) -> Result<Option<FileBytes>, FileError> {
         self.open_document(path)?
             .map(|file| Self::read_open(path, file))
@@ -231,7 +232,7 @@ impl Root {
         let mut names = Vec::new();
         let folder = if path.is_empty() { "." } else { path };
         if let Ok(dir) = self.dir.open_dir(folder) {
-            // What was found before an error is not all, and a name may only seem to be the only one.
+            // The names read before an error are incomplete, and a name may wrongly seem to be the only one.
             let read = dir.entries(|name, _| names.extend(name.to_str().map(str::to_owned)));
             if read.is_err() {
                 names.clear();
@@ -240,11 +241,10 @@ impl Root {
         names
     }
 
-    /// Returns the existing file or folder that some system takes for the one at `path`, or for a folder above it, although
-    /// its spelling differs: `Note.md` for `note.md`, `DOCS` for `docs/a.md`. `None` if there is none, or each segment exists
-    /// as spelt.
+    /// Returns the existing file or folder that some system takes for the one at `path`, or for a folder above it, although its
+    /// spelling differs: `Note.md` for `note.md`, `DOCS` for `docs/a.md`. `None` if there is none, or each segment exists as spelt.
     ///
-    /// To be called before something is created at `path`. Reads each existing folder above it.
+    /// To be called before a file is created at `path`. Reads each existing folder above it.
     ///
     /// # Errors
     ///
@@ -294,9 +294,9 @@ pub(super) fn twin_among(path: &LibraryPath, other: &LibraryPath) -> Option<Stri
     None
 }
 
-/// Returns `path` as the folders spell it, whose names `names` returns: a segment that is missing stands for the only one
-/// there that differs from it in Unicode's composition alone, since people and models can't tell the two apart. A segment
-/// without such a twin, or with several, stays as it is.
+/// Returns `path` in the spelling of the folders, whose names `names` returns: a missing segment means the only existing one that
+/// differs from it in Unicode's composition alone, since people and models can't distinguish the two. A segment without such a
+/// twin, or with several, is unchanged.
 pub(super) fn true_spelling(path: &str, mut names: impl FnMut(&str) -> Vec<String>) -> String {
     let mut found = String::new();
     for segment in path.split('/') {
@@ -319,7 +319,7 @@ pub(super) fn true_spelling(path: &str, mut names: impl FnMut(&str) -> Vec<Strin
     found
 }
 
-/// Returns whether a file is found by a name in another case, as far as the folder's own names tell.
+/// Returns true if a file is found by a name in another case, as far as the folder's own names reveal.
 fn ignores_case(dir: &Dir) -> io::Result<bool> {
     let mut other_case = None;
     dir.entries(|name, _| {
@@ -347,7 +347,7 @@ fn swap_case(name: &str) -> String {
     name.chars().map(swap).collect()
 }
 
-/// Returns true if nothing exists at the path: a missing last segment or folder, or a file in place of a folder.
+/// Returns true if the path does not exist: a missing last segment or folder, or a file in place of a folder.
 fn is_missing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -356,7 +356,7 @@ fn is_missing(error: &io::Error) -> bool {
 }
 
 fn read_up_to(file: File, expected: u64, limit: u64) -> io::Result<Vec<u8>> {
-    // One more byte than expected, so that the end is found without growing the buffer.
+    // One more byte than expected, so the end is found without growing the buffer.
     let mut bytes = Vec::with_capacity(usize::try_from(expected).unwrap_or(0) + 1);
     file.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)

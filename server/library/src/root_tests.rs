@@ -22,7 +22,7 @@ impl Place {
         self.folder.path().join("library").join(path)
     }
 
-    /// The text at `path`, `"none"`, or the rule it breaks.
+    /// Returns the text at `path`, `"none"`, or the rule it breaks.
     fn read(&self, path: &str) -> String {
         match self.root.read(&LibraryPath::parse(path).unwrap()) {
             Ok(Some(file)) => String::from_utf8(file.bytes).unwrap(),
@@ -106,7 +106,7 @@ fn errors_have_the_systems_cause() {
     assert_eq!(denied.rule(), "file_denied");
 }
 
-/// The root may be a symbolic link, and is the folder it was when it was opened.
+/// The root may be a symbolic link; it stays the folder that was opened.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_root_itself_may_be_a_link() {
@@ -239,7 +239,7 @@ fn twins() {
     }
 }
 
-/// One that ignores case needs a mount; there, `NOTE.md` is refused beside `Note.md`.
+/// A folder that ignores case needs a mount; there, `NOTE.md` is refused next to `Note.md`.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_folder_that_distinguishes_case_is_not_taken_for_another() {

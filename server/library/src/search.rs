@@ -1,7 +1,6 @@
 //! Literal text search in the library's visible files: every matching line once, ordered by path and line.
 //!
-//! Reads the files each time, so that an answer is never older than its query. [`super::walk`] chooses the files; results are
-//! not ranked.
+//! Reads the files each time, so an answer is never older than its query. [`super::walk`] chooses the files; results are not ranked.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -63,13 +62,10 @@ impl Default for Limits {
 pub struct LineMatch {
     /// The file.
     pub path: LibraryPath,
-    /// Line number, from 1. Only `
-    /// ` ends a line: a file with lone `\r`s is one line.
+    /// Line number, from 1. Only `\n` ends a line: a file with lone `\r`s is one line.
     pub line: u64,
-    /// The line without its ending (`
-    /// ` or `\r
-    /// `) and without byte order mark; invalid UTF-8 becomes `U+FFFD`. A line with more than [`SNIPPET_CHARS`] characters is
-    /// cut around its first match, with `…` where it was cut.
+    /// The line without its ending (`\n` or `\r\n`) and without byte order mark; invalid UTF-8 becomes `U+FFFD`. A line with more
+    /// than [`SNIPPET_CHARS`] characters is cut around its first match, with `…` at each cut.
     pub snippet: String,
 }
 
@@ -82,13 +78,13 @@ pub struct SearchResult {
     pub total_lines: u64,
     /// Number of files with a matching line.
     pub total_files: u64,
-    /// Whether matching lines are missing in `matches`.
+    /// Set if `matches` lacks matching lines.
     pub truncated: bool,
-    /// What was not searched. A file that was removed meanwhile counts as unreadable.
+    /// Numbers of unsearched files. A file that was removed meanwhile counts as unreadable.
     pub left_out: LeftOut,
 }
 
-/// Why there is no result.
+/// Error of a search.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
     /// The query is empty.
@@ -242,7 +238,7 @@ struct Searcher {
 
 impl Searcher {
     fn search(&mut self, path: LibraryPath, file: &mut impl Read, kept: &Mutex<FirstMatches>) {
-        // Only a file with a match takes the lock, to ask whether its lines can still be among the first.
+        // Only a file with a match takes the lock, to check if its lines can still be among the first.
         let limits = || kept.lock().wanted(&path);
         let Ok(found) = self.scanner.scan(file, limits) else {
             self.unreadable += 1;
@@ -278,7 +274,7 @@ impl FirstMatches {
         }
     }
 
-    /// Returns how much of the file at `path` can be among the first lines.
+    /// Returns the limits for the lines of the file at `path` that can be among the first.
     fn wanted(&self, path: &LibraryPath) -> Limits {
         let full = self.lines >= self.limits.lines || self.bytes >= self.limits.bytes;
         match self.files.last_key_value() {
@@ -351,7 +347,7 @@ impl Scanner {
         }
     }
 
-    /// Returns the matching lines of `file`. At the first match, `wanted` says how many of them to return.
+    /// Returns the matching lines of `file`. At the first match, `wanted` returns the number of them to return.
     fn scan(&mut self, file: &mut impl Read, wanted: impl Fn() -> Limits) -> io::Result<FileMatches> {
         let mut scan = Scan {
             matcher: &self.matcher,
@@ -413,7 +409,7 @@ struct Scan<'a, W> {
     found: FileMatches,
     /// Number of the line in which the next window starts.
     line: u64,
-    /// Whether that line was already reported, from an earlier window.
+    /// True if that line was already reported, from an earlier window.
     line_matched: bool,
 }
 
@@ -485,7 +481,7 @@ fn snippet(line: &[u8], found: Range<usize>) -> String {
             return text.into_owned();
         }
     }
-    // One more on each side than can be shown tells whether something is cut off.
+    // One more on each side than can be shown reveals a cut.
     let before: Vec<char> = line[..found.start]
         .chars()
         .rev()

@@ -90,7 +90,7 @@ fn long_lines_are_cut_around_the_match() {
     );
 }
 
-/// A line that is longer than the buffer gives what it would give in a larger one, wherever the match is in it.
+/// A line that is longer than the buffer yields the same result as in a larger one, regardless of the position of the match.
 #[test]
 fn lines_beyond_the_buffer() {
     for at in [
@@ -263,7 +263,7 @@ fn folded(c: char) -> char {
     }
 }
 
-/// The whole of search as one would say it: read everything, look at each line, stop when full.
+/// The whole of search in its simplest form: read everything, inspect each line, stop when full.
 fn model(files: &[(String, Vec<u8>)], query: &str, limits: Limits) -> SearchResult {
     let exact = query.chars().any(char::is_uppercase);
     let fold = |text: &str| {

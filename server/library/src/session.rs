@@ -1,8 +1,8 @@
-//! The exclusive right to change the library: a change applies to exactly what was read through it.
+//! The exclusive right to change the library: a change applies to exactly the state that was read through it.
 //!
-//! Callers that wait at the same time are published together. Each plans in its turn, on top of those before it; then it lets
-//! the others take their turns, and the first to return publishes for all. If a batch fails, each change is made on its own,
-//! so that no caller fails because of another's change.
+//! Callers that wait at the same time are published together. Each plans in its turn, on top of those before it; then it lets the
+//! others take their turns, and the first to return publishes for all. If a batch fails, each change is made separately, so no
+//! caller fails because of another's change.
 
 use std::{
     collections::HashMap,
@@ -34,7 +34,7 @@ use super::{
 use crate::path::LibraryPath;
 use tabellion_platform::FileLock;
 
-/// How long a change waits for other processes.
+/// Time that a change waits for other processes.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 /// Upper bound of the changes published together.
 const MAX_BATCH: usize = 64;
@@ -68,7 +68,7 @@ impl Batch {
         let outcome = blocking(|| library.publish(pending));
         drop(lock);
         let outcome = match outcome {
-            // The change may be made already, or is to be planned on another state: alone it would fare no better.
+            // The change may be made already, or must be planned on another state: a separate retry would fare no better.
             Err(StoreError::Behind) => Err(StoreError::Behind),
             Err(StoreError::Failure(failure)) if is_unknown(&failure) => Err(failure.into()),
             // Made again one by one, which shows whose failure it is.
@@ -92,7 +92,7 @@ pub(super) struct Turn<'a> {
     library: &'a Library,
     /// `None` once the turn is over.
     batch: Option<tokio::sync::MutexGuard<'a, Batch>>,
-    /// Whether the change is to be published on its own.
+    /// Set if the change is to be published alone.
     alone: bool,
     /// The documents that were handed out.
     handed_out: Mutex<HandedOut>,
@@ -137,7 +137,7 @@ impl<'a> Turn<'a> {
         self.handed_out.lock()
     }
 
-    /// Returns the edit with the document that it finds.
+    /// Returns the edit with the document that it applies to.
     fn planned<'e>(&self, edit: &'e Edit) -> Result<PlannedEdit<'e>, Failure> {
         let path = LibraryPath::of_any_file(&edit.path).map_err(|error| invalid_path(&error))?;
         Ok(PlannedEdit {
@@ -163,7 +163,7 @@ impl<'a> Turn<'a> {
         Ok(before)
     }
 
-    /// Looks for an earlier call of the caller with this idempotency key, which is kept as `kept`.
+    /// Returns the replay of an earlier call of the caller with this idempotency key, whose stored form is `kept`.
     fn earlier(&self, key: &IdempotencyKey, kept: &str, request: &str) -> Result<Option<Replay>, StoreError> {
         if self.pending().is_some_and(|pending| pending.has_key(kept)) {
             return Err(StoreError::Conflict);
@@ -347,7 +347,7 @@ impl Drop for FlushOnDrop<'_> {
 }
 
 impl Library {
-    /// Publishes what is pending: with `acknowledge remote`, by pushing it first.
+    /// Publishes the pending changes: with `acknowledge remote`, by pushing them first.
     fn publish(&self, pending: Pending) -> Result<(), StoreError> {
         let repository = &self.working_tree.repository;
         let work = pending.into_work(&self.working_tree)?;
@@ -370,7 +370,7 @@ impl Library {
     }
 }
 
-/// Returns true if the change may have been made all the same.
+/// Returns true if the change may have been made nevertheless.
 fn is_unknown(failure: &Failure) -> bool {
     failure.data.get("rule").is_some_and(|rule| rule == UNKNOWN)
 }
@@ -388,7 +388,7 @@ struct CommitSnapshot {
 }
 
 impl CommitSnapshot {
-    /// Returns the documents as the change that made `commit` found them.
+    /// Returns the documents as of the parent of `commit`, the state that its change found.
     fn before(library: &Library, commit: ObjectId) -> Result<Self, Failure> {
         let git = library.working_tree.repository.git();
         let commit = git.find_commit(commit).reading("an earlier commit")?;
@@ -435,7 +435,7 @@ impl Snapshot for CommitSnapshot {
             .map(|document| versions::content_id(&document.id));
         let mut line = versions::VersionLine::default();
         let git_path = format!("{}{path}", self.prefix);
-        // A call that is repeated is rare, and its commit may be far from HEAD: the log is not asked.
+        // A repeated call is rare, and its commit may be far from HEAD: the log is not used.
         line.go_back(&self.git.to_thread_local(), self.commit, &git_path, until, &Ok)?;
         Ok(line.past(document, now.transpose()?, self.commit))
     }

@@ -9,7 +9,7 @@ use tabellion_platform as platform;
 /// The permission bits of new files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sharing {
-    /// As the umask says.
+    /// According to the umask.
     None,
     /// At least these bits.
     AtLeast(u32),

@@ -21,7 +21,7 @@ pub(super) fn is_on(git: &gix::Repository) -> bool {
 
 /// Returns true if a sparse checkout excludes the file at `path` of the repository.
 ///
-/// Its patterns have the syntax of `.gitignore`, and list what is included. Patterns of cone mode are such patterns too.
+/// Its patterns have the syntax of `.gitignore`, and list the included files. Patterns of cone mode are such patterns too.
 pub(super) fn excludes(repository: &Repository, git: &gix::Repository, path: &str) -> bool {
     if !is_on(git) {
         return false;

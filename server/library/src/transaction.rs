@@ -38,16 +38,17 @@ use super::{
 };
 use tabellion_platform::{self as platform, Dir, FileId, FileStat, Lease, Leased, OpenError};
 
-/// Where a published change is.
+/// Location of a published change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Published {
     /// In the library.
     Here,
-    /// In the remote's branch, and not in the library: another program was faster there. It comes in like other machines' commits.
+    /// In the remote's branch, and not in the library, where another program was faster. It arrives like other machines' commits.
     Elsewhere,
 }
 
-/// Publishes `work`. With `push`, that comes before anything is visible here, and is the commit point: what it has accepted is published.
+/// Publishes `work`. With `push`, the push precedes all visible effects here, and is the commit point: commits that it accepts are
+/// published.
 ///
 /// # Errors
 /// After an error, nothing has changed, or the next transaction will undo it.
@@ -152,8 +153,8 @@ struct WrittenContent {
 }
 
 impl<'a> Transaction<'a> {
-    /// Writes objects, intent, contents and the branch's target, syncs them together, and renames objects and contents.
-    /// Meanwhile writes the new index, and hashes what is known of it.
+    /// Writes objects, intent, contents and the branch's target, syncs them together, and renames objects and contents. Meanwhile
+    /// writes the new index, and hashes its known part.
     fn begin(working_tree: &'a WorkingTree, work: &'a Work) -> Result<Self, Failure> {
         let repository = &working_tree.repository;
         let intent = &work.intent;
@@ -310,7 +311,7 @@ impl DocumentSwap<'_> {
         Ok(())
     }
 
-    /// Makes the written file executable, or not, if the change does that. Only changes from other machines do.
+    /// Sets or clears the written file's executable bit, if the change does. Only changes from other machines do.
     fn make_executable(&self, file: &File) -> io::Result<()> {
         let Exchange {
             kept_before,
@@ -373,8 +374,8 @@ impl DocumentSwap<'_> {
         Ok(())
     }
 
-    /// Exchanges the document with the exchange file. The document's identity is compared directly before and directly after;
-    /// a wrong one is put back at once, so that uncommitted bytes are visible only for an instant.
+    /// Exchanges the document with the exchange file. The document's identity is compared directly before and directly after; a
+    /// wrong one is put back at once, so uncommitted bytes are visible only for an instant.
     fn swap(&self) -> Result<(), StoreError> {
         let Exchange { path, old, new, .. } = self.exchange;
         let (name, aside_name) = (self.place.name(), self.place.aside());

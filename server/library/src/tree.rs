@@ -36,7 +36,7 @@ pub(super) struct Trees<'a> {
 
 /// Changes of files, by path; `None` deletes one.
 ///
-/// Ordered by segments, so that changes below one folder follow each other.
+/// Ordered by segments: changes below one folder follow each other.
 pub(super) type TreeChanges = BTreeMap<GitPath, Option<TreeEntry>>;
 
 /// A path in a repository, ordered by segments: `a/b` comes before `a.md`.
@@ -182,8 +182,8 @@ impl Trees<'_> {
     /// Returns the tree `root` with `changes` applied, and the folders above them. Empty folders are omitted, as in git.
     ///
     /// # Errors
-    /// Refused if `root` has something other than folders above a path or than a file at it, or if one change needs a folder
-    /// where another puts a file.
+    /// Refused if `root` has an entry above a path that is not a folder, or one at a path that is not a file, or if one change
+    /// needs a folder where another puts a file.
     pub(super) fn with(
         &mut self,
         root: Option<ObjectId>,
@@ -283,7 +283,7 @@ impl Trees<'_> {
         let entries: Vec<_> = entries
             .map(|entry| entry.map(Entry::from).reading("a tree"))
             .collect::<Result<_, _>>()?;
-        // Git's own programs write no other trees, and do not refuse those of a clone.
+        // Git's own programs write only sorted trees without duplicates, but accept others in a clone.
         if entries.is_sorted_by(|a, b| a < b) {
             return Ok(entries);
         }

@@ -16,10 +16,10 @@ use tabellion_runtime::Failure;
 use super::failures::InRepository;
 use crate::path::{MAX_PATH_BYTES, is_markdown};
 
-/// Counted for each tree beside its bytes: the cost of opening an object.
+/// Counted for each tree in addition to its bytes: the cost of opening an object.
 const TREE_OVERHEAD: usize = 256;
 
-/// How much a walk may still read and find.
+/// Remaining budget of a walk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budget {
     /// Bytes of trees.
@@ -33,7 +33,7 @@ pub(super) struct Budget {
 pub(super) struct Differences {
     /// Their paths, in no order.
     pub(super) paths: Vec<String>,
-    /// Whether the budget ran out before all were found.
+    /// Set if the budget ran out before all were found.
     pub(super) truncated: bool,
 }
 
@@ -67,8 +67,8 @@ pub(super) fn between(
     Ok(found)
 }
 
-/// Calls `visit` with each file, link and submodule that differs between two trees, and both its entries; with a folder only if its path is
-/// longer than a system can open. Ends if that ends, or the budget does not suffice. The path is relative to the trees.
+/// Calls `visit` with each file, link and submodule that differs between two trees, and both its entries; with a folder only if its
+/// path is longer than a system can open. Ends if that ends, or the budget does not suffice. The path is relative to the trees.
 pub(super) fn walk(
     git: &gix::Repository,
     [old, new]: [Option<ObjectId>; 2],

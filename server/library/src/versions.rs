@@ -1,8 +1,8 @@
 //! The history of one document: the commits that changed it, along one line of ancestors.
 //!
-//! At a merge the line continues with a parent whose document equals the merge's, so that the branch that changed it is
-//! followed commit by commit; if there is none, with the first. This is the history simplification of `git log -- PATH`, with
-//! one side chosen where git shows both.
+//! At a merge the line continues with a parent whose document equals the merge's, so the branch that changed it is followed commit
+//! by commit; if there is none, with the first. This is the history simplification of `git log -- PATH`, with one side chosen where
+//! git shows both.
 
 use chrono::{DateTime, FixedOffset, TimeZone};
 use gix::{
@@ -32,12 +32,12 @@ pub(super) struct VersionLine {
     versions: Vec<Version>,
     /// The known commit at which the line ends.
     since: Option<CommitId>,
-    /// Whether it ends before the beginning.
+    /// Set if it ends before the beginning.
     is_over: bool,
 }
 
 impl VersionLine {
-    /// Adds `versions`, newest first, as far as `until` says.
+    /// Adds `versions`, newest first, as far as `until` permits.
     pub(super) fn follow<'v>(&mut self, versions: impl Iterator<Item = &'v Version>, until: Until<'_>) {
         for version in versions {
             if self.ends_at(&version.commit, until) || self.add(version.clone(), until) {
@@ -46,7 +46,7 @@ impl VersionLine {
         }
     }
 
-    /// Returns whether the line ends at a commit, which is known then.
+    /// Returns true if the line ends at this commit, because it is known.
     fn ends_at(&mut self, commit: &str, until: Until<'_>) -> bool {
         let is_known = until.known.contains(&commit);
         if is_known {
@@ -56,15 +56,16 @@ impl VersionLine {
         is_known
     }
 
-    /// Adds a version; returns whether the line ends with it.
+    /// Adds a version; returns true if the line ends with it.
     fn add(&mut self, version: Version, until: Until<'_>) -> bool {
         self.is_over = (until.enough)(&version);
         self.versions.push(version);
         self.is_over
     }
 
-    /// Continues from `commit` back as far as `until` says. `path` is relative to the top of the repository. `unchanged` follows the only
-    /// parents of a commit as long as the document is known to be the same, and not past a known commit; it returns the last one.
+    /// Continues from `commit` back as far as `until` permits. `path` is relative to the top of the repository. `unchanged` follows
+    /// the only parents of a commit as long as the document is known to be the same, and not past a known commit; it returns the
+    /// last one.
     pub(super) fn go_back(
         &mut self,
         git: &gix::Repository,
@@ -137,7 +138,7 @@ impl Node {
         Self::read_beside(git, id, path, None)
     }
 
-    /// Reads the commit `id`, whose tree has the document's content that `content` returns.
+    /// Reads the commit `id`. `content` returns the document's content in its tree.
     fn with_content(
         git: &gix::Repository,
         id: ObjectId,
@@ -192,8 +193,7 @@ impl Node {
         Ok(first)
     }
 
-    /// Returns true for a tool's change of the document that left its bytes as they were. It is a version too, since it can
-    /// be undone.
+    /// Returns true for a tool's change of the document that left its bytes unchanged. It is a version too, since it can be undone.
     fn is_kept_change(&self, parent: Option<&Self>, path: &str) -> bool {
         let is_same_tree = parent.is_some_and(|parent| parent.tree == self.tree);
         let content = self.content.map(|id| id.to_string());
@@ -259,7 +259,7 @@ pub(super) fn content_id(id: &str) -> Result<ObjectId, Failure> {
     ObjectId::from_hex(id.as_bytes()).reading("an id")
 }
 
-/// Returns the bytes of a content.
+/// Returns the bytes of a stored content.
 pub(super) fn content(git: &gix::Repository, id: ObjectId) -> Result<Vec<u8>, Failure> {
     Ok(git.find_blob(id).reading("an earlier content")?.detach().data)
 }

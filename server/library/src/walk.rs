@@ -1,9 +1,9 @@
-//! The files and folders that the library shows: Markdown files and folders that are not hidden, not ignored by git, not
-//! behind a symbolic link, not in another repository, and whose names [`crate::path`] can express. What else there is that
-//! could be meant is counted by reason ([`LeftOut`]).
+//! The files and folders that the library shows: Markdown files and folders that are not hidden, not ignored by git, not behind a
+//! symbolic link, not in another repository, and whose names [`crate::path`] can express. Others that a caller could mean are
+//! counted by reason ([`LeftOut`]).
 //!
 //! One walk serves listing and searching, and the same rules serve the walk and [`exclusion`], which writers use. Unlike in
-//! `git status`, ignore rules also apply to tracked files: what is shown does not depend on the index.
+//! `git status`, ignore rules also apply to tracked files: visibility does not depend on the index.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -36,13 +36,13 @@ pub struct Listing {
     pub folders: Vec<LibraryDir>,
     /// Number of files and folders.
     pub total: usize,
-    /// Whether there are more than [`MAX_ENTRIES`]; the first ones by path are then listed.
+    /// Set if there are more than [`MAX_ENTRIES`]; the first ones by path are then listed.
     pub truncated: bool,
-    /// What is missing here.
+    /// Numbers of entries left out.
     pub left_out: LeftOut,
 }
 
-/// Numbers of Markdown files and folders that a listing or search leaves out, by reason. What is in such a folder is not
+/// Numbers of Markdown files and folders that a listing or search leaves out, by reason. The content of such a folder is not
 /// counted, nor is git's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
@@ -52,9 +52,9 @@ pub struct LeftOut {
     pub hidden: usize,
     /// Symbolic links, pipes and the like, whose names are those of Markdown files or have no extension.
     pub not_regular: usize,
-    /// Folders with a repository of their own.
+    /// Folders with their own repository.
     pub other_repository: usize,
-    /// What the system does not let this process read.
+    /// Files and folders that this process is not permitted to read.
     pub unreadable: usize,
     /// Names that no path can express: with a control character or backslash, too long, or like git's own.
     pub name: usize,
@@ -96,7 +96,7 @@ impl AddAssign for LeftOut {
     }
 }
 
-/// Why a folder can't be listed or searched.
+/// Error when listing or searching a folder.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// It does not exist.
@@ -125,7 +125,7 @@ pub enum FolderError {
         /// The reason.
         why: Exclusion,
     },
-    /// The system does not let this process read it.
+    /// The system does not permit this process to read it.
     #[error("folder `{path}` may not be read; give the server's user permission to")]
     Denied {
         /// The folder.
@@ -176,7 +176,7 @@ impl FolderError {
     }
 }
 
-/// Why the library does not show a file or folder with a valid name.
+/// Reason why the library does not show a file or folder with a valid name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Exclusion {
     /// A rule of git ignores it or a folder above it.
@@ -216,8 +216,7 @@ pub fn list(
     Ok(found.into_listing())
 }
 
-/// Returns every visible Markdown file in `dir` and the folders below it, with its stat fields, in no order and however many there
-/// are.
+/// Returns every visible Markdown file in `dir` and the folders below it, with its stat fields, unordered and without a limit.
 ///
 /// # Errors
 ///
@@ -229,7 +228,7 @@ pub fn stats(
 ) -> Result<Vec<(LibraryPath, FileStat)>, FolderError> {
     let walked = walk(root, dir, rules, Vec::new, |found, step| {
         if let WalkItem::Files(folder, files) = step {
-            // A file that is gone meanwhile is left out.
+            // A file that vanished meanwhile is left out.
             found.extend(files.into_iter().filter_map(|file| {
                 let stat = folder.stat(file.file_name()).ok()??;
                 Some((file, stat))
@@ -265,7 +264,7 @@ fn list_folder(root: &Root, dir: &LibraryDir, rules: &IgnoreRules) -> Result<Fou
     Ok(found)
 }
 
-/// Returns why the library does not show a file at `path`, whether it exists or not; `None` if it does.
+/// Returns the reason why the library does not show a file at `path`, even if it does not exist; `None` if it does show it.
 ///
 /// # Errors
 ///
@@ -450,7 +449,7 @@ pub(super) enum WalkItem<'a> {
 pub(super) struct Walked<T> {
     /// The state of each thread.
     pub(super) states: Vec<T>,
-    /// What was not passed to them.
+    /// Numbers of entries not passed to them.
     pub(super) left_out: LeftOut,
 }
 
@@ -512,7 +511,7 @@ enum Task {
 }
 
 impl Task {
-    /// Runs the task, and returns its subtasks. Adds what it leaves out to `left_out`.
+    /// Runs the task, and returns its subtasks. Adds the entries it leaves out to `left_out`.
     fn run(
         self,
         left_out: &Mutex<LeftOut>,
@@ -552,7 +551,7 @@ impl Task {
     }
 }
 
-/// The tasks of one walk. The newest is run first, so that few folders are held open.
+/// The tasks of one walk. The newest is run first, which keeps the number of open folders low.
 struct Queue {
     state: Mutex<QueueState>,
     changed: Condvar,
@@ -595,7 +594,7 @@ impl Queue {
     }
 }
 
-/// A thread's turn at a task. Dropping it ends the turn, even after a panic, so that the other threads do not wait for ever.
+/// A thread's turn at a task. Dropping it ends the turn, even after a panic: other threads do not wait for ever.
 struct Turn<'a> {
     queue: &'a Queue,
     task: Option<Task>,

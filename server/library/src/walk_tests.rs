@@ -17,7 +17,7 @@ struct Place {
 }
 
 impl Place {
-    /// `files` are paths in the work tree and what they hold; a path that ends in `/` is an empty folder.
+    /// `files` are paths in the work tree and their contents; a path that ends in `/` is an empty folder.
     fn new(inside: &str, files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let work_dir = folder.path();
@@ -38,7 +38,7 @@ impl Place {
         Self { folder, root, rules }
     }
 
-    /// Everything listed, folders with a closing `/`; or the rule that the folder breaks.
+    /// Returns everything listed, folders with a closing `/`; or the rule that the folder breaks.
     fn list(&self, dir: &str, recursive: bool) -> Vec<String> {
         match list(
             &self.root,
@@ -286,7 +286,7 @@ fn a_listing_is_bounded() {
     let mut parts = [FoundEntries::default(), FoundEntries::default()];
     for number in (0..ALL).rev() {
         let file = LibraryDir::ROOT.file(&format!("{number:07}.md")).unwrap();
-        // Nearly all to one thread, so that it has more than it may hold.
+        // Nearly all to one thread, which thus has more than it may hold.
         let part = &mut parts[usize::from(number % 10 == 0)];
         part.add([Entry::File(file)]);
         assert!(part.entries.len() < 2 * MAX_ENTRIES);
@@ -300,7 +300,7 @@ fn a_listing_is_bounded() {
     );
 }
 
-/// The threads that are left must not wait for the one that is gone.
+/// The remaining threads must not wait for the one that is gone.
 #[test]
 fn a_panic_in_one_thread_ends_the_walk() {
     let place = Place::new("", &[("a/a.md", ""), ("b/b.md", ""), ("c.md", "")]);
@@ -337,7 +337,7 @@ fn git_ignored(work_dir: &Path, paths: &[String]) -> BTreeSet<String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// The walk, the single question, and git agree for any rules, wherever they stand.
+    /// The walk, the single query, and git agree for any rules at any place.
     #[test]
     fn git_agrees(rules in prop::collection::vec(rules_file(), 6), inside in prop::sample::select(vec!["", "a", "a/b"])) {
         let folders = ["", "a", "b", "a/b", "a/a", "a/b/a", "a/b/b", "b/a"];
@@ -366,7 +366,7 @@ fn join(dir: &str, name: &str) -> String {
     }
 }
 
-/// The text of a `.gitignore`, more often than not about files that are there.
+/// Generates the text of a `.gitignore`, mostly about existing files.
 fn rules_file() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "a", "b", "*", "**", "?", "[ab]", "[!a]", ".md", "a.md", "\\[", " ", "\\ ", "#", "a b",
@@ -384,7 +384,7 @@ fn rules_file() -> impl Strategy<Value = String> {
     .prop_map(|lines| lines.concat())
 }
 
-/// Leaves out the two odd shapes that the module's head names.
+/// Leaves out the two unusual forms named in the module's documentation.
 fn is_common_ground(line: &str) -> bool {
     let pattern = line.trim_end().trim_start_matches('!');
     let glued = |segment: &str| segment.contains("**") && segment != "**";

@@ -25,10 +25,10 @@ use super::{
 };
 use crate::path::LibraryPath;
 
-/// What to do with a person's uncommitted bytes when a change affects the same file.
+/// Treatment of a person's uncommitted bytes when a change affects the same file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ExternalPolicy {
-    /// Commit them first, in a commit of their own.
+    /// Commit them first, in a separate commit.
     #[default]
     Adopt,
     /// Refuse the change.
@@ -38,11 +38,11 @@ pub enum ExternalPolicy {
 /// Options of a library.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// What to do with uncommitted bytes.
+    /// Treatment of uncommitted bytes.
     pub external: ExternalPolicy,
-    /// Which missing folders are created.
+    /// Missing folders to create.
     pub create: CreateFolders,
-    /// The user's folder that says which remotes were set by this user; by default in the system's place for the state of programs.
+    /// The user's folder with the record of remotes set by this user; by default in the system's place for the state of programs.
     pub user: Option<PathBuf>,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct WorkingTree {
     pub(super) repository: Repository,
     pub(super) rules: IgnoreRules,
     pub(super) options: Options,
-    /// Whether the intent's file name is known to be durable.
+    /// Set once the intent's file name is known to be durable.
     pub(super) intent_is_named: AtomicBool,
     pub(super) watch: Watch,
     pub(super) counts: Arc<Counts>,
@@ -113,7 +113,7 @@ impl WorkingTree {
         })
     }
 
-    /// Takes the lock between processes; waits for `timeout` at most.
+    /// Takes the inter-process lock; waits for `timeout` at most.
     pub(super) fn lock(&self, timeout: Duration) -> Result<FileLock, Failure> {
         let path = self.lock_path()?;
         let lock = match try_lock_file(&path).at("lock", &path)? {
@@ -125,7 +125,7 @@ impl WorkingTree {
         Ok(lock)
     }
 
-    /// Checks that the library is where it was: one that was moved away is neither read nor changed.
+    /// Checks that the library is in its original place: one that was moved away is neither read nor changed.
     pub(super) fn check_there(&self) -> Result<(), Failure> {
         if self.root.is_there() {
             Ok(())
@@ -134,7 +134,7 @@ impl WorkingTree {
         }
     }
 
-    /// Returns the failure of a library whose folder is not where it was.
+    /// Returns the failure of a library whose folder is not in its original place.
     fn gone(&self) -> Failure {
         let folder = self.root.path().display();
         let message = format!(
@@ -153,7 +153,7 @@ impl WorkingTree {
     }
 }
 
-/// Waits in a thread of its own, so that the wait can end: the thread then releases the lock once it has it.
+/// Waits in a separate thread, so the wait can end: the thread then releases the lock once it has it.
 fn wait_for_lock(path: PathBuf, timeout: Duration) -> Result<FileLock, Failure> {
     let (sender, receiver) = mpsc::channel();
     let waiting_for = path.clone();

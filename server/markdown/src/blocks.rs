@@ -9,7 +9,7 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::{Flavor, lines, mdx};
 
-/// A block that is inside no other block.
+/// A top-level block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) kind: BlockKind,
@@ -57,9 +57,9 @@ pub(super) fn parse(masked: &str, start: usize, flavor: Flavor) -> (Vec<Block>, 
 
 /// The state of the walk over the parser's events.
 struct Reader<'t> {
-    /// The text without the MDX mask, to find what the mask hides.
+    /// The text without the MDX mask, to find the hidden parts.
     body: &'t str,
-    /// Where the body starts in the whole text.
+    /// Start of the body in the whole text.
     offset: usize,
     blocks: Vec<Block>,
     headings: Vec<Heading>,

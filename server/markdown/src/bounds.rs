@@ -1,4 +1,4 @@
-//! Limits on a text's structure, so that parsing a file can't exhaust memory.
+//! Limits on a text's structure, which keep parsing from exhausting memory.
 //!
 //! A parser's memory grows with a text's lines and marks, not with its bytes: ten million bytes of prose take some
 //! 50 MB, ten million bytes of `#` and line endings 2.4 GB. At the limits it takes less than half a gigabyte.

@@ -1,5 +1,5 @@
-//! Differences of two texts: the parts that can be taken or left, changed words, and unified diffs in git's form, of which `git apply`
-//! makes exactly the new bytes.
+//! Differences of two texts: the parts that can be taken or left, changed words, and unified diffs in git's form, which `git apply`
+//! turns into exactly the new bytes.
 //!
 //! Lines are git's: a line ends at `\n`, and a `\r` is part of it. The lines that both texts start and end with are not
 //! compared further, so unchanged parts of a long file cost little. There is no time limit, so a diff depends only on its
@@ -41,7 +41,7 @@ pub fn line_counts(old: &str, new: &str) -> (usize, usize) {
     Comparison::between(old, new).counts()
 }
 
-/// A maximal run of changed lines. One of its ranges may be empty, and then says where the other's lines were added or removed.
+/// A maximal run of changed lines. An empty range marks the position at which the other's lines were added or removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     /// Lines of the old text, from 0.
@@ -67,7 +67,7 @@ impl<'t> Comparison<'t> {
         Comparison { old, new, ops }
     }
 
-    /// Returns the runs of changed lines, in their order. Between two of them is an unchanged line at least.
+    /// Returns the runs of changed lines, in their order, with at least one unchanged line between two of them.
     pub fn parts(&self) -> Vec<Part> {
         let mut parts: Vec<Part> = vec![];
         for op in self.ops.iter().filter(|op| op.tag() != DiffTag::Equal) {
@@ -87,8 +87,8 @@ impl<'t> Comparison<'t> {
         parts
     }
 
-    /// Returns the old text with the parts for whose index `is_taken` is true: with all of them the new text, with none the old one, byte
-    /// for byte.
+    /// Returns the old text with the parts for whose index `is_taken` is true: with all of them it is the new text, with none the
+    /// old one, byte for byte.
     pub fn take(&self, is_taken: impl Fn(usize) -> bool) -> String {
         let (mut text, mut at) = (String::new(), 0);
         for (index, part) in self.parts().into_iter().enumerate() {
@@ -159,7 +159,7 @@ impl<'t> Comparison<'t> {
 const MAX_WORDS_BYTES: usize = 4_000;
 /// Parts of two lines that are equal must be this much of both, in hundredths, for their words to be compared.
 const MIN_ALIKE: usize = 45;
-/// Equal runs of up to so many bytes join the changes beside them, if one of these is longer.
+/// Equal runs of up to so many bytes join the adjacent changes, if one of these is longer.
 const MAX_JOINED: usize = 6;
 
 /// Returns the byte ranges of the changed words of two lines; none if the lines have too little in common, or are equal or very long.
@@ -220,7 +220,7 @@ pub fn words(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
     (old_ranges, new_ranges)
 }
 
-/// Splits a line into words, and signs that are no part of one.
+/// Splits a line into words, and signs that are not part of a word.
 fn split_words(line: &str) -> Vec<Range<usize>> {
     let mut words: Vec<Range<usize>> = vec![];
     let mut in_word = false;
@@ -236,8 +236,8 @@ fn split_words(line: &str) -> Vec<Range<usize>> {
     words
 }
 
-/// Returns the lines of each section of a new text, in their order; together they are all of it. Front matter is a section, and so is the
-/// text before the first heading.
+/// Returns the lines of each section of a new text, in their order; together they are all of it. Front matter is a section, and so
+/// is the text before the first heading.
 pub fn sections(text: &str) -> Vec<Range<usize>> {
     let outline = Outline::parse(text, Flavor::CommonMark);
     let line_of = |byte: usize| text[..byte].matches('\n').count();
@@ -287,8 +287,7 @@ fn equal_lines<'l>(old: impl Iterator<Item = &'l &'l str>, new: impl Iterator<It
     old.zip(new).take_while(|(old, new)| old == new).count()
 }
 
-/// Compares lines that start and end differently. Each distinct line becomes a number first, so that the search never
-/// compares long lines twice.
+/// Compares lines that start and end differently. Each distinct line becomes a number first: the search never compares long lines twice.
 fn search<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<DiffOp> {
     if old.is_empty() || new.is_empty() || old.len() + new.len() > MAX_SEARCHED_LINES {
         return vec![DiffOp::Replace {

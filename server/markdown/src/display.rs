@@ -23,7 +23,7 @@ pub fn one_line(text: &str) -> String {
     shown
 }
 
-/// Returns true if a character has no glyph of its own or reorders others: controls, formats (which include all bidi and
+/// Returns true if a character has no glyph or reorders others: controls, formats (which include all bidi and
 /// zero-width characters), line separators, private and unassigned characters, and the Hangul fillers.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}')

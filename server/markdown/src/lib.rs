@@ -1,9 +1,9 @@
 //! Markdown as bytes: a document's sections, edits of it, and previews of those edits.
 //!
-//! All functions are pure: text in, text out. Nothing is rendered from a syntax tree: an edit replaces one range of bytes,
-//! and every byte outside that range stays. Parsing is pulldown-cmark's, on a mask of the same length, so that each
-//! position it reports is a position in the file. [`mdx_error`] and [`mod@front_matter`] have parsers of their own, `markdown` and `saphyr-parser`. Every function but [`merge()`] and [`merge_documents`] takes time linear in its input, up to constant factors
-//! that the modules name.
+//! All functions are pure: text in, text out. An edit never renders a syntax tree: it replaces one range of bytes, and every byte
+//! outside that range stays. Parsing is pulldown-cmark's, on a mask of the same length: each position it reports is a position in
+//! the file. [`mdx_error`] and [`mod@front_matter`] use other parsers, `markdown` and `saphyr-parser`. Every function but
+//! [`merge()`] and [`merge_documents`] takes time linear in its input, up to constant factors that the modules name.
 //!
 //! | module | contents |
 //! |---|---|

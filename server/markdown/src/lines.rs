@@ -25,7 +25,7 @@ pub(super) fn mask_lone_cr(text: &str) -> Cow<'_, str> {
 }
 
 /// Replaces tabs at the ends of lines, and those before the closing `#` of a heading, by spaces, which keeps all positions.
-/// pulldown-cmark takes the closing `#` beside a tab for text.
+/// pulldown-cmark takes the closing `#` next to a tab for text.
 pub(super) fn mask_final_tabs(masked: &str) -> Cow<'_, str> {
     if !masked.contains('\t') {
         return Cow::Borrowed(masked);
@@ -114,7 +114,7 @@ pub(super) fn would_merge(left: &str, right: &str) -> bool {
     !left.ends_with('\r') || right.starts_with('\n')
 }
 
-/// Joins the trimmed non-empty lines of a text with spaces, so that headings of several lines can be compared.
+/// Joins the trimmed non-empty lines of a text with spaces, for the comparison of headings of several lines.
 pub(super) fn join_lines(text: &str) -> String {
     let lines: Vec<&str> = text
         .trim()

@@ -56,7 +56,7 @@ fn last_tag_end(body: &str) -> usize {
     last
 }
 
-/// Returns whether the mask hides the line, and the construct that the line leaves open.
+/// Returns true if the mask hides the line, and the construct that the line leaves open.
 fn read(line: &str, open: &OpenConstruct, tag_may_close: bool) -> (bool, OpenConstruct) {
     let text = line.trim();
     match *open {

@@ -1,4 +1,4 @@
-//! Finds why a text is not valid MDX, with the parser `markdown`. It reads tags and braces, but no JavaScript.
+//! Finds the reason why a text is not valid MDX, with the parser `markdown`. It reads tags and braces, but no JavaScript.
 
 use std::{fmt, panic};
 
@@ -13,7 +13,7 @@ const MAX_MARKS: usize = 16_000;
 /// Upper bound of the blocks that may contain the start of a line.
 const MAX_DEPTH: usize = 50;
 
-/// Why a text is not valid MDX.
+/// Reason why a text is not valid MDX.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MdxError {
     /// The line, counted from 1.
@@ -36,13 +36,13 @@ pub fn mdx_error(text: &str) -> Option<MdxError> {
     }
     let masked = lines::mask_lone_cr(text);
     let (front, body) = masked.split_at(front_matter::find(&masked).end);
-    // Empty lines in place of the front matter, so that the parser counts as the file does.
+    // Empty lines in place of the front matter preserve line numbers.
     let text = "\n".repeat(front.matches('\n').count()) + body;
     let options = || ParseOptions {
         constructs: Constructs::mdx(),
         ..ParseOptions::default()
     };
-    // A panic of the parser says nothing about the text.
+    // A panic of the parser is not evidence against the text.
     let parsed = panic::catch_unwind(|| markdown::to_mdast(&text, &options()).err());
     let message = parsed.ok().flatten()?;
     let line = message.place.as_deref().map_or(1, |place| match place {

@@ -1,9 +1,10 @@
 //! Merging two changes of one text.
 //!
-//! [`merge`] takes the lines that only one side changed from that side. [`merge_documents`] is for copies of a document that were changed
-//! apart: blocks run from heading to heading and are matched by heading and number, keys of the front matter by name. A block that one
-//! side changed is taken from that side; one that both changed is merged by lines, and where both only insert, both stay, the shared
-//! side's first. What can't be merged keeps the shared side's block and is reported: the caller keeps the other version.
+//! [`merge`] takes the lines that only one side changed from that side. [`merge_documents`] is for copies of a document that were
+//! changed independently: blocks run from heading to heading and are matched by heading and number, keys of the front matter by
+//! name. A block that one side changed is taken from that side; one that both changed is merged by lines, and where both only
+//! insert, both insertions stay, the shared side's first. A block that can't be merged keeps the shared side's version and is
+//! reported: the caller keeps the other one.
 
 use std::{
     cmp::Ordering,
@@ -23,7 +24,7 @@ use super::{
 #[error("both sides changed the same lines")]
 pub struct MergeConflict(pub Vec<u8>);
 
-/// Returns `ours` with the change from `base` to `theirs`. Takes time that grows with the lines and with how many differ.
+/// Returns `ours` with the change from `base` to `theirs`. The time grows with the number of lines and of differing ones.
 ///
 /// # Errors
 /// If both sides changed the same or adjacent lines differently.
@@ -46,12 +47,12 @@ pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Result<Vec<u8>, MergeCo
 pub struct Merged {
     /// The document.
     pub text: String,
-    /// Whether `own` has changes that the text does not have.
+    /// Set if `own` has changes that the text lacks.
     pub is_conflict: bool,
 }
 
-/// Merges the changes from `base` to `own` and to `shared`. Without a base, each side wrote the document by itself. Takes time that grows
-/// with the lines and with how many differ.
+/// Merges the changes from `base` to `own` and to `shared`. Without a base, each side wrote the document independently. The time
+/// grows with the number of lines and of differing ones.
 pub fn merge_documents(base: Option<&str>, own: &str, shared: &str, flavor: Flavor) -> Merged {
     let clean = |text: &str| Merged {
         text: text.to_owned(),
@@ -89,7 +90,7 @@ struct Block {
     id: String,
     content: String,
     gap: String,
-    /// Whether it ends the document.
+    /// True for the last block of the document.
     is_last: bool,
 }
 
@@ -172,7 +173,7 @@ struct MergedBlocks {
     is_conflict: bool,
 }
 
-/// Merges two lists of blocks that come from one: the base's, the own one and the shared one. `None` if both sides moved blocks.
+/// Merges two lists of blocks with a common origin: the base's, the own one and the shared one. `None` if both sides moved blocks.
 fn merge_blocks(
     sides: [&[Block]; 3],
     merge_one: &mut dyn FnMut(&Block, &Block, &Block) -> Option<String>,
@@ -305,7 +306,7 @@ fn has_blocks_of(text: &str, sides: [&[Block]; 3], flavor: Flavor) -> bool {
         && wanted(shared, own, base)
 }
 
-/// What happens where both sides only insert lines, at the same place.
+/// Treatment of insertions by both sides at the same place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Inserts {
     /// Both stay, the shared side's first.
@@ -342,7 +343,7 @@ fn merge_lines(base: &str, own: &str, shared: &str, inserts: Inserts) -> Option<
     Some(merged.concat())
 }
 
-/// Returns the lines of two insertions at one place, the shared ones first; those that both have, once.
+/// Returns the lines of two insertions at one place, the shared ones first; common lines once.
 fn joined_lines<'t>(own: &[&'t str], shared: &[&'t str]) -> Vec<&'t str> {
     let [own_text, shared_text] = [own, shared].map(<[&str]>::concat);
     let (mut lines, mut at) = (Vec::new(), 0);
@@ -355,7 +356,7 @@ fn joined_lines<'t>(own: &[&'t str], shared: &[&'t str]) -> Vec<&'t str> {
     lines
 }
 
-/// Returns which of two parts of the base comes first; equal if they touch. `None` if there is neither.
+/// Returns the order of two parts of the base; equal if they touch. `None` if there is neither.
 fn compare(own: Option<&Part>, shared: Option<&Part>) -> Option<Ordering> {
     Some(match (own, shared) {
         (None, None) => return None,

@@ -18,7 +18,7 @@ pub struct Preview {
     pub risk: Risk,
 }
 
-/// How much an edit removes or changes.
+/// Extent of an edit's removals and changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Risk {
     /// Adds at most 20 lines and removes none.

@@ -1,9 +1,9 @@
 //! The line endings that separate inserted content from the text around it.
 //!
-//! Content is inserted verbatim. A line ending is added where the content would otherwise merge with a line outside. A
-//! blank line is added in two cases only. According to the parser, the splice changes a block outside and the blank line
-//! prevents that: a setext heading that swallows the paragraph above it, a list that takes in the paragraph below it. Or a
-//! blank line stood above the heading that follows, and the content would take its place.
+//! Content is inserted verbatim. A line ending is added where the content would otherwise merge with a line outside. A blank line
+//! is added in two cases only. According to the parser, the splice changes a block outside and the blank line prevents that: a
+//! setext heading that swallows the paragraph above it, a list that takes in the paragraph below it. Or a blank line preceded the
+//! next heading, and the content would take its place.
 //!
 //! A row after a table, an item after a list and a line after a quote are meant to continue it: [`joint`].
 
@@ -142,9 +142,10 @@ impl Seam<'_> {
     }
 }
 
-/// Returns the range that content for `position` of `old` replaces to continue the last block before it: below the block's last line, if
-/// the content starts with a row of that table, an item of that list or a line of that quote, and only blank lines are between. Blank
-/// lines at the content's end stand for those that are there. A list with blank lines between its items is continued below one more.
+/// Returns the range that content for `position` of `old` replaces to continue the last block before it: below the block's last
+/// line, if the content starts with a row of that table, an item of that list or a line of that quote, and only blank lines are
+/// between. Blank lines at the content's end replace the existing ones. A list with blank lines between its items is continued
+/// below one more.
 pub(super) fn joint(
     old: &str,
     before: &Outline,
@@ -182,7 +183,7 @@ fn after_line(blank: &str) -> &str {
     &rest[lines::ending_at_start(rest).len()..]
 }
 
-/// Returns what marks the items of the list at the start of a text. Items with different marks are in different lists.
+/// Returns the marker of the items of the list at the start of a text. Items with different markers are in different lists.
 fn list_marker(list: &str) -> Option<char> {
     list.trim_start_matches(|c: char| c.is_ascii_digit())
         .chars()
@@ -198,7 +199,7 @@ fn is_quote(block: &Block) -> bool {
     matches!(block.kind, BlockKind::Tagged(TagEnd::BlockQuote(_)))
 }
 
-/// Returns true for a quote that starts with a line of its own, such as `> [!note]`.
+/// Returns true for a quote that starts with a separate marker line, such as `> [!note]`.
 fn is_callout(quote: &Block, text: &str) -> bool {
     let quote = text[quote.range.clone()].trim_start_matches(['>', ' ', '\t']);
     quote.starts_with("[!")

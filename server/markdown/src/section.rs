@@ -15,9 +15,9 @@ pub struct Section {
     pub line: usize,
     /// The heading's whole lines, with their endings and a setext heading's underline.
     pub heading: Range<usize>,
-    /// Where the section's own text ends: at the next heading of any level.
+    /// End of the section's own text: the next heading of any level.
     pub body_end: usize,
-    /// Where the section ends with its children: at the next heading of its level or a higher one.
+    /// End of the section with its children: the next heading of its level or a higher one.
     pub end: usize,
     /// The parent section, as an index into the outline's sections.
     pub parent: Option<usize>,

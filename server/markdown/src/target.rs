@@ -1,8 +1,8 @@
 //! Finds the section that a caller's target names, or returns the candidates.
 //!
-//! Editing the first of several matches corrupts notes, so a target that matches two headings is refused and both are
-//! listed. A target is compared with lines, then with texts, then with slugs; the first of these that matches any heading
-//! decides. If none does, they are compared in Unicode's normal form C.
+//! Editing the first of several matches corrupts notes, so a target that matches two headings is refused and both are listed. A
+//! target is compared with lines, then with texts, then with slugs; the first of these that matches any heading decides. If none
+//! does, they are compared in Unicode's normal form C.
 
 use std::{borrow::Cow, fmt};
 
@@ -144,7 +144,7 @@ fn named<'s>(
         .unwrap_or_default()
 }
 
-/// A heading's line, from a file or a target, normalized so that equivalent notations compare equal.
+/// A heading's line, from a file or a target, normalized: equivalent notations compare equal.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct HeadingLine {
     /// The number of opening `#`; `None` for other text, which includes setext headings.
@@ -238,7 +238,7 @@ fn and_listed(candidates: &[Candidate]) -> String {
     }
 }
 
-/// Returns the candidates that a message lists, and how many it leaves out.
+/// Returns the candidates for a message, and the number of those left out.
 fn shown(candidates: &[Candidate]) -> (Vec<String>, usize) {
     let shown = candidates.iter().take(MAX_LISTED).map(Candidate::to_string);
     let shown: Vec<_> = shown.collect();

@@ -1,8 +1,8 @@
-//! The one opener for what others made: repositories, workspaces, sources, ignore files, rules, configuration.
+//! The only opener of files made by others: repositories, workspaces, sources, ignore files, rules, configuration.
 //!
 //! Names are resolved below a folder held open, and no segment may be a symbolic link. Only regular files are opened, without
-//! blocking, and read up to a limit. [`crate::walk`] lists such a tree. `server/.clippy.toml` refuses the standard library's own functions, so
-//! that a path cannot bypass this by accident.
+//! blocking, and read up to a limit. [`crate::walk`] lists such a tree. `server/.clippy.toml` forbids the standard library's own
+//! functions, which prevents accidental bypasses.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -33,13 +33,13 @@ impl Dir {
         read_all(self.open_regular(path)?, limit)
     }
 
-    /// Returns the path below this folder that `path` leads to through symbolic links. Links that lead out of `within`, a path below
-    /// this folder, are refused without being looked at. The result has to be opened like any other path: if a segment has become a
-    /// link meanwhile, that is refused.
+    /// Returns the path below this folder that `path` leads to through symbolic links. Links that lead out of `within`, a path
+    /// below this folder, are refused without being inspected. The result has to be opened like any other path: if a segment has
+    /// become a link meanwhile, that is refused.
     ///
     /// # Errors
     ///
-    /// [`OpenError::Symlink`] if a link leads out of `within`, or through too many others; [`OpenError::Io`] if something is missing.
+    /// [`OpenError::Symlink`] if a link leads out of `within`, or through too many others; [`OpenError::Io`] if a segment is missing.
     pub fn resolve_links(&self, within: &str, path: &str) -> Result<String, OpenError> {
         let bound: Vec<&str> = segments(within).collect();
         let mut left: Vec<String> = segments(path).rev().map(str::to_owned).collect();
@@ -65,7 +65,7 @@ impl Dir {
                     _ => {}
                 }
             }
-            // Steps up come first in a target that is of use; each leads to the folder above, which is no link.
+            // Steps up come first in a useful target; each leads to the folder above, which is not a link.
             while left.last().is_some_and(|step| step == "..") {
                 left.pop();
                 found.pop().ok_or(OpenError::Symlink)?;
@@ -84,8 +84,8 @@ impl Dir {
     }
 }
 
-/// Opens the regular file at `path`, for files that the operator or the configuration names wherever they are. Links are followed;
-/// nothing blocks.
+/// Opens the regular file at `path`, for files in any place that the operator or the configuration names. Links are followed;
+/// opening never blocks.
 ///
 /// # Errors
 ///
@@ -120,11 +120,11 @@ pub fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// Opens a file for writing, as `options` say; never waits for a reader of a pipe in its place.
+/// Opens a file for writing with `options`; never waits for a reader of a pipe in its place.
 ///
 /// # Errors
 ///
-/// If it can't be opened, or is no regular file.
+/// If it can't be opened, or is not a regular file.
 pub fn open_to_write(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK | libc::O_NOCTTY);
@@ -163,11 +163,11 @@ pub fn names(path: &Path) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Bound of the entries that [`each_below`] looks at.
+/// Maximum number of entries that [`each_below`] visits.
 const MAX_BELOW: usize = 1_000_000;
 
-/// Calls `look` with the path and kind of each entry below the folder at `path`; it returns whether to enter the entry, should it be a
-/// folder. Passes over what can't be read, what is more than `depth` folders within, and all after a million entries.
+/// Calls `look` with the path and kind of each entry below the folder at `path`; it returns true to enter the entry, should it be a
+/// folder. Skips unreadable entries, those more than `depth` folders within, and all after a million entries.
 pub fn each_below(path: &Path, depth: usize, mut look: impl FnMut(&Path, Kind) -> bool) {
     let mut left = vec![(path.to_owned(), depth)];
     let mut entries = 0;
@@ -184,12 +184,12 @@ pub fn each_below(path: &Path, depth: usize, mut look: impl FnMut(&Path, Kind) -
     }
 }
 
-/// Creates the folder at `path` and the folders above it, `levels` in all, where they are missing. What is further up must exist: a
-/// library that was moved away is not made again as an empty skeleton.
+/// Creates the folder at `path` and the folders above it, `levels` in all, if they are missing. Folders further up must exist: a
+/// library that was moved away is not recreated as an empty skeleton.
 ///
 /// # Errors
 ///
-/// [`io::ErrorKind::NotFound`] if it does not; then nothing is created.
+/// [`io::ErrorKind::NotFound`] if they do not; then no folder is created.
 pub fn create_folders(path: &Path, levels: usize) -> io::Result<()> {
     let mut folders: Vec<&Path> = path.ancestors().take(levels).collect();
     while let Some(folder) = folders.pop() {
@@ -235,7 +235,7 @@ fn read_all(file: File, limit: u64) -> Result<Vec<u8>, OpenError> {
     if size > limit {
         return Err(OpenError::TooLarge { size, limit });
     }
-    // One more byte than expected, so that the end is found without growing the buffer. The file may grow meanwhile.
+    // One more byte than expected, so the end is found without growing the buffer. The file may grow meanwhile.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     let size = bytes.len() as u64;

@@ -1,8 +1,9 @@
-//! Everything that differs by operating system; no other crate depends on which one it runs on.
+//! All differences between operating systems; no other crate depends on the one it runs on.
 //!
-//! A [`Dir`] is a folder held open; names are resolved from it without ever following a symbolic link. On Linux (`linux.rs`),
-//! macOS (`macos.rs`) and Windows (`windows.rs`) the system guarantees this. Elsewhere (`portable.rs`) the standard library checks first and acts
-//! then, and each function says what a concurrent change can do. File locks are the same everywhere: they end with the process.
+//! A [`Dir`] is a folder held open; names are resolved from it without ever following a symbolic link. On Linux (`linux.rs`), macOS
+//! (`macos.rs`) and Windows (`windows.rs`) the system guarantees this. Elsewhere (`portable.rs`) the standard library checks first
+//! and acts then, and each function documents the possible effects of a concurrent change. File locks are the same everywhere: they
+//! end with the process.
 
 #![allow(
     clippy::disallowed_methods,
@@ -15,7 +16,7 @@ mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
 pub mod parent;
-// Also compiled for Linux's tests, so that the fallback is always checked.
+// Also compiled for Linux's tests, so the fallback is always checked.
 #[cfg(any(test, not(any(target_os = "linux", windows))))]
 #[cfg_attr(
     any(target_os = "linux", target_os = "macos", windows),
@@ -53,11 +54,11 @@ pub use windows::{Dir, Journal, Lease, start_writing, write_out};
 /// UTF-16, which need up to three bytes each.
 pub const MAX_NAME_BYTES: usize = if cfg!(target_os = "linux") { 255 } else { 3 * 255 };
 
-/// Whether each name means just the entry that has it. On Windows `a:b` is a stream of `a`, `aux` a device, and `a.` another
+/// True if each name means exactly the entry with that name. On Windows `a:b` is a stream of `a`, `aux` a device, and `a.` another
 /// spelling of `a`.
 pub const NAMES_ARE_LITERAL: bool = !cfg!(windows);
 
-/// Whether files have permission bits.
+/// True if files have permission bits.
 pub const HAS_MODES: bool = cfg!(unix);
 
 /// The kind of a directory entry; symbolic links are not followed.
@@ -67,11 +68,11 @@ pub enum Kind {
     File,
     /// A folder.
     Folder,
-    /// A symbolic link, pipe, socket, device, or something unknown.
+    /// A symbolic link, pipe, socket, device, or an unknown kind.
     Other,
 }
 
-/// Why a name below a [`Dir`] could not be opened.
+/// Error when opening a name below a [`Dir`].
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// A segment is a symbolic link.
@@ -80,7 +81,7 @@ pub enum OpenError {
     /// It can't be opened as a file: a socket, or a device without a driver.
     #[error("not a regular file")]
     Special,
-    /// It has more bytes than are read.
+    /// It exceeds the size limit.
     #[error("{size} bytes, more than the {limit} that are read")]
     TooLarge {
         /// Its size, as far as it is known.
@@ -103,7 +104,7 @@ impl From<OpenError> for io::Error {
     }
 }
 
-/// How two names were exchanged.
+/// Manner in which two names were exchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exchange {
     /// In one step: neither name was ever missing, and no concurrent write was lost.
@@ -122,7 +123,7 @@ pub struct FileId {
     pub inode: u128,
 }
 
-/// Returns the identity of the open `file`, whose `metadata` the caller has; `None` if its file system has none.
+/// Returns the identity of the open `file`, whose `metadata` the caller has read; `None` if its file system has none.
 pub fn file_id(file: &File, metadata: &Metadata) -> Option<FileId> {
     #[cfg(unix)]
     {
@@ -144,7 +145,7 @@ pub fn file_id_at(path: &Path) -> Option<FileId> {
     return windows::file_id(&windows::open_to_look(path, true).ok()?);
 }
 
-/// Returns the identity of what is at `path`: of a link itself, not of its target. Otherwise as [`file_id_at`].
+/// Returns the identity of the entry at `path`: of a link itself, not of its target. Otherwise as [`file_id_at`].
 pub fn entry_id_at(path: &Path) -> Option<FileId> {
     #[cfg(unix)]
     return path.symlink_metadata().ok().map(|found| id_in(&found));
@@ -161,12 +162,12 @@ fn id_in(metadata: &Metadata) -> FileId {
     }
 }
 
-/// Returns the absolute path of what exists at `path`, without links; on Windows in the usual form (`C:\notes`) unless it is
+/// Returns the absolute path of the existing `path`, without links; on Windows in the usual form (`C:\notes`) unless it is
 /// too long for that (`\\?\C:\…`).
 ///
 /// # Errors
 ///
-/// If nothing exists there, or the system can't tell.
+/// If it does not exist, or the system call fails.
 pub fn canonicalize(path: &Path) -> io::Result<PathBuf> {
     #[cfg(windows)]
     return dunce::canonicalize(path);
@@ -174,7 +175,7 @@ pub fn canonicalize(path: &Path) -> io::Result<PathBuf> {
     path.canonicalize()
 }
 
-/// Opens an existing file so that its bytes can be synced. Windows requires that it is open for writing.
+/// Opens an existing file in order to sync it. Windows requires that it is open for writing.
 ///
 /// # Errors
 ///
@@ -190,7 +191,7 @@ pub fn open_to_sync(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// If it was not renamed; [`is_held_open`] tells whether another program prevents it.
+/// If it was not renamed; [`is_held_open`] returns true if another program prevents it.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(windows)]
     return windows::rename(from, to);
@@ -236,7 +237,7 @@ pub fn mode(metadata: &Metadata) -> u32 {
     }
 }
 
-/// A moment as git's index keeps it.
+/// A point in time in the form of git's index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timestamp {
     /// Seconds since 1970, modulo 2³².
@@ -252,13 +253,13 @@ impl Timestamp {
     }
 }
 
-/// The stat fields in git's index, by which it detects changes without reading a file; all zero if unknown, which makes git
-/// read it. Larger numbers are truncated to 32 bits, as in git. On Windows there are only times and size, as in Git for Windows.
+/// The stat fields in git's index, by which it detects changes without reading a file; all zero if unknown, which makes git read
+/// it. Larger numbers are truncated to 32 bits, as in git. On Windows there are only times and size, as in Git for Windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileStat {
-    /// When its state (name, owner, mode or content) last changed; on Windows, when it was created.
+    /// Time of the last change of its state (name, owner, mode or content); on Windows, time of its creation.
     pub ctime: Timestamp,
-    /// When its content last changed.
+    /// Time of the last change of its content.
     pub mtime: Timestamp,
     /// The device.
     pub device: u32,
@@ -298,7 +299,7 @@ pub fn file_stat(metadata: &Metadata) -> FileStat {
     windows::file_stat(metadata)
 }
 
-/// Returns the stat fields in what the system found, as [`file_stat`] does.
+/// Converts the result of a stat call, as [`file_stat`] does.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn file_stat_in(found: &rustix::fs::Stat) -> FileStat {
     FileStat {
@@ -347,8 +348,8 @@ pub enum Leased {
     Unsupported,
 }
 
-/// Sets the permission bits of the file or folder at `path`, unless it is a symbolic link, to what `new` returns for the
-/// current ones and for whether it is a folder. Does nothing on systems without permission bits.
+/// Sets the permission bits of the file or folder at `path`, unless it is a symbolic link, to the result of `new`. Its arguments
+/// are the current bits, and true for a folder. Has no effect on systems without permission bits.
 ///
 /// # Errors
 ///
@@ -369,7 +370,7 @@ pub fn change_mode(path: &Path, new: impl FnOnce(u32, bool) -> u32) -> io::Resul
     Ok(())
 }
 
-/// Permits everyone who may read a file to execute it, or forbids it to all. Does nothing where files have no permission bits.
+/// Permits everyone who may read a file to execute it, or forbids it to all. Has no effect where files have no permission bits.
 ///
 /// # Errors
 ///
@@ -402,7 +403,7 @@ pub fn outlive_file_size_limit() {
 }
 
 /// Returns the name of the account that the process runs as: `uid-N` if the system knows no name, as in some containers. `None` on
-/// Windows, where an environment variable has it.
+/// Windows, where an environment variable contains it.
 pub fn account_name() -> Option<String> {
     #[cfg(unix)]
     {
@@ -523,8 +524,8 @@ fn open_lock(path: &Path) -> io::Result<File> {
     open_to_write(path, OpenOptions::new().create(true).truncate(false).write(true))
 }
 
-/// Makes the program that `command` will start lead a group of its own, so that [`end_group`] ends what it starts too, and the terminal's
-/// Ctrl-C does not.
+/// Makes the program that `command` will start the leader of a new group: [`end_group`] then also ends its children, and the
+/// terminal's Ctrl-C does not.
 pub fn lead_group(command: &mut Command) {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
@@ -539,7 +540,7 @@ pub fn end_group(child: &mut Child) {
     unsafe {
         libc::kill(-(child.id() as libc::pid_t), libc::SIGKILL);
     }
-    // It may have ended by itself.
+    // It may have ended already.
     let _ = child.kill();
 }
 

@@ -100,7 +100,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If the system can't tell.
+    /// If the system call fails.
     pub fn kind(&self, name: &str) -> io::Result<Option<Kind>> {
         Ok(self.look(name)?.map(|found| kind_in(&found)))
     }
@@ -109,7 +109,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If the system can't tell.
+    /// If the system call fails.
     pub fn file_id(&self, name: &str) -> io::Result<Option<FileId>> {
         Ok(self.look(name)?.map(|found| FileId {
             device: found.st_dev,
@@ -121,7 +121,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If the system can't tell.
+    /// If the system call fails.
     pub fn own_stat(&self) -> io::Result<FileStat> {
         Ok(file_stat_in(&sys::fstat(&self.0)?))
     }
@@ -130,7 +130,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If it is no link.
+    /// If it is not a link.
     pub fn read_link(&self, name: &str) -> io::Result<PathBuf> {
         let target = sys::readlinkat(&self.0, name, Vec::new())?;
         Ok(PathBuf::from(OsStr::from_bytes(target.to_bytes())))
@@ -140,7 +140,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If the system can't tell.
+    /// If the system call fails.
     pub fn stat(&self, name: &str) -> io::Result<Option<FileStat>> {
         Ok(self.look(name)?.map(|found| file_stat_in(&found)))
     }
@@ -256,7 +256,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If the system can't tell.
+    /// If the system call fails.
     pub fn device(&self) -> io::Result<u64> {
         Ok(sys::fstat(&self.0)?.st_dev)
     }

@@ -1,7 +1,7 @@
 //! macOS: names are opened one by one from an open folder, without following links; exchanged by `renameatx_np`.
 //!
-//! APFS usually ignores case and Unicode composition, and keeps the spelling that a name was created with. A name means only
-//! the entry that is spelt so: each opened segment is compared with the folder's own spelling.
+//! APFS usually ignores case and Unicode composition, and keeps the spelling that a name was created with. A name means only the
+//! entry with exactly that spelling: each opened segment is compared with the folder's own spelling.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -94,7 +94,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If the system can't tell.
+    /// If the system call fails.
     pub fn kind(&self, name: &str) -> io::Result<Option<Kind>> {
         let found = self.look(name)?;
         Ok(found.map(|found| kind_of(FileType::from_raw_mode(found.st_mode))))
@@ -104,7 +104,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If the system can't tell.
+    /// If the system call fails.
     pub fn file_id(&self, name: &str) -> io::Result<Option<FileId>> {
         Ok(self.look(name)?.map(|found| FileId {
             device: found.st_dev as u64,
@@ -116,7 +116,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If the system can't tell.
+    /// If the system call fails.
     pub fn own_stat(&self) -> io::Result<FileStat> {
         Ok(file_stat_in(&sys::fstat(&self.0)?))
     }
@@ -125,7 +125,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If it is no link.
+    /// If it is not a link.
     pub fn read_link(&self, name: &str) -> io::Result<PathBuf> {
         let target = sys::readlinkat(&self.0, name, Vec::new())?;
         Ok(PathBuf::from(OsStr::from_bytes(target.to_bytes())))
@@ -135,7 +135,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If the system can't tell.
+    /// If the system call fails.
     pub fn stat(&self, name: &str) -> io::Result<Option<FileStat>> {
         Ok(self.look(name)?.map(|found| file_stat_in(&found)))
     }
@@ -233,8 +233,8 @@ impl Dir {
 
     /// Returns once the names in this folder are durable, by `F_FULLFSYNC`, as `File::sync_all` does for files.
     ///
-    /// `fsync` leaves data in the drive's cache there, and `F_BARRIERFSYNC` only keeps its order: a power failure could take
-    /// back a change that was answered as made. Where the file system has no full sync (SMB), `fsync` is all there is.
+    /// `fsync` leaves data in the drive's cache there, and `F_BARRIERFSYNC` only keeps its order: a power failure could revert an
+    /// acknowledged change. If the file system has no full sync (SMB), `fsync` is the best available.
     ///
     /// # Errors
     ///
@@ -250,7 +250,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If the system can't tell.
+    /// If the system call fails.
     pub fn device(&self) -> io::Result<u64> {
         Ok(sys::fstat(&self.0)?.st_dev as u64)
     }

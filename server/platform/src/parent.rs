@@ -3,11 +3,14 @@
 //! Clients that crash leave their servers behind: most servers see the end of input, but not if another process holds the
 //! pipe's other end.
 //!
-//! | system | how |
+//! | system | method |
 //! |---|---|
-//! | Linux | calls `getppid` once a second and compares: an orphan is adopted by init or a subreaper. `PR_SET_PDEATHSIG` fires when the parent's *thread* ends, and a pidfd needs a fallback anyway: other PID namespaces, old kernels |
+//! | Linux | calls `getppid` once a second and compares: an orphan is adopted by init or a subreaper |
 //! | macOS | a thread waits for the parent's exit with `kqueue` |
 //! | Windows | a thread waits for the parent's process handle |
+//!
+//! On Linux, `PR_SET_PDEATHSIG` fires when the parent's *thread* ends, and a pidfd needs a fallback anyway: other PID
+//! namespaces, old kernels.
 //!
 //! A server whose parent is init from the start, or can't be watched, is never ended by this.
 
@@ -37,8 +40,8 @@ impl Parent {
     }
 }
 
-/// Runs `wait` in a thread of its own, and returns once it has returned true. Never returns if that fails: the end of input
-/// is then the only sign.
+/// Runs `wait` in a separate thread, and returns once it has returned true. Never returns if that fails: the end of input is then
+/// the only sign.
 #[cfg(any(target_os = "macos", windows))]
 async fn in_a_thread(wait: impl FnOnce() -> bool + Send + 'static) {
     let (ended, parent) = tokio::sync::oneshot::channel();
@@ -186,7 +189,7 @@ mod windows {
         (began(process.as_raw_handle())? <= own).then_some(process)
     }
 
-    /// Returns when a process began, in intervals of 100 ns.
+    /// Returns the start time of a process, in intervals of 100 ns.
     fn began(process: HANDLE) -> Option<u64> {
         let mut times = [FILETIME::default(); 4];
         let [created, exited, kernel, user] = &mut times;

@@ -1,7 +1,7 @@
 //! All other systems: the standard library alone, which checks first and acts then.
 //!
-//! A weaker guarantee for all of this file: a program that replaces a folder by a symbolic link between check and action can
-//! lead one call outside the library. Anything that exists for longer is detected.
+//! A weaker guarantee for all of this file: a program that replaces a folder by a symbolic link between check and action can lead
+//! one call outside the library. A replacement that lasts longer is detected.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 
 use super::{Exchange, FileId, FileStat, Kind, Leased, OpenError};
 
-/// There are no leases here.
+/// Leases are not supported here.
 #[derive(Debug)]
 pub enum Lease {}
 
 impl Lease {
-    /// Returns that leases are not supported.
+    /// Returns [`Leased::Unsupported`].
     pub fn take(_: File) -> Leased {
         Leased::Unsupported
     }
@@ -47,7 +47,7 @@ pub fn write_out(file: &File) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Does nothing: the system writes when it is asked to sync.
+/// Has no effect: the system writes on a sync.
 pub fn start_writing(_: &File) {}
 
 /// A folder by its path. If another folder takes that path, this names the new one.
@@ -71,8 +71,8 @@ impl Dir {
 
     /// Opens the file at `path` below this folder for reading. `path` is `/`-separated and has no `..`.
     ///
-    /// Refuses anything but a regular file before opening it. Each segment must have the folder's spelling: `note.md` does
-    /// not open `Note.md` on a system that ignores case.
+    /// Refuses all but regular files before opening. Each segment must have the folder's spelling: `note.md` does not open
+    /// `Note.md` on a system that ignores case.
     ///
     /// # Errors
     ///
@@ -98,7 +98,7 @@ impl Dir {
         }
     }
 
-    /// Opens the file with the one-segment `name`, which came from [`Dir::entries`], so that its spelling is known.
+    /// Opens the file with the one-segment `name`, which came from [`Dir::entries`], so its spelling is known.
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If the system can't tell.
+    /// If the system call fails.
     pub fn kind(&self, name: &str) -> io::Result<Option<Kind>> {
         Ok(self.look(name)?.map(|found| kind_of(found.file_type())))
     }
@@ -137,7 +137,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If the system can't tell.
+    /// If the system call fails.
     pub fn file_id(&self, name: &str) -> io::Result<Option<FileId>> {
         let found = self.look(name)?;
         Ok(found.and_then(|_| super::entry_id_at(&self.0.join(name))))
@@ -147,7 +147,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If the system can't tell.
+    /// If the system call fails.
     pub fn own_stat(&self) -> io::Result<FileStat> {
         Ok(super::file_stat(&fs::symlink_metadata(&self.0)?))
     }
@@ -156,7 +156,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If it is no link.
+    /// If it is not a link.
     pub fn read_link(&self, name: &str) -> io::Result<PathBuf> {
         fs::read_link(self.0.join(name))
     }
@@ -165,7 +165,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If the system can't tell.
+    /// If the system call fails.
     pub fn stat(&self, name: &str) -> io::Result<Option<FileStat>> {
         Ok(self.look(name)?.map(|found| super::file_stat(&found)))
     }
@@ -257,7 +257,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If the system can't tell.
+    /// If the system call fails.
     pub fn device(&self) -> io::Result<u64> {
         Ok(super::file_id_at(&self.0).map_or(0, |id| id.device))
     }

@@ -2,8 +2,8 @@
 
 use std::io;
 
-/// Waits for a request to end the process: an interrupt (Ctrl-C); on Unix, `SIGTERM`; on Windows, Ctrl-Break, the closing of
-/// its console, and the user's logging off. From this call on, these no longer end it by themselves.
+/// Waits for a request to end the process: an interrupt (Ctrl-C); on Unix, `SIGTERM`; on Windows, Ctrl-Break, the closing of its
+/// console, and the user's logging off. From this call on, these no longer end it directly.
 ///
 /// Windows gives a process whose console is closed some seconds, and then ends it.
 ///

@@ -24,7 +24,7 @@ macro_rules! each_promise_holds {
             assert_eq!(read("c.md"), "entity not found");
             assert_eq!(read("sub/c/d.md"), "entity not found");
             assert_eq!(read("b.md/d.md"), "not a directory");
-            // Windows opens a folder too; its metadata tells.
+            // Windows opens a folder too; its metadata reveals that.
             #[cfg(unix)]
             assert_eq!(read("sub"), "is a directory");
             #[cfg(windows)]
@@ -100,7 +100,7 @@ fn names_in(folder: &Path) -> Vec<String> {
         .collect()
 }
 
-/// What Linux falls back on where `openat2` or `renameat2` is missing answers as they do.
+/// Linux's fallback for a missing `openat2` or `renameat2` gives the same answers.
 #[cfg(target_os = "linux")]
 #[test]
 fn linux_in_steps() {
@@ -295,7 +295,8 @@ mod on_windows {
     }
 }
 
-/// What may be in the place of a file, and why it is not read; by the system's own way, and by that of kernels without it.
+/// Other kinds of entries in the place of a file, and the errors of reading them; by the system's own method, and by that of older
+/// kernels.
 #[cfg(target_os = "linux")]
 #[test]
 fn only_regular_files_of_the_folder_itself_are_read() {

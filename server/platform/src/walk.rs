@@ -1,4 +1,4 @@
-//! Lists the files of a tree that others made: without leaving it, by the ignore rules in it, within a budget.
+//! Lists the files of a tree made by others: without leaving it, by the ignore rules in it, within a budget.
 //!
 //! Ignore rules are those of the crate `ignore`: `.ignore` before `.gitignore` before `.git/info/exclude` before the user's own, each
 //! kind by its nearest folder. Those above the first folder count too, as far up as the root. Every file of rules is read through
@@ -12,7 +12,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
 
 use super::{Dir, Kind, OpenError, read_regular};
 
-/// Bound of the entries that a walk looks at.
+/// Maximum number of entries that a walk visits.
 pub const MAX_WALK_ENTRIES: usize = 1_000_000;
 /// Bound of the depth of folders.
 pub const MAX_WALK_DEPTH: usize = 256;
@@ -23,28 +23,28 @@ const MAX_UNREAD: usize = 100;
 
 /// A walk through a tree.
 pub struct Walk<'w> {
-    /// The folder that nothing leads out of.
+    /// The folder that no path leads out of.
     pub root: &'w Dir,
     /// The folder below it whose files are listed, with `/`; `.` for all.
     pub start: &'w str,
-    /// Whether an entry is looked at, by its name and whether it is a folder.
+    /// Filter of entries by their names; the flag is true for a folder.
     pub takes: &'w dyn Fn(&str, bool) -> bool,
-    /// Whether links are followed that lead to something in `start`.
+    /// True if links to targets in `start` are followed.
     pub follows_links: bool,
-    /// Asked for each folder.
+    /// Called for each folder; true ends the walk.
     pub cancelled: &'w dyn Fn() -> bool,
 }
 
 /// The files of a walk.
 #[derive(Debug, Default)]
 pub struct Files {
-    /// Paths from [`Walk::start`], with `/`, sorted. What is not UTF-8 is left out.
+    /// Paths from [`Walk::start`], with `/`, sorted. Names that are not UTF-8 are left out.
     pub paths: Vec<String>,
-    /// Ignore files and folders that could not be read, and why.
+    /// Unreadable ignore files and folders, with the errors.
     pub unread: Vec<(String, OpenError)>,
 }
 
-/// Why the files of a tree can't be listed.
+/// Error when listing the files of a tree.
 #[derive(Debug, thiserror::Error)]
 pub enum WalkError {
     /// There are too many, or they are too deep.
@@ -130,7 +130,7 @@ impl Walk<'_> {
                     continue;
                 };
                 let is_folder = kind == Kind::Folder;
-                // Rules are about the names that a caller sees.
+                // Rules apply to the names that a caller sees.
                 if !(self.takes)(&name, is_folder) || rules.ignore(&join(start, &listed), is_folder) {
                     continue;
                 }
@@ -150,7 +150,8 @@ impl Walk<'_> {
         Ok(files)
     }
 
-    /// Returns where an entry is, and what: a file or folder; `None` for anything else. A link to a folder that it is in is left out.
+    /// Returns the path and kind of an entry's target: a file or folder; `None` for other kinds. A link to a folder that contains
+    /// it is left out.
     fn target(&self, start: &str, folder: &str, name: &str, kind: Kind) -> Option<(String, Kind)> {
         let real = join(folder, name);
         if kind != Kind::Other {
@@ -183,7 +184,7 @@ struct Level {
     above: Option<Rules>,
     /// The rules of the files in [`RULE_FILES`], in their order.
     here: [Gitignore; 3],
-    /// Whether git's rules of the folders above end here.
+    /// True if git's rules of the folders above end here.
     is_repository: bool,
     bytes: u64,
 }
@@ -192,7 +193,7 @@ struct Level {
 const RULE_FILES: [&str; 3] = [".ignore", ".gitignore", ".git/info/exclude"];
 
 impl Rules {
-    /// Returns the rules that the user has for all repositories.
+    /// Returns the user's rules for all repositories.
     fn of_user() -> Self {
         let text = gitconfig_excludes_path().and_then(|path| read_regular(&path, MAX_RULES_BYTES).ok());
         let user = text.map_or_else(Gitignore::empty, |text| matcher(Path::new("/"), &text));
@@ -205,7 +206,7 @@ impl Rules {
         }))
     }
 
-    /// Returns the rules of a folder at `path` below those that are known.
+    /// Returns the rules of a folder at `path`, below the folder of these rules.
     fn enter(&self, folder: &Dir, path: &str, files: &mut Files) -> Self {
         let base: PathBuf = Path::new("/").join(path);
         let mut bytes = self.0.bytes;
@@ -244,7 +245,7 @@ impl Rules {
         let (mut at, mut in_repository) = (Some(self), true);
         while let Some(Self(level)) = at {
             for (index, rules) in level.here.iter().enumerate() {
-                // `.ignore` is for all, and so are the user's own rules, which are the last.
+                // `.ignore` applies everywhere, and so do the user's own rules, which are the last.
                 let counts = index == 0 || in_repository || level.above.is_none();
                 if counts && found[index].is_none() {
                     found[index] = rules.matched(&path, is_folder);
@@ -258,7 +259,7 @@ impl Rules {
     }
 }
 
-/// Returns the rules in a text, which apply below `base`. A line that is no pattern is passed over, as git does.
+/// Returns the rules in a text, which apply below `base`. An invalid pattern is skipped, as in git.
 fn matcher(base: &Path, text: &[u8]) -> Gitignore {
     let mut rules = GitignoreBuilder::new(base);
     for line in String::from_utf8_lossy(text)

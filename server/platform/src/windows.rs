@@ -1,9 +1,8 @@
-//! Windows: names are resolved one by one from an open folder (`NtCreateFile`), so that links and junctions are never followed.
+//! Windows: names are resolved one by one from an open folder (`NtCreateFile`), so links and junctions are never followed.
 //!
-//! A name means only the entry that is spelt so: Windows would also find `Note.md` under `note.md` or `NOTE~1.MD`. Files are
-//! replaced while others read them, as on Unix, where the file system can (NTFS and ReFS since Windows 10). A program that
-//! opened a file without sharing it prevents that: such a step is repeated for a second, and its error is
-//! [`super::is_held_open`].
+//! A name means only the entry with exactly that spelling: Windows would also find `Note.md` under `note.md` or `NOTE~1.MD`. Files
+//! are replaced while others read them, as on Unix, if the file system supports it (NTFS and ReFS since Windows 10). A program that
+//! opened a file without sharing it prevents that: such a step is repeated for a second, and its error is [`super::is_held_open`].
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
@@ -25,7 +24,7 @@ use windows_sys::Win32::System::IO::{IO_STATUS_BLOCK, IO_STATUS_BLOCK_0};
 
 use super::{Exchange, FileId, FileStat, Kind, Leased, OpenError, Timestamp};
 
-/// How long a step is repeated that another program's open file prevents.
+/// Time for which a step is repeated that another program's open file prevents.
 const HELD_TIMEOUT: Duration = Duration::from_secs(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Buffer for directory entries, in units of 8 bytes, to which entries are aligned.
@@ -103,7 +102,7 @@ impl Dir {
     ///
     /// If the folder can't be read.
     pub fn entries(&self, mut each: impl FnMut(&OsStr, Kind)) -> io::Result<()> {
-        // A handle of its own: it has the position in the list.
+        // A separate handle: it has the position in the list.
         let folder = self.reopen(FOLDER)?;
         let mut space = vec![0_u64; ENTRIES_UNITS];
         let mut class = fs_api::FileFullDirectoryRestartInfo;
@@ -134,7 +133,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If the system can't tell.
+    /// If the system call fails.
     pub fn kind(&self, name: &str) -> io::Result<Option<Kind>> {
         let Some(found) = self.entry(name)? else {
             return Ok(None);
@@ -152,7 +151,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If the system can't tell.
+    /// If the system call fails.
     pub fn file_id(&self, name: &str) -> io::Result<Option<FileId>> {
         Ok(self.entry(name)?.as_ref().and_then(file_id))
     }
@@ -161,12 +160,12 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If the system can't tell.
+    /// If the system call fails.
     pub fn own_stat(&self) -> io::Result<FileStat> {
         Ok(file_stat(&self.0.metadata()?))
     }
 
-    /// Returns that links are not read: nothing follows them here.
+    /// Fails: links are never followed here, so none is read.
     ///
     /// # Errors
     ///
@@ -179,7 +178,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If the system can't tell.
+    /// If the system call fails.
     pub fn stat(&self, name: &str) -> io::Result<Option<FileStat>> {
         let found = self.entry(name)?.map(|found| found.metadata()).transpose()?;
         Ok(found.map(|found| file_stat(&found)))
@@ -224,7 +223,7 @@ impl Dir {
     ///
     /// [`io::ErrorKind::AlreadyExists`] if the name exists.
     pub fn create_file(&self, name: &str) -> io::Result<File> {
-        // The right to read is needed to ask for the file's attributes and identity.
+        // The right to read is required for queries of the file's attributes and identity.
         let access = fs_api::FILE_GENERIC_READ | fs_api::FILE_GENERIC_WRITE;
         self.nt_open(name, access, nt::FILE_CREATE, nt::FILE_NON_DIRECTORY_FILE)
     }
@@ -259,8 +258,8 @@ impl Dir {
 
     /// Asks the system to write the names in this folder to the disk.
     ///
-    /// NTFS does so for a folder that may be written to. Windows documents it for no file system; where it is refused, the
-    /// file system's journal, which keeps the order of changes, is relied upon.
+    /// NTFS does so for a folder that may be written to. Windows documents it for no file system; if it is refused, the file
+    /// system's journal, which keeps the order of changes, is relied upon.
     ///
     /// # Errors
     ///
@@ -277,7 +276,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// If the system can't tell.
+    /// If the system call fails.
     pub fn device(&self) -> io::Result<u64> {
         Ok(file_id(&self.0).map_or(0, |id| id.device))
     }
@@ -319,7 +318,7 @@ impl Dir {
         }
     }
 
-    /// Opens `name`, in this spelling, only to look at it; a link itself. `None` if it does not exist.
+    /// Opens `name`, in this spelling, for inspection only; a link itself. `None` if it does not exist.
     fn entry(&self, name: &str) -> io::Result<Option<File>> {
         let access = fs_api::FILE_READ_ATTRIBUTES | fs_api::SYNCHRONIZE;
         match self.nt_open(name, access, nt::FILE_OPEN, nt::FILE_OPEN_REPARSE_POINT) {
@@ -360,7 +359,7 @@ impl Dir {
         })
     }
 
-    /// Windows says "access denied" of a file that may not be replaced, and of one that another program has open.
+    /// Windows reports "access denied" both for a file that may not be replaced and for one that another program has open.
     fn why_not_replaced(&self, name: &str, error: io::Error) -> io::Error {
         if error.kind() != io::ErrorKind::PermissionDenied {
             return error;
@@ -437,13 +436,13 @@ enum Replace {
     No,
 }
 
-/// There are no leases: a program that finds its file locked would fail to save. What Windows can tell is whether one has the
+/// There are no leases: a program that finds its file locked would fail to save. Windows can only detect that a program has the
 /// file open for writing.
 #[derive(Debug)]
 pub enum Lease {}
 
 impl Lease {
-    /// Returns [`Leased::BeingWritten`] if a program has `file` open for writing, otherwise that leases are not supported.
+    /// Returns [`Leased::BeingWritten`] if a program has `file` open for writing, otherwise [`Leased::Unsupported`].
     pub fn take(file: File) -> Leased {
         let share = fs_api::FILE_SHARE_READ | fs_api::FILE_SHARE_DELETE;
         // SAFETY: the handle is open; a new one is returned, or the invalid one.
@@ -465,7 +464,7 @@ impl Lease {
     }
 }
 
-/// NTFS has a journal, but what it promises is not documented: none is known here.
+/// NTFS has a journal, but its guarantees are undocumented: none is known here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Journal {}
 
@@ -490,7 +489,7 @@ pub fn write_out(file: &File) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Does nothing: the system writes when it is asked to sync.
+/// Has no effect: the system writes on a sync.
 pub fn start_writing(_: &File) {}
 
 /// Returns the identity of an open file or folder; `None` if its file system has none.
@@ -503,7 +502,7 @@ pub(super) fn file_id(file: &File) -> Option<FileId> {
     })
 }
 
-/// Opens the file or folder at `path` only to look at it; a link itself, unless it is `followed`.
+/// Opens the file or folder at `path` for inspection only; a link itself, unless it is `followed`.
 pub(super) fn open_to_look(path: &Path, followed: bool) -> io::Result<File> {
     let itself = if followed {
         0
@@ -517,7 +516,7 @@ pub(super) fn open_to_look(path: &Path, followed: bool) -> io::Result<File> {
         .open(path)
 }
 
-/// Returns what Git for Windows writes to its index: no device, inode or owner, and the time of creation as `ctime`.
+/// Returns the stat fields in the form of Git for Windows: no device, inode or owner, and the time of creation as `ctime`.
 pub(super) fn file_stat(metadata: &fs::Metadata) -> FileStat {
     FileStat {
         ctime: timestamp(metadata.creation_time()),
@@ -527,7 +526,7 @@ pub(super) fn file_stat(metadata: &fs::Metadata) -> FileStat {
     }
 }
 
-/// Opens an existing file so that it can be synced, which only a writer may; a read-only one is made writable meanwhile.
+/// Opens an existing file in order to sync it, which only a writer may; a read-only one is made writable meanwhile.
 pub(super) fn open_to_sync(path: &Path) -> io::Result<File> {
     let open = || OpenOptions::new().write(true).open(path);
     match open() {
@@ -540,7 +539,7 @@ pub(super) fn open_to_sync(path: &Path) -> io::Result<File> {
 pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     match while_held(|| fs::rename(from, to)) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            // The target is gone afterwards, so that its attribute need not be restored.
+            // The target is gone afterwards, so its attribute need not be restored.
             let mut permissions = fs::metadata(to)?.permissions();
             if !permissions.readonly() {
                 let replaced = OpenOptions::new().access_mode(fs_api::DELETE).open(to);
@@ -572,7 +571,7 @@ pub(super) fn is_held_open(error: &io::Error) -> bool {
         .is_some_and(|code| CODES.contains(&(code as u32)))
 }
 
-/// Repeats `step` for a while, as long as another program may be what prevents it: a virus scanner, an indexer, git.
+/// Repeats `step` for a while, as long as another program may be preventing it: a virus scanner, an indexer, git.
 fn while_held(mut step: impl FnMut() -> io::Result<()>) -> io::Result<()> {
     let started = Instant::now();
     loop {
@@ -618,7 +617,7 @@ fn cant_sync_folders(error: &io::Error) -> bool {
         .is_some_and(|code| CODES.contains(&(code as u32)))
 }
 
-/// Calls `each` with the entries in `space`, as the system has filled it.
+/// Calls `each` with the entries that the system has written to `space`.
 fn each_entry(space: &[u64], each: &mut impl FnMut(&OsStr, Kind)) {
     let start = space.as_ptr().cast::<u8>();
     let mut offset = 0;
@@ -654,7 +653,7 @@ fn is_link(file: &File) -> io::Result<bool> {
     Ok(reparse_tag(file)? & NAME_SURROGATE != 0)
 }
 
-/// Returns the tag of a reparse point that was opened itself; 0 for anything else.
+/// Returns the tag of a reparse point that was opened itself; 0 for other files.
 fn reparse_tag(file: &File) -> io::Result<u32> {
     let mut found = fs_api::FILE_ATTRIBUTE_TAG_INFO::default();
     query(file, &mut found, fs_api::FileAttributeTagInfo)?;
@@ -685,7 +684,7 @@ fn is_spelt(file: &File, path: &str) -> io::Result<bool> {
     Ok(above.is_some_and(|above| above.last() == Some(&u16::from(b'\\'))))
 }
 
-/// Returns the path of an open file on its volume, as the folders spell it.
+/// Returns the path of an open file on its volume, in the spelling of the folders.
 fn true_path(file: &File) -> io::Result<Vec<u16>> {
     let form = fs_api::FILE_NAME_NORMALIZED | fs_api::VOLUME_NAME_NONE;
     let mut path = vec![0_u16; 300];
@@ -765,7 +764,7 @@ fn query<T>(file: &File, into: &mut T, class: fs_api::FILE_INFO_BY_HANDLE_CLASS)
     }
 }
 
-/// Gives an open file the name `name` in `folder`, as another link or instead of the one it was opened by.
+/// Sets an open file's name to `name` in `folder`, as another link or instead of the one it was opened by.
 fn set_name(
     file: &File,
     folder: &Dir,

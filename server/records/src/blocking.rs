@@ -2,7 +2,7 @@
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// Runs blocking `work` without delaying other tasks, where the runtime has threads for that.
+/// Runs blocking `work` without delaying other tasks, if the runtime has threads for that.
 pub(crate) fn blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current() {
         Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {
@@ -12,8 +12,8 @@ pub(crate) fn blocking<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Returns true if so many rows, found by a key or an index, take less time than moving a thread's other tasks away, which
-/// [`blocking`] does.
+/// Returns true if so many rows, found by a key or an index, take less time than [`blocking`] needs to move the thread's other
+/// tasks away.
 pub(crate) fn is_few(rows: u64) -> bool {
     rows <= 4
 }

@@ -1,4 +1,4 @@
-//! What a database offers in which rows are kept, and what each needs to begin.
+//! The interface of a database that keeps rows, and the seed rows of a new store.
 
 use std::{io::Write, path::Path};
 
@@ -12,23 +12,23 @@ use tabellion_runtime::{
 
 use crate::{failures::damaged, follow::Followed, whole::Checked};
 
-/// What opening may do to the data.
+/// Permitted effects of opening on the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
-    /// Creates what is missing, and applies what only adds to the tables.
+    /// Creates missing tables, and applies changes that only add to them.
     Serve,
-    /// Also applies what drops entities and fields, to a file. A database has `remake` for that.
+    /// Also drops entities and fields, in a file. Databases have `remake` for that.
     Migrate,
-    /// Changes nothing, and needs data of this version.
+    /// Changes nothing, and requires data of this version.
     Existing,
 }
 
 /// A database that keeps the rows of a contract.
 pub(crate) trait Engine: Send + Sync {
-    /// Returns the folder for what is derived from the rows.
+    /// Returns the folder for derived files.
     fn beside(&self) -> &Path;
 
-    /// Returns whether the database answers. Takes at most a few seconds.
+    /// Returns true if the database answers. Takes at most a few seconds.
     fn is_reachable(&self) -> bool {
         true
     }
@@ -42,13 +42,13 @@ pub(crate) trait Engine: Send + Sync {
     /// Returns the selected rows.
     fn rows(&self, select: &Select) -> Result<Vec<Row>, Failure>;
 
-    /// Returns the number of rows of each of these entities, and the place of the log's last entry then.
+    /// Returns the number of rows of each of these entities, and the place of the log's last entry at that time.
     fn counts(&self, entities: &[&'static EntitySpec]) -> Result<(Vec<u64>, i64), Failure>;
 
-    /// Returns what at most `max` entries after a place changed.
+    /// Returns the rows changed by at most `max` entries after a place.
     fn follow(&self, after: i64, max: u32, entities: &[&str]) -> Result<Followed, Failure>;
 
-    /// Checks that replaying the log gives the tables.
+    /// Checks that replaying the log yields the tables.
     fn check(&self) -> Result<Checked, Failure>;
 
     /// Writes the log and the rows as lines of JSON.
@@ -66,23 +66,23 @@ pub(crate) trait Engine: Send + Sync {
         Ok(None)
     }
 
-    /// Shares a copy of a derived file that has everything up to a place in the log.
+    /// Shares a copy of a derived file that covers the log up to a place.
     fn share(&self, name: &str, at: i64, bytes: Vec<u8>) -> Result<(), Failure> {
         let (_, _, _) = (name, at, bytes);
         Ok(())
     }
 
-    /// Does what is due at the end of a process.
+    /// Does the work that is due at the end of a process.
     fn settle(&self) -> Result<(), Failure>;
 
     /// Waits for a turn at changing the rows.
     fn begin(&self, claim: Claim) -> BoxFuture<'_, Result<Box<dyn Session<Rows> + '_>, Failure>>;
 
-    /// Returns one state for all reads of a call.
+    /// Returns one consistent state for all reads of a call.
     fn snapshot(&self) -> BoxFuture<'_, Result<State<'_, Rows>, Failure>>;
 }
 
-/// Plans the rows that a new store begins with.
+/// Plans the seed rows of a new store.
 pub(crate) async fn seeds(spec: &'static RowsSpec, view: &dyn RowView) -> Result<RowsChange, Failure> {
     let facts = Map::new();
     let mut rows = vec![];
@@ -92,7 +92,7 @@ pub(crate) async fn seeds(spec: &'static RowsSpec, view: &dyn RowView) -> Result
             is_bound: false,
         };
         let mut plan = Plan::new(spec, view, within, &facts);
-        // The plan of each seed sees the rows of those before it only in its own plan.
+        // The plan of each seed sees earlier seeds only as part of itself.
         plan.adopt(std::mem::take(&mut rows));
         let failure = |error: tabellion_runtime::rows::RowError| error.into_failure("");
         let entity = plan.entity(seed.entity).map_err(failure)?;
@@ -104,7 +104,7 @@ pub(crate) async fn seeds(spec: &'static RowsSpec, view: &dyn RowView) -> Result
     RowsChange::new(rows, "seed").map_err(damaged)
 }
 
-/// Returns the log's entry of the rows that a new store begins with.
+/// Returns the log entry of the seed rows.
 pub(crate) fn seeded<'a>(call: &'a CallContext, details: &'a Map<String, Value>) -> Entry<'a> {
     Entry {
         tool: "seed",

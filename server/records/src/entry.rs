@@ -1,4 +1,4 @@
-//! Entries of the log: what they say, and how they are made of a call and its change.
+//! Entries of the log: their fields, and their construction from a call and its change.
 
 use data_encoding::HEXLOWER;
 use parking_lot::Mutex;
@@ -37,13 +37,13 @@ pub(crate) struct LogEntry {
     pub(crate) rows: Vec<LoggedRow>,
     /// The largest `seq` of a row so far.
     pub(crate) last: i64,
-    /// The org that the caller is bound to, or nothing.
+    /// The org that the caller is bound to; empty if none.
     pub(crate) org: String,
     /// The caller: name and e-mail address, then the identity, as far as they are known.
     pub(crate) caller: Option<String>,
     /// The client's name and version.
     pub(crate) client: Option<String>,
-    /// The idempotency key, as it is kept.
+    /// The idempotency key, in its stored form.
     pub(crate) key: Option<String>,
     /// Digest of the request, if there is a key.
     pub(crate) request: Option<String>,
@@ -61,7 +61,7 @@ impl LogEntry {
         Ok([Some(rows), self.response.as_ref().map(Value::to_string), details])
     }
 
-    /// Sets what [`texts`](Self::texts) returned.
+    /// Sets the fields from the texts that [`texts`](Self::texts) returned.
     pub(crate) fn take(
         &mut self,
         rows: &str,
@@ -76,10 +76,10 @@ impl LogEntry {
         Ok(())
     }
 
-    /// Returns how a call is answered that has the key of this entry's.
+    /// Returns the replay for a call with this entry's idempotency key.
     ///
     /// # Errors
-    /// If that was another request.
+    /// If the key belongs to a different request.
     pub(crate) fn replayed(self, key: &IdempotencyKey, request: &str) -> Result<Replay<Rows>, Failure> {
         if self.request.as_deref() != Some(&*digest(request)) {
             let message = format!(
@@ -96,16 +96,16 @@ impl LogEntry {
     }
 }
 
-/// What the log says of one row.
+/// The log's record of one changed row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LoggedRow {
     /// Name of the entity.
     pub(crate) entity: String,
     /// The identifying fields.
     pub(crate) key: Row,
-    /// The fields that changed, as they were; all fields if the row was removed, none if it was added.
+    /// The changed fields with their old values; all fields if the row was removed, none if it was added.
     pub(crate) before: Option<Row>,
-    /// The fields that changed, as they are; all fields if the row was added, none if it was removed.
+    /// The changed fields with their new values; all fields if the row was added, none if it was removed.
     pub(crate) after: Option<Row>,
 }
 
@@ -117,10 +117,10 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// Returns what a change makes of a row, which is `before` now.
+    /// Computes the effect of a change on a row whose current state is `before`.
     ///
     /// # Errors
-    /// If the row is not there, or is there already.
+    /// If the row is missing, or exists already.
     pub(crate) fn new(change: &RowChange, before: Option<Row>) -> Result<Self, Failure> {
         let is_there = before.is_some();
         if is_there == matches!(change.edit, RowEdit::Insert(_)) {
@@ -169,11 +169,11 @@ pub(crate) fn changed_one(changed: u64) -> Result<(), Failure> {
     Err(damaged(format!("a change of one row changed {changed}")))
 }
 
-/// What a turn makes of a call: secrets, and the entry of its change.
+/// A turn's results: the secrets it made, and the entry of its change.
 #[derive(Debug)]
 pub(crate) struct Making {
     pub(crate) clock: Clock,
-    /// The secrets that were made.
+    /// The secrets made so far.
     secrets: Mutex<Vec<String>>,
     /// The entry of the prepared change.
     pub(crate) entry: Option<LogEntry>,
@@ -205,7 +205,7 @@ impl Making {
         Ok(())
     }
 
-    /// Makes the entry of a change that was written. Its places are not known yet.
+    /// Makes the entry of a written change. The entry's places are not known yet.
     pub(crate) fn prepare(
         &mut self,
         change: &RowsChange,
@@ -279,7 +279,7 @@ impl Making {
         }
     }
 
-    /// Returns the value without the secrets that were made.
+    /// Returns the value without the secrets made in this turn.
     fn without_secrets(&self, value: &Value) -> Value {
         let secrets = self.secrets.lock();
         redacted(value, &secrets)
@@ -300,7 +300,7 @@ fn redacted(value: &Value, secrets: &[String]) -> Value {
     }
 }
 
-/// Returns the digest of a request, by which requests are compared.
+/// Returns the digest by which requests are compared.
 fn digest(request: &str) -> String {
     HEXLOWER.encode(&Sha256::digest(request))
 }

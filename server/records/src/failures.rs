@@ -1,4 +1,4 @@
-//! SQLite's and the system's errors as failures that say what to do.
+//! Converts errors of SQLite and the system to failures that name the remedy.
 
 use std::{io, path::Path};
 
@@ -6,7 +6,7 @@ use rusqlite::{Error, ErrorCode};
 use tabellion_runtime::{Failure, FailureKind};
 use tabellion_sqlite::{is_busy, is_damage};
 
-/// Adds to an error of SQLite what was done.
+/// Adds the attempted action to an error of SQLite.
 pub(crate) trait Doing<T> {
     /// Returns the failure; `what` is a verb and its object.
     fn doing(self, what: &str) -> Result<T, Failure>;
@@ -56,7 +56,7 @@ fn failure(what: &str, error: Error) -> Failure {
                 "can't {what}: the data file does not have what it should; `tabellion data check` says more"
             ),
         ),
-        // Its words are SQLite's.
+        // The message contains SQLite's words.
         _ => return Failure::internal(format!("can't {what}: {error}")),
     };
     let rule = (kind == FailureKind::Conflict).then_some("constraint");
@@ -77,7 +77,7 @@ pub(crate) fn refused(message: impl Into<String>) -> Failure {
     Failure::new(FailureKind::Refused, message)
 }
 
-/// Returns the failure of data that is not what the program writes.
+/// Returns the failure of data that this program can't have written.
 pub(crate) fn damaged(what: impl std::fmt::Display) -> Failure {
     Failure::internal(format!(
         "the data is damaged: {what}; `tabellion data recover` makes the tables anew from the log"
@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    /// Clients are told what they can do something about, and never SQLite's or the system's words.
+    /// Messages for clients are limited to problems that they can solve, and never quote SQLite or the system.
     #[test]
     fn the_words_of_the_store_are_for_the_operator() {
         let sqlite = |code| {

@@ -1,4 +1,4 @@
-//! Following the log: what became of rows after a place in it, for what is derived from the rows.
+//! Following the log: rows changed after a place in it, for derived files.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,12 @@ use tabellion_runtime::{
 
 use crate::entry::LogEntry;
 
-/// What happened after a place in the log.
+/// Changes after a place in the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Followed {
     /// The rows that changed, each once.
     pub rows: Vec<FollowedRow>,
-    /// Place of the last entry that was read; that which was asked for, if there is none after it.
+    /// Place of the last entry that was read; the requested place, if there is no entry after it.
     pub to: i64,
 }
 
@@ -31,7 +31,7 @@ pub struct FollowedRow {
     pub row: Option<Row>,
 }
 
-/// Collects which rows entries of the log changed, each once.
+/// Collects the rows that log entries changed, each once.
 pub(crate) struct Changed<'a> {
     spec: &'static RowsSpec,
     entities: &'a [&'a str],

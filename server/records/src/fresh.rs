@@ -1,4 +1,4 @@
-//! What a store makes for a call: ids, the time, secrets.
+//! Fresh values that a store makes for a call: ids, the time, secrets.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -33,7 +33,7 @@ pub(crate) fn id() -> String {
     Uuid::now_v7().to_string()
 }
 
-/// For reads: what needs the right to change the store is refused.
+/// For reads: values that require the right to change the store are refused.
 impl Fresh for Clock {
     fn now(&self) -> i64 {
         self.0
@@ -52,7 +52,7 @@ impl Fresh for Clock {
     }
 }
 
-/// The time of each question.
+/// The current time at each request.
 pub(crate) struct NewestClock;
 
 impl Fresh for NewestClock {

@@ -1,4 +1,4 @@
-//! Which version of the contract data is of, and how it differs from the program's.
+//! Version of the stored data, and its differences from the program's contract.
 
 use tabellion_runtime::{Failure, spec::RowsSpec};
 
@@ -9,16 +9,16 @@ use crate::{
     sql::Dialect,
 };
 
-/// What is known of data.
+/// Findings about the data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspection {
-    /// The version of the contract that it is of; empty if that is unknown.
+    /// Version of the contract that the data is of; empty if unknown.
     pub version: String,
-    /// How it differs from the program's.
+    /// Difference from the program's version.
     pub standing: Standing,
 }
 
-/// How data differs from the contract of the program.
+/// Difference between data and the program's contract.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
     /// Its tables are those of the contract.
@@ -62,16 +62,16 @@ impl Inspection {
     }
 }
 
-/// What a database says of itself.
+/// A database's own description of itself.
 pub(crate) struct Described {
     pub(crate) contract: Option<String>,
     pub(crate) version: String,
     pub(crate) layout: String,
-    /// Whether its own tables are of a newer format than this program's.
+    /// True if the store's own tables have a newer format than this program's.
     pub(crate) is_newer: bool,
 }
 
-/// Compares what a database says with the contract.
+/// Compares a database's description with the contract.
 pub(crate) fn standing(
     described: Described,
     spec: &RowsSpec,
@@ -101,7 +101,7 @@ pub(crate) fn standing(
 }
 
 impl Inspection {
-    /// Returns what is known of data of another program or contract.
+    /// Returns the inspection of data of another program or contract.
     pub(crate) fn foreign(what: String) -> Self {
         Self {
             version: String::new(),
@@ -109,7 +109,7 @@ impl Inspection {
         }
     }
 
-    /// Checks that the data can be used, or made so by a start of this kind.
+    /// Checks that the data can be used, or made usable by a start of this kind.
     ///
     /// # Errors
     /// If it can't.

@@ -1,7 +1,7 @@
-//! The tables of a contract's entities, and what differs between two versions of them.
+//! The tables of a contract's entities, and the differences between two versions of them.
 //!
-//! A layout holds only what the data file depends on. What a rule of the table engine says, such as the length of a text or the
-//! words of an enumeration, can change without touching it.
+//! A layout contains only the properties that the data file depends on. Rules of the table engine, such as the length of a text or
+//! the words of an enumeration, can change without touching it.
 
 use std::collections::BTreeMap;
 
@@ -38,16 +38,16 @@ struct Column {
     to: Option<String>,
 }
 
-/// What leads from one layout to another.
+/// The steps from one layout to another.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Steps {
-    /// SQL that only adds, or drops what no row needs.
+    /// SQL that only adds, or drops indexes.
     pub(crate) sql: Vec<String>,
-    /// What would lose or invalidate data, for people.
+    /// Changes that would lose or invalidate data, for people.
     pub(crate) lossy: Vec<String>,
-    /// SQL that loses it.
+    /// SQL of the lossy changes.
     pub(crate) lossy_sql: Vec<String>,
-    /// What can't be done at all, for people.
+    /// Changes that can't be made at all, for people.
     pub(crate) impossible: Vec<String>,
 }
 
@@ -190,15 +190,15 @@ impl Column {
     }
 }
 
-/// Returns the constant that the field has in rows that were written before it was there.
+/// Returns the field's constant value in rows that are older than the field.
 pub(crate) fn default(field: &FieldSpec) -> Option<Value> {
     serde_json::from_str(field.default?).ok()
 }
 
-/// Checks what the store needs of the entities' names.
+/// Checks that the store can use the names of entities and fields.
 ///
 /// # Errors
-/// What is wrong, for people.
+/// A description of the problem, for people.
 pub(crate) fn check_names(spec: &RowsSpec) -> Result<(), String> {
     let is_name = |name: &str| {
         let is_of_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
@@ -236,7 +236,7 @@ pub(crate) fn create(spec: &RowsSpec, entity: &EntitySpec, dialect: Dialect) -> 
     [table].into_iter().chain(indexes).collect()
 }
 
-/// Returns the SQL that makes sure that the rows which an entity's rows refer to are there, once all tables are.
+/// Returns the SQL that adds foreign keys to an entity's table, once all tables exist.
 fn linked(spec: &RowsSpec, entity: &EntitySpec) -> Vec<String> {
     let table = quoted(entity.table);
     let keys = foreign_keys(spec, entity).into_iter();
@@ -254,7 +254,7 @@ fn foreign_keys(spec: &RowsSpec, entity: &EntitySpec) -> Vec<String> {
             .and(entity.org_field())
             .into_iter()
             .chain([field.name]);
-        // The table engine does what a deletion does, so that the log has it; this refuses what it misses.
+        // The table engine applies a deletion's effects itself, so the log records them; the key rejects any it misses.
         keys.push(format!(
             "FOREIGN KEY ({}) REFERENCES {} ({}) DEFERRABLE INITIALLY DEFERRED",
             columns(own),
@@ -326,11 +326,11 @@ fn indexes(entity: &EntitySpec, dialect: Dialect) -> BTreeMap<String, String> {
         }
         names
     };
-    // The key begins with the org, and is an index of that reference.
+    // The key begins with the org, so it serves as the index of that reference.
     let is_org = |name: &str| entity.org_field() == Some(name);
     for (field, _) in entity.references().filter(|(field, _)| !is_org(field.name)) {
         let names = ordered(Some(field.name));
-        // A row that refers to none costs no page of the index.
+        // A row without a reference costs no page of the index.
         let filter = format!(" WHERE {} IS NOT NULL", quoted(field.name));
         add(
             "by",

@@ -1,20 +1,20 @@
 //! A store of rows: SQLite, in one file per contract.
 //!
-//! [`Records`] implements the runtime's `Store` for `Rows`. One mutation is atomic, with exactly one entry in the log, the
-//! table `change`; replaying the log on an empty store gives the tables. It knows no contract: tables and SQL are made of the
-//! names in the [`RowsSpec`](tabellion_runtime::spec::RowsSpec).
+//! [`Records`] implements the runtime's `Store` for `Rows`. One mutation is atomic, with exactly one entry in the log, the table
+//! `change`; replaying the log on an empty store yields the tables. It knows no contract: tables and SQL are made from the names in
+//! the [`RowsSpec`](tabellion_runtime::spec::RowsSpec).
 //!
 //! | module | does |
 //! |---|---|
-//! | `records` | the rows of a contract, in whichever database keeps them |
-//! | `engine` | what a database offers in which rows are kept |
+//! | `records` | the rows of a contract, in either database |
+//! | `engine` | interface of a database that keeps rows |
 //! | `sqlite` | rows in a file of a data folder |
 //! | `postgres` | rows in a database that several servers share |
 //! | `entry`, `fresh` | entries of the log, made of a call and its change; ids, the time, secrets |
-//! | `sql`, `layout` | statements of both databases; tables, and what differs between two versions of them |
-//! | `inspection` | which version the data is of, and what differs |
-//! | `follow` | what changed after a place in the log |
-//! | `whole` | all that a database keeps: checked, exported, read back |
+//! | `sql`, `layout` | statements of both databases; tables, and the differences between two versions of them |
+//! | `inspection` | version of the data, and its differences |
+//! | `follow` | changes after a place in the log |
+//! | `whole` | the whole content of a database: checked, exported, read back |
 
 #![cfg_attr(
     test,

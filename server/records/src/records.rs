@@ -1,4 +1,4 @@
-//! The rows of a contract, in whichever database keeps them.
+//! The rows of a contract, in either database.
 
 use std::{
     fs::OpenOptions,
@@ -27,7 +27,7 @@ use crate::{
     whole::Checked,
 };
 
-/// Where the rows of a contract are kept.
+/// Location of a contract's rows.
 #[derive(Debug, Clone)]
 pub enum Place {
     /// In a file of this folder.
@@ -37,7 +37,7 @@ pub enum Place {
     Postgres {
         /// Its address.
         address: Address,
-        /// The folder below which each database has one for what is derived from its rows.
+        /// The folder for derived files, with a subfolder per database.
         derived: PathBuf,
     },
 }
@@ -57,7 +57,7 @@ enum Kept {
 }
 
 impl Records {
-    /// Opens the rows of a contract. See [`Start`] for what it may do to the place.
+    /// Opens the rows of a contract. See [`Start`] for the permitted effects on the place.
     ///
     /// # Errors
     /// If the place can't be used, the data is damaged, newer than the program, or needs a migration that loses data.
@@ -95,18 +95,18 @@ impl Records {
         self.spec
     }
 
-    /// Returns the path of a file for what is derived from the rows.
+    /// Returns the path of a derived file.
     pub fn beside(&self, name: &str) -> PathBuf {
         self.engine().beside().join(name)
     }
 
-    /// Returns whether the database that keeps the rows answers. Blocks for at most a few seconds.
+    /// Returns true if the database that keeps the rows answers. Blocks for at most a few seconds.
     pub fn is_reachable(&self) -> bool {
         self.engine().is_reachable()
     }
 
-    /// Moves SQLite's write-ahead log into the file, so that this file alone has all changes: for the end of a process, whose
-    /// connections may be in use until then. If another process reads, that one moves the rest when it ends.
+    /// Moves SQLite's write-ahead log into the file, so the file alone has all changes: for the end of a process, whose connections
+    /// may be in use until then. If another process reads, that process moves the rest when it ends.
     ///
     /// # Errors
     /// If it can't be written.
@@ -114,8 +114,8 @@ impl Records {
         self.engine().settle()
     }
 
-    /// Writes the copy of a derived file that another server has shared last to `path`, where none is. Returns false if there is none, as there
-    /// is where servers don't share copies.
+    /// Writes the last shared copy of a derived file to `path`, which must be free. Returns false if there is no copy, as is always
+    /// the case where servers don't share copies.
     ///
     /// # Errors
     /// If it can't be read or written.
@@ -142,7 +142,8 @@ impl Records {
         self.engine().since_shared(name)
     }
 
-    /// Shares a copy of a derived file that has everything up to a place in the log. `copy` makes it at `path`, from where it is removed.
+    /// Shares a copy of a derived file that covers the log up to a place. `copy` creates it at `path`, from where it is removed
+    /// afterwards.
     ///
     /// # Errors
     /// If it can't be made, read or written.
@@ -153,7 +154,7 @@ impl Records {
         path: &Path,
         copy: impl FnOnce(&Path) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        // A process that was killed may have left one.
+        // A killed process may have left one.
         let _ = platform::remove_file(path);
         copy(path)?;
         let read = platform::read_regular(path, u64::MAX);
@@ -179,9 +180,9 @@ impl Records {
         self.engine().entry_id(at)
     }
 
-    /// Returns at most `max` rows of an entity after the row `after`, in the order of what identifies them; the first ones, if there is
-    /// none. Rows that change between two pages may be in either state, or in none: what changed after the [`end`](Self::end) that was
-    /// read before the first page, [`follow`](Self::follow) has.
+    /// Returns at most `max` rows of an entity after the row `after`, ordered by identity; without `after`, the first ones. A row
+    /// that changes between two pages may appear in either state, or be missing: get changes after the [`end`](Self::end) that was
+    /// read before the first page from [`follow`](Self::follow).
     ///
     /// # Errors
     /// If they can't be read.
@@ -198,7 +199,7 @@ impl Records {
         self.engine().rows(&select)
     }
 
-    /// Returns the row of an entity that these values identify, if there is one.
+    /// Returns the row of an entity with this identity, if there is one.
     ///
     /// # Errors
     /// If it can't be read.
@@ -206,7 +207,7 @@ impl Records {
         Ok(self.engine().rows(&crate::sql::of_identity(entity, key))?.pop())
     }
 
-    /// Returns the number of rows of each of these entities, and the place of the log's last entry then.
+    /// Returns the number of rows of each of these entities, and the place of the log's last entry at that time.
     ///
     /// # Errors
     /// If they can't be read.
@@ -214,7 +215,7 @@ impl Records {
         self.engine().counts(entities)
     }
 
-    /// Returns what at most `max` entries after the place `after` changed in rows of these entities.
+    /// Returns the rows of these entities that at most `max` entries after the place `after` changed.
     ///
     /// # Errors
     /// If it can't be read.
@@ -222,10 +223,10 @@ impl Records {
         self.engine().follow(after, max, entities)
     }
 
-    /// Checks that the data is whole, and that replaying the log on an empty store gives the tables, row for row.
+    /// Checks that the data is intact, and that replaying the log on an empty store yields the tables, row for row.
     ///
     /// # Errors
-    /// What is damaged, or differs.
+    /// The damage or difference.
     pub fn check(&self) -> Result<Checked, Failure> {
         self.engine().check()
     }
@@ -238,10 +239,10 @@ impl Records {
         self.engine().export(to)
     }
 
-    /// Writes an export to a new file, which is whole and durable once it has its name.
+    /// Writes an export to a new file. The file gets its name once it is complete and durable.
     ///
     /// # Errors
-    /// If there is a file of that name, or the rows can't be read or written. Then none is left.
+    /// If there is a file of that name, or the rows can't be read or written. Then no file is left.
     pub fn export_to(&self, path: &Path) -> Result<(), Failure> {
         sqlite::new_file(path, |partial| {
             let file = platform::open_to_write(partial, OpenOptions::new().write(true));
@@ -252,10 +253,10 @@ impl Records {
     }
 }
 
-/// Makes the data of a contract from the lines of an export: from its log, compared with its rows.
+/// Creates the data of a contract from the lines of an export: replays its log, and compares the result with its rows.
 ///
 /// # Errors
-/// If the place has data already, or a line is not what an export writes. Then nothing is made.
+/// If the place has data already, or a line is not one of an export. Then nothing is created.
 pub fn import(
     place: impl Into<Place>,
     spec: &'static RowsSpec,
@@ -268,7 +269,7 @@ pub fn import(
     }
 }
 
-/// Inspects the data of a contract, and changes nothing.
+/// Inspects the data of a contract, without changes.
 ///
 /// # Errors
 /// If there is none, or it can't be read.

@@ -1,6 +1,6 @@
 //! SQL of the entities' names alone, with values as parameters: selections, and changes of one row.
 //!
-//! Both databases keep the same tables. A [`Dialect`] has what they say in different words.
+//! Both databases keep the same tables. A [`Dialect`] has the differences in syntax.
 
 use data_encoding::HEXLOWER;
 use rusqlite::types::Value as Sql;
@@ -18,10 +18,10 @@ use crate::failures::damaged;
 const MAX_NAME_BYTES: usize = 63;
 /// Maximum number of bytes of the columns of an index in PostgreSQL, whose entries have 2,704 at most.
 const MAX_INDEXED_BYTES: usize = 2_500;
-/// Number of bytes from which on a unique index of PostgreSQL has a text's digest.
+/// Number of bytes above which a unique index of PostgreSQL holds a text's digest.
 const MAX_COMPARED_BYTES: usize = 512;
 
-/// The language of a database.
+/// The SQL dialect of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Sqlite,
@@ -65,7 +65,7 @@ impl Dialect {
         format!("{start}_{digest}")
     }
 
-    /// Returns what a unique index has of a column, or of an expression that is compared with it.
+    /// Returns the indexed form of a column in a unique index, or of an expression that is compared with it.
     pub(crate) fn compared(self, expression: &str, kind: FieldType, is_folded: bool) -> String {
         let mut compared = expression.to_owned();
         if is_folded {
@@ -82,7 +82,7 @@ impl Dialect {
         self.is_postgres() && max_bytes(kind) > MAX_COMPARED_BYTES
     }
 
-    /// Returns the columns of an index by which rows are ordered: those that fit.
+    /// Returns the columns of an index by which rows are ordered, as far as they fit.
     pub(crate) fn indexed(self, fields: impl Iterator<Item = &'static FieldSpec>) -> String {
         let mut room = MAX_INDEXED_BYTES;
         let columns = fields.map_while(|field| {
@@ -95,7 +95,7 @@ impl Dialect {
         columns.collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns the place of a column in an order: `null` is smaller than all values.
+    /// Returns a column's term in an `ORDER BY`: `null` is smaller than all values.
     pub(crate) fn ordered(self, field: &FieldSpec, order: Order) -> String {
         let name = quoted(field.name);
         let nulls = |what| {
@@ -111,7 +111,7 @@ impl Dialect {
         }
     }
 
-    /// Returns an expression that is equal for texts that differ in the case of ASCII letters alone.
+    /// Returns an expression that is equal for texts that differ only in the case of ASCII letters.
     pub(crate) fn folded(self, expression: &str) -> String {
         match self {
             Self::Sqlite => format!("{expression} COLLATE NOCASE"),
@@ -120,7 +120,7 @@ impl Dialect {
         }
     }
 
-    /// Returns the type of a field's column, and what it is limited to.
+    /// Returns the definition of a field's column: type and constraints.
     pub(crate) fn column(self, field: &FieldSpec) -> String {
         let name = quoted(field.name);
         let kind = match (field.kind, self) {
@@ -145,12 +145,12 @@ impl Dialect {
         format!("{name} {kind}")
     }
 
-    /// Returns whether a table can't refer to one that is made later.
+    /// Returns true if foreign keys must be added once all tables exist.
     pub(crate) fn links_later(self) -> bool {
         self.is_postgres()
     }
 
-    /// Returns what ends the creation of a table of an entity.
+    /// Returns the options at the end of `CREATE TABLE` for an entity.
     pub(crate) fn table_options(self) -> &'static str {
         if self.is_postgres() { "" } else { " STRICT" }
     }
@@ -244,14 +244,14 @@ impl Dialect {
         ))
     }
 
-    /// Keeps the id of a removed row, so that no other row gets it.
+    /// Keeps the id of a removed row: no other row gets it.
     pub(crate) fn keep_id(self, entity: &str, key: &[Value]) -> Statement {
         let sql = "INSERT INTO removed VALUES (?, ?) ON CONFLICT DO NOTHING";
         let values = [entity.to_owned(), Value::from(key).to_string()].map(Sql::Text);
         self.statement(sql.into(), values.into())
     }
 
-    /// Asks whether a row with this identity was removed.
+    /// Checks for a removed row with this identity.
     pub(crate) fn was_removed(self, entity: &EntitySpec, key: &[Value]) -> Statement {
         let sql = "SELECT EXISTS (SELECT 1 FROM removed WHERE entity = ? AND key = ?)";
         let values = [entity.name.to_owned(), Value::from(key).to_string()].map(Sql::Text);
@@ -259,7 +259,7 @@ impl Dialect {
     }
 }
 
-/// Returns the largest number of bytes of a value.
+/// Returns the maximum number of bytes of a value.
 fn max_bytes(kind: FieldType) -> usize {
     match kind {
         FieldType::Text { max, .. } => max.saturating_mul(4),
@@ -271,7 +271,7 @@ fn max_bytes(kind: FieldType) -> usize {
     }
 }
 
-/// Returns `name` as SQL.
+/// Quotes `name` as an SQL identifier.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
@@ -341,7 +341,7 @@ impl Query {
             return format!("{name} IS NULL");
         }
         let value = match (test, value) {
-            // One text of a list is no list.
+            // A single text of a list is not a list.
             (Test::HasItem, Value::String(text)) => Sql::Text(text.clone()),
             _ => to_sql(field, value),
         };
@@ -349,7 +349,7 @@ impl Query {
         if matches!((test, &value), (Test::Is | Test::IsFolded, Sql::Text(_)))
             && self.dialect.compares_digests(field.kind)
         {
-            // The index is that of the digests.
+            // The index contains digests.
             self.values.push(value);
             let compared = |of: &str| self.dialect.compared(of, field.kind, test == Test::IsFolded);
             let equal = self.equal(&name, test);
@@ -382,7 +382,7 @@ impl Query {
         }
     }
 
-    /// Returns the comparison that takes `null` for a value.
+    /// Returns the inequality operator that treats `null` as a value.
     fn differs(&self) -> &'static str {
         if self.dialect.is_postgres() {
             "IS DISTINCT FROM"
@@ -447,13 +447,13 @@ impl Query {
     }
 }
 
-/// Returns the field of that name.
+/// Returns the field with this name.
 pub(crate) fn field(entity: &EntitySpec, name: &str) -> Result<&'static FieldSpec, Failure> {
     let field = entity.field(name);
     field.ok_or_else(|| damaged(format!("there is no field `{name}` of `{}`", entity.name)))
 }
 
-/// Returns a field's value as databases keep it.
+/// Converts a field's value to its stored form.
 pub(crate) fn to_sql(field: &FieldSpec, value: &Value) -> Sql {
     match (field.kind, value) {
         (_, Value::Null) => Sql::Null,

@@ -1,4 +1,4 @@
-//! All that a database keeps: exported as lines of JSON, read back, and compared with what the log gives.
+//! The whole content of a database: exported as lines of JSON, read back, and compared with the replayed log.
 
 use std::io::{BufRead, Write};
 
@@ -14,14 +14,14 @@ use crate::{entry::LogEntry, failures::damaged};
 /// Number of rows that are read at a time.
 const PAGE: u64 = 1_000;
 
-/// What a check has found in order.
+/// Summary of a successful check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
     /// Number of entries of the log.
     pub changes: u64,
     /// Number of rows of all entities.
     pub rows: u64,
-    /// SHA-256 of the entries and rows, in hexadecimal digits: equal for equal data, whichever database keeps it.
+    /// SHA-256 of the entries and rows, in hexadecimal digits: equal for equal data in either database.
     pub digest: String,
 }
 
@@ -33,11 +33,11 @@ pub(crate) enum Line {
     Tabellion { contract: String, version: String },
     /// An entry of the log.
     Change(Box<LogEntry>),
-    /// A row as it is now.
+    /// A row in its current state.
     Row { entity: String, row: Row },
 }
 
-/// One state of all tables.
+/// One consistent state of all tables.
 pub(crate) trait Whole {
     /// Calls `each` with every entry of the log, in order.
     fn for_each_entry(&self, each: &mut dyn FnMut(LogEntry) -> Result<(), Failure>) -> Result<(), Failure>;
@@ -66,7 +66,7 @@ impl dyn Whole + '_ {
         Ok(())
     }
 
-    /// Calls `each` with every row of an entity, in the order of what identifies them.
+    /// Calls `each` with every row of an entity, ordered by identity.
     pub(crate) fn for_each_row(
         &self,
         entity: &'static EntitySpec,
@@ -97,7 +97,7 @@ impl Checked {
 /// Returns the lines of an export after the first one.
 ///
 /// # Errors
-/// If it is no export of the contract.
+/// If it is not an export of the contract.
 pub(crate) fn lines<'f>(
     from: &'f mut dyn BufRead,
     spec: &RowsSpec,

@@ -4,9 +4,9 @@ use rusqlite::{Connection, Error, ErrorCode, ffi::SQLITE_IOERR_SHORT_READ};
 
 /// Returns true if the bytes of the file, or of its write-ahead log, are not those that SQLite wrote.
 ///
-/// Errors of the disk are none: a file that can't be read now may be whole. A read that ends early is one, since SQLite reports it only
-/// where the write-ahead log was cut while it was in use. `SQLITE_ERROR` is about a statement, not about the file: one with too many
-/// variables gives it too.
+/// Disk errors are not damage: a file that can't be read now may be intact. A short read is, since SQLite reports it only where the
+/// write-ahead log was cut while it was in use. `SQLITE_ERROR` concerns a statement, not the file: one with too many variables
+/// causes it too.
 pub fn is_damage(error: &Error) -> bool {
     error.sqlite_error().is_some_and(|error| {
         matches!(error.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
@@ -37,7 +37,7 @@ pub enum Damage {
 }
 
 impl Damage {
-    /// Returns how `error` speaks against the derived file that it is about, if it does.
+    /// Returns the evidence that `error` provides against its derived file, if any.
     pub fn in_derived(error: &Error) -> Option<Self> {
         use Error::{
             FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, QueryReturnedNoRows,
@@ -63,7 +63,7 @@ impl Damage {
 /// Reads the whole file, and returns the first problem; `None` if it is sound.
 ///
 /// # Errors
-/// If it can't be read; [`is_damage`] tells whether that is a problem of the file too.
+/// If it can't be read; [`is_damage`] returns true if that is a problem of the file too.
 pub fn check(connection: &Connection) -> rusqlite::Result<Option<String>> {
     let verdict: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
     Ok((verdict != "ok").then_some(verdict))

@@ -30,8 +30,8 @@ pub trait Content {
 }
 
 impl Derived {
-    /// Opens the file, whose folder exists. One that is missing, damaged, or of a different version or content is made anew, for its owner
-    /// alone. As long as the connection is open, those of the same process can write too.
+    /// Opens the file, whose folder exists. One that is missing, damaged, or of a different version or content is made anew, for
+    /// its owner alone. As long as the connection is open, others of the same process can write too.
     ///
     /// # Errors
     /// If it can't be locked, created, read or written. It is emptied only if its bytes or tables are damaged.
@@ -43,7 +43,7 @@ impl Derived {
         Ok(connection)
     }
 
-    /// As [`Derived::open`], for a file with the permissions that the process gives to new files, and a caller that holds a lock of its own.
+    /// As [`Derived::open`], for a file with the process's default permissions, and a caller that holds its own lock.
     ///
     /// # Errors
     /// As for [`Derived::open`].
@@ -75,7 +75,7 @@ impl Derived {
         }
     }
 
-    /// Opens the file if it has this version and content, and changes nothing.
+    /// Opens the file if it has this version and content, without changes.
     ///
     /// # Errors
     /// If it can't be read, or is damaged.
@@ -87,8 +87,8 @@ impl Derived {
         Ok(is_current.then_some(connection))
     }
 
-    /// Empties the file after an error that speaks against it, unless `is_renewed`: another process has made it anew since it was read.
-    /// Returns `None` if the error was only a suspicion, and the file has its tables.
+    /// Empties the file after an error that is evidence against it, unless `is_renewed`: another process has made it anew since it
+    /// was read. Returns `None` if the error was only a suspicion, and the file has its tables.
     ///
     /// # Errors
     /// As for [`Derived::open`].
@@ -115,14 +115,14 @@ impl Derived {
         self.make(path, content, create_for_owner).map(Some)
     }
 
-    /// Makes an empty file in place of the one that is there. The lock is held.
+    /// Makes an empty file in place of the existing one. The lock is held.
     fn make(
         &self,
         path: &Path,
         content: &dyn Content,
         create: fn(&Path) -> Result<(), FileError>,
     ) -> Result<Connection, FileError> {
-        // In place, so that other processes which have the file open see it; a file too damaged for that is removed.
+        // In place: other processes which have the file open see it; a file too damaged for that is removed.
         match self.reset(path) {
             Err(error) if is_damage(&error) => {
                 for ending in ["", BESIDE[0], BESIDE[1], BESIDE[2]] {
@@ -147,12 +147,13 @@ impl Derived {
         Ok(connection)
     }
 
-    /// Empties a database of any content, also a damaged one, in the way that SQLite documents.
+    /// Empties a database of any content, even a damaged one, in the way that SQLite documents.
     fn reset(&self, path: &Path) -> rusqlite::Result<()> {
         let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         connection.busy_timeout(self.busy_timeout)?;
         connection.execute_batch(&format!("PRAGMA page_size = {}", self.page_size))?;
-        // Resetting reads no header. If that says so, the connection is in WAL mode from now on, as those of other processes are.
+        // Resetting reads no header. If the header specifies WAL, the connection is in WAL mode from now on, as those of other
+        // processes are.
         let header = connection.query_row("PRAGMA schema_version", [], |_| Ok(()));
         let unreadable = header.err().filter(is_damage);
         if unreadable.is_some() {
@@ -188,7 +189,7 @@ fn has_tables(connection: &Connection, content: &dyn Content) -> rusqlite::Resul
     Ok(schema(&expected)?.iter().all(|table| tables.contains(table)))
 }
 
-/// Returns the generation that a new file begins with: nanoseconds since 1970, more than any file before it has counted to.
+/// Returns the generation of a new file: nanoseconds since 1970, more than any earlier file has counted to.
 pub fn new_generation() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(now.as_nanos()).unwrap_or(i64::MAX / 2)

@@ -23,7 +23,7 @@ pub struct Kind {
     pub(crate) pragmas: &'static str,
 }
 
-/// A file whose content is nowhere else. It can be opened, created and put aside, never emptied or removed.
+/// A file whose content exists nowhere else. It can be opened, created and put aside, never emptied or removed.
 #[derive(Debug)]
 pub struct Authoritative(pub(crate) Kind);
 
@@ -59,7 +59,7 @@ const AUTHORITATIVE: Kind = Kind {
     pragmas: "PRAGMA fullfsync = ON",
 };
 
-// What a power failure takes from the end of the write-ahead log is derived again.
+// Transactions lost from the end of the write-ahead log in a power failure are derived again.
 const DERIVED: Kind = Kind {
     synchronous: "NORMAL",
     pragmas: "PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 16777216",
@@ -122,7 +122,7 @@ pub static CODE: Derived = Derived(Kind {
     name: "index of code",
     application: i32::from_be_bytes(*b"Tblc"),
     format: 10,
-    // After that, a writer looks whether it is still to write.
+    // After that, a writer checks if there is still work to do.
     busy_timeout: Duration::from_secs(1),
     page_size: 8192,
     // A search of many segments reads thousands of pages. One that is mapped takes little more of the cache's memory than its header.

@@ -1,11 +1,11 @@
-//! One way to open, version, lock, check, put aside and remake SQLite files, and one table of which files may be remade.
+//! The only way to open, version, lock, check, put aside and remake SQLite files, and the table of those that may be remade.
 //!
 //! | module | does |
 //! |---|---|
 //! | `kinds` | the table: authoritative and derived files, with their formats and settings |
 //! | `open` | connections, the version of a file, its lock, putting it aside |
 //! | `derived` | files that are emptied if they are damaged or of a different version |
-//! | `damage` | which errors mean damage |
+//! | `damage` | recognizes errors that mean damage |
 //! | `pool` | connections that readers share |
 //!
 //! Tables and rows belong to the crates above.

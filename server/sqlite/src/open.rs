@@ -15,10 +15,11 @@ use tabellion_platform::{FileLock, create_own, lock_file, rename};
 
 use crate::{Authoritative, Kind, is_busy};
 
-/// Endings of the files that SQLite keeps beside a file. The log comes first: beside a different file, it would be taken for its own.
+/// Endings of the files that SQLite keeps next to a file. The log comes first: next to a different file, it would be taken for that
+/// file's.
 pub const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// Why a file can't be used.
+/// Error when using a file.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// An error of SQLite.
@@ -75,7 +76,7 @@ impl Kind {
         self.set_up(open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?)
     }
 
-    /// Opens a connection to a file that nothing changes meanwhile. Its write-ahead log is not read, and nothing is written beside it.
+    /// Opens a connection to a file that is constant meanwhile. Its write-ahead log is not read, and no files are written next to it.
     ///
     /// # Errors
     /// As for [`Kind::connect`].
@@ -97,7 +98,7 @@ impl Kind {
         connection.busy_timeout(self.busy_timeout)?;
         connection.set_prepared_statement_cache_capacity(self.statements);
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-        // Otherwise a statement kept for later is prepared again whenever a number in it is another.
+        // Otherwise a cached statement is prepared again whenever a number in it differs.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         let stays = !self.moves_log_when_closed;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, stays)?;
@@ -110,11 +111,11 @@ impl Kind {
         Ok(connection)
     }
 
-    /// Checks that a connection can change its file. SQLite opens a file, or the index of its log, for reading alone if it can't be opened
+    /// Checks that a connection can change its file. SQLite opens a file, or the index of its log, read-only if it can't be opened
     /// for writing; the index then stays so for all connections of the process, until the last of them is closed.
     ///
     /// # Errors
-    /// `SQLITE_READONLY` if it can't. That a different connection writes at the moment is no error.
+    /// `SQLITE_READONLY` if it can't. A concurrent write by a different connection is not an error.
     pub fn check_writable(&self, connection: &Connection) -> rusqlite::Result<()> {
         if connection.is_readonly("main")? {
             return Err(rusqlite::Error::SqliteFailure(Error::new(SQLITE_READONLY), None));
@@ -145,7 +146,7 @@ impl Kind {
         })
     }
 
-    /// Gives an open file the version of this kind.
+    /// Sets the version of an open file to that of this kind.
     ///
     /// # Errors
     /// If it can't be written.
@@ -156,7 +157,7 @@ impl Kind {
 }
 
 impl Authoritative {
-    /// Renames the file and those that SQLite keeps beside it, the log first. Returns false if there was no file.
+    /// Renames the file and those that SQLite keeps next to it, the log first. Returns false if there was no file.
     ///
     /// # Errors
     /// If one can't be renamed; those before it are.
@@ -184,7 +185,7 @@ pub fn lock(path: &Path) -> Result<FileLock, FileError> {
         .map_err(FileError::io(&lock))
 }
 
-/// Returns the path of a file beside another: `ending` is added to its name.
+/// Returns the path of a file next to another: `ending` is added to its name.
 pub fn beside(file: &Path, ending: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(ending);

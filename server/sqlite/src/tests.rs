@@ -261,7 +261,7 @@ fn a_derived_file_is_emptied_only_if_it_is_damaged_or_different() {
 #[test]
 fn damage_within_a_file_is_repaired_if_it_is_derived() {
     use Damage::{Proven, Suspected};
-    // Evidence, state, whether another process made the file anew, whether it keeps its rows.
+    // Evidence, state, a flag if another process made the file anew, a flag if it keeps its rows.
     let cases = [
         (Suspected, "healthy", false, true),
         (Suspected, "healthy", true, true),
@@ -419,7 +419,7 @@ fn a_pool_keeps_no_connection_that_was_taken_before_it_was_cleared() {
     assert!(mark(&take()).is_ok(), "a snapshot changes nothing");
 }
 
-/// A statement that is kept is not prepared again for other values.
+/// A cached statement is not prepared again for other values.
 #[test]
 fn a_kept_statement_stays_as_it_was_prepared() {
     let folder = tempfile::tempdir().unwrap();
@@ -438,8 +438,8 @@ fn a_kept_statement_stays_as_it_was_prepared() {
     }
 }
 
-/// A connection that was opened while the index of the log could only be read makes all others of the process read alone, so it must not be
-/// the first.
+/// A connection that was opened while the index of the log was read-only makes all others of the process read-only, so it must not
+/// be the first.
 #[test]
 fn a_connection_that_can_write_lets_later_ones_write() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
-//! Why a configuration can't be changed.
+//! Errors of edits of a configuration.
 
-/// Why a text can't be edited.
+/// Error when editing a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// It is not in its format.
@@ -13,7 +13,7 @@ pub enum EditError {
         /// The parser's message.
         message: String,
     },
-    /// Something else is where the servers should be.
+    /// A value of a different kind is in the place of the servers.
     #[error("line {line}: {what} should be {expected}, but is {found}")]
     Kind {
         /// Line, from 1.
@@ -35,7 +35,7 @@ pub enum EditError {
         /// Line of the second, from 1.
         second: usize,
     },
-    /// No splice leaves everything else as it is.
+    /// No splice leaves the rest unchanged.
     #[error(
         "its layout is too unusual for an edit that changes nothing else; edit it by hand (`--print` prints the entry)"
     )]

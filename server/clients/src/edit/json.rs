@@ -1,5 +1,5 @@
-//! JSON, with or without comments and trailing commas. A new member becomes the first of its object: no other member's comma
-//! and no comment is touched.
+//! JSON, with or without comments and trailing commas. A new member becomes the first of its object: no other member's comma and no
+//! comment is touched.
 
 use jsonc_parser::{
     CollectOptions, ParseOptions,
@@ -104,7 +104,7 @@ pub(super) fn insert(text: &str, root: Option<&Node>, place: Place<'_>, entry: &
     vec![new]
 }
 
-/// How a document is laid out.
+/// Layout of a document.
 struct Style<'t> {
     text: &'t str,
     newline: &'static str,
@@ -179,7 +179,7 @@ fn starts_line(text: &str, at: usize) -> bool {
     scan::blanks_before(text, at) == scan::line_start(text, at)
 }
 
-/// Returns where the line ends if only blanks and comments follow on it.
+/// Returns the end of the line if only blanks and comments follow on it.
 fn end_of_line(text: &str, at: usize) -> Option<usize> {
     let end = trivia(text, at, |rest| rest.starts_with(['\r', '\n']));
     text[end..].starts_with(['\r', '\n']).then_some(end)
@@ -239,7 +239,7 @@ pub(super) fn remove_member(text: &str, object: &Node, position: usize) -> Vec<S
         }
     }
     text.replace_range(from..end, "");
-    // Without a comma of its own it was the last: the one before it is now a trailing comma.
+    // Without a comma after it, it was the last: the comma before it is now a trailing one.
     let is_last = position + 1 == members.len();
     if is_last && position > 0 && !text[from..].starts_with(',') && end == member.value.span.end {
         let before = members[position - 1].value.span.end;

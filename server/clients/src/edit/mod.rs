@@ -1,5 +1,5 @@
-//! Edits of a document's text. An edit is a splice: nothing is rendered from a syntax tree, so all other bytes stay. After each
-//! edit the text is parsed again, and must differ by the entry alone.
+//! Edits of a document's text. An edit is a splice: it never renders a syntax tree, so all other bytes stay. After each edit the
+//! text is parsed again, and must differ by the entry alone.
 
 mod error;
 mod json;
@@ -18,7 +18,7 @@ use crate::tree::{Kind, Node, Place, Shape};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
-    /// JSON. Comments and trailing commas are kept, whether or not the client reads them.
+    /// JSON. Comments and trailing commas are kept, even if the client does not read them.
     Json,
     /// JSON in which the client reads comments and trailing commas.
     Jsonc,
@@ -40,7 +40,7 @@ pub(crate) fn parse(format: Format, text: &str) -> Result<Option<Node>, EditErro
     }
 }
 
-/// Like [`parse`], and checks that an entry can be at `place`.
+/// Like [`parse`], and checks that `place` can hold an entry.
 pub(crate) fn check(format: Format, text: &str, place: Place<'_>) -> Result<Option<Node>, EditError> {
     let root = parse(format, text)?;
     let Some(node) = &root else { return Ok(root) };
@@ -82,7 +82,7 @@ pub(crate) fn check(format: Format, text: &str, place: Place<'_>) -> Result<Opti
     Ok(root)
 }
 
-/// Returns the text with an entry that it does not have.
+/// Returns the text with a new entry added.
 ///
 /// # Errors
 /// [`EditError`].
@@ -108,7 +108,7 @@ pub(crate) fn insert(
     candidates.into_iter().find(is_right).ok_or(EditError::Layout)
 }
 
-/// Returns the text without an entry that it has.
+/// Returns the text with an existing entry removed.
 ///
 /// # Errors
 /// [`EditError`].
@@ -131,7 +131,7 @@ pub(crate) fn remove(format: Format, text: &str, place: Place<'_>) -> Result<Str
     candidates.into_iter().find(is_right).ok_or(EditError::Layout)
 }
 
-/// Returns the text without its servers, which must be empty; the text itself if it can't be done.
+/// Returns the text without its servers, which must be empty; the unchanged text if they can't be removed.
 pub(crate) fn remove_servers(format: Format, text: &str, place: Place<'_>) -> String {
     let root = match check(format, text, place) {
         Ok(Some(root)) => root,

@@ -17,12 +17,12 @@ pub(crate) fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     (line(text, at), 1 + text[line_start(text, at)..at].chars().count())
 }
 
-/// Returns where the line of a byte starts.
+/// Returns the start of the line of a byte.
 pub(crate) fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |newline| newline + 1)
 }
 
-/// Returns where the line of a byte ends, before its line break.
+/// Returns the end of the line of a byte, before its line break.
 pub(crate) fn line_end(text: &str, at: usize) -> usize {
     let end = text[at..].find('\n').map_or(text.len(), |newline| at + newline);
     if end > at && text[..end].ends_with('\r') {
@@ -32,7 +32,7 @@ pub(crate) fn line_end(text: &str, at: usize) -> usize {
     }
 }
 
-/// Returns where the line after that of a byte starts; the text's end if there is none.
+/// Returns the start of the next line after a byte; the text's end if there is none.
 pub(crate) fn next_line(text: &str, at: usize) -> usize {
     text[at..]
         .find('\n')
@@ -45,7 +45,7 @@ pub(crate) fn indent(text: &str, at: usize) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// Returns the line break that the text uses: that of its first line.
+/// Returns the line break of the text's first line.
 pub(crate) fn newline(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text[..at].ends_with('\r') => "\r\n",
@@ -53,7 +53,7 @@ pub(crate) fn newline(text: &str) -> &'static str {
     }
 }
 
-/// Returns where the blanks before a byte start.
+/// Returns the start of the blanks before a byte.
 pub(crate) fn blanks_before(text: &str, at: usize) -> usize {
     text[..at].trim_end_matches([' ', '\t']).len()
 }

@@ -1,4 +1,4 @@
-//! TOML. A new entry is a table of its own at the end of the file, unless the servers are an inline table or dotted keys.
+//! TOML. A new entry is a separate table at the end of the file, unless the servers are an inline table or dotted keys.
 
 use std::ops::Range;
 
@@ -108,7 +108,7 @@ pub(super) fn insert(text: &str, place: Place<'_>, entry: &Value) -> Vec<String>
     candidates
 }
 
-/// Returns where the content of an inline table starts.
+/// Returns the start of the content of an inline table.
 fn inline_table(text: &str, key: &str) -> Option<usize> {
     let document = document(text).ok()?;
     let item = document.as_table().get(key)?;
@@ -142,7 +142,7 @@ pub(super) fn remove(text: &str, place: Place<'_>) -> Vec<String> {
 fn parts(key: &toml_edit::Key, item: &Item, spans: &mut Vec<Range<usize>>) {
     match item {
         Item::Table(table) => {
-            // The span of a table that is written with dotted keys, or not at all, is no header.
+            // A table in dotted keys, or an implicit one, has no header in the text.
             if !table.is_dotted() && !table.is_implicit() {
                 spans.extend(table.span());
             }

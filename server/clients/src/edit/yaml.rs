@@ -1,5 +1,5 @@
-//! YAML, in block or flow style. The parser reports where things are; a new entry becomes the first of its map or list, on
-//! lines of its own, so that no other entry is touched.
+//! YAML, in block or flow style. The parser reports positions; a new entry becomes the first of its map or list, on separate lines,
+//! so no other entry is touched.
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use serde_json::{Map, Value, json};
@@ -36,7 +36,7 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, EditError> {
     Ok(builder.root)
 }
 
-/// The parser counts characters; texts are cut at bytes.
+/// Byte offsets of characters: the parser counts characters; texts are cut at bytes.
 struct Offsets(Vec<usize>);
 
 impl Offsets {
@@ -58,7 +58,7 @@ impl Offsets {
 #[derive(Default)]
 struct Builder {
     root: Option<Node>,
-    /// The open collections, and for maps the key that waits for its value.
+    /// The open collections, and for maps the key whose value is pending.
     open: Vec<(Node, Option<Node>)>,
 }
 
@@ -183,7 +183,7 @@ pub(super) fn insert(text: &str, root: Option<&Node>, place: Place<'_>, entry: &
     first.map_or_else(Vec::new, |first| vec![on_lines(scan::indent(text, first))])
 }
 
-/// Returns where a collection in flow style opens.
+/// Returns the start of a collection in flow style.
 fn flow(text: &str, node: &Node) -> Option<usize> {
     let opens = match node.kind {
         Kind::Map(_) => '{',
@@ -254,7 +254,7 @@ pub(super) fn remove_member(text: &str, map: &Node, position: usize) -> Vec<Stri
     vec![splice(text, start, end, "")]
 }
 
-/// Returns where the last line of a value ends, at the latest.
+/// Returns the end of the last line of a value, as an upper bound.
 fn end(text: &str, node: &Node) -> usize {
     let last = match &node.kind {
         _ if flow(text, node).is_some() => node.span.end,
@@ -264,7 +264,7 @@ fn end(text: &str, node: &Node) -> usize {
         Kind::List(items) => items.last().map_or(node.span.end, |item| end(text, item)),
         _ => node.span.end,
     };
-    // A block scalar ends where the next thing starts.
+    // A block scalar ends at the start of the next node.
     text[..last].trim_end().len()
 }
 

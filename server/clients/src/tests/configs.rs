@@ -4,7 +4,7 @@ use proptest::{prelude::*, sample::select};
 
 use crate::{Client, Format, tree::Shape};
 
-/// A file's text without the format: what each format makes of it differs.
+/// A file's text without the format: each format renders it differently.
 #[derive(Debug, Clone)]
 pub(super) struct Sketch {
     /// Other people's servers.
@@ -16,7 +16,7 @@ pub(super) struct Sketch {
     bom: bool,
     crlf: bool,
     indent: &'static str,
-    /// Whether the servers are there at all, and on one line.
+    /// Presence of the servers, and their layout.
     container: Container,
     final_newline: bool,
 }

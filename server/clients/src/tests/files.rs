@@ -1,4 +1,4 @@
-//! Files that are not as usual: broken, foreign, linked, protected.
+//! Unusual files: broken, foreign, linked, protected.
 
 use std::{fs, io, path::Path};
 

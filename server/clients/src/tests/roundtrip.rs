@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::{configs::sketches, http, install, installed, names, stdio, uninstall};
 use crate::{Action, Client, clients, edit};
 
-/// Installs, looks, and uninstalls, in a folder where the file has this text.
+/// Installs, checks, and uninstalls, in a folder with a file of this text.
 fn there_and_back(client: &'static Client, text: &str) -> Result<(), TestCaseError> {
     let place = tempfile::tempdir().expect("a folder");
     let path = place.path().join("config");
@@ -42,8 +42,7 @@ fn there_and_back(client: &'static Client, text: &str) -> Result<(), TestCaseErr
     Ok(())
 }
 
-/// Removes an entry without the backup: the document is as before, and if it had other servers on lines of their own, to the
-/// byte.
+/// Removes an entry without the backup: the document is as before, and identical in bytes if it had other servers on separate lines.
 fn back_without_backup(client: &'static Client, text: &str) -> Result<(), TestCaseError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (format, place) = (client.format(), client.place("tabellion"));

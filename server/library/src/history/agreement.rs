@@ -1,4 +1,4 @@
-//! Compares the log with what its commits did, without the cache, and the cache with both. Changes nothing.
+//! Compares the log with the changes in its commits, without the cache, and the cache with both. Changes nothing.
 
 use std::{
     collections::BTreeSet,
@@ -30,14 +30,14 @@ pub struct Agreement {
     pub commits: usize,
     /// Number of entries of this library among them.
     pub entries: usize,
-    /// Entries whose commit changes a document that the entry does not name: the commit, and the document's path in the
-    /// repository. At most 10,000.
+    /// Entries whose commit changes a document that is missing in the entry: the commit, and the document's path in the repository.
+    /// At most 10,000.
     pub unnamed: Vec<(String, String)>,
     /// Commits of entries that change too much to be compared.
     pub too_large: Vec<String>,
     /// Commits with a time after `now`.
     pub from_the_future: Vec<String>,
-    /// Whether older commits were left out, because reading these took a minute.
+    /// Set if older commits were left out, because reading these took a minute.
     pub is_cut: bool,
     /// The state of the cache.
     pub cache: CacheState,
@@ -51,7 +51,7 @@ pub enum CacheState {
     Missing,
     /// It agrees with the commits that were read.
     Agrees,
-    /// It is being written, so that its file alone says nothing.
+    /// It is being written, so its file alone is inconclusive.
     InUse,
     /// It has an entry that the commits do not have.
     Disagrees,
@@ -121,7 +121,7 @@ fn named_paths(commit: &CommitData) -> Option<BTreeSet<String>> {
     Some(record.paths.iter().cloned().collect())
 }
 
-/// Looks at the cache's file as it is, without its journal, so that nothing is written.
+/// Inspects the cache's file without its journal, so it writes nothing.
 fn state(file: &Path, prefix: &str, entries: &BTreeSet<String>, are_all: bool) -> CacheState {
     if !file.exists() {
         return CacheState::Missing;

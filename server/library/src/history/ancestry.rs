@@ -36,7 +36,7 @@ pub(super) struct Visited {
     pub(super) id: ObjectId,
     /// Parsed commit.
     pub(super) commit: CommitData,
-    /// Whether this commit and those visited after it are exactly its ancestors and itself.
+    /// True if this commit and those visited after it are exactly its ancestors and itself.
     pub(super) alone: bool,
     /// Set when the walk reaches an ancestor visited too early: the position of that one. No commit since then is `alone`.
     pub(super) not_alone_since: Option<u32>,

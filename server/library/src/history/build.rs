@@ -37,7 +37,7 @@ const MAX_NEW_CHANGES: usize = 1000;
 /// Number of changed documents after which no further commit is added to a transaction.
 const MAX_DOCUMENTS: usize = 20_000;
 
-/// Why the cache was not brought up to date.
+/// Error when updating the cache.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BuildError {
     /// Another process is writing.
@@ -333,7 +333,7 @@ struct Newer {
     place: Position,
     /// Newest first.
     commits: Vec<Visited>,
-    /// What each changed; `None` if that is to be looked up later.
+    /// The documents that each touched; `None` if that is to be looked up later.
     changes: Option<Vec<Vec<Touched>>>,
 }
 

@@ -1,8 +1,8 @@
 //! The on-disk cache of a history, for reading.
 //!
-//! The file `log.sqlite` in our own folder holds the complete walk from one commit, or nothing. A reader follows HEAD's
-//! ancestors until the only remaining commit is `alone` in the file: from there on, file and walk are equal, whatever
-//! happened to the branch. The file is therefore never wrong, only more or less useful. It may be deleted at any time.
+//! The file `log.sqlite` in our own folder holds the complete walk from one commit, or is empty. A reader follows HEAD's ancestors
+//! until the only remaining commit is `alone` in the file: from there on, file and walk are equal, regardless of changes to the
+//! branch. The file is therefore never wrong, only more or less useful. It may be deleted at any time.
 //!
 //! Readers never wait for it: a lock held by another process is an error, and readers continue without the cache.
 
@@ -22,7 +22,7 @@ use super::{
 /// SQLite's page cache of a reader, in kibibytes (negative, as SQLite requires).
 const READER_PAGE_CACHE: i32 = -512;
 
-/// Why the cache can't be used.
+/// Error when using the cache.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CacheError {
     /// An error of SQLite.
@@ -146,7 +146,7 @@ impl Cache {
             .transpose()
     }
 
-    /// Returns a commit's position, and whether it is alone there.
+    /// Returns a commit's position, and true if it is alone there.
     pub(super) fn find(&self, commit: ObjectId) -> Result<Option<(Position, bool)>, CacheError> {
         let mut query = self
             .database
@@ -240,8 +240,9 @@ impl Cache {
         }))
     }
 
-    /// Follows the commits from `place` on, where one is alone, each the only parent of the one before, as long as they are known to have left the
-    /// file at the git path `path` as it was and not to name it, and are not among `known`; returns the commit at which that ends.
+    /// Follows the commits from `place` on, where one is alone, each the only parent of the one before, as long as they are known
+    /// to have neither changed nor named the file at the git path `path`, and are not among `known`; returns the commit at which
+    /// that ends.
     pub(super) fn unchanged_from(
         &self,
         place: Position,
@@ -304,11 +305,11 @@ impl Cache {
 pub(super) struct LastChange {
     pub(super) place: Position,
     pub(super) commit: ObjectId,
-    /// Whether the commit changed the document, or may have.
+    /// True if the commit changed the document; false if it may have.
     pub(super) is_certain: bool,
 }
 
-/// Whether a walk has reached the cache.
+/// Result of comparing a walk with the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meeting {
     /// From this position on they are equal.

@@ -1,9 +1,9 @@
 //! Finds the documents that a commit changed.
 //!
-//! A commit changed a path if its content there, a file or nothing, differs from that of each parent; the first commit
-//! changed everything in it. Without merges this is `git log -- PATH`. A merge counts only if it took neither side's bytes,
-//! and commits of both sides count, including those of the side not taken: `git log --full-history -- PATH` without the
-//! merges for which `git diff-tree -c` prints nothing.
+//! A commit changed a path if its content there, or its absence, differs from that of each parent; the first commit changed every
+//! path in it. Without merges this is `git log -- PATH`. A merge counts only if it took neither side's bytes, and commits of both
+//! sides count, including those of the side not taken: `git log --full-history -- PATH` without the merges for which
+//! `git diff-tree -c` prints nothing.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -23,11 +23,11 @@ use super::{
     ancestry::CommitData,
 };
 
-/// Budget of one commit for the cache. Half a million files in a first commit stay within it; the memory of the walk, a few
-/// times as much, does too.
+/// Budget of one commit for the cache. Half a million files in a first commit stay within it; so does the memory of the walk, which
+/// is a few times as much.
 pub(super) const OF_CACHE: Budget = Budget {
     tree_bytes: 32 << 20,
-    // Few in tests, so that their histories have commits of both kinds.
+    // Few in tests, which gives their histories commits of both kinds.
     documents: if cfg!(test) { 1 } else { 10_000 },
 };
 /// Budget of one commit in memory, where many are kept.
@@ -35,7 +35,7 @@ pub(super) const IN_MEMORY: Budget = Budget {
     tree_bytes: 1 << 20,
     documents: if cfg!(test) { 1 } else { 100 },
 };
-/// Stands for any document, where a commit changed too many to list.
+/// Represents any document, if a commit changed too many to list.
 pub(super) const ANY: &str = "";
 
 /// Returns the git paths of the Markdown files that `commit` changed, in no order; `None` if `budget` does not suffice.
@@ -62,12 +62,12 @@ pub(super) fn of_commit(
     Ok((!changed.truncated).then_some(changed.paths))
 }
 
-/// A document that a commit changed, or that its record names although its bytes stayed as they were; or [`ANY`].
+/// A document that a commit changed, or that its record names although its bytes are unchanged; or [`ANY`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) struct Touched {
     /// Its git path.
     pub(super) path: String,
-    /// Whether its bytes stayed as they were.
+    /// True if its bytes are unchanged.
     pub(super) is_same: bool,
 }
 
@@ -81,10 +81,10 @@ impl Touched {
     }
 }
 
-/// Commits that are kept in [`Made`].
+/// Maximum number of commits in [`Made`].
 const MAX_MADE: usize = 4096;
 
-/// The documents that the newest commits of this process touched, noted as they were made, so that their trees need not be compared.
+/// The documents touched by this process's newest commits, noted on creation, which saves comparing their trees.
 #[derive(Debug, Default)]
 pub(super) struct Made(Mutex<Recent>);
 
@@ -112,7 +112,7 @@ impl Made {
         }
     }
 
-    /// Returns what the commit `id` [touched](touched).
+    /// Returns the documents that the commit `id` [touched](touched).
     pub(super) fn touched(
         &self,
         git: &gix::Repository,
@@ -137,7 +137,7 @@ impl Made {
     }
 }
 
-/// Returns the Markdown files that `commit` [changed](of_commit), or [`ANY`], and the documents that its record names besides.
+/// Returns the Markdown files that `commit` [changed](of_commit), or [`ANY`], and further documents that its record names.
 fn touched(git: &gix::Repository, commit: &CommitData, budget: Budget) -> Result<Vec<Touched>, Failure> {
     let changed = of_commit(git, commit, budget)?.unwrap_or_else(|| vec![ANY.to_owned()]);
     let mut known: HashSet<_> = changed.iter().map(String::as_str).collect();
@@ -151,7 +151,7 @@ fn touched(git: &gix::Repository, commit: &CommitData, budget: Budget) -> Result
 /// Maximum number of commits that [`since`] reads: beyond it, looking at single documents is cheaper.
 const MAX_COMMITS: usize = 1000;
 
-/// Answers [`History::since`](super::History::since).
+/// Implements [`History::since`](super::History::since).
 pub(super) fn since(
     git: &gix::Repository,
     made: &Made,

@@ -8,7 +8,7 @@ use tabellion_runtime::Failure;
 use super::{ancestry::CommitData, entry::LogEntry, reaches};
 use crate::failures::InRepository;
 
-/// Why a text names no entry of the log.
+/// Error when looking up an entry of the log.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FindEntryError {
     /// The text is not the beginning of a commit id.

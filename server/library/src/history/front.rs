@@ -19,7 +19,7 @@ use super::{
 /// Upper bound of commits between the known head and HEAD; beyond it, reading again is cheaper.
 const MAX_STRAIGHT_COMMITS: usize = 10_000;
 
-/// Why a read failed.
+/// Error when reading a history.
 #[derive(Debug)]
 pub(super) enum ReadError {
     /// The history can't be read.
@@ -57,7 +57,7 @@ pub(super) struct FrontCommit {
     pub(super) id: ObjectId,
     /// Its parent, if it has only one.
     pub(super) parent: Option<ObjectId>,
-    /// The documents that it changed or names, once they were asked for.
+    /// The documents that it changed or names, once requested.
     touched: OnceCell<Vec<Touched>>,
 }
 
@@ -74,7 +74,7 @@ impl FrontCommit {
         }
     }
 
-    /// Returns whether it changed or names the document at a git path.
+    /// Returns true if it changed or names the document at a git path.
     pub(super) fn touches(&self, git: &gix::Repository, made: &Made, path: &str) -> Result<bool, Failure> {
         let touched = match self.touched.get() {
             Some(touched) => touched,

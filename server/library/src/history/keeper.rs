@@ -41,7 +41,7 @@ pub(super) struct Keeper {
     made: Arc<Made>,
     asked: Mutex<WakeState>,
     changed: Condvar,
-    /// Called each time the cache is up to HEAD; the argument says whether the file was opened again.
+    /// Called each time the cache is up to HEAD; the argument is true if the file was opened again.
     caught_up: CaughtUp,
     attempts: Attempts,
     /// The run of this process.
@@ -95,7 +95,7 @@ impl Keeper {
     /// Stops the thread without waiting for it.
     pub(super) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
-        // The process may end before the thread does, which is no failure of the run.
+        // The process may end before the thread does, which is not a failure of the run.
         self.attempt.lock().take();
         let _asked = self.asked();
         self.changed.notify_all();
@@ -183,7 +183,7 @@ impl Keeper {
         Builder::open(&self.file, Arc::clone(&self.made))
     }
 
-    /// Begins one step of the work, unless another process is at it.
+    /// Begins one step of the work, unless another process is doing it.
     fn begin(&self) -> Result<Run<'_>, BuildError> {
         if let Some(folder) = self.file.parent() {
             // If the folder can't be created, neither can the lock; that error is reported.
@@ -191,7 +191,7 @@ impl Keeper {
         }
         let lock = platform::try_lock_file(&beside(&self.file, "-running"))?.ok_or(BuildError::Busy)?;
         let mut attempt = self.attempt.lock();
-        // Under the lock, or a step could begin after the end.
+        // Checked under the lock, or a step could begin after the end.
         if self.is_stopped() {
             return Err(BuildError::Stopped);
         }

@@ -1,9 +1,8 @@
 //! The log: the library's own commits in HEAD's history, and the last commit that changed a document.
 //!
-//! Git's history is the only source of truth. [`front`] reads it from HEAD, no further than an answer needs; where the
-//! on-disk cache ([`cache`]) continues the walk, the rest is read there. Without a cache everything works, only slower: what
-//! was read stays in memory. A background thread ([`keeper`]) brings the cache up to HEAD ([`build`]); readers and writers
-//! never do.
+//! Git's history is the only source of truth. [`front`] reads it from HEAD, no further than an answer needs; where the on-disk
+//! cache ([`cache`]) continues the walk, the rest is read there. Without a cache everything works, only slower: the commits read so
+//! far stay in memory. A background thread ([`keeper`]) brings the cache up to HEAD ([`build`]); readers and writers never do.
 
 mod agreement;
 mod ancestry;
@@ -51,7 +50,7 @@ pub(super) struct History {
     made: Arc<Made>,
 }
 
-/// What this process has read of the history.
+/// The part of the history that this process has read.
 struct HistoryState {
     front: Front,
     cache: Slot,
@@ -96,7 +95,7 @@ impl HistoryState {
         }
     }
 
-    /// The keeper has brought the cache up to HEAD: drops what it has from memory. `anew` says whether it is a new file.
+    /// The keeper has brought the cache up to HEAD: drops its content from memory. `anew` is true if it is a new file.
     fn renew(&mut self, anew: bool) {
         self.front.clear();
         if anew || !matches!(self.cache, Slot::Open(_)) {
@@ -106,7 +105,7 @@ impl HistoryState {
 }
 
 impl History {
-    /// Creates the history of the library in `repository`. Reads nothing yet.
+    /// Creates the history of the library in `repository`, without reading it yet.
     pub(super) fn new(repository: &Repository) -> Self {
         let known = HistoryState {
             front: Front::new(repository.prefix()),
@@ -243,9 +242,9 @@ impl History {
         })
     }
 
-    /// Follows the commits from `from` back, each the only parent of the one before, as long as they are known to have left the Markdown
-    /// file at the git path `path` as it was and not to name it; returns the last one, whose file is that of `from`. Ends at the first
-    /// of the commits `known`. `from` is one of `head`'s history.
+    /// Follows the commits from `from` back, each the only parent of the one before, as long as they are known to have neither
+    /// changed nor named the Markdown file at the git path `path`; returns the last one, whose file is that of `from`. Ends at the
+    /// first of the commits `known`. `from` is in `head`'s history.
     pub(super) fn unchanged_from(
         &self,
         git: &gix::Repository,
@@ -303,8 +302,8 @@ impl History {
         self.keeper.wake(false);
     }
 
-    /// Returns the git paths of the Markdown files that commits after `known`, up to `head`, changed or named; `None` if there may be
-    /// others: `head` is not a line of commits from `known`, or they are too many.
+    /// Returns the git paths of the Markdown files that commits after `known`, up to `head`, changed or named; `None` if there may
+    /// be others: `head` is not a line of commits from `known`, or they are too many.
     pub(super) fn since(
         &self,
         git: &gix::Repository,
@@ -364,12 +363,12 @@ impl Drop for History {
     }
 }
 
-/// A line of commits that is followed, each the only parent of the one before.
+/// A followed line of commits, each the only parent of the one before.
 struct Line {
     /// The first one, and then the last one that was passed.
     last: ObjectId,
     has_begun: bool,
-    /// The commit at which it goes on, if there is only one.
+    /// The next commit of the line, if there is exactly one.
     next: Option<ObjectId>,
 }
 
@@ -402,7 +401,7 @@ fn joined(
     Ok(cache.alone(commit)?.map(|place| (cache, place)))
 }
 
-/// Returns the first of the cached commits, from `place` on, that is one of those asked for.
+/// Returns the first cached commit, from `place` on, for which `is_it` returns true.
 fn first_cached(
     cache: &Cache,
     mut place: cache::Position,

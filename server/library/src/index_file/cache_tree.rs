@@ -42,9 +42,8 @@ pub(super) fn changed(old: &[u8], changed: Changed<'_>) -> Option<Vec<u8>> {
     open.is_empty().then_some(new)
 }
 
-/// A folder in the extension: name, number of entries below it, number of folders in it, and its tree's id, which is missing
-/// if the count is unknown.
-/// a folder with an unknown count does not have.
+/// A folder in the extension: name, number of entries below it, number of folders in it, and its tree's id, which is missing if the
+/// count is unknown.
 struct Node<'a> {
     name: &'a [u8],
     entries: &'a [u8],

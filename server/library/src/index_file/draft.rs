@@ -1,7 +1,7 @@
 //! A changed index without the stat fields of changed files, which are known only after the files have their names.
 //!
-//! The transaction writes it, and computes most of its checksum, while it waits for the disk. The rest is a few bytes, and
-//! hashing from the first of them on.
+//! The transaction writes it, and computes most of its checksum, while it waits for the disk. The remainder is a few bytes, and the
+//! hash from the first of them on.
 
 use sha1::{Digest, Sha1};
 
@@ -32,8 +32,8 @@ impl Draft {
         }
     }
 
-    /// Makes git read again the files for which `is_doubtful` returns true. It is called for entries written in the second
-    /// `since` or later, with the git path, the stat fields and the stored entry.
+    /// Makes git read again the files for which `is_doubtful` returns true. It is called for entries written in the second `since`
+    /// or later, with the git path, the stat fields and the stored entry.
     ///
     /// # Errors
     /// [`IndexError`] if the entries are invalid.
@@ -71,7 +71,7 @@ impl Draft {
         PartialChecksum(Sha1::new_with_prefix(&self.bytes[..settled]))
     }
 
-    /// Returns what remains to be written, with its offsets in ascending order: the stat fields of each change, and the
+    /// Returns the bytes that remain to be written, with their offsets in ascending order: the stat fields of each change, and the
     /// checksum.
     pub(crate) fn rest(&self, begun: &PartialChecksum, stats: &[FileStat]) -> Vec<(usize, Vec<u8>)> {
         let mut rest: Vec<_> = self

@@ -30,7 +30,7 @@ const DAMAGED: IndexError = IndexError::Damaged("an entry is cut off");
 pub(super) struct Layout {
     /// Number of entries.
     pub(super) count: u32,
-    /// Whether names omit the prefix shared with the name before (version 4), instead of being padded.
+    /// True if names omit the prefix shared with the name before (version 4), instead of being padded.
     pub(super) compressed: bool,
 }
 
@@ -213,7 +213,7 @@ pub(super) fn mark(entry: &[u8]) -> Option<Mark> {
     (flags & ASSUME_VALID != 0).then_some(Mark::AssumeUnchanged)
 }
 
-/// Returns the range of `body` to replace and its replacement, so that the entry of `path` has `kept` or is removed. The stat
+/// Returns the range of `body` to replace and its replacement, which sets the entry of `path` to `kept` or removes it. The stat
 /// fields are zero.
 pub(super) fn changed(
     body: &[u8],
@@ -337,7 +337,7 @@ fn be16(bytes: &[u8]) -> u16 {
     u16::from_be_bytes([bytes[0], bytes[1]])
 }
 
-/// Returns the padded length: names end with one to eight NULs, so that entries start at multiples of eight.
+/// Returns the padded length: names end with one to eight NULs, which aligns entries to multiples of eight.
 fn padded(length: usize) -> usize {
     (length + 8) & !7
 }

@@ -1,4 +1,4 @@
-//! The extensions after an index's entries: which are kept, changed or dropped.
+//! The extensions after an index's entries: keeps, changes or drops each.
 
 use super::{
     cache_tree,
@@ -7,7 +7,7 @@ use super::{
 
 const HEADER_BYTES: usize = 8;
 
-/// Writes the extensions in `old` as they must be after the change.
+/// Writes the extensions in `old`, adapted to the change.
 pub(super) fn write_changed(new: &mut Vec<u8>, old: &[u8], changed: Changed<'_>) -> Result<(), IndexError> {
     let start = new.len();
     write(new, old, changed)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gix::ObjectId;
 
-/// Why an index can't be changed.
+/// Error when changing an index.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(in super::super) enum IndexError {
     /// The file is not an index, or is damaged.
@@ -36,7 +36,7 @@ pub(in super::super) enum IndexError {
 /// empty text.
 pub(in super::super) type Folders = BTreeMap<String, (Option<ObjectId>, Option<ObjectId>)>;
 
-/// The folders above changed entries: their trees if they are known, and whether entries were added or removed below them.
+/// The folders above changed entries: their trees if they are known, and true if entries were added or removed below them.
 pub(super) type Touched<'a> = BTreeMap<&'a str, (Option<(Option<ObjectId>, Option<ObjectId>)>, bool)>;
 
 /// A person's mark on a file, set by `git update-index`.

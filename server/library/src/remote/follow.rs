@@ -11,7 +11,7 @@ use super::{
 
 /// Time for which a change waits for further ones, which are pushed with it.
 const SETTLE: Duration = Duration::from_secs(1);
-/// Interval at which the remote is asked if nothing happens.
+/// Interval at which an idle follower asks the remote.
 const POLL_INTERVAL: Duration = Duration::from_secs(5 * 60);
 /// The first pause after trouble; it doubles up to [`POLL_INTERVAL`].
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
@@ -24,11 +24,11 @@ const MAX_READ_WAIT: Duration = Duration::from_secs(2);
 /// Maximum time that a server which ends waits for its last push.
 const MAX_LAST_WAIT: Duration = Duration::from_secs(5);
 
-/// A thread that keeps a library in step with its remote. It ends when this is dropped; changes that were not pushed are pushed first.
+/// A thread that keeps a library in step with its remote. It ends when this is dropped, after pushing unpublished changes.
 pub struct Follower(Arc<Library>);
 
 impl Library {
-    /// Follows the library's remote in a thread, until the result is dropped; `None` if it has none.
+    /// Follows the library's remote in a thread, until the result is dropped; `None` if it has no remote.
     pub fn follow(library: &Arc<Self>) -> Option<Follower> {
         let shared = library.shared.as_ref()?;
         shared.standing.lock().follower = Work {
@@ -48,7 +48,7 @@ impl Library {
         Some(Follower(Arc::clone(library)))
     }
 
-    /// Lets the follower fetch, and does not wait for it. Many requests during a fetch are one.
+    /// Makes the follower fetch, and does not wait for it. Many requests during a fetch are one.
     pub fn fetch_soon(&self) {
         if let Some(shared) = &self.shared {
             shared.standing.lock().follower.wanted = true;
@@ -56,7 +56,7 @@ impl Library {
         }
     }
 
-    /// Lets the follower fetch if the last fetch is too long ago, and waits for it, though not for long.
+    /// Makes the follower fetch if the last fetch is too long ago, and waits for it, up to a limit.
     pub(crate) fn freshen(&self) {
         let Some(shared) = &self.shared else { return };
         let mut standing = shared.standing.lock();
@@ -76,7 +76,7 @@ impl Library {
 }
 
 impl Shared {
-    /// Waits for something to do, at most for `pause`; returns false if the follower is to end with it.
+    /// Waits for work, at most for `pause`; returns false if the follower is to end with it.
     fn wait(&self, pause: Duration) -> bool {
         let mut standing = self.standing.lock();
         let idle = |standing: &mut Standing| {
@@ -92,7 +92,7 @@ impl Shared {
     }
 }
 
-/// Brings the library in step again and again. At the end, only if a change was not pushed.
+/// Synchronizes the library again and again. At the end, only if a change was not pushed.
 fn follow(library: &Library, shared: &Shared) {
     let mut pause = Duration::ZERO;
     let mut trouble = FIRST_PAUSE;
@@ -129,7 +129,7 @@ impl Drop for Follower {
         let mut standing = shared.standing.lock();
         standing.follower.stop = true;
         shared.news.notify_all();
-        // A push that takes longer goes on by itself, or is made at the next start.
+        // A push that takes longer continues in the background, or is made at the next start.
         let runs = |standing: &mut Standing| standing.follower.is_running;
         shared.news.wait_while_for(&mut standing, runs, MAX_LAST_WAIT);
     }

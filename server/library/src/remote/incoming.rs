@@ -1,8 +1,9 @@
 //! Plans how the commits of a remote's branch become the library's: a plan like that of a mutation, published by the same transaction.
 //!
-//! A document in the way with a person's uncommitted bytes is committed first. If HEAD is in the remote's history, HEAD advances; else both
-//! lines are merged ([`merge`](super::merge)) in a commit with both as parents. No commit is ever rewritten, nothing is checked out, reset
-//! or stashed, and what can't be taken without losing something is left to the person's `git pull`.
+//! A document in the way with a person's uncommitted bytes is committed first. If HEAD is in the remote's history, HEAD advances;
+//! else both lines are merged ([`merge`](super::merge)) in a commit with both as parents. No commit is ever rewritten, and the
+//! working tree is never checked out, reset or stashed; commits that can't be taken without loss are left to the person's
+//! `git pull`.
 
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
@@ -32,22 +33,22 @@ use super::{
 };
 use crate::path::LibraryPath;
 
-/// Most files that one step takes, and the bytes of trees that it reads to find them.
+/// Maximum number of files that one step takes, and of bytes of trees that it reads to find them.
 const OF_STEP: Budget = Budget {
     tree_bytes: 64 << 20,
     documents: 10_000,
 };
-/// Most bytes of files that one step takes.
+/// Maximum number of bytes of files that one step takes.
 const MAX_BYTES: usize = 256 << 20;
 /// Permission bits of a new file, before the umask.
 const NEW_FILE: u32 = 0o666;
 
-/// What was taken from the remote in one step.
+/// Result of taking commits from the remote in one step.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Taken {
     /// Files that changed here.
     pub files: usize,
-    /// Whether both sides had commits of their own, which were merged.
+    /// Set if both sides had new commits, which were merged.
     pub merged: bool,
     /// Documents whose uncommitted bytes were committed first.
     pub adopted: Vec<String>,
@@ -58,7 +59,7 @@ pub struct Taken {
 /// Plans to take the commit `tip`, on top of `pending`, which has no change yet. `None` if HEAD has it already. `from` names the remote.
 ///
 /// # Errors
-/// If it can't be taken as the library is; the message says what a person can do.
+/// If the library's state prevents it; the message advises the person.
 pub(super) fn plan(
     working_tree: &WorkingTree,
     pending: &Pending,
@@ -131,7 +132,7 @@ pub(super) fn plan(
     };
     taken.files = results.len();
     for path in &taken.adopted {
-        // It stays as it is, and becomes known to the index.
+        // It stays unchanged, and is added to the index.
         let own = || ours.get(path).and_then(|[_, own]| *own);
         results.entry(path.clone()).or_insert_with(own);
     }
@@ -212,13 +213,13 @@ fn in_the_way(path: &LibraryPath) -> Failure {
     Failure::new(FailureKind::Conflict, message)
 }
 
-/// What is being planned.
+/// The plan under construction.
 struct Incoming<'a> {
     working_tree: &'a WorkingTree,
     git: &'a gix::Repository,
     pending: &'a Pending,
     objects: NewObjects,
-    /// The files on the disk that were looked at.
+    /// The inspected files on the disk.
     disk: BTreeMap<String, OnDisk>,
     /// Paths of the documents whose uncommitted bytes are committed first.
     adopted: Vec<String>,
@@ -242,7 +243,7 @@ impl OnDisk {
 type Planned = (Vec<DocumentPlan>, Vec<(String, Option<TreeEntry>)>);
 
 impl Incoming<'_> {
-    /// Looks at the file at the git path `path`.
+    /// Inspects the file at the git path `path`.
     fn look(&mut self, path: &str) -> Result<&OnDisk, Failure> {
         if !self.disk.contains_key(path) {
             let library_path = LibraryPath::of_entry(path).map_err(|error| invalid_path(&error))?;
@@ -266,7 +267,7 @@ impl Incoming<'_> {
         Ok(&self.disk[path])
     }
 
-    /// Plans a commit of the documents in the way as they are on the disk; returns it, and the changes of this side with it.
+    /// Plans a commit of the conflicting documents' bytes on the disk; returns it, and this side's changes including it.
     fn adopt(
         &mut self,
         theirs: &Changes,
@@ -372,7 +373,7 @@ impl Incoming<'_> {
         Ok((documents, links))
     }
 
-    /// Returns the bytes for the disk of what git stores. A file whose line ends git converts keeps those that it has.
+    /// Returns the bytes for the disk of a stored blob. A file whose line endings git converts keeps its current ones.
     fn content(&self, path: &str, blob: ObjectId) -> Result<Vec<u8>, Failure> {
         let kept = match self.objects.data(blob) {
             Some(data) => data.to_vec(),
@@ -391,7 +392,7 @@ impl Incoming<'_> {
         Ok(kept)
     }
 
-    /// Fails if a filter would make other bytes of the file. Large files of `git lfs` are left as their pointers.
+    /// Fails if a filter would change the file's bytes. Large files of `git lfs` are left as their pointers.
     fn check_filter(&self, path: &str) -> Result<(), Failure> {
         let attributes = Attributes::of(self.git, path)?;
         match attributes.out_of_reach(&self.git.config_snapshot()) {

@@ -1,8 +1,8 @@
 //! Merges two lines of commits, file by file: documents by sections, other texts by lines. A pure function of the two sides' changes.
 //!
-//! A file that one side renamed without changing it keeps that name with the other side's changes. Removed against changed: the changed
-//! file stays. What can't be merged keeps the remote's version, and this side's goes beside it as `NAME.conflict-COMMIT.md`: nothing is lost,
-//! and nothing waits for a person.
+//! A file that one side renamed without changing it keeps that name with the other side's changes. Removed against changed: the
+//! changed file stays. A file that can't be merged keeps the remote's version, and this side's is stored next to it as
+//! `NAME.conflict-COMMIT.md`: no version is lost, and no step waits for a person.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(super) type Sides = [Option<TreeEntry>; 2];
 /// Changed files by path.
 pub(super) type Changes = BTreeMap<String, Sides>;
 
-/// What the merge changes of this side.
+/// Changes that the merge makes to this side.
 pub(super) struct Merged {
     /// Files by path; `None` removes one.
     pub(super) changes: BTreeMap<String, Option<TreeEntry>>,
@@ -31,7 +31,7 @@ pub(super) struct Merged {
 }
 
 impl Merged {
-    /// Keeps this side's version of the file at `path`, as of the commit `commit`, beside it.
+    /// Keeps this side's version of the file at `path`, as of the commit `commit`, next to it.
     pub(super) fn keep_beside(&mut self, path: &str, own: TreeEntry, commit: ObjectId) {
         let name = conflict_name(path, commit);
         self.changes.insert(name.clone(), Some(own));
@@ -153,7 +153,7 @@ impl Merge<'_> {
     }
 }
 
-/// Returns the merged bytes (`None`: the shared ones), and whether own changes are missing in them.
+/// Returns the merged bytes (`None`: the shared ones), and true if they lack own changes.
 fn merged(path: &str, base: Option<&[u8]>, own: &[u8], shared: &[u8]) -> (Option<Vec<u8>>, bool) {
     let text = |bytes: &[u8]| str::from_utf8(bytes).ok().map(str::to_owned);
     let (Some(own_text), Some(shared_text)) = (text(own), text(shared)) else {
@@ -188,7 +188,7 @@ fn conflict_name(path: &str, own: ObjectId) -> String {
     }
 }
 
-/// Returns the path of the file whose other version is at `path`, if its name says that.
+/// Returns the path of the original file, if the name at `path` is that of a conflict file.
 pub(crate) fn conflict_of(path: &str) -> Option<String> {
     let at = path.rfind(CONFLICT).filter(|at| !path[*at..].contains('/'))?;
     let rest = &path[at + CONFLICT.len()..];

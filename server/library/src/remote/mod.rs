@@ -1,9 +1,9 @@
 //! Sharing a library with other machines through a branch of a git remote.
 //!
-//! Foreign commits come in by one way, [`Library::take`]: under the lock, in one transaction, as [`incoming`] plans it. Commits of ours leave by
-//! two. With `acknowledge remote`, a transaction pushes before anything is visible here ([`Shared::push_first`]): what was refused leaves
-//! nothing to undo, and the change is planned again on the newer state. With `acknowledge local`, HEAD is pushed in the background
-//! ([`follow`]). What was acknowledged is never rewritten.
+//! Foreign commits arrive in one way, [`Library::take`]: under the lock, in one transaction, as planned by [`incoming`]. Our
+//! commits leave in two. With `acknowledge remote`, a transaction pushes before anything is visible here ([`Shared::push_first`]):
+//! a refused push leaves no effect to undo, and the change is planned again on the newer state. With `acknowledge local`, HEAD is
+//! pushed in the background ([`follow`]). Acknowledged commits are never rewritten.
 
 mod follow;
 mod incoming;
@@ -39,13 +39,13 @@ use crate::path::{LibraryDir, LibraryPath};
 
 /// Maximum number of attempts to take the remote's commits while a person changes the same files.
 const MAX_ATTEMPTS: usize = 10;
-/// Most commits that are counted.
+/// Upper bound of counted commits.
 const MAX_AHEAD: usize = 1000;
 
-/// What a synchronization did.
+/// Result of a synchronization.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Synced {
-    /// What was taken.
+    /// The commits taken from the remote.
     pub taken: Taken,
     /// Number of commits that were pushed, at most 1,000.
     pub pushed: usize,
@@ -57,10 +57,10 @@ impl Library {
         self.shared.as_ref().map(|shared| &shared.settings)
     }
 
-    /// Gives the library this remote, for every program that opens it from now on.
+    /// Sets the library's remote, for every program that opens it from now on.
     ///
     /// # Errors
-    /// If that can't be written.
+    /// If the settings can't be written.
     pub fn set_remote(&self, settings: &RemoteSettings) -> std::io::Result<()> {
         let place = Place::of(&self.working_tree);
         let is_other =
@@ -71,10 +71,10 @@ impl Library {
         settings.write(&place)
     }
 
-    /// Takes the remote from the library, for every program that opens it from now on.
+    /// Removes the library's remote, for every program that opens it from now on.
     ///
     /// # Errors
-    /// If that can't be written.
+    /// If the settings can't be removed.
     pub fn forget_remote(&self) -> std::io::Result<()> {
         RemoteSettings::remove(&Place::of(&self.working_tree))
     }
@@ -84,7 +84,7 @@ impl Library {
         self.foreign.as_ref()
     }
 
-    /// Returns the state of a library with such a remote, as `_meta` says it.
+    /// Returns the state of a library with such a remote, in the form of `_meta`.
     pub(super) fn unused_remote(&self) -> Option<Value> {
         let address = self.foreign.as_ref()?;
         let why = format!(
@@ -103,7 +103,7 @@ impl Library {
         Some(address.to_string())
     }
 
-    /// Returns where the library stands; `None` if it has no remote. Asks the disk alone.
+    /// Returns the library's state relative to its remote; `None` if it has no remote. Reads only the disk.
     pub fn remote_state(&self) -> Option<RemoteState> {
         let shared = self.shared.as_ref()?;
         let ahead = blocking(|| self.ahead(shared)).unwrap_or(0);
@@ -126,14 +126,14 @@ impl Library {
         })
     }
 
-    /// Returns the number of commits that the remote does not have, as far as is known.
+    /// Returns the number of commits that the remote lacks, as far as is known.
     fn ahead(&self, shared: &Shared) -> Result<usize, Failure> {
         let git = self.working_tree.repository.git();
         let head = self.working_tree.repository.head_commit(&git)?;
         self.commits_after(&git, head, shared.known()?)
     }
 
-    /// Returns the number of commits of `head` that `known` does not have, at most [`MAX_AHEAD`].
+    /// Returns the number of commits of `head` that `known` lacks, at most [`MAX_AHEAD`].
     fn commits_after(
         &self,
         git: &gix::Repository,
@@ -151,7 +151,7 @@ impl Library {
         Ok(walk.take(MAX_AHEAD).count())
     }
 
-    /// Asks the remote for its branch, and takes nothing. Returns its commit; `None` if it has no such branch.
+    /// Fetches the remote's branch, and takes no commits. Returns its commit; `None` if it has no such branch.
     ///
     /// # Errors
     /// [`SyncError`].
@@ -161,7 +161,7 @@ impl Library {
         Ok(tip.map(|tip| tip.to_string()))
     }
 
-    /// Says what [`Self::sync`] would take and push now.
+    /// Returns the commits that [`Self::sync`] would take and push now.
     ///
     /// # Errors
     /// [`SyncError`], as it would have.
@@ -184,11 +184,11 @@ impl Library {
         planned().map_err(SyncError::Blocked)
     }
 
-    /// Brings library and remote in step: takes the remote's commits, and pushes those that it does not have. With `accept`, also commits of a
-    /// branch whose history was rewritten. Blocks the thread while it waits for the library's lock and the remote.
+    /// Synchronizes library and remote: takes the remote's commits, and pushes those that it lacks. With `accept`, also commits of
+    /// a branch whose history was rewritten. Blocks the thread while it waits for the library's lock and the remote.
     ///
     /// # Errors
-    /// [`SyncError`]. Nothing was lost, and what was taken until then stays.
+    /// [`SyncError`]. No commit was lost, and commits taken until then stay.
     pub fn sync(&self, accept: bool) -> Result<Synced, SyncError> {
         let shared = self.shared.as_ref().ok_or(SyncError::NoRemote)?;
         let synced = self.sync_with(shared, accept);
@@ -242,7 +242,7 @@ impl Library {
         unreachable!("the attempts end")
     }
 
-    /// Takes the commit of the remote's branch that was fetched, after what callers have planned.
+    /// Takes the fetched commit of the remote's branch, after publishing the changes that callers have planned.
     fn take(&self, shared: &Shared, fetched: Fetched, accept: bool) -> Result<Taken, Failure> {
         let mut batch = self.turn.blocking_lock();
         batch.flush(self);
@@ -250,7 +250,7 @@ impl Library {
         self.take_locked(shared, fetched, accept)
     }
 
-    /// Like [`Self::take`], for a caller that holds the library's lock and has nothing pending.
+    /// Like [`Self::take`], for a caller that holds the library's lock and has no pending changes.
     fn take_locked(&self, shared: &Shared, fetched: Fetched, accept: bool) -> Result<Taken, Failure> {
         for _ in 0..MAX_ATTEMPTS {
             let mut pending = Pending::begin(&self.working_tree)?;
@@ -310,7 +310,7 @@ impl Library {
                 if known != Some(now)
                     && known.map_or(Ok(true), |known| lacks(tip, known).map(|lacks| !lacks))?
                 {
-                    // What another program pushed during the fetch is newer than what was fetched.
+                    // The commits that another program pushed during the fetch are newer than the fetched ones.
                     return Ok(None);
                 }
                 Err(refused(
@@ -331,7 +331,7 @@ impl Library {
         self.check_unpublished(shared)
     }
 
-    /// With `acknowledge remote`: takes the remote's commits if it has some that are not here.
+    /// With `acknowledge remote`: takes the remote's commits if it has some that are missing here.
     fn catch_up(&self, shared: &Shared) -> Result<(), Failure> {
         let is_behind = || -> Result<bool, Failure> {
             if shared.standing.lock().is_behind {
@@ -367,7 +367,7 @@ impl Library {
         }
     }
 
-    /// After a change that the remote has, and that could not become visible here: takes it like other machines' commits.
+    /// Called after a change that was pushed but could not become visible here: takes it like other machines' commits.
     pub(super) fn bring_back(&self, shared: &Shared, next: ObjectId) {
         shared.standing.lock().is_behind = true;
         let known = shared.known().unwrap_or_default();
@@ -383,7 +383,7 @@ impl Library {
         }
     }
 
-    /// Fails if so many commits wait to be pushed that no more may be made.
+    /// Fails if too many commits wait to be pushed.
     fn check_unpublished(&self, shared: &Shared) -> Result<(), Failure> {
         let Some(most) = shared.settings.max_unpublished else {
             return Ok(());
@@ -399,7 +399,7 @@ impl Library {
         Err(Failure::new(FailureKind::Busy, message).with("rule", "remote_unpublished"))
     }
 
-    /// Returns the files that hold a version of a different one that could not be merged, with the paths of the others.
+    /// Returns the conflict files, each with the path of its original.
     ///
     /// # Errors
     /// If the folder can't be listed.
@@ -414,7 +414,7 @@ impl Library {
     }
 }
 
-/// Returns true if a file at `path` holds a version of a different one that could not be merged.
+/// Returns true if `path` is that of a conflict file: a version that could not be merged.
 pub fn is_conflict(path: &str) -> bool {
     merge::conflict_of(path).is_some()
 }

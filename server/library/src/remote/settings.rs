@@ -1,7 +1,8 @@
-//! With which remote a library is shared, and how: a file in the server's own folder, which only its owner can read.
+//! The remote of a library, and the sharing options: a file in the server's own folder, which only its owner can read.
 //!
-//! The sender of a library could send that file too, and the user's notes would go to the sender. So it counts only if the user's own folder,
-//! outside of any library, has a record of it: its digest, under that of the library's path. The address is fixed there. What becomes of `.git/config` later, which the sender of a library may have written, changes nothing.
+//! The sender of a library could include that file, and the user's notes would go to the sender. So it counts only if the user's
+//! own folder, outside of any library, has a record of it: its digest, under that of the library's path. The address is fixed
+//! there. Later changes of `.git/config`, which the sender of a library may have written, have no effect.
 
 use std::{
     env, fmt, fs, io,
@@ -17,12 +18,12 @@ use tabellion_remotes::Address;
 
 use super::super::working_tree::WorkingTree;
 
-/// Name of our own repository, with which git speaks to the remote, in our own folder.
+/// Name of the separate repository in our own folder through which git accesses the remote.
 pub(super) const REPOSITORY: &str = "remote.git";
 /// Name of the file in our own folder.
 const FILE: &str = "remote";
 
-/// When a change is acknowledged.
+/// Moment at which a change is acknowledged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Acknowledge {
     /// Once it is durable here; it is pushed in the background.
@@ -55,18 +56,18 @@ pub struct RemoteSettings {
     pub address: Address,
     /// The branch there and here, with its full name.
     pub branch: String,
-    /// When a change is acknowledged.
+    /// Moment at which a change is acknowledged.
     pub acknowledge: Acknowledge,
     /// Maximum time that a change or a push waits for the remote.
     pub wait: Duration,
-    /// The age of what was fetched at which a reading call fetches first.
+    /// The age of the last fetch from which on a reading call fetches first.
     pub pull_after: Duration,
-    /// The number of commits that the remote does not have at which changes are refused.
+    /// The number of unpublished commits from which on changes are refused.
     pub max_unpublished: Option<usize>,
 }
 
 impl RemoteSettings {
-    /// Returns the settings that hold unless others are chosen.
+    /// Returns the default settings.
     pub fn new(address: Address, branch: String) -> Self {
         Self {
             address,
@@ -144,7 +145,7 @@ impl RemoteSettings {
         replace(&place.own.join(FILE), &text)
     }
 
-    /// Forgets them, with what was known of the remote.
+    /// Removes the settings, and the local repository of the remote.
     pub(super) fn remove(place: &Place) -> io::Result<()> {
         match fs::remove_dir_all(place.own.join(REPOSITORY)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -160,15 +161,15 @@ impl RemoteSettings {
     }
 }
 
-/// The settings that a library has.
+/// The settings found in a library.
 pub(super) enum Found {
     /// Set by this user.
     Set(RemoteSettings),
-    /// Come with the library.
+    /// Came with the library.
     Foreign(Address),
 }
 
-/// Where settings are.
+/// Location of the settings.
 pub(super) struct Place {
     /// The server's own folder in the library.
     own: PathBuf,
@@ -196,7 +197,7 @@ impl Place {
     }
 }
 
-/// Returns the user's folder for what this program remembers: `~/.local/state/tabellion`, or `%LOCALAPPDATA%\\tabellion`.
+/// Returns the user's folder for this program's state: `~/.local/state/tabellion`, or `%LOCALAPPDATA%\\tabellion`.
 fn user_folder() -> Option<PathBuf> {
     let absolute = |name: &str| {
         env::var_os(name)
@@ -221,7 +222,7 @@ fn digest(text: &str) -> String {
 /// Writes a small file in one step, which only its owner can read.
 fn replace(file: &Path, text: &str) -> io::Result<()> {
     let new = file.with_extension("new");
-    // It may be left from a process that was killed.
+    // It may be left from a killed process.
     let _ = fs::remove_file(&new);
     let mut options = fs::OpenOptions::new();
     for_owner_alone(options.write(true).create_new(true));

@@ -1,4 +1,4 @@
-//! The remote of a library, and what is known of it: fetching, pushing, and where the library stands.
+//! The remote of a library, and its known state: fetching, pushing, and the library's status.
 
 use std::{
     io::Write as _,
@@ -30,9 +30,9 @@ use super::{
     waiting::Waiting,
 };
 
-/// The rule of the failure after which a change may have been made all the same.
+/// The rule of the failure after which the change may nevertheless have been made.
 pub(crate) const UNKNOWN: &str = "remote_unknown";
-/// Where a library stands in relation to its remote.
+/// State of a library relative to its remote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemoteStatus {
     /// The remote has every commit.
@@ -48,7 +48,7 @@ pub enum RemoteStatus {
 }
 
 impl RemoteStatus {
-    /// Those in which something is wrong.
+    /// The states that need attention.
     const TROUBLE: [Self; 3] = [Self::Refused, Self::Unreachable, Self::Blocked];
 
     /// Returns the name for programs.
@@ -63,19 +63,19 @@ impl RemoteStatus {
     }
 }
 
-/// Where a library stands in relation to its remote, with the reason if it does not go on.
+/// State of a library relative to its remote, with the reason if it is stuck.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteState {
-    /// Where it stands.
+    /// The status.
     pub status: RemoteStatus,
-    /// Number of commits that the remote does not have, at most 1,000.
+    /// Number of commits that the remote lacks, at most 1,000.
     pub ahead: usize,
-    /// What is wrong, and since when.
+    /// The problem, and the time of its start.
     pub trouble: Option<(String, DateTime<Utc>)>,
 }
 
 impl RemoteState {
-    /// Returns it as `_meta` says it.
+    /// Returns the state in the form of `_meta`.
     pub fn to_json(&self) -> Value {
         let mut value = json!({ "state": self.status.name(), "ahead": self.ahead });
         if let Some((why, since)) = &self.trouble {
@@ -86,7 +86,7 @@ impl RemoteState {
     }
 }
 
-/// Why a synchronization ended early.
+/// Error of a synchronization.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SyncError {
     /// The library has no remote.
@@ -106,29 +106,29 @@ pub enum SyncError {
 /// The pause before a push whose answer was lost is made again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
-/// What a fetch found.
+/// Result of a fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fetched {
     /// The branch's commit; `None` if there is no such branch.
     pub(super) tip: Option<ObjectId>,
-    /// The commit of the branch that was known when the fetch began.
+    /// The branch's commit that was known when the fetch began.
     pub(super) known: Option<ObjectId>,
 }
 
-/// What the follower is to do.
+/// Pending work of the follower.
 #[derive(Debug, Default)]
 pub(super) struct Work {
     pub(super) is_running: bool,
-    /// Whether a change was made since the last synchronization began.
+    /// Set if a change was made since the last synchronization began.
     pub(super) changed: bool,
-    /// Whether a caller waits for a fetch.
+    /// Set if a caller waits for a fetch.
     pub(super) wanted: bool,
     /// Number of synchronizations that have ended.
     pub(super) rounds: u64,
     pub(super) stop: bool,
 }
 
-/// The remote of a library, and what is known of it.
+/// The remote of a library, and its known state.
 pub(crate) struct Shared {
     pub(super) settings: RemoteSettings,
     lent: Lent,
@@ -139,19 +139,19 @@ pub(crate) struct Shared {
     pub(super) news: Condvar,
 }
 
-/// What is known of the remote.
+/// Known state of the remote.
 #[derive(Debug, Default)]
 pub(super) struct Standing {
-    /// When the branch was fetched last.
+    /// Time of the last fetch of the branch.
     pub(super) fetched: Option<Instant>,
-    /// Whether the remote has commits that are not here.
+    /// Set if the remote has commits that are missing here.
     pub(super) is_behind: bool,
     waiting: Waiting,
     pub(super) follower: Work,
 }
 
 impl Shared {
-    /// Returns the remote of a library, if this user has given it one, or the address of one that came with it. Writes nothing.
+    /// Returns the remote that this user has set for a library, or the address of one that came with it. Writes nothing.
     pub(crate) fn of(working_tree: &WorkingTree) -> (Option<Self>, Option<Address>) {
         let place = Place::of(working_tree);
         let settings = match RemoteSettings::read(&place) {
@@ -231,8 +231,8 @@ impl Shared {
     /// Pushes `next`, which is not visible here yet: after `Ok` it is acknowledged.
     ///
     /// # Errors
-    /// [`StoreError::Behind`] if the branch is elsewhere; a failure if the remote refuses, or does not answer in time. After any but
-    /// `remote_unknown`, the remote does not have it.
+    /// [`StoreError::Behind`] if the branch has moved; a failure if the remote refuses, or does not answer in time. After any error
+    /// but `remote_unknown`, the remote does not have the commit.
     pub(crate) fn push_first(&self, repository: &Repository, next: ObjectId) -> Result<(), StoreError> {
         let base = self.known()?;
         let end = Instant::now() + self.settings.wait;
@@ -257,7 +257,7 @@ impl Shared {
                 Pushed::Silent(trouble) => trouble.words.clone(),
             };
             may_have_arrived |= matches!(&pushed, Pushed::Silent(trouble) if trouble.may_have_arrived());
-            // Texts vary by race and version: the branch itself is asked.
+            // Texts vary by race and version: the branch itself is fetched.
             let found = self.fetch(left()).and_then(|Fetched { tip, .. }| {
                 let has_next = has_next(tip).map_err(SyncError::Blocked)?;
                 Ok((tip, has_next))
@@ -281,7 +281,7 @@ impl Shared {
                 Err(SyncError::Unreachable(trouble)) if !may_have_arrived => {
                     return Err(unreachable(&trouble).into());
                 }
-                // Whether the tip has the change can't be told yet.
+                // It is not known yet if the tip has the change.
                 Err(_) => may_have_arrived = true,
             }
             std::thread::sleep(RETRY_INTERVAL.min(end.saturating_duration_since(Instant::now())));
@@ -303,7 +303,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Returns the trouble that a process wrote down last, if it is not over.
+    /// Returns the last trouble that a process recorded, if it is not over.
     pub(super) fn trouble(&self) -> Option<(RemoteStatus, String, DateTime<Utc>)> {
         let value: Value = serde_json::from_str(&read_text(&self.trouble_file()).ok()?).ok()?;
         let text = |name: &str| value.get(name)?.as_str();
@@ -324,7 +324,7 @@ impl Shared {
         }
     }
 
-    /// Writes down the trouble, and since when it lasts.
+    /// Records the trouble, and the time of its start.
     pub(super) fn has_trouble(&self, error: &SyncError) {
         let status = match error {
             SyncError::NoRemote => return,
@@ -365,8 +365,8 @@ impl Shared {
             .with("attempts", claim.behind))
     }
 
-    /// Pauses before a batch, so that machines which change the library at the same time take turns. `behind` is the number of times that
-    /// its first change has lost.
+    /// Pauses before a batch, to let machines that change the library at the same time take turns. `behind` is the number of times
+    /// that its first change has lost.
     pub(crate) fn wait_for_turn(&self, behind: u32) {
         let pause = self.standing.lock().waiting.pause(behind);
         if !pause.is_zero() {
@@ -374,7 +374,7 @@ impl Shared {
         }
     }
 
-    /// Reports a change that the remote does not have.
+    /// Reports a change that the remote lacks.
     pub(crate) fn has_changed(&self) {
         self.standing.lock().follower.changed = true;
         self.news.notify_all();

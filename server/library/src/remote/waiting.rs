@@ -1,7 +1,7 @@
-//! Pauses by which machines that change one library at the same time take turns.
+//! Pauses that let machines take turns at changing one library.
 //!
-//! The winner of a push needs no fetch, and so wins again. Waits of losers that grow make that worse: the longest waiting one waits longest. So
-//! the winner pauses once others are about, and losers come again soon.
+//! The winner of a push needs no fetch, and so wins again. Growing waits of the losers make that worse: the longest waiting one
+//! waits longest. So the winner pauses once others are active, and losers retry soon.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -13,14 +13,14 @@ const ACTIVE: Duration = Duration::from_secs(60);
 /// The number of successes in a row after which this machine pauses in any case.
 const STREAK: u32 = 8;
 
-/// What the last pushes were like.
+/// Durations and outcomes of the last pushes.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     push: Duration,
     fetch: Duration,
-    /// When the next batch may begin after a success.
+    /// Earliest start of the next batch after a success.
     next: Option<Instant>,
-    /// When a commit of others was seen.
+    /// Time at which a commit of others was seen.
     others: Option<Instant>,
     streak: u32,
 }

@@ -1,8 +1,8 @@
-//! Takes back the rest of a change that conflicts in one of its documents, if the change counts as a whole.
+//! Reverts the rest of a change that conflicts in one of its documents, if the change counts as a whole.
 //!
-//! Those are changes with recorded details, such as a decision on a proposal, which changes the proposal and the note: if the remote has
-//! another decision, the note of this one does not stay either. This side's version goes beside it, as with every conflict. A document that
-//! this side has changed again since stays as it is.
+//! Such changes have recorded details, like a decision on a proposal, which changes the proposal and the note: if the remote has a
+//! different decision, the note of this one is reverted too. This side's version goes next to it, as with every conflict. A
+//! document that this side has changed again since stays unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,14 +18,14 @@ use super::{
     merge::{self, Changes, Merged},
 };
 
-/// Most commits of this side that are looked at.
+/// Maximum number of commits of this side that are inspected.
 const MAX_COMMITS: usize = 10_000;
 
 /// A change of several documents: for each path, the file before and after.
 type Change = BTreeMap<String, [Option<TreeEntry>; 2]>;
 
-/// Takes back in `merged`, the merge of `theirs` into a side with the changes `ours`, what conflicts leave of changes in that side's own
-/// commits: those of `head` that `tip` does not have. `own` names the files beside.
+/// Reverts in `merged`, the merge of `theirs` into a side with the changes `ours`, the remainder of conflicting changes in that
+/// side's own commits: those of `head` that `tip` lacks. `own` names the conflict files.
 pub(super) fn take_back(
     git: &gix::Repository,
     merged: &mut Merged,

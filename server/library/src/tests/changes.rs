@@ -4,7 +4,7 @@ use sha1::{Digest, Sha1};
 
 use super::support::{Bench, change, make, path};
 
-/// Brings about a state that a person can leave `notes/a.md` in.
+/// Brings `notes/a.md` into a state that a person can leave.
 type Left = fn(&Bench);
 
 /// A state, and the commits that a change then makes.
@@ -53,13 +53,13 @@ fn each_change_to_each_state_is_one_commit_that_git_agrees_with() {
 
             assert_eq!(bench.head(), commit, "{shown}");
             assert_eq!(bench.read("notes/a.md").as_deref(), content, "{shown}");
-            // The index is whole, and says of the document what the system does: git need not look into it.
+            // The index is valid and has the system's stat fields for the document: git need not read it.
             let index = std::fs::read(bench.path(".git/index")).unwrap();
             let (all, checksum) = index.split_at(index.len() - 20);
             assert_eq!(Sha1::digest(all)[..], *checksum, "{shown}");
             assert_eq!(bench.git(&["diff-files"]), "", "{shown}");
             assert_eq!(bench.status(), "", "{shown}");
-            // The index makes HEAD's tree, also from what it has cached of it.
+            // The index makes HEAD's tree, also from its cached trees.
             assert_eq!(
                 bench.git(&["write-tree"]),
                 bench.git(&["rev-parse", "HEAD^{tree}"]),

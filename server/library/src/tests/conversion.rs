@@ -2,7 +2,7 @@
 
 use super::support::{Bench, change, make, path};
 
-/// Attributes, `core.autocrlf`, and whether git then keeps CRLF.
+/// Attributes, `core.autocrlf`, and true if git then keeps CRLF.
 const CASES: [(&str, &str, bool); 11] = [
     ("", "false", true),
     ("", "true", false),
@@ -38,7 +38,7 @@ fn git_sees_no_difference() {
         );
         assert!(!library.read(&path("new.md")).unwrap().unwrap().dirty, "{shown}");
 
-        // Only a real change of a person's is recorded as one.
+        // Only a real change by a person is recorded as one.
         let before = bench.head();
         make(&library, &change("new.md", Some("c\r\n"))).unwrap();
         assert_eq!(

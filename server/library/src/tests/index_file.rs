@@ -32,7 +32,7 @@ fn with(index: &[u8], path: &str, entry: Option<Entry>) -> Result<Vec<u8>, Index
     with_all(index, &[(path, entry)], &Folders::new())
 }
 
-/// The index with these entries at these paths, or without a path where there is none.
+/// Returns the index with these entries at these paths, or without a path if its entry is `None`.
 fn with_all(
     index: &[u8],
     changes: &[(&str, Option<Entry>)],
@@ -178,7 +178,7 @@ fn extensions_and_a_missing_checksum_stay() {
     assert!(!without.windows(4).any(|window| window == b"UNTR"));
 }
 
-/// Entries that come, change and go together, in any order, and say of their files what was told only at the end.
+/// Entries added, changed and removed together, in any order, with stat fields that are known only at the end.
 #[test]
 fn a_draft_is_finished_at_the_right_places() {
     for version in 2..=4 {

@@ -1,4 +1,4 @@
-//! A repository is created completely, whatever partial one exists and whichever processes compete.
+//! A repository is created completely, in spite of partial ones and competing processes.
 
 use std::{
     thread,
@@ -17,7 +17,7 @@ fn a_half_made_repository_is_replaced() {
     bench.assert_sound();
 }
 
-/// Those who come late meet in a folder that others take away.
+/// Late processes meet in a folder that others remove.
 #[test]
 fn the_slower_process_uses_the_faster_ones_repository() {
     for _ in 0..10 {

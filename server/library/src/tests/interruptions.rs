@@ -16,7 +16,7 @@ const STEPS: [Checkpoint; 6] = [
     Checkpoint::Published,
 ];
 
-/// A name, what a person did before, the change, and how many commits it makes.
+/// A name, a person's earlier action, the change, and the number of commits it makes.
 type Case = (&'static str, fn(&Bench), fn() -> Change, usize);
 
 const CASES: [Case; 12] = [

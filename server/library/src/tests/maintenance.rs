@@ -15,7 +15,7 @@ use crate::{
     tests::support::{Bench, change, changes, git, make},
 };
 
-/// A change whose objects are written as a pack; each is another.
+/// A change whose objects are written as a pack, different for each number.
 fn many(number: usize) -> Change {
     let paths = [1, 2, 3, 4].map(|document| format!("x/{document}/{number}.md"));
     let documents = paths.each_ref().map(|path| (path.as_str(), Some(path.as_str())));
@@ -29,7 +29,7 @@ fn packs(bench: &Bench) -> Vec<String> {
     names.filter(|name| name.ends_with(".pack")).collect()
 }
 
-/// Waits until nothing is gathered in the background.
+/// Waits for the end of gathering in the background.
 fn wait_for_gathering(library: &Library) {
     while library.maintenance.gathering.0.load(Ordering::Acquire) {
         thread::yield_now();
@@ -75,7 +75,7 @@ fn git_is_not_in_the_servers_process_group() {
     let mut git = super::command(&bench.library().working_tree.repository)
         .spawn()
         .unwrap();
-    // It is there until it is waited for, also once it has ended.
+    // It exists until it is waited for, even after it has ended.
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", git.id())).unwrap();
     let group = stat
         .rsplit(") ")
@@ -89,7 +89,7 @@ fn git_is_not_in_the_servers_process_group() {
     assert_eq!(group, git.id().to_string());
 }
 
-/// There are few packs, however many changes there were, and none is lost in them: not among more packs than gix has slots for either.
+/// There are few packs, regardless of the number of changes, and none is lost in them: even among more packs than gix has slots for.
 #[test]
 fn packs_are_gathered() {
     let bench = Bench::new();
@@ -108,7 +108,7 @@ fn packs_are_gathered() {
     bench.assert_sound();
 }
 
-/// What a person, git or a process that died has left, and whether the packs are gathered then.
+/// The state left by a person, git or a dead process, and true if the packs are gathered then.
 #[test]
 fn only_our_own_packs_are_gathered_and_only_if_git_does_not() {
     type Before = (&'static str, fn(&Bench), bool);
@@ -180,7 +180,7 @@ fn only_our_own_packs_are_gathered_and_only_if_git_does_not() {
     }
 }
 
-/// On a full disk, what was written of a new pack would take the space that changes need.
+/// On a full disk, a partial new pack would take the space that changes need.
 #[test]
 fn a_pack_that_cannot_be_written_leaves_nothing() {
     let bench = Bench::new();
@@ -197,7 +197,7 @@ fn a_pack_that_cannot_be_written_leaves_nothing() {
     bench.assert_sound();
 }
 
-/// Nothing refers to the objects of a change before the branch moves; `git repack -a -d` removes such objects.
+/// The objects of a change are unreferenced before the branch moves; `git repack -a -d` removes such objects.
 #[test]
 fn git_does_not_remove_the_pack_of_a_change_under_way() {
     let bench = Bench::new();
@@ -216,7 +216,7 @@ fn git_does_not_remove_the_pack_of_a_change_under_way() {
     bench.assert_sound();
 }
 
-/// A library that is open reads packs that come, however many they become.
+/// An open library reads new packs, regardless of their number.
 #[test]
 fn any_number_of_packs_can_come() {
     let bench = Bench::new();

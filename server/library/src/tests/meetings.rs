@@ -1,4 +1,4 @@
-//! Two machines that changed a library apart from each other, and meet in the remote.
+//! Two machines that changed a library independently, and meet in the remote.
 
 #[cfg(unix)]
 use std::fs;
@@ -9,14 +9,14 @@ use super::{
 };
 use crate::{Acknowledge, Library, RemoteStatus};
 
-/// What a machine's person or agent does to her clone, before the machines meet.
+/// An action of a machine's person or agent on her clone, before the machines meet.
 type Deed = fn(&Bench, &Library);
 
 fn write(path: &'static str, content: &'static str) -> impl Fn(&Bench, &Library) {
     move |_, library| drop(make(library, &change(path, Some(content))).unwrap())
 }
 
-/// Makes a change as decisions are made: with details.
+/// Makes a change in the way of a decision: with details.
 fn decide(library: &Library, documents: &[(&str, Option<&str>)]) {
     let details = serde_json::Map::from_iter([("decision".to_owned(), "x".into())]);
     make_with(library, &changes(documents), &details).unwrap();
@@ -25,7 +25,7 @@ fn decide(library: &Library, documents: &[(&str, Option<&str>)]) {
 #[test]
 fn machines_meet_in_the_remote() {
     const NOTE: &str = "# Note\n\n## One\n\none\n\n## Two\n\ntwo\n";
-    /// A name, deeds of both machines, the files that both have then (`None`: there is none), and the number of conflicts.
+    /// A name, deeds of both machines, the files that both have then (`None` if absent), and the number of conflicts.
     type Case = (
         &'static str,
         Deed,

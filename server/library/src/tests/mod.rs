@@ -1,4 +1,4 @@
-//! The library as its callers see it, checked with git's own program.
+//! The library from its callers' view, checked with git's own program.
 
 mod changes;
 mod conversion;

@@ -1,12 +1,12 @@
-//! Names that a person gave and the library would not: an existing file keeps its name in every change, and only new ones are
-//! refused.
+//! Names given by a person that the library would not permit: an existing file keeps its name in every change, and only new ones
+//! are refused.
 
 use tabellion_runtime::{FailureKind, Snapshot};
 
 use super::support::{Bench, begin, change, make, path, refusal};
 use crate::path::LibraryDir;
 
-/// Paths that exist, the new path beside each that has the same flaw, and the rule that refuses it.
+/// Existing paths, for each a new path with the same flaw, and the rule that refuses it.
 const NAMES: [(&str, &str, &str); 11] = [
     ("What is X?.md", "What is Y?.md", "path_character"),
     ("12:30 meeting.md", "12:45 meeting.md", "path_character"),

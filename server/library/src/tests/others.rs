@@ -1,4 +1,4 @@
-//! Changes beside people and other servers.
+//! Changes alongside people and other servers.
 
 use std::{
     fs,
@@ -91,7 +91,7 @@ fn an_interleaved_change_wins() {
     }
 }
 
-/// A save to the new document, before the commit is there: the index must not say that git has seen it.
+/// A save to the new document, before the commit: the index must not claim that git has seen it.
 #[test]
 fn a_save_to_the_new_document_shows() {
     let bench = Bench::new();
@@ -125,7 +125,7 @@ fn staged_changes_of_other_files_stay_staged() {
     bench.assert_sound();
 }
 
-/// Appends a line the way the runtime does, until it is in.
+/// Appends a line in the way of the runtime, until it succeeds.
 fn append(library: &Library, line: &str) {
     for attempt in 0..100 {
         let mut session = wait(library.begin(Claim {
@@ -313,7 +313,7 @@ fn paths(library: &Library, limit: usize) -> Vec<String> {
         .collect()
 }
 
-/// As git does: it holds the index, takes the file away, writes it anew, and leaves a new index.
+/// In git's way: it holds the index, removes the file, writes it anew, and leaves a new index.
 #[test]
 fn a_file_that_git_makes_anew_is_waited_for() {
     let bench = Bench::new();

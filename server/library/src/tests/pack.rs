@@ -1,4 +1,4 @@
-//! Git reads the packs that are written, alone and gathered, and finds every object in them as it is.
+//! Git reads the written packs, alone and gathered, and finds every object in them intact.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::{OpenPack, PackObject, write};
 use crate::{objects::content_id, tests::support::Bench};
 
-/// A text, and which earlier one it follows, if any.
+/// A text, and the earlier one that it follows, if any.
 type Text = (Vec<u8>, Option<prop::sample::Index>);
 
 /// Texts of which many share much with another, like states of one document.

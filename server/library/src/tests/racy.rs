@@ -13,7 +13,7 @@ use super::support::{Bench, change, make};
 fn a_change_that_does_not_show_is_not_hidden() {
     let cases = [
         ("saved anew", "mine\n", " M plan.md", "plan.md"),
-        // An unchanged file keeps its stat fields, so that git need not read it.
+        // An unchanged file keeps its stat fields, so git need not read it.
         ("saved as it was", "plan\n", "", ""),
         ("converted, and another", "min\r\n", " M plan.md", "plan.md"),
     ];
@@ -31,7 +31,7 @@ fn a_change_that_does_not_show_is_not_hidden() {
                         .set_modified(then)
                 };
                 date("plan.md").unwrap();
-                // Else the time of the change of its state tells.
+                // Otherwise the change time reveals it.
                 bench.git(&["config", "core.trustctime", "false"]);
                 bench.git(&["add", "plan.md"]);
                 bench.git(&["update-index", "--index-version", version]);

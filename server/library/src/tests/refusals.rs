@@ -7,7 +7,7 @@ use tabellion_runtime::FailureKind;
 use super::support::{Bench, change, make, refusal};
 use crate::{Created, ExternalPolicy, Library, OpenError, Options};
 
-/// A name, what brings it about, the path that is changed, and a part of what is said.
+/// A name, its cause, the changed path, and a part of the message.
 type Case = (&'static str, fn(&Bench), &'static str, FailureKind, &'static str);
 
 const CASES: [Case; 16] = [
@@ -130,7 +130,7 @@ fn link(bench: &Bench, to: &str, name: &str) {
     std::os::unix::fs::symlink(to, bench.path(name)).unwrap();
 }
 
-/// All that a refused change must leave as it is.
+/// All state that a refused change must preserve.
 #[derive(Debug, PartialEq)]
 struct State {
     head: String,

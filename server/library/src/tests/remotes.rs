@@ -49,7 +49,7 @@ fn hook(shared: &Path, name: &str, script: &str) {
     fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
 }
 
-/// Makes the change as the runtime does, with the attempts that it needs; each plans anew.
+/// Makes the change in the way of the runtime, with as many attempts as needed; each plans anew.
 fn edit(library: &Library, path: &str, plan: impl Fn(&str) -> String) -> Result<String, Failure> {
     let mut claim = Claim::default();
     loop {
@@ -179,7 +179,7 @@ fn what_cant_be_taken_is_left_as_it_is() {
                 b.git(&["update-ref", MAIN, &commit]);
             },
             |b| {
-                // Both sides have commits: a merge must not drop what it can't show.
+                // Both sides have commits: a merge must not drop files that it can't show.
                 b.write("notes/a.md", "b\n");
                 b.git(&["commit", "-qam", "b"]);
             },
@@ -314,7 +314,7 @@ fn a_folder_of_a_larger_repository_is_left_to_git() {
         .set_remote(&RemoteSettings::new(address, MAIN.to_owned()))
         .unwrap();
     let library = part();
-    // What is ahead is pushed; what is behind is not taken.
+    // Commits ahead are pushed; commits behind are not taken.
     insist(&library, "a.md", "new\n").unwrap();
     library.sync(false).unwrap();
     assert_eq!(tip(shared.path()), b.head());
@@ -405,7 +405,7 @@ fn with_acknowledge_remote_a_change_is_in_the_remote_first() {
     b.git(&["commit", "-qam", "person"]);
     let third = insist(&there, "notes/b.md", "b\n").unwrap();
     assert_eq!(tip(shared.path()), third);
-    // What is uncommitted is committed first, in the remote too.
+    // Uncommitted bytes are committed first, in the remote too.
     b.write("plan.md", "more\n");
     let fourth = insist(&there, "plan.md", "agent\n").unwrap();
     assert_eq!(tip(shared.path()), fourth);
@@ -432,7 +432,7 @@ fn what_the_remote_does_not_take_is_not_made() {
         (a.head(), a.read("plan.md").unwrap(), a.status()),
         (before, "a\n".into(), String::new())
     );
-    // Reading goes on, and so do changes once the remote is back.
+    // Reading continues, and so do changes once the remote is back.
     fs::rename(shared.path().with_extension("away"), shared.path()).unwrap();
     hook(shared.path(), "pre-receive", "exit 0");
     insist(&library, "plan.md", "b\n").unwrap();
@@ -519,7 +519,7 @@ fn changes_that_are_not_published_are_bounded() {
     );
     assert_eq!(library.sync(false).unwrap().pushed, 2);
     insist(&library, "plan.md", "c\n").unwrap();
-    // Sent to someone else, or moved, the library is shared no longer.
+    // Sent to another user, or moved, the library is no longer shared.
     fs::remove_dir_all(a.path(".git/of-user")).unwrap();
     assert_eq!(a.library().remote_settings(), None);
     assert_eq!(a.library().foreign_remote(), Some(&settings.address));
@@ -567,7 +567,7 @@ fn partial_clones_are_shared() {
         for round in 0..2 {
             insist(&here, "notes/a.md", &format!("{round}\n")).unwrap();
             insist(&there, "notes/b.md", &format!("{round}\n")).unwrap();
-            // Both sides changed, so that they are merged.
+            // Both sides changed, so they are merged.
             a.write("plan.md", &format!("person {round}\n"));
             a.git(&["commit", "-qam", "person"]);
             insist(&here, "notes/a.md", &format!("{round} more\n")).unwrap();
@@ -647,7 +647,7 @@ fn a_follower_that_ends_pushes_what_is_left() {
     assert_eq!(tip(shared.path()), commit);
 }
 
-/// The steps of a transaction that pushes first, and whether the change is in the remote if the process dies after it.
+/// The steps of a transaction that pushes first, and true if the remote has the change when the process dies after the step.
 const STEPS: [(Checkpoint, bool); 7] = [
     (Checkpoint::Written, false),
     (Checkpoint::Pushed, true),
@@ -675,7 +675,7 @@ fn each_step_of_a_shared_change_can_be_the_last() {
             });
             let library = open_watched(&a, shared.path(), Acknowledge::Remote, watch);
             let before = tip(shared.path());
-            // What was known of the remote is fetched by the first attempt.
+            // The first attempt fetches the remote's known state.
             library.sync(false).unwrap();
             let outcome = make(&library, &change("plan.md", Some("new\n")));
             let is_there = tip(shared.path()) != before;
@@ -683,7 +683,7 @@ fn each_step_of_a_shared_change_can_be_the_last() {
             if is_death {
                 assert!(outcome.is_err(), "{step:?}");
             } else {
-                // After the remote's yes, the call succeeds, whatever happens here.
+                // Once the remote has accepted, the call succeeds, regardless of failures here.
                 assert_eq!(outcome.is_ok(), is_shared, "{step:?}: {outcome:?}");
             }
             drop(library);
@@ -772,8 +772,8 @@ fn a_person_between_push_and_publication_loses_nothing() {
     }
 }
 
-/// Machines and a person with a clone of her own edit at random. Each acknowledged line is in the end in the remote's branch: in its document,
-/// or in the version beside it.
+/// Machines and a person with her own clone edit at random. In the end, each acknowledged line is in the remote's branch: in its
+/// document, or in the version next to it.
 fn edit_at_random(acknowledge: Acknowledge, machines: usize, seed: u64, edits: usize) {
     let ([a, b], shared) = Bench::shared();
     let clone = |name: &str| {
@@ -872,7 +872,7 @@ fn machines_that_edit_at_random_lose_nothing() {
         edit_at_random(Acknowledge::Local, 3, seed, 25);
         edit_at_random(Acknowledge::Remote, 3, seed, 15);
     }
-    // Histories cross, and a common commit is found that is not the newest.
+    // Histories cross, and the common commit that is found is not the newest.
     edit_at_random(Acknowledge::Local, 2, 48, 25);
 }
 

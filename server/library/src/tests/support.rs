@@ -15,10 +15,10 @@ use tempfile::TempDir;
 
 use crate::{Library, Options, checkpoint::Watch, path::LibraryPath};
 
-/// A repository with a few committed files, and the means to look at it.
+/// A repository with a few committed files, and functions to inspect it.
 pub(crate) struct Bench {
     folder: TempDir,
-    /// For as long as the repository is there.
+    /// Kept as long as the repository exists.
     elsewhere: Option<TempDir>,
 }
 
@@ -37,7 +37,7 @@ impl Bench {
         bench
     }
 
-    /// As [`Self::new`], its `.git` on another device; `None` where there is no other.
+    /// As [`Self::new`], its `.git` on a different device; `None` if there is no such device.
     pub(crate) fn on_two_devices() -> Option<Self> {
         use std::os::unix::fs::MetadataExt;
         let mut bench = Self::empty();
@@ -110,7 +110,7 @@ impl Bench {
         Library::open_watched(self.folder.path(), self.options(), watch).unwrap()
     }
 
-    /// The options of a user with a folder of her own.
+    /// The options of a user with a separate folder.
     fn options(&self) -> Options {
         Options {
             user: Some(self.folder.path().join(".git/of-user")),
@@ -148,7 +148,7 @@ impl Bench {
         self.git(&["--no-optional-locks", "status", "--porcelain"])
     }
 
-    /// Git finds nothing wrong, and nothing of a transaction is left.
+    /// Git finds no errors, and no files of a transaction are left.
     #[track_caller]
     pub(crate) fn assert_sound(&self) {
         assert_eq!(self.leftovers(), Vec::<String>::new());
@@ -204,7 +204,7 @@ impl Bench {
     }
 }
 
-/// What a git command prints in `folder`, and whether it succeeded.
+/// Returns the output of a git command in `folder`, and true if it succeeded.
 pub(crate) fn git(folder: &Path, arguments: &[&str]) -> (bool, String) {
     let output = Command::new("git")
         .arg("-C")
@@ -281,7 +281,7 @@ fn prepare_with(
     ready(session.prepare(change, &entry))
 }
 
-/// Returns what a future of a session comes to, which waits for nothing.
+/// Returns the output of a session's future, which never waits.
 pub(crate) fn ready<T>(mut future: BoxFuture<'_, T>) -> T {
     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(outcome) => outcome,
@@ -289,7 +289,7 @@ pub(crate) fn ready<T>(mut future: BoxFuture<'_, T>) -> T {
     }
 }
 
-/// Makes a change as the runtime does, once.
+/// Makes a change in the way of the runtime, once.
 pub(crate) fn make(library: &Library, change: &Change) -> Result<String, StoreError> {
     make_with(library, change, &serde_json::Map::new())
 }
@@ -306,7 +306,7 @@ pub(crate) fn make_with(
     Ok(prepared.commit.into())
 }
 
-/// Why a change was not made.
+/// Returns the failure of a refused change.
 #[track_caller]
 pub(crate) fn refusal(library: &Library, change: &Change) -> Failure {
     match make(library, change) {

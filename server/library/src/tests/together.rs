@@ -16,10 +16,10 @@ use crate::{
     checkpoint::{Checkpoint, Watch},
 };
 
-/// A call that is polled by hand, so that many wait at once.
+/// A call that is polled by hand: many wait at once.
 type Call<'a> = std::pin::Pin<Box<dyn Future<Output = Result<String, StoreError>> + 'a>>;
 
-/// Makes the change that `plan` makes of the document's text, as the runtime does, once.
+/// Makes the change that `plan` computes from the document's text, in the way of the runtime, once.
 fn call<'a>(library: &'a Library, path: &'a str, plan: impl Fn(&str) -> Option<String> + 'a) -> Call<'a> {
     Box::pin(async move {
         let mut session: Box<dyn Session> = library

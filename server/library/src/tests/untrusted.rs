@@ -1,4 +1,4 @@
-//! What a clone may have in place of git's own files, and a library that is moved away.
+//! Files that a clone may have in place of git's own, and a library that is moved away.
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
@@ -42,7 +42,7 @@ fn rules_and_attributes_that_are_no_regular_files_block_nothing() {
             }
             let library = bench.library();
             library.read(&path("plan.md")).unwrap();
-            // Without its attributes, it is not known what git would keep of a file.
+            // Without its attributes, git's conversion of a file is unknown.
             if let Err(error) = make(&library, &change("notes/a.md", Some("new\r\n"))) {
                 let said = format!("{error:?}");
                 assert!(said.contains("the attributes file"), "{shown}: {said}");
@@ -88,7 +88,7 @@ fn a_repository_with_a_pipe_among_gits_files_is_refused_at_opening() {
     }
 }
 
-/// A folder that no program of git writes: it was written anew as it is, or ended a debug build.
+/// A folder that no program of git writes: it was written anew unchanged, or ended a debug build.
 #[test]
 fn a_folder_with_entries_in_no_order_is_not_changed() {
     for names in [["b.md", "a.md"], ["a.md", "a.md"], ["a", "a.md"]] {

@@ -3,11 +3,10 @@
 use super::super::{lines, target::HeadingLine};
 use super::{ParsedDocument, SectionError, SectionPlan, check_below, splice, text};
 
-/// Inserts a section at `position`, before the section that is there, or at the end of the document.
+/// Inserts a section at `position`, before the current section there, or at the end of the document.
 ///
-/// A heading with `#` sets the level. Otherwise the new section has the level of the section that it displaces, or of the
-/// last section, so that no section changes its parent. Blank lines separate the new section. Content may begin with the
-/// section's own heading.
+/// A heading with `#` sets the level. Otherwise the new section has the level of the section that it displaces, or of the last
+/// section: no section changes its parent. Blank lines separate the new section. Content may begin with the section's own heading.
 ///
 /// # Errors
 /// If the position or heading is not valid, or the change would alter the structure outside the section.
@@ -50,7 +49,7 @@ pub fn insert(
     let done = splice(document, at..at, &piece)?;
     let after = done.outline.sections();
     let added = after.len() - sections.len();
-    // The splice adds nothing but line endings before the heading.
+    // The splice adds only line endings before the heading.
     let inserted = &done.text[done.inserted.clone()];
     let heading_at = done.inserted.end - inserted.trim_start_matches(['\n', '\r']).len();
     if after

@@ -1,9 +1,9 @@
 //! The editor of sections: inserts, deletes, updates and moves one section of a document.
 //!
 //! A section is identified by its position, the number of headings before its own; the list of sections is the outline in
-//! pre-order. A change is a splice like that of [`super::edit`]: bytes outside it stay. A section's content is its own
-//! text, without its heading, its children and the blank lines around it. Blank lines belong to the document and stay, so
-//! writing back content that was read changes nothing.
+//! pre-order. A change is a splice like that of [`super::edit`]: bytes outside it stay. A section's content is its own text,
+//! without its heading, its children and the blank lines around it. Blank lines belong to the document and stay, so writing back
+//! content unchanged has no effect.
 //!
 //! The result is parsed again. It is refused if a heading outside the splice vanishes or appears, if the new heading is not
 //! parsed as a heading, or if a heading in the content would end the section.

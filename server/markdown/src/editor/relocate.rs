@@ -5,10 +5,10 @@ use std::{ops::Range, sync::Arc};
 use super::super::{lines, seams, section::Section, splice::Splice};
 use super::{ParsedDocument, SectionError, SectionPlan, text};
 
-/// Moves the section at `position`, with all sections below it, so that its position becomes `new_position`.
+/// Moves the section at `position`, with all sections below it, to `new_position`.
 ///
-/// The moved bytes stay as they are, and so do the blank lines between sections, and those at the document's end, where they are. A
-/// blank line is added where a block would otherwise change.
+/// The moved bytes are unchanged, and the blank lines between sections, and those at the document's end, stay in place. A blank
+/// line is added where a block would otherwise change.
 ///
 /// # Errors
 /// If the new position is not possible, or the move would alter the structure of the document otherwise.

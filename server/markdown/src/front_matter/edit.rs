@@ -1,5 +1,5 @@
-//! The splices that set and remove a key. Each function returns candidates, the best one first; which of them are right, the
-//! caller finds out by parsing them.
+//! The splices that set and remove a key. Each function returns candidates, the best one first; the caller parses them to select
+//! the right one.
 
 use std::ops::Range;
 
@@ -127,7 +127,7 @@ fn in_list(front_matter: &FrontMatter<'_>, member: &Member, value: &Value) -> Op
     let start = items.get(before).map_or(last_line, line);
     let stop = items.get(old.len() - after).map_or(last_line, line);
     let first = items.first()?;
-    // The dash of the first item, which has blanks alone before it.
+    // The dash of the first item, preceded only by blanks.
     let dash = &masked[line(first)..first.span.start];
     let indent = &dash[..dash.find('-')?];
     let lines: String = new[before..new.len() - after]
@@ -146,7 +146,7 @@ fn colon(front_matter: &FrontMatter<'_>, member: &Member) -> Option<usize> {
         .then_some(member.key_span.end + blanks + 1)
 }
 
-/// Returns where a value in block style begins, below its key; for every other value the position behind the colon.
+/// Returns the start of a value in block style, below its key; for every other value the position behind the colon.
 fn head(front_matter: &FrontMatter<'_>, member: &Member, colon: usize) -> usize {
     let first = match &member.value.kind {
         Kind::List(items) => items.first().map(|item| item.span.start),
@@ -158,13 +158,13 @@ fn head(front_matter: &FrontMatter<'_>, member: &Member, colon: usize) -> usize 
         .map_or(colon, |first| line_start(&front_matter.masked, first).max(colon))
 }
 
-/// Returns where a member ends, and where it ends if the blank lines below a block scalar belong to it.
+/// Returns the end of a member, and its end if the blank lines below a block scalar belong to it.
 fn ends(front_matter: &FrontMatter<'_>, member: &Member) -> [usize; 2] {
     let behind = colon(front_matter, member).unwrap_or(member.key_span.end);
     [false, true].map(|blanks| end(front_matter, &member.value, blanks).max(behind))
 }
 
-/// Returns where a value ends; for one without bytes, what is before it.
+/// Returns the end of a value; for one without bytes, the end of the text before it.
 fn end(front_matter: &FrontMatter<'_>, node: &Node, with_blanks: bool) -> usize {
     let text = front_matter.text;
     match &node.kind {
@@ -189,13 +189,13 @@ fn end(front_matter: &FrontMatter<'_>, node: &Node, with_blanks: bool) -> usize 
     }
 }
 
-/// Returns the blanks before the position's line begins.
+/// Returns the blanks at the start of the position's line.
 fn indent<'f>(front_matter: &'f FrontMatter<'_>, position: usize) -> &'f str {
     let line = &front_matter.masked[line_start(&front_matter.masked, position)..];
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// Returns the line ending of the opening fence, or the document's where there is none.
+/// Returns the line ending of the opening fence, or the document's if there is none.
 fn ending(front_matter: &FrontMatter<'_>) -> &'static str {
     let FrontMatter {
         text, whole, content, ..

@@ -1,6 +1,6 @@
-//! Why front matter can't be read or changed.
+//! Errors of front matter that can't be read or changed.
 
-/// Why front matter can't be read or changed. Lines and columns count from 1 in the whole document, columns in characters.
+/// Error when reading or changing front matter. Lines and columns count from 1 in the whole document, columns in characters.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FrontMatterError {
     /// It is not YAML.
@@ -13,7 +13,7 @@ pub enum FrontMatterError {
         /// The parser's message.
         message: String,
     },
-    /// A key appears twice, and readers differ in which one they take.
+    /// A key appears twice, and readers differ in the one they take.
     #[error("`{key}` appears twice in the front matter, in lines {first} and {second}; remove one of them")]
     Twice {
         /// The key.
@@ -28,7 +28,7 @@ pub enum FrontMatterError {
     NotAMap {
         /// Line.
         line: usize,
-        /// What it is.
+        /// Its actual kind.
         found: &'static str,
     },
     /// It is TOML.
@@ -39,7 +39,7 @@ pub enum FrontMatterError {
         /// Line of the opening fence.
         line: usize,
     },
-    /// No splice changes the key and leaves everything else as it is.
+    /// No splice changes the key and leaves the rest unchanged.
     #[error(
         "line {line}: `{key}` can't be changed without changing more of the front matter; edit it by hand, or write each key on a \
          line of its own"

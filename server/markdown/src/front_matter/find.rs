@@ -1,4 +1,4 @@
-//! Where a document's front matter is.
+//! The range of a document's front matter.
 //!
 //! pulldown-cmark's own option is not used, because it matches `---` … `---` anywhere and so swallows headings.
 

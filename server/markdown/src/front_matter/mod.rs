@@ -6,7 +6,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `find` | where front matter is |
+//! | `find` | range of the front matter |
 //! | `yaml` | YAML as a tree of values with their positions |
 //! | `edit` | the splices that set and remove a key |
 //! | `render` | values as YAML |
@@ -41,7 +41,7 @@ pub struct FrontMatter<'a> {
     /// The lines between the fences.
     content: Range<usize>,
     members: Vec<Member>,
-    /// Whether all of it is one map in braces.
+    /// True if all of it is one map in braces.
     is_flow: bool,
 }
 
@@ -49,7 +49,7 @@ impl<'a> FrontMatter<'a> {
     /// Reads the front matter of a document.
     ///
     /// # Errors
-    /// If there is some that is not a YAML map, or that has a key twice.
+    /// If there is front matter that is not a YAML map, or that has a key twice.
     pub fn parse(text: &'a str) -> Result<Self, FrontMatterError> {
         let masked = mask_lone_cr(text);
         let whole = find(&masked);
@@ -88,7 +88,7 @@ impl<'a> FrontMatter<'a> {
         Ok(front_matter)
     }
 
-    /// Returns whether the document has front matter, even if it is empty.
+    /// Returns true if the document has front matter, even if it is empty.
     pub fn is_present(&self) -> bool {
         !self.whole.is_empty()
     }
@@ -116,8 +116,7 @@ impl<'a> FrontMatter<'a> {
         &self.text[self.whole.end..]
     }
 
-    /// Returns the document with `value` as the value of `key`. A new key becomes the last one; without front matter, the
-    /// document gets some.
+    /// Returns the document with `value` as the value of `key`. A new key becomes the last one; front matter is added if there is none.
     ///
     /// # Errors
     /// [`FrontMatterError::Layout`] if that is not possible without changing more than this key.
@@ -144,7 +143,7 @@ impl<'a> FrontMatter<'a> {
         self.members.iter().find(|member| member.key == key)
     }
 
-    /// Returns the first candidate in which `key` has the value and all else is as before.
+    /// Returns the first candidate in which `key` has the value and the rest is unchanged.
     fn first_right(
         &self,
         key: &str,
@@ -176,7 +175,7 @@ impl<'a> FrontMatter<'a> {
     }
 }
 
-/// Returns a document's front matter, whether it can be read or not, with `body` below it. A last line without an ending gets one.
+/// Returns a document's front matter, even if it is invalid, with `body` below it. A last line without an ending gets one.
 pub fn with_body(text: &str, body: &str) -> String {
     let front_matter = &text[..find(&mask_lone_cr(text)).end];
     let is_joined = lines::would_merge(front_matter.trim_start_matches(lines::BOM), body);

@@ -5,7 +5,7 @@ use serde_json::Value;
 /// The quoting of a string that a new one takes over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quotes {
-    /// None where the string permits it.
+    /// No quotes, if the string permits it.
     Plain,
     Single,
     Double,
@@ -45,7 +45,7 @@ pub(super) fn item(value: &Value) -> Vec<String> {
     lines
 }
 
-/// Returns true for a value that has lines of its own in block style.
+/// Returns true for a value that has separate lines in block style.
 pub(super) fn is_block(value: &Value) -> bool {
     match value {
         Value::Object(members) => !members.is_empty(),
@@ -84,7 +84,7 @@ fn string(text: &str, quotes: Quotes) -> String {
     }
 }
 
-/// Returns true for a string that is one without quotes, in brackets too.
+/// Returns true if the text without quotes is read as this string, even within brackets.
 fn is_plain(text: &str) -> bool {
     if is_uuid(text) || is_time(text) {
         return true;

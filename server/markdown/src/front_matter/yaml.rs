@@ -23,11 +23,11 @@ pub(super) struct Node {
     /// Its bytes in the text, without tag and anchor.
     pub(super) span: Range<usize>,
     pub(super) kind: Kind,
-    /// Whether it is a list in brackets or a map in braces.
+    /// True for a list in brackets or a map in braces.
     pub(super) is_flow: bool,
 }
 
-/// What a [`Node`] is.
+/// Kind and content of a [`Node`].
 #[derive(Debug, Clone)]
 pub(super) enum Kind {
     Scalar(Value, ScalarStyle),
@@ -126,7 +126,7 @@ impl Places {
     }
 }
 
-/// Why events are not a tree.
+/// Error when building the tree.
 enum Why {
     Refused(&'static str),
     Twice {
@@ -136,11 +136,11 @@ enum Why {
     },
 }
 
-/// A collection whose end is to come.
+/// A collection whose end is pending.
 struct Open {
     node: Node,
     anchor: usize,
-    /// The key of a map whose value is to come.
+    /// The key of a map whose value is pending.
     key: Option<Node>,
 }
 
@@ -151,9 +151,9 @@ struct Builder<'t> {
     open: Vec<Open>,
     /// Values by anchor.
     anchors: HashMap<usize, Value>,
-    /// How many values there are.
+    /// Number of values.
     values: usize,
-    /// How many values aliases have repeated.
+    /// Number of values that aliases have repeated.
     repeated: usize,
 }
 

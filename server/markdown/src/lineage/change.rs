@@ -104,7 +104,7 @@ impl SectionChange {
         }
     }
 
-    /// Returns the details that a log entry records besides the operation's name.
+    /// Returns the details that a log entry records in addition to the operation's name.
     pub fn details(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
             Ok(Value::Object(mut details)) => {

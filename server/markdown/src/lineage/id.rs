@@ -84,8 +84,8 @@ impl HistoryDigest {
     /// Returns the ids of the `new` sections of the next version: the ids of the old sections in `pairs`, and new ids for
     /// the others.
     ///
-    /// The id of a new section is derived from its heading, so that it stays while a person edits the section's text. Among
-    /// several new sections with the same heading it is derived from the text too, so that their ids are never mixed up.
+    /// The id of a new section is derived from its heading: it stays while a person edits the section's text. Among several new
+    /// sections with the same heading it is derived from the text too, so their ids are never mixed up.
     pub(super) fn assign_ids(
         self,
         pairs: &[Option<usize>],
@@ -121,7 +121,7 @@ impl HistoryDigest {
     }
 }
 
-/// Returns the digest of a list of texts. Lengths are included, so that lists with the same concatenation differ.
+/// Returns the digest of a list of texts. Lengths are included: lists with the same concatenation differ.
 fn digest(parts: &[&[u8]]) -> [u8; 20] {
     let mut sha1 = Sha1::new();
     for part in parts {

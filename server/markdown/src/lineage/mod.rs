@@ -1,6 +1,6 @@
 //! Lineage: section ids across the versions of a document, and the undo and redo stacks.
 //!
-//! # Where ids come from
+//! # Origin of ids
 //!
 //! Section ids are stored neither in the document nor in a file that maps ids to sections: both could be lost, copied or
 //! edited independently of each other. An id is derived from the document's history. Each section of the first version is
@@ -8,13 +8,13 @@
 //! history up to that point. Every reader of the same commits (another process, the same one after a restart, a clone)
 //! derives the same ids, and nothing is written but commits.
 //!
-//! *An id never changes its section.* The digest covers all contents that the document has had, so no later version derives
-//! the id of an earlier one. An id that no section of the newest version has is an error, whatever the reason.
+//! *An id never changes its section.* The digest covers all contents that the document has had, so no later version derives the id
+//! of an earlier one. An id that no section of the newest version has is an error, regardless of the reason.
 //!
-//! *The editor's commits are exact.* The log entry of a commit by the editor records how the list of sections changed
-//! ([`SectionChange`]): where sections were inserted, deleted or moved. Such a version is followed by counting, without
-//! reading the document, so two sections with the same heading and text are never mixed up, and a long history costs no more
-//! than its log. The library returns a recorded change only if the commit contains exactly that change, so an amended or
+//! *The editor's commits are exact.* The log entry of a commit by the editor records the change of the list of sections
+//! ([`SectionChange`]): the positions at which sections were inserted, deleted or moved. Such a version is followed by counting,
+//! without reading the document, so two sections with the same heading and text are never mixed up, and a long history costs no
+//! more than its log. The library returns a recorded change only if the commit contains exactly that change, so an amended or
 //! rebased commit is followed like a person's commit.
 //!
 //! *Hand edits are matched.* Between any other two versions sections are matched by their features ([`matching`]): heading,
@@ -27,12 +27,12 @@
 //!
 //! # Undo and redo
 //!
-//! The two stacks are derived from the same recorded changes ([`undo`]). The version that undoes a change says so in its own
-//! record; then the sections have their former ids again, also where a person's edit of other lines is kept.
+//! The two stacks are derived from the same recorded changes ([`undo`]). The version that undoes a change records that; then the
+//! sections have their former ids again, also where a person's edit of other lines is kept.
 //!
 //! # Costs
 //!
-//! A [`Lineage`] is worth caching: extending it takes time that grows with what the new versions changed, plus the number of
+//! A [`Lineage`] is worth caching: extending it takes time that grows with the changes of the new versions, plus the number of
 //! sections. Only versions without a recorded change are read and parsed. Built again from the first version, it is equal.
 
 mod change;
@@ -58,7 +58,7 @@ pub struct Version {
     pub commit: String,
     /// The id of the content; `None` if the commit deleted the document.
     pub content: Option<String>,
-    /// The recorded change, if the editor made the commit and it contains nothing else.
+    /// The recorded change, if the editor made the commit and it contains only this change.
     pub change: Option<SectionChange>,
 }
 
@@ -73,9 +73,9 @@ struct Returning {
 }
 
 impl Returning {
-    /// Gives the sections that come back their former ids. `now` are the ids of the version's sections, `before` those of the
-    /// version before it, and `pairs` the positions of its sections in [`content`](Self::content). An id that a section has
-    /// kept is not given twice.
+    /// Restores the former ids of the returning sections. `now` are the ids of the version's sections, `before` those of the
+    /// version before it, and `pairs` the positions of its sections in [`content`](Self::content). An id that a section has kept is
+    /// not given twice.
     fn restore_ids(&self, now: &mut [SectionId], before: &[SectionId], pairs: &[Option<usize>]) {
         let kept: HashSet<SectionId> = now.iter().copied().collect();
         for (id, pair) in now.iter_mut().zip(pairs) {

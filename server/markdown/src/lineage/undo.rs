@@ -1,11 +1,11 @@
 //! The undo and redo stacks.
 //!
-//! Both are derived from the versions alone: a change is pushed onto the undo stack and clears the redo stack, an undo moves
-//! the top of the undo stack to the redo stack, a redo moves it back. Any other version leaves both as they are: an undo
-//! compares the document's content with the entry's, and so detects such a version. Where a person has edited other lines
-//! since, the change alone is taken back; then the sections are matched as after a hand edit, and those that the undo brings
-//! back have their former ids. If that leads to the very content from before, though the sections are the same as right after
-//! the change, all of them have their former ids: sections without a text of their own could not be told apart otherwise.
+//! Both are derived from the versions alone: a change is pushed onto the undo stack and clears the redo stack, an undo moves the
+//! top of the undo stack to the redo stack, a redo moves it back. Any other version leaves both unchanged: an undo compares the
+//! document's content with the entry's, and so detects such a version. If a person has edited other lines since, only the change
+//! itself is reverted; then the sections are matched as after a hand edit, and restored ones have their former ids. If the result
+//! is exactly the former content, though the sections are the same as right after the change, all of them have their former ids:
+//! sections without text would be indistinguishable otherwise.
 
 use std::{
     hash::{BuildHasher, BuildHasherDefault, DefaultHasher},
@@ -17,9 +17,9 @@ use super::{Followed, Lineage, Returning, SectionChange, SectionId, Version};
 /// A way through the changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// The last change is taken back.
+    /// Reverts the last change.
     Undo,
-    /// The last undone change is made again.
+    /// Makes the last undone change again.
     Redo,
 }
 
@@ -52,7 +52,7 @@ pub struct UndoEntry {
 }
 
 impl UndoEntry {
-    /// Returns the contents that an undo or redo of this change leads from and to.
+    /// Returns the contents before and after an undo or redo of this change.
     pub fn contents(&self, direction: Direction) -> (Option<&str>, Option<&str>) {
         let (before, after) = (self.before.as_deref(), self.after.as_deref());
         match direction {
@@ -61,7 +61,7 @@ impl UndoEntry {
         }
     }
 
-    /// Returns the [`digest`] of the sections that an undo or redo of this change leads from.
+    /// Returns the [`digest`] of the sections before an undo or redo of this change.
     fn sections_from(&self, direction: Direction) -> u64 {
         let [before, after] = self.sections;
         match direction {
@@ -88,7 +88,7 @@ impl UndoEntry {
         }
     }
 
-    /// Returns the sections that an undo or redo brings back.
+    /// Returns the sections that an undo or redo restores.
     fn returning(&self, direction: Direction) -> Returning {
         let (_, content) = self.contents(direction);
         let (position, ids) = match (direction, &self.change) {
@@ -131,8 +131,8 @@ pub enum UndoError {
 }
 
 impl Lineage {
-    /// Returns the change that the next undo or redo concerns. It restores the content of
-    /// [`contents`](UndoEntry::contents), or merges with what others have edited since.
+    /// Returns the change that the next undo or redo concerns. It restores the content of [`contents`](UndoEntry::contents), or
+    /// merges with later edits by others.
     ///
     /// # Errors
     /// If the stack is empty.

@@ -5,7 +5,7 @@ use proptest::sample::{Index, select};
 
 use super::super::{Edit, Flavor, Outline};
 
-/// Blocks with `\n` as line ending, some of which leave something open.
+/// Blocks with `\n` as line ending, some of which leave a construct open.
 const BLOCKS: &[&str] = &[
     "# Alpha\n",
     "## Alpha\n",

@@ -42,7 +42,7 @@ fn one_splice(old: &str, new: &str, within: std::ops::Range<usize>) -> TestCaseR
     Ok(())
 }
 
-/// Checks that the editor refused the change for a reason that a valid request can have.
+/// Checks that the editor's reason for refusing the change is possible for a valid request.
 fn refusal(error: &SectionError) -> TestCaseResult {
     let expected = !matches!(
         error,
@@ -117,7 +117,7 @@ fn updates(old: &str, flavor: Flavor, position: usize, content: &str) -> TestCas
     keeps(&after, position)
 }
 
-/// Checks that writing back the content that was read changes nothing.
+/// Checks that writing back unchanged content has no effect.
 fn keeps(document: &ParsedDocument<'_>, position: usize) -> TestCaseResult {
     let content = editor::content(document.text, &document.sections()[position]);
     let same = editor::update(document, position, content);

@@ -221,7 +221,7 @@ fn a_key_is_changed_and_all_else_stays() {
             Some(json!([2])),
             "---\na:\n  - 2\nb: 1\n---\n",
         ),
-        // Lists, of which only the items that differ are written.
+        // Lists, of which only the differing items are written.
         (
             "---\na: # c\n- 'x' # d\n# e\n- y\nb: 1\n---\n",
             "a",
@@ -307,7 +307,7 @@ fn an_error_has_its_line() {
         assert_eq!(error.line(), line, "{text:?}: {error}");
         assert!(error.to_string().contains(part), "{text:?}: {error}");
     }
-    // What can be read and not be changed by a splice.
+    // Readable front matter that no splice can change.
     for (text, line) in [
         ("---\n{ a: 1 }\n---\n", 2),
         ("---\nb: 1\na: &x 1\nc: *x\n---\n", 3),
@@ -399,7 +399,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Lines of front matter, each with keys of its own, as a person writes them.
+/// Lines of front matter, each with separate keys, as a person writes them.
 const LINES: &[&str] = &[
     "title: A note # with a comment",
     "'quoted key':   \"double\"",
@@ -471,7 +471,7 @@ proptest! {
         prop_assert_eq!(remove(&new, &key).expect("removed"), document);
     }
 
-    /// Any key that is there can be given any value, and all other keys keep their bytes.
+    /// Any existing key can be set to any value, and all other keys keep their bytes.
     #[test]
     fn other_keys_keep_their_bytes(document in document(), at in any::<prop::sample::Index>(), value in value()) {
         let keys = keys(&document);

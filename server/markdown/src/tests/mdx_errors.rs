@@ -1,4 +1,4 @@
-//! Why a text is not valid MDX, and texts that would take the parser too long.
+//! Reasons why a text is not valid MDX, and texts that would take the parser too long.
 
 use super::super::mdx_error;
 
@@ -29,8 +29,7 @@ fn the_first_error_is_reported_with_its_line() {
     }
 }
 
-/// Beyond the limits nothing is said, and within them the parser ends: quadratic work on these would keep the test from
-/// ending.
+/// Beyond the limits there is no result, and within them the parser ends: quadratic work on these would keep the test from ending.
 #[test]
 fn large_and_deep_texts_are_not_checked() {
     for part in [
@@ -59,7 +58,7 @@ fn large_and_deep_texts_are_not_checked() {
     }
 }
 
-/// Texts on which `markdown` 1.0.0 panics: a tag, and what could underline it as a heading.
+/// Texts on which `markdown` 1.0.0 panics: a tag, followed by a line that could underline it as a heading.
 #[test]
 fn texts_that_the_parser_panics_on_are_not_checked() {
     for text in ["<a>~~\n-", ":<>\n-\n", "{*/}[^![x](y)\n\n:<>\n-\n"] {

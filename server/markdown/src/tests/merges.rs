@@ -4,7 +4,7 @@ use std::{fs, process::Command};
 
 use crate::{Flavor, MergeConflict, Outline, merge, merge_documents};
 
-/// Returns what `git merge-file` makes of the three texts, and whether it merges them.
+/// Returns the result of `git merge-file` for the three texts, and true if it is a clean merge.
 fn by_git(texts: [&str; 3]) -> (String, bool) {
     let folder = tempfile::tempdir().unwrap();
     let [base, ours, theirs] = ["base", "ours", "theirs"].map(|name| folder.path().join(name));
@@ -69,7 +69,7 @@ fn changes_made_apart_merge_by_sections() {
             with("- two\n", "- two\n- shared\n"),
             Some(with("- two\n", "- two\n- shared\n- own\n")),
         ),
-        // An item that both have is there once: after merges of merges, both sides can have what the base lacks.
+        // An item that both have is there once: after merges of merges, both sides can have items that the base lacks.
         (
             with("- two\n", "- two\n- own\n- both\n"),
             with("- two\n", "- two\n- both\n- shared\n"),

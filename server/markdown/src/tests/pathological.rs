@@ -1,5 +1,5 @@
-//! Inputs for which naive parsers, slugs or diffs take quadratic time. Nothing is timed: quadratic work on 200 KB would
-//! keep the tests from ending.
+//! Inputs for which naive parsers, slugs or diffs take quadratic time. There are no timings: quadratic work on 200 KB would keep
+//! the tests from ending.
 
 use super::super::{Edit, Flavor, Outline, plan, preview};
 

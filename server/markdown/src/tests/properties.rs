@@ -98,8 +98,8 @@ fn blank_lines_below(text: &str) -> usize {
     if ended { blank.count() } else { 0 }
 }
 
-/// Checks that the new text is the old one with one range replaced: the operation's range, or one in the blank lines above it, by the
-/// content with only line endings around it.
+/// Checks that the new text is the old one with one range replaced: the operation's range, or one in the blank lines above it, by
+/// the content with only line endings around it.
 fn bytes_stay(case: &Case, plan: &Plan) -> TestCaseResult {
     let (old, edit) = (&case.old, case.edit());
     let outline = Outline::parse(old, case.flavor);
@@ -141,7 +141,7 @@ fn headings_stay_or_are_reported(case: &Case, plan: &Plan) -> TestCaseResult {
         Outline::parse(&case.old, case.flavor),
         Outline::parse(&plan.text, case.flavor),
     );
-    // A heading is described by its level and its distance from the start or end of the text, whichever the splice keeps.
+    // A heading is described by its level and its distance from the start or end of the text, depending on its side of the splice.
     let old = |s: &Section| {
         if s.heading.start < plan.removed.start {
             (s.level, 0, s.heading.start)

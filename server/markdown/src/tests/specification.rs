@@ -41,7 +41,7 @@ fn headings_agree_with_the_specification() {
     }
 }
 
-/// Returns the path of a real data file: below `TABELLION_DATA`, else in `shared/data` beside a folder above this crate.
+/// Returns the path of a real data file: below `TABELLION_DATA`, else in `shared/data` next to a folder above this crate.
 pub(super) fn data(name: &str) -> Option<PathBuf> {
     let folder = match env::var_os("TABELLION_DATA") {
         Some(folder) => PathBuf::from(folder),

@@ -15,7 +15,7 @@ use tokio_postgres::{
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// How an address begins.
+/// Schemes of an address.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 /// Parameter of an address, and environment variable, with a file of certificates that are trusted instead of the system's.
 const ROOT_CERTIFICATES: (&str, &str) = ("sslrootcert", "PGSSLROOTCERT");
@@ -25,31 +25,31 @@ const SSL_MODE: &str = "sslmode";
 /// Maximum size of the file of passwords.
 const MAX_BYTES: u64 = 1 << 20;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time after which a peer that does not confirm what was sent is taken for gone.
+/// Time after which a peer that does not acknowledge sent data counts as gone.
 const PEER_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The address of a database: `postgres://USER@HOST:PORT/DATABASE`. What it shows never has the password.
+/// The address of a database: `postgres://USER@HOST:PORT/DATABASE`. `Display` and `Debug` never show the password.
 #[derive(Clone)]
 pub struct Address {
     pub(crate) config: Box<Config>,
     pub(crate) tls: MakeRustlsConnect,
     shown: String,
     has_password: bool,
-    /// Whether all its hosts are this machine.
+    /// True if all its hosts are this machine.
     pub(crate) is_local: bool,
 }
 
 impl Address {
-    /// Returns whether a text is meant for an address.
+    /// Returns true if a text is meant as an address.
     pub fn is_meant(text: &str) -> bool {
         SCHEMES.iter().any(|scheme| text.starts_with(scheme))
     }
 
-    /// Reads an address. Without a password in it, that of `PGPASSWORD`, or of the file of passwords (`PGPASSFILE`, `~/.pgpass`), is
-    /// used, as PostgreSQL's own programs do.
+    /// Parses an address. Without a password in it, uses that of `PGPASSWORD`, or of the file of passwords (`PGPASSFILE`,
+    /// `~/.pgpass`), as PostgreSQL's own programs do.
     ///
     /// # Errors
-    /// If it is no address of a database, or what it names can't be read. The message has no password.
+    /// If it is not an address of a database, or a file that it names can't be read. The message never contains the password.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = |what: &str| {
             format!("the address of the database {what}; write `postgres://USER@HOST:PORT/DATABASE`")
@@ -111,7 +111,7 @@ impl Address {
         })
     }
 
-    /// Returns whether the text of the address had a password.
+    /// Returns true if the text of the address had a password.
     pub fn has_password(&self) -> bool {
         self.has_password
     }
@@ -159,7 +159,7 @@ fn whoami() -> String {
         .unwrap_or_else(|_| "postgres".into())
 }
 
-/// Returns what checks a server's certificate and its name.
+/// Returns the verifier of a server's certificate and its name.
 fn tls(roots: Option<&Path>, is_local: bool) -> Result<MakeRustlsConnect, String> {
     let mut store = RootCertStore::empty();
     match roots {
@@ -184,7 +184,7 @@ fn tls(roots: Option<&Path>, is_local: bool) -> Result<MakeRustlsConnect, String
     ))
 }
 
-/// Returns the password that the environment or the file of passwords has.
+/// Returns the password from the environment or the file of passwords.
 fn password(config: &Config) -> Result<Option<String>, String> {
     if let Ok(password) = std::env::var("PGPASSWORD") {
         return Ok(Some(password));

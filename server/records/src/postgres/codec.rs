@@ -1,4 +1,4 @@
-//! Rows and parameters as PostgreSQL has them.
+//! Conversion of rows and parameters to and from PostgreSQL's types.
 
 use std::error::Error;
 
@@ -17,7 +17,7 @@ use tokio_postgres::{
 
 use crate::failures::damaged;
 
-/// A value for a parameter, in the type that the statement has for it.
+/// A parameter's value, sent as the type that the statement declares for it.
 #[derive(Debug)]
 pub(crate) struct Parameter<'v>(pub(crate) &'v Sql);
 
@@ -51,7 +51,7 @@ impl ToSql for Parameter<'_> {
 /// Reads a row whose columns are the entity's fields in their order.
 ///
 /// # Errors
-/// If a column has no value of its field.
+/// If a column's value is not of its field's type.
 pub(crate) fn read_row(entity: &EntitySpec, columns: &Columns) -> Result<Row, Failure> {
     let mut read = Row::new();
     for (at, field) in entity.fields.iter().enumerate() {

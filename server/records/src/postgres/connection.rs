@@ -1,4 +1,4 @@
-//! Connections to the database: a pool of them, driven by threads of its own, so that callers need no asynchronous runtime.
+//! Connections to the database: a pool with its own threads, so callers need no asynchronous runtime.
 
 use std::{
     collections::HashMap,
@@ -39,23 +39,23 @@ use crate::{
 
 /// Maximum number of connections of a process.
 const MAX_CONNECTIONS: usize = 32;
-/// Maximum number of idle ones for following, which the pool's thread does.
+/// Maximum number of idle connections for following, which the pool's thread drives.
 const MAX_OWN: usize = 2;
-/// Maximum number of those that change rows: their calls may need one more to read.
+/// Maximum number of connections that change rows: their calls may need one more to read.
 const MAX_TURNS: usize = 28;
-/// Time after which a connection that is not used is closed.
+/// Time after which an idle connection is closed.
 const MAX_IDLE: Duration = Duration::from_secs(60);
 /// Time that a call waits for a connection.
 const POOL_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time after which an answer is no longer expected.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(35);
-/// Time in which the database must answer to count as reachable.
+/// Time within which a reachable database must answer.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
-/// Time that undoing a transaction may take before its connection is closed.
+/// Time limit for a rollback, after which its connection is closed.
 const UNDO_TIMEOUT: Duration = Duration::from_secs(2);
-/// What the server says of a commit that may not have reached the database's copies.
+/// Text of the server's notice about a commit that may not have reached the database's standbys.
 const CUT_SHORT: &str = "canceling wait for synchronous replication";
-/// The oldest version that is served.
+/// The oldest supported version of PostgreSQL.
 const MIN_VERSION: i32 = 150_000;
 
 /// Connections to one schema of a database.
@@ -67,13 +67,13 @@ pub(crate) struct Pool {
     idle: Arc<Mutex<Vec<Link>>>,
     connections: Arc<Semaphore>,
     turns: Arc<Semaphore>,
-    /// Connections that an answer may be waited for on.
+    /// Connections that may be waiting for an answer.
     watched: Arc<Mutex<Vec<Weak<Watched>>>>,
-    /// `None` while it ends.
+    /// `None` while the pool is dropped.
     runtime: Option<Runtime>,
 }
 
-/// A connection, what drives it, and whether a commit was cut short on it.
+/// A connection, the task that drives it, and the flag of a commit that was cut short on it.
 type Connected = (Client, AbortHandle, Arc<AtomicBool>);
 
 /// A connection.
@@ -81,28 +81,28 @@ pub(crate) struct Link {
     client: Arc<Client>,
     watched: Arc<Watched>,
     prepared: Mutex<HashMap<String, Prepared>>,
-    /// When it was given back.
+    /// Time at which the connection was given back.
     used: Instant,
-    /// Whether the pool's thread drives it.
+    /// True if the pool's thread drives it.
     is_own: bool,
-    /// What a transaction begins with: settings that the session does not have.
+    /// Start of each transaction: settings that the session lacks.
     settings: String,
-    /// Whether answers may take long.
+    /// True if answers may take long.
     is_patient: AtomicBool,
-    /// Whether the server said that a commit did not wait for its copies.
+    /// Set if the server reported that a commit did not wait for its standbys.
     is_cut_short: Arc<AtomicBool>,
 }
 
-/// A connection that is given up if an answer does not come.
+/// A connection that is closed if an answer does not come.
 struct Watched {
     driver: AbortHandle,
     answers: Mutex<Answers>,
 }
 
-/// The answers that are waited for.
+/// The outstanding answers.
 struct Answers {
     count: usize,
-    /// When the last one arrived, or the first of these was asked for.
+    /// Time of the last answer, or of the first outstanding request.
     since: Instant,
 }
 
@@ -112,7 +112,7 @@ impl std::fmt::Debug for Link {
     }
 }
 
-/// A connection in a transaction, which goes back to the pool once the transaction's end is answered.
+/// A connection in a transaction. It returns to the pool once the end of the transaction is answered.
 #[derive(Debug)]
 pub(crate) struct Lease {
     link: Option<Link>,
@@ -124,14 +124,14 @@ pub(crate) struct Lease {
 #[derive(Debug)]
 struct Permits(#[expect(dead_code, reason = "held, never read")] [Option<OwnedSemaphorePermit>; 2]);
 
-/// How a transaction begins.
+/// Kind of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// It changes rows.
+    /// Changes rows.
     Changes,
-    /// It reads one state.
+    /// Reads one state.
     Reads,
-    /// It reads the newest state at each statement.
+    /// Reads the newest state at each statement.
     Follows,
 }
 
@@ -161,7 +161,7 @@ impl Pool {
         self.runtime.as_ref().map(Runtime::handle).ok_or_else(away)
     }
 
-    /// Runs work to its end, even if the caller goes away: beside the caller, if that has threads, else on the pool's.
+    /// Runs work to its end, even if the caller is dropped: on the caller's runtime if that has threads, else on the pool's.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -198,7 +198,7 @@ impl Pool {
             .await;
     }
 
-    /// Begins a transaction on a connection of the pool. Returns what `first`, one or several statements, selects.
+    /// Begins a transaction on a connection of the pool. Returns the values selected by `first`, which is one or several statements.
     pub(crate) async fn begin(
         self: &Arc<Self>,
         mode: Mode,
@@ -225,7 +225,7 @@ impl Pool {
             });
             let begun = link.select(&format!("{begin}; {} {first}", link.settings)).await;
             match begun {
-                // The server may have begun anew since the connection was used.
+                // The server may have restarted since the connection was used.
                 Err(Fault::Lost(_)) if !is_new => lease.link = None,
                 Err(fault) => {
                     lease.end("ROLLBACK").await;
@@ -236,7 +236,7 @@ impl Pool {
         }
     }
 
-    /// Returns whether the database answers within a few seconds. If all connections are in use, their calls find out.
+    /// Returns true if the database answers within a few seconds, or if all connections are in use: then their calls find out.
     pub(crate) async fn answers(self: &Arc<Self>) -> bool {
         if self.connections.available_permits() == 0 {
             return true;
@@ -251,7 +251,7 @@ impl Pool {
             .is_ok_and(|asked| asked.is_ok())
     }
 
-    /// Returns an idle connection that is driven where this task runs.
+    /// Returns an idle connection that the current runtime drives.
     fn idle(&self) -> Option<Link> {
         let (mut idle, is_own) = (self.idle.lock(), is_own());
         let at = idle
@@ -283,7 +283,7 @@ impl Pool {
         }
     }
 
-    /// Opens a connection, and checks that the server keeps what it acknowledges.
+    /// Opens a connection, and checks that the server keeps acknowledged commits.
     async fn connect(&self) -> Result<Link, Fault> {
         let is_own = is_own() || !has_threads();
         let (mut config, tls) = ((*self.address.config).clone(), self.address.tls.clone());
@@ -293,7 +293,7 @@ impl Pool {
             .map(|(name, value)| format!("-c {name}={value}"));
         config.options(options.collect::<Vec<_>>().join(" "));
         let connected = match self.connected(config, tls.clone()).await? {
-            // A pooler may not take settings.
+            // A pooler may refuse settings.
             Err(error) if error.code() == Some(&SqlState::PROTOCOL_VIOLATION) => {
                 self.connected((*self.address.config).clone(), tls).await?
             }
@@ -340,7 +340,8 @@ impl Pool {
         Ok(link)
     }
 
-    /// Returns why there is no connection. What the operator can mend is told in its own words: none has a password.
+    /// Converts a connection error. The operator gets PostgreSQL's own message for errors that they can correct: it never contains
+    /// a password.
     fn not_connected(&self, error: Error) -> Fault {
         let (said, address) = (error.to_string(), &self.address);
         let cause = std::error::Error::source(&error).map(ToString::to_string);
@@ -361,7 +362,7 @@ impl Pool {
         Fault::Failure(refused(format!("{address}: {why}")))
     }
 
-    /// Opens a connection. It is driven where the caller runs, if that has threads, and so without waking others.
+    /// Opens a connection. The caller's runtime drives it, if that has threads, which saves waking other threads.
     async fn connected(
         &self,
         config: Config,
@@ -383,7 +384,7 @@ impl Pool {
         .await
     }
 
-    /// Checks a server's settings. Returns whether its sessions do not wait for the disk by themselves.
+    /// Checks a server's settings. Returns true if its default `synchronous_commit` is too weak.
     fn check(&self, settings: &str) -> Result<bool, Failure> {
         let settings: Vec<_> = settings.split(' ').collect();
         let [version, fsync, full_page_writes, in_recovery, encoding, commit] = settings[..] else {
@@ -431,7 +432,7 @@ impl Drop for Pool {
     }
 }
 
-/// Gives up connections on which an answer does not come, and closes those that are not used.
+/// Closes connections on which an answer does not come, and those that are idle for too long.
 async fn watch(watched: Weak<Mutex<Vec<Weak<Watched>>>>, idle: Weak<Mutex<Vec<Link>>>) {
     loop {
         sleep(Duration::from_secs(1)).await;
@@ -453,14 +454,14 @@ async fn watch(watched: Weak<Mutex<Vec<Weak<Watched>>>>, idle: Weak<Mutex<Vec<Li
     }
 }
 
-/// Returns what the statements of a schema are run with.
+/// Returns the session settings for a schema.
 fn settings(schema: &str) -> Vec<(&'static str, String)> {
     [
         ("search_path", schema),
         ("lock_timeout", "10s"),
         ("statement_timeout", "30s"),
         ("idle_in_transaction_session_timeout", "10s"),
-        // Plans are kept for as long as a connection, and a table that was small then may have grown: an index serves both.
+        // Plans are kept as long as the connection, and a table that was small then may have grown: an index serves both.
         ("enable_seqscan", "off"),
     ]
     .map(|(name, value)| (name, value.to_owned()))
@@ -468,26 +469,26 @@ fn settings(schema: &str) -> Vec<(&'static str, String)> {
 }
 
 tokio::task_local! {
-    /// Is there in tasks of the pool's thread.
+    /// Set in tasks of the pool's thread.
     static OWN: ();
 }
 
-/// Returns whether this task runs on the pool's thread.
+/// Returns true if this task runs on the pool's thread.
 fn is_own() -> bool {
     OWN.try_with(|()| ()).is_ok()
 }
 
-/// Returns whether the caller runs where connections can be driven beside it.
+/// Returns true if the caller's runtime has threads that can drive connections.
 fn has_threads() -> bool {
     Handle::try_current().is_ok_and(|here| here.runtime_flavor() == RuntimeFlavor::MultiThread)
 }
 
-/// Returns a text as SQL.
+/// Quotes a text as an SQL literal.
 fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// The wait for an answer; `None` if it may take long.
+/// A pending answer; `None` if it may take long.
 struct Waiting<'l>(Option<&'l Watched>);
 
 impl<'l> Waiting<'l> {
@@ -512,7 +513,7 @@ impl Drop for Waiting<'_> {
 }
 
 impl Link {
-    /// Notes that an answer is waited for, as long as the result is kept.
+    /// Counts an outstanding answer until the result is dropped.
     fn waiting(&self) -> Waiting<'_> {
         if self.is_patient.load(Ordering::Relaxed) {
             return Waiting(None);
@@ -520,7 +521,7 @@ impl Link {
         Waiting::on(&self.watched)
     }
 
-    /// Waits for the answers of this transaction however long they take.
+    /// Disables the time limit for the answers of this transaction.
     pub(crate) fn be_patient(&self) {
         self.is_patient.store(true, Ordering::Relaxed);
     }
@@ -529,12 +530,12 @@ impl Link {
         Arc::clone(&self.client)
     }
 
-    /// Returns whether a commit ended before it reached the database's copies.
+    /// Returns true if a commit ended before it reached the database's standbys.
     pub(crate) fn is_cut_short(&self) -> bool {
         self.is_cut_short.load(Ordering::SeqCst)
     }
 
-    /// Runs statements without parameters. Returns the first column of the rows that they select.
+    /// Runs statements without parameters. Returns the first column of the selected rows.
     pub(crate) async fn select(&self, sql: &str) -> Result<Vec<String>, Fault> {
         let _waiting = self.waiting();
         let messages = self.client.simple_query(sql).await?;
@@ -577,7 +578,7 @@ impl Link {
         self.rows_of(select, &statement).await
     }
 
-    /// Reads the rows that a statement for a selection selects.
+    /// Reads the rows that a statement selects.
     pub(crate) async fn rows_of(&self, select: &Select, statement: &Statement) -> Result<Vec<Row>, Fault> {
         let found = self.query(statement).await?;
         let rows = found.iter().map(|columns| read_row(select.entity, columns));
@@ -599,7 +600,7 @@ impl Lease {
         self.link.as_ref().ok_or_else(|| Fault::Failure(away()))
     }
 
-    /// Ends the transaction with this statement, and gives the connection back if that was answered.
+    /// Ends the transaction with this statement, and returns the connection to the pool if it was answered.
     pub(crate) async fn end(mut self, sql: &str) {
         if let Some(link) = self.link.take()
             && link.select(sql).await.is_ok()
@@ -608,7 +609,7 @@ impl Lease {
         }
     }
 
-    /// Gives the connection back: its transaction has ended.
+    /// Returns the connection to the pool: its transaction has ended.
     pub(crate) fn ended(mut self) {
         if let Some(link) = self.link.take() {
             self.pool.put(link);
@@ -622,7 +623,7 @@ impl Lease {
 }
 
 impl Drop for Lease {
-    /// Undoes the transaction.
+    /// Rolls the transaction back.
     fn drop(&mut self) {
         let Some(link) = self.link.take() else { return };
         let (pool, permits) = (

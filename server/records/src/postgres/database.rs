@@ -38,8 +38,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Opens the rows of a contract. See [`Start`] for what it may do to the database; what is derived from the rows has a folder below
-    /// `derived`.
+    /// Opens the rows of a contract. See [`Start`] for the permitted effects on the database; derived files get a folder below `derived`.
     pub(crate) fn open(
         address: &Address,
         derived: &Path,
@@ -58,7 +57,7 @@ impl Database {
         Ok(database)
     }
 
-    /// Adds the rows that a new store begins with, if nothing was changed yet.
+    /// Adds the seed rows to a new store, if its log is empty.
     fn seed(&self) -> Result<(), Failure> {
         if self.shared.spec.seeds.is_empty() || self.end()? > 0 {
             return Ok(());

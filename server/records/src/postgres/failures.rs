@@ -1,16 +1,16 @@
-//! PostgreSQL's errors, by what can be done about them.
+//! Classifies PostgreSQL's errors by their remedy.
 
 use tabellion_runtime::{Failure, FailureKind, StoreError};
 use tokio_postgres::Error;
 
-/// Why a statement failed.
+/// Cause of a failed statement.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// Another change came first: what was planned must be planned again.
+    /// Another change came first: the plan must be made again.
     Conflict,
-    /// The connection is lost, or of no use any more.
+    /// The connection is lost, or no longer usable.
     Lost(Error),
-    /// Nothing that trying again at once would mend.
+    /// An error that an immediate retry would not solve.
     Failure(Failure),
 }
 
@@ -66,7 +66,7 @@ impl From<Failure> for Fault {
 }
 
 impl Fault {
-    /// Returns the failure for something that has changed nothing.
+    /// Returns the failure of an operation that changed nothing.
     pub(crate) fn failure(self) -> Failure {
         match self {
             Self::Conflict => Failure::new(
@@ -111,7 +111,7 @@ impl From<Fault> for StoreError {
     }
 }
 
-/// The words of PostgreSQL are for the log.
+/// PostgreSQL's message goes to the log only.
 fn internal(error: &Error) -> Failure {
     let detail = error.as_db_error().map_or_else(
         || error.to_string(),

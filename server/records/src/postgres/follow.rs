@@ -1,8 +1,8 @@
-//! Following the log, although the places of its entries have gaps.
+//! Following the log in spite of gaps between its entries' places.
 //!
-//! A place is drawn before its entry can be seen, so an entry may appear before those of smaller places. One that may still fill a gap
-//! has drawn its place, and so holds a lock of the log's table until its transaction has ended. So: note which transactions hold such a
-//! lock once the entry after the gap is seen. When none of them is left, what is still missing never comes.
+//! A place is drawn before its entry becomes visible, so an entry may appear before those of smaller places. A transaction that may
+//! still fill a gap has drawn its place, and therefore holds a lock of the log's table until it ends. So: once the entry after the
+//! gap is visible, note the transactions that hold such a lock. When all of them have ended, the missing entries never come.
 
 use std::{
     collections::BTreeSet,
@@ -26,7 +26,7 @@ use crate::{
     sql::{Statement, of_identity},
 };
 
-/// Time that an open transaction is waited for.
+/// Time limit for waiting on open transactions.
 const WRITERS_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
@@ -40,7 +40,7 @@ async fn writers(link: &Link) -> Result<Writers, Fault> {
     Ok(link.select(sql).await?.into_iter().collect())
 }
 
-/// Waits until none of these is left.
+/// Waits until all of these have ended.
 async fn wait_for(link: &Link, waiting: &Writers) -> Result<(), Failure> {
     let begun = Instant::now();
     while !waiting.is_disjoint(&writers(link).await?) {
@@ -53,7 +53,7 @@ async fn wait_for(link: &Link, waiting: &Writers) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the place of the last entry, such that a state which is read from now on has all entries up to there.
+/// Returns the place of the last entry. Any state read from now on includes all entries up to it.
 pub(crate) async fn end(shared: &Arc<Shared>) -> Result<i64, Failure> {
     let (lease, _) = shared.pool.begin(Mode::Follows, "").await?;
     let link = lease.link()?;
@@ -76,7 +76,7 @@ pub(crate) async fn id_at(shared: &Arc<Shared>, at: i64) -> Result<Option<String
     Ok(found.first().map(|columns| columns.get(0)))
 }
 
-/// Returns what at most `max` entries after a place changed in rows of these entities.
+/// Returns the rows of these entities that at most `max` entries after a place changed.
 pub(crate) async fn after(
     shared: &Arc<Shared>,
     after: i64,
@@ -85,7 +85,7 @@ pub(crate) async fn after(
 ) -> Result<Followed, Failure> {
     let (lease, _) = shared.pool.begin(Mode::Follows, "").await?;
     let link = lease.link()?;
-    // Up to here, all entries are there that ever will be.
+    // The log is complete up to this place: no entry can still appear before it.
     let mut decided = after;
     let entries = loop {
         let mut entries = log::after(link, after, max.into()).await?;
@@ -107,7 +107,7 @@ pub(crate) async fn after(
     let names: Vec<_> = entities.iter().map(String::as_str).collect();
     let mut changed = Changed::after(shared.spec, after, &names);
     entries.iter().for_each(|entry| changed.add(entry));
-    // All go out together.
+    // All queries are sent together.
     let rows = try_join_all(changed.rows.into_iter().map(|(entity, key)| async move {
         let row = link.rows(&of_identity(entity, &key)).await?.pop();
         Ok::<_, Fault>(FollowedRow { entity, key, row })

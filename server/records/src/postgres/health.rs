@@ -1,4 +1,4 @@
-//! What an operator should know of a database.
+//! Health of a database, for its operator.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use super::{
     connection::{Mode, Pool},
 };
 
-/// What an operator should know of a database.
+/// Health of a database, for its operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
     /// Version of the server.
     pub version: String,
-    /// Whether others can't read what is sent: the connection is encrypted, or does not leave this machine.
+    /// True if others can't read the traffic: the connection is encrypted, or does not leave this machine.
     pub is_private: bool,
     /// The standbys that a commit waits for, as the server's setting names them; empty if there are none.
     pub synchronous_standbys: String,
@@ -24,16 +24,16 @@ pub struct Health {
     pub connections: (u64, u64),
     /// Seconds since the oldest open transaction began.
     pub oldest_transaction: u64,
-    /// Names of indexes of Tabellion's schemas that are not complete.
+    /// Names of incomplete indexes in Tabellion's schemas.
     pub invalid_indexes: Vec<String>,
-    /// Whether the user can make schemas.
+    /// True if the user can create schemas.
     pub can_create: bool,
 }
 
-/// Asks a database how it is.
+/// Queries the health of a database.
 ///
 /// # Errors
-/// If it can't be reached, or is not one that rows can be kept in.
+/// If it can't be reached, or is unfit to keep rows.
 pub fn health(address: &Address) -> Result<Health, Failure> {
     let (pool, hosts) = (Pool::new(address, "public")?, address.config.get_hosts().len());
     let (of_pool, is_local) = (Arc::clone(&pool), address.is_local);

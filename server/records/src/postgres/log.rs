@@ -1,5 +1,5 @@
-//! The log in PostgreSQL. An entry's place is drawn by the statement that adds it, which goes out together with the commit: changes that
-//! are in each other's way are in the log in the order in which they took effect. Places of changes that failed stay empty.
+//! The log in PostgreSQL. An entry's place is drawn by the statement that adds it, which is sent together with the commit:
+//! conflicting changes are logged in the order in which they took effect. Places of failed changes stay empty.
 
 use rusqlite::types::Value as Sql;
 use tabellion_runtime::Failure;
@@ -76,7 +76,7 @@ pub(crate) async fn after(link: &Link, after: i64, max: i64) -> Result<Vec<LogEn
         .map_err(Fault::Failure)
 }
 
-/// Returns the place of the last entry that can be seen; 0 if there is none.
+/// Returns the place of the last visible entry; 0 if there is none.
 pub(crate) async fn end(link: &Link) -> Result<i64, Fault> {
     let found = link.select("SELECT coalesce(max(seq), 0) FROM change").await?;
     Ok(found.last().and_then(|end| end.parse().ok()).unwrap_or_default())

@@ -4,15 +4,15 @@
 //! |---|---|
 //! | `database` | the rows of a contract, as this crate's other modules see them |
 //! | `shared` | the pool of a contract's schema, and its locks |
-//! | `address` | where the database is, who asks, and how it is known |
-//! | `connection` | connections, in a pool that is driven by a thread of its own |
+//! | `address` | address, user and authentication of the database |
+//! | `connection` | connections, in a pool that is driven by a separate thread |
 //! | `turn` | the right to change rows: a transaction, and the locks of orgs |
-//! | `outcome` | what became of a commit whose answer was lost |
-//! | `log`, `follow` | the log's entries; following them although their places have gaps |
+//! | `outcome` | outcome of a commit whose answer was lost |
+//! | `log`, `follow` | the log's entries; following them in spite of gaps between their places |
 //! | `reading` | one state of the rows, for a call or for all of them |
 //! | `shares` | copies of derived files, for servers that begin |
 //! | `tables` | the schema: made, compared, migrated, filled from an export |
-//! | `health` | what an operator should know of a database |
+//! | `health` | health of a database, for its operator |
 //! | `codec`, `failures` | values and errors |
 
 mod address;

@@ -1,7 +1,8 @@
-//! What became of a commit whose answer was lost.
+//! Outcome of a commit whose answer was lost.
 //!
-//! The commit may still lie in the buffer of the lost connection, so the transaction's number comes first: as long as it is in
-//! progress, nothing is known. Then the entry of the log decides, since after a failover the number may be another's, or not be reached yet.
+//! The commit may still lie in the buffer of the lost connection, so the transaction's number comes first: while it is in progress,
+//! the outcome is open. Then the entry of the log decides, since after a failover the number may be another transaction's, or not
+//! be reached yet.
 
 use std::time::{Duration, Instant};
 
@@ -20,10 +21,10 @@ use crate::sql::Statement;
 const OUTCOME_TIMEOUT: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Returns `Ok` if a change with this id is there, and durable wherever the database keeps its copies.
+/// Returns `Ok` if the log has a change with this id, durable on all of the database's standbys.
 ///
 /// # Errors
-/// If it is not there, or that can't be found out.
+/// If it does not, or the outcome can't be determined.
 pub(crate) async fn of(shared: &Shared, id: &str, transaction: &str) -> Result<(), Failure> {
     let begun = Instant::now();
     while begun.elapsed() < OUTCOME_TIMEOUT {
@@ -42,7 +43,7 @@ pub(crate) async fn of(shared: &Shared, id: &str, transaction: &str) -> Result<(
     Err(unknown(id))
 }
 
-/// Returns whether the change is there; `None` if that can't be known yet.
+/// Returns true if the change is in the log; `None` if that can't be decided yet.
 async fn found(shared: &Shared, id: &str, transaction: &str) -> Result<Option<bool>, Fault> {
     let (lease, _) = shared.pool.begin(Mode::Follows, "").await?;
     let status = lease
@@ -63,7 +64,7 @@ async fn found(shared: &Shared, id: &str, transaction: &str) -> Result<Option<bo
 }
 
 async fn is_there(shared: &Shared, id: &str) -> Result<bool, Fault> {
-    // The copies confirm commits in their order, so one of our own confirms those before it.
+    // Standbys confirm commits in order, so a commit of our own confirms those before it.
     let sql = "INSERT INTO meta VALUES ('confirmed', '') ON CONFLICT (name) DO UPDATE SET value = ''";
     let (lease, _) = shared.pool.begin(Mode::Changes, sql).await?;
     let link = lease.link()?;

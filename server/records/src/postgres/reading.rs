@@ -24,7 +24,7 @@ use crate::{
     whole::Whole,
 };
 
-/// One state of the tables, from its beginning on.
+/// One consistent state of the tables, as of its beginning.
 pub(crate) struct Reader {
     lease: Lease,
     clock: Clock,
@@ -102,7 +102,7 @@ impl All {
         Ok(Self::of(shared, reader.lease))
     }
 
-    /// Returns the state that a transaction has.
+    /// Returns the state that a transaction sees.
     pub(crate) fn of(shared: &Arc<Shared>, lease: Lease) -> Self {
         Self {
             shared: Arc::clone(shared),

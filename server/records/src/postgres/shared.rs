@@ -7,14 +7,14 @@ use tabellion_runtime::spec::RowsSpec;
 
 use super::connection::Pool;
 
-/// A schema that is open.
+/// An open schema.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) spec: &'static RowsSpec,
     pub(crate) pool: Arc<Pool>,
     /// Key of the lock of all rows.
     pub(crate) lock: i64,
-    /// Counts the migrations that older programs can't go on beside.
+    /// Number of migrations that older programs are incompatible with.
     pub(crate) generation: String,
 }
 
@@ -28,13 +28,13 @@ impl Shared {
         }
     }
 
-    /// Returns the key of the lock of something in the schema.
+    /// Returns the key of a named lock in the schema.
     pub(crate) fn lock_of(&self, what: &str) -> i64 {
         number(&format!("{} {what}", self.lock))
     }
 }
 
-/// Returns a number that stands for a text.
+/// Hashes a text to a number.
 pub(crate) fn number(text: &str) -> i64 {
     let digest = Sha256::digest(text);
     digest.first_chunk().map_or(0, |bytes| i64::from_be_bytes(*bytes))

@@ -1,4 +1,4 @@
-//! Copies of files that a server has derived from the rows, for servers that begin: the newest one of each.
+//! Shared copies of derived files, for servers that start: the newest one of each.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ const PART: usize = 1 << 20;
 /// Maximum size of a copy.
 const MAX_BYTES: usize = 1 << 30;
 
-/// Returns the last copy that is whole.
+/// Returns the last copy if it is complete.
 pub(crate) async fn copy(shared: &Arc<Shared>, name: &str) -> Result<Option<Vec<u8>>, Failure> {
     let (lease, _) = shared.pool.begin(Mode::Reads, "").await?;
     let (mut bytes, mut digest) = (vec![], String::new());
@@ -53,7 +53,7 @@ pub(crate) async fn since(shared: &Arc<Shared>, name: &str) -> Result<i64, Failu
     Ok(end - found.first().map_or(0, |columns| columns.get::<_, i64>(0)))
 }
 
-/// Puts a copy in the place of the last one, unless another server does so meanwhile.
+/// Replaces the last copy, unless another server does so meanwhile.
 pub(crate) async fn put(shared: &Arc<Shared>, name: &str, at: i64, bytes: Vec<u8>) -> Result<(), Failure> {
     match try_to_put(shared, name, at, bytes).await {
         Ok(()) | Err(Fault::Conflict) => Ok(()),

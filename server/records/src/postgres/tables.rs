@@ -35,10 +35,10 @@ const FORMAT: u32 = 1;
 /// Number of bytes that are sent at a time.
 const CHUNK: usize = 1 << 20;
 
-/// What the table `meta` says.
+/// Content of the table `meta`.
 type Meta = BTreeMap<String, String>;
 
-/// Opens the schema of a contract. Returns its id, too.
+/// Opens the schema of a contract. Also returns its id.
 pub(crate) fn open(
     address: &Address,
     spec: &'static RowsSpec,
@@ -56,7 +56,7 @@ pub(crate) fn open(
             Some(meta) => meta,
         };
         let found = standing(&meta, spec)?;
-        // What loses data is not done to the tables in place: see `remake`.
+        // Lossy changes are not made in place: see `remake`.
         let start = if start == Start::Migrate {
             Start::Serve
         } else {
@@ -74,7 +74,7 @@ pub(crate) fn open(
     Ok((Arc::new(shared), fact("identity")))
 }
 
-/// Inspects the schema of a contract, and changes nothing.
+/// Inspects the schema of a contract, without changes.
 pub(crate) fn inspect(address: &Address, spec: &'static RowsSpec) -> Result<Inspection, Failure> {
     let schema = schema(spec);
     let pool = Pool::new(address, &schema)?;
@@ -133,7 +133,7 @@ fn standing(meta: &Meta, spec: &RowsSpec) -> Result<Inspection, Failure> {
     inspection::standing(described, spec, Postgres)
 }
 
-/// Begins a transaction that no other changes anything beside, however long it takes.
+/// Begins a transaction that excludes all other changes, without time limits.
 async fn alone(pool: &Arc<Pool>, lock: i64) -> Result<Lease, Failure> {
     let first = format!(
         "SELECT set_config('idle_in_transaction_session_timeout', '0', true), set_config('statement_timeout', '0', true); \
@@ -199,7 +199,7 @@ async fn set_version(link: &Link, spec: &RowsSpec) -> Result<(), Failure> {
     set(link, "layout", &layout).await
 }
 
-/// Applies what only adds to the tables. Programs that don't know of it go on beside it.
+/// Applies changes that only add to the tables. Older programs can continue alongside.
 async fn migrate(
     pool: &Arc<Pool>,
     schema: &str,
@@ -208,7 +208,7 @@ async fn migrate(
 ) -> Result<Meta, Failure> {
     let lease = alone(pool, lock).await?;
     let link = lease.link()?;
-    // Another server may have done it meanwhile.
+    // Another server may have migrated meanwhile.
     let meta = facts(link).await?;
     let layout = meta.get("layout").map(String::as_str).unwrap_or_default();
     let layout: Layout = serde_json::from_str(layout).map_err(damaged)?;
@@ -246,22 +246,22 @@ pub(crate) fn import(
     fill(&pool, lease, schema, 1, &replica)
 }
 
-/// What was made anew from the log.
+/// Result of remaking the tables from the log.
 #[derive(Debug)]
 pub struct Remade {
-    /// Name of the schema that has the data as it was.
+    /// Name of the schema with the old data.
     pub kept: String,
-    /// What the new schema has.
+    /// Content of the new schema.
     pub checked: Checked,
-    /// Why the log could not be read to its end: what came later is lost.
+    /// Error that cut the log off: later entries are lost.
     pub cut_off: Option<Failure>,
 }
 
-/// Makes a contract's tables anew from its log, as they are in this version of the contract, and keeps the schema as it was under another
-/// name. Servers that use it refuse all calls from then on, until they are started again.
+/// Makes a contract's tables anew from its log, in this version of the contract, and renames the old schema. Servers that use it
+/// refuse all calls from then on, until they are restarted.
 ///
 /// # Errors
-/// If there is none, or its log can't be read from its beginning. Then nothing has changed.
+/// If there is no schema, or its log can't be read from its beginning. Then nothing has changed.
 pub fn remake(address: &Address, spec: &'static RowsSpec) -> Result<Remade, Failure> {
     let schema = schema(spec);
     let (pool, lock) = (Pool::new(address, &schema)?, number(&schema));
@@ -303,7 +303,7 @@ pub fn remake(address: &Address, spec: &'static RowsSpec) -> Result<Remade, Fail
     })
 }
 
-/// Makes a schema, copies what a replica has, and commits.
+/// Makes a schema, copies a replica's content into it, and commits.
 fn fill(
     pool: &Arc<Pool>,
     lease: Lease,
@@ -387,13 +387,13 @@ fn columns(entry: &LogEntry) -> Result<Vec<Sql>, Failure> {
     Ok(values)
 }
 
-/// The transaction that tables are filled in.
+/// The transaction in which tables are filled.
 struct Copies<'p> {
     pool: &'p Arc<Pool>,
     lease: Lease,
 }
 
-/// A table that is filled.
+/// A table that is being filled.
 struct Copying<'p> {
     pool: &'p Arc<Pool>,
     /// `None` after an error.

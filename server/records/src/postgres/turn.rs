@@ -1,7 +1,8 @@
 //! The right to change rows: a transaction, with the locks of the orgs whose rows it reads or changes.
 //!
-//! A turn has its orgs' locks either shared or alone. Shared is enough for what unique indexes, foreign keys and the lock of the
-//! changed row protect; see [`RowsChange::fits_beside_others`]. What turns out to need more is planned again, alone.
+//! A turn has its orgs' locks either shared or alone. A shared lock suffices if unique indexes, foreign keys and the lock of the
+//! changed row protect the change; see [`RowsChange::fits_beside_others`]. A change that turns out to need more is planned again,
+//! alone.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,7 +34,7 @@ use crate::{
     sql::{Dialect::Postgres, Statement, of_identity},
 };
 
-/// The number of rows whose order of creation one turn can give: that by which the sequence counts.
+/// Step of the sequence of row numbers: the number of rows that one turn can create in a defined order.
 pub(crate) const BLOCK: i64 = 1_000;
 
 /// A turn at changing the rows.
@@ -42,15 +43,15 @@ pub(crate) struct Turn<'a> {
     /// `None` once it has ended.
     lease: Option<Lease>,
     is_alone: bool,
-    /// The orgs whose locks it has.
+    /// The orgs whose locks it holds.
     locked: tokio::sync::Mutex<BTreeSet<Part>>,
-    /// What it read, by entity and identity.
+    /// The rows that it read, by entity and identity.
     read: Mutex<BTreeMap<(&'static str, String), Option<Row>>>,
-    /// Entities whose rows were searched otherwise than by a unique index.
+    /// Entities whose rows were searched other than by a unique index.
     searched: Mutex<BTreeSet<&'static str>>,
     /// See [`Session::is_overtaken`].
     is_overtaken: AtomicBool,
-    /// The next number of a row, and the last one that was handed out.
+    /// The next number of a row, and the last number that was handed out.
     next: AtomicI64,
     last: AtomicI64,
     making: Making,
@@ -58,16 +59,16 @@ pub(crate) struct Turn<'a> {
     transaction: OnceLock<String>,
 }
 
-/// A part of the rows, with a lock of its own.
+/// A part of the rows, with a separate lock.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
-    /// The rows of an org. The rows that belong to none are those of an org without a name.
+    /// The rows of an org. Rows without an org belong to the org with the empty name.
     Org(String),
     All,
 }
 
 impl Part {
-    /// Returns the part that a row is in.
+    /// Returns the part that contains a row.
     fn of_row(entity: &EntitySpec, key: &[Value]) -> Self {
         let first = key.first().and_then(Value::as_str).unwrap_or_default();
         match entity.scope {
@@ -76,7 +77,7 @@ impl Part {
         }
     }
 
-    /// Returns the part that selected rows are in.
+    /// Returns the part that contains the selected rows.
     fn of_selection(select: &Select) -> Self {
         let (entity, named) = (select.entity, |name: &str| {
             let is_named = |filter: &&Filter| filter.field == name && filter.test == Test::Is;
@@ -137,7 +138,7 @@ impl<'a> Turn<'a> {
             .link()
     }
 
-    /// Notes that what was read may not be what the change is applied to.
+    /// Notes a conflict: the rows read may differ from those that the change applies to.
     fn noted(&self, fault: Fault) -> Failure {
         if matches!(fault, Fault::Conflict) {
             self.is_overtaken.store(true, Ordering::Relaxed);
@@ -151,7 +152,8 @@ impl<'a> Turn<'a> {
         Failure::new(FailureKind::Busy, "others change the same data; try again")
     }
 
-    /// Takes the lock of a part, unless the turn has it, and then reads. Both go out together, and in this order: what is read is prepared.
+    /// Takes the lock of a part, unless the turn holds it, and then reads. Both are sent together, in this order: the read is
+    /// already prepared.
     async fn locked<T>(
         &self,
         part: Part,
@@ -171,7 +173,7 @@ impl<'a> Turn<'a> {
                 format!("pg_advisory_xact_lock{shared}({key})")
             }
         };
-        // After the lock: rows whose creators waited for each other are in that order.
+        // Drawn after the lock, so rows whose creators waited for each other are numbered in that order.
         let sql = format!("SELECT {lock}::text || nextval('row_seq')");
         let (selected, read) = tokio::join!(self.link()?.select(&sql), read);
         let selected = selected.map_err(|fault| self.noted(fault))?;
@@ -194,7 +196,7 @@ impl<'a> Turn<'a> {
         self.locked(part, link.rows_of(select, &statement)).await
     }
 
-    /// Returns whether anything was changed yet, once no one else can.
+    /// Returns true if the log has entries, once other turns are locked out.
     pub(crate) async fn is_begun(&self) -> Result<bool, Failure> {
         self.lock(Part::All).await?;
         Ok(log::end(self.link()?).await? > 0)
@@ -208,7 +210,7 @@ impl<'a> Turn<'a> {
     ) -> Result<Option<Replay<Rows>>, StoreError> {
         let org = call.org.as_deref().unwrap_or_default();
         let kept = call.kept_key().unwrap_or_default();
-        // A call with this key that is being made at the same time ends first.
+        // A concurrent call with this key ends first.
         let lock = self.shared.lock_of(&format!("key {org} {kept}"));
         let link = self.link()?;
         link.select(&format!("SELECT pg_advisory_xact_lock({lock})"))
@@ -246,14 +248,14 @@ impl<'a> Turn<'a> {
         Ok(prepared)
     }
 
-    /// Returns whether the change can be made beside others, by what it does and by what was read for it.
+    /// Returns true if the change can be made alongside others, judged by its edits and the rows read for it.
     fn fits_beside_others(&self, change: &RowsChange) -> bool {
         let searched = self.searched.lock();
         change.fits_beside_others(self.shared.spec)
             && !change.rows().iter().any(|row| searched.contains(row.entity.name))
     }
 
-    /// Returns a row as it is, and keeps others from changing it.
+    /// Returns the current row, and locks it against other changes.
     async fn current(&self, entity: &'static EntitySpec, key: &[Value]) -> Result<Option<Row>, StoreError> {
         let read = self.read.lock().get(&place(entity, key)).cloned();
         if let Some(row) = &read
@@ -295,13 +297,13 @@ impl<'a> Turn<'a> {
     async fn number(&self) -> Result<(), StoreError> {
         if self.transaction.get().is_none() {
             let number = self.link()?.select("SELECT pg_current_xact_id()").await?;
-            // It is always the same.
+            // The number is always the same.
             let _ = self.transaction.set(number.concat());
         }
         Ok(())
     }
 
-    /// Adds the entry to the log, and ends the turn. Durable when it returns `Ok`.
+    /// Adds the entry to the log, and ends the turn. The change is durable when it returns `Ok`.
     pub(crate) async fn commit(mut self) -> Result<(), StoreError> {
         let (entry, lease) = (self.making.entry.take(), self.lease.take());
         let transaction = self.transaction.take();
@@ -316,7 +318,7 @@ impl<'a> Turn<'a> {
     }
 }
 
-/// Commits a transaction with its entry of the log, and finds out what became of it if the answer is lost.
+/// Commits a transaction with its log entry, and determines the outcome if the answer is lost.
 async fn commit(
     shared: Arc<Shared>,
     lease: Lease,
@@ -326,11 +328,11 @@ async fn commit(
     let (logged, committed) = {
         let link = lease.link()?;
         let statement = log::insert(&entry)?;
-        // Now, so that both go out together, and in their order.
+        // Prepared now, so both are sent together and in their order.
         link.prepared(&statement.sql).await?;
         tokio::join!(link.execute(&statement), link.select("COMMIT"))
     };
-    // The commit of a failed transaction undoes it, and succeeds.
+    // The commit of a failed transaction rolls it back, and succeeds.
     match logged.map(drop).and(committed.map(drop)) {
         Ok(()) if !lease.link()?.is_cut_short() => {
             lease.ended();
@@ -353,7 +355,7 @@ fn place(entity: &'static EntitySpec, key: &[Value]) -> (&'static str, String) {
     (entity.name, Value::from(key).to_string())
 }
 
-/// Returns whether a selection finds what a unique index says: that a value is taken.
+/// Returns true if a selection reveals no more than a unique index enforces: that a value is taken.
 fn is_by_unique(select: &Select) -> bool {
     let has = |name: &str| {
         select

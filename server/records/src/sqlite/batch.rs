@@ -4,8 +4,9 @@
 //! BEGIN IMMEDIATE   turn 1, released   SAVEPOINT   turn 2, released   SAVEPOINT   turn 3   COMMIT   all three are answered
 //! ```
 //!
-//! A turn that has made its change releases it and passes the transaction on if another caller waits; else it commits for all. No turn waits
-//! for company. A refused, failed or dropped turn leaves no trace in the transaction; if it is the last, it commits for those before it.
+//! A turn that has made its change releases it, and passes the transaction on if another caller waits; else it commits for all. No
+//! turn waits for company. A refused, failed or dropped turn leaves no trace in the transaction; if it is the last, it commits for
+//! those before it.
 
 use std::time::{Duration, Instant};
 
@@ -41,7 +42,7 @@ pub(crate) struct Writing {
     mark: Option<Mark>,
     /// Beginning of the transaction; `None` if there is none.
     begun: Option<Instant>,
-    /// Whether a turn is in the transaction.
+    /// True while a turn is in the transaction.
     in_turn: bool,
     /// Place and id of the log's entries of released changes.
     released: Vec<(i64, String)>,
@@ -76,10 +77,10 @@ impl Writing {
         Ok(())
     }
 
-    /// Checks that the transaction of the turn is there: without it, each statement would be a change of its own.
+    /// Checks that the turn's transaction is still open: without it, each statement would commit separately.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         if self.in_turn && self.connection.is_autocommit() {
-            // SQLite ends a transaction itself if the disk is full or fails.
+            // SQLite itself ends a transaction if the disk is full or fails.
             return Err(refused(
                 "a change failed, and with it those beside it; nothing has changed, try again",
             ));
@@ -98,7 +99,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Returns whether a turn is in the transaction.
+    /// Returns true if a turn is in the transaction.
     pub(crate) fn is_in_turn(&self) -> bool {
         self.in_turn
     }
@@ -118,35 +119,36 @@ impl Writing {
             .and_then(|()| self.execute("RELEASE turn"));
         match left {
             Err(failure) => self.undo(&failure),
-            // The callers are told. Turns that leave nothing must not keep them waiting.
+            // The callers get the outcome. Turns without a change must not keep them waiting.
             Ok(()) if !self.has_room() => drop(self.commit()),
             Ok(()) => {}
         }
     }
 
-    /// Returns whether another turn may enter the transaction.
+    /// Returns true if another turn may enter the transaction.
     pub(crate) fn has_room(&self) -> bool {
         self.released.len() < MAX_CHANGES && self.begun.is_some_and(|begun| begun.elapsed() < self.max_time)
     }
 
-    /// Returns the outcome of the released change that was the last; another turn commits it.
+    /// Returns the outcome of the last released change; another turn commits it.
     pub(crate) fn outcome(&mut self) -> Outcome {
         let (caller, outcome) = oneshot::channel();
         self.callers.push(caller);
         outcome
     }
 
-    /// Returns whether there are released changes that are not committed.
+    /// Returns true if there are released changes that are not committed.
     pub(crate) fn has_released(&self) -> bool {
         !self.released.is_empty()
     }
 
-    /// Returns whether the entry at this place is not committed yet.
+    /// Returns true if the entry at this place is not committed yet.
     pub(crate) fn is_released(&self, seq: i64) -> bool {
         self.released.iter().any(|(released, _)| *released == seq)
     }
 
-    /// Commits all released changes. Durable when it returns `Ok`; after an error, none of them was made. Their callers are told.
+    /// Commits all released changes. They are durable when it returns `Ok`; after an error, none of them was made. Their callers
+    /// get the outcome.
     pub(crate) fn commit(&mut self) -> Result<(), Failure> {
         if let Err(failure) = self.execute("COMMIT") {
             self.undo(&failure);
@@ -160,19 +162,19 @@ impl Writing {
         Ok(())
     }
 
-    /// Undoes changes whose commit failed: also what of them may have reached the disk, which a restart would otherwise take for
+    /// Undoes changes whose commit failed, including parts that may have reached the disk, which a restart would otherwise take for
     /// committed.
     fn undo(&mut self, failure: &Failure) {
         if !self.connection.is_autocommit() {
             let _ = self.connection.execute_batch("ROLLBACK");
         }
-        // A new transaction is written over the frames of the failed one.
+        // A new transaction overwrites the frames of the failed one.
         let sql = "UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE name = 'undone'";
         let _ = self.connection.execute_batch(sql);
         self.end(&Err(failure.clone()));
     }
 
-    /// Tells the callers how the transaction ended.
+    /// Sends the outcome of the transaction to its callers.
     fn end(&mut self, outcome: &Result<(), Failure>) {
         (self.begun, self.in_turn) = (None, false);
         self.released.clear();
@@ -188,7 +190,7 @@ impl Writing {
     }
 }
 
-/// Begins a transaction, on this thread if no other process has one.
+/// Begins a transaction. Stays on this thread unless another process has one.
 fn begin(connection: &Connection) -> Result<(), Failure> {
     let begin = || connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]);
     connection.busy_timeout(Duration::ZERO).doing("begin a change")?;
@@ -204,7 +206,7 @@ fn begin(connection: &Connection) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the outcome of a commit that another turn makes.
+/// Waits for the outcome of a commit by another turn.
 pub(crate) async fn told(outcome: Outcome) -> Result<(), Failure> {
     let told = outcome.await;
     told.unwrap_or_else(|_| Err(refused("the commit of a change was given up")))

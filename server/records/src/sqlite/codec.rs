@@ -1,4 +1,4 @@
-//! Rows as SQLite keeps them.
+//! Conversion of rows from SQLite's types.
 
 use rusqlite::types::{Type, ValueRef};
 use serde_json::{Number, Value};
@@ -12,7 +12,7 @@ use crate::failures::damaged;
 /// Reads a row whose columns are the entity's fields in their order.
 ///
 /// # Errors
-/// If a column has no value of its field.
+/// If a column's value is not of its field's type.
 pub(crate) fn read_row(entity: &EntitySpec, row: &rusqlite::Row<'_>) -> Result<Row, Failure> {
     let mut read = Row::new();
     for (at, field) in entity.fields.iter().enumerate() {

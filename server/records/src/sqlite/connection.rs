@@ -19,33 +19,33 @@ pub fn path(folder: &Path, spec: &RowsSpec) -> PathBuf {
     folder.join(format!("{}.db", spec.contract))
 }
 
-/// Returns the failure of a file that is not there.
+/// Returns the failure of a missing file.
 pub(crate) fn missing(path: &Path) -> Failure {
     let message = format!("there is no data file `{}`", path.display());
     Failure::new(FailureKind::NotFound, message)
 }
 
-/// Makes the names and bytes of a file, or the names in a folder, durable.
+/// Makes the content of a file, or the names in a folder, durable.
 pub(crate) fn sync(path: &Path) -> Result<(), Failure> {
     platform::open_to_sync(path)
         .and_then(|file| file.sync_all())
         .map_err(at("write", path))
 }
 
-/// Opens a connection to the file, as far as permissions go for changes.
+/// Opens a connection to the file, writable if permissions allow.
 ///
 /// # Errors
-/// If it can't be opened, or changes are missing that were acknowledged.
+/// If it can't be opened, or acknowledged changes are missing.
 pub(crate) fn connect(path: &Path) -> Result<Connection, Failure> {
     let connection = connect_unchecked(path)?;
     mark::check(&connection, path)?;
     Ok(connection)
 }
 
-/// As [`connect`], to whatever is left of the file.
+/// As [`connect`], without the check for missing changes.
 pub(crate) fn connect_unchecked(path: &Path) -> Result<Connection, Failure> {
     let connection = match ROWS.connect(path) {
-        // There is no place for what SQLite keeps beside the file.
+        // SQLite can't create its files next to the data file.
         Err(error) if is_denied(&error) && is_on_read_only_system(path) => ROWS.connect_unchanging(path),
         connected => connected,
     }
@@ -57,7 +57,7 @@ pub(crate) fn connect_unchecked(path: &Path) -> Result<Connection, Failure> {
     Ok(connection)
 }
 
-/// Sets whether closing the last connection to the file moves the log of writes into it.
+/// Sets whether closing the last connection to the file moves the write-ahead log into it.
 pub(crate) fn moves_log_when_closed(connection: &Connection, moves: bool) -> Result<(), Failure> {
     connection
         .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !moves)
@@ -85,13 +85,13 @@ fn is_on_read_only_system(path: &Path) -> bool {
     opened_to_write(path) == Some(io::ErrorKind::ReadOnlyFilesystem)
 }
 
-/// Returns why the file can't be opened for writing, if it can't.
+/// Returns the error of opening the file for writing, if it fails.
 fn opened_to_write(path: &Path) -> Option<io::ErrorKind> {
     let opened = platform::open_to_write(path, OpenOptions::new().write(true));
     opened.err().map(|error| error.kind())
 }
 
-/// Does `work` in a transaction, which is undone if it fails.
+/// Runs `work` in a transaction, which is rolled back if it fails.
 pub(crate) fn in_transaction<T>(
     connection: &Connection,
     work: impl FnOnce() -> Result<T, Failure>,

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{blocking::blocking, failures::Doing};
 
-/// Time limit, at the end of a process, for others that use the file.
+/// Time limit, at the end of a process, for other users of the file.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The rows of a contract in a data folder.
@@ -36,8 +36,8 @@ pub(crate) struct DataFile {
 }
 
 impl DataFile {
-    /// Moves SQLite's write-ahead log into the file, so that this file alone has all changes: for the end of a process, whose
-    /// connections may be in use until then. If another process reads, that one moves the rest when it ends.
+    /// Moves SQLite's write-ahead log into the file, so the file alone has all changes: for the end of a process, whose connections
+    /// may be in use until then. If another process reads, that process moves the rest when it ends.
     ///
     /// # Errors
     /// If it can't be written.
@@ -63,21 +63,21 @@ impl DataFile {
         self.writer.lock().await
     }
 
-    /// Returns whether a caller waits for the writer.
+    /// Returns true if a caller waits for the writer.
     pub(crate) fn is_awaited(&self) -> bool {
         self.queued.load(Ordering::SeqCst) > 0
     }
 
-    /// Commits released changes if no turn follows that could. Called by those who leave without having done so, once they have left.
+    /// Commits released changes if no following turn could. Called by those that leave without having committed, once they have left.
     pub(crate) fn commit_if_left(&self) {
         if self.is_awaited() {
             return;
         }
-        // If it is locked, the turn that has it comes here too.
+        // If it is locked, the turn that holds it gets here too.
         if let Ok(writer) = self.writer.try_lock() {
             let writing = &mut *writer.lock();
             if writing.has_released() {
-                // The callers are told.
+                // The callers get the outcome.
                 let _ = blocking(|| writing.commit());
             }
         }

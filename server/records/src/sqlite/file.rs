@@ -36,15 +36,15 @@ pub(crate) struct Opened {
     pub(crate) connection: Connection,
     /// The mark, if the file can be changed.
     pub(crate) mark: Option<Mark>,
-    /// Kept as long as the file is in use.
+    /// Held while the file is in use.
     pub(crate) usage: Option<Usage>,
 }
 
-/// Opens the data file, with its tables as `spec` has them.
+/// Opens the data file, with the tables of `spec`.
 pub(crate) fn open(folder: &Path, spec: &'static RowsSpec, start: Start) -> Result<Opened, Failure> {
     layout::check_names(spec).map_err(refused)?;
     let path = path(folder, spec);
-    // What can't be changed can still be read.
+    // A file that can't be changed can still be read.
     if start == Start::Existing || (start == Start::Serve && is_read_only(&path)) {
         return existing(path, spec);
     }
@@ -147,7 +147,7 @@ fn set_up(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Res
     })
 }
 
-/// Keeps the ids of the rows that were removed before there was a table of them.
+/// Keeps the ids of rows that were removed before the table of removed ids existed.
 fn keep_ids(connection: &Connection, spec: &RowsSpec) -> Result<(), Failure> {
     connection.execute_batch(REMOVED).doing("migrate the tables")?;
     log::for_each(connection, |entry| {
@@ -170,7 +170,7 @@ fn compare(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Re
         }
         return set_version(connection, spec);
     }
-    // Tables that are dropped may be referred to by others that are dropped later.
+    // A dropped table may be referenced by others that are dropped later.
     connection
         .execute_batch("PRAGMA foreign_keys = OFF")
         .doing("migrate the tables")?;
@@ -189,10 +189,10 @@ fn compare(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Re
         .doing("migrate the tables")
 }
 
-/// Inspects the data file of a contract in `folder`, and changes nothing.
+/// Inspects the data file of a contract in `folder`, without changes.
 ///
 /// # Errors
-/// If there is none, or it can't be read.
+/// If there is no file, or it can't be read.
 pub(crate) fn inspect(folder: &Path, spec: &RowsSpec) -> Result<Inspection, Failure> {
     let path = path(folder, spec);
     if !path.exists() {

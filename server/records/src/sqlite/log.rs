@@ -1,4 +1,4 @@
-//! The log: one entry for each change, from which the tables can be made anew.
+//! The log: one entry for each change, from which the tables can be remade.
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use tabellion_runtime::Failure;
@@ -50,7 +50,7 @@ pub(crate) struct End {
     pub(crate) last: i64,
 }
 
-/// Reads where the log ends.
+/// Reads the end of the log.
 pub(crate) fn end(connection: &Connection) -> Result<End, Failure> {
     let sql = "SELECT seq, last FROM change ORDER BY seq DESC LIMIT 1";
     let mut statement = connection.prepare_cached(sql).doing("read the log")?;

@@ -1,12 +1,12 @@
-//! The mark: up to which change the log was acknowledged, in a file of its own beside the data file.
+//! The mark: the last acknowledged change, in a separate file next to the data file.
 //!
-//! SQLite takes a write-ahead log that is missing or damaged for one that ends earlier, and the changes in it are gone without a word.
-//! The mark tells. It is written after a change's commit and before its answer, so it is never ahead of the data. It is synced
-//! only when the write-ahead log is moved into the file: a power failure may leave one that is some seconds older, never the end of a
-//! process. Several processes may overtake each other; then it is a few changes behind.
+//! SQLite silently ignores a missing write-ahead log, and the damaged end of one: the changes in it are lost. The mark reveals the
+//! loss. It is written after a change's commit and before its answer, so it is never ahead of the data. It is synced only when the
+//! write-ahead log is moved into the file: after a power failure it may be some seconds old, after a crash of the process it is
+//! current. Processes may overtake each other; then it is a few changes behind.
 //!
-//! The mark names the data file that it belongs to, since a backup or a recovered file in the same place ends where it ends. A data file
-//! that is copied alone has no mark. That it lacks its write-ahead log, it says itself: see [`Mark::move_log`].
+//! The mark names its data file, since a backup or a recovered file in the same place has a different end. A data file that is
+//! copied alone has no mark; such a file itself records that its write-ahead log is missing: see [`Mark::move_log`].
 
 use std::{
     fs::{File, OpenOptions},
@@ -31,7 +31,7 @@ use crate::{
     fresh,
 };
 
-/// How a mark begins, before the number of its format.
+/// Start of a mark, before the number of its format.
 const MAGIC: &str = "tabellion mark ";
 const FORMAT: &str = "1";
 /// Upper bound of the bytes of a mark.
@@ -41,7 +41,7 @@ const LOG_PAGES: i32 = 1000;
 
 /// Name in `meta` of the id of a data file.
 const INSTANCE: &str = "instance";
-/// Name in `meta` of where the newest changes are.
+/// Name in `meta` of the location of the newest changes.
 const NEWEST: &str = "newest";
 const IN_FILE: &str = "in_file";
 const IN_LOG: &str = "in_log";
@@ -53,13 +53,13 @@ pub(crate) struct Mark {
     instance: String,
     /// Number of pages of the write-ahead log after the last commit.
     pages: Arc<AtomicI32>,
-    /// The number after the commit before that: with less, the log has begun anew.
+    /// Number of pages after the previous commit: a smaller one means that the log was restarted.
     before: i32,
-    /// The number from which on the log is moved into the file.
+    /// The number of pages from which on the log is moved into the file.
     most: i32,
 }
 
-/// What a mark says.
+/// Content of a mark.
 struct Acknowledged {
     instance: String,
     seq: i64,
@@ -104,7 +104,7 @@ impl Mark {
         let line = format!("{MAGIC}{FORMAT} {} {seq:020} {id}\n", self.instance);
         let _ = self.file.rewind();
         let _ = self.file.write_all(line.as_bytes());
-        // After that: a process that ends while it moves the log leaves a mark that the log has reached.
+        // Only now: a process that ends while it moves the log leaves a mark that the log has reached.
         let pages = self.pages.load(Ordering::Relaxed);
         if pages < self.before || pages >= self.most {
             let _ = self.move_log(connection);
@@ -113,8 +113,8 @@ impl Mark {
         self.before = self.pages.load(Ordering::Relaxed);
     }
 
-    /// Moves the write-ahead log into the file. From then on, the file alone says that its newest changes are in the log; the log
-    /// takes that back.
+    /// Moves the write-ahead log into the file. From then on, the file alone records that its newest changes are in the log; the
+    /// log revokes that.
     fn move_log(&self, connection: &Connection) -> Result<(), Failure> {
         set_meta(connection, NEWEST, IN_LOG)?;
         connection
@@ -127,14 +127,14 @@ impl Mark {
     }
 }
 
-/// Gives the file that `connection` is open to an id of its own, so that no mark of another file is taken for its.
+/// Gives the data file of `connection` a new id, so it matches no mark of another file.
 pub(crate) fn renew(connection: &Connection) -> Result<String, Failure> {
     let instance = fresh::id();
     set_meta(connection, INSTANCE, &instance)?;
     Ok(instance)
 }
 
-/// Checks that the file at `path` has the changes that were acknowledged, as far as the mark tells.
+/// Checks the file at `path` for acknowledged changes that are missing, as far as the mark allows.
 ///
 /// # Errors
 /// If changes are missing, or the mark is of a newer version.
@@ -158,7 +158,7 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), Failure>
     match mark.filter(|mark| instance.is_none_or(|instance| instance == mark.instance)) {
         Some(mark) if log::id_at(connection, mark.seq)?.as_ref() == Some(&mark.id) => Ok(()),
         Some(mark) => Err(missing(path, &mark)),
-        // An empty mark is that of a process that could not write it.
+        // An empty mark is left by a process that could not write it.
         None if !file(path).exists() && meta(connection, NEWEST)?.as_deref() == Some(IN_LOG) => {
             Err(refused(format!(
                 "`{name}` was copied while it was in use, without `{name}-wal`, which has the newest changes: copy both, or copy with \
@@ -170,7 +170,7 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), Failure>
     }
 }
 
-/// Checks that there is no mark of a file at `path` that is gone.
+/// Checks that there is no mark for a missing file at `path`.
 pub(crate) fn check_gone(path: &Path) -> Result<(), Failure> {
     match read(path)? {
         None => Ok(()),
@@ -192,7 +192,7 @@ fn missing(path: &Path, mark: &Acknowledged) -> Failure {
     ))
 }
 
-/// Returns what the mark beside the file at `path` says; `None` if there is none, or it was cut off by a power failure.
+/// Returns the content of the mark of the file at `path`; `None` if there is no mark, or a power failure cut it off.
 fn read(path: &Path) -> Result<Option<Acknowledged>, Failure> {
     let path = file(path);
     if !path.exists() {
@@ -219,7 +219,7 @@ fn read(path: &Path) -> Result<Option<Acknowledged>, Failure> {
     }
 }
 
-/// Returns the name of a file, which clients may be told.
+/// Returns the name of a file, which clients may see.
 fn name(path: &Path) -> std::path::Display<'_> {
     Path::new(path.file_name().unwrap_or_default()).display()
 }

@@ -1,4 +1,4 @@
-//! Facts about a data file, by their names, in its table `meta`.
+//! Named facts about a data file, in its table `meta`.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 use tabellion_runtime::Failure;

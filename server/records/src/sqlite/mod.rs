@@ -6,14 +6,14 @@
 //! | `session`, `batch` | the exclusive right to change the data; transactions that turns share |
 //! | `reading`, `query` | snapshots from a pool of connections; rows that are selected |
 //! | `write`, `log` | rows and the log's entries |
-//! | `codec` | rows as SQLite keeps them |
+//! | `codec` | conversion of rows from SQLite's types |
 //! | `file`, `connection`, `tables` | opening and migrating the file; connections to it; the tables of a new one |
-//! | `meta` | facts about the file, in a table of its own |
-//! | `mark` | tells when changes are missing; moves the write-ahead log into the file |
-//! | `replica` | what a log gives, to be compared |
+//! | `meta` | facts about the file, in a separate table |
+//! | `mark` | detects missing changes; moves the write-ahead log into the file |
+//! | `replica` | tables replayed from a log, for comparison |
 //! | `upkeep` | check, export, import, backup |
-//! | `recovery`, `replacement` | a file made anew from its log, and put in the place of the damaged one |
-//! | `usage` | which processes use the file |
+//! | `recovery`, `replacement` | a file remade from its log, and put in the place of the damaged one |
+//! | `usage` | locks of the processes that use the file |
 
 pub(crate) mod batch;
 mod codec;

@@ -16,7 +16,7 @@ use crate::{blocking::blocking, failures::Doing, fresh::Clock};
 /// Number of connections that are kept for later calls.
 pub(crate) const MAX_IDLE: usize = 8;
 
-/// One state of the tables, from the first read on.
+/// One consistent state of the tables, as of the first read.
 pub(crate) struct Reader<'a> {
     records: &'a DataFile,
     connection: Mutex<Option<Pooled>>,

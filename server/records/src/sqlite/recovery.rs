@@ -1,4 +1,4 @@
-//! The way back from the log: the tables of a damaged data file, made anew.
+//! Recovery: remakes the tables of a damaged data file from its log.
 
 use std::path::{Path, PathBuf};
 
@@ -12,18 +12,18 @@ use super::{
 };
 use crate::{entry::LogEntry, failures::Doing, whole::Checked};
 
-/// What a recovery has done.
+/// Result of a recovery.
 #[derive(Debug)]
 pub struct Recovered {
-    /// Where the damaged file is kept.
+    /// Path of the damaged file.
     pub kept: PathBuf,
-    /// What the new file has.
+    /// Content of the new file.
     pub checked: Checked,
-    /// Why the log could not be read to its end: what came later is lost.
+    /// Error that cut the log off: later entries are lost.
     pub cut_off: Option<Failure>,
 }
 
-/// Makes the tables of a damaged data file anew from its log, as far as the log can be read. The damaged file is kept beside it.
+/// Remakes the tables of a damaged data file from its log, as far as the log can be read. Keeps the damaged file next to the new one.
 ///
 /// # Errors
 /// If the file is in use, the log can't be read from its beginning, or the new file can't be made. Then the damaged file stays in
@@ -34,7 +34,7 @@ pub fn recover(folder: &Path, spec: &'static RowsSpec) -> Result<Recovered, Fail
         return Err(connection::missing(&path));
     }
     let usage = usage::alone(&path)?;
-    // An earlier recovery was interrupted when its file was whole.
+    // An earlier recovery was interrupted when its file was complete.
     if let Some(kept) = replacement::finish(&path)? {
         let connection = connection::connect(&path)?;
         let (checked, cut_off) = (check(&connection, spec)?, None);
@@ -44,7 +44,7 @@ pub fn recover(folder: &Path, spec: &'static RowsSpec) -> Result<Recovered, Fail
             cut_off,
         });
     }
-    // Closing it leaves its log of writes, which is kept with it.
+    // Closing it leaves its write-ahead log, which is kept with it.
     let (damaged, of) = (connection::connect_unchecked(&path)?, path.clone());
     let (kept, (checked, cut_off)) = replacement::replace(&path, spec, &usage, move |connection| {
         let mut read = 0;
@@ -67,7 +67,7 @@ pub fn recover(folder: &Path, spec: &'static RowsSpec) -> Result<Recovered, Fail
     })
 }
 
-/// Adds one entry and its rows, or nothing of it.
+/// Adds one entry and its rows, or neither.
 fn take(connection: &Connection, spec: &'static RowsSpec, entry: &LogEntry) -> Result<(), Failure> {
     let run = |sql: &str| connection.execute_batch(sql).doing("replay the log");
     run("SAVEPOINT entry")?;

@@ -1,7 +1,8 @@
-//! A data file made anew, put in the place of the old one.
+//! Replacement of a data file by a new one.
 //!
-//! It is made under another name, and renamed to `CONTRACT.ready` when it is whole and durable: from then on, a process that opens
-//! the data file first puts it in its place. The file that was there is kept, with its write-ahead log, as `CONTRACT.damaged`.
+//! The new file is made under another name, and renamed to `CONTRACT.ready` when it is complete and durable: from then on, a
+//! process that opens the data file first moves it into place. The old file is kept, with its write-ahead log, as
+//! `CONTRACT.damaged`.
 
 use std::{
     fs,
@@ -16,8 +17,8 @@ use tabellion_sqlite::{BESIDE, ROWS, beside};
 use super::{connection, tables, usage::Usage};
 use crate::failures::{Doing, at};
 
-/// Makes a data file with `fill`, and puts it in the place of the one at `path`, if there is one. Returns where that is kept.
-/// `usage` is the whole lock on the file.
+/// Makes a data file with `fill`, and puts it in the place of the one at `path`, if there is one. Returns the path under which the
+/// old one is kept. `usage` is the whole lock on the file.
 pub(crate) fn replace<T>(
     path: &Path,
     spec: &'static RowsSpec,
@@ -36,7 +37,7 @@ pub(crate) fn replace<T>(
     match made {
         Ok(made) => Ok((finish(path)?, made)),
         Err(failure) => {
-            // The failure says more than that of cleaning up.
+            // This failure is more informative than one of the clean-up.
             let _ = remove(&new);
             Err(failure)
         }
@@ -53,7 +54,7 @@ fn make<T>(
     connection::moves_log_when_closed(&connection, true)?;
     tables::create(&connection, spec)?;
     let made = connection::in_transaction(&connection, || fill(&connection))?;
-    // The file is opened in this mode from now on; closing it leaves no file beside it.
+    // The file is opened in this mode from now on; closing it leaves no files next to it.
     connection
         .query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))
         .doing("write the data file")?;
@@ -64,7 +65,7 @@ fn make<T>(
     Ok(made)
 }
 
-/// Removes a file that was being made when its process ended.
+/// Removes a partial file left by a process that ended.
 fn remove(new: &Path) -> Result<(), Failure> {
     for path in BESIDE.into_iter().chain([""]).map(|ending| beside(new, ending)) {
         if path.exists() {
@@ -78,12 +79,12 @@ fn ready(path: &Path) -> PathBuf {
     path.with_extension("ready")
 }
 
-/// Returns true if a file waits to be put in the place of the one at `path`.
+/// Returns true if a new file is ready to replace the one at `path`.
 pub(crate) fn is_pending(path: &Path) -> bool {
     ready(path).exists()
 }
 
-/// Puts a file that is ready in its place, unless that is done. Returns where the file that was there is kept.
+/// Puts a file that is ready in its place, unless that is done. Returns the path under which the old file is kept.
 pub(crate) fn finish(path: &Path) -> Result<Option<PathBuf>, Failure> {
     let ready = ready(path);
     if !ready.exists() {
@@ -99,7 +100,7 @@ pub(crate) fn finish(path: &Path) -> Result<Option<PathBuf>, Failure> {
     Ok(is_kept.then_some(kept))
 }
 
-/// Returns a name for the old file that no earlier one has.
+/// Returns an unused name for the old file.
 fn free(path: &Path) -> PathBuf {
     let first = path.with_extension("damaged");
     let more = (2..).map(|number| path.with_extension(format!("damaged-{number}")));

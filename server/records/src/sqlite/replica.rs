@@ -1,4 +1,4 @@
-//! What a log gives: replayed in a store of its own, and compared with what a database has.
+//! A replica: the log replayed in an empty store, for comparison with a database.
 
 use data_encoding::HEXLOWER;
 use rusqlite::Connection;
@@ -18,10 +18,10 @@ use crate::{
     whole::{Checked, Line, Whole, text},
 };
 
-/// Checks that replaying the log on an empty store gives the tables, row for row.
+/// Checks that replaying the log on an empty store yields the tables, row for row.
 ///
 /// # Errors
-/// What differs.
+/// The difference.
 pub(crate) fn check(whole: &dyn Whole, spec: &'static RowsSpec) -> Result<Checked, Failure> {
     let (replica, mut digest) = (Replica::new(spec)?, Sha256::new());
     let mut checked = Checked::NOTHING;
@@ -46,10 +46,10 @@ pub(crate) fn check(whole: &dyn Whole, spec: &'static RowsSpec) -> Result<Checke
     Ok(checked)
 }
 
-/// Fills an empty store with the lines of an export: with its log, compared with its rows.
+/// Fills an empty store from the lines of an export: replays its log, and compares the result with its rows.
 ///
 /// # Errors
-/// If a line is not what an export writes.
+/// If a line is not one of an export.
 pub(crate) fn read_export(
     spec: &'static RowsSpec,
     lines: impl Iterator<Item = Result<Line, Failure>>,
@@ -80,21 +80,21 @@ pub(crate) fn read_export(
     Ok(())
 }
 
-/// What the log gives, in a store that nothing else sees, and that spills to the disk.
+/// The replayed tables, in a private store that spills to the disk.
 pub(crate) struct Replica {
     pub(crate) connection: Connection,
     pub(crate) spec: &'static RowsSpec,
 }
 
 impl Replica {
-    /// Makes an empty one.
+    /// Makes an empty replica.
     pub(crate) fn new(spec: &'static RowsSpec) -> Result<Self, Failure> {
         let connection = temporary().doing("replay the log")?;
         tables::create_tables(&connection, spec)?;
         Ok(Self { connection, spec })
     }
 
-    /// Takes the log of an export, and compares what it gives with its rows.
+    /// Replays the log of an export, and compares the result with its rows.
     #[cfg(feature = "postgres")]
     pub(crate) fn read_export(
         &self,
@@ -108,7 +108,7 @@ impl Replica {
         })
     }
 
-    /// Makes the change of an entry, and keeps the entry; or nothing of both.
+    /// Applies the change of an entry and keeps the entry, or neither.
     #[cfg(feature = "postgres")]
     pub(crate) fn keep(&self, entry: &LogEntry) -> Result<(), Failure> {
         connection::in_transaction(&self.connection, || {
@@ -117,12 +117,12 @@ impl Replica {
         })
     }
 
-    /// Makes the change of an entry.
+    /// Applies the change of an entry.
     pub(crate) fn take(&self, entry: &LogEntry) -> Result<(), Failure> {
         connection::in_transaction(&self.connection, || replay(&self.connection, self.spec, entry))
     }
 
-    /// Compares a row with what the log gives.
+    /// Compares a row with the replayed one.
     pub(crate) fn compare(&self, entity: &'static EntitySpec, row: &Row) -> Result<(), Failure> {
         let key = identity(entity, row);
         if query::get(&self.connection, entity, &key)?.as_ref() == Some(row) {
@@ -131,7 +131,7 @@ impl Replica {
         Err(differs(entity, key))
     }
 
-    /// Compares the number of an entity's rows with what the log gives.
+    /// Compares the number of an entity's rows with the replayed number.
     pub(crate) fn compare_count(&self, entity: &'static EntitySpec, rows: u64) -> Result<(), Failure> {
         let replayed = query::count(&self.connection, &Select::new(entity, vec![]))?;
         if replayed == rows {
@@ -159,7 +159,7 @@ pub(crate) fn replay(connection: &Connection, spec: &RowsSpec, entry: &LogEntry)
     changed.map_err(|failure| Failure::internal(format!("entry {} of the log: {failure}", entry.seq)))
 }
 
-/// Returns the failure of a row that the log does not give.
+/// Returns the failure of a row that differs from the replayed one.
 fn differs(entity: &EntitySpec, key: Vec<Value>) -> Failure {
     damaged(format!(
         "{} {} is not what the log gives",

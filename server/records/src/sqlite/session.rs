@@ -65,12 +65,12 @@ impl<'a> Turn<'a> {
         work(writing)
     }
 
-    /// Does what may take long, as waiting for the disk does.
+    /// Runs work that may take long, such as waiting for the disk.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<T, Failure> {
         blocking(|| self.with_few(work))
     }
 
-    /// Does what takes less time than moving this thread's other tasks away: it is about few rows, found by a key or an index.
+    /// Runs work that takes less time than moving this thread's other tasks away: it concerns few rows, found by a key or an index.
     pub(crate) fn with_few<T>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, Failure>,
@@ -91,7 +91,7 @@ impl<'a> Turn<'a> {
         };
         let seq = entry.seq;
         let replay = entry.replayed(key, request)?;
-        // The answer holds: it is not told before its change is durable.
+        // The answer is final only once its change is durable.
         self.writing(|writing| {
             if writing.is_released(seq) {
                 blocking(|| writing.commit())?;
@@ -118,7 +118,7 @@ impl<'a> Turn<'a> {
         Ok(prepared)
     }
 
-    /// Adds the entry to the log, and ends the turn. Durable when it returns `Ok`.
+    /// Adds the entry to the log, and ends the turn. The change is durable when it returns `Ok`.
     pub(crate) async fn commit(mut self) -> Result<(), Failure> {
         let entry = self.making.entry.take();
         let entry = entry.ok_or_else(|| refused("nothing was prepared"))?;

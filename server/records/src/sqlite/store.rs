@@ -1,4 +1,4 @@
-//! The rows in a file as the crate's other modules see them: opened, seeded, its turns and its snapshots.
+//! The interface of the rows in a file to the crate's other modules: opening, seeding, turns and snapshots.
 
 use std::{
     future::Future,
@@ -34,7 +34,7 @@ use crate::{
 };
 
 impl DataFile {
-    /// Opens the rows of a contract in `folder`. See [`Start`] for what it may do to the folder.
+    /// Opens the rows of a contract in `folder`. See [`Start`] for the permitted effects on the folder.
     ///
     /// # Errors
     /// If the folder can't be used, the file is damaged, newer than the program, or needs a migration that loses data.
@@ -54,7 +54,7 @@ impl DataFile {
         Ok(file)
     }
 
-    /// Adds the rows that a new store begins with, if nothing was changed yet.
+    /// Adds the seed rows to a new store, if its log is empty.
     fn seed(&self) -> Result<(), Failure> {
         if self.spec.seeds.is_empty() || Reader::begin(self)?.with(log::end)?.seq > 0 {
             return Ok(());
@@ -139,7 +139,7 @@ impl Engine for DataFile {
     }
 }
 
-/// Returns what a future comes to that waits for nothing, as those of this store do while it is opened.
+/// Polls a future that never waits, as those of this store while it is opened, and returns its output.
 fn finished<T>(future: impl Future<Output = T>) -> Result<T, Failure> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(outcome) => Ok(outcome),

@@ -1,4 +1,4 @@
-//! Upkeep of a data file: whether the log gives the tables, export and import, backup.
+//! Upkeep of a data file: check of the log against the tables, export and import, backup.
 
 use std::{
     fs,
@@ -30,7 +30,7 @@ use crate::{
 const BACKUP_PAGES: i32 = 1_000;
 
 impl DataFile {
-    /// Checks that the file is whole, and that replaying the log gives the tables.
+    /// Checks that the file is intact, and that replaying the log yields the tables.
     pub(crate) fn check(&self) -> Result<Checked, Failure> {
         Reader::begin(self)?.with(|connection| {
             if let Some(problem) = check(connection).doing("check the data file")? {
@@ -46,8 +46,7 @@ impl DataFile {
     }
 }
 
-/// Copies the data file of a contract in `folder` to a new file at `path`, of whichever version it is: to be done before a
-/// migration.
+/// Copies the data file of a contract in `folder`, of any version, to a new file at `path`: to be done before a migration.
 ///
 /// # Errors
 /// If there is no data file, or a file at `path` already, or it can't be written.
@@ -60,7 +59,7 @@ pub fn backup(folder: &Path, spec: &RowsSpec, path: &Path) -> Result<(), Failure
     new_file(path, |partial| copy(&from, partial))
 }
 
-/// Makes a file that is whole once it has its name; `write` is given the path of an empty file.
+/// Makes a file that gets its name once it is complete; `write` receives the path of an empty file.
 ///
 /// # Errors
 /// If there is a file at `path` already, or it can't be written. Then none is left.
@@ -78,7 +77,7 @@ pub(crate) fn new_file(path: &Path, write: impl FnOnce(&Path) -> Result<(), Fail
         connection::sync(folder.unwrap_or(Path::new(".")))
     });
     if written.is_err() {
-        // The failure says more than that of cleaning up.
+        // This failure is more informative than one of the clean-up.
         let _ = fs::remove_file(&partial);
     }
     written
@@ -97,10 +96,10 @@ fn copy(from: &Path, path: &Path) -> Result<(), Failure> {
     to.close().map_err(|(_, error)| error).doing("write the backup")
 }
 
-/// Makes a data file in `folder` from the lines of an export: from its log, compared with its rows.
+/// Makes a data file in `folder` from the lines of an export: replays its log, and compares the result with its rows.
 ///
 /// # Errors
-/// If the folder has a data file already, or a line is not what an export writes. Then no file is made.
+/// If the folder has a data file already, or a line is not one of an export. Then no file is made.
 pub(crate) fn import(
     folder: &Path,
     spec: &'static RowsSpec,

@@ -1,4 +1,4 @@
-//! Which processes use a data file: each holds a share of a lock, and one that replaces or migrates the file holds all of it.
+//! Locks of the processes that use a data file: each holds a share of a lock, and one that replaces or migrates the file holds all of it.
 
 use std::{io, path::Path};
 
@@ -7,7 +7,7 @@ use tabellion_runtime::{Failure, FailureKind};
 
 use crate::failures::at;
 
-/// The right to use a data file, as long as it is kept.
+/// The right to use a data file, released on drop.
 #[derive(Debug)]
 pub(crate) struct Usage(
     #[expect(dead_code, reason = "held, never read: closing it releases the lock")] FileLock,
@@ -20,7 +20,7 @@ pub(crate) fn shared(path: &Path) -> Result<Usage, Failure> {
     share.map(Usage).ok_or_else(being_replaced)
 }
 
-/// As [`shared`], for reading only: without the permission to lock, none is needed.
+/// As [`shared`], for reading only: a reader without the permission to lock needs no share.
 pub(crate) fn shared_if_possible(path: &Path) -> Result<Option<Usage>, Failure> {
     let lock = path.with_extension("use");
     match try_share_lock(&lock) {

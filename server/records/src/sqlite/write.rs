@@ -1,4 +1,4 @@
-//! Changing rows: what a change does to the tables, and what the log says of it.
+//! Changing rows: applies a change to the tables, and describes it for the log.
 
 use rusqlite::{Connection, params_from_iter};
 use serde_json::Value;
@@ -16,14 +16,14 @@ use crate::{
     sql::{Dialect::Sqlite, Statement},
 };
 
-/// SQL of the table of the ids that removed rows had.
+/// SQL of the table of ids of removed rows.
 pub(crate) const REMOVED: &str =
     "CREATE TABLE removed (entity TEXT, key TEXT, PRIMARY KEY (entity, key)) STRICT, WITHOUT ROWID";
 
-/// Makes a change in the tables.
+/// Applies a change to the tables.
 ///
 /// # Errors
-/// If a row is not there, or is there already, or a table's rule is broken.
+/// If a row is missing or exists already, or a table's rule is broken.
 pub(crate) fn write(connection: &Connection, change: &RowsChange) -> Result<Vec<Written>, Failure> {
     let mut written = vec![];
     for change in change.rows() {
@@ -39,11 +39,10 @@ pub(crate) fn write(connection: &Connection, change: &RowsChange) -> Result<Vec<
     Ok(written)
 }
 
-/// Makes a logged change in the tables. Entities and fields that the contract no longer has are left out, and fields that it did not
-/// have get their defaults.
+/// Applies a logged change to the tables. Drops entities and fields that the contract no longer has; newer fields get their defaults.
 ///
 /// # Errors
-/// If the tables are not those that the change was made in.
+/// If the tables are not in the state that the change was made in.
 pub(crate) fn apply(connection: &Connection, spec: &RowsSpec, logged: &LoggedRow) -> Result<(), Failure> {
     let Some(entity) = spec.entity(&logged.entity) else {
         return Ok(());
@@ -107,7 +106,7 @@ fn remove(connection: &Connection, entity: &'static EntitySpec, key: &[Value]) -
     Ok(())
 }
 
-/// Keeps the id of a removed row, so that no other row gets it.
+/// Keeps the id of a removed row: no other row gets it.
 pub(crate) fn keep_id(connection: &Connection, entity: &str, key: &[Value]) -> Result<(), Failure> {
     let asked = Sqlite.keep_id(entity, key);
     let mut statement = connection.prepare_cached(&asked.sql).doing("change a row")?;

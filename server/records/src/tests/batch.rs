@@ -1,4 +1,4 @@
-//! Turns that share a transaction: calls are polled by hand, so that their order is known.
+//! Turns that share a transaction: calls are polled by hand, so their order is known.
 
 use std::{
     pin::Pin,
@@ -25,13 +25,13 @@ type Outcome = Result<Answer, Value>;
 /// Calls that wait for the writer, in the order of their turns.
 struct Queue<'a> {
     bench: &'a Bench,
-    /// Those that have not ended.
+    /// Calls that have not ended.
     calls: Vec<Option<Pin<Box<dyn Future<Output = Outcome> + 'a>>>>,
     outcomes: Vec<Option<Outcome>>,
 }
 
 impl<'a> Queue<'a> {
-    /// Lets these calls wait until all are in the queue.
+    /// Enqueues these calls: all wait for the writer.
     fn new(bench: &'a Bench, calls: impl IntoIterator<Item = (&'a CallContext, String)>) -> Self {
         let writer = bench.records.file().writer.try_lock().expect("no turn is open");
         writer.lock().max_time = Duration::MAX;
@@ -62,7 +62,7 @@ impl<'a> Queue<'a> {
         (0..self.calls.len()).for_each(|at| self.poll(at));
     }
 
-    /// Makes all calls, and returns how they ended.
+    /// Completes all calls, and returns their outcomes.
     fn run(mut self) -> Vec<Option<Outcome>> {
         self.poll_all();
         self.poll_all();
@@ -72,7 +72,7 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// Counts commits from now on, and lets each fail if `fails`.
+/// Counts commits from now on, and makes each fail if `fails`.
 fn hook(bench: &Bench, fails: bool) -> Arc<AtomicUsize> {
     let commits = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&commits);
@@ -180,18 +180,18 @@ fn a_turn_whose_transaction_has_ended_writes_nothing() {
     bench.records.check().expect("the log replays");
 }
 
-/// A caller, and what becomes of its call.
+/// Behaviour of a caller.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
-    /// It creates a project.
+    /// Creates a project.
     Creates,
-    /// It wants a name that is taken.
+    /// Requests a name that is taken.
     Refused,
-    /// It expects another row, which is seen once it has written its own.
+    /// Expects a different row, which is noticed only after it has written its own.
     Stale,
-    /// It goes away while it waits for its turn.
+    /// Goes away while it waits for its turn.
     Leaves,
-    /// It goes away while another commits its change.
+    /// Goes away while another caller commits its change.
     LeavesReleased,
 }
 

@@ -1,4 +1,4 @@
-//! A process that is killed in the middle: what it acknowledged is there, and nothing by halves.
+//! A process that is killed midway: acknowledged changes survive, and no change is partial.
 
 use std::{
     env,
@@ -16,12 +16,12 @@ use tabellion_runtime::{
 
 use super::tracker::{Bench, call, open_file};
 
-/// Names the folder that the child process changes until it is killed.
+/// Environment variable with the folder that the child process changes until it is killed.
 const FOLDER: &str = "TABELLION_TEST_FOLDER";
 /// Number of times that a process is killed.
 const KILLS: u64 = 12;
 
-/// The child process: adds, in three threads, an issue with a comment and removes every third, and prints what was acknowledged.
+/// The child process: adds, in three threads, an issue with a comment and removes every third, and prints the acknowledged changes.
 #[test]
 #[ignore = "run by a_killed_process_loses_nothing_that_it_acknowledged"]
 fn changes_until_killed() {
@@ -41,7 +41,7 @@ fn changes_until_killed() {
                 call("issue", Delete, json!({"id": issue["id"]})).unwrap();
                 state = "removed";
             }
-            // In one piece, so that no half of a line is left.
+            // In one piece, so no partial line remains.
             let line = format!("ACK {state} {}\n", issue["id"].as_str().unwrap());
             std::io::stderr().write_all(line.as_bytes()).unwrap();
         }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{Address, Place, Records, Start, remake};
 
-/// Environment variable with the address of a server, whose user may make databases: `postgres://postgres@localhost:5432`.
+/// Environment variable with the address of a server, whose user may create databases: `postgres://postgres@localhost:5432`.
 pub(crate) const SERVER: &str = "TABELLION_TEST_POSTGRES";
 
 /// Returns the place of a folder's rows, with a new database if there is none; `None` if no server is named.
@@ -34,13 +34,13 @@ fn make(server: &str, name: &str) {
         tokio::spawn(connection);
         let made = client.batch_execute(&format!("CREATE DATABASE \"{name}\"")).await;
         if let Err(error) = made {
-            // It is there.
+            // The database exists already.
             assert_eq!(error.code().map(|code| code.code()), Some("42P04"), "{error}");
         }
     });
 }
 
-/// What loses data needs a command, which makes the tables anew from the log and keeps the schema as it was.
+/// A lossy migration requires a command, which remakes the tables from the log and keeps the old schema.
 #[test]
 fn a_migration_that_loses_data_keeps_the_schema_as_it_was() {
     let bench = fill(Bench::new());

@@ -1,4 +1,4 @@
-//! Files that lack changes: what a process that was killed leaves, with something of it missing.
+//! Files that lack changes: the files of a killed process, incomplete.
 
 use std::{fs, path::PathBuf};
 
@@ -17,7 +17,7 @@ const ISSUES: u64 = 9;
 struct Left(TempDir);
 
 impl Left {
-    /// Copies the files of a process that changes no more, and has not ended.
+    /// Copies the files of a process that makes no more changes, and has not ended.
     fn by(bench: &Bench) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["tracker.db", "tracker.db-wal", "tracker.mark"] {
@@ -44,7 +44,7 @@ impl Left {
         fs::write(self.path(name), bytes).unwrap();
     }
 
-    /// Returns the number of changes, or why the file can't be used. A file that can't be used stays as it is.
+    /// Returns the number of changes, or the error message. An unusable file is left unchanged.
     fn open(&self) -> Result<u64, String> {
         // SQLite makes an empty log where there is none.
         let contents = || ["db", "db-wal", "mark"].map(|name| fs::read(self.path(name)).unwrap_or_default());
@@ -54,7 +54,7 @@ impl Left {
             [Start::Existing, Start::Serve].map(|start| open(start).map_err(|failure| failure.message));
         if found[1].is_err() {
             assert!(contents() == before, "{found:?}: a file has changed");
-            // The command that only reads does not look for a file that is gone.
+            // The command that only reads does not look for a missing file.
             assert!(found[0].is_err());
         } else {
             assert_eq!(found[0], found[1]);
@@ -196,7 +196,7 @@ fn what_an_orderly_end_leaves_is_whole_alone() {
     left.open().unwrap_err();
 }
 
-/// The log is moved while the file is served, too: the file alone never passes for whole.
+/// The log is moved while the file is served, too: the file alone never counts as complete.
 #[test]
 fn the_file_alone_is_not_whole_after_many_changes() {
     let bench = killed();
@@ -229,7 +229,7 @@ fn a_backup_that_is_older_than_the_mark_is_accepted() {
     assert_eq!(left.open(), Ok(CHANGES));
     let records = Records::open(left.0.path(), &TRACKER, Start::Serve).unwrap();
     drop(records);
-    // A copy by hand can't be told from a file whose log is lost.
+    // A manual copy can't be distinguished from a file whose log is lost.
     bench.records.settle().unwrap();
     let by_hand = Left::by(&bench);
     add(&bench, ISSUES + 5..ISSUES + 6);

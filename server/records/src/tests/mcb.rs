@@ -1,9 +1,9 @@
-//! The contract `mcb` over this store: every operation on rows and every refused pair, as data in `mcb/cases.json`; and what the
-//! original did wrong with them, in `mcb/defects.json`, by the names that `server/docs/mcb.md` has for that.
+//! The contract `mcb` over this store: every operation on rows and every refused pair, as data in `mcb/cases.json`; and the
+//! original's defects, in `mcb/defects.json`, under their names in `server/docs/mcb.md`.
 //!
-//! A case is `[call, arguments, what comes of it]`. A call is a tool, an action and a resource, after the caller's org if it is bound
-//! to one. What comes of it is a part of the answer or of the error's data; or an error's rule, and the pointer to what is wrong; or
-//! that and a part of its sentence. `<time>`, `<id>`, `<number>`, `<secret>` and `<none>` stand for any such value.
+//! A case is `[call, arguments, expectation]`. A call is a tool, an action and a resource, after the caller's org if it is bound to
+//! one. The expectation is a part of the answer or of the error's data; or an error's rule, and the pointer to the violation; or
+//! these and a part of its message. `<time>`, `<id>`, `<number>`, `<secret>` and `<none>` stand for any such value.
 
 use std::{collections::BTreeSet, future::Future};
 
@@ -37,7 +37,7 @@ impl Bench {
         }
     }
 
-    /// Calls a tool as clients do; errors are the data of the contract's error, with its sentence and its code.
+    /// Calls a tool as clients do; errors are the data of the contract's error, with its message and its code.
     #[track_caller]
     fn call(&self, call: &CallContext, tool: &str, arguments: Value) -> Result<Answer, Value> {
         let tool = CONTRACT.tool(tool).unwrap();
@@ -56,7 +56,7 @@ impl Bench {
         refusal(outcome)
     }
 
-    /// Begins an agent's session, as no tool of these does.
+    /// Begins an agent's session, for which these tools have no operation.
     fn session(&self, data: Value) -> Value {
         static CREATE: RowOperation = RowOperation {
             data: None,
@@ -114,7 +114,7 @@ fn defects() -> Map<String, Value> {
     serde_json::from_str(include_str!("../../tests/mcb/defects.json")).unwrap()
 }
 
-/// Returns the first difference of `found` from what is expected of it.
+/// Returns the first difference of `found` from the expectation.
 fn difference(found: &Value, expected: &Value) -> Option<String> {
     let fits = match expected.as_str() {
         Some("<time>") => found.as_i64().is_some_and(|time| time > 1_700_000_000),
@@ -152,7 +152,7 @@ fn difference(found: &Value, expected: &Value) -> Option<String> {
     (!fits).then(|| format!("{found} and not {expected}"))
 }
 
-/// Makes the call of a case; what it breaks is a sentence. Refused calls must change nothing.
+/// Makes the call of a case; returns a sentence about the violation, if any. Refused calls must change nothing.
 fn judge(bench: &Bench, case: &Value) -> Option<String> {
     let (words, expected) = (case[0].as_str().unwrap(), &case[2]);
     let words: Vec<_> = words.split(' ').collect();
@@ -249,7 +249,7 @@ fn every_operation_is_answered_and_every_refused_pair_is_refused() {
     assert_eq!((operations, pairs), (100, 21));
 }
 
-/// Creates a plan, with a key's user and with what the provenance says of the operator.
+/// Creates a plan, with a key's user and the operator in the provenance.
 fn planned(bench: &Bench, org: &str, user: Option<&str>, operator: Option<&str>) -> Result<Value, Value> {
     static CREATE: RowOperation = RowOperation {
         data: None,

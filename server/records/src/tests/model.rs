@@ -1,7 +1,7 @@
-//! Random programs beside a model made from the entities alone, which knows neither the table engine nor SQL.
+//! Random programs compared with a model made from the entities alone, which knows neither the table engine nor SQL.
 //!
-//! The model says which rules a call breaks. The values that only the store knows (ids, times, numbers of rows) are learned from
-//! answers and held to rules.
+//! The model predicts the rules that a call breaks. The values that only the store knows (ids, times, numbers of rows) are learned
+//! from answers and checked against rules.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,7 +26,7 @@ type Rules = BTreeSet<&'static str>;
 struct Model {
     tables: Tables,
     last: i64,
-    /// Entity, org and id of rows that were removed.
+    /// Entity, org and id of removed rows.
     removed: BTreeSet<(&'static str, String, String)>,
 }
 
@@ -124,7 +124,7 @@ impl Model {
             let others: Vec<_> = others
                 .map(|(_, it)| (text(&it[edges.from]), text(&it[edges.to])))
                 .collect();
-            // All that can be reached from its end.
+            // All rows reachable from its end.
             let mut reached = BTreeSet::from([text(&row[edges.to])]);
             loop {
                 let further = others.iter().filter(|(from, _)| reached.contains(from));
@@ -250,7 +250,7 @@ impl Model {
         (rules, row)
     }
 
-    /// Puts a row into its table, with what follows from that for others. Returns whether times of the row are the store's.
+    /// Puts a row into its table, with the consequences for other rows. Returns true if the times of the row are the store's.
     fn put(&mut self, name: &'static str, org: &str, row: Row) {
         let entity = entity(name);
         let key = (org_of(entity, org), text(&row["id"]).to_owned());
@@ -270,7 +270,7 @@ impl Model {
         self.tables.entry(name).or_default().insert(key, row);
     }
 
-    /// Returns the rows that go with a row, by entity and id, and the rules that keep it.
+    /// Returns the rows that are deleted with a row, by entity and id, and the rules that prevent the deletion.
     fn delete(&self, step: &Step) -> (Rules, BTreeSet<(&'static str, String)>) {
         if self.get(step.entity, step.org, &step.id).is_none() {
             return (Rules::from(["not_found"]), BTreeSet::new());
@@ -316,7 +316,7 @@ impl Model {
         })
     }
 
-    /// Makes a step whose answer was `answer`.
+    /// Applies a step whose answer was `answer`.
     fn make(&mut self, step: &Step, row: Row, answer: &Value) -> Result<(), TestCaseError> {
         let entity = entity(step.entity);
         if step.action == Action::Delete {
@@ -387,7 +387,7 @@ fn is_made(field: &FieldSpec) -> bool {
         )
 }
 
-/// Returns whether a field can have the value, as far as these programs go.
+/// Returns true if a field can have the value, as far as these programs go.
 fn fits(field: &FieldSpec, value: &Value) -> bool {
     match (field.kind, value) {
         (_, Value::Null) => field.optional,
@@ -421,7 +421,7 @@ fn fits(field: &FieldSpec, value: &Value) -> bool {
     }
 }
 
-/// Returns the value as the store keeps it: numbers as floats where the field's are, and words as the entity spells them.
+/// Returns the value in its stored form: numbers as floats in number fields, and words as the entity spells them.
 fn in_form(field: &FieldSpec, value: &Value) -> Value {
     match (field.kind, value.as_f64(), value.as_str()) {
         (FieldType::Number, Some(number), _) => json!(number),
@@ -432,7 +432,7 @@ fn in_form(field: &FieldSpec, value: &Value) -> Value {
     }
 }
 
-/// Returns values for a field, mostly such as it can have.
+/// Returns values for a field, mostly valid ones.
 fn value_of(field: &'static str) -> BoxedStrategy<Value> {
     let one_of = |good: Vec<Value>, bad: Vec<Value>| {
         prop_oneof![30 => prop::sample::select(good), 1 => prop::sample::select(bad)].boxed()
@@ -480,7 +480,7 @@ fn value_of(field: &'static str) -> BoxedStrategy<Value> {
     }
 }
 
-/// Fields that are nearly always, often, and hardly ever given.
+/// Generates data with fields that are nearly always, often, and hardly ever present.
 fn data(
     required: &'static [&'static str],
     optional: &'static [&'static str],
@@ -560,7 +560,7 @@ fn run(steps: &[Step]) -> Result<(), TestCaseError> {
         model.put("org", "", row);
     }
     let mut changes = 1_u64;
-    // Most calls would come to nothing without projects and issues.
+    // Most calls would have no effect without projects and issues.
     let first = ["org_default", "org_b"].map(|org| {
         let step = |entity: &'static str, data: Value| Step {
             entity,

@@ -121,7 +121,7 @@ fn updates_change_only_what_they_name() {
         update(json!({"status": "open"})).unwrap()["closed_at"],
         Value::Null
     );
-    // A row as it was read may be sent back.
+    // A row may be sent back as it was read.
     let read = bench.call("issue", Get, json!({"id": "i"})).unwrap();
     assert_eq!(update(read.clone()).unwrap(), read);
     for (data, rule) in [
@@ -136,7 +136,7 @@ fn updates_change_only_what_they_name() {
     assert_eq!(first["seq"], read["seq"]);
 }
 
-/// The row's own deletion, that of a row that it goes with, and that of its org's rows; and a file that an older program wrote.
+/// The id of a row that was deleted itself, with another row, or with its org; and in a file of an older program.
 #[test]
 fn the_id_of_a_removed_row_is_never_used_again() {
     let bench = Bench::in_file();
@@ -173,7 +173,7 @@ fn the_id_of_a_removed_row_is_never_used_again() {
         }
     };
     refuses(&bench);
-    // Another org has ids of its own, and so has another entity.
+    // Orgs and entities have separate ids.
     bench.create("comment", json!({"id": "i", "issue_id": "k", "body": "note"}));
     let before = bench.export();
     let older = "DROP TABLE removed; PRAGMA user_version = 1";
@@ -464,7 +464,7 @@ fn conditions_and_keys_hold() {
     );
 }
 
-/// Grants what it is shown, and keeps it.
+/// Approves all proposals, and records them.
 #[derive(Debug, Default)]
 struct Granting(std::sync::Mutex<Vec<String>>);
 

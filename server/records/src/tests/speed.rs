@@ -124,12 +124,12 @@ fn callers() {
         .enable_time()
         .build();
     let runtime = runtime.unwrap();
-    // In turn, so that both see the same disk: each change in a transaction of its own, and in groups.
+    // Alternately, so both see the same disk: each change in its own transaction, and in groups.
     for (callers, max_time) in [1, 8, 32, 100]
         .into_iter()
         .flat_map(|callers| [(callers, Some(Duration::ZERO)), (callers, None)])
     {
-        // Tasks need it for as long as the runtime lives.
+        // The tasks need it as long as the runtime lives.
         let bench: &'static Bench = Box::leak(Box::new(Bench::in_file()));
         bench.create("project", json!({"id": "p", "name": "One"}));
         if let Some(max_time) = max_time {

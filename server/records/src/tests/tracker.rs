@@ -371,7 +371,7 @@ impl ContractError for Failed {
     }
 }
 
-/// A data folder, and the tracker in it.
+/// A data folder with the tracker.
 pub(crate) struct Bench {
     pub(crate) folder: TempDir,
     pub(crate) records: Records,
@@ -384,19 +384,19 @@ impl Bench {
         Self { folder, records }
     }
 
-    /// As [`new`](Self::new), in a file whichever server is for tests.
+    /// As [`new`](Self::new), always in a file, even with a test server.
     pub(crate) fn in_file() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let records = open_file(folder.path());
         Self { folder, records }
     }
 
-    /// Closes the file; its folder stays until what is returned is dropped.
+    /// Closes the file; its folder stays until the returned value is dropped.
     pub(crate) fn closed(self) -> TempDir {
         self.folder
     }
 
-    /// Calls an operation as a caller that is bound to no org.
+    /// Calls an operation as a caller that is not bound to an org.
     #[track_caller]
     pub(crate) fn call(&self, entity: &'static str, action: Action, request: Value) -> Result<Value, Value> {
         let answer = call(&self.records, &CallContext::default(), entity, action, request);
@@ -419,7 +419,7 @@ impl Bench {
             .to_owned()
     }
 
-    /// Returns the export, which has all that the store keeps.
+    /// Returns the export, which contains everything in the store.
     pub(crate) fn export(&self) -> String {
         let mut text = vec![];
         self.records.export(&mut text).unwrap();
@@ -437,7 +437,7 @@ pub(crate) fn open_file(folder: &Path) -> Records {
     Records::open(&folder.join("data"), &TRACKER, Start::Serve).unwrap()
 }
 
-/// Returns where the rows of a folder are: in it, or in a database of its own on the server for tests.
+/// Returns the place of a folder's rows: in it, or in a separate database on the test server.
 pub(crate) fn place(folder: &Path) -> Place {
     #[cfg(feature = "postgres")]
     if let Some(place) = super::database::place(folder) {
@@ -501,7 +501,7 @@ pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
         .block_on(future)
 }
 
-/// As [`wait`], for what needs threads.
+/// As [`wait`], for futures that need threads.
 #[cfg(feature = "postgres")]
 pub(crate) fn wait_on_threads<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_multi_thread()

@@ -1,4 +1,4 @@
-//! Files of other versions, damaged files, and what check, export, import and backup make of them.
+//! Check, export, import and backup of files of other versions and of damaged files.
 
 use std::{fs, path::Path};
 
@@ -67,7 +67,7 @@ fn leak(entities: Vec<EntitySpec>, version: &'static str) -> &'static RowsSpec {
     }))
 }
 
-/// The tracker with one entity changed.
+/// The tracker with one changed entity.
 pub(super) fn with(
     name: &str,
     version: &'static str,
@@ -78,7 +78,7 @@ pub(super) fn with(
     leak(entities, version)
 }
 
-/// Returns the numbers of changes and rows that a check finds in order.
+/// Returns the numbers of changes and rows in a successful check.
 fn counts(records: &Records) -> (u64, u64) {
     let Checked { changes, rows, .. } = records.check().unwrap();
     (changes, rows)
@@ -242,7 +242,7 @@ fn what_only_adds_is_migrated_at_the_start() {
         assert_eq!(found, (&json!("it's"), &json!(true), &json!(["x"]), &json!(null)));
     }
     assert_eq!(rows.len(), 2);
-    // An older program that runs already goes on beside it.
+    // An older program that runs already continues alongside.
     bench.create("issue", json!({"id": "late", "project_id": "p", "title": "late"}));
     assert_eq!(counts(&records), (12, 9));
     // When it starts again, it is refused, and changes nothing.
@@ -312,7 +312,7 @@ fn what_loses_data_needs_a_command_and_the_rest_is_refused() {
             .check()
             .unwrap();
     }
-    // Rows that break a new unique value keep the migration from being made.
+    // Rows that break a new unique value prevent the migration.
     let bench = filled();
     let unique = with("comment", "1.1.0", |comment| {
         comment.uniques = &[Unique {

@@ -26,8 +26,8 @@ fn straight(length: usize) -> Told {
     Told::new(&plans)
 }
 
-/// The log is right with the cache as `damage` leaves it, while the file is open and when it is opened anew, and again
-/// after the keeper has been there.
+/// The log is right with the damaged cache, while the file is open and when it is opened anew, and again after the keeper has
+/// repaired it.
 #[track_caller]
 fn survives(what: &str, damage: impl Fn(&Told)) {
     let told = straight(400);
@@ -151,7 +151,7 @@ fn a_cache_that_is_damaged() {
 #[test]
 fn a_cache_that_cannot_be_written() {
     let told = straight(300);
-    // Whatever the rights of who runs this, a folder is no database.
+    // Regardless of the user's permissions, a folder is not a database.
     fs::create_dir_all(told.cache()).unwrap();
     let library = told.history("");
     assert!(library.history.keeper.catch_up_now(true).is_err());

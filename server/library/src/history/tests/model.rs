@@ -12,13 +12,13 @@ use crate::tests::support::git;
 enum Event {
     /// The branch moves: forward, back, to another line.
     Head(usize),
-    /// The keeper comes by; perhaps it is stopped before it has looked at what the commits changed.
+    /// The keeper updates the cache; perhaps it is stopped before it has looked up the changed files.
     CatchUp { changes: bool },
     /// The cache is deleted.
     Delete,
-    /// The log is asked, perhaps with what it has in memory.
+    /// The log is queried, perhaps with the part in memory.
     Ask { prefix: usize, few: usize, anew: bool },
-    /// The branch moves on commit by commit, and the log is asked each time.
+    /// The branch moves on commit by commit, and the log is queried each time.
     GoOn { from: usize, prefix: usize },
 }
 
@@ -94,8 +94,8 @@ proptest! {
     }
 }
 
-/// Where clocks went back, the second commit comes before the third and fourth, which stand on it: from neither of them on
-/// is the cache their history, whether it was built at once or went on from the first commit.
+/// If clocks went back, the second commit comes before its descendants, the third and fourth: from neither of them on is the cache
+/// their history, built at once or continued from the first commit.
 #[test]
 fn a_commit_visited_too_early_is_in_the_log() {
     let plan = |parents: &[usize], later| Plan {
@@ -128,7 +128,7 @@ fn a_commit_visited_too_early_is_in_the_log() {
     }
 }
 
-/// Git itself says which commit changed a path last, on a straight history and on one with merges.
+/// Git itself names the last commit that changed a path, on a straight history and on one with merges.
 #[test]
 fn the_last_commit_is_gits() {
     let plan = |at: usize, parents: &[usize]| Plan {
@@ -182,7 +182,7 @@ fn last_by_git(folder: &Path, path: &str, full: bool) -> String {
     commits.lines().find(differs).unwrap_or_default().to_owned()
 }
 
-/// A merge with one of its own ancestors continues there if that has its bytes, although the log comes upon the other side first.
+/// A merge with one of its own ancestors continues there if that has its bytes, although the log reaches the other side first.
 #[test]
 fn a_line_of_versions_is_not_taken_past_a_merge() {
     let plan = |parents: &[usize], path| Plan {

@@ -44,7 +44,7 @@ pub(super) struct Plan {
     pub(super) parents: Vec<usize>,
     /// Seconds since the commit before; negative when the clock is wrong.
     pub(super) later: i64,
-    /// Index of the document that is changed, and whether it is deleted.
+    /// Index of the changed document, and a flag for its deletion.
     pub(super) path: usize,
     pub(super) delete: bool,
     /// Kind of commit: a person's, an entry with or without a key, or an adoption of uncommitted bytes.
@@ -100,7 +100,7 @@ impl Told {
         self.path().join(".git/tabellion/log.sqlite")
     }
 
-    /// Has the branch stand at a commit.
+    /// Moves the branch to a commit.
     pub(super) fn put_head(&self, commit: usize) {
         let branch = self.path().join(".git/refs/heads/main");
         fs::write(branch, format!("{}\n", self.commits[commit])).unwrap();
@@ -147,7 +147,7 @@ fn stream(plans: &[Plan]) -> String {
                     execution: format!("execution {at}"),
                     session: None,
                 }),
-                // They say that the bytes stayed as they were, which is true where the commit before wrote the same.
+                // Their records claim unchanged bytes, which is true where the commit before wrote the same.
                 tool_details: (kind != 5 && at % 5 < 3).then(|| {
                     let content = (!plan.delete).then(|| CONTENTS[at % 3].to_owned());
                     let second = (at % 3 == 0).then_some([None, None]);
@@ -177,7 +177,7 @@ fn stream(plans: &[Plan]) -> String {
         if plan.delete {
             let _ = writeln!(text, "D {path}");
         } else {
-            // Few different contents, so that some commits change nothing and some merges agree.
+            // Few different contents: some commits are empty, and some merges agree.
             let content = (at % 3).to_string();
             let _ = write!(text, "M 644 inline {path}\ndata 1\n{content}\n");
         }
@@ -185,7 +185,7 @@ fn stream(plans: &[Plan]) -> String {
     text
 }
 
-/// Says from where on the commits left the document at a git path as it was, up to known ones.
+/// Returns the end of the run of commits, up to known ones, that left the document at a git path unchanged.
 type Unchanged<'u> = &'u dyn Fn(&str, ObjectId, &[ObjectId]) -> Result<ObjectId, Failure>;
 
 /// Returns the line of versions of each document, to the beginning and to one of the entries.
@@ -218,13 +218,13 @@ fn lines(
         .collect()
 }
 
-/// A history that is asked.
+/// A history to query.
 pub(super) struct WakeState {
     pub(super) history: History,
     repository: Repository,
 }
 
-/// All that can be asked of a history.
+/// Answers to all queries of a history.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Answers {
     pub(super) entries: Vec<LogEntry>,
@@ -266,7 +266,7 @@ impl WakeState {
         }
     }
 
-    /// Whether all of the history comes from the cache.
+    /// Returns true if all of the history comes from the cache.
     pub(super) fn is_all_cached(&self) -> bool {
         let known = self.history.known();
         known.front.commits.is_empty() && matches!(known.cache, Slot::Open(_))
@@ -306,7 +306,7 @@ impl WakeState {
         }
     }
 
-    /// Brings the cache up to HEAD; with `changes`, also which commit changed what.
+    /// Brings the cache up to HEAD; with `changes`, also the changed files of each commit.
     pub(super) fn catch_up(&self, changes: bool) {
         loop {
             match self.history.keeper.catch_up_now(changes) {

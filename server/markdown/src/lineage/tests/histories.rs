@@ -251,7 +251,7 @@ impl Model {
         Ok(())
     }
 
-    /// Takes the labels from the lineage: after a hand edit only the lineage knows which sections are recognized.
+    /// Takes the labels from the lineage: after a hand edit only the lineage knows the recognized sections.
     fn relabel(&mut self) {
         let text = self.text.clone().unwrap_or_default();
         let labels: HashMap<SectionId, usize> = self.known.iter().map(|(label, id)| (*id, *label)).collect();
@@ -325,7 +325,7 @@ fn undo_and_redo_follow_three_hundred_changes() {
     model.check(true).expect("the same sections");
 }
 
-/// Hand edits of sections that can't be told apart, between a change and its undo.
+/// Hand edits of indistinguishable sections, between a change and its undo.
 #[test]
 fn undo_and_redo_restore_the_ids_of_twins() {
     let by_hand = Action::Write("# Plan\n\nby hand\n\n## Notes\n\n## Notes\n");
@@ -338,7 +338,7 @@ fn undo_and_redo_restore_the_ids_of_twins() {
             by_hand.clone(),
             Action::Undo,
         ],
-        // A twin has the id of the section that the redo brings back.
+        // A twin has the id of the section that the redo restores.
         vec![
             by_hand.clone(),
             Action::Insert(3, "Notes", "text\n"),
