@@ -36,13 +36,13 @@ pub struct Attack {
     /// Further documents that may change.
     #[serde(default)]
     pub also: Vec<String>,
-    /// Whether a server may read the document.
+    /// True if a server may read the document.
     #[serde(default)]
     pub tells: bool,
-    /// Whether a server may list and search the path as a folder.
+    /// True if a server may list and search the path as a folder.
     #[serde(default)]
     pub lists: bool,
-    /// Whether only contracts are about it, and no promise of an author's.
+    /// True if it tests contracts only, not promises of a server's author.
     #[serde(default)]
     pub contracts_only: bool,
     /// Reason for the attack, for people.

@@ -1,7 +1,7 @@
 //! The folder for a run's libraries.
 //!
-//! Some servers permit the system's temporary folder or the home folder, whatever they are told. There, a file beside the library is not out of
-//! bounds, and reading it is no escape.
+//! Some servers always permit the system's temporary folder or the home folder. There, a file next to the library is not out of bounds, and
+//! reading it is not an escape.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Callers of a contract with roles: how the suite becomes one, and what a refusal tells of gates and roles.
+//! Callers of a contract with roles: how the suite acts as one, and the reasons for a refusal by gates and roles.
 
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
@@ -11,7 +11,7 @@ use tabellion_runtime::{
 
 use crate::{check::Bench, client::Client, judgement::Stop, scene::Scene, target::CLIENT_NAME};
 
-/// The person of whom the suite is a caller, where gates are evaluated here.
+/// The person for whom the suite acts, where gates are evaluated here.
 const PERSON: &str = "a person";
 
 /// Returns the caller that has this role and no more than it takes, as gates see it. Its identity is the suite's own word.
@@ -57,7 +57,7 @@ pub fn open<'a>(bench: &Bench<'a>, scene: &Scene<'a>, role: Option<&RoleSpec>) -
             })?;
             Client::open(bench.subject, target, scene.library())
         }
-        // Over a pipe, a client is an agent unless the operator says otherwise.
+        // Over a pipe, a client is an agent unless the operator specifies otherwise.
         None if role.kind == CallerKind::Agent => scene.start(),
         None => {
             let why = "no argument gives a client a role: add `--role-argument`, such as --as={role}";
@@ -66,10 +66,10 @@ pub fn open<'a>(bench: &Bench<'a>, scene: &Scene<'a>, role: Option<&RoleSpec>) -
     }
 }
 
-/// What an answer tells of roles and gates.
+/// The parts of an answer that concern roles and gates.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Told {
-    /// Whether the call was refused.
+    /// True if the call was refused.
     pub(crate) is_refused: bool,
     /// The whole answer, for people.
     pub(crate) text: String,
@@ -77,7 +77,7 @@ pub(crate) struct Told {
     pub(crate) reason: Option<String>,
     /// The violations of gates.
     pub(crate) violations: Vec<Value>,
-    /// Whether the gates ask for a review, if the answer says it.
+    /// True if the gates ask for a review; `None` if the answer does not report it.
     pub(crate) asks_review: Option<bool>,
 }
 
@@ -91,7 +91,7 @@ impl Told {
     }
 }
 
-/// Calls an operation's tool with whatever arguments; returns what the answer tells.
+/// Calls an operation's tool with any arguments; returns the parts of the answer that concern roles and gates.
 pub(crate) fn call(
     bench: &Bench<'_>,
     client: &mut Client<'_>,
@@ -102,7 +102,7 @@ pub(crate) fn call(
     Ok(told(bench.subject.contract, &answer))
 }
 
-/// Reads what an answer tells: from the contract's error body, from `_meta`, or from the data of a JSON-RPC error.
+/// Reads these parts of an answer: from the contract's error body, from `_meta`, or from the data of a JSON-RPC error.
 fn told(contract: &ContractSpec, answer: &Value) -> Told {
     let result = &answer["result"];
     let is_refused = answer.get("error").is_some() || result["isError"] == true;
@@ -115,14 +115,14 @@ fn told(contract: &ContractSpec, answer: &Value) -> Told {
     Told {
         is_refused,
         text: answer.to_string(),
-        // Other errors have reasons, too, but say nothing of what their caller needs.
+        // Other errors have reasons, too, but not about their caller's needs.
         reason: reason.filter(|_| details.contains_key(NEEDS)).map(str::to_owned),
         violations: violations.as_array().cloned().unwrap_or_default(),
         asks_review: result["_meta"][GATES]["requires_review"].as_bool(),
     }
 }
 
-/// Returns the details of the error in an answer; empty if it is none.
+/// Returns the details of the error in an answer; empty if it is not an error.
 pub fn details(contract: &ContractSpec, answer: &Value) -> Map<String, Value> {
     let result = &answer["result"];
     let details = match (answer.get("error"), contract.error_body) {

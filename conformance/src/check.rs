@@ -13,7 +13,7 @@ use crate::{
     trace::Trace,
 };
 
-/// How many cases to run.
+/// Number of cases to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
@@ -38,7 +38,7 @@ impl Profile {
         }
     }
 
-    /// Returns what the profile is for, in a phrase.
+    /// Returns the profile's purpose, in a phrase.
     pub const fn purpose(self) -> &'static str {
         match self {
             Self::Smoke => "Some cases of the most telling checks, for a first verdict in a minute",
@@ -48,7 +48,7 @@ impl Profile {
     }
 }
 
-/// Whether a server must pass.
+/// Requirement level of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Severity {
@@ -63,13 +63,13 @@ pub enum Severity {
 pub struct Check {
     /// Stable id, `family/name`.
     pub id: &'static str,
-    /// Whether a server must pass.
+    /// Requirement level.
     pub severity: Severity,
     /// The contract's guarantees that are broken when it fails.
     pub guarantees: &'static [&'static str],
-    /// What must hold, in one sentence.
+    /// The requirement, in one sentence.
     pub states: &'static str,
-    /// Why it matters and how it is tested, in a few sentences.
+    /// The reason for the check and its method, in a few sentences.
     pub explains: &'static str,
     /// Returns the cases.
     pub cases: fn(&Bench<'_>) -> Result<Vec<Case>, Stop>,
@@ -80,7 +80,8 @@ pub struct Check {
 }
 
 impl Check {
-    /// Returns the severity for servers of this contract. A server without a contract may take more than its own schemas say.
+    /// Returns the severity for servers of this contract. A server without a contract may take more than its own schemas
+    /// specify.
     pub fn severity_in(&self, contract: &ContractSpec) -> Severity {
         if contracts::is_declared(contract) && self.family() == "schema" {
             Severity::Should
@@ -123,7 +124,7 @@ pub fn fewer_steps<Step: Clone + Serialize + DeserializeOwned>(case: &Case) -> V
 pub struct Bench<'a> {
     /// The server under test.
     pub subject: &'a Subject,
-    /// How many cases to run.
+    /// Number of cases to run.
     pub profile: Profile,
     /// The seed of all random choices.
     pub seed: u64,
@@ -140,7 +141,7 @@ impl<'a> Bench<'a> {
         Scene::new(self.subject, &self.trace, documents)
     }
 
-    /// Returns true if the server must leave the rest of this document as it is: all but plain ones only if it promises that it keeps texts.
+    /// Returns true if the server must leave the rest of this document unchanged: if it is plain, or if the server promises to keep texts.
     pub fn owes(&self, document: &Document) -> bool {
         document.is_plain() || promises::are_texts_kept(self.subject.contract)
     }
@@ -164,7 +165,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Returns a number with its noun, as the names of cases say it: `1 server`, `2 servers`.
+/// Returns a number with its noun, as in the names of cases: `1 server`, `2 servers`.
 pub fn counted(many: usize, noun: &str) -> String {
     let s = if many == 1 { "" } else { "s" };
     format!("{many} {noun}{s}")

@@ -25,7 +25,7 @@ use crate::{
 /// Reason why a check that needs two clients cannot run.
 pub(crate) const ONE_CLIENT: &str = "a server that speaks over standard input and output has one client";
 
-/// How often a call is repeated because the server asks again.
+/// Maximum number of times that a call is repeated because the server asks again.
 const MAX_QUESTIONS: usize = 50;
 
 /// Maximum time to wait for a rate limit, in seconds.
@@ -39,7 +39,7 @@ pub struct Client<'a> {
     person: Person,
     /// Responses that arrived while a different one was awaited.
     early: VecDeque<Value>,
-    /// Provenance that calls say, if the contract asks for it, unless they say some themselves.
+    /// Default provenance of calls, if the contract asks for it; a call's own replaces it.
     pub provenance: Map<String, Value>,
     /// Parameters of each question that the server asked the person.
     pub questions: Vec<Value>,
@@ -306,7 +306,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// Returns how long to wait before a call is repeated, if the contract limits the tool's rate and the server says so.
+/// Returns the time to wait before a call is repeated, if the contract limits the tool's rate and the answer contains it.
 fn retry_after(tool: &ToolSpec, message: &Value) -> Option<Duration> {
     tool.rate_limit?;
     let data = message.pointer("/error/data");

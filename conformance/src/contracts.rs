@@ -16,9 +16,9 @@ pub static CONTRACTS: &[&ContractSpec] = &[
     &tabellion_contracts::brainforge::CONTRACT,
 ];
 
-/// The id of the contract that consists of what a server declares.
+/// The id of the contract that consists of a server's declarations.
 pub const DECLARED: &str = "declared";
-/// The id of the contract that consists of what a server's author promises.
+/// The id of the contract that consists of the promises of a server's author.
 pub const PROMISED: &str = "promised";
 
 /// The ids under which checks name the guarantees of kinds that documents and commits don't have, or that depend on an operator's choice.
@@ -88,7 +88,7 @@ fn loaded(is: impl Fn(&Path, &ContractSpec) -> bool) -> Option<&'static Contract
     found.map(|(_, contract)| *contract)
 }
 
-/// Returns true if the contract is what a server declares.
+/// Returns true if the contract consists of a server's declarations.
 pub fn is_declared(contract: &ContractSpec) -> bool {
     contract.id == DECLARED
 }
@@ -98,8 +98,7 @@ pub(crate) fn is_own(contract: &ContractSpec) -> bool {
     CONTRACTS.iter().any(|own| own.id == contract.id)
 }
 
-/// Returns the ids under which the suite's own contracts promise what guarantees of this kind promise: those of the first
-/// contract that has any.
+/// Returns the ids of guarantees of this kind in the suite's own contracts: those of the first contract that has any.
 pub(crate) fn ids_of(kind: GuaranteeKind) -> impl Iterator<Item = &'static str> {
     let has = move |contract: &&&ContractSpec| contract.guarantees.iter().any(|it| it.kind == Some(kind));
     let first = CONTRACTS.iter().find(has).into_iter();
@@ -110,7 +109,7 @@ pub(crate) fn ids_of(kind: GuaranteeKind) -> impl Iterator<Item = &'static str> 
         .chain(by_kind.map(|(_, id)| *id))
 }
 
-/// A contract, or what names one.
+/// A contract, or the name of one.
 pub trait IntoContract {
     /// Returns the contract.
     ///

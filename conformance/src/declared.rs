@@ -1,8 +1,8 @@
-//! The contract that every server has: what its own list of tools declares.
+//! The contract that every server has: the declarations in its own list of tools.
 //!
-//! A server is held to the protocol, to its schemas, and to `readOnlyHint`; what it does not declare is not judged. Calls are made from its
-//! schemas alone. A tool that does not declare that it only reads may do anything, on this machine and beyond it, so it is called only
-//! if the operator says so. Each tool is called once in peace first: one that does not answer then is left out, with the reason.
+//! A server is held to the protocol, to its schemas, and to `readOnlyHint`; undeclared behaviour is not judged. Calls are made from its
+//! schemas alone. A tool that does not declare that it only reads may do anything, on this machine and beyond it, so it is called only if
+//! the operator permits it. Each tool is called once in peace first: one that does not answer then is left out, with the reason.
 
 use serde_json::{Value, json};
 use tabellion_runtime::{
@@ -25,7 +25,7 @@ pub struct Declared {
     pub left_out: Vec<String>,
 }
 
-/// The tools that may be called besides those that declare that they only read.
+/// The tools that may be called in addition to those that declare that they only read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Called {
     /// None.
@@ -38,7 +38,7 @@ pub enum Called {
 }
 
 impl Called {
-    /// Returns what a list of names means, in which `all` stands for all.
+    /// Parses a list of tool names, in which `all` stands for all.
     pub fn of(names: &[String]) -> Self {
         match names {
             [] => Self::None,
@@ -56,7 +56,7 @@ impl Called {
     }
 }
 
-/// Starts the server and returns what it declares.
+/// Starts the server and returns its declarations.
 ///
 /// # Errors
 /// If it does not answer with a list of tools.
@@ -73,7 +73,7 @@ pub fn contract(subject: &Subject, called: &Called) -> Result<Declared, String> 
             continue;
         }
         match tool(&name, &listed, is_read_only) {
-            // A tool that is slow when nothing else happens would be taken for a hang in every check.
+            // A tool that is slow even on an idle server would be taken for a hang in every check.
             Ok(tool) => match in_peace(&mut client, &tool) {
                 Ok(()) => tools.push(tool),
                 Err(silent @ WireError::Silent(_)) => {
@@ -82,7 +82,7 @@ pub fn contract(subject: &Subject, called: &Called) -> Result<Declared, String> 
                     ));
                     client = start()?;
                 }
-                // A server that ends here ends in the checks, which say so.
+                // A server that ends here ends in the checks, which report it.
                 Err(_) => {
                     tools.push(tool);
                     client = start()?;
@@ -121,7 +121,7 @@ fn in_peace(client: &mut Client<'_>, tool: &ToolSpec) -> Result<(), WireError> {
     Ok(())
 }
 
-/// Returns a listed tool with calls that its schema accepts. What it needs is kept until the process ends.
+/// Returns a listed tool with calls that its schema accepts. Its texts and schemas are kept until the process ends.
 fn tool(name: &str, listed: &Value, is_read_only: bool) -> Result<ToolSpec, String> {
     let schema = |member: &str| -> Result<&'static Schema, String> {
         let schema = match &listed[member] {
@@ -220,7 +220,7 @@ mod tests {
                 json!({ "type": "object", "properties": { "next": { "$ref": "#" } } }),
                 vec![json!({})],
             ),
-            // Only its author knows what fits.
+            // Only its author knows which values fit.
             (
                 json!({ "type": "object", "properties": { "code": { "pattern": "^[A-Z]{3}-\\d+$" } }, "required": ["code"] }),
                 vec![],

@@ -23,7 +23,7 @@ pub struct Document {
     rest: String,
     /// Heading of the section.
     pub target: Option<String>,
-    /// Whether a server may refuse to change the document.
+    /// True if a server may refuse to change the document.
     #[serde(default)]
     pub odd: bool,
 }
@@ -36,7 +36,7 @@ pub struct Content {
     pub name: String,
     /// The text.
     pub text: String,
-    /// Whether a server may refuse the text.
+    /// True if a server may refuse the text.
     #[serde(default)]
     pub odd: bool,
 }
@@ -97,8 +97,8 @@ impl Document {
         [&*self.head, &self.lead, &self.section, &self.rest].concat()
     }
 
-    /// Returns true if it has nothing that careless servers rewrite, or refuse: an ordinary name, and neither head, nor carriage returns, nor
-    /// blanks at the ends of lines.
+    /// Returns true if it contains no text that careless servers rewrite or refuse: an ordinary name, and neither head, nor carriage
+    /// returns, nor blanks at the ends of lines.
     pub fn is_plain(&self) -> bool {
         let text = self.text();
         let is_bare = self.head.is_empty() && !text.contains('\r') && !text.starts_with("---");

@@ -63,8 +63,8 @@ impl Inputs {
     }
 }
 
-/// Returns the examples and all changes of the valid ones. At `path`, only texts from examples are used, because a
-/// schema does not say which paths are valid.
+/// Returns the examples and all changes of the valid ones. At `path`, only texts from examples are used, because a schema
+/// does not define the valid paths.
 fn inputs_of(
     schema: &Value,
     examples: &[Input],

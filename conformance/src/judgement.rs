@@ -1,4 +1,4 @@
-//! The judgement of a case, and why a case does not pass.
+//! The judgement of a case, and reasons for not passing.
 
 use std::{
     fmt::{self, Write as _},
@@ -14,13 +14,13 @@ use crate::{WireError, reply::Refusal, stepper::StepperError};
 /// The judgement of a case: it holds, or a reason why it does not pass.
 pub type Judgement = Result<(), Stop>;
 
-/// Why a case does not pass.
+/// Reason why a case does not pass.
 #[derive(Debug, Clone)]
 pub enum Stop {
-    /// The server broke what the check states.
+    /// The server broke the check's requirement.
     Fail(Box<Failure>),
-    /// The case showed nothing about what the check states: it cannot run on this machine, or the server refused a valid call
-    /// or did not answer.
+    /// The case showed nothing about the check's requirement: it cannot run on this machine, or the server refused a valid
+    /// call or did not answer.
     NotShown(Box<NotShown>),
     /// The server lacks the feature that the check tests.
     NotApplicable(String),
@@ -35,23 +35,23 @@ pub struct Failure {
     pub what: String,
     /// Documents with unexpected content.
     pub differences: Vec<Difference>,
-    /// What it shows, which decides which of the check's guarantees it breaks.
+    /// Extent of the failure, which decides which of the check's guarantees it breaks.
     pub shows: Shows,
-    /// What other checks may fail for too, if known.
+    /// A cause that other checks may share, if known.
     pub cause: Option<Cause>,
 }
 
-/// What a failure shows.
+/// Extent of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shows {
-    /// That all guarantees of the check are broken.
+    /// All guarantees of the check are broken.
     All,
-    /// That a document is wrong: guarantees about commits and the log are not broken by that.
+    /// A document is wrong: guarantees about commits and the log are not broken by that.
     Documents,
-    /// That the history is wrong, or differs from the folder: only guarantees about commits are broken.
+    /// The history is wrong, or differs from the folder: only guarantees about commits are broken.
     Commits,
-    /// That the log is wrong: only guarantees about the log are broken.
+    /// The log is wrong: only guarantees about the log are broken.
     Log,
     /// No broken guarantee: the refusal of a valid call, a missing answer, a wrong reading.
     Nothing,
@@ -70,12 +70,12 @@ impl Shows {
     }
 }
 
-/// Why a case showed nothing.
+/// Details of a case that showed nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotShown {
     /// Description in one sentence.
     pub why: String,
-    /// What the server did; `None` if the machine, the command line or the adapter is the reason.
+    /// The server's behaviour; `None` if the machine, the command line or the adapter is the reason.
     pub cause: Option<Cause>,
 }
 
@@ -83,17 +83,17 @@ pub struct NotShown {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "what")]
 pub enum Cause {
-    /// The server refused a valid call, with this message, without what differs from call to call.
+    /// The server refused a valid call with this message, in which words that differ from call to call are masked.
     Refusal(String),
-    /// The server did not answer: how it failed to.
+    /// The server did not answer, with a description of the failure.
     NoAnswer(String),
     /// The server keeps this file or folder of its own in the library.
     OwnState(String),
     /// The server returns only a part of a long document.
     PartialRead,
-    /// The server accepts what the contract refuses.
+    /// The server accepts calls that the contract refuses.
     Accepted,
-    /// The server's messages break MCP's schema: which definition, how and where.
+    /// The server's messages break MCP's schema, with the definition, the place and the violation.
     Schema(String),
 }
 
@@ -152,7 +152,8 @@ pub fn fail(what: impl Into<String>) -> Stop {
     }))
 }
 
-/// Returns the failure of a server that accepted what the contract refuses. A server with other tools may have other rules.
+/// Returns the failure of a server that accepted a call that the contract refuses. A server with other tools may have other
+/// rules.
 pub fn accepted(what: impl Into<String>) -> Stop {
     fail(what).because(Some(Cause::Accepted))
 }
@@ -191,7 +192,7 @@ impl Stop {
         }
     }
 
-    /// Says what a failure shows. Other variants stay unchanged.
+    /// Sets the extent of a failure. Other variants stay unchanged.
     #[must_use]
     pub fn shows(mut self, shows: Shows) -> Self {
         if let Self::Fail(failure) = &mut self {
@@ -251,7 +252,7 @@ impl From<WireError> for Stop {
     fn from(error: WireError) -> Self {
         let why = error.to_string();
         let cause = match error {
-            // What it wrote differs each time.
+            // The text of the message differs each time.
             WireError::NotJson(_) => "the server sent a message that is not JSON".to_owned(),
             WireError::NotUtf8(_) => "the server sent a message that is not UTF-8".to_owned(),
             _ => why.clone(),

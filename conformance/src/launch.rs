@@ -35,13 +35,13 @@ pub const ROLE: &str = "{role}";
 pub const DECISION: &str = "{decision}";
 /// Placeholder for the address of a case's database.
 pub const DATABASE: &str = "{database}";
-/// Placeholder for the id of what a person decides on.
+/// Placeholder for the id of the pending item that a person decides on.
 pub const INSTANCE: &str = "{id}";
 /// Placeholder for the bare repository that a library is shared through.
 pub const SHARED: &str = "{remote}";
 /// Placeholder for the text that a call stores.
 pub const TOKEN: &str = "{token}";
-/// Placeholder for the numbers of the parts that a person approves, separated by blanks; nothing for all.
+/// Placeholder for the numbers of the parts that a person approves, separated by blanks; empty for all.
 pub const PARTS: &str = "{parts}";
 
 /// Instructions to start a server.
@@ -63,10 +63,10 @@ pub struct Launch {
     pub role: Option<String>,
     /// Headers by which a client over HTTP is a caller of a role: the role, the name and the value.
     pub role_headers: Vec<(String, String, String)>,
-    /// The shell command by which a person is shown what waits, before each decision, if there is one; with [`INSTANCE`] and `{library}`.
+    /// The shell command that shows a person the pending items, before each decision, if there is one; with [`INSTANCE`] and `{library}`.
     pub show: Option<String>,
-    /// The shell command by which a person decides on what waits, if there is one; with [`DECISION`], [`INSTANCE`] and `{library}`, and
-    /// with [`PARTS`] if it takes them.
+    /// The shell command by which a person decides on a pending item, if there is one; with [`DECISION`], [`INSTANCE`] and `{library}`,
+    /// and with [`PARTS`] if it takes them.
     pub decide: Option<String>,
     /// The shell command by which a library is shared through a remote that acknowledges its changes, if there is one; with [`SHARED`] and
     /// `{library}`.
@@ -75,7 +75,7 @@ pub struct Launch {
     pub store: Vec<StoreCall>,
     /// The environment variable by which a build for tests has its clock ahead by that many seconds, if there is one.
     pub clock_offset: Option<String>,
-    /// Whether the server's standard error is shown.
+    /// True if the server's standard error is shown.
     pub verbose: bool,
     /// Timeout for each answer, including the first one.
     pub patience: Duration,
@@ -96,7 +96,7 @@ impl StoreCall {
     /// Parses `TOOL=ARGUMENTS`.
     ///
     /// # Errors
-    /// If the arguments are no JSON object with a place for the text.
+    /// If the arguments are not a JSON object with a place for the text.
     pub fn parse(text: &str) -> Result<Self, String> {
         let example = format!(r#"expected TOOL=ARGUMENTS, such as add_note={{"text": "{TOKEN}"}}"#);
         let (tool, arguments) = text.split_once('=').ok_or(&*example)?;
@@ -235,7 +235,7 @@ impl Launch {
         Some(self.role.as_ref()?.replace(ROLE, role))
     }
 
-    /// Returns the command by which a person decides on what waits in the library at `root`; `None` if there is none.
+    /// Returns the command by which a person decides on a pending item in the library at `root`; `None` if there is none.
     pub fn decision(&self, root: &Path, decision: &str, parts: &[usize], instance: &str) -> Option<Command> {
         let shell = self.decide.as_ref()?.replace(DECISION, decision);
         let parts: Vec<String> = parts.iter().map(usize::to_string).collect();
@@ -243,7 +243,7 @@ impl Launch {
         Some(self.shell(&shell.replace(INSTANCE, instance), root))
     }
 
-    /// Returns the command by which a person is shown what waits in the library at `root`; `None` if there is none.
+    /// Returns the command that shows a person the pending items in the library at `root`; `None` if there is none.
     pub fn shown(&self, root: &Path, instance: &str) -> Option<Command> {
         Some(self.shell(&self.show.as_ref()?.replace(INSTANCE, instance), root))
     }
@@ -335,7 +335,7 @@ impl Launch {
         })
     }
 
-    /// Starts a server over the library at `root` and sends nothing. `change` can modify the command before it runs.
+    /// Starts a server over the library at `root` without sending a message. `change` can modify the command before it runs.
     ///
     /// # Errors
     /// If the server does not start or answer.

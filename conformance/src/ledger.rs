@@ -1,4 +1,4 @@
-//! Reads what a server keeps from the disk: the content of a library from its files and git, and rows from a database.
+//! Reads a server's data from the disk: the content of a library from its files and git, and rows from a database.
 
 pub(crate) mod database;
 mod export;
@@ -25,9 +25,9 @@ use crate::own::Own;
 
 pub use self::{source::Source, sqlite::Queries};
 
-/// How long to wait for an index that another git process has locked.
+/// Maximum time to wait for an index that another git process has locked.
 const INDEX_LOCK_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long to wait for the end of git's maintenance.
+/// Maximum time to wait for the end of git's maintenance.
 const MAINTENANCE_TIMEOUT: Duration = Duration::from_secs(60);
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -155,7 +155,7 @@ fn git_while(root: &Path, arguments: &[&str], mut wait: impl FnMut() -> bool) ->
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
-        // `git fsck` says what is missing on standard output.
+        // `git fsck` reports missing objects on standard output.
         let message = [output.stderr, output.stdout].concat();
         let message = String::from_utf8_lossy(&message);
         if !message.contains("index.lock") || !wait() {
@@ -210,7 +210,7 @@ pub fn files(root: &Path) -> io::Result<Files> {
     Ok(files_and_folders(root, &Own::default())?.0)
 }
 
-/// Returns every file and every folder below `root`, except in `.git` and what is the server's own.
+/// Returns every file and every folder below `root`, except in `.git` and the server's own.
 ///
 /// # Errors
 /// If a file or folder cannot be read.

@@ -2,20 +2,20 @@
 //!
 //! A [`Subject`] is a server under test. [`checks`] has the checks, [`run`](mod@run) runs them, and [`report`] shows the
 //! results. A check is [cases](check::Case) as data and a [judgement](judgement::Judgement) of one case, so that a failing case
-//! can be shrunk, saved and replayed; it names no tool, but asks the contract which tool has which effect.
+//! can be shrunk, saved and replayed; it names no tool, but looks up the tool for each effect in the contract.
 //!
 //! | module | is for |
 //! |---|---|
-//! | [`contracts`], [`era`], [`layout`] | what the suite can judge, the protocol generations, and fixed names in a library |
+//! | [`contracts`], [`era`], [`layout`] | contracts that the suite can judge, protocol generations, and fixed names in a library |
 //! | [`subject`], [`launch`], [`adapter`] | the server: how it is started and reached, and how its tools map to the contract's |
-//! | [`target`], [`http`], [`talk`], [`official`] | the wire: raw messages in lines or over HTTP, arbitrary conversations, MCP's official schemas |
+//! | [`target`], [`http`], [`talk`], [`official`] | the wire: raw messages over lines or HTTP, conversations, MCP's official schemas |
 //! | [`client`], [`person`], [`reply`] | calls of the contract's tools in either era, and the person who approves them |
-//! | [`scene`], [`setup`], [`ledger`], [`own`] | the disk: a temporary library, what the server needs in it, its surroundings, and its content, read from its files and git, without the server's own state |
-//! | [`rows`] | requests about the rows of a contract's entities, and a model of what becomes of them |
+//! | [`scene`], [`setup`], [`ledger`], [`own`] | the disk: a temporary library, its setup, surroundings and content, without server state |
+//! | [`rows`] | requests about the rows of a contract's entities, and a model of the rows |
 //! | [`stepper`] | kills a program, or fails a system call, at a chosen point |
-//! | [`check`](mod@check), [`checks`], [`request`], [`generate`], [`documents`], [`attacks`], [`traps`] | the checks, and the data of their cases |
-//! | [`judgement`], [`semantics`], [`markdown`], [`moment`], [`settled`] | what must hold: after a call, and when no call is in progress |
-//! | [`probe`], [`sdk`] | whether the server speaks MCP, in which eras, and the kit that it is written with |
+//! | [`check`](mod@check), [`checks`], [`request`], [`generate`], [`documents`], [`attacks`], [`traps`] | the checks, and their cases |
+//! | [`judgement`], [`semantics`], [`markdown`], [`moment`], [`settled`] | requirements: after a call, and when no call is in progress |
+//! | [`probe`], [`sdk`] | detects whether the server speaks MCP, in which eras, and the kit that it is written with |
 //! | [`declared`] | the contract of a server without one: its own list of tools |
 //! | [`run`](mod@run), [`trace`], [`report`], [`known`], [`replay`] | results, known failures, and replays |
 //! | [`exit`] | the exit codes of the command line, which is another crate |

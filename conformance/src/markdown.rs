@@ -23,7 +23,7 @@ const MAX_MARKS: usize = 20_000;
 /// Upper bound of blocks within blocks.
 const MAX_DEPTH: usize = 50;
 
-/// Why no server is judged by a document's sections.
+/// Reason why no server is judged by a document's sections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unclear {
     /// The document is too large, or its blocks are nested too deeply.
@@ -55,7 +55,7 @@ pub struct Section {
     pub end: usize,
 }
 
-/// Why a heading is not found.
+/// Reason why a heading is not found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoSection {
     /// No heading matches.
@@ -120,7 +120,7 @@ pub fn sections(document: &str) -> Result<Vec<Section>, Unclear> {
     Ok(sections)
 }
 
-/// Returns GitHub's dialect, without what changes no heading.
+/// Returns GitHub's dialect, without constructs that do not change headings.
 fn github() -> Constructs {
     Constructs {
         gfm_autolink_literal: false,
@@ -258,7 +258,7 @@ fn children(node: &Node) -> std::slice::Iter<'_, Node> {
     node.children().map(|nodes| nodes.iter()).unwrap_or_default()
 }
 
-/// Returns what a reader sees of a heading: its text and code, without markup and images.
+/// Returns the visible text of a heading: its text and code, without markup and images.
 fn visible_text(heading: &Node) -> String {
     let mut text = String::new();
     let mut inlines: Vec<_> = children(heading).rev().collect();

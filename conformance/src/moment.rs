@@ -1,8 +1,8 @@
 //! Snapshots of everything that a call without a change must preserve: documents with their timestamps, the library's
 //! surroundings, history, index, refs, hooks and configuration.
 //!
-//! A server may keep a folder of its own in `.git`, and git's objects may appear and disappear. Nothing else in `.git`
-//! may change.
+//! A server may keep a folder of its own in `.git`, and git's objects may appear and disappear. Everything else in `.git`
+//! must stay the same.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +17,7 @@ use crate::{
     scene::{Scene, View},
 };
 
-/// Entries of `.git` that belong to git or the user, besides locks. The index is compared by its content.
+/// Entries of `.git` that belong to git or the user, except locks. The index is compared by its content.
 const GITS: [&str; 12] = [
     "HEAD",
     "ORIG_HEAD",

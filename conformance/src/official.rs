@@ -24,7 +24,7 @@ const EXCERPTS: [(&str, &str); 3] = [
 #[error("{what}")]
 pub struct Violation {
     what: String,
-    /// The same, whatever the revision.
+    /// The violation in words that are the same in every revision.
     gist: String,
 }
 

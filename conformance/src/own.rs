@@ -4,7 +4,7 @@ use std::path::{Component, Path};
 
 use glob::{MatchOptions, Pattern};
 
-/// Documents that no glob may cover, because nothing would be tested then.
+/// Documents that no glob may cover, because they are tested.
 const DOCUMENTS: [&str; 3] = ["note.md", "notes/plan.md", "a/b/c.md"];
 
 /// `*` and `?` match no `/`, as in git's `glob` pathspecs.
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::ledger::git;
 
-    /// For each glob: what it covers, and what it does not.
+    /// Globs, each with paths that it covers, and paths that it does not.
     const CASES: &[(&str, &[&str], &[&str])] = &[
         (
             ".state/**",

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// How the person answers questions.
+/// The person's way to answer questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Person {

@@ -1,4 +1,4 @@
-//! Finds out whether a command is an MCP server, and which eras it speaks, once before any check.
+//! Detects once before all checks whether a command is an MCP server, and which eras it speaks.
 
 use std::{
     fmt::Write as _,
@@ -35,7 +35,7 @@ use crate::{
 const DISCOVER_TIMEOUT: Duration = Duration::from_secs(3);
 /// Number of lines after which no message is looked for among them.
 const MAX_STRAYS: usize = 1_000;
-/// Timeout for the answer of a server that has written a line that is no message.
+/// Timeout for the answer of a server that has written a line that is not a message.
 const STRAY_TIMEOUT: Duration = Duration::from_secs(20);
 /// Number of lines of a server's output to show: as many from the beginning as from the end.
 const MAX_LINES: usize = 48;
@@ -130,7 +130,7 @@ fn over_http(subject: &Subject, scene: &Scene<'_>) -> Result<ServerInfo, String>
     for era in Era::ALL {
         let target = scene.connect_in(era);
         let mut target = target.map_err(|stop| not_reached(subject, &stop.to_string()))?;
-        // A server that knows its callers tells no one else.
+        // A server that knows its callers answers no one else.
         if let Some((role, ..)) = subject.launch.role_headers.first() {
             target.set_headers(subject.launch.headers_of(role));
         }
@@ -203,13 +203,13 @@ fn sdk_of(subject: &Subject) -> Option<&'static Sdk> {
     sdk::by_words(answer.ok()?["error"]["message"].as_str()?)
 }
 
-/// Starts the server, lists its tools, closes it, and returns what is new in the library.
+/// Starts the server, lists its tools, closes it, and returns the files and folders that are new in the library.
 fn made_at_start(subject: &Subject) -> Result<Own, Stop> {
     let scene = Scene::new(subject, &Trace::default(), &[("README.md", "# Library\n")])?;
     let before = scene.view()?.library;
     let mut client = scene.start()?;
     client.request("tools/list", json!({}))?;
-    // Whether it exits is for `wire/exit-on-eof` to judge.
+    // `wire/exit-on-eof` judges whether it exits.
     let _ = client.close();
     let after = scene.view()?.library;
     let folders = after
@@ -224,7 +224,7 @@ fn made_at_start(subject: &Subject) -> Result<Own, Stop> {
     let globs = folders
         .chain(files)
         .map(|path| path.to_string_lossy().into_owned());
-    // A name that is no glob, or one that would hide documents, stays visible.
+    // A name that is not a glob, or one that would hide documents, stays visible.
     Ok(globs
         .filter_map(|glob| Own::parse([glob]).ok())
         .fold(Own::default(), |all, own| all.and(&own)))
@@ -258,7 +258,7 @@ fn commits(subject: &Subject, kind: EffectKind, path: &str) -> Result<Option<Com
         return Ok(Some(Commits::BeforeAnswer));
     }
     settled::wait_for_commit(&scene, &before)?;
-    // A server may commit when it ends. Whether it exits is for `wire/exit-on-eof` to judge.
+    // A server may commit when it ends. `wire/exit-on-eof` judges whether it exits.
     let _ = client.close();
     let after = scene.view()?.library;
     let path = call.path();

@@ -48,7 +48,7 @@ const fn of_kind(kind: GuaranteeKind, promise: Promise) -> Promise {
     }
 }
 
-/// The promise that calls of tools are what the tools say, which every server makes.
+/// The promise that calls have the effects and answers that the tools declare, which every server makes.
 pub const TRUE_ANSWERS: &str = "true-answers";
 
 /// The promise that no call leads out of the library.
@@ -221,8 +221,8 @@ pub fn find(id: &str) -> Option<&'static Promise> {
     PROMISES.iter().find(|promise| promise.guarantee.id == id)
 }
 
-/// Returns the contract as a server is held to it that makes these promises and no other: names of promises, or ids of the contract's
-/// guarantees.
+/// Returns the contract whose only guarantees are [`TRUE_ANSWERS`] and these promises: names of promises, or ids of the
+/// contract's guarantees.
 ///
 /// # Errors
 /// If there is no promise of a name: a message that lists all.
@@ -257,7 +257,7 @@ pub fn of_confinement(contract: &ContractSpec) -> Option<&'static Promise> {
     [CONFINED, NO_TRAVERSAL].into_iter().find(makes).and_then(find)
 }
 
-/// Returns true if the server must keep whatever a change does not name.
+/// Returns true if the server must keep all text that a change does not name.
 pub fn are_texts_kept(contract: &ContractSpec) -> bool {
     owes(contract, TEXT_KEPT)
 }

@@ -1,4 +1,4 @@
-//! What calls say of where they come from, for contracts that ask.
+//! The provenance of calls, for contracts that require it.
 
 use serde_json::{Map, Value};
 use tabellion_runtime::{
@@ -38,19 +38,19 @@ pub fn meta(spec: &ProvenanceSpec, fields: &Fields) -> Map<String, Value> {
     said.collect()
 }
 
-/// Returns `_meta` with values of all fields; nothing if the contract has no provenance.
+/// Returns `_meta` with values of all fields; empty if the contract has no provenance.
 pub fn full_meta(spec: Option<&ProvenanceSpec>, number: usize) -> Map<String, Value> {
     spec.map(|spec| meta(spec, &complete(spec, number)))
         .unwrap_or_default()
 }
 
-/// Returns true if `_meta` says a field.
+/// Returns true if `_meta` contains any provenance.
 pub fn is_said(spec: &ProvenanceSpec, meta: &Map<String, Value>) -> bool {
     let mut keys = spec.fields.iter().flat_map(|field| field.keys);
     meta.contains_key(PROVENANCE) || keys.any(|key| meta.contains_key(*key))
 }
 
-/// Returns the key of `_meta` under which calls say a field.
+/// Returns the key of `_meta` under which calls give a field.
 pub fn first_key(field: &ProvenanceField) -> &'static str {
     field.keys.first().copied().unwrap_or(field.name)
 }

@@ -28,24 +28,24 @@ use crate::{
 
 /// After this many failures, the other cases of a check are skipped.
 const MAX_FAILURES: usize = 3;
-/// How many smaller cases are tried to shrink a failing one.
+/// Maximum number of smaller cases that are tried to shrink a failing one.
 const MAX_SHRINKS: usize = 200;
-/// When to stop shrinking: with a server that hangs, each smaller case takes the whole answer timeout.
+/// Time after which shrinking stops: with a server that hangs, each smaller case takes the whole answer timeout.
 const SHRINK_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Returns how many cases run side by side by default: one per available core.
+/// Returns the default number of cases that run in parallel: one per available core.
 pub fn available_jobs() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Which checks to run, and how.
+/// Selection of checks, and options for their run.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// How many cases to run.
+    /// Number of cases to run.
     pub profile: Profile,
     /// The seed of all random choices.
     pub seed: u64,
-    /// How many cases run in parallel.
+    /// Number of cases that run in parallel.
     pub jobs: usize,
     /// Ids or families of the checks to run; all if empty.
     pub only: Vec<String>,
@@ -53,15 +53,15 @@ pub struct Options {
     pub skip: Vec<String>,
     /// The eras to run in; the last is the one that matters most.
     pub eras: Vec<Era>,
-    /// Whether all eras but the last run the wire checks only.
+    /// True if all eras but the last run the wire checks only.
     pub rest_in_last_era: bool,
     /// After this time no new case starts.
     pub time_budget: Option<Duration>,
     /// Known failures.
     pub known: Known,
-    /// Whether a check ends with its first failing case, which is not shrunk: for callers that need verdicts only.
+    /// True if a check ends with its first failing case, which is not shrunk: for callers that need verdicts only.
     pub verdicts_alone: bool,
-    /// Whether checks that the time does not reach are left out, and do not count as not shown.
+    /// True if checks that the time does not reach are left out, and do not count as not shown.
     pub leaves_rest: bool,
 }
 
@@ -262,11 +262,11 @@ pub fn try_case(
     (judgement, bench.trace)
 }
 
-/// Judges by what the server owes.
+/// Judges by the server's obligations.
 ///
-/// The contract's own tools must accept valid calls and answer, and every server must answer where the check is about
-/// answers: a case that showed nothing is then a failure, which breaks no guarantee. Tools that an adapter maps have rules of their
-/// own, so that what they accept is no failure.
+/// The contract's own tools must accept valid calls and answer, and every server must answer where the check is about answers: a
+/// case that showed nothing is then a failure, which breaks no guarantee. Tools that an adapter maps have rules of their own, so
+/// accepting a call is not a failure.
 fn owed(subject: &Subject, check: &Check, stop: Stop) -> Stop {
     let shown = match stop {
         Stop::NotShown(shown) => shown,
@@ -415,7 +415,7 @@ impl Runner<'_> {
         if verdict == Verdict::Pass && self.is_late() && !stopped.is_empty() {
             verdict = Verdict::NotShown;
         }
-        // What the server prevented says more than what this machine did.
+        // A reason in the server is more useful than one in this machine.
         let mut stops = stopped.iter().map(|(_, _, stop, _)| stop);
         let reason = stops
             .clone()

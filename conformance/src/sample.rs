@@ -61,7 +61,7 @@ impl Sampler<'_> {
         match kind {
             "object" => self.object(schema, is_whole, depth),
             "array" => {
-                // An edit without its items edits nothing.
+                // An edit without items has no effect.
                 let wants_one = is_whole || schema["items"]["type"] == "object";
                 let items = bound("minItems").unwrap_or(i64::from(wants_one)).clamp(0, 100);
                 let item = || self.sample(name, &schema["items"], is_whole, depth + 1);

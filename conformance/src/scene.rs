@@ -1,6 +1,6 @@
 //! Temporary libraries with their surroundings, and the servers over them.
 //!
-//! The library is a git repository with committed documents. Beside it are a file with a secret and a folder whose name
+//! The library is a git repository with committed documents. Next to it are a file with a secret and a folder whose name
 //! begins with the library's name, which no server may touch.
 
 use std::{
@@ -31,9 +31,9 @@ use crate::{
     trace::Trace,
 };
 
-/// How long HEAD must not move for a server's late commits to be taken for complete.
+/// Time without a move of HEAD after which a server's late commits count as complete.
 const QUIET: Duration = Duration::from_millis(500);
-/// Upper bound of the time to wait for that.
+/// Maximum time to wait for that.
 const MAX_SETTLING: Duration = Duration::from_secs(5);
 
 /// A library, its surroundings, and the trace of actions so far.
@@ -42,7 +42,7 @@ pub struct Scene<'a> {
     subject: &'a Subject,
     folder: Folder,
     own: Own,
-    /// Whether an external server has been reset.
+    /// True if an external server has been reset.
     is_reset: AtomicBool,
     /// Seconds by which the clock of servers that are started is ahead.
     ahead: AtomicU64,
@@ -71,7 +71,7 @@ pub struct View {
 }
 
 impl View {
-    /// Fails unless `later` is equal; `what` is what should have changed nothing.
+    /// Fails unless `later` is equal; `what` names the event that should have changed nothing.
     ///
     /// # Errors
     /// The failure, which names the difference.
@@ -246,7 +246,7 @@ impl<'a> Scene<'a> {
         self.commit_all("documents")
     }
 
-    /// Creates what the server needs in its root: the library, and in one check a folder of it.
+    /// Creates the server's setup in its root: the library, and in one check a folder of it.
     fn set_up(&self, has_inner_root: bool) -> io::Result<()> {
         let setup = &self.subject.setup;
         setup.put(&self.library())?;
@@ -288,7 +288,7 @@ impl<'a> Scene<'a> {
             .map_err(Stop::Harness)
     }
 
-    /// Returns the path of a folder beside the library.
+    /// Returns the path of a folder next to the library.
     fn around(&self, name: &str) -> PathBuf {
         self.library().with_file_name(name)
     }
@@ -360,7 +360,7 @@ impl<'a> Scene<'a> {
         &self.own
     }
 
-    /// Returns the names beside the library: all of them, or, with an external server, those that the suite created.
+    /// Returns the names next to the library: all of them, or, with an external server, those that the suite created.
     fn neighbours(&self) -> io::Result<Vec<OsString>> {
         let Folder::Own(dir) = &self.folder else {
             return Ok(AROUND.map(OsString::from).into());
@@ -375,7 +375,7 @@ impl<'a> Scene<'a> {
             .collect()
     }
 
-    /// Returns true if a name beside the library is that of the folder for rows, or for whatever else the server keeps there.
+    /// Returns true if a name next to the library is that of the folder for rows, or for other data of the server.
     fn is_data(&self, name: &std::ffi::OsStr) -> bool {
         name == DATA && self.has_data()
     }
@@ -384,7 +384,7 @@ impl<'a> Scene<'a> {
         self.subject.contract.rows.is_some() || self.subject.launch.names("{data}")
     }
 
-    /// Waits until a server that commits [later](Commits::Later) has made its commits; for others it does nothing.
+    /// Waits until a server that commits [later](Commits::Later) has made its commits; returns at once for others.
     pub fn settle(&self) {
         if self.subject.commits != Commits::Later {
             return;
@@ -474,7 +474,7 @@ impl<'a> Scene<'a> {
         Client::open(self.subject, self.connect_at(root)?, root.to_owned())
     }
 
-    /// Starts a server over this library, and sends nothing.
+    /// Starts a server over this library without sending a message.
     ///
     /// # Errors
     /// If the server does not start.

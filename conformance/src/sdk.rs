@@ -1,5 +1,5 @@
-//! Kits that servers are written with, recognized by how they answer, and their defects. The author of a server can't mend these, so they are
-//! said once, as the kit's.
+//! Kits that servers are written with, recognized by their answers, and their defects. The author of a server can't mend these, so they are
+//! reported once, as the kit's.
 
 /// The first words of each excuse.
 pub const EXCUSE: &str = "a defect of";

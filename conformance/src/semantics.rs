@@ -1,4 +1,4 @@
-//! Derives from a declared effect what a document may hold after a call.
+//! Derives from a declared effect the possible content of a document after a call.
 //!
 //! A contract declares which content is written and where. The server chooses the line endings and blank lines between
 //! new and existing content. Every other byte must stay unchanged.
@@ -46,7 +46,7 @@ pub enum Impossible {
 }
 
 impl Impossible {
-    /// Returns true if the server must refuse the call; otherwise what it does is not known.
+    /// Returns true if the server must refuse the call; otherwise its effect is unknown.
     pub fn must_be_refused(&self) -> bool {
         !matches!(self, Self::Unclear(_) | Self::NotDeclared)
     }
@@ -55,7 +55,7 @@ impl Impossible {
 /// Returns the effect of `call` on a document that holds `before`.
 ///
 /// # Errors
-/// [`Impossible`] if the server must refuse the call, or if it is not known what the call does.
+/// [`Impossible`] if the server must refuse the call, or if the effect of the call is unknown.
 pub fn change(call: &Call, before: Option<&[u8]>) -> Result<Change, Impossible> {
     let Call { tool, arguments } = call;
     let effect = tool.effect(arguments).ok_or(Impossible::NotDeclared)?;

@@ -108,7 +108,7 @@ impl Baseline {
     }
 }
 
-/// How long a server may commit after its answer to be told apart from one that does not commit.
+/// Time after its answer within which a server must commit, to be told apart from one that does not commit.
 const LATE_COMMIT: Duration = Duration::from_secs(2);
 
 /// Waits for a commit since `before`; returns true if one was made in time.
@@ -200,7 +200,7 @@ pub fn ensure_tells(logged: &[String], commits: &[String]) -> Judgement {
     }
 }
 
-/// Fails unless the folder holds exactly these files, besides those in `.git`.
+/// Fails unless the folder holds exactly these files, except those in `.git`.
 ///
 /// # Errors
 /// The failure, which names the missing, additional or changed file.
@@ -242,7 +242,7 @@ pub fn ensure_sound(scene: &Scene<'_>) -> Judgement {
     })
 }
 
-/// Collects the locks that block git: those of the files beside `HEAD`, and those below `refs` and `logs`.
+/// Collects the locks that block git: those of the files next to `HEAD`, and those below `refs` and `logs`.
 fn collect_locks(root: &Path, folder: &Path, depth: usize, locks: &mut Vec<String>) -> io::Result<()> {
     for entry in fs::read_dir(folder).into_iter().flatten() {
         let entry = entry?;

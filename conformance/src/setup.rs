@@ -1,4 +1,4 @@
-//! What a server needs in a library before it starts: files, folders, and what a command makes.
+//! Preparation of a library before the server starts: files, folders, and the results of a command.
 
 use std::{
     fs::{self, File},
@@ -67,7 +67,7 @@ impl Setup {
     }
 }
 
-/// Returns true if a path stays in the folder that it is relative to, and is none of git's.
+/// Returns true if a path stays in the folder that it is relative to, and is not one of git's.
 pub(crate) fn is_inside(path: &str) -> bool {
     let mut parts = Path::new(path).components();
     !path.is_empty() && !path.starts_with(".git/") && path != ".git" && {
@@ -79,7 +79,7 @@ pub(crate) fn is_inside(path: &str) -> bool {
 /// open.
 ///
 /// # Errors
-/// If the command cannot be run, fails, or takes longer than `patience`: what happened, with the end of its output.
+/// If the command cannot be run, fails, or takes longer than `patience`: a description with the end of its output.
 pub fn run_within(command: &mut Command, patience: Duration) -> Result<(), String> {
     let mut run = || {
         let output = tempfile::NamedTempFile::new()?;

@@ -1,4 +1,4 @@
-//! The server under test: its contract, how to start it, and how to talk to it.
+//! The server under test: its contract, and the instructions to start and reach it.
 
 use tabellion_runtime::{
     ContractSpec, ToolSpec,
@@ -32,16 +32,17 @@ pub struct Subject {
     pub era: Era,
     /// Its own state in the library, which the suite disregards.
     pub own: Own,
-    /// What it creates in the library by starting alone. `pure/start-changes-nothing` reports it; the other checks disregard it.
+    /// Files that it creates in the library when it starts. `pure/start-changes-nothing` reports them; the other checks
+    /// disregard them.
     pub made_at_start: Own,
-    /// What it needs in a library before it starts.
+    /// Files, folders and command that prepare a library before it starts.
     pub setup: Setup,
-    /// Where it keeps its rows, if the contract's store has any.
+    /// Location of its rows, if the contract's store has any.
     pub ledger: Source,
-    /// The kit that it is written with, if that is known and the tools are not the contract's own.
+    /// The kit that it is written with, if it is known and the tools are not the contract's own.
     pub sdk: Option<&'static Sdk>,
-    /// When it commits its changes. If the contract promises commits and it does not commit before it answers, the checks
-    /// about commits fail, and the others judge by documents alone.
+    /// Time of its commits. If the contract promises commits and it does not commit before it answers, the checks about
+    /// commits fail, and the others judge by documents alone.
     pub commits: Commits,
 }
 
@@ -75,12 +76,13 @@ impl Subject {
         }
     }
 
-    /// Returns true if the server implements the contract's own tools, and not what it declares itself.
+    /// Returns true if the server implements the contract's own tools, and not a contract of its own declarations.
     pub fn is_native(&self) -> bool {
         matches!(self.adapter, Adapter::Native) && !contracts::is_declared(self.contract)
     }
 
-    /// Returns true if the server's tools have the contract's schemas: the contract's own tools, or what the server declares.
+    /// Returns true if the server's tools have the contract's schemas: the contract's own tools, or those that the server
+    /// declares.
     pub fn has_own_schemas(&self) -> bool {
         matches!(self.adapter, Adapter::Native)
     }

@@ -27,7 +27,7 @@ pub struct Talk<'a> {
 }
 
 impl<'a> Talk<'a> {
-    /// Starts a server over the library of `scene`, and sends nothing.
+    /// Starts a server over the library of `scene` without sending a message.
     ///
     /// # Errors
     /// If the server does not start.
@@ -51,7 +51,7 @@ impl<'a> Talk<'a> {
         Ok(talk)
     }
 
-    /// Connects another client to the same server over HTTP, and sends nothing.
+    /// Connects another client to the same server over HTTP without sending a message.
     ///
     /// # Errors
     /// If the server speaks over standard input and output, which has one client.

@@ -74,7 +74,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Writes the program beside the scene's library.
+    /// Writes the program next to the scene's library.
     ///
     /// # Errors
     /// If the disk fails.
@@ -102,7 +102,7 @@ impl Program {
         Ok(program)
     }
 
-    /// Returns how the program was run, if it was.
+    /// Returns the way that the program was run; `None` if it was not.
     pub fn has_run(&self) -> Option<String> {
         fs::read_to_string(&self.mark).ok()
     }
@@ -119,7 +119,7 @@ fn executable(path: &Path) -> std::io::Result<()> {
 }
 
 impl Config {
-    /// Creates the files in and beside the library, which have no effect before [`arm`](Self::arm).
+    /// Creates the files in and next to the library, which have no effect before [`arm`](Self::arm).
     ///
     /// # Errors
     /// If the disk or git fails.

@@ -36,7 +36,7 @@ use crate::{
 
 /// Number of pages after which an answer is taken for endless.
 const MAX_PAGES: usize = 1000;
-/// How often pages are read from the first one again, because the document has changed meanwhile.
+/// Maximum number of times that pages are read again from the first one because the document has changed meanwhile.
 const MAX_READINGS: usize = 20;
 
 /// Translation of a contract's calls to a server's, and of the responses back.
@@ -61,7 +61,7 @@ pub struct Mapping {
     tools: Vec<MappedTool>,
 }
 
-/// A server, and how to get and start it.
+/// A server, with instructions to get and start it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
     /// Name.
@@ -80,9 +80,9 @@ pub struct Server {
     pub mode: Option<String>,
     /// Its own state in the library, which the suite disregards.
     pub own: Own,
-    /// What it needs in a library before it starts.
+    /// Files, folders and command that prepare a library before it starts.
     pub setup: Setup,
-    /// Where it keeps its rows, if the contract's store has any.
+    /// Location of its rows, if the contract's store has any.
     pub ledger: Source,
 }
 
@@ -137,8 +137,8 @@ impl Adapter {
         }
     }
 
-    /// Returns true if the server's call for this effect contains the whole new document, so that what others write at the same
-    /// time is lost by the client.
+    /// Returns true if the server's call for this effect contains the whole new document, so that the client overwrites
+    /// concurrent changes by others.
     pub fn sends_whole(&self, tool: &ToolSpec, effect: &Effect) -> bool {
         match self {
             Self::Native => false,
@@ -188,7 +188,8 @@ impl Adapter {
         }
     }
 
-    /// Completes the response message of a call: adds what its translation needs, and gets the further pages by `ask`.
+    /// Completes the response message of a call: adds the data that its translation needs, and gets the further pages by
+    /// `ask`.
     ///
     /// # Errors
     /// If the pages do not end, or differ again and again; those of `ask`.
@@ -261,7 +262,8 @@ impl Adapter {
 }
 
 impl Mapping {
-    /// Returns false if the server has the contract's own tools, and the file only says how to start it and where its rows are.
+    /// Returns false if the server has the contract's own tools, and the file only specifies its start and the location of its
+    /// rows.
     pub fn maps_tools(&self) -> bool {
         !self.tools.is_empty()
     }
@@ -297,7 +299,7 @@ impl Mapping {
         call.params(&values.with_taken(taken))
     }
 
-    /// Returns the values of a request, and the call for it, or why there is none.
+    /// Returns the values of a request, and the call for it, or the reason why there is none.
     fn values<'a>(
         &self,
         mapped: &'a MappedTool,
@@ -403,7 +405,7 @@ impl MappedTool {
     /// Returns the call for this effect on a document that `exists` or not.
     ///
     /// # Errors
-    /// What the adapter does not map: the end of a sentence.
+    /// A clause that ends a sentence, if the adapter does not map the call.
     fn call(&self, effect: Option<EffectKind>, exists: impl FnOnce() -> bool) -> Result<&Call, String> {
         let own = self.effects.iter().find(|(kind, _)| Some(*kind) == effect);
         if let Some((_, call)) = own {

@@ -24,7 +24,7 @@ use crate::{
     setup::{self, Setup},
 };
 
-/// What `template` writes where it knows no value.
+/// Placeholder that `template` writes for unknown values.
 pub(super) const FILL_IN: &str = "FILL IN";
 
 const SERVER_KEYS: &[&str] = &[
@@ -43,7 +43,7 @@ const SERVER_KEYS: &[&str] = &[
     "prepare",
 ];
 
-/// An error in an adapter's file, or what the file still lacks.
+/// An error in an adapter's file, or a part that the file still lacks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct AdapterError {
@@ -125,7 +125,7 @@ fn promised(table: &Table<'_>, contract: &'static ContractSpec) -> Result<&'stat
     })
 }
 
-/// Fails at the first text that still says to fill it in.
+/// Fails at the first text that is still a placeholder to fill in.
 fn unfinished(table: &Table<'_>, within: &str) -> Result<(), Problem> {
     table.members().try_for_each(|(name, at, item)| {
         let field = format!("{within}{name}");
@@ -252,7 +252,7 @@ fn rows_at(contract: &ContractSpec, item: &Item<'_>) -> Result<ledger::Source, P
     })
 }
 
-/// Parses what the server needs in a library.
+/// Parses the setup of a library.
 fn setup(table: &Table<'_>) -> Result<Setup, Problem> {
     let list_of = |name| table.find(name).map_or(Ok(Vec::new()), texts);
     let setup = Setup {
@@ -372,7 +372,7 @@ fn no_effect(tool: &ToolSpec, name: &str, known: &[String]) -> String {
     format!("`{}` has no effect `{name}`; it has {known}", tool.label())
 }
 
-/// Parses how to get the rest of an answer.
+/// Parses the instructions to get the rest of an answer.
 fn paging(tool: &'static ToolSpec, table: &Table<'_>) -> Result<Option<Paging>, Problem> {
     let source_of = |name| table.find(name).map(|item| source(tool, None, item)).transpose();
     let (next, same) = (source_of("next")?, source_of("same")?);
@@ -413,7 +413,7 @@ fn call(tool: &'static ToolSpec, edits: bool, table: &Table<'_>) -> Result<Call,
     })
 }
 
-/// Parses the call that precedes a call, and what to take from its response.
+/// Parses the call that precedes a call, and the values to take from its response.
 fn before(tool: &'static ToolSpec, edits: bool, item: &Item<'_>) -> Result<Before, Problem> {
     let table = table(item)?;
     table.only(&["name", "arguments", "take"])?;

@@ -1,7 +1,7 @@
 //! Translates a server's response to the contract's.
 //!
-//! A client notes in a message what the translation needs besides it: the pages before it, and the pointers whose holes the
-//! request fills.
+//! A client adds the translation's other inputs to a message: the pages before it, and the pointers whose holes the request
+//! fills.
 
 use regex::Regex;
 use serde_json::{Map, Value};
@@ -28,7 +28,7 @@ pub(super) struct Source {
     pub(super) from: From,
     /// For a list: pointers into the contract's item, each with a pointer into the server's item.
     pub(super) each: Vec<(String, String)>,
-    /// For a list: whether to reverse the order.
+    /// For a list: true to reverse the order.
     pub(super) reversed: bool,
 }
 
@@ -76,7 +76,7 @@ impl Pointer {
             match (part, part.text(values)) {
                 (Part::Text(plain), _) => pointer.push_str(plain),
                 (Part::Hole(_), Ok(value)) => pointer.push_str(&value.replace('~', "~0").replace('/', "~1")),
-                // Without the value, nothing is there.
+                // Without the value, there is no such pointer.
                 (Part::Hole(_), Err(_)) => return,
             }
         }
@@ -84,12 +84,12 @@ impl Pointer {
     }
 }
 
-/// How to get the rest of an answer in pages.
+/// Instructions to get the rest of an answer in pages.
 #[derive(Debug)]
 pub(super) struct Paging {
-    /// Where the next page begins: the value for `{next}`, or `true` for as many characters or items as have come.
+    /// Position of the next page: the value for `{next}`, or `true` for the number of characters or items so far.
     pub(super) next: Source,
-    /// What must be equal in all pages.
+    /// Value that must be equal in all pages.
     pub(super) same: Option<Source>,
     /// Pointer to the text in the contract's response, which the pages continue.
     pub(super) content: Option<&'static str>,
@@ -113,7 +113,7 @@ impl Mapping {
         }
     }
 
-    /// Returns how many characters of the text, or items of the first list, have come.
+    /// Returns the number of characters of the text, or items of the first list, so far.
     fn received(&self, paging: &Paging, message: &Value) -> usize {
         let Reply::Done(Success { response, .. }) = self.paged_reply(Some(paging), message) else {
             return 0;
@@ -228,7 +228,7 @@ impl Source {
     }
 }
 
-/// Values of `status` with which a result says that it did nothing.
+/// Values of `status` with which a result reports a failure.
 const FAILED: [&str; 8] = [
     "failed",
     "failure",
@@ -240,7 +240,7 @@ const FAILED: [&str; 8] = [
     "not_found",
 ];
 
-/// Returns the refusal that a successful result tells as JSON: of the whole, or of the only item of a list.
+/// Returns the refusal that a successful result contains as JSON: of the whole, or of the only item of a list.
 fn told(result: &Value) -> Option<Refusal> {
     let text = reply::text(result);
     let json = match &result["structuredContent"] {

@@ -33,7 +33,7 @@ pub struct SmokeResult {
     pub tool: &'static ToolSpec,
     /// Effect, if the tool has any.
     pub effect: Option<EffectKind>,
-    /// Whether the document did not exist before.
+    /// True if the document did not exist before.
     pub is_new: bool,
     /// Tool of the server that was called.
     pub called: Option<String>,
@@ -61,7 +61,7 @@ struct SmokeCall {
     /// `None` if the contract has no example for the call.
     call: Option<Call>,
     path: String,
-    /// Whether the document does not exist.
+    /// True if the document does not exist.
     is_new: bool,
 }
 

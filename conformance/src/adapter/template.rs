@@ -35,7 +35,7 @@ pub(super) enum Hole {
     Library,
     /// `{absolute}`: the document's absolute path.
     Absolute,
-    /// `{dirname}`: the document's folder, relative to the library; nothing for one at the top.
+    /// `{dirname}`: the document's folder, relative to the library; empty for one at the top.
     Dirname,
     /// `{basename}`: the document's name in its folder.
     Basename,

@@ -436,7 +436,7 @@ fn an_answer_in_pages_is_read_to_its_end() {
             vec![page("é", json!("x"), "1"), page("b", json!(""), "1")],
             vec![json!({}), json!({ "at": "x" })],
         ),
-        // `true` says that there is more, but not where.
+        // `true` means that there is a further page, but not where.
         (
             vec![page("é", json!(true), "1"), page("b", json!(false), "1")],
             vec![json!({}), json!({ "at": 1 })],

@@ -28,7 +28,7 @@ pub(super) struct Values<'a> {
     root: &'a Path,
     /// Values that a reading before the call gave.
     taken: Map<String, Value>,
-    /// Where the next page begins.
+    /// Position of the next page.
     next: Option<Value>,
 }
 
@@ -54,12 +54,12 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Adds what a reading before the call gave.
+    /// Adds the values that a reading before the call returned.
     pub(super) fn with_taken(self, taken: Map<String, Value>) -> Self {
         Self { taken, ..self }
     }
 
-    /// Adds where the next page begins.
+    /// Adds the position of the next page.
     pub(super) fn with_next(self, next: Value) -> Self {
         Self {
             next: Some(next),
@@ -154,7 +154,7 @@ impl<'a> Values<'a> {
         edit(&before, &change, from_end)
     }
 
-    /// Returns the document and what the request changes in it.
+    /// Returns the document and the request's change to it.
     fn change(&self) -> Result<(Vec<u8>, Change), String> {
         let call = Call {
             tool: self.tool,
@@ -220,7 +220,7 @@ fn edit(before: &[u8], change: &Change, from_end: bool) -> Result<Edit, String> 
     })
 }
 
-/// Returns what a change replaces, by what, and the whole new document.
+/// Returns the replaced range, its replacement, and the whole new document.
 fn spliced(before: &[u8], change: &Change) -> Result<(Range<usize>, String, String), String> {
     let before = text(before)?;
     let (at, comes) = match change {

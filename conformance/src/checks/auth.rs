@@ -1,4 +1,4 @@
-//! Callers: a contract with roles lets no unknown caller in, and each caller do only what its roles may.
+//! Callers: a contract with roles rejects unknown callers, and permits each caller only the operations of its roles.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

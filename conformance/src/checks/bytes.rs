@@ -230,7 +230,7 @@ fn write_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
 
 fn read_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
     let keeps = promises::are_texts_kept(bench.subject.contract);
-    // Where the contract permits few names, two documents may get the same.
+    // If the contract permits few names, two documents may get the same.
     let mut documents: Vec<_> = documents_of(case)?
         .into_iter()
         .map(|it| (bench.subject.place(EffectKind::Read, &it.path), it))

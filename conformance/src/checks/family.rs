@@ -11,9 +11,9 @@ use crate::check::Check;
 pub struct Family {
     /// Checks, whose ids begin with the family's name.
     pub(super) checks: &'static [Check],
-    /// Returns true if the checks can say anything about what the contract's store keeps: documents and their history, or rows.
+    /// Returns true if the checks apply to the contract's kind of store: documents and their history, or rows.
     pub(super) fits: fn(&ContractSpec) -> bool,
-    /// Returns true if keys of the contract's tools require what the checks test, whatever the contract guarantees.
+    /// Returns true if keys of the contract's tools require the checks' subject, independently of the contract's guarantees.
     pub(super) is_declared: fn(&ContractSpec) -> bool,
     /// The feature that it is about, if only some servers have it.
     pub(super) needs: Option<Need>,
@@ -41,12 +41,12 @@ impl Family {
         }
     }
 
-    /// Adds contracts that declare what the checks test.
+    /// Adds contracts whose tools declare the checks' subject.
     pub(super) const fn or_declared(self, is_declared: fn(&ContractSpec) -> bool) -> Self {
         Self { is_declared, ..self }
     }
 
-    /// Adds all contracts that fit, whatever they guarantee.
+    /// Adds all contracts that fit, independently of their guarantees.
     pub const fn always(self) -> Self {
         self.or_declared(|_| true)
     }
@@ -85,7 +85,7 @@ pub(super) const fn has_rows(contract: &ContractSpec) -> bool {
     contract.rows.is_some()
 }
 
-/// Families that judge one contract in its own words, in a crate of their own, so that those who judge other contracts don't build them.
+/// Families about one contract, in a crate of their own, so that builds for other contracts don't include them.
 #[derive(Debug)]
 pub struct Pack {
     /// Families, in the order in which they run.

@@ -1,4 +1,4 @@
-//! Gates: each clause refuses what breaks it, all violations are said at once, and nothing is written.
+//! Gates: each clause refuses calls that break it, all violations are reported at once, and the data stay unchanged.
 //!
 //! Calls are made of the contract's examples. Which clauses a call violates follows from their schemas, applied to the facts that the
 //! suite knows: the request, with its defaults filled in, and the role of its client.
@@ -67,7 +67,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// Documents of libraries for which an example says none.
+/// Documents of libraries for examples without any.
 const DOCUMENTS: &[(&str, &str)] = &[("page.md", "# Page\n\nText.\n")];
 
 /// A call whose violations are known.
@@ -79,7 +79,7 @@ pub(super) struct Attempt {
     pub(super) documents: BTreeMap<String, String>,
     /// Ids of the clauses that the call violates, sorted.
     pub(super) violated: Vec<String>,
-    /// Whether a clause asks for a review.
+    /// True if a clause asks for a review.
     asks_review: bool,
 }
 
@@ -149,7 +149,7 @@ fn judged(
     (ids, !asking.is_empty())
 }
 
-/// Returns the call of an example; `None` if the suite can't be its caller, or can't know what it leads to.
+/// Returns the call of an example; `None` if the suite can't be its caller, or can't predict its outcome.
 fn attempt(bench: &Bench<'_>, shown: Shown) -> Option<Attempt> {
     let Shown { clause, example, .. } = shown;
     let facts = example.json.value();
@@ -270,7 +270,7 @@ fn merge(request: &mut Value, other: &Value, operation: &ToolSpec) {
     }
 }
 
-/// A library and its documents, and what it takes to call as the attempt says.
+/// A library with its documents, and the operation and role of an attempt.
 struct Stage<'a> {
     scene: Scene<'a>,
     tool: &'static ToolSpec,

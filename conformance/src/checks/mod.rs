@@ -185,7 +185,7 @@ const OF_DECLARED: [&str; 6] = [
     "budget",
 ];
 
-/// Checks and families for servers with tools of their own, whatever they promise.
+/// Checks and families for servers with tools of their own, independently of their promises.
 const OF_EVERY_SERVER: [&str; 6] = ["wire", "http", "schema", "paths/special-files", "store", "budget"];
 
 /// Returns the checks of the smoke profile, the most telling first.
@@ -200,7 +200,7 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
 }
 
 /// Returns the checks for a contract: those of its guarantees, those of no guarantee, and, if it is not one of the suite's own,
-/// those of what its tools declare. A server with promises gets the checks of these, and `OF_EVERY_SERVER`.
+/// those that its tools' declarations require. A server with promises gets the checks of these, and `OF_EVERY_SERVER`.
 pub fn of(contract: &'static ContractSpec) -> impl Iterator<Item = &'static Check> {
     let is_promised = promises::are_of(contract);
     fitting(contract)
@@ -213,7 +213,7 @@ pub fn of(contract: &'static ContractSpec) -> impl Iterator<Item = &'static Chec
             check.guarantees.is_empty()
                 || judged(check, contract).next().is_some()
                 || (!contracts::is_own(contract) && (family.is_declared)(contract))
-                // It is the operator who shares a library, whatever its contract is.
+                // The operator shares a library, independently of its contract.
                 || family.needs == Some(Need::Remote)
         })
         .map(|(_, check)| check)
@@ -230,7 +230,7 @@ fn fitting(contract: &ContractSpec) -> impl Iterator<Item = (&'static Family, &'
 }
 
 /// Returns the checks for a server of this contract, as it is run: those about HTTP only over HTTP, and those about a remote if it can be
-/// given one, or its contract promises something about it.
+/// given one, or its contract has a promise about it.
 pub(crate) fn of_server(subject: &Subject) -> impl Iterator<Item = &'static Check> + use<> {
     let (contract, is_http) = (subject.contract, subject.launch.is_http());
     let is_shared = subject.launch.share.is_some();
@@ -258,7 +258,7 @@ fn need(check: &Check) -> Option<Need> {
     with_families().find(|(_, it)| it.id == check.id)?.0.needs
 }
 
-/// Returns what a contract declares or promises that no check judges, for people; each is a noun phrase.
+/// Returns the declarations or promises of a contract that no check judges, for people; each is a noun phrase.
 pub fn not_judged(contract: &'static ContractSpec) -> Vec<String> {
     let silent = contract
         .operations()
@@ -285,7 +285,7 @@ pub fn not_judged(contract: &'static ContractSpec) -> Vec<String> {
 }
 
 /// Returns the guarantees of a contract that a check judges: those with an id that the check names, and those with an id that no
-/// check names, of a kind that it judges in the suite's own contracts. Of promises, those that say so.
+/// check names, of a kind that it judges in the suite's own contracts. For promises, those that name the check.
 pub fn judged(check: &Check, contract: &ContractSpec) -> impl Iterator<Item = &'static Guarantee> {
     let names = check.guarantees;
     // A contract may have a guarantee of the same name.

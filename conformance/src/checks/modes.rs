@@ -44,7 +44,7 @@ pub(super) const CHECKS: &[Check] = &[
 /// A mode that no contract has.
 const NO_MODE: &str = "no-such-mode";
 
-/// How a mode is set.
+/// Channel by which a mode is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Way {
@@ -76,7 +76,7 @@ impl Way {
     }
 }
 
-/// The modes that are set, and how; the first counts.
+/// The modes that are set, with their channels; the first counts.
 type Set = Vec<(Way, String)>;
 
 fn modes(bench: &Bench<'_>) -> Result<&'static ModesSpec, Stop> {
@@ -215,7 +215,7 @@ fn matrix(bench: &Bench<'_>, case: &Case) -> Judgement {
             continue;
         };
         let meta = said::full_meta(contract.provenance, 1);
-        // What is refused for something else was allowed.
+        // A call that is refused for another reason was allowed by its mode.
         if let Reply::Refused(refusal) = client.call_with(tool, &arguments, meta)? {
             let is_of_mode = [modes.refused, modes.unknown]
                 .iter()

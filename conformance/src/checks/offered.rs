@@ -1,4 +1,4 @@
-//! The tools that a server offers, whatever its contract or its adapter says of them, and calls of them that are made up from their
+//! The tools that a server offers, independently of its contract and adapter, and calls of them that are made up from their
 //! schemas.
 
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,7 @@ const NAMES: [&str; 2] = ["from", "to"];
 /// Forms of the path of a document, of which a server takes one or both.
 pub(super) const FORMS: [&str; 2] = ["{library}/", ""];
 
-/// Returns the tools with paths among those that a server offers. The tools of a contract whose own tools these are have checks of their own.
+/// Returns the tools with paths among those that a server offers. A contract's own tools are left out, since they have checks of their own.
 ///
 /// # Errors
 /// If the server does not list its tools.

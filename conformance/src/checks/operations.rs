@@ -1,4 +1,4 @@
-//! Tools with several operations: what no operation takes is refused.
+//! Tools with several operations: arguments that no operation takes are refused.
 
 use std::collections::BTreeSet;
 
@@ -53,7 +53,7 @@ struct Untaken {
     /// The label of an operation of the same tool.
     operation: String,
     arguments: Value,
-    /// What the refusal has to name.
+    /// Name that the refusal must contain.
     names: Option<String>,
 }
 
@@ -99,7 +99,7 @@ fn unused(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
                 let mut arguments = valid.clone();
                 arguments.insert(name.clone(), value_of(name, schema, operations));
                 let arguments = Value::Object(arguments);
-                // The argument may be what chooses another operation.
+                // The argument may select another operation.
                 if contract.taker(tool.name, &arguments).is_none() {
                     requests.push(Untaken {
                         what: format!("`{name}` for `{}`", operation.label()),

@@ -1,4 +1,4 @@
-//! Orgs: what is in another org is not there.
+//! Orgs: rows of other orgs are reported as not found.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub(super) const CHECKS: &[Check] = &[Check {
     shrink: as_small_as_can_be,
 }];
 
-/// What is tried from another org.
+/// The operation that is tried from another org.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Trial {
@@ -48,10 +48,10 @@ const TRIALS: [(Trial, &str, &[Action]); 6] = [
     (Trial::Unique, "the same values", &[Action::Create]),
 ];
 
-/// How deep required references may go.
+/// Maximum depth of required references.
 const MAX_DEPTH: usize = 8;
 
-/// An entity, and what is tried with it.
+/// An entity, and the operation that is tried with it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Of {
     entity: String,
@@ -217,7 +217,7 @@ impl Apart<'_, '_> {
             let before = client::ledger(self.scene)?;
             let what = format!("a list of {} in another org", self.entity.name);
             let request = rows.request(self.entity, Action::List, by, Row::new())?;
-            // What is listed by may be refused: it is not there.
+            // The row that the list is for may be refused, since it is in another org.
             if let Reply::Done(done) = rows.send(&request)? {
                 let items = done.response.get("items").and_then(Value::as_array);
                 let is_empty = items.is_some_and(Vec::is_empty);
@@ -250,12 +250,12 @@ impl Apart<'_, '_> {
                 );
             }
             let data = match rows.complete(other, given) {
-                // What else it must refer to can't be there.
+                // The other rows that it must refer to can't be there.
                 Err(Stop::NotApplicable(_) | Stop::NotShown(_)) => continue,
                 data => data?,
             };
             tried += 1;
-            // Where both must agree in a reference to yet another row, that one is not there either.
+            // If both must agree in a reference to yet another row, that row is missing, too.
             let names: Vec<_> = reference.same.iter().copied().chain([field.name]).collect();
             let request = rows.request(other, Action::Create, Row::new(), data)?;
             must_be_refused(self.bench, self.scene, rows, &request, (&what, &names))?;
@@ -294,7 +294,7 @@ impl Apart<'_, '_> {
         Ok(given)
     }
 
-    /// Fails if the row is in the way of one with the same key and unique values.
+    /// Fails if the row conflicts with one of another org that has the same key and unique values.
     fn same(&mut self, rows: &mut RowsClient<'_>) -> Judgement {
         let is_plain = |name: &&&str| {
             let field = self.entity.field(name);

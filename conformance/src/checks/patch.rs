@@ -11,8 +11,8 @@ pub(super) fn is_diff(text: &str) -> bool {
     text.trim().is_empty() || text.lines().any(|line| line.starts_with("@@ -"))
 }
 
-/// Returns what `git apply` makes of `before`, the document at `path` in the library at `root`; the inner error is git's
-/// message if the diff does not apply.
+/// Returns the document that `git apply` makes from `before`, the document at `path` in the library at `root`; the inner
+/// error is git's message if the diff does not apply.
 ///
 /// # Errors
 /// If the disk fails.
@@ -22,7 +22,7 @@ pub(super) fn applied(
     before: &[u8],
     diff: &str,
 ) -> io::Result<Result<Vec<u8>, String>> {
-    // The headers alone are the diff of a change that changes nothing.
+    // The headers alone are the diff of a change without effect.
     if !diff.lines().any(|line| line.starts_with("@@")) {
         return Ok(Ok(before.to_vec()));
     }
@@ -47,7 +47,7 @@ pub(super) fn applied(
             Err(error) => errors.push(error.to_string()),
         }
     }
-    // The error at the right level says more than those at the others, at which git finds no such file.
+    // The error at the right level is more specific than those at the others, at which git finds no such file.
     let is_of_level = |error: &&String| error.contains("does not apply");
     let is_specific = |error: &&String| {
         !["No such file", "invalid path"]

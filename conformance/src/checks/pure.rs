@@ -142,7 +142,7 @@ fn reading_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     Ok(cases)
 }
 
-/// Starts a server and waits for its first answer: what it does by starting is not a call's.
+/// Starts a server and waits for its first answer: changes that it makes at its start are not a call's.
 fn started<'a>(scene: &Scene<'a>) -> Result<Client<'a>, Stop> {
     let mut client = scene.start()?;
     client.request("tools/list", json!({}))?;

@@ -1,4 +1,4 @@
-//! Checks of arguments: the server accepts what the contract's schemas accept, and other arguments change nothing.
+//! Checks of arguments: the server accepts arguments that the contract's schemas accept, and others change nothing.
 
 mod inputs;
 mod library;

@@ -34,7 +34,7 @@ pub(super) fn cases(
     let is_promised = promises::are_of(bench.subject.contract);
     let all: Vec<_> = all
         .filter(|it| keeps || !it.text.contains('\r'))
-        // A change of nothing may be refused.
+        // An empty change may be refused.
         .filter(|it| !(is_promised && it.text.is_empty()))
         .collect();
     for (effect, kind) in CHANGES.into_iter().enumerate() {

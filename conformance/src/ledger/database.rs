@@ -1,4 +1,4 @@
-//! Reads rows and log from PostgreSQL, by a connection of the suite's own. Each case has a database of its own.
+//! Reads rows and log from PostgreSQL, by the suite's own connection. Each case has its own database.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub(crate) fn make(server: &str, data: &Path) -> Result<(), String> {
     }
 }
 
-/// Reads a case's database in one snapshot; `None` if there is nothing in it yet. The tables are those of the schema that has a table
+/// Reads a case's database in one snapshot; `None` if it is still empty. The tables are those of the schema that has a table
 /// `change`, the log.
 ///
 /// # Errors
@@ -99,7 +99,7 @@ fn of_entity(entity: &EntitySpec, row: &SimpleQueryRow) -> Result<Row, String> {
     Ok(read)
 }
 
-/// Returns a column's value as the field has it; one of another type stays a text, for the comparison to show.
+/// Returns a column's value in the field's type; one of another type stays a text, for the comparison to show.
 fn value(field: &FieldSpec, text: &str) -> Value {
     let parsed = match field.kind {
         FieldType::Boolean => match text {

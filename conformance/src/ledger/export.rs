@@ -21,10 +21,10 @@ enum Line {
     Other(serde::de::IgnoredAny),
 }
 
-/// Runs `command` and reads what it prints.
+/// Runs `command` and parses its output.
 ///
 /// # Errors
-/// If it fails, or prints something else than lines of JSON.
+/// If it fails, or its output is not lines of JSON.
 pub(super) fn read(mut command: Command, spec: &RowsSpec) -> Result<RowLedger, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.stdin(Stdio::null()).stderr(Stdio::piped()).output();

@@ -1,4 +1,4 @@
-//! Replaying a log: what the tables must be by what it says.
+//! Replays a log: computes the tables that must follow from it.
 
 use tabellion_runtime::spec::RowsSpec;
 
@@ -19,7 +19,7 @@ pub fn tables(spec: &RowsSpec, log: &[Entry]) -> Result<Tables, String> {
 /// Makes the change of an entry.
 ///
 /// # Errors
-/// If the rows are not what the entry says that they were.
+/// If the rows differ from the entry's record of their old values.
 pub fn apply(spec: &RowsSpec, tables: &mut Tables, entry: &Entry) -> Result<(), String> {
     for logged in &entry.rows {
         apply_row(spec, tables, logged)?;

@@ -37,12 +37,12 @@ pub struct Entry {
     pub id: String,
     /// The changed rows.
     pub rows: Vec<LoggedRow>,
-    /// Whatever else the server keeps with it.
+    /// Other data that the server keeps with it.
     #[serde(flatten)]
     pub other: Row,
 }
 
-/// What the log says of one row.
+/// The log's record of one row.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct LoggedRow {
     /// Name of the entity.
@@ -125,7 +125,7 @@ impl RowLedger {
     /// Returns the entries that were added to the log since `earlier`.
     ///
     /// # Errors
-    /// If the earlier entries are no longer what they were.
+    /// If the earlier entries were changed or removed.
     pub fn entries_since(&self, earlier: &Self) -> Result<Option<&[Entry]>, String> {
         let (Some(log), Some(old)) = (&self.log, &earlier.log) else {
             return Ok(None);
@@ -136,8 +136,8 @@ impl RowLedger {
         }
     }
 
-    /// Returns what differs between the tables and those that the log gives when it is replayed; `None` if nothing does, or
-    /// the log can't be read.
+    /// Returns the difference between the tables and those that the log gives when it is replayed; `None` if they are equal,
+    /// or the log can't be read.
     pub fn replay_differs(&self, spec: &RowsSpec) -> Option<String> {
         let replayed = match replay::tables(spec, self.log.as_ref()?) {
             Ok(tables) => tables,
@@ -279,7 +279,7 @@ pub(crate) mod tests {
         let one = tables(&[row("a", &json!({ "weight": 1, "count": 2.0 }))]);
         let other = tables(&[row("a", &json!({ "weight": 1.0, "count": 2 }))]);
         assert_eq!(one.difference(&other), None);
-        // In a field of any JSON, they are what was given.
+        // In a field of any JSON, numbers keep their form.
         let one = tables(&[row("a", &json!({ "extra": 1 }))]);
         let other = tables(&[row("a", &json!({ "extra": 1.0 }))]);
         assert!(one.difference(&other).is_some());

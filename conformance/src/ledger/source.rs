@@ -1,4 +1,4 @@
-//! Where a server keeps its rows, and so how they are read.
+//! Location of a server's rows, and the way to read them.
 
 use std::{path::Path, process::Command};
 
@@ -14,7 +14,7 @@ use super::{
 /// Placeholder for the folder of a server's data.
 const DATA: &str = "{data}";
 
-/// Where a server keeps its rows. By default it is an SQLite file, `CONTRACT.db` in its data folder, whose tables are the
+/// Location of a server's rows. By default it is an SQLite file, `CONTRACT.db` in its data folder, whose tables are the
 /// contract's, with the log in the table `change`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Source {
@@ -41,7 +41,7 @@ impl Source {
         } else {
             sqlite::read(Path::new(&self.file(data, spec)), spec, &self.queries)?
         };
-        // A store that has not even the rows that it begins with is still being created.
+        // A store that lacks the rows that it begins with is still being created.
         let is_begun = |ledger: &RowLedger| spec.seeds.is_empty() || !ledger.tables.is_empty();
         Ok(read.filter(is_begun))
     }
@@ -57,10 +57,10 @@ impl Source {
         !self.command.is_empty() && self.file.is_none()
     }
 
-    /// Returns what the command prints; `None` if there is no command, or nothing in the data folder.
+    /// Returns the command's output; `None` if there is no command, or the data folder is empty.
     ///
     /// # Errors
-    /// If the command fails, or prints something else.
+    /// If the command fails, or its output is not lines of JSON.
     pub fn exported(&self, data: &Path, spec: &RowsSpec) -> Result<Option<RowLedger>, String> {
         let is_empty = data
             .read_dir()

@@ -1,4 +1,4 @@
-//! Reads rows and log from an SQLite file, with the suite's own SQLite, beside the server or after it.
+//! Reads rows and log from an SQLite file, with the suite's own SQLite, while the server runs or after it.
 
 use std::{
     collections::BTreeMap,
@@ -13,11 +13,11 @@ use tabellion_runtime::spec::{EntitySpec, FieldSpec, FieldType, RowsSpec};
 
 use super::rows::{Entry, Row, RowLedger, Tables};
 
-/// How long to wait for a writer.
+/// Maximum time to wait for a writer.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-/// The log's column of details besides the changed rows.
+/// The log's column of details other than the changed rows.
 pub(super) const DETAILS: &str = "details";
-/// Endings of the files that belong to a database, besides its own.
+/// Endings of the additional files of a database.
 const BESIDE: [&str; 2] = ["-wal", "-journal"];
 
 /// Queries that read a server's rows and log, where its tables are not the contract's.
@@ -29,17 +29,17 @@ pub struct Queries {
     pub log: Option<String>,
 }
 
-/// Reads the database at `path` in one snapshot; `None` if there is no file, or nothing in it yet.
+/// Reads the database at `path` in one snapshot; `None` if there is no file, or it is still empty.
 ///
 /// # Errors
-/// If it is no database, or lacks a table or a column.
+/// If it is not a database, or lacks a table or a column.
 pub(super) fn read(path: &Path, spec: &RowsSpec, queries: &Queries) -> Result<Option<RowLedger>, String> {
     if !path.is_file() {
         return Ok(None);
     }
     let beside = open(path).and_then(|connection| read_from(&connection, spec, queries));
     let read = match beside {
-        // What a killed server left may have to be undone first, which is up to the server: it is done in a copy.
+        // A killed server's transaction may have to be undone first, which is up to the server: it is done in a copy.
         Err(error) if needs_writing(&error) => of_copy(path, spec, queries)?,
         read => read,
     };
@@ -147,7 +147,7 @@ pub(super) fn select(entity: &EntitySpec) -> String {
     format!("SELECT {} FROM {}", names.join(", "), quoted(entity.table))
 }
 
-/// Returns a column's value as the field has it; one of another type stays as it is, for the comparison to show.
+/// Returns a column's value in the field's type; one of another type stays as it is, for the comparison to show.
 fn value(field: &FieldSpec, value: ValueRef<'_>) -> Value {
     match (field.kind, value) {
         (_, ValueRef::Null) => Value::Null,
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn an_interrupted_transaction_is_undone_in_a_copy() {
         let (folder, path, writer) = file("PRAGMA journal_mode = DELETE");
-        // A journal that is not empty and has no owner is what a killed writer leaves.
+        // A killed writer leaves a journal that is not empty and has no owner.
         writer
             .execute_batch("PRAGMA cache_size = 1; BEGIN IMMEDIATE; UPDATE pages SET title = 'U'")
             .expect("a transaction");

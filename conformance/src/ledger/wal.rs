@@ -1,4 +1,4 @@
-//! The write-ahead log of an SQLite file, as far as it tells transactions apart.
+//! The write-ahead log of an SQLite file, as far as it separates transactions.
 //!
 //! The form is that of <https://www.sqlite.org/fileformat2.html#walformat>: a header of 32 bytes, then frames, each a header of 24 bytes
 //! and a page. The last frame of a transaction has the number of the database's pages; in others, it is 0.
@@ -19,7 +19,7 @@ pub struct Transactions {
 }
 
 impl Transactions {
-    /// Reads the log beside the database at `path`; `None` if there is none.
+    /// Reads the log of the database at `path`; `None` if there is none.
     pub(super) fn beside(path: &Path) -> Option<Self> {
         let mut name = OsString::from(path);
         name.push("-wal");

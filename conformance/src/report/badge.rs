@@ -1,4 +1,4 @@
-//! A badge: how many of the promises hold that a server makes.
+//! A badge: the number of a server's promises that hold.
 
 use crate::{
     contracts::PROMISED,

@@ -13,7 +13,7 @@ pub struct CauseGroup<'a> {
 }
 
 impl Cause {
-    /// Returns a sentence without a full stop: what the server does, and what to do about it.
+    /// Returns a sentence without a full stop: the server's behaviour, and the remedy.
     pub fn sentence(&self) -> String {
         match self {
             Self::Refusal(message) => format!("the server refuses valid calls: {message}"),

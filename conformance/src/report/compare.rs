@@ -46,16 +46,17 @@ pub struct Family<'a> {
 pub struct CheckRow<'a> {
     /// Id.
     pub id: &'a str,
-    /// Statement of what must hold.
+    /// Statement of the requirement.
     pub states: &'a str,
-    /// Whether a server must pass.
+    /// Requirement level.
     pub severity: Severity,
     /// For each server and revision, the check's index in the report and its result.
     pub cells: Vec<Vec<(usize, &'a CheckReport)>>,
 }
 
 impl<'a> Comparison<'a> {
-    /// Returns what the reports are about, and its versions: the contract, or, of servers that are judged by what they declare or promise, their names.
+    /// Returns the subject of the reports, and its versions: the contract, or the names of servers judged by their declarations or
+    /// promises.
     pub(super) fn subject(&self) -> (String, String) {
         if [DECLARED, PROMISED].contains(&self.contract) {
             let names: Vec<_> = self

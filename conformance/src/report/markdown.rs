@@ -61,7 +61,7 @@ pub fn markdown(comparison: &Comparison<'_>) -> String {
     text
 }
 
-/// Appends what a report's reader must know of the run: what was disregarded, and what was not run.
+/// Appends remarks on the run for the report's reader: disregarded files, and checks that were not run.
 fn remarks(text: &mut String, report: &Report) {
     if !report.server.own.is_empty() {
         let globs: Vec<_> = report.server.own.iter().map(|glob| code(glob)).collect();

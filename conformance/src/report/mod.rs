@@ -137,9 +137,9 @@ pub struct CheckReport {
     pub id: String,
     /// Family.
     pub family: String,
-    /// Whether a server must pass.
+    /// Requirement level.
     pub severity: Severity,
-    /// Statement of what must hold.
+    /// Statement of the requirement.
     pub states: String,
     /// Guarantees of the contract that it is about.
     pub guarantees: Vec<String>,
@@ -151,9 +151,9 @@ pub struct CheckReport {
     pub verdict: Verdict,
     /// Number of cases.
     pub cases: usize,
-    /// Why the check did not pass, in one sentence.
+    /// Reason why the check did not pass, in one sentence.
     pub reason: Option<String>,
-    /// What other checks may not pass for too, if known.
+    /// A cause that other checks may share, if known.
     pub cause: Option<Cause>,
     /// Reason in the list of known failures, if listed.
     pub known: Option<String>,
@@ -180,7 +180,7 @@ impl CheckReport {
         self.breaks.iter().any(|id| id == guarantee)
     }
 
-    /// Returns what the check says of one of its guarantees: a failure that does not break it shows nothing.
+    /// Returns the check's verdict on one of its guarantees: a failure that does not break it shows nothing.
     fn about(&self, guarantee: &str) -> Verdict {
         match self.verdict {
             Verdict::Fail if !self.breaks(guarantee) => Verdict::NotShown,
@@ -230,7 +230,7 @@ impl GuaranteeReport {
             Some(GuaranteeKind::Preview) => subject.has_previews(),
             _ => true,
         };
-        // Checks that pass without a look at commits, because the server makes none in time, say nothing about them.
+        // Checks that pass without a look at commits, because the server makes none in time, are not evidence about them.
         let is_looked_at =
             guarantee.kind != Some(GuaranteeKind::Commit) || subject.commits == Commits::BeforeAnswer;
         let is_about = |check: &&CheckReport| check.guarantees.iter().any(|id| id == guarantee.id);

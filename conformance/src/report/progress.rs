@@ -116,7 +116,7 @@ impl Observer for Progress {
     }
 }
 
-/// Shows nothing.
+/// Reports no progress.
 #[derive(Debug)]
 pub struct Silent;
 

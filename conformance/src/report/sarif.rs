@@ -1,7 +1,7 @@
-//! Renders a report as SARIF 2.1.0, which code hosts show beside the code.
+//! Renders a report as SARIF 2.1.0, which code hosts show next to the code.
 //!
-//! Each check is a rule. A required check that fails is an error, a recommended one a warning, and one that was not shown a note; what holds
-//! or does not apply has no result.
+//! Each check is a rule. A required check that fails is an error, a recommended one a warning, and one that was not shown a note; a check
+//! that passes or does not apply has no result.
 
 use serde_json::{Value, json};
 

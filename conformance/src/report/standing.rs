@@ -75,14 +75,14 @@ impl Standing {
     }
 }
 
-/// What a failure does to those who use the server; the worst first.
+/// Effect of a failure on the server's users; the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Harm {
     /// Their data are lost or damaged.
     Loss,
-    /// What should be out of reach is read or written.
+    /// Data that should be out of reach are read or written.
     Escape,
-    /// They are told what is not so.
+    /// They get wrong information.
     WrongAnswer,
     /// Clients get no service: no answer, a broken message, or a refusal of a valid call.
     Protocol,
@@ -104,14 +104,14 @@ impl Harm {
 }
 
 impl CheckReport {
-    /// Returns what a failure of the check does.
+    /// Returns the effect of the check's failure on users.
     pub fn harm(&self) -> Harm {
         match &*self.family {
             _ if self.severity == Severity::Should => Harm::Advice,
             _ if matches!(self.cause, Some(Cause::NoAnswer(_) | Cause::Refusal(_))) => Harm::Protocol,
             "atomic" | "concurrent" | "bytes" | "append" | "undo" | "versions" | "remote" | "store"
             | "rows" => Harm::Loss,
-            // A file that blocks the server is no way out.
+            // A file that blocks the server is not a way out.
             _ if self.id == "paths/special-files" => Harm::Protocol,
             "paths" | "policy" | "orgs" | "secrets" | "auth" | "gates" | "approval" => Harm::Escape,
             "wire" | "http" | "schema" | "errors" => Harm::Protocol,
@@ -175,7 +175,7 @@ impl Report {
         !standings.any(|standing| standing >= Standing::NotShown)
     }
 
-    /// Returns true if it did not pass, although nothing is broken: the run could not show enough.
+    /// Returns true if it did not pass, although no guarantee is broken: the run could not show enough.
     pub fn is_undecided(&self) -> bool {
         !self.is_passed() && self.count(Standing::Broken) == 0
     }
@@ -227,7 +227,7 @@ impl Report {
         findings
     }
 
-    /// Returns how many checks of a guarantee there are, and how many of them break it or tried it at all.
+    /// Returns the number of checks of a guarantee, and of those that break it, or tried it at all.
     pub fn effort(&self, guarantee: &GuaranteeReport) -> String {
         let s = if guarantee.checks == 1 { "" } else { "s" };
         match guarantee.broken {
@@ -250,7 +250,7 @@ impl Report {
         about.filter(|check| check.breaks(&guarantee.id))
     }
 
-    /// Returns the note on what a run has left out; empty if it is whole.
+    /// Returns the note on the checks that a run has left out; empty if it is whole.
     pub fn left_out(&self) -> String {
         let many = self.not_run.len();
         let checks = counted(many, "check");
@@ -270,7 +270,7 @@ impl Report {
         self.guarantees.iter().filter(stands).count()
     }
 
-    /// Returns how many promises hold, and how many there are: the contract's guarantees, or, of a server that is judged by what it declares,
+    /// Returns the number of promises that hold, and of all: the contract's guarantees, or, of a server that is judged by its declarations,
     /// the required checks that apply.
     pub fn promises(&self) -> (usize, usize) {
         if !self.guarantees.is_empty() {
@@ -290,7 +290,7 @@ impl Report {
         self.contract.split(' ').next().unwrap_or_default()
     }
 
-    /// Returns what a server was judged by, for people: words that follow its name.
+    /// Returns the basis of the judgement, for people: words that follow the server's name.
     pub fn judged_by(&self) -> String {
         match self.contract_id() {
             DECLARED => "by what it declares".to_owned(),
@@ -299,7 +299,7 @@ impl Report {
         }
     }
 
-    /// Returns the word for what its guarantees are.
+    /// Returns the word for its guarantees.
     pub fn guarantee(&self) -> &'static str {
         if self.contract_id() == PROMISED {
             "promise"

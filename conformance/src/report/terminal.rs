@@ -26,10 +26,10 @@ const MAX_STEP_WIDTH: usize = 150;
 /// Length of the longest diff, in lines.
 const MAX_DIFF_LINES: usize = 40;
 
-/// What to show besides the report.
+/// Additions to the report.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extras<'a> {
-    /// Whether to show only failures and the summary.
+    /// True to show only failures and the summary.
     pub quiet: bool,
     /// Command line to run the checks again.
     pub again: Option<&'a RerunCommand>,
@@ -37,7 +37,7 @@ pub struct Extras<'a> {
     pub saved: Option<&'a Path>,
     /// Messages about outdated known failures.
     pub outdated: &'a [String],
-    /// Whether the run had no time for some checks, which are named.
+    /// True if the run had no time for some checks, which are named.
     pub leaves_rest: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Values that a server makes: the model knows only what they are, until an answer or the tables show them.
+//! Values that a server makes: the model knows only their kind, until an answer or the tables show them.
 
 use serde_json::{Value, json};
 use tabellion_runtime::spec::FieldSpec;
@@ -8,7 +8,7 @@ use super::values;
 /// Member of the object that stands for a value in the model. No row has it, because no text has the character U+0000.
 const MADE: &str = "\0made";
 
-/// What a made value is.
+/// Kind of a made value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Made {
     /// An id that no row of the entity has had.
@@ -17,13 +17,13 @@ pub enum Made {
     Now,
     /// A number above all of its kind so far.
     Seq,
-    /// Anything that the field can have.
+    /// Any valid value of the field.
     Any,
-    /// What is kept of a secret.
+    /// The stored form of a secret.
     Secret,
 }
 
-/// What is known when a value is learned.
+/// Knowledge with which a value is learned.
 #[derive(Clone, Copy)]
 pub struct Circumstances<'a> {
     /// The earliest and the latest time of the call, in seconds of Unix time.
@@ -43,20 +43,20 @@ impl Made {
         (Self::Secret, "secret"),
     ];
 
-    /// Returns what stands for the value in the model.
+    /// Returns the placeholder for the value in the model.
     pub fn value(self) -> Value {
         let name = Self::ALL.iter().find(|(made, _)| *made == self);
         json!({ MADE: name.map(|(_, name)| *name) })
     }
 
-    /// Returns what a value of the model stands for; `None` if it is itself.
+    /// Returns the kind for which a value of the model is a placeholder; `None` if it is a plain value.
     pub fn of(value: &Value) -> Option<Self> {
         let name = value.get(MADE)?.as_str()?;
         let found = Self::ALL.iter().find(|(_, known)| *known == name);
         found.map(|(made, _)| *made)
     }
 
-    /// Returns why the server's value is not what it has to be.
+    /// Checks the server's value for a made one.
     ///
     /// # Errors
     /// The end of a sentence that begins with the field.

@@ -1,13 +1,12 @@
-//! Rows as the suite sees them: requests of the operations on entities, values of their fields, and a model of what becomes of the
-//! rows.
+//! The suite's view of rows: requests of the operations on entities, values of their fields, and a model of the rows.
 //!
-//! All of it follows from a contract's `RowsSpec` alone, and nothing here is shared with the engine of any server.
+//! All of it follows from a contract's `RowsSpec` alone; no code is shared with the engine of any server.
 //!
 //! | module | is for |
 //! |---|---|
-//! | [`requests`] | which operations there are, and their arguments |
+//! | [`requests`] | the operations and their arguments |
 //! | [`values`] | values that fields can have, and such that they can't |
-//! | [`model`] | what a call makes of the rows, or why it must be refused |
+//! | [`model`] | the result of a call on the rows, or the reason why it must be refused |
 //! | [`made`] | values that the server makes, which the model learns |
 //! | [`client`] | a client that creates rows with all that they need |
 

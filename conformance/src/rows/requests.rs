@@ -8,18 +8,18 @@ use tabellion_runtime::{
 
 use crate::{ledger::rows::Row, request};
 
-/// A request of an operation on rows, with what it says.
+/// A request of an operation on rows, with its content.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The operation.
     pub tool: &'static ToolSpec,
-    /// How its request and answer are laid out.
+    /// The layout of its request and answer.
     pub operation: RowOperation,
     /// The entity.
     pub entity: &'static EntitySpec,
     /// Key of the org, if there are orgs.
     pub org: Option<String>,
-    /// Values of fields that name the row, or by which rows are listed; for a new row, values beside its data.
+    /// Values of fields that name the row, or by which rows are listed; for a new row, values next to its data.
     pub key: Row,
     /// The row's fields.
     pub data: Row,
@@ -29,13 +29,13 @@ pub struct Request {
     pub after: Option<Value>,
     /// Values of the members that select the rows of a list.
     pub filters: Row,
-    /// How the call names the caller's row, where the contract lets it.
+    /// The name that the call gives the caller's row, if the contract permits it.
     pub caller: Option<String>,
     /// The arguments.
     pub arguments: Value,
 }
 
-/// What a request says.
+/// The content of a request.
 #[derive(Debug, Clone, Default)]
 pub struct Said {
     /// As [`Request::org`].
@@ -54,8 +54,8 @@ pub struct Said {
     pub caller: Option<String>,
 }
 
-/// Returns the operation that does this with an entity: the one that names the row by its key, if there are several. An update that
-/// sets what the contract says is none: see [`own`].
+/// Returns the operation that does this with an entity: the one that names the row by its key, if there are several. Updates that
+/// set the contract's values are excluded: see [`own`].
 pub fn find(contract: &ContractSpec, entity: &str, action: Action) -> Option<&'static ToolSpec> {
     let spec = contract.rows?.entity(entity)?;
     let fits = |tool: &&ToolSpec| {
@@ -72,7 +72,7 @@ pub fn find(contract: &ContractSpec, entity: &str, action: Action) -> Option<&'s
     all().find(by_key).or_else(|| all().next())
 }
 
-/// Returns the operations that set what the contract says in a row of an entity.
+/// Returns the operations that set values from the contract in a row of an entity.
 pub fn own<'c>(
     contract: &'c ContractSpec,
     entity: &'c str,
@@ -97,7 +97,7 @@ pub fn takes(tool: &ToolSpec, field: &FieldSpec) -> bool {
         || operation.arguments.iter().any(|(_, name)| *name == field.name)
 }
 
-/// Returns the fields whose values an operation requires beside the row's data.
+/// Returns the fields whose values an operation requires in addition to the row's data.
 pub fn required(tool: &ToolSpec) -> Vec<&'static str> {
     let arguments = tool.rows.map_or(&[][..], |rows| rows.arguments);
     let wire = tool.input.wire();
@@ -127,7 +127,7 @@ pub fn orgs(spec: &RowsSpec) -> Vec<String> {
     std::iter::once(org.default.to_owned()).chain(others).collect()
 }
 
-/// Key of the org that the suite creates beside the only one that a new store has.
+/// Key of the org that the suite creates in addition to the only one that a new store has.
 pub const ORG_BESIDE: &str = "org-beside";
 
 /// Returns the keys of the orgs that checks use: those of a new store, with [`ORG_BESIDE`] if it has one alone and an operation creates
@@ -143,7 +143,7 @@ pub fn orgs_of(contract: &ContractSpec) -> Vec<String> {
 }
 
 impl Request {
-    /// Returns the request of an operation; `None` if the operation is not one on rows, or can't say that.
+    /// Returns the request of an operation; `None` if the operation is not one on rows, or can't express that content.
     pub fn new(contract: &ContractSpec, tool: &'static ToolSpec, said: Said) -> Option<Self> {
         let (spec, operation) = (contract.rows?, tool.rows?);
         let entity = spec.entity(operation.entity)?;
@@ -196,7 +196,7 @@ impl Request {
             Some(member) if !filters.is_empty() => drop(arguments.insert(member.to_owned(), filters.into())),
             _ => arguments.extend(filters),
         }
-        // What the operation requires besides, an example has.
+        // An example provides the other required arguments.
         let example = request::examples(tool).next().unwrap_or_default();
         let required = wire["required"].as_array().into_iter().flatten();
         for name in required.filter_map(Value::as_str) {
@@ -220,7 +220,7 @@ impl Request {
         })
     }
 
-    /// Returns what the request's `_meta` says of the caller.
+    /// Returns the caller's part of the request's `_meta`.
     pub fn meta(&self, contract: &ContractSpec) -> Map<String, Value> {
         let named = || {
             let caller = contract.rows?.caller?;

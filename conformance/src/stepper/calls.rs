@@ -1,4 +1,4 @@
-//! System calls that change a file system, and how to read the affected files from their arguments.
+//! System calls that change a file system, and the affected files in their arguments.
 
 use std::{
     ffi::OsString,
@@ -22,7 +22,7 @@ enum FileArguments {
     At(usize, usize),
 }
 
-/// Condition under which a call changes something.
+/// Condition under which a call is a change.
 #[derive(Debug, Clone, Copy)]
 enum When {
     Always,

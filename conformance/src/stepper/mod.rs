@@ -31,7 +31,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Why a program cannot run under the stepper.
+/// Reason why a program cannot run under the stepper.
 #[derive(Debug, thiserror::Error)]
 pub enum StepperError {
     /// The system is not supported.
@@ -68,7 +68,7 @@ pub struct Fault {
 pub enum Effect {
     /// Kills the program and all its children; the call does not take effect.
     Kill,
-    /// Fails the call, which has no effect; nothing happens if it [cannot](Errno::is_of) fail so.
+    /// Fails the call, which has no effect; ignored if the call [cannot](Errno::is_of) fail so.
     Fail(Errno),
     /// Fails the call and all later ones that can fail so, until [`Stepper::disarm`].
     FailOn(Errno),
@@ -81,7 +81,7 @@ pub struct Errno {
     number: i32,
 }
 
-/// A call that would change something.
+/// A call that would make a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     /// Name of the system call.
@@ -121,7 +121,7 @@ struct State {
     fault: Option<Fault>,
     calls: Vec<Call>,
     asked_for_ring: bool,
-    /// Whether writes to the program's standard output are recorded too.
+    /// True if writes to the program's standard output are recorded too.
     records_output: bool,
     root: i32,
     /// Live threads and processes, including the root.
@@ -129,7 +129,7 @@ struct State {
     killed: bool,
     /// Exit status of the root.
     status: Option<ExitStatus>,
-    /// Whether all others have ended too.
+    /// True if all others have ended too.
     is_over: bool,
 }
 
@@ -282,7 +282,7 @@ const NEEDS_NO_SPACE: &[&str] = &[
 ];
 
 impl Errno {
-    /// Returns true if a call of this name can fail so, as the manual pages say. No server need handle others.
+    /// Returns true if a call of this name can fail so, according to the manual pages. No server need handle others.
     pub fn is_of(self, call: &str) -> bool {
         match self {
             Self::ENOSPC | Self::EDQUOT => !NEEDS_NO_SPACE.iter().any(|name| call.starts_with(name)),

@@ -1,11 +1,11 @@
-//! Why a target did not answer.
+//! Reasons why a target did not answer.
 
 use std::{io, time::Duration};
 
 /// Default timeout for an answer or an exit, after which a server counts as hung.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Why a target did not answer.
+/// Reason why a target did not answer.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
     /// The process could not be started, or a pipe or connection broke.

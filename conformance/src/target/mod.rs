@@ -37,7 +37,7 @@ use crate::{
 use process::Process;
 use streamable::{ReceivedMessage, Streamable};
 
-/// The name that the suite's clients say.
+/// The name that the suite's clients give.
 pub(crate) const CLIENT_NAME: &str = env!("CARGO_PKG_NAME");
 
 /// Timeout for the exit of a listening server after a request to end; then it is killed.
@@ -48,7 +48,7 @@ const PORTS: std::ops::Range<u32> = 10_000..32_000;
 
 /// Number of lines that are not JSON after which no message is waited for.
 const MAX_STRAYS: usize = 1_000;
-/// Number of messages since something was sent after which no further one is waited for; more than any check requests at once.
+/// Number of messages since the last sent one after which no further one is waited for; more than any check requests at once.
 const MAX_UNREQUESTED: usize = 100_000;
 /// Length of a line of output, in bytes, after which no more is read; requests have up to 30 MB.
 const MAX_LINE_BYTES: u64 = 256 << 20;
@@ -61,11 +61,11 @@ pub struct Target {
     wire: Wire,
     incoming: Receiver<ReceivedMessage>,
     next_id: i64,
-    /// Number of messages since something was sent.
+    /// Number of messages since the last sent one.
     unrequested: usize,
     /// Timeout for an answer or an exit: [`ANSWER_TIMEOUT`] unless set.
     pub patience: Duration,
-    /// Lines of standard output that are not meant to be messages. They are skipped, so that each check judges what it is about.
+    /// Lines of standard output that are not meant to be messages. They are skipped, so that each check judges its own subject.
     pub strays: Vec<String>,
     /// Trace that records the messages, if any.
     pub trace: Option<Trace>,
@@ -241,7 +241,7 @@ impl Target {
     /// Waits for the next message of the server.
     ///
     /// # Errors
-    /// If none arrives, the message is not JSON, or too many have arrived since something was sent.
+    /// If none arrives, the message is not JSON, or too many have arrived since the last sent one.
     pub fn receive(&mut self) -> Result<Value, WireError> {
         let until = Instant::now() + self.patience;
         self.unrequested += 1;
@@ -350,7 +350,7 @@ impl Target {
         }
     }
 
-    /// Sets the headers that each message gets from now on besides the required ones; returns false unless over HTTP.
+    /// Sets the headers that each message gets from now on in addition to the required ones; returns false unless over HTTP.
     pub fn set_headers(&self, headers: Vec<(String, String)>) -> bool {
         let Wire::Http(http) = &self.wire else {
             return false;
@@ -528,7 +528,7 @@ pub(crate) fn next_line(from: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> 
     Ok(Some(line))
 }
 
-/// Returns a line as text. MCP's messages are UTF-8; a line that is none may be in any encoding.
+/// Returns a line as text. MCP's messages are UTF-8; other lines may be in any encoding.
 fn decoded(line: Vec<u8>) -> Result<String, WireError> {
     let text = String::from_utf8(line).or_else(|error| {
         let text = String::from_utf8_lossy(error.as_bytes()).into_owned();

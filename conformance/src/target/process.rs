@@ -1,4 +1,4 @@
-//! Server processes, and how they end.
+//! Server processes, and their end.
 
 use std::{
     io::{self, PipeWriter, Write},
@@ -16,7 +16,7 @@ use crate::stepper::Stepper;
 /// A server that the suite started.
 #[derive(Debug)]
 pub(crate) enum Process {
-    /// Leads a process group, so that whatever its command starts ends with it.
+    /// Leads a process group, so that all processes that its command starts end with it.
     Group(Child),
     /// Runs under a stepper.
     Stepped(Stepper),
@@ -89,7 +89,7 @@ impl Process {
         signal_group(self.id(), Signal::TERM);
     }
 
-    /// Kills the process, and whatever it started.
+    /// Kills the process, and all processes that it started.
     pub(crate) fn kill(&mut self) {
         // The process may have ended already.
         match self {
@@ -118,7 +118,7 @@ fn signal_group(id: u32, signal: Signal) {
 #[derive(Debug)]
 struct Watcher(Mutex<PipeWriter>);
 
-/// Without it, a killed suite leaves servers behind; nothing else depends on it.
+/// Without it, a killed suite leaves servers behind; no other function depends on it.
 static WATCHER: LazyLock<Option<Watcher>> = LazyLock::new(|| Watcher::start().ok());
 
 impl Watcher {
@@ -166,7 +166,7 @@ for group in $groups; do kill -s KILL -- "-$group"; done"#;
 mod tests {
     use super::*;
 
-    /// Returns true if the process exists and is no zombie.
+    /// Returns true if the process exists and is not a zombie.
     #[cfg(target_os = "linux")]
     fn is_alive(id: &str) -> bool {
         let status = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();

@@ -59,7 +59,7 @@ struct Shared {
     url: Url,
     era: Era,
     session: Mutex<Session>,
-    /// Headers that each message gets besides the required ones.
+    /// Headers that each message gets in addition to the required ones.
     further: Mutex<Vec<(String, String)>>,
 }
 
@@ -125,13 +125,13 @@ impl Streamable {
         request
     }
 
-    /// Sets the headers that each message gets from now on besides the required ones.
+    /// Sets the headers that each message gets from now on in addition to the required ones.
     pub(super) fn set_headers(&self, headers: Vec<(String, String)>) {
         let mut further = self.shared.further.lock().unwrap_or_else(PoisonError::into_inner);
         *further = headers;
     }
 
-    /// Returns true if a header says who calls, so that its value is a secret.
+    /// Returns true if a header identifies the caller, so that its value is a secret.
     pub(super) fn is_secret(&self, name: &str) -> bool {
         let further = self.shared.further.lock().unwrap_or_else(PoisonError::into_inner);
         further.iter().any(|(it, _)| it.eq_ignore_ascii_case(name))
@@ -225,7 +225,7 @@ struct Exchange {
     wire: Streamable,
     /// Id, if the message is a request.
     id: Option<Value>,
-    /// Whether the message begins a session.
+    /// True if the message begins a session.
     begins: bool,
     patience: Duration,
 }
@@ -376,7 +376,7 @@ impl Exchange {
     }
 }
 
-/// Why a request has no answer.
+/// Reason why a request has no answer.
 struct MissingAnswer {
     why: String,
     /// Code of an error response without the request's id.

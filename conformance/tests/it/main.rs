@@ -1,4 +1,4 @@
-//! What people and programs get to see: reports in each format.
+//! Reports in each format, for people and programs.
 
 mod reports;
 mod sample;

@@ -119,7 +119,7 @@ fn reports_of_different_contracts_are_not_compared() {
     assert!(error.contains("about the contract a\"><b"), "{error}");
 }
 
-/// What each page has of its own.
+/// The part of a page that is its own.
 fn body(page: &str) -> &str {
     page.split_once("</style>").unwrap().1
 }

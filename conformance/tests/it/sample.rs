@@ -1,4 +1,4 @@
-//! Reports as data: what each format has to show.
+//! Reports as data: the content that each format has to show.
 
 use serde_json::json;
 use tabellion_conformance::{
@@ -96,7 +96,7 @@ pub(crate) fn failing() -> Report {
     settle(report)
 }
 
-/// Something was not shown, does not apply, or passes though it is listed as known to fail.
+/// A result was not shown, does not apply, or passes though it is listed as known to fail.
 pub(crate) fn unshown() -> Report {
     let mut report = passing();
     "reader".clone_into(&mut report.server.name);

@@ -57,7 +57,7 @@ pub fn draft(subject: &Subject, identity: Option<&Identity>) -> Result<String, S
     Ok(toml + &listing::tools(&offer))
 }
 
-/// Returns a comment if the list of tools is not what MCP prescribes.
+/// Returns a comment if the list of tools violates MCP's schema.
 fn complaint(subject: &Subject, client: &mut Client<'_>) -> Result<String, Stop> {
     let list = client.request("tools/list", json!({}))?;
     let revision = subject.era.revision();
@@ -70,7 +70,7 @@ fn complaint(subject: &Subject, client: &mut Client<'_>) -> Result<String, Stop>
     })
 }
 
-/// Returns globs of what the server has made in the library although nothing was to change.
+/// Returns globs of the files and folders that the server made in the library although no call changed it.
 fn own(before: &View, after: &View) -> Vec<String> {
     let (before, after) = (&before.library, &after.library);
     let first = |path: &Path| path.iter().next().map(|name| name.to_string_lossy().into_owned());
@@ -180,7 +180,7 @@ fn head(
     head
 }
 
-/// Returns the entry of a tool as TOML; a comment if nothing is guessed.
+/// Returns the entry of a tool as TOML; a comment if no call is guessed.
 fn section(
     subject: &Subject,
     tool: &'static ToolSpec,
@@ -261,7 +261,7 @@ fn same(tool: &ToolSpec) -> String {
     )
 }
 
-/// Returns the comment for a tool for which nothing is guessed.
+/// Returns the comment for a tool for which no call is guessed.
 fn nothing(tool: &ToolSpec, offer: &Offer) -> String {
     let wanted = words(tool.label());
     let wanted: Vec<_> = wanted

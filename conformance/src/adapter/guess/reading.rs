@@ -1,4 +1,4 @@
-//! Finds out how the server reads: the form of paths, and where its response has the text.
+//! Finds out how the server reads: the form of paths, and the position of the text in its response.
 
 use serde_json::Value;
 use tabellion_runtime::{pointer, spec::EffectKind};

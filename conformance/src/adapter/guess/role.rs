@@ -1,4 +1,4 @@
-//! Which tool could have an effect, and with which arguments.
+//! Guesses which tool could have an effect, and with which arguments.
 
 use serde_json::Value;
 use tabellion_runtime::spec::EffectKind;
@@ -113,7 +113,7 @@ impl WantedEffect<'_> {
         Some((entry, *way))
     }
 
-    /// Returns a remark on what the arguments cannot show.
+    /// Returns a remark on properties of the tool that its arguments cannot show.
     fn remark(&self, tool: &Value) -> Option<&'static str> {
         let names = tool["inputSchema"]["properties"].as_object()?.keys();
         let mut words = names.flat_map(|name| words(name));
@@ -287,13 +287,13 @@ impl WantedEffect<'_> {
 #[derive(Clone, Copy)]
 struct ToolRole {
     verbs: &'static [&'static str],
-    /// Whether the tool needs a path.
+    /// True if the tool needs a path.
     path: bool,
-    /// Whether the tool replaces one text by another.
+    /// True if the tool replaces one text by another.
     old_and_new: bool,
-    /// Whether the tool writes the whole document.
+    /// True if the tool writes the whole document.
     whole: bool,
-    /// Whether the tool is about a part of a document.
+    /// True if the tool is about a part of a document.
     is_edit: bool,
     needs: fn(&ToolArguments) -> bool,
     comment: Option<&'static str>,
@@ -374,7 +374,7 @@ const SECTIONS: &[ToolRole] = &[
     WHOLE,
 ];
 
-/// Returns how well a tool's name fits; `None` if it contains none of the verbs.
+/// Returns the score of a tool's name, higher for a better fit; `None` if it contains none of the verbs.
 fn score(name: &str, verbs: &[&str]) -> Option<i32> {
     let words = words(name);
     let verb = verbs

@@ -1,4 +1,4 @@
-//! Target files: only the files of the contract can be appended to, whatever the name or link.
+//! Target files: only the files of the contract can be appended to, under any name or link.
 
 use std::os::unix::fs::symlink;
 

@@ -25,9 +25,8 @@ pub(super) const CHECK: Check = Check {
     shrink: as_small_as_can_be,
 };
 
-/// Texts, and whether each is a valid timestamp.
-///
-/// What RFC 3339 leaves to applications (blanks, lower-case letters, leap seconds) is not included.
+/// Texts, each with true if it is a valid timestamp. Forms that RFC 3339 leaves to applications (blanks, lower-case letters,
+/// leap seconds) are not included.
 const TIMES: [(&str, bool); 24] = [
     ("2026-01-31T09:30:00Z", true),
     ("2026-01-31T09:30:00+01:00", true),
@@ -64,7 +63,7 @@ struct Timestamp {
     at: String,
     /// `None` to remove the member.
     value: Option<Value>,
-    /// Whether the value is a valid timestamp.
+    /// True if the value is a valid timestamp.
     #[serde(rename = "is_one")]
     is_valid: bool,
 }

@@ -165,7 +165,7 @@ pub(super) fn start_again<'a>(
 ) -> Result<Client<'a>, Stop> {
     let started = in_time(bench, || {
         let mut client = start()?;
-        // In some eras, the start is no exchange.
+        // In some eras, the start is not an exchange.
         client.request("tools/list", Value::Object(Map::new()))?;
         Ok(client)
     });

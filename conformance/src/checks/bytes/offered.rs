@@ -1,4 +1,4 @@
-//! Checks of the tools beside those of the contract or the adapter that change, copy or move a document.
+//! Checks of tools outside the contract and the adapter that change, copy or move a document.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 

@@ -28,12 +28,12 @@ pub(super) struct Crowd {
     /// Number of calls of each server.
     edits: usize,
     what: Activity,
-    /// Whether `servers` counts clients of one server instead.
+    /// True if `servers` counts clients of one server instead.
     #[serde(default, rename = "is_one")]
     is_one_server: bool,
 }
 
-/// What the servers edit.
+/// The edits that the servers make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Activity {

@@ -32,7 +32,7 @@ const NOTE: &str = "note.md";
 /// A server can't know that a half-written file is incomplete, so a slower save that it replaces is not a failure. Nor can it know
 /// that an editor has the file open: a save into a file that is no longer the document's does not count either.
 const MAX_SAVE_TIME: Duration = Duration::from_millis(3);
-/// How long the editor waits for the answer to an edit before it saves again.
+/// Time that the editor waits for the answer to an edit before it saves again.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// An editor and servers that change the same document.
@@ -45,7 +45,7 @@ struct EditorCase {
     edits: usize,
 }
 
-/// How an editor saves a file.
+/// The editor's way to save a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum SaveStyle {
@@ -186,8 +186,8 @@ fn judge_versions(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit], editor: 
         return Err(fail(what).showing(NOTE, Some(&first.content), scene.read(NOTE).as_deref()));
     }
     if matches!(keeps, Keeps::Within) {
-        // Without a history, what the editor overwrote is the editor's to keep; and who truncated a file that both write in
-        // place can't be told.
+        // Without a history, the editor is responsible for text that it overwrote; and if both write in place, the suite
+        // can't tell which of them truncated the file.
         let is_unknown = |save: &Save| save.is_followed && save.replaced_by_next.is_none();
         if editor.style == SaveStyle::InPlace || saves.iter().any(is_unknown) {
             return Ok(());
@@ -238,7 +238,7 @@ fn judge_agreement(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit]) -> Judg
     edits::ensure_in_log(bench, &mut scene.start()?, edits)
 }
 
-/// How a version keeps a save.
+/// The form in which a version keeps a save.
 #[derive(Debug, Clone, Copy)]
 enum Keeps {
     /// As a version of its own: a server that commits records a person's save before it adds to it.
@@ -262,7 +262,7 @@ struct Save {
     content: Vec<u8>,
     /// Content that the next save replaced, if known.
     replaced_by_next: Option<Vec<u8>>,
-    /// Whether another save followed.
+    /// True if another save followed.
     is_followed: bool,
     /// True if the save was fast enough to count, and went into the document.
     is_prompt: bool,

@@ -1,4 +1,4 @@
-//! Edits with unique lines, their replies, and what documents, history and log must contain afterwards.
+//! Edits with unique lines, their replies, and the required contents of documents, history and log afterwards.
 
 use std::{collections::HashMap, path::Path};
 
@@ -26,7 +26,7 @@ pub(in crate::checks) struct Edit {
     pub(in crate::checks) token: String,
     pub(in crate::checks) call: Call,
     pub(in crate::checks) reply: Option<Reply>,
-    /// Why the adapter could not derive the call from the documents on the disk.
+    /// Reason why the adapter could not derive the call from the documents on the disk.
     pub(in crate::checks) impossible: Option<String>,
 }
 
@@ -142,7 +142,7 @@ pub(in crate::checks) fn make_concurrently(
 
 /// Makes a last append to `path` through a new server, which must succeed; returns it.
 ///
-/// The new server completes or undoes what the others left unfinished.
+/// The new server completes or undoes the others' unfinished changes.
 ///
 /// # Errors
 /// If the append is refused.

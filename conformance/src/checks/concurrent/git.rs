@@ -28,7 +28,7 @@ const NOTE: &str = "note.md";
 const MINE: &str = "mine.md";
 /// Document that the person stages.
 const STAGED: &str = "staged.md";
-/// How long a person's command is retried while another program holds git's lock.
+/// Maximum time to retry a person's command while another program holds git's lock.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(5);
 /// Pause between two attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
@@ -125,7 +125,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         &String::from_utf8_lossy(&scene.read(NOTE).unwrap_or_default()),
     )?;
     if usage.habit != Habit::Add {
-        // `git commit --all` takes what a server without commits has left.
+        // `git commit --all` includes the changes that a server without commits has left.
         let takes_all = usage.habit == Habit::CommitAll && !bench.subject.should_commit();
         judge_person(&scene, usage.times, takes_all)?;
     }

@@ -27,7 +27,7 @@ struct ReaderCase {
     overwrites: usize,
     /// Size of the document.
     bytes: usize,
-    /// Whether reader and writer use the same server process.
+    /// True if reader and writer use the same server process.
     same_server: bool,
 }
 

@@ -11,7 +11,7 @@ use crate::{
     request,
 };
 
-/// Calls the tool of this name, which need not exist, with whatever arguments; returns the whole answer.
+/// Calls the tool of this name, which need not exist, with any arguments; returns the whole answer.
 pub(super) fn call(
     client: &mut Client<'_>,
     name: &str,
@@ -25,7 +25,7 @@ pub(super) fn call(
     Ok(client.request("tools/call", params)?)
 }
 
-/// Returns an operation that changes something, and a request of it that the server accepts.
+/// Returns a changing operation, and a request of it that the server accepts.
 pub(super) fn accepted(
     bench: &Bench<'_>,
     client: &mut Client<'_>,
@@ -41,7 +41,7 @@ pub(super) fn accepted(
     Err(not_shown("the server accepts no example of a change"))
 }
 
-/// Returns the operations that change nothing, with an example each.
+/// Returns the reading operations, with an example each.
 pub(super) fn reading(bench: &Bench<'_>) -> Vec<(&'static ToolSpec, Value)> {
     let all = bench.subject.operations().filter(|tool| !tool.mutating);
     all.filter_map(|tool| Some((tool, request::examples(tool).next()?)))

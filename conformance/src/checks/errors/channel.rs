@@ -142,7 +142,7 @@ fn calls(bench: &Bench<'_>, kind: Kind) -> Vec<Wrong> {
             let all = all.flat_map(|tool| request::invalid_examples(tool).map(move |it| (tool.name, it)));
             all.map(|(name, example)| wrong(name, example, meta())).collect()
         }
-        // On a store with nothing in it, what names a row is refused.
+        // In an empty store, calls that name a row are refused.
         Kind::NothingThere => changed(|_, _| {}),
         Kind::OtherBase => {
             let all = examples().filter(|(tool, _)| tool.mutating);
@@ -198,7 +198,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     Ok(client.close()?)
 }
 
-/// Judges an answer, if it is a refusal: what is accepted, other checks judge.
+/// Judges an answer if it is a refusal; other checks judge successes.
 fn judge_one(bench: &Bench<'_>, what: &str, answer: &Value) -> Judgement {
     let Some(error) = answer.get("error") else {
         return ensure(answer["result"]["isError"] != true, || {

@@ -1,11 +1,11 @@
-//! Finds in the texts of errors what is none of a client's business: where the server keeps what, and how it is made.
+//! Finds internals in the texts of errors: locations of the server's files, and details of its implementation.
 
 use std::{path::Path, sync::LazyLock};
 
 use regex::Regex;
 use serde_json::Value;
 
-/// What an error must not have, each with its name.
+/// Patterns that an error must not match, each with its name.
 static PATTERNS: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {
     let patterns = [
         (
@@ -38,14 +38,14 @@ static PATTERNS: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {
 static PATH: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?:^|[^\w/.~-])(/[\w.@+-]+(?:/[\w.@+-]+)+)").expect("a pattern"));
 
-/// What is searched for in one server's errors.
+/// Names to search for in one server's errors.
 pub(super) struct Leaks {
     /// Names of files and folders that only the server should know.
     pub(super) names: Vec<String>,
 }
 
 impl Leaks {
-    /// Returns what a text tells that it should not, if anything. What the caller said itself is no secret.
+    /// Returns the first leak in a text, if any. The caller's own words, `said`, are no secret.
     pub(super) fn find(&self, text: &str, said: &Value) -> Option<String> {
         let mut text = text.to_owned();
         for known in words(said) {

@@ -1,4 +1,4 @@
-//! Errors: how they reach the client, and what they must not tell.
+//! Errors: how they reach the client, and which internals they must not reveal.
 
 mod calls;
 mod channel;

@@ -1,4 +1,4 @@
-//! Errors tell nothing of what is inside of the server.
+//! Errors reveal no internals of the server.
 
 use std::{
     fs,
@@ -41,7 +41,7 @@ pub(super) const CHECK: Check = Check {
 /// JSON-RPC's code for errors of the server's own.
 const INTERNAL_ERROR: i64 = -32603;
 
-/// What makes the server fail.
+/// Cause of the server's failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Trouble {
@@ -54,12 +54,12 @@ enum Trouble {
         at: usize,
         is_full: bool,
     },
-    /// Lines that are no requests, or odd ones.
+    /// Lines that are not requests, or odd ones.
     Bytes,
     Values,
 }
 
-/// How the files of the data folder are damaged.
+/// Damage to the files of the data folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Damage {
@@ -78,7 +78,7 @@ const DAMAGES: [(Damage, &str); 4] = [
 /// Numbers of the system calls of a change at which the disk fails.
 const POINTS: [usize; 5] = [1, 2, 3, 5, 8];
 
-/// Texts, numbers and other values that are not what a member expects.
+/// Texts, numbers and other values that a member does not expect.
 fn odd_values() -> [Value; 9] {
     [
         json!("'; DROP TABLE rows; --"),
@@ -93,7 +93,7 @@ fn odd_values() -> [Value; 9] {
     ]
 }
 
-/// Lines with bytes that are not UTF-8, and with what many parsers of JSON do not take.
+/// Lines with bytes that are not UTF-8, or with JSON that many parsers reject.
 const LINES: [&[u8]; 6] = [
     b"{\"jsonrpc\":\"2.0\",\"id\":\"odd\",\"method\":\"tools/call\",\"params\":{\"name\":\"\xff\xfe\"}}",
     b"\xc3\x28\xa0\xa1",
@@ -180,13 +180,13 @@ fn members(value: &Value, at: &str) -> Vec<String> {
     below.collect()
 }
 
-/// Sends lines that are not UTF-8, or have what is no JSON for most programs.
+/// Sends lines that are not UTF-8, or that most programs do not accept as JSON.
 fn bytes(bench: &Bench<'_>, scene: &Scene<'_>) -> Judgement {
     let leaks = leaks(scene)?;
     for line in LINES {
         let mut client = scene.start()?;
         client.target.send(line)?;
-        // What comes before the answer to a harmless request belongs to the line.
+        // Messages before the answer to a harmless request belong to the line.
         let mut params = json!({});
         crate::client::prepare(bench.subject.era, &mut params, &json!({}));
         let id = client.target.post("tools/list", params)?;
@@ -194,7 +194,7 @@ fn bytes(bench: &Bench<'_>, scene: &Scene<'_>) -> Judgement {
             match client.target.receive() {
                 Ok(message) if message["id"] == id => break,
                 Ok(message) => judge_one(&leaks, &message, &Value::Null)?,
-                // Whether a server survives such lines, other checks judge.
+                // Other checks judge whether a server survives such lines.
                 Err(_) => break,
             }
         }
@@ -215,7 +215,7 @@ fn damaged(bench: &Bench<'_>, scene: &Scene<'_>, damage: Damage, while_running: 
         spoil(&path, damage)?;
     }
     scene.trace(format!("the files of the data folder are damaged: {damage:?}"));
-    // A server that does not start tells its client nothing.
+    // A server that does not start sends no errors.
     let Some(mut client) = running.or_else(|| scene.start().ok()) else {
         return Ok(());
     };
@@ -277,7 +277,7 @@ fn meta(bench: &Bench<'_>) -> Map<String, Value> {
     said::full_meta(bench.subject.contract.provenance, 1)
 }
 
-/// Returns what must not be told of this scene: its folders, and the files that the server made there.
+/// Returns the names that errors in this scene must not contain: its folders, and the files that the server made there.
 fn leaks(scene: &Scene<'_>) -> Result<Leaks, Stop> {
     let name = |path: &Path| Some(path.file_name()?.to_string_lossy().into_owned());
     let mut names = vec![scene.data().to_string_lossy().into_owned()];
@@ -285,7 +285,7 @@ fn leaks(scene: &Scene<'_>) -> Result<Leaks, Stop> {
     let data = scene.data();
     if data.is_dir() {
         let files = files(&data)?;
-        // A plain word may stand in an error for something else.
+        // A plain word may occur in an error with another meaning.
         names.extend(
             files
                 .iter()
@@ -313,7 +313,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Stop> {
     Ok(files)
 }
 
-/// Fails if an answer is an error that tells too much, or an internal one without the id under which the log has its cause.
+/// Fails if an answer is an error that leaks internals, or an internal one without the id under which the log has its cause.
 fn judge_one(leaks: &Leaks, answer: &Value, said: &Value) -> Judgement {
     let error = match answer.get("error") {
         Some(error) => error,

@@ -79,7 +79,7 @@ pub(super) const CONSISTENT: Check = Check {
 #[derive(Debug, Serialize, Deserialize)]
 struct ForeignPage {
     origin: String,
-    /// Whether `Host` also names the page's host.
+    /// True if `Host` also names the page's host.
     rebound: bool,
 }
 
@@ -214,7 +214,7 @@ fn consistent(bench: &Bench<'_>, case: &Case) -> Judgement {
         });
     }
     let code = &response.answer()["error"]["code"];
-    // A request of an older revision can also be refused for what that revision requires.
+    // A request of an older revision can also be refused for violating that revision's requirements.
     let is_refused = response.status == 400 && (*code == -32020 || headers == HeaderChange::OtherRevision);
     ensure(is_refused, || {
         format!(

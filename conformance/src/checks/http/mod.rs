@@ -1,8 +1,8 @@
 //! Requirements of MCP's Streamable HTTP transport beyond its messages; not applicable to servers on other transports.
 //!
 //! A check with severity `Must` is a MUST of the specification (2025-11-25, basic/transports; 2026-07-28,
-//! basic/transports/streamable-http); a recommendation has severity `Should`. What the specification leaves to servers is not
-//! checked.
+//! basic/transports/streamable-http); a recommendation has severity `Should`. Behaviour that the specification leaves to
+//! servers is not checked.
 
 mod bodies;
 mod clients;

@@ -20,7 +20,7 @@ pub(super) struct LibraryModel {
     pub(super) view: View,
     /// The accepted mutations, oldest first.
     pub(super) log: Vec<Entry>,
-    /// Whether each mutation must make a commit.
+    /// True if each mutation must make a commit.
     has_commits: bool,
 }
 

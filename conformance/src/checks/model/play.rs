@@ -185,7 +185,7 @@ impl Play<'_> {
         let call = request(self.bench, edit)?;
         if !self.bench.subject.is_native() && edit.kind == Kind::Prepend && self.has_front_matter(&edit.path)
         {
-            // Where a mapped tool prepends then is its own rule.
+            // In that case, the position of a mapped tool's prepended text is its own rule.
             return Ok(());
         }
         let Some(reply) = self.call(&call)? else {
@@ -312,7 +312,7 @@ impl Play<'_> {
             return ensure(reply.done().is_none(), || "a missing document was read".into());
         };
         match reply {
-            // What a mapped tool leaves out of a document is for `bytes/read-exact` to judge.
+            // `bytes/read-exact` judges the parts of a document that a mapped tool leaves out.
             Reply::Done(_) if !self.bench.subject.is_native() => Ok(()),
             Reply::Done(done) => {
                 let read = semantics::content_read(effect, &done.response)?;

@@ -26,7 +26,7 @@ pub(super) const BATCH: Check = Check {
 
 const PLAN: &str = "notes/plan.md";
 const OTHER: &str = "notes/other.md";
-/// A path that no file system can have beside the file.
+/// A path that no file system can have next to the file.
 const IMPOSSIBLE: &str = "README.md/impossible.md";
 const DOCUMENTS: [(&str, &str); 3] = [
     (PLAN, "# Plan\n\nIntro.\n"),
@@ -97,7 +97,7 @@ impl<'a> Batch<'a> {
         self.scene.read(path).as_deref() != before.map(|(_, text)| text.as_bytes())
     }
 
-    /// Returns what the server says, with paths relative to the library.
+    /// Returns the server's answer, with paths relative to the library.
     fn said(&self) -> String {
         let said = self
             .answer

@@ -92,7 +92,7 @@ fn cases(bench: &Bench<'_>, fits: fn(&ToolSpec) -> bool) -> Result<Vec<Case>, St
             cases.push(Case::new(name, effect));
         }
     }
-    // An adapter maps effects; what else an example says, it does not know.
+    // An adapter maps effects; it does not know an example's other arguments.
     let is_native = matches!(bench.subject.adapter, Adapter::Native);
     let mutating = bench
         .subject
@@ -116,7 +116,7 @@ struct AcceptedMutation<'a> {
     call: Call,
     done: Success,
     before: View,
-    /// Whether HEAD had moved when the answer arrived.
+    /// True if HEAD had moved when the answer arrived.
     is_committed: bool,
     after: View,
 }
@@ -256,7 +256,7 @@ fn judge_one_commit(bench: &Bench<'_>, case: &Case) -> Judgement {
     )?;
     let (changed, path) = (changed.lines().collect::<Vec<_>>(), mutation.call.path());
     let is_one = match changed[..] {
-        // What is written may have been there.
+        // The written text may have been there before.
         [] => mutation.before.library.files == mutation.after.library.files,
         [changed] => path.is_empty() || changed == path,
         _ => false,

@@ -86,7 +86,7 @@ pub(super) const GIT_INTERNALS: Check = attack_check(
 const SECRET_PHRASE: &str = "this must not be read";
 /// Text that attacks write.
 const ATTACKED: &str = "## Scope\n\nattacked\n";
-/// Checks that judge servers with other tools by what happened on the disk.
+/// Checks that judge servers with other tools by the state of the disk.
 const BY_DISK: [&str; 3] = ["escape", "links", "git-internals"];
 /// A word of [`SECRET`], for searches.
 const SECRET_WORD: &str = "canary";
@@ -201,7 +201,7 @@ fn attack_calls(bench: &Bench<'_>, attack: &Attack, path: &str, scene: &Scene<'_
         }
     }
     if attack.expected == Expected::Ordinary {
-        // What the contract's own rules refuse is not ordinary.
+        // Calls that the contract's own rules refuse are not ordinary.
         calls.retain(|it| may_name(&it.call));
     }
     calls.sort_by_key(|it| it.call.tool.mutating);
@@ -241,7 +241,7 @@ fn judge_hostile(
     let by_disk = !bench.subject.is_native() && (is_promised || BY_DISK.contains(&&*attack.check));
     for AttackCall { call, names_folder } in calls {
         let message = match client.attempt(call.tool, &call.arguments) {
-            // Without a promise to refuse it, such a file may block the call that names it, and nothing else.
+            // Without a promise to refuse it, such a file may block only the call that names it.
             Err(Stop::NotShown(_)) if is_promised && attack.check == "special-files" => {
                 client.request("tools/list", Value::Object(Map::new()))?;
                 return Ok(());
@@ -258,7 +258,7 @@ fn judge_hostile(
         if attack.expected != Expected::Refused {
             continue;
         }
-        // Listing a folder is no attack if only the portability of its name is in question.
+        // Listing a folder is not an attack if only the portability of its name is in question.
         if *names_folder && (attack.lists || attack.check == "names") {
             continue;
         }

@@ -61,7 +61,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         .launch
         .environment
         .extend(environment.variables.iter().cloned());
-    // Where the contract permits other documents only, those.
+    // If the contract permits other documents only, uses those.
     let place = |kind| subject.place(kind, PATH);
     let paths = KINDS.map(place);
     let documents: Vec<_> = paths.iter().map(|path| (path.as_str(), DOCUMENT)).collect();

@@ -1,4 +1,4 @@
-//! Check that no tool beside those of the contract leads out of the library.
+//! Check that no tool outside the contract leads out of the library.
 
 use std::os::unix::fs::symlink;
 

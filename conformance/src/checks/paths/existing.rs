@@ -33,7 +33,7 @@ const TEXT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nneedle\n";
 const WORD: &str = "needle";
 /// The folder of all documents, one that contracts with path policies permit.
 const FOLDER: &str = "docs";
-/// Name of the plain document beside each.
+/// Name of the plain document next to each.
 const PLAIN: &str = "plain.md";
 
 /// A path in [`FOLDER`] for each reason not to create it.
@@ -138,7 +138,7 @@ fn listings(bench: &Bench<'_>, folder: &str) -> Vec<Call> {
     calls
 }
 
-/// Checks that a response names the document at `path` wherever it names the plain one beside it.
+/// Checks that a response names the document at `path` wherever it names the plain one next to it.
 fn check_listed(tool: &ToolSpec, response: &Value, path: &str) -> Judgement {
     let name = path.rsplit('/').next().unwrap_or_default();
     let mut texts = Vec::new();
@@ -172,8 +172,8 @@ fn collect<'r>(value: &'r Value, texts: &mut Vec<&'r str>) {
     }
 }
 
-/// Makes a call about the existing document at `path`, which must do what it says. Returns false if the adapter can't express
-/// it.
+/// Makes a call about the existing document at `path`, which must have its declared effect. Returns false if the adapter
+/// can't express it.
 fn was_served(
     scene: &Scene<'_>,
     client: &mut Client<'_>,

@@ -162,7 +162,7 @@ fn judge_inner_root(bench: &Bench<'_>, _: &Case) -> Judgement {
     })
 }
 
-/// Returns a call for every effect that the server has, on `notes/plan.md` or whatever the contract permits instead.
+/// Returns a call for every effect that the server has, on `notes/plan.md` or the path that the contract permits instead.
 fn all_effects(bench: &Bench<'_>) -> Result<Vec<Call>, Stop> {
     let call = |kind| {
         let path = bench.subject.place(kind, "notes/plan.md");

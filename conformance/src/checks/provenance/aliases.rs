@@ -1,4 +1,4 @@
-//! The names under which calls say their provenance.
+//! The names under which calls give their provenance.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -24,7 +24,7 @@ pub(super) const CHECK: Check = Check {
     shrink: as_small_as_can_be,
 };
 
-/// Where a call says a field.
+/// The place of a field in a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Place {
@@ -76,7 +76,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         let what = format!("a call with {}", shown(&places));
         match client.call_with(tool, &arguments, meta)? {
             Reply::Done(_) => {}
-            // What lacks a field although it says it is not taken from there.
+            // The call was refused for lacking the field, although it contains it in this place.
             Reply::Refused(refusal) if said::follows(spec.missing.message, &refusal.message) => {
                 let why = format!("{what} was refused: {}", refusal.message);
                 return Err(crate::judgement::fail(why));

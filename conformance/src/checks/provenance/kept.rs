@@ -56,7 +56,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             let said = said::complete(spec, number);
             match client.call_with(tool, &arguments, said::meta(spec, &said))? {
                 Reply::Done(_) => {}
-                // It may need what is not there.
+                // The example may need rows or documents that do not exist.
                 Reply::Refused(refusal) => {
                     why = refusal.message;
                     continue;

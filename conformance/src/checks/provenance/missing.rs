@@ -52,7 +52,7 @@ struct Trial {
     what: String,
     operation: String,
     said: Fields,
-    /// Whether the field that is true is under another key, and which.
+    /// Name and key of the field whose true value is given under a key other than its first.
     spelt: Option<(String, String)>,
     missing: Vec<String>,
 }
@@ -238,7 +238,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                     trial.missing.join(", ")
                 )
             })?,
-            // It was refused for another reason, such as that there is no such row.
+            // It was refused for another reason, such as a missing row.
             Reply::Refused(refusal)
                 if trial.missing.is_empty() && !said::follows(spec.missing.message, &refusal.message) => {}
             // A tool that only keeps provenance needs none.
@@ -293,7 +293,7 @@ fn without(spec: &ProvenanceSpec, fields: &[&ProvenanceField]) -> Fields {
     said
 }
 
-/// Returns an operation with an example of each tool that uses provenance so, one that changes nothing if there is one.
+/// Returns an operation with an example of each tool that uses provenance so, preferably a reading one.
 fn one_of_each(bench: &Bench<'_>, used: ProvenanceUse) -> Vec<&'static ToolSpec> {
     let with_example = |tool: &&'static ToolSpec| request::examples(tool).next().is_some();
     let all: Vec<_> = said::operations(bench, &[used]).filter(with_example).collect();

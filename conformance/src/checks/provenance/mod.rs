@@ -1,6 +1,6 @@
-//! Provenance: which fields a call needs, under which names it may say them, and what becomes of them.
+//! Provenance: the fields that a call needs, the names under which it may give them, and their record.
 //!
-//! A server under test must not find out by itself where calls come from: what a call does not say has to be missing.
+//! A server under test must not guess provenance: a field that a call does not give has to be missing.
 
 mod aliases;
 mod kept;

@@ -1,4 +1,4 @@
-//! Provenance decides nothing about what a call sees.
+//! Provenance does not decide which data a call sees.
 
 use serde_json::Value;
 use tabellion_runtime::{
@@ -38,7 +38,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let uses = [ProvenanceUse::Required, ProvenanceUse::Kept];
     let mut names = Vec::new();
     for tool in said::operations(bench, &uses).filter(|tool| tool.mutating) {
-        // What is deleted is not found.
+        // Deleted rows are not found.
         let creates = tool.rows.is_none_or(|rows| rows.action == Action::Create);
         if creates && request::examples(tool).next().is_some() && !names.contains(&tool.name) {
             names.push(tool.name);
@@ -114,13 +114,13 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     Ok(())
 }
 
-/// Something that was made: what an answer that has it shows, and its row.
+/// A created row or document: the text by which an answer shows it, and its row.
 struct Made {
     sign: String,
     row: Row,
 }
 
-/// Returns what the last change made.
+/// Returns the rows or the document that the last change created.
 fn signs(scene: &Scene<'_>, tool: &ToolSpec, arguments: &Value) -> Result<Vec<Made>, Stop> {
     if let Some(rows) = scene.rows()? {
         let last = rows.log.and_then(|log| log.last().cloned());

@@ -1,4 +1,4 @@
-//! What the checks of provenance say in a call, and what a server has kept of it.
+//! Provenance in the calls of checks, and in a server's records.
 
 use serde_json::Value;
 use tabellion_runtime::{
@@ -60,7 +60,8 @@ pub(crate) fn scene<'a>(bench: &Bench<'a>) -> Result<Scene<'a>, Stop> {
     Scene::in_memory(bench.subject, &bench.trace, DOCUMENTS)
 }
 
-/// Connections to one server after another, or over HTTP to the same: what a connection said before must not be taken for said.
+/// Connections to one server after another, or over HTTP to the same: provenance from one connection must not be used for
+/// another.
 pub(super) struct Connections<'s, 'a> {
     scene: &'s Scene<'a>,
     first: Option<Client<'a>>,
@@ -71,7 +72,7 @@ impl<'s, 'a> Connections<'s, 'a> {
         Self { scene, first: None }
     }
 
-    /// Opens a connection over which nothing was said yet.
+    /// Opens a connection over which no call was made yet.
     pub(super) fn open(&mut self) -> Result<Client<'a>, Stop> {
         let mut client = self.next()?;
         client.provenance.clear();
@@ -95,16 +96,16 @@ impl<'s, 'a> Connections<'s, 'a> {
     }
 }
 
-/// What a server has kept of the provenance of a change.
+/// A server's record of the provenance of a change.
 pub(super) enum Kept {
     /// The fields, in the entry of the log.
     Fields(Fields),
-    /// The message of the commit, where they are somewhere.
+    /// The message of the commit, which contains them somewhere.
     Message(String),
 }
 
 impl Kept {
-    /// Returns what the last change of the scene has.
+    /// Returns the record of the scene's last change.
     pub(super) fn of_last(scene: &Scene<'_>) -> Result<Self, Stop> {
         if let Some(rows) = scene.rows()? {
             let log = rows
@@ -147,7 +148,7 @@ fn provenance_of(entry: &Row) -> Fields {
     found.cloned().unwrap_or_default()
 }
 
-/// Returns an operation that changes something and keeps provenance, and a request of it that the server accepts more than once.
+/// Returns a changing operation that keeps provenance, and a request of it that the server accepts more than once.
 pub(super) fn repeatable(
     bench: &Bench<'_>,
     client: &mut Client<'_>,

@@ -34,7 +34,7 @@ pub(super) const BRANCH: &str = "main";
 const REPOSITORY: &str = "shared.git";
 /// Most attempts of a person to push while servers do.
 const MAX_PUSHES: usize = 100;
-/// Interval at which something is looked for.
+/// Interval at which a condition is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A remote, and libraries that share it. The first one is the scene's.
@@ -49,7 +49,7 @@ impl<'a, 'b> Machines<'a, 'b> {
     /// Creates the remote with a list, and this many libraries.
     ///
     /// # Errors
-    /// "Not applicable", if it is not known how a library is given a remote.
+    /// "Not applicable", if there is no command that gives a library its remote.
     pub(super) fn new(bench: &'b Bench<'a>, number: usize) -> Result<Self, Stop> {
         let subject = bench.subject;
         if subject.launch.share.is_none() {
@@ -106,7 +106,7 @@ impl<'a, 'b> Machines<'a, 'b> {
         self.place.path().join(REPOSITORY)
     }
 
-    /// Returns a path beside the bare repository.
+    /// Returns a path next to the bare repository.
     pub(super) fn beside(&self, name: &str) -> PathBuf {
         self.place.path().join(name)
     }
@@ -140,7 +140,7 @@ impl<'a, 'b> Machines<'a, 'b> {
         }
     }
 
-    /// Returns what a machine's library holds.
+    /// Returns the content of a machine's library.
     pub(super) fn library(&self, machine: usize) -> Result<Ledger, Stop> {
         Ok(Ledger::read_except(&self.libraries[machine], self.scene.own())?)
     }
@@ -277,7 +277,7 @@ impl<'a, 'b> Machines<'a, 'b> {
     }
 }
 
-/// Waits until something is so; returns false if it is not in time.
+/// Waits until a condition holds; returns false if it does not in time.
 pub(super) fn within(time: Duration, is_so: impl Fn() -> bool) -> bool {
     let since = Instant::now();
     while !is_so() {

@@ -1,6 +1,7 @@
-//! Sharing a library through a branch of a remote: what was acknowledged is in the remote's branch, once, whatever happens to the push.
+//! Sharing a library through a branch of a remote: an acknowledged change is in the remote's branch, once, even if the push fails
+//! or is cut off.
 //!
-//! Judged by the remote's own objects. The operator says how a library is given a remote (`--share`), since no tool does that.
+//! Judged by the remote's own objects. The operator's command (`--share`) gives a library its remote, since no tool does that.
 
 mod crowd;
 mod cut;

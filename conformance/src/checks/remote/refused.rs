@@ -10,7 +10,7 @@ use crate::{
     judgement::{Judgement, Stop, fail},
 };
 
-/// Why the remote does not take a change.
+/// Reason why the remote does not take a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Refusal {

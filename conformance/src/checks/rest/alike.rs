@@ -1,4 +1,4 @@
-//! What two runs of the same calls can't have in common: ids, times, durations, sizes, and the places of files.
+//! Values that differ between two runs of the same calls: ids, times, durations, sizes, and the places of files.
 
 use std::sync::LazyLock;
 
@@ -20,7 +20,7 @@ const MEASURED: [&str; 2] = ["_ms", "_bytes"];
 #[derive(Debug, Default)]
 pub(super) struct Ids {
     seen: Vec<String>,
-    /// Whether all ids have the same number: for texts in an order that ids may have decided.
+    /// True if all ids have the same number: for texts in an order that ids may have decided.
     is_blind: bool,
 }
 
@@ -35,7 +35,7 @@ impl Ids {
 
     /// Returns a text with `<id 1>` for the first id of the run, and so on: equal texts mean that the same things are named.
     pub(super) fn text(&mut self, text: &str) -> String {
-        // What is at such a place is not compared, and the place has the run's folder, port and signature in it.
+        // The content at a URL is not compared, and the URL contains the run's folder, port and signature.
         if text.starts_with("http://") || text.starts_with("https://") || text.starts_with("file://") {
             return "<url>".to_owned();
         }
@@ -62,8 +62,8 @@ impl Ids {
         })
     }
 
-    /// Returns a value in which every text is as [`text`](Self::text) has it, and numbers that are measured are zero. Items of lists have
-    /// the order of their texts: ids decide where nothing else does.
+    /// Returns a value with each text replaced as by [`text`](Self::text), and measured numbers replaced by zero. Items of lists are
+    /// ordered by their texts, since ids may decide their order.
     pub(super) fn value(&mut self, value: &Value) -> Value {
         match value {
             Value::String(text) => self.text(text).into(),

@@ -34,9 +34,9 @@ const NO_TOOL: &str = "no-such-tool";
 pub(super) enum Bad {
     /// A call of a tool that does not exist.
     UnknownTool(String),
-    /// A call with a body that is no object of JSON, or is not said to be one.
+    /// A call with a body that is not a JSON object, or not declared as one.
     Body(Body),
-    /// A request with a method that is not the endpoint's.
+    /// A request with a method other than the endpoint's.
     Method { to: RestOperation, method: Method },
     /// A request without credentials.
     Anonymous(RestOperation),
@@ -48,7 +48,7 @@ pub(super) enum Bad {
     TooOften { operation: String },
 }
 
-/// A body that is not what it should be.
+/// An unexpected body.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Body {
@@ -77,7 +77,7 @@ impl Method {
     }
 }
 
-/// A call that is refused for what it says, or for who makes it.
+/// A call that is refused for its content, or for its caller.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Refusable {
     operation: String,
@@ -94,7 +94,7 @@ pub(super) struct Sent {
     pub(super) answer: RestAnswer,
 }
 
-/// Which status a refusal must have.
+/// Status that a refusal must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Expected {
     /// One of these, which HTTP has for it.
@@ -307,7 +307,8 @@ impl Bad {
     pub(super) const fn expected(&self) -> Expected {
         match self {
             Self::UnknownTool(_) => Expected::OneOf(&[404]),
-            // The contract does not say it. RFC 9110 has both, for what can't be read and for what can't be processed.
+            // The contract does not specify it. RFC 9110 has 400 for requests that can't be read, 422 for those that can't
+            // be processed.
             Self::Body(Body::Half | Body::List | Body::Null) => Expected::OneOf(&[400, 422]),
             Self::Body(Body::PlainText) => Expected::OneOf(&[415]),
             Self::Method { .. } => Expected::OneOf(&[405]),
@@ -327,7 +328,7 @@ impl Bad {
         }
     }
 
-    /// Returns whether its path is one of a tool that exists.
+    /// Returns true if its path is that of a tool that exists.
     pub(super) const fn is_at_known_path(&self) -> bool {
         !matches!(self, Self::UnknownTool(_))
     }
@@ -367,7 +368,7 @@ fn example(bench: &Bench<'_>, label: &str) -> Result<(&'static ToolSpec, Value),
     example.ok_or_else(|| Stop::NotApplicable(format!("`{label}` has no example")))
 }
 
-/// Returns the parts of a valid request to an endpoint: a call is one that changes something, where there is one.
+/// Returns the parts of a valid request to an endpoint: a call is a changing one, if there is one.
 fn valid(bench: &Bench<'_>, to: RestOperation) -> Result<(RestOperation, String, Value), Stop> {
     if to != RestOperation::ToolExecute {
         return Ok((to, String::new(), Value::Null));

@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 use super::outcome::RestAnswer;
 use crate::judgement::{Judgement, Stop, ensure, fail};
 
-/// What the specification requires of a description.
+/// Schema of OpenAPI descriptions.
 const OPENAPI: &str = include_str!("openapi-3.1.json");
-/// How deep references are followed. Schemas that contain themselves are compared as far as that.
+/// Maximum depth to which references are followed. Schemas that contain themselves are compared as far as that.
 const MAX_DEPTH: usize = 24;
 /// Methods that a path can have.
 const METHODS: [&str; 8] = [
@@ -24,7 +24,7 @@ impl Description {
     /// Takes an answer for a description.
     ///
     /// # Errors
-    /// The failure of an answer that is no description in OpenAPI 3.1, or has a reference that leads nowhere or a schema that is none.
+    /// The failure of an answer that is not a description in OpenAPI 3.1, or has a dangling reference or an invalid schema.
     pub(super) fn read(answer: &RestAnswer) -> Result<Self, Stop> {
         ensure(answer.status == 200, || {
             format!("the description was answered with {}", answer.shown())
@@ -87,13 +87,13 @@ impl Description {
         self.0.pointer(reference.strip_prefix('#')?)
     }
 
-    /// Returns what a value refers to, or itself.
+    /// Returns the target of a reference, or the value itself if it is not one.
     fn resolved<'v>(&'v self, value: &'v Value) -> &'v Value {
         let target = value["$ref"].as_str().and_then(|target| self.target(target));
         target.unwrap_or(value)
     }
 
-    /// Returns the paths, with what is at each.
+    /// Returns the paths, each with its item.
     pub(super) fn paths(&self) -> impl Iterator<Item = (&str, &Value)> {
         let paths = self.0["paths"].as_object().into_iter().flatten();
         paths.map(|(path, item)| (path.as_str(), item))
@@ -111,7 +111,7 @@ impl Description {
         Some(expanded(&self.0, schema))
     }
 
-    /// Returns the schema of the body that an operation answers with this status; `None` if it says nothing of such an answer.
+    /// Returns the schema of the body that an operation answers with this status; `None` if it describes no such answer.
     pub(super) fn response_schema<'v>(&'v self, operation: &'v Value, status: u16) -> Option<&'v Value> {
         let responses = &operation["responses"];
         let ways = [
@@ -131,7 +131,7 @@ impl Description {
         Some(expanded(&self.0, schema["properties"].get("result")?))
     }
 
-    /// Fails unless an answer to a request is described, and valid against what the description says.
+    /// Fails unless an answer to a request is described, and valid against the description.
     ///
     /// # Errors
     /// The failure.
@@ -172,8 +172,8 @@ fn operations(item: &Value) -> impl Iterator<Item = (&str, &Value)> {
     members.filter(|(name, _)| METHODS.contains(name))
 }
 
-/// Returns a schema in which each reference within `root` is replaced by what it leads to. Definitions are then of no use, and left out, as
-/// are extensions and the dialect.
+/// Returns a schema in which each reference within `root` is replaced by its target. Definitions are then of no use, and left out, as are
+/// extensions and the dialect.
 pub(super) fn expanded(root: &Value, schema: &Value) -> Value {
     fn at(root: &Value, schema: &Value, depth: usize) -> Value {
         match schema {

@@ -1,4 +1,4 @@
-//! `rest/errors`: what is refused over REST is refused as the contract says.
+//! `rest/errors`: refusals over REST have the form that the contract declares.
 
 use serde_json::Value;
 use tabellion_runtime::{rates::RETRY_AFTER, spec::RETRY_AFTER_SECONDS};

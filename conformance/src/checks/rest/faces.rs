@@ -49,7 +49,7 @@ impl Face {
     }
 }
 
-/// What a call is conditional on, and its own name.
+/// Conditions of a call, and its idempotency key.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Conditions {
     /// The content that the document must have; null if it must not be there.
@@ -58,7 +58,7 @@ pub(super) struct Conditions {
     pub(super) key: Option<String>,
     /// Id of the session that the call names.
     pub(super) session: Option<String>,
-    /// Whether it asks to be answered before it is made; over REST alone.
+    /// True if it asks to be answered before it is made; over REST alone.
     pub(super) is_async: bool,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Faces<'b, 'a> {
     client: Client<'a>,
     /// The role of the caller.
     role: Option<&'static RoleSpec>,
-    /// The headers that say who calls.
+    /// The headers that identify the caller.
     credentials: Vec<(String, String)>,
 }
 
@@ -161,7 +161,7 @@ impl<'b, 'a> Faces<'b, 'a> {
         request
     }
 
-    /// Returns a request without the headers that say who calls.
+    /// Returns a request without the headers that identify the caller.
     pub(super) fn anonymous(&self, request: Request) -> Request {
         let names = self.credentials.iter();
         names.fold(request, |request, (name, _)| request.without(name))
@@ -306,7 +306,7 @@ impl<'b, 'a> Faces<'b, 'a> {
         Ok(Outcome::of_mcp(contract, &message))
     }
 
-    /// Returns what `tools/list` lists.
+    /// Returns the tools in the answer to `tools/list`.
     ///
     /// # Errors
     /// If it is refused, or has more than one page, which contracts with REST do not need.
@@ -316,7 +316,7 @@ impl<'b, 'a> Faces<'b, 'a> {
         tools.ok_or_else(|| fail(format!("`tools/list` was answered with {answer}")))
     }
 
-    /// Fails unless nothing has changed since `before`, and the server answers the next request.
+    /// Fails unless the data are as in `before`, and the server answers the next request.
     ///
     /// # Errors
     /// The failure.
@@ -337,7 +337,7 @@ impl<'b, 'a> Faces<'b, 'a> {
     }
 }
 
-/// Returns how many changes were recorded between two views: commits, and entries of the log of rows.
+/// Returns the number of changes that were recorded between two views: commits, and entries of the log of rows.
 pub(super) fn changes(before: &View, after: &View) -> usize {
     let entries = |view: &View| {
         let log = view.rows.as_ref().and_then(|rows| rows.log.as_ref());

@@ -1,4 +1,4 @@
-//! REST beside MCP: the same calls with the same outcome, described as they are, and refused as the contract says.
+//! REST next to MCP: the same calls with the same outcome, described accurately, and refused as the contract declares.
 //!
 //! Applies to contracts with endpoints (`rest`), over HTTP. This family tests the endpoints of these kinds: the list of tools,
 //! the call of a tool, and the description. The form of a successful answer is the one that `server/docs/brainforge.md` describes.
@@ -6,13 +6,13 @@
 //! | module | is for |
 //! |---|---|
 //! | [`faces`] | a server, with a client over MCP and requests over REST |
-//! | [`outcome`] | what a call came to, read from either's answer |
-//! | [`alike`] | what two runs can't have in common: ids, times, sizes |
+//! | [`outcome`] | the outcome of a call, read from either's answer |
+//! | [`alike`] | values that differ between two runs: ids, times, sizes |
 //! | [`program`] | the calls, made of the contract's examples |
 //! | [`same`] | `rest/same-answers` |
 //! | [`description`], [`openapi`] | the description, and `rest/openapi` |
 //! | [`bad`], [`errors`] | requests that must be refused, and `rest/errors` |
-//! | [`calls`] | families of their own: what is kept of calls |
+//! | [`calls`] | families of their own: records of calls |
 
 mod alike;
 mod bad;

@@ -1,4 +1,4 @@
-//! `rest/openapi`: the description says what is there, and nothing else.
+//! `rest/openapi`: the description is complete and contains nothing else.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ pub(super) const CHECK: Check = Check {
     shrink: as_small_as_can_be,
 };
 
-/// What is looked at.
+/// The subject of a case.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Look {
@@ -83,7 +83,7 @@ fn description(faces: &Faces<'_, '_>) -> Result<Description, Stop> {
     Description::read(&faces.send(endpoint.path, &request)?)
 }
 
-/// Starts a server for the caller who may the most.
+/// Starts a server for the caller whose role permits the most operations.
 fn open<'b, 'a>(bench: &'b Bench<'a>) -> Result<Faces<'b, 'a>, Stop> {
     Faces::open(bench, writer(bench).map(|role| role.name), [])
 }

@@ -1,4 +1,4 @@
-//! What a call came to, read from an answer over MCP or over REST.
+//! The outcome of a call, read from an answer over MCP or over REST.
 
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
@@ -32,7 +32,7 @@ pub(super) struct RestAnswer {
     pub(super) media: String,
     headers: Vec<(String, String)>,
     text: String,
-    /// The body as JSON; null if it is none.
+    /// The body as JSON; null if it is not JSON.
     pub(super) body: Value,
 }
 
@@ -77,7 +77,7 @@ impl RestAnswer {
         (200..300).contains(&self.status)
     }
 
-    /// Fails unless the body is JSON, and says so.
+    /// Fails unless the body is a JSON object, and declared as JSON.
     pub(super) fn ensure_json(&self) -> Judgement {
         ensure(self.media == "application/json" && self.body.is_object(), || {
             format!(
@@ -100,14 +100,14 @@ pub(super) struct Done {
     pub(super) base: Option<String>,
     /// Id of the execution, where executions are kept.
     pub(super) execution: Option<String>,
-    /// What the gates said; null if nothing.
+    /// The verdict of the gates; null if there is none.
     pub(super) gates: Value,
 }
 
 /// A refused call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Refused {
-    /// The error's name; empty if the answer says a code alone that several errors have.
+    /// The error's name; empty if the answer has only a code that several errors share.
     pub(super) name: String,
     /// The sentence.
     pub(super) message: String,
@@ -117,7 +117,7 @@ pub(super) struct Refused {
     pub(super) violations: Value,
 }
 
-/// What a call came to.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Outcome {
     Done(Done),
@@ -213,7 +213,8 @@ impl Refused {
     /// Reads a refusal over REST.
     ///
     /// # Errors
-    /// The failure of one that has not the form of the contract's errors, or an error that the contract does not have.
+    /// The failure of one that is not in the form of the contract's errors, or names an error that the contract does not
+    /// have.
     pub(super) fn of_rest(contract: &ContractSpec, answer: &RestAnswer) -> Result<Self, Stop> {
         answer.ensure_json()?;
         let body = contract.error_body.unwrap_or(ErrorBody::USUAL);

@@ -1,7 +1,7 @@
 //! Programs: calls that are made one after the other, built from the contract's examples.
 //!
-//! A note that a call changes has an id that the server made up. So an argument whose schema says that it is a UUID, and whose name ends
-//! with that of a UUID in an earlier result (`source_note_id`, `note_id`), is replaced by that result's: the latest first.
+//! A note that a call changes has an id that the server made up. So an argument with a schema of a UUID, and a name that ends with that
+//! of a UUID in an earlier result (`source_note_id`, `note_id`), is replaced by that result's: the latest first.
 
 use std::collections::BTreeMap;
 
@@ -39,17 +39,17 @@ pub(super) struct Step {
     condition: Condition,
 }
 
-/// What a call is conditional on.
+/// The condition of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Condition {
-    /// Nothing.
+    /// No condition.
     None,
-    /// The content that the last answer said.
+    /// The content that the last answer reported.
     Same,
     /// A content that no document has.
     Other,
-    /// That there is no document.
+    /// The absence of the document.
     Absent,
 }
 
@@ -80,7 +80,7 @@ impl Step {
         &self.arguments
     }
 
-    /// Returns whether it calls this operation.
+    /// Returns true if it calls this operation.
     pub(super) fn is_of(&self, tool: &ToolSpec) -> bool {
         self.operation == tool.label()
     }
@@ -104,7 +104,7 @@ impl Step {
         self.send_with(faces, memory, Conditions::default())
     }
 
-    /// As [`send`](Self::send), in the session of these conditions, and answered when they say.
+    /// As [`send`](Self::send), in the session of these conditions, and asynchronously if they ask for it.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -143,18 +143,18 @@ impl Step {
     }
 }
 
-/// What a step came to.
+/// The outcome of a step.
 pub(super) struct Ran {
     /// The call, for people.
     pub(super) what: String,
     pub(super) outcome: Outcome,
-    /// How many changes were recorded.
+    /// Number of recorded changes.
     pub(super) changes: usize,
     /// The last commit after it.
     pub(super) head: Option<String>,
 }
 
-/// What results have said so far.
+/// Data from results so far.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Memory {
     /// Names and values of UUIDs, in the order of the results.
@@ -273,7 +273,7 @@ fn changing(bench: &Bench<'_>) -> Vec<Step> {
         .collect()
 }
 
-/// Returns the operations that programs call: not those for which a person must be asked, who can't be asked over REST.
+/// Returns the operations that programs call: those without approval by a person, who can't be asked over REST.
 pub(super) fn operations<'s>(bench: &Bench<'s>) -> impl Iterator<Item = &'static ToolSpec> + use<'s> {
     let all = bench.subject.operations();
     all.filter(|tool| tool.approval.is_none())
@@ -361,7 +361,7 @@ pub(super) fn prefixes(bench: &Bench<'_>) -> Vec<(&'static ToolSpec, Vec<Step>)>
     let changing: Vec<_> = operations(bench).filter(|tool| tool.mutating).collect();
     let all = changing.iter().enumerate().map(|(place, tool)| {
         let before = changing[..place.max(1)].iter().copied().filter_map(example);
-        // Twice, since an operation may take two of what another makes.
+        // Twice, since an operation may take two results of another.
         let steps: Vec<_> = before.flat_map(|step| [step.clone(), step]).collect();
         (*tool, steps)
     });

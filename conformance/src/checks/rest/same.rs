@@ -1,4 +1,4 @@
-//! `rest/same-answers`: what a call is over MCP, it is over REST.
+//! `rest/same-answers`: a call has the same outcome over REST as over MCP.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -31,7 +31,7 @@ pub(super) const CHECK: Check = Check {
     shrink: as_small_as_can_be,
 };
 
-/// What is compared.
+/// The subject of a comparison.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Attempt {
@@ -121,7 +121,7 @@ fn tools(bench: &Bench<'_>, role: Option<&str>) -> Judgement {
     faces.close()
 }
 
-/// Makes the calls of a program over one face; returns what they came to, and the documents in the end.
+/// Makes the calls of a program over one face; returns their outcomes, and the documents in the end.
 fn made(bench: &Bench<'_>, program: &Program, face: Face) -> Result<(Vec<Ran>, Vec<String>), Stop> {
     let mut faces = Faces::open(bench, program.role.as_deref(), &program.documents)?;
     let mut memory = Memory::default();
@@ -138,7 +138,7 @@ fn made(bench: &Bench<'_>, program: &Program, face: Face) -> Result<(Vec<Ran>, V
     Ok((ran, documents))
 }
 
-/// Returns an outcome without what two runs can't have in common, as JSON.
+/// Returns an outcome as JSON, without the values that differ between two runs.
 fn plain(ids: &mut Ids, outcome: &Outcome) -> Value {
     match outcome {
         Outcome::Done(done) => json!({

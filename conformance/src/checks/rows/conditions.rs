@@ -46,7 +46,7 @@ pub(super) const IDEMPOTENCY: Check = Check {
 /// Number of processes that change a row with the same base.
 const RACERS: usize = 4;
 
-/// An entity, and whether several processes race.
+/// An entity, and true if several processes race.
 #[derive(Debug, Serialize, Deserialize)]
 struct Of {
     entity: String,

@@ -30,7 +30,7 @@ pub(super) const CHECK: Check = Check {
     shrink,
 };
 
-/// Clients, and what each does.
+/// Clients, and the number of rows that each creates.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Crowd {
     entity: String,
@@ -89,7 +89,7 @@ fn shrink(case: &Case) -> Vec<Case> {
         .collect()
 }
 
-/// What a client was told.
+/// A client's knowledge from its answers.
 struct Told<'a> {
     rows: RowsClient<'a>,
     /// The rows that it created, as it knows them now.

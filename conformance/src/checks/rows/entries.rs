@@ -1,4 +1,4 @@
-//! The log: each change is one entry, which says exactly what changed; all entries together give the tables.
+//! The log: each change is one entry, which records it exactly; all entries together give the tables.
 
 use serde_json::Value;
 use tabellion_runtime::{
@@ -94,7 +94,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         return Ok(());
     }
     for (other, field, reference) in rows.spec.referring(entity) {
-        // What is copied goes with the row that it is copied from.
+        // Copied fields go with the row that they are copied from.
         let is_given = field.copy.is_none() && rows.has(other, Action::Create);
         if reference.on_delete != OnDelete::Restrict && is_given {
             let mut given = Row::from_iter([(field.name.to_owned(), key[entity.key[0]].clone())]);
@@ -107,7 +107,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     one_change(&scene, &mut rows, &request).map(drop)
 }
 
-/// Makes a mutation, and compares its entry with what changed; returns the response.
+/// Makes a mutation, and compares its entry with the changed rows; returns the response.
 pub(super) fn one_change(
     scene: &Scene<'_>,
     rows: &mut RowsClient<'_>,
@@ -165,7 +165,7 @@ pub(super) fn entry_leads(
     })
 }
 
-/// Makes calls that change nothing.
+/// Makes calls without an effect.
 fn nothing(
     bench: &Bench<'_>,
     scene: &Scene<'_>,

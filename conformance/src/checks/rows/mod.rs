@@ -1,4 +1,4 @@
-//! Checks of contracts whose store keeps rows: what becomes of the rows and their log on the disk.
+//! Checks of contracts whose store keeps rows: the state of the rows and their log on the disk.
 //!
 //! | module | is for |
 //! |---|---|
@@ -6,9 +6,9 @@
 //! | [`written`] | the same for operations whose rows a method of the server changes |
 //! | [`refused`], [`patch`], [`references`], [`unique`] | the rules of entities, one by one |
 //! | [`conditions`] | preconditions and idempotency keys |
-//! | [`program`], [`play`] | random programs of all operations beside a model |
+//! | [`program`], [`play`] | random programs of all operations, compared with a model |
 //! | [`crowd`] | many clients at once |
-//! | [`stepped`], [`synced`] | crashes, faults of the disk, and what is on it when a call is answered |
+//! | [`stepped`], [`synced`] | crashes, faults of the disk, and its state when a call is answered |
 
 pub(super) mod basics;
 mod conditions;

@@ -99,7 +99,7 @@ fn follow(entity: &'static EntitySpec, field: &'static FieldSpec) -> BTreeSet<&'
     let times = entity.fields.iter();
     let times = times.filter(|field| matches!(field.kind, FieldType::Now(Moment::Change)));
     let mut names: BTreeSet<_> = times.map(|field| field.name).chain([field.name]).collect();
-    // A hook may set what another hook looks at.
+    // A hook may set a field that triggers another hook.
     for _ in entity.on {
         for hook in entity.on {
             if names.contains(hook.field) {

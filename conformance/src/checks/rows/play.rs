@@ -1,4 +1,4 @@
-//! Runs a program of calls beside the model.
+//! Runs a program of calls, and compares the server with the model.
 
 use serde_json::Value;
 use tabellion_runtime::{
@@ -40,10 +40,10 @@ pub(super) const CHECK: Check = Check {
     shrink: program::shrink,
 };
 
-/// What is judged while a program runs.
+/// The subject of judgement while a program runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Judges {
-    /// The rows, and what is answered.
+    /// The rows and the answers.
     Rows,
     /// That the log keeps its entries.
     Log,
@@ -54,7 +54,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     run(bench, &steps, Judges::Rows).map(drop)
 }
 
-/// Runs a program; returns what it ran in, with no server.
+/// Runs a program; returns its scene, with no server.
 pub(super) fn run<'a>(bench: &Bench<'a>, steps: &[Step], judges: Judges) -> Result<Scene<'a>, Stop> {
     let (scene, mut rows) = start(bench)?;
     rows.orgs()?;
@@ -90,7 +90,7 @@ struct Played<'b, 'a> {
 }
 
 impl Played<'_, '_> {
-    /// Judges the rows after what changes nothing.
+    /// Judges the rows after an event that must change none.
     fn after(&mut self, scene: &Scene<'_>, what: &str) -> Judgement {
         let ledger = client::ledger(scene)?;
         if let Some(difference) = self.ledger.tables.difference(&ledger.tables) {

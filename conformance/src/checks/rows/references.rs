@@ -1,4 +1,4 @@
-//! References: what they may name, and what the deletion of the row that they name does.
+//! References: the rows that they may name, and the effect of deleting the named row.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -26,11 +26,11 @@ pub(super) const CHECK: Check = Check {
     shrink: as_small_as_can_be,
 };
 
-/// What is tried with a reference.
+/// The trial that is made with a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Trial {
-    /// It names nothing.
+    /// It names no existing row.
     Missing,
     /// It names a row that differs where both must agree.
     Elsewhere,
@@ -40,7 +40,7 @@ enum Trial {
     Deleted,
 }
 
-/// A reference, and what is tried with it.
+/// A reference, and the trial that is made with it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Of {
     entity: String,

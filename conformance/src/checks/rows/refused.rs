@@ -25,11 +25,11 @@ pub(super) const CHECK: Check = Check {
     shrink,
 };
 
-/// What is tried with an entity.
+/// Wrong values that are tried with an entity.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Attempts {
     entity: String,
-    /// Whether a row is updated instead of created.
+    /// True if a row is updated instead of created.
     updates: bool,
     /// Names of the fields, and of their wrong values.
     wrong: Vec<(String, String)>,
@@ -84,7 +84,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     some(cases, "the server has no operation that creates a row")
 }
 
-/// Returns what is tried with an entity.
+/// Returns the wrong values to try with an entity.
 fn wrong(entity: &'static EntitySpec, updates: bool) -> Vec<(String, String)> {
     let mut all = vec![(UNKNOWN.to_owned(), UNKNOWN_FIELD.to_owned())];
     for field in entity.fields {

@@ -118,7 +118,7 @@ impl Mutation {
         Ok(all)
     }
 
-    /// Returns the request, after it has created what it is about.
+    /// Returns the request, after it has created the rows that the request needs.
     pub(super) fn prepare(&self, bench: &Bench<'_>, rows: &mut RowsClient<'_>) -> Result<Request, Stop> {
         let (Self::Create(name) | Self::Update(name) | Self::Delete(name)) = self;
         let entity = entity(bench, name)?;
@@ -324,7 +324,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     if stepper.status().is_none() {
         judged.judge(bench, &scene, "after the fault")?;
     }
-    // Not closed: a server may write what is left only when it is asked to end.
+    // Not closed: a server may write its remaining data only when it is asked to end.
     stepper.kill();
     stepper.wait(bench.subject.launch.patience);
     drop(rows);
@@ -352,13 +352,13 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     one_change(&scene, &mut rows, &next).map(drop)
 }
 
-/// A change that was interrupted, and what is known of it.
+/// A change that was interrupted, and its possible results.
 struct Judged {
     before: RowLedger,
     after: Model,
     since: i64,
     reply: Option<Reply>,
-    /// Whether the server was able to take back what it had written.
+    /// True if the server was able to take back its writes.
     could_undo: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is on the disk when a change is answered.
+//! The state of the disk when a change is answered.
 
 use std::{collections::BTreeSet, path::PathBuf};
 
@@ -24,7 +24,7 @@ pub(super) const CHECK: Check = Check {
     shrink: as_small_as_can_be,
 };
 
-/// Beginnings of the names of calls that change what a file contains.
+/// Beginnings of the names of calls that change a file's content.
 const WRITES: &[&str] = &[
     "write",
     "pwrite",
@@ -51,7 +51,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let scene = Scene::of_rows(bench.subject, &bench.trace)?;
     let (mut rows, stepper) = stepped::start(bench, &scene, Counting::WhenArmed)?;
     let request = mutation.prepare(bench, &mut rows)?;
-    // What is still written for earlier calls is not of this one.
+    // Writes that are still pending for earlier calls do not belong to this one.
     rows.wake()?;
     stepper.record_with_output();
     let reply = rows.send(&request)?;
@@ -95,7 +95,7 @@ fn written(calls: &[Call]) -> (usize, BTreeSet<PathBuf>) {
         } else if call.name.starts_with("unlink") {
             unsynced.remove(path);
         } else if let (true, Some(to)) = (call.name.starts_with("rename"), call.paths.get(1)) {
-            // What replaces a file is as durable as it is itself.
+            // A file that replaces another is only as durable as its own content.
             let is_unsynced = unsynced.remove(path);
             unsynced.remove(to);
             if is_unsynced {

@@ -1,7 +1,7 @@
 //! Operations that change rows by a method of the server, not by the rules of an entity alone.
 //!
-//! The contract says nothing of their rows, so each is called as its examples call it: ids in them are replaced by those of rows that
-//! are there, and paths by that of a repository in the workspace.
+//! The contract does not specify their rows, so each is called as its examples call it: ids in them are replaced by those of rows
+//! that are there, and paths by that of a repository in the workspace.
 
 use std::{collections::BTreeMap, fs, path::Path, thread, time::Duration};
 
@@ -24,7 +24,7 @@ const ID: &str = "_id";
 const COLLECTION: &str = "collection";
 /// Members that name a folder of the workspace.
 const PATHS: [&str; 2] = ["path", "repo_path"];
-/// How often the examples are tried, and the time in between: work that an earlier call began may still be in the way.
+/// Number of attempts with the examples, and the time in between: work of an earlier call may still conflict.
 const ATTEMPTS: usize = 10;
 const ATTEMPT_INTERVAL: Duration = Duration::from_millis(200);
 /// The id of no row.

@@ -66,8 +66,8 @@ const OF_ROWS: &[&str] = &[
     "no_collection",
     "token",
 ];
-/// Those that entities say and schemas can't: a time that must lie ahead, a field that is needed in one of two places. The family `rows`
-/// judges them by its model.
+/// Rules of entities that schemas can't express: a time that must lie ahead, a field that is needed in one of two places. The family
+/// `rows` judges them by its model.
 const OF_ENTITIES: &[&str] = &["missing", "value"];
 
 /// Inputs of one tool.
@@ -116,7 +116,7 @@ fn judge_valid(bench: &Bench<'_>, case: &Case) -> Judgement {
         if rule.is_some_and(|rule| is_of_rows(contract, tool, rule)) {
             continue;
         }
-        // What an error body gives a reason for is refused because of what is there, not because of its form.
+        // An error body with a reason refuses arguments because of the store's state, not because of their form.
         if contract.error_body.is_some() && callers::details(contract, &message).contains_key(REASON) {
             continue;
         }
@@ -197,7 +197,7 @@ fn refers(contract: &ContractSpec, tool: &ToolSpec, arguments: &Value) -> bool {
     references.any(|(field, _)| is_given(field.name))
 }
 
-/// Returns true if a text has more bytes than the field of its name can have, which schemas can't say.
+/// Returns true if a text has more bytes than the field of its name can have, a limit that schemas can't express.
 fn is_too_large(contract: &ContractSpec, value: &Value) -> bool {
     let fields = contract.rows.into_iter().flat_map(|rows| rows.entities);
     let fields: Vec<_> = fields.flat_map(|entity| entity.fields).collect();

@@ -216,7 +216,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     Ok(())
 }
 
-/// How often, and after which pause, a call that may not be JSON is given another chance to be answered.
+/// Number and pause of further chances to answer a call that may not be JSON.
 const LATE_ANSWERS: usize = 5;
 const LATE_ANSWER: Duration = Duration::from_millis(60);
 

@@ -42,7 +42,7 @@ pub(super) struct Store<'a> {
 }
 
 impl<'a> Store<'a> {
-    /// Creates a store with one text. What the server answers, and where it keeps the text, is known then.
+    /// Creates a store with one text: this verifies that the server accepts the call, and keeps the text in a file.
     ///
     /// # Errors
     /// As "not shown", if the call is refused, or no file has the text.
@@ -66,7 +66,8 @@ impl<'a> Store<'a> {
         Ok(store)
     }
 
-    /// Returns why a text is not in the store although its call succeeded: it comes later, or there is no telling.
+    /// Returns the reason why a text is not in the store although its call succeeded: it comes later, or is not found at
+    /// all.
     fn where_is(&mut self, mut client: Client<'_>, text: &str) -> Result<Stop, Stop> {
         let late = |when: &str| {
             fail(format!(

@@ -20,7 +20,7 @@ use crate::{
 
 /// Mode of a file that only its owner may read.
 const PRIVATE: u32 = 0o600;
-/// Endings of files that databases keep beside their own.
+/// Endings of additional files of databases.
 const OF_DATABASES: [&str; 3] = ["-wal", "-shm", "-journal"];
 /// A line that no server knows, for stores of lines of JSON and for others.
 const UNKNOWN: [&str; 2] = [
@@ -133,7 +133,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     })
 }
 
-/// Returns the names of the files, without those that a database keeps beside its own.
+/// Returns the names of the files, without the additional ones of a database.
 fn names(store: &Store<'_>) -> Result<BTreeSet<PathBuf>, Stop> {
     let is_own = |path: &Path| {
         OF_DATABASES

@@ -153,8 +153,8 @@ impl Model {
     }
 }
 
-/// Returns how often the document has each line that is not blank. Where an edit is taken back and other lines stay, these
-/// numbers can be computed without knowing where the lines are.
+/// Returns the number of occurrences of each line of the document that is not blank. If an edit is taken back and other
+/// lines stay, these numbers can be computed without knowing the lines' positions.
 fn line_counts(state: &State) -> BTreeMap<&[u8], i64> {
     let text = state.0.as_deref().unwrap_or_default();
     let mut counts = BTreeMap::new();

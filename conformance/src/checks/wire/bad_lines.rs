@@ -56,9 +56,9 @@ pub(super) const CODE: Check = Check {
 #[derive(Debug, Serialize, Deserialize)]
 struct BadLine {
     lines: Vec<Line>,
-    /// Whether a lenient server may serve them as requests.
+    /// True if a lenient server may serve them as requests.
     readable: bool,
-    /// Whether all lines are sent before any answer is read.
+    /// True if all lines are sent before any answer is read.
     at_once: bool,
 }
 

@@ -123,7 +123,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     Ok(())
 }
 
-/// Judges what 2026-07-28 requires of results and errors beyond its schema.
+/// Judges the requirements of 2026-07-28 on results and errors beyond its schema.
 fn judge_stateless(message: &Value) -> Judgement {
     let result = &message["result"];
     ensure(

@@ -1,6 +1,6 @@
 //! Renders a self-contained page that compares servers.
 //!
-//! The page loads and runs nothing: its policy permits only its own style. All text is escaped, whatever its origin.
+//! The page is static and loads no resources: its policy permits only its own style. All text is escaped, from any origin.
 
 mod failure;
 mod tables;

@@ -45,7 +45,7 @@ pub(super) fn guarantees(html: &mut String, comparison: &Comparison<'_>) {
     html.push_str("</section>\n");
 }
 
-/// Returns the standing of a guarantee and how many of its checks fail, with links to them.
+/// Returns the standing of a guarantee and the number of its failing checks, with links to them.
 fn effort(mark: &str, report: &Report, server: usize, guarantee: &GuaranteeReport) -> String {
     let words = escape(&report.effort(guarantee)).into_owned();
     let is_failing = |finding: &Finding<'_>| {

@@ -10,10 +10,10 @@ use crate::{
     rows::{requests, values},
 };
 
-/// How deep required references may go.
+/// Maximum depth of required references.
 const MAX_DEPTH: usize = 8;
 
-/// Which fields of a new row get values.
+/// Selection of a new row's fields that get values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fields {
     Required,
@@ -73,7 +73,7 @@ impl RowsClient<'_> {
         let number = self.created;
         let tool = requests::find(self.subject.contract, entity.name, Action::Create);
         let required = tool.map(requests::required).unwrap_or_default();
-        // What the row will have without being given it.
+        // Values that the row will have without being given them.
         let mut copied = Row::new();
         for field in entity.fields.iter().filter(|field| field.copy.is_some()) {
             copied.extend(given.shift_remove_entry(field.name));
@@ -143,7 +143,7 @@ impl RowsClient<'_> {
         Ok(given)
     }
 
-    /// Learns what a row has of the one that `field` refers to.
+    /// Adds the values that a row copies from the one that `field` refers to.
     fn copy(
         &self,
         entity: &'static EntitySpec,

@@ -1,4 +1,4 @@
-//! A client of a server of rows: creates rows with all that they refer to, and reads the tables beside the server.
+//! A client of a server of rows: creates rows with all that they refer to, and reads the tables from the disk.
 //!
 //! | module | is for |
 //! |---|---|
@@ -33,7 +33,7 @@ use crate::{
 /// Tolerance of clocks, in seconds: a server may round.
 const CLOCK_TOLERANCE: i64 = 2;
 
-/// A client, and what it needs to create rows.
+/// A client with the state that it needs to create rows.
 #[derive(Debug)]
 pub struct RowsClient<'a> {
     subject: &'a Subject,
@@ -102,7 +102,7 @@ impl<'a> RowsClient<'a> {
     /// Returns a request of the org.
     ///
     /// # Errors
-    /// If the server has no such operation, or it can't say that.
+    /// If the server has no such operation, or the operation can't express it.
     pub fn request(
         &self,
         entity: &'static EntitySpec,
@@ -120,10 +120,10 @@ impl<'a> RowsClient<'a> {
         self.request_of(entity, action, said)
     }
 
-    /// Returns a request that says this.
+    /// Returns a request with this content.
     ///
     /// # Errors
-    /// If the server has no such operation, or it can't say that.
+    /// If the server has no such operation, or the operation can't express it.
     pub fn request_of(
         &self,
         entity: &'static EntitySpec,
@@ -142,7 +142,8 @@ impl<'a> RowsClient<'a> {
         self.request_by(tool, said)?.ok_or_else(none)
     }
 
-    /// Returns a request of one of the operations on rows; `None` if it can't say that, or the server does not have it.
+    /// Returns a request of one of the operations on rows; `None` if it can't express the content, or the server does not
+    /// have it.
     ///
     /// # Errors
     /// If the rows can't be read.
@@ -250,7 +251,7 @@ impl<'a> RowsClient<'a> {
         }
     }
 
-    /// Creates a row of the org with these fields and whatever else it needs; returns it as the server answers.
+    /// Creates a row of the org with these fields and all others that it needs; returns it as the server answers.
     ///
     /// # Errors
     /// If there is no answer, or the server refuses it.

@@ -1,4 +1,4 @@
-//! What creating, updating and deleting make of the rows; `create` has the values of new ones.
+//! The effects of creating, updating and deleting on the rows; `create` has the values of new ones.
 
 use serde_json::Value;
 use tabellion_runtime::spec::{
@@ -58,7 +58,7 @@ impl Model {
         self.patch(entity, at, set)
     }
 
-    /// Sets what an operation of its own says, or what is given for it.
+    /// Sets the fields that an operation of its own assigns, to the contract's values or the given ones.
     fn assign(
         &mut self,
         entity: &'static EntitySpec,
@@ -275,7 +275,7 @@ impl Model {
     }
 }
 
-/// Returns the values of a new row: its data, and what stands beside them.
+/// Returns the values of a new row: its data, and the values next to them.
 fn given(entity: &'static EntitySpec, request: &Request) -> Result<Row, Refused> {
     let mut given = named(entity, &request.data)?;
     let org = request.org.as_deref().filter(|_| entity.scope == Scope::Root);
@@ -311,7 +311,7 @@ fn named(entity: &'static EntitySpec, data: &Row) -> Result<Row, Refused> {
 
 /// Checks that the entity has the fields that are named.
 pub(super) fn known(entity: &EntitySpec, given: &Row, is_new: bool) -> Result<(), Refused> {
-    // What is copied into a new row can be given, if it is just that.
+    // A field that is copied into a new row can be given, if it has the same value.
     let is_kept_back = |field: &FieldSpec| field.hidden && !(is_new && field.copy.is_some());
     let is_unknown = |name: &&String| entity.field(name).is_none_or(is_kept_back);
     match given.keys().find(is_unknown) {
@@ -320,7 +320,7 @@ pub(super) fn known(entity: &EntitySpec, given: &Row, is_new: bool) -> Result<()
     }
 }
 
-/// Sets what follows from fields that have become, or are no longer, a certain value.
+/// Applies the hooks of fields that have become, or are no longer, a certain value.
 pub(super) fn hooks(entity: &EntitySpec, old: Option<&Row>, given: &Row, row: &mut Row) {
     for hook in entity.on {
         let value = constant(hook.is);

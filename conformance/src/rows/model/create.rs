@@ -13,11 +13,11 @@ use crate::{
     rows::{made::Made, values},
 };
 
-/// Whom and where a row is created for.
+/// The org and the caller of a new row, and its given values.
 #[derive(Debug, Clone, Copy)]
 struct Creation<'a> {
     org: Option<&'a str>,
-    /// How the call names its caller.
+    /// The name that the call gives its caller.
     caller: Option<&'a str>,
     given: &'a Row,
 }
@@ -40,7 +40,7 @@ impl Model {
         }
         let creation = Creation { org, caller, given };
         let mut row = Row::new();
-        // What follows from other fields comes after them.
+        // Fields that follow from others come after them.
         let rank = |field: &&'static FieldSpec| match field.kind {
             _ if field.copy.is_some() => 1,
             FieldType::Next(_) => 2,
@@ -157,7 +157,7 @@ impl Model {
         }
     }
 
-    /// Copies anew what is copied from a row that is no longer the one referred to.
+    /// Copies fields anew whose reference has changed to another row.
     pub(super) fn copy_again(
         &self,
         entity: &'static EntitySpec,

@@ -1,4 +1,4 @@
-//! What a list of rows has to be.
+//! The required content of a list of rows.
 
 use std::cmp::Ordering;
 
@@ -160,7 +160,7 @@ fn order(entity: &EntitySpec, one: &Row, other: &Row) -> Ordering {
     names.map(by).find(|it| it.is_ne()).unwrap_or(Ordering::Equal)
 }
 
-/// Compares values: nothing first, texts by their bytes.
+/// Compares values: absent ones first, texts by their bytes.
 fn compare(one: Option<&Value>, other: Option<&Value>) -> Ordering {
     let [one, other] = [one, other].map(|value| value.unwrap_or(&Value::Null));
     match (one, other) {

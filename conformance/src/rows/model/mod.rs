@@ -1,7 +1,7 @@
-//! A model of a contract's rows: what a request makes of them, or why it must be refused.
+//! A model of a contract's rows: the result of a request on them, or the reason why it must be refused.
 //!
-//! It has rows in memory and follows the `RowsSpec` alone. `change` has the operations, `create` the values of new rows, `rules` what must
-//! hold for a row, `list` what is read, `learn` compares the model with a server's tables.
+//! It has rows in memory and follows the `RowsSpec` alone. `change` has the operations, `create` the values of new rows, `rules` the rules
+//! for a row, `list` the readings; `learn` compares the model with a server's tables.
 
 mod change;
 mod create;
@@ -24,7 +24,7 @@ use crate::ledger::rows::{Row, Tables, canonical, canonical_row};
 
 pub use list::Page;
 
-/// Rows, and what was seen of the values that a server makes.
+/// Rows, and the values that a server has made so far.
 #[derive(Debug, Clone)]
 pub struct Model {
     spec: &'static RowsSpec,
@@ -37,7 +37,7 @@ pub struct Model {
     removed: Vec<(&'static str, Row)>,
 }
 
-/// Why a request must be refused.
+/// Reason why a request must be refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
     /// The contract's schema refuses it.
@@ -50,7 +50,7 @@ pub enum Refused {
     InUse(&'static str),
 }
 
-/// What a request must come to.
+/// The required outcome of a request.
 #[derive(Debug)]
 pub enum Outcome {
     /// It is refused.
@@ -90,7 +90,7 @@ impl Model {
         model
     }
 
-    /// Returns what a request must come to.
+    /// Returns the required outcome of a request.
     pub fn outcome(&self, contract: &ContractSpec, request: &Request) -> Outcome {
         if let Err(violations) = request.tool.input.check(&request.arguments) {
             let why = violations.first().map(ToString::to_string).unwrap_or_default();
@@ -132,7 +132,8 @@ impl Model {
         self.rows.get(entity.name).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns a row as answers have it: without secrets and what is hidden, and with what they add from other rows.
+    /// Returns a row in the form of answers: without secrets and hidden fields, and with fields that they add from other
+    /// rows.
     pub fn answer(&self, entity: &'static EntitySpec, row: &Row) -> Row {
         let mut answer = shape(entity, row);
         let org = entity.org_field().and_then(|name| row.get(name));
@@ -208,7 +209,7 @@ fn is_of(entity: &EntitySpec, row: &Row, org: Option<&str>) -> bool {
     }
 }
 
-/// Returns true if a row has this value, in whatever spelling, in a field.
+/// Returns true if a row has this value, in any spelling, in a field.
 fn has(entity: &EntitySpec, row: &Row, name: &str, value: &Value) -> bool {
     let Some(field) = entity.field(name) else {
         return false;
@@ -220,7 +221,7 @@ fn has(entity: &EntitySpec, row: &Row, name: &str, value: &Value) -> bool {
     }
 }
 
-/// Returns a value as the row has it: numbers in their form, and words in snake_case.
+/// Returns a value in its stored form: numbers in their form, and words in snake_case.
 fn kept(field: &FieldSpec, value: Value) -> Value {
     match (field.kind, value.as_str()) {
         (FieldType::Enum(words), Some(given)) if field.pascal_case => {
@@ -233,7 +234,7 @@ fn kept(field: &FieldSpec, value: Value) -> Value {
     }
 }
 
-/// Returns the row as answers have it: without secrets, and without what is hidden.
+/// Returns the row in the form of answers: without secrets and hidden fields.
 fn shape(entity: &EntitySpec, row: &Row) -> Row {
     let fields = entity
         .fields
@@ -248,7 +249,7 @@ fn constant(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// Returns what stands for the time of the call.
+/// Returns the placeholder for the time of the call.
 fn now() -> Value {
     Made::Now.value()
 }

@@ -1,4 +1,4 @@
-//! What must hold for a row that is created or changed.
+//! Rules for a row that is created or changed.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Model {
-    /// Checks the rules for a row that becomes `row`; `old` is what it was, if it was there.
+    /// Checks the rules for a row that becomes `row`; `old` is the row before, if there was one.
     pub(super) fn check(
         &self,
         entity: &'static EntitySpec,
@@ -159,7 +159,7 @@ impl Model {
     }
 }
 
-/// Checks what must hold of several fields together.
+/// Checks a rule about several fields together.
 fn check_together(rule: RowRule, row: &Row) -> Result<(), Refused> {
     let value = |name: &str| row.get(name).filter(|value| !value.is_null());
     let wrong = |name: &str| Err(Refused::Field(name.to_owned()));

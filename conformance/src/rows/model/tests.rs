@@ -1,4 +1,4 @@
-//! The model on a small contract: each request with what it must come to.
+//! The model on a small contract: each request with its required outcome.
 
 mod mcb;
 
@@ -167,7 +167,7 @@ fn request(action: Action, entity: &str, org: &str, key: &Value, data: &Value) -
         data: row(data),
         ..Said::default()
     };
-    // The schemas of these tools say nothing of an org.
+    // The schemas of these tools have no org.
     let mut request = Request::new(
         &CONTRACT,
         tool,

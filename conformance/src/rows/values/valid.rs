@@ -1,4 +1,4 @@
-//! Which values a field can have.
+//! Valid values of a field.
 
 use regex::Regex;
 use serde_json::Value;

@@ -72,7 +72,7 @@ struct Known {
     end: End,
 }
 
-/// How it must have ended.
+/// The end that its record must show.
 enum End {
     /// With this commit; `is_own` if the call has made it.
     Success {
@@ -99,7 +99,7 @@ impl Known {
         }
     }
 
-    /// Fails unless the execution says what became of the call.
+    /// Fails unless the execution reports the call's outcome.
     fn ensure_kept(&self, faces: &Faces<'_, '_>) -> Judgement {
         let answer = kept::ended(faces, &self.id)?;
         let found = &answer.body;
@@ -172,7 +172,7 @@ fn calls(bench: &Bench<'_>, program: &Program) -> Judgement {
         known.push(Known::success(ran.what, tool.name, done, ran.changes > 0)?);
         if key.is_some() {
             let second = program::run(&mut faces, Face::Mcp, step, &mut again, key.as_deref())?;
-            // Whether it is answered alike, `rest/same-answers` says.
+            // `rest/same-answers` judges whether it is answered alike.
             if let Outcome::Done(done) = &second.outcome {
                 let what = format!("the repeated {}", second.what);
                 known.push(Known::success(what, tool.name, done, second.changes > 0)?);

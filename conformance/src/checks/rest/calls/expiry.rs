@@ -62,7 +62,7 @@ enum Attempt {
     Room,
 }
 
-/// How long sessions live.
+/// Lifetimes of sessions.
 #[derive(Debug, Clone, Copy)]
 struct Life {
     idle: Duration,
@@ -96,7 +96,7 @@ impl Life {
     }
 }
 
-/// Returns how long sessions live, if a server's clock can be set ahead.
+/// Returns the lifetimes of sessions, if a server's clock can be set ahead.
 fn life(bench: &Bench<'_>) -> Result<Life, Stop> {
     endpoint(bench, RestOperation::SessionCreate)?;
     endpoint(bench, RestOperation::SessionRenew)?;

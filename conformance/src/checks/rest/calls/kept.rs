@@ -24,7 +24,7 @@ use crate::{
 pub(super) const UNKNOWN: &str = "01a21501-196d-70b2-84af-0eb2ce2cfa58";
 /// The status of a request that exceeds a limit (RFC 6585, 4).
 pub(super) const TOO_MANY: u16 = 429;
-/// Interval at which the suite looks whether an execution has ended.
+/// Interval at which the suite checks for the end of an execution.
 const LOOK_INTERVAL: Duration = Duration::from_millis(25);
 
 /// Returns the role of the caller: the one that may call the most.
@@ -32,8 +32,8 @@ pub(super) fn caller(bench: &Bench<'_>) -> Option<&'static str> {
     program::writer(bench).map(|role| role.name)
 }
 
-/// Returns the role of a second caller, who is not shown the executions of the first. It is of the other kind: two persons may have the same
-/// name, and an agent is never who a person is.
+/// Returns the role of a second caller, who can't see the executions of the first. It is of the other kind: two persons may have the same
+/// name, but an agent and a person are never the same caller.
 ///
 /// # Errors
 /// "Not applicable", if the contract has no such role.
@@ -129,7 +129,7 @@ pub(super) fn refusal(contract: &ContractSpec, answer: &RestAnswer, what: &str) 
     Ok(refused)
 }
 
-/// Fails unless an answer refuses what exceeds a limit.
+/// Fails unless an answer refuses a request that exceeds a limit.
 pub(super) fn ensure_too_many(contract: &ContractSpec, answer: &RestAnswer, what: &str) -> Judgement {
     refusal(contract, answer, what)?;
     ensure(answer.status == TOO_MANY, || {

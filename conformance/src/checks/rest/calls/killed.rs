@@ -95,7 +95,7 @@ fn prepare<'b, 'a>(bench: &'b Bench<'a>, tool: &ToolSpec) -> Result<Prepared<'b,
     Ok(Prepared { faces, step, memory })
 }
 
-/// Measures how long a call takes.
+/// Measures the duration of a call.
 fn duration(bench: &Bench<'_>, tool: &ToolSpec) -> Result<Duration, Stop> {
     let mut prepared = prepare(bench, tool)?;
     let since = Instant::now();

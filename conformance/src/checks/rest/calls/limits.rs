@@ -1,4 +1,5 @@
-//! `limits/each`, `limits/retry-after` and `limits/shared`: limits for each session hold, say when to come back, and are those of all servers.
+//! `limits/each`, `limits/retry-after` and `limits/shared`: limits for each session hold, report when to retry, and are shared by all
+//! servers.
 
 use std::time::{Duration, Instant};
 
@@ -98,7 +99,7 @@ struct Trial<'b, 'a> {
     faces: Faces<'b, 'a>,
     limit: &'static RateLimit,
     step: Step,
-    /// Calls that give it something to do.
+    /// Calls that prepare for it.
     prefix: Vec<Step>,
     memory: Memory,
     begun: Instant,
@@ -151,7 +152,7 @@ impl<'b, 'a> Trial<'b, 'a> {
         })
     }
 
-    /// Makes all calls that the limit permits in a session, and one more; returns its answer, and what was there before it.
+    /// Makes all calls that the limit permits in a session, and one more; returns its answer, and the view before it.
     fn exceed(&mut self, session: &str) -> Result<(View, RestAnswer), Stop> {
         self.prepare()?;
         for number in 1..=self.limit.calls.get() {

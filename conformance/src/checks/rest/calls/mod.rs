@@ -1,7 +1,7 @@
-//! What is kept of calls: executions, sessions, and limits for each session.
+//! Records of calls: executions, sessions, and limits for each session.
 //!
-//! Applies to contracts with `executions` and `sessions`, over HTTP, at the endpoints that the contract declares for them. What needs another
-//! clock is tested where the server's can be set ahead; that executions are kept no longer than the contract says, is not.
+//! Applies to contracts with `executions` and `sessions`, over HTTP, at the endpoints that the contract declares for them. Expiry is tested
+//! if the server's clock can be set ahead. The maximum time for which executions are kept is not tested.
 //!
 //! | module | is for |
 //! |---|---|

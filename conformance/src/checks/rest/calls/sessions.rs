@@ -44,7 +44,7 @@ enum Attempt {
     NotOwn { whose: Whose, usage: Usage },
 }
 
-/// Why a session is not one of the caller's active ones.
+/// Reason why a session is not one of the caller's active ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Whose {
@@ -65,7 +65,7 @@ impl Whose {
     }
 }
 
-/// What it is named for.
+/// The use that a request makes of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Usage {
@@ -115,7 +115,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     }
 }
 
-/// Returns what the contract says of sessions.
+/// Returns the contract's declaration of sessions.
 ///
 /// # Errors
 /// "Not applicable", if it has none.
@@ -197,7 +197,7 @@ pub(super) fn ensure_of_no_use(faces: &mut Faces<'_, '_>, id: &str, usage: Usage
     })
 }
 
-/// Uses a session; returns the name of the error, or what it came to.
+/// Uses a session; returns the name of the error, or the answer if there is none.
 ///
 /// # Errors
 /// If no answer arrives, or it can't be read.

@@ -40,7 +40,7 @@ pub(super) fn programs(spec: &RowsSpec, operations: &[Operation]) -> Vec<(String
     all
 }
 
-/// What programs are made of.
+/// The entities and operations that programs are made of.
 struct Aim<'a> {
     spec: &'a RowsSpec,
     operations: &'a [Operation],
@@ -48,7 +48,7 @@ struct Aim<'a> {
 }
 
 impl Aim<'_> {
-    /// Deletes the default org, once nothing refers to it.
+    /// Deletes the default org, once no row refers to it.
     fn default_org(&self) -> Option<(String, Vec<Step>)> {
         let org = self.spec.org?;
         let key = |row: &str, entity: &EntitySpec| {

@@ -53,7 +53,7 @@ pub(super) fn with_needed(
     }
 }
 
-/// Returns the step that creates a row of an entity with what it needs alone.
+/// Returns the step that creates a row of an entity with the required fields alone.
 pub(super) fn needed(entity: &'static EntitySpec) -> Step {
     Step::Call(Box::new(row(entity, FIRST)))
 }

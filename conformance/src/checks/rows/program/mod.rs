@@ -52,7 +52,7 @@ pub(in crate::checks::rows) enum Step {
 pub(in crate::checks::rows) struct Call {
     action: Name,
     entity: String,
-    /// Which of the orgs.
+    /// Index of the org.
     org: usize,
     /// The row that it is about.
     row: Choice,
@@ -63,13 +63,13 @@ pub(in crate::checks::rows) struct Call {
     /// Label of the operation, if not the first one that does this.
     #[serde(default)]
     label: Option<String>,
-    /// Whether no org is named.
+    /// True if no org is named.
     #[serde(default)]
     names_no_org: bool,
-    /// What stands beside the key or the data, and is required or not.
+    /// Values next to the key or the data, required or not.
     #[serde(default)]
     beside: Beside,
-    /// How the call names its caller: a row, and by which of the fields.
+    /// The caller that the call names: a row, and the index of the field that names it.
     #[serde(default)]
     caller: Option<(Choice, usize)>,
     /// Values of the members that select the rows of a list.
@@ -77,22 +77,22 @@ pub(in crate::checks::rows) struct Call {
     filters: Vec<(String, Choice)>,
 }
 
-/// What a request says beside the key or the data.
+/// The values that a request contains next to the key or the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Beside {
-    /// What is required, rightly.
+    /// The required ones, correct.
     #[default]
     Required,
-    /// All that it can say, rightly.
+    /// All possible ones, correct.
     All,
-    /// All that it can say, and no key.
+    /// All possible ones, and no key.
     Alone,
-    /// All that it can say, wrongly.
+    /// All possible ones, wrong.
     Wrong,
 }
 
-/// What an operation does, as data.
+/// The action of an operation, as data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Name {

@@ -14,7 +14,7 @@ pub(super) struct Operation {
     pub(super) entity: &'static EntitySpec,
     pub(super) name: Name,
     pub(super) tool: &'static ToolSpec,
-    /// Whether it is the first one that does this.
+    /// True if it is the first one that does this.
     pub(super) is_first: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a step can name: rows that are there, rows of other orgs, and none.
+//! Keys that a step can name: of rows that are there, of rows of other orgs, and of no row.
 
 use serde_json::{Value, json};
 use tabellion_runtime::spec::{EntitySpec, FieldSpec, FieldType, Scope};
@@ -47,7 +47,7 @@ impl Place<'_> {
         self.row(entity, choice).map(|row| requests::key_of(entity, row))
     }
 
-    /// Returns how the call names its caller: by a field of a row, or by the default one's key.
+    /// Returns the name that the call gives its caller: by a field of a row, or the key of the default one.
     pub(super) fn caller(&self, named: Option<&(Choice, usize)>) -> Option<String> {
         let caller = self.rows.spec.caller?;
         let entity = self.rows.spec.entity(caller.entity)?;

@@ -76,7 +76,7 @@ impl Call {
         rows.request_by(tool, said).ok()?
     }
 
-    /// Says what stands beside the data of a new row.
+    /// Adds the values next to the data of a new row.
     fn say_beside_data(
         &self,
         place: &Place<'_>,
@@ -106,14 +106,14 @@ impl Call {
             };
             match self.beside {
                 Beside::Required => {}
-                // It stands there twice.
+                // The value is in the request twice.
                 Beside::All | Beside::Alone => drop(said.key.insert(field.name.to_owned(), value)),
                 Beside::Wrong => drop(said.key.insert(field.name.to_owned(), MISSING.into())),
             }
         }
     }
 
-    /// Says what the row that a key names must have besides.
+    /// Adds the values that the row named by a key must also have.
     fn say_beside_key(
         &self,
         place: &Place<'_>,

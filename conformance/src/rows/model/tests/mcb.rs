@@ -1,6 +1,6 @@
-//! The model on the contract `mcb`, by the cases that say what its server must do.
+//! The model on the contract `mcb`, by the cases for its server.
 //!
-//! Each case is `[call, arguments, what comes of it]`; `server/records/src/tests/mcb.rs` describes them.
+//! Each case is `[call, arguments, outcome]`; `server/records/src/tests/mcb.rs` describes them.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ use crate::{
     rows::{Request, client, made::Made, requests::Said},
 };
 
-/// The cases of the server, in the workspace beside this crate.
+/// The cases of the server, in the same workspace.
 const CASES: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../server/records/tests/mcb/cases.json"
@@ -28,7 +28,7 @@ fn cases() -> Map<String, Value> {
     serde_json::from_str(&text).expect("cases")
 }
 
-/// The model, and what it has made so far.
+/// The model, and the number of values that it has made so far.
 struct Bench {
     model: Model,
     made: i64,
@@ -55,7 +55,7 @@ impl Bench {
         self.settle();
     }
 
-    /// Replaces what stands for values that a server makes.
+    /// Replaces the placeholders for values that a server makes.
     fn settle(&mut self) {
         for entity in ROWS.entities {
             let rows = self.model.rows.entry(entity.name).or_default();
@@ -74,7 +74,7 @@ impl Bench {
         }
     }
 
-    /// Makes a call; returns the answer, or why there is none.
+    /// Makes a call; returns the answer, or the reason why there is none.
     fn call(&mut self, tool: &'static ToolSpec, arguments: &Value) -> Result<Value, Refused> {
         let request = request(tool, arguments);
         match self.model.outcome(&CONTRACT, &request) {
@@ -160,7 +160,7 @@ fn request(tool: &'static ToolSpec, arguments: &Value) -> Request {
     }
 }
 
-/// Returns the first difference of an answer from what is expected of it.
+/// Returns the first difference of an answer from the expected one.
 fn difference(found: &Value, expected: &Value) -> Option<String> {
     let fits = match expected {
         Value::Object(members) => {
@@ -182,7 +182,7 @@ fn difference(found: &Value, expected: &Value) -> Option<String> {
         _ => match expected.as_str() {
             Some("<time>" | "<number>") => found.is_i64(),
             Some("<id>") => found.is_string(),
-            // Answers to creations have it besides the row.
+            // Answers to creations contain it in addition to the row.
             Some("<secret>") => true,
             Some("<none>") => found.is_null(),
             _ => found == expected,
@@ -191,7 +191,7 @@ fn difference(found: &Value, expected: &Value) -> Option<String> {
     (!fits).then(|| format!("{found} and not {expected}"))
 }
 
-/// Returns the rule that a case says is broken.
+/// Returns the rule that is broken according to a case.
 fn rule(expected: &Value) -> Option<&str> {
     let rule = match expected {
         Value::Object(members) => members.get("rule")?,
@@ -201,7 +201,7 @@ fn rule(expected: &Value) -> Option<&str> {
     rule.as_str()?.split(' ').next()
 }
 
-/// Makes the call of a case; returns what is wrong with what comes of it.
+/// Makes the call of a case; returns the first difference from the expected outcome.
 fn judge(bench: &mut Bench, case: &Value) -> Option<String> {
     let (call, expected) = (case[0].as_str().expect("a call"), &case[2]);
     let words: Vec<_> = call.split(' ').collect();
