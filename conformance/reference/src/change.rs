@@ -60,7 +60,7 @@ pub(super) struct Step {
     /// Entry at the path in the commit.
     entry: Option<Entry>,
     message: String,
-    /// Exchange in the folder; `None` if the document stays as a person saved it.
+    /// Exchange in the folder; `None` if the document stays in the person's version.
     exchange: Option<Exchange>,
 }
 
@@ -84,7 +84,7 @@ enum RecordResult {
 }
 
 impl Library {
-    /// Changes the document at `path` as `plan` decides, if its content id is `base`.
+    /// Changes the document at `path` according to `plan`, if its content id is `base`.
     pub(super) fn change(
         &self,
         path: &str,
@@ -138,7 +138,8 @@ impl Library {
         self.git.text(&merge).map(drop)
     }
 
-    /// Pushes a commit, if the library is shared and the commit is a change's: that of a person's bytes goes with the next change.
+    /// Pushes a commit, if the library is shared and the commit is a change's: a commit of a person's bytes is pushed with the
+    /// next change.
     fn offer(&self, step: &Step, commit: &str) -> Result<Offer, Failure> {
         let remote = Remote::of(&self.git).filter(|_| step.exchange.is_some());
         remote.map_or(Ok(Offer::Accepted), |remote| remote.offer(&step.branch, commit))
@@ -279,7 +280,7 @@ impl Library {
 
     /// Completes a change that was answered early.
     pub(super) fn finish(&self) {
-        // Once it is taken, the lock removes its prepared files, and the change is lost.
+        // The lock, when taken, removes the change's prepared files, and the change is lost.
         let lost = is(Mutant::AcksBeforeWrite)
             .then(|| self.postponed.take())
             .flatten();

@@ -1,7 +1,7 @@
 //! MCP's Streamable HTTP at `/mcp`, in both eras: with sessions, and with self-contained requests.
 //!
-//! Each connection carries one request, and has a thread and a library of its own. Requests of a session are answered
-//! with event streams, self-contained requests with plain JSON; the specification permits both.
+//! Each connection carries one request, and has its own thread and library. Requests of a session are answered with
+//! event streams, self-contained requests with plain JSON; the specification permits both.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -69,7 +69,7 @@ struct Sessions {
     answered: HashMap<String, Value>,
 }
 
-/// An HTTP request, as far as this server reads it.
+/// An HTTP request, with the parts that this server reads.
 pub(super) struct Request {
     pub(super) method: String,
     pub(super) path: String,
@@ -123,7 +123,7 @@ struct Answer {
     /// Id of a new session.
     session: Option<String>,
     body: Option<Value>,
-    /// Whether to send the body as an event.
+    /// True if the body is sent as an event.
     is_event: bool,
 }
 

@@ -1,7 +1,7 @@
-//! Innocents: servers that keep what a check states, each in a way that a careless check takes for a failure.
+//! Innocents: servers that conform to a check, each in a way that a careless check takes for a failure.
 //!
-//! They are a vault: plain files, tools of its own behind an adapter, and no commits but for one. What it does is correct;
-//! what it does differently is named after the false accusation that it provoked. The zoo requires that its checks acquit it.
+//! They are a vault: plain files, different tools behind an adapter, and no commits but for one. Its conduct is correct; each
+//! deviation is named after the false accusation that it provoked. The zoo requires that its checks acquit it.
 
 mod acquitted;
 mod vault;

@@ -41,7 +41,7 @@ pub(super) struct Journal {
     pub(super) branch: String,
     pub(super) commit: String,
     pub(super) path: String,
-    /// Whether the document itself changes, or only its entry in git.
+    /// True if the document itself changes; false if only its entry in git does.
     pub(super) exchanges: bool,
     /// Entry of the document before the change.
     pub(super) before: Option<Entry>,

@@ -1,11 +1,11 @@
 //! A reference implementation of the contract `braindrive-markdown`, small servers of the other contracts, and mutants of all
 //! of them, to test the checks with.
 //!
-//! The reference implements the contract's tools like any server, and shares only the contract with the product's
-//! server. It is slow, simple and correct: plain files, the git program, one lock, no cache. A change is prepared in a
-//! folder of its own in `.git`, recorded in a journal, and published by a rename; the next process that takes the lock
-//! completes or undoes an interrupted change. The reference serves one library in an existing repository, on Linux, and
-//! supports neither MDX nor a repository's attributes.
+//! The reference implements the contract's tools like any server, and shares only the contract with the product's server. It
+//! is slow, simple and correct: plain files, the git program, one lock, no cache. A change is prepared in a separate folder
+//! in `.git`, recorded in a journal, and published by a rename; the next process that takes the lock completes or undoes an
+//! interrupted change. The reference serves one library in an existing repository, on Linux, and supports neither MDX nor a
+//! repository's attributes.
 //!
 //! | module | is for |
 //! |---|---|
@@ -21,7 +21,7 @@
 //! | `journal` | the lock, and recovery of an interrupted change |
 //! | `folder`, `git` | the disk and the git program |
 //! | [`small`] | the servers of the other contracts |
-//! | [`innocent`] | servers with tools of their own that must not be accused |
+//! | [`innocent`] | servers with different tools that must not be accused |
 
 mod change;
 mod correct_server;

@@ -45,7 +45,7 @@ pub(super) struct Document {
     pub(super) blob: String,
     /// HEAD.
     pub(super) commit: String,
-    /// Whether the bytes differ from HEAD's.
+    /// True if the bytes differ from HEAD's.
     pub(super) dirty: bool,
 }
 

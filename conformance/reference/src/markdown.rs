@@ -1,7 +1,7 @@
 //! Finds the sections of a document and plans edits of its text.
 //!
 //! Headings are CommonMark's at top level. An edit replaces a range of bytes by the content. It adds a line ending only
-//! where the content would join a line, and a blank line only where this keeps the surrounding blocks unchanged.
+//! if the content would join a line, and a blank line only if this keeps the surrounding blocks unchanged.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub(super) struct Plan {
     pub(super) text: String,
     /// Removed byte range of the old text.
     pub(super) removed: Range<usize>,
-    /// Whether blocks outside of the edit change.
+    /// True if blocks outside of the edit change.
     pub(super) changes_others: bool,
 }
 
@@ -248,7 +248,7 @@ impl Outline {
         heading.lines.start..next.map_or(text.len(), |next| next.lines.start)
     }
 
-    /// Returns whether the blocks above, and those below, a splice are the same in `new`.
+    /// Returns two flags: true if the blocks above a splice are the same in `new`, and true if those below it are.
     fn kept(&self, new: &Self, removed: &Range<usize>, inserted: &Range<usize>) -> (bool, bool) {
         let above = |blocks: &[Block], end: usize| -> Vec<Block> {
             blocks

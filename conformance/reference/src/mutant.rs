@@ -1,7 +1,7 @@
-//! Mutants: correct servers with one defect each, as real servers have it, to prove that the checks detect it.
+//! Mutants: correct servers with one defect each, of the kinds that real servers have, to prove that the checks detect it.
 //!
-//! A mutant is a row of `zoo`, which declares a variant of [`Mutant`] and a [`Specimen`]. It deviates where its server asks `is`, or,
-//! where that takes more than a line, in `start`, `messages`, `tools` or `behaviour`. A process is one mutant for all its life, or none.
+//! A mutant is a row of `zoo`, which declares a variant of [`Mutant`] and a [`Specimen`]. It deviates where its server calls `is`, or,
+//! if that takes more than a line, in `start`, `messages`, `tools` or `behaviour`. A process is one mutant for all its life, or none.
 
 mod behaviour;
 mod messages;

@@ -1,7 +1,8 @@
 //! Sharing the library through a branch of a bare repository: a change is pushed before it is visible here.
 //!
-//! Before each change, the branch is fetched, and merged by git if it has commits that are not here. The push expects the branch to be
-//! unchanged since; if others have changed it, the change is planned again. After a push without an answer, the branch says whether it has it.
+//! Before each change, the branch is fetched, and merged by git if it has commits that are missing here. The push expects the branch to be
+//! unchanged since; if others have changed it, the change is planned again. After a push without an answer, the branch is fetched to find
+//! out if it has the change.
 
 use std::{ffi::OsString, fs, path::PathBuf};
 
@@ -13,16 +14,16 @@ use super::{
     mutant::{self, Mutant, is},
 };
 
-/// Number of pushes that are refused before the change is.
+/// Number of refused pushes after which the change is refused.
 const MAX_REFUSALS: usize = 2;
 
-/// A bare repository that the library is shared through.
+/// A bare repository through which the library is shared.
 pub(super) struct Remote {
     address: String,
-    /// File with the branch's commit that was fetched or pushed last. It is no reference of git's, because a git program that was killed
-    /// leaves the lock of one.
+    /// File with the branch's commit that was fetched or pushed last. It is not a git reference, because a killed git program leaves the
+    /// lock of one.
     known: PathBuf,
-    /// A repository without objects and with no one's configuration.
+    /// A repository without objects and without a person's configuration.
     git: Git,
 }
 
@@ -58,7 +59,7 @@ impl Remote {
         Some(Self { address, known, git })
     }
 
-    /// Returns the branch's commit, if it is to be taken.
+    /// Returns the branch's commit, if it should be merged.
     pub(super) fn tip(&self, branch: &str) -> Result<Option<String>, Failure> {
         let known = self.known();
         if is(Mutant::PushesByForce) || is(Mutant::NeverCatchesUp) && known.is_some() {
@@ -86,7 +87,7 @@ impl Remote {
             if is(Mutant::NeverCatchesUp) {
                 break;
             }
-            // Git says the same of a refusal and of a lost answer, so the branch itself is asked.
+            // Git's answer to a refusal is the same as to a lost answer, so the branch itself is fetched.
             let tip = self.fetch(branch)?;
             if self.is_in(commit, &tip) {
                 return Ok(Offer::Accepted);
@@ -118,7 +119,7 @@ impl Remote {
         fs::write(&self.known, commit).map_err(failed("write the branch's commit"))
     }
 
-    /// Moves the branch from `base` to `commit`, or leaves it; returns whether the remote says that it has.
+    /// Moves the branch from `base` to `commit`, or leaves it; returns true if the remote reports success.
     fn push(&self, branch: &str, base: Option<&str>, commit: &str) -> bool {
         let lease = if is(Mutant::PushesByForce) {
             "--force".to_owned()

@@ -32,7 +32,7 @@ impl CorrectServer {
         })
     }
 
-    /// Returns the contract that the server keeps.
+    /// Returns the server's contract.
     pub fn contract(self) -> &'static ContractSpec {
         match self {
             Self::Reference => &braindrive_markdown::CONTRACT,
@@ -112,8 +112,8 @@ fn appended() -> StoreCall {
     }
 }
 
-/// Returns a server [that can be](CorrectServer::is_over_http), or a mutant of it, as a server under test over HTTP; `program` is the binary
-/// `tabellion-reference`.
+/// Returns a server [that can be](CorrectServer::is_over_http), or a mutant of it, as a server under test over HTTP; `program` is the
+/// binary `tabellion-reference`.
 pub fn over_http(server: CorrectServer, program: &Path, specimen: Option<&Specimen>) -> Subject {
     let mut subject = server.subject(program, specimen);
     let command = &mut subject.launch.command;

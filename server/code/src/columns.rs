@@ -1,4 +1,4 @@
-//! What ranking needs of each chunk and file of a collection, in memory: some 30 bytes a chunk and 150 a file.
+//! The data of each chunk and file that ranking needs, in memory: some 30 bytes a chunk and 150 a file.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use tabellion_retrieval::TextKey;
 
 use crate::{CodeError, corpus, filter::WordFilter, ranking};
 
-/// The chunk of no file: of one that was removed or changed.
+/// File number of a chunk whose file was removed or changed.
 pub(crate) const DEAD: u32 = u32::MAX;
 
 /// A file.
@@ -15,12 +15,12 @@ pub(crate) struct FileColumns {
     pub(crate) number: i64,
     pub(crate) path: Box<str>,
     pub(crate) branch: Box<str>,
-    /// Number of its first chunk, and how many it has.
+    /// Number of its first chunk, and number of its chunks.
     pub(crate) first: u32,
     pub(crate) chunks: u32,
     /// Identifiers in it.
     pub(crate) length: u32,
-    /// What kind of file it is.
+    /// The kind of file, by its path.
     pub(crate) place: ranking::Place,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct SegmentColumns {
     pub(crate) buckets: usize,
 }
 
-/// How much there is of something.
+/// Numbers of files and chunks, and their length.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Sizes {
     pub(crate) files: usize,
@@ -49,7 +49,7 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// Returns the sizes of a file with chunks of these lengths; of none, if it has none.
+    /// Returns the sizes of a file with chunks of these lengths; all 0 if it has no chunks.
     pub(crate) fn of_file(lengths: impl Iterator<Item = u32>) -> Self {
         lengths.fold(Self::default(), |sizes, length| Self {
             files: 1,

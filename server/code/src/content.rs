@@ -9,7 +9,7 @@ use crate::{
     segment::{ChunkFacts, SymbolFacts},
 };
 
-/// Returns a file's text, and what is known of its chunks.
+/// Returns a file's text, and the facts about its chunks.
 pub(crate) fn content(connection: &Connection, file: i64) -> Result<(String, Vec<ChunkFacts>), CodeError> {
     let sql = "SELECT text, chunks FROM content WHERE file = ?";
     let (text, chunks): (String, String) = connection
@@ -18,7 +18,7 @@ pub(crate) fn content(connection: &Connection, file: i64) -> Result<(String, Vec
     Ok((text, read_facts(&chunks)?))
 }
 
-/// Returns what is known of a file's chunks.
+/// Returns the facts about a file's chunks.
 pub(crate) fn facts(connection: &Connection, file: i64) -> Result<Vec<ChunkFacts>, CodeError> {
     let sql = "SELECT chunks FROM content WHERE file = ?";
     let chunks: String = connection

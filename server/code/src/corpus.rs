@@ -1,4 +1,4 @@
-//! The texts whose meaning is compared, for those who make vectors of them.
+//! The texts that are embedded, for callers that compute their vectors.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use tabellion_retrieval::TextKey;
 use crate::{CodeError, CodeIndex, content::content, meaning};
 
 impl CodeIndex {
-    /// Returns the key of each chunk's text, in a collection, or in all of them. Chunks that say the same have the same key.
+    /// Returns the key of each chunk's text, in a collection, or in all of them. Chunks with the same text have the same key.
     ///
     /// # Errors
     /// If the index can't be read.
@@ -25,7 +25,7 @@ impl CodeIndex {
         })
     }
 
-    /// Returns at most `max` texts whose keys `wants` accepts, with these, each once.
+    /// Returns at most `max` texts whose keys `wants` accepts, with their keys, each once.
     ///
     /// # Errors
     /// If the index can't be read.

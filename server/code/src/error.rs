@@ -1,17 +1,17 @@
-//! Why the index can't be used.
+//! Errors of the index.
 
 use std::{io, path::PathBuf};
 
 use tabellion_sqlite::{FileError, is_busy};
 
-/// Why a run or a search failed.
+/// Error of a run or a search.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CodeError {
     /// Another process writes, or the collection is being indexed.
     #[error("the index of code is being written by another process; try again in a moment")]
     Busy,
-    /// The run was asked to end. What it had committed stays.
+    /// The run was asked to end. Its committed work stays.
     #[error("the run was ended")]
     Ended,
     /// The process ended each time that it ran.
@@ -31,7 +31,7 @@ pub enum CodeError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The files that are to be indexed can't be listed.
@@ -40,7 +40,7 @@ pub enum CodeError {
 }
 
 impl CodeError {
-    /// Makes a function that says which path an error is about.
+    /// Makes a function that adds the path to an error.
     pub(crate) fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         |source| Self::Io { path, source }

@@ -1,4 +1,4 @@
-//! Which words a segment may have: a Bloom filter, so that a search of many segments looks only into those that have its words.
+//! Bloom filter of a segment's words: a search of many segments looks only into those that may have its words.
 
 use sha1::{Digest, Sha1};
 
@@ -16,7 +16,7 @@ impl WordHash {
         Self(parts)
     }
 
-    /// Returns which of so many buckets has the word; there is one at least.
+    /// Returns the bucket of the word, if there are `buckets` of them; 0 counts as 1.
     pub(crate) fn bucket(&self, buckets: usize) -> usize {
         u32::from_le_bytes(self.0[0]) as usize % buckets.max(1)
     }

@@ -1,4 +1,4 @@
-//! Fusion: what files mean, added to what the words of their chunks say.
+//! Fusion: adds the meaning of files to the values that their chunks have by words.
 //!
 //! ```text
 //! value + top × (MEANING × nearness of the file + OWN × nearness of the chunk) × place
@@ -14,17 +14,17 @@ use crate::{
     search::{Search, Searched, Valued},
 };
 
-/// How much the nearest file's meaning counts, against the best value by words. From 0.4 to 1 it makes no difference beyond chance
+/// Weight of the nearest file's meaning, relative to the best value by words. From 0.4 to 1 it makes no difference beyond chance
 /// (README.md).
 const MEANING: f32 = 0.75;
-/// Words tell which chunk of a file is meant. Where they say nothing, the nearest comes first.
+/// Words decide which chunk of a file is meant. Without words of the query, the nearest chunk comes first.
 const OWN: f32 = 0.05;
-/// Number of chunks without a word of the query that are added, and their lowest cosine: chunks that have nothing to do with a query
-/// are below it.
+/// Number of chunks without a word of the query that are added, and their lowest cosine: chunks that are unrelated to a query are
+/// below it.
 const MAX_ADDED: usize = 100;
 const MIN_COSINE: f32 = 0.3;
 
-/// Compares the chunks that pass the filters with the query; nothing if too many of them have no vectors.
+/// Compares the chunks that pass the filters with the query; `None` if too many of them have no vectors.
 pub(crate) fn nearby(search: &Search<'_>, nearness: &dyn Nearness) -> Option<Nearby> {
     let chunks = search.parts.iter().flat_map(|part| {
         let columns = &part.columns;
@@ -36,7 +36,7 @@ pub(crate) fn nearby(search: &Search<'_>, nearness: &dyn Nearness) -> Option<Nea
     Nearby::of(texts, nearness)
 }
 
-/// Adds meaning to the values of chunks, and chunks that are found by it alone. `weight` is that of the query's words.
+/// Adds meaning to the values of chunks, and adds chunks that only meaning finds. `weight` is that of the query's words.
 pub(crate) fn fuse(search: &Search<'_>, found: &mut Vec<Valued>, nearby: &Nearby, weight: f32) {
     let mut has_words = vec![false; search.chunk_count()];
     for hit in &*found {
@@ -61,7 +61,7 @@ pub(crate) fn fuse(search: &Search<'_>, found: &mut Vec<Valued>, nearby: &Nearby
     }
 }
 
-/// Returns how near the nearest chunk of each file is.
+/// Returns the nearness of each file's nearest chunk.
 fn of_files(search: &Search<'_>, nearby: &Nearby) -> Vec<f32> {
     let nearest = |file: &Searched<'_>| {
         let shares = file.chunks().map(|chunk| nearby.share(chunk as u32));

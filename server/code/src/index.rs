@@ -24,29 +24,29 @@ use crate::{
 
 /// Maximum number of failed files that a collection names.
 pub const MAX_FAILURES: usize = 20;
-/// How often the process of a run may end before the run does, without a file stored in between, until the run counts as failed: what it
-/// reads may be what ends the process.
+/// A run counts as failed once its process has ended this often before the run did, without a file stored in between: one of the files
+/// may be the cause.
 const MAX_DEATHS: i64 = 2;
 /// Number of connections that are kept for later calls.
 const MAX_IDLE: usize = 8;
-/// How long a run waits for those that look whether it runs.
+/// A run waits this long for status readers that hold its lock for a moment.
 const LOOKED_AT: Duration = Duration::from_secs(2);
 
-/// Where the last run of a collection is.
+/// State of a collection's last run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It is done: the collection has what the tree had.
+    /// It is done: the collection has the tree's files.
     Idle,
     /// It goes on, here or in another process.
     Indexing,
     /// It ended with an error.
     Failed,
-    /// Its process ended before it did, or it was ended.
+    /// Its process ended before it did, or it was stopped.
     Interrupted,
 }
 
 impl State {
-    /// Returns its word.
+    /// Returns the state's name.
     pub fn word(self) -> &'static str {
         match self {
             Self::Idle => "idle",
@@ -57,34 +57,34 @@ impl State {
     }
 }
 
-/// What there is of a collection, and how far its last run is.
+/// Contents of a collection, and progress of its last run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// The name that the run was given.
+    /// The name of the run.
     pub operation: String,
-    /// Where it is.
+    /// Its state.
     pub state: State,
     /// Number of files of the tree; 0 until they are listed.
     pub files_total: u64,
-    /// Number of them that the collection has as they are.
+    /// Number of them that the collection has in their current version.
     pub files_done: u64,
-    /// Number of them that could not be read, or are no text.
+    /// Number of them that could not be read, or are not text.
     pub files_failed: u64,
-    /// The first of those, at most [`MAX_FAILURES`].
+    /// The first of the failed files, at most [`MAX_FAILURES`].
     pub failures: Vec<Failed>,
     /// Number of them that were left out: they may have secrets, or are minified.
     pub files_left_out: u64,
     /// Number of chunks in the collection.
     pub chunks: u64,
-    /// When it began, in Unix seconds.
+    /// Start of the run, in Unix seconds.
     pub started_at: i64,
-    /// When it ended.
+    /// End of the run, in Unix seconds.
     pub finished_at: Option<i64>,
-    /// Why it failed.
+    /// Its error, if it failed.
     pub error: Option<String>,
 }
 
-/// What a run did.
+/// Result of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Number of files of the tree.
@@ -103,12 +103,12 @@ pub struct Outcome {
 pub struct CodeIndex {
     path: PathBuf,
     idle: Pool,
-    /// Keeps the index of the file's log open for writing, whatever happens to the disk while others are opened.
+    /// Keeps the index of the file's log open for writing, even if the disk fails while other connections are opened.
     _writable: Mutex<Connection>,
-    /// Held by the thread that writes. SQLite has writers try again after a while, and one of many could always come too late; those
-    /// who wait for this come one after another.
+    /// Held by the thread that writes. SQLite's writers retry after a pause, so one of many could always come too late; waiters for
+    /// this lock take turns.
     turn: Mutex<()>,
-    /// What readers know of collections, by key.
+    /// Columns of collections, by key.
     columns: Mutex<HashMap<String, Arc<Columns>>>,
 }
 
@@ -127,14 +127,14 @@ impl CodeIndex {
         })
     }
 
-    /// Runs `work` with a connection of its own.
+    /// Runs `work` with a pooled connection.
     pub(crate) fn with<T>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, CodeError>,
     ) -> Result<T, CodeError> {
         let mut connection = self.idle.take(|| CODE.connect(&self.path))?;
         let result = work(&mut connection)?;
-        // While a disk fails, SQLite opens files for reading alone.
+        // While a disk fails, SQLite opens files read-only.
         if !connection.is_readonly("main")? {
             self.idle.put(connection);
         }
@@ -144,7 +144,7 @@ impl CodeIndex {
     /// Runs `work` in a transaction that writes, however long other threads and processes write before it.
     ///
     /// # Errors
-    /// [`CodeError::Busy`] if it still waits when `stop` is asked; else what `work` fails with, or the database.
+    /// [`CodeError::Busy`] if it still waits when `stop` is set; else the error of `work`, or of the database.
     fn write<T>(
         &self,
         connection: &Connection,
@@ -172,8 +172,8 @@ impl CodeIndex {
     /// Begins a run of a collection: from now on its state is `indexing`, until the run is done or dropped. `operation` names it.
     ///
     /// # Errors
-    /// [`CodeError::Busy`] if a run of it goes on, here or in another process; [`CodeError::Abandoned`] if the process that ran this
-    /// operation ended twice before the run did: its state is `failed` then, until a run of a different name.
+    /// [`CodeError::Busy`] if a run of it is under way, here or in another process; [`CodeError::Abandoned`] if the process of this
+    /// operation ended twice before the run did: its state is `failed` then, until a run with a different name.
     pub fn begin(self: &Arc<Self>, key: &str, operation: &str) -> Result<Run, CodeError> {
         self.with(|connection| {
             let held = self.lock(connection, key)?;
@@ -199,7 +199,7 @@ impl CodeIndex {
             if let Some(lock) = try_lock_file(&path).map_err(CodeError::at(&path))? {
                 return Ok(lock);
             }
-            // Those who look hold it for a moment; a run holds it while its row says so.
+            // Status readers hold it for a moment; during a run, the row's state is `indexing`.
             let running = status_row(connection, key)?.is_some_and(|status| status.state == State::Indexing);
             if running || begun.elapsed() > LOOKED_AT {
                 return Err(CodeError::Busy);
@@ -213,7 +213,7 @@ impl CodeIndex {
         self.path.with_extension(format!("run-{safe}"))
     }
 
-    /// Returns what there is of a collection; `None` if no run of it was ever announced.
+    /// Returns the status of a collection; `None` if no run of it was ever announced.
     ///
     /// # Errors
     /// If the index can't be read.
@@ -223,7 +223,7 @@ impl CodeIndex {
                 return Ok(None);
             };
             if status.state == State::Indexing && self.is_free(key)? {
-                // It may have ended between the two looks.
+                // It may have ended between the two reads.
                 let Some(again) = status_row(connection, key)? else {
                     return Ok(None);
                 };
@@ -236,7 +236,7 @@ impl CodeIndex {
         })
     }
 
-    /// Returns whether no process runs the collection.
+    /// Returns true if no process runs the collection.
     fn is_free(&self, key: &str) -> Result<bool, CodeError> {
         let path = self.lock_path(key);
         if !path.exists() {
@@ -245,10 +245,11 @@ impl CodeIndex {
         Ok(try_share_lock(&path).map_err(CodeError::at(&path))?.is_some())
     }
 
-    /// Removes a collection; returns how many files and chunks it had, or `None` if there is none. A run of it must have ended.
+    /// Removes a collection; returns its numbers of files and chunks, or `None` if it does not exist. A run of it must have
+    /// ended.
     ///
     /// # Errors
-    /// [`CodeError::Busy`] if a run of it goes on in another process.
+    /// [`CodeError::Busy`] if a run of it is under way in another process.
     pub fn clear(&self, key: &str) -> Result<Option<(u64, u64)>, CodeError> {
         self.with(|connection| {
             let _held = self.lock(connection, key)?;
@@ -266,7 +267,7 @@ impl CodeIndex {
         })
     }
 
-    /// Returns how many files and chunks a collection has.
+    /// Returns the numbers of files and chunks of a collection.
     ///
     /// # Errors
     /// If the index can't be read.
@@ -292,7 +293,7 @@ impl CodeIndex {
         })
     }
 
-    /// Returns what readers know of a collection, as new as the snapshot of `connection`; `None` if there is no such collection.
+    /// Returns the columns of a collection, as new as the snapshot of `connection`; `None` if there is no such collection.
     pub(crate) fn columns(
         &self,
         connection: &Connection,
@@ -318,7 +319,7 @@ impl CodeIndex {
     }
 }
 
-/// Returns how many collections of the index at `path` are not indexed since their process ended twice. The index is not changed, nor made.
+/// Returns the number of collections that are not indexed because their process ended twice. The index is neither changed nor made.
 ///
 /// # Errors
 /// If there is an index that can't be read.
@@ -331,7 +332,7 @@ pub fn abandoned(path: &Path) -> Result<u64, CodeError> {
     Ok(connection.query_row(sql, [MAX_DEATHS], |row| row.get::<_, i64>(0))? as u64)
 }
 
-/// A run that has begun. Dropped before it is done, it is interrupted, as it is if its process ends.
+/// A run that has begun. If it is dropped before it is done, or its process ends, it is interrupted.
 pub struct Run {
     index: Arc<CodeIndex>,
     collection: i64,
@@ -339,7 +340,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Ends the run with an error that came before it, which the status tells.
+    /// Ends the run with an earlier error, which the status reports.
     ///
     /// # Errors
     /// Always the error.
@@ -348,10 +349,10 @@ impl Run {
             .and(Err(error))
     }
 
-    /// Brings the collection up to what `tree` has.
+    /// Brings the collection up to date with `tree`.
     ///
     /// # Errors
-    /// [`CodeError::Ended`] if it was stopped; else what went wrong, which the status tells too.
+    /// [`CodeError::Ended`] if it was stopped; else the error that the status reports too.
     pub fn finish(self, tree: &dyn Tree, stop: &Stop) -> Result<Outcome, CodeError> {
         self.index.with(|connection| {
             let result = self.bring_up(connection, tree, stop);
@@ -368,7 +369,7 @@ impl Run {
         })
     }
 
-    /// Brings the collection up to what a tree has, a transaction for each step.
+    /// Brings the collection up to date with a tree, in a transaction for each step.
     fn bring_up(&self, connection: &Connection, tree: &dyn Tree, stop: &Stop) -> Result<Outcome, CodeError> {
         let collection = self.collection;
         let entries = tree.entries(stop)?;
@@ -450,8 +451,8 @@ impl Tree for Unlisted {
     }
 }
 
-/// Makes or resets the row of a run; `None` if it has failed, since its process ended too often. Its lock is held: a row that says
-/// `indexing` is that of a process that ended.
+/// Makes or resets the row of a run; `None` if it has failed because its process ended too often. Its lock is held: a row with the
+/// state `indexing` is that of a process that ended.
 fn insert(connection: &Connection, key: &str, operation: &str) -> Result<Option<i64>, CodeError> {
     let sql = "INSERT INTO collection (key, generation, operation, state, total, done, failed, left_out, started_at, deaths)
                VALUES (?1, 1, ?2, 'indexing', 0, 0, 0, 0, ?3, 0)

@@ -1,15 +1,15 @@
 //! An index of source files in SQLite, and the search of it.
 //!
-//! A [`CodeIndex`] has collections. A [`Run`] brings one up to what a [`Tree`] has: the files of a [`Folder`], or
+//! A [`CodeIndex`] has collections. A [`Run`] brings one up to date with a [`Tree`]: the files of a [`Folder`], or
 //! blobs of branches. [`CodeIndex::search`] finds chunks by words, best first.
 //!
 //! | module | does |
 //! |---|---|
 //! | `index`, `run` | collections, their runs and states; reading and cutting files on several threads |
-//! | `tree` | what can be indexed; folders by their ignore rules |
-//! | `terms`, `names` | what files and queries are cut into; names of symbols, as they are asked for |
-//! | `segment`, `filter`, `write` | words of some files and the chunks that have them; which words there may be; transactions |
-//! | `columns`, `search`, `ranking` | what is kept in memory; a search; the formula, with its reasons |
+//! | `tree` | trees of files; folders by their ignore rules |
+//! | `terms`, `names` | terms of files and queries; names of symbols in queries |
+//! | `segment`, `filter`, `write` | words of some files and the chunks that have them; filters of words; transactions |
+//! | `columns`, `search`, `ranking` | data in memory; a search; the formula, with its reasons |
 //! | `content` | texts of files, and places in them |
 //! | `file` | the SQLite file |
 

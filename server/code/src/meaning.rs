@@ -1,8 +1,8 @@
-//! What is embedded of chunks: texts that mean the same in less.
+//! The text of a chunk that is embedded: shorter, with the same meaning.
 //!
-//! Code has few words, and says each of them often. So identifiers are cut into their parts, punctuation is dropped, and a word counts
-//! where it is first. A chunk has a third of the tokens then, which makes embedding three times as fast, and the model, which was
-//! trained on sentences, sees words that it knows.
+//! Code has few words, and repeats each of them often. So identifiers are cut into their parts, punctuation is dropped, and only the
+//! first occurrence of a word is kept. A chunk then has a third of the tokens, which makes embedding three times as fast, and the
+//! model, which was trained on sentences, sees words that it knows.
 
 use std::collections::HashSet;
 
@@ -10,18 +10,18 @@ use tabellion_retrieval::TextKey;
 
 use crate::segment::ChunkFacts;
 
-/// Characters of a word; what is longer is data.
+/// Characters of a word; longer ones are data.
 const MAX_WORD: usize = 60;
-/// How [`Meant::condensed`] makes its text. Who changes that gives it a new name, so that the vectors of both are kept apart.
+/// The recipe of [`Meant::condensed`]. A change of it needs a new name here, which keeps the vectors of both apart.
 const RECIPE: &str = "words, each once";
 
-/// What is embedded of a chunk: the symbol that it is about, and its text.
+/// The embedded parts of a chunk: the symbol that it is about, and its text.
 pub(crate) struct Meant<'f> {
     symbol: &'f str,
     content: &'f str,
 }
 
-/// Returns what is embedded of each chunk of a file.
+/// Returns the embedded parts of each chunk of a file.
 pub(crate) fn of_chunks<'f>(chunks: &'f [ChunkFacts], text: &'f str) -> impl Iterator<Item = Meant<'f>> {
     let mut first = 0;
     chunks.iter().map(move |chunk| {
@@ -36,8 +36,8 @@ pub(crate) fn of_chunks<'f>(chunks: &'f [ChunkFacts], text: &'f str) -> impl Ite
 }
 
 impl Meant<'_> {
-    /// Returns the key of its vector. It is of the source, not of what is made of it: keys are wanted of all chunks, texts of those that
-    /// are embedded.
+    /// Returns the key of its vector. It is that of the source, not of the condensed text: keys are needed of all chunks, texts only of
+    /// those that are embedded.
     pub(crate) fn key(&self) -> TextKey {
         TextKey::of(&[RECIPE, self.symbol, self.content].join("\0"))
     }

@@ -1,5 +1,5 @@
-//! Names of symbols, as they are asked for: alone (`total`), with what they are in (`Cart::total`, `shop.Cart.total`), or as an answer shows
-//! them (`class Cart > def total`).
+//! Names of symbols in queries: alone (`total`), qualified (`Cart::total`, `shop.Cart.total`), or as an answer shows them (`class Cart >
+//! def total`).
 
 use crate::{
     segment::SymbolFacts,
@@ -9,7 +9,7 @@ use crate::{
 /// Names that stand for the file or module that is being written.
 const SELVES: [&str; 4] = ["crate", "self", "super", "this"];
 
-/// A name that is asked for.
+/// The name in a query.
 #[derive(Debug, Clone)]
 pub(crate) struct SymbolName {
     text: String,
@@ -27,12 +27,12 @@ impl SymbolName {
         }
     }
 
-    /// Returns the keys that a symbol of this name has one of, as terms of its chunk.
+    /// Returns the keys for a symbol of this name; its chunk has one of them as a term.
     pub(crate) fn keys(&self) -> [String; 2] {
         [last_key(&self.text), name_key(&self.text)]
     }
 
-    /// Returns true if this is a name of the symbol. `modules` are the names of what the file is in, from the outside.
+    /// Returns true if this is a name of the symbol. `modules` are the names of the file's folders and modules, from the outside.
     pub(crate) fn fits(&self, symbol: &SymbolFacts, modules: &[String]) -> bool {
         if self.text == symbol.path || name_key(&self.text) == name_key(&symbol.name) && self.is_whole(symbol)
         {
@@ -48,20 +48,20 @@ impl SymbolName {
             && outer.iter().all(|part| chain.any(|name| name == *part))
     }
 
-    /// Returns whether the marks at the end of a name, if there are any, are those of the symbol: `operator+`, `empty?`.
+    /// Returns true unless the name ends with marks that are not those of the symbol: `operator+`, `empty?`.
     fn is_whole(&self, symbol: &SymbolFacts) -> bool {
         self.text.ends_with(char::is_alphanumeric) || self.text.ends_with(&symbol.name)
     }
 }
 
-/// Returns the names of what a file's symbols are in: its folders, itself, and its modules.
+/// Returns the names that enclose a file's symbols: its folders, itself, and its modules.
 pub(crate) fn modules<'s>(path: &str, symbols: impl Iterator<Item = &'s SymbolFacts>) -> Vec<String> {
     let declared = symbols.filter(|symbol| symbol.kind == "module");
     let names = declared.flat_map(|symbol| identifiers(&symbol.path));
     identifiers(path).chain(names).map(whole).collect()
 }
 
-/// Returns whether a text has a word with marks, in any case of ASCII, not as a part of a longer one.
+/// Returns true if a text contains a word with marks, in any case of ASCII, not as a part of a longer word.
 pub(crate) fn has_literal(text: &str, literal: &str) -> bool {
     let (text, literal) = (text.to_ascii_lowercase(), literal.to_ascii_lowercase());
     let is_part = |char: char| char.is_alphanumeric() || char == '_';

@@ -1,4 +1,4 @@
-//! Queries: what is asked, and what it is cut into.
+//! Queries and their parts.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +14,10 @@ use crate::{
     tree::plain_extension,
 };
 
-/// Number of different words that are searched for; a longer query is cut after them.
+/// Number of different words that are searched for; further words of a query are ignored.
 const MAX_WORDS: usize = 64;
 
-/// Marks around a name that are not of it.
+/// Marks around a name that are not part of it.
 const AROUND_NAMES: &[char] = &[
     '"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', '@', '$', '&', '*', ',', ';', ':', '?', '!',
 ];
@@ -25,7 +25,7 @@ const AROUND_NAMES: &[char] = &[
 /// Words that ask for tests.
 const TEST_WORDS: [&str; 2] = ["test", "spec"];
 
-/// What is searched for. Any text is a query; what stands in double quotes or backticks is found as it stands.
+/// A query. Any text is valid; text in double quotes or backticks is matched literally.
 #[derive(Debug, Clone, Default)]
 pub struct CodeQuery {
     /// The text.
@@ -59,10 +59,10 @@ impl CodeFilters {
     }
 
     /// Adds a condition: `language` (a language's name), `path` (a glob, a file or a folder, below the collection's folder), `kind` (of
-    /// symbol), `symbol` (its name, alone, with what it is in, or as a hit shows it), `branch`.
+    /// symbol), `symbol` (its name, alone, qualified, or as a hit shows it), `branch`.
     ///
     /// # Errors
-    /// [`CodeError::Filter`] if there is no such field, or the value is no glob, or leads out of the collection's folder.
+    /// [`CodeError::Filter`] if there is no such field, or the value is not a valid glob, or leads out of the collection's folder.
     pub fn add(&mut self, field: &str, value: &str) -> Result<(), CodeError> {
         match field {
             "language" => self.languages.push(value.to_lowercase()),
@@ -85,7 +85,7 @@ impl CodeFilters {
         Ok(())
     }
 
-    /// Returns whether any condition is on files.
+    /// Returns true if any condition is on files.
     pub(crate) fn is_on_files(&self) -> bool {
         !(self.languages.is_empty()
             && self.extensions.is_empty()
@@ -93,7 +93,7 @@ impl CodeFilters {
             && self.branches.is_empty())
     }
 
-    /// Returns whether a file may have hits.
+    /// Returns true if a file may have hits.
     pub(crate) fn file(&self, path: &str, branch: &str) -> bool {
         let language = || Language::of_path(path).map_or("text", Language::name);
         let extension = || {
@@ -107,24 +107,24 @@ impl CodeFilters {
             && self.branches.iter().all(|wanted| wanted == branch)
     }
 
-    /// Returns whether any condition is on chunks.
+    /// Returns true if any condition is on chunks.
     pub(crate) fn is_on_chunks(&self) -> bool {
         !(self.kinds.is_empty() && self.symbols.is_empty())
     }
 
-    /// Returns the terms that a chunk must have: of each condition, one of these.
+    /// Returns the terms that a chunk must have: one of each list.
     pub(crate) fn chunk_terms(&self) -> impl Iterator<Item = Vec<(Kind, String)>> {
         let kinds = self.kinds.iter().map(|kind| vec![(Kind::About, kind.clone())]);
         let keys = |name: &SymbolName| name.keys().map(|key| (Kind::Symbol, key)).to_vec();
         kinds.chain(self.symbols.iter().map(keys))
     }
 
-    /// Returns whether conditions hold for symbols together, so that terms of a chunk don't tell.
+    /// Returns true if conditions must hold for the same symbol, which the terms of a chunk can't show.
     pub(crate) fn is_on_symbols(&self) -> bool {
         !self.symbols.is_empty() || self.kinds.iter().any(|kind| *kind != self.kinds[0])
     }
 
-    /// Returns whether a symbol may be a hit.
+    /// Returns true if a symbol may be a hit.
     pub(crate) fn symbol(&self, symbol: &SymbolFacts, modules: &[String]) -> bool {
         self.kinds.iter().all(|kind| *kind == symbol.kind)
             && self.symbols.iter().all(|name| name.fits(symbol, modules))
@@ -160,26 +160,27 @@ impl PathFilter {
     }
 }
 
-/// A query, cut.
+/// The parts of a query.
 #[derive(Debug, Default)]
 pub(crate) struct Cut {
     /// Words, each once.
     pub(crate) words: Vec<String>,
-    /// What may be whole names, as names are compared: identifiers, and words that stand side by side, joined.
+    /// Possible whole names, in the form that is compared: identifiers, and adjacent words, joined.
     pub(crate) names: Vec<String>,
-    /// Identifiers as they are spelled, as far as they can be nothing else.
+    /// Identifiers as they are spelled, if they can only be identifiers.
     pub(crate) spelled: Vec<String>,
-    /// What must be in the text as it stands.
+    /// Texts that a chunk must contain literally.
     pub(crate) exact: Vec<String>,
-    /// Words with marks, which are worth more as they stand: `C++`, `node.js`; and the whole query, if it has marks and no blanks.
+    /// Words with marks, which rank higher if found literally: `C++`, `node.js`; and the whole query, if it has marks and no
+    /// blanks.
     pub(crate) literals: Vec<String>,
-    /// Whether it is one identifier, and nothing else.
+    /// True if the query is one identifier.
     pub(crate) is_name: bool,
-    /// The symbol that it names, if it may be nothing but a name: `Cart.total`, `class Cart > def total`.
+    /// The symbol that it names, if it can only be a name: `Cart.total`, `class Cart > def total`.
     pub(crate) symbol: Option<SymbolName>,
-    /// The word of an identifier of several parts that it is, which is in every text that has that identifier.
+    /// The word of an identifier of several parts, if the query is one; every text with that identifier has it.
     pub(crate) compound: Option<String>,
-    /// The word that asks for tests, if one does.
+    /// The word that asks for tests, if there is one.
     pub(crate) test_word: Option<String>,
 }
 
@@ -226,7 +227,7 @@ pub(crate) fn cut(text: &str) -> Cut {
     }
     cut.names = names.into_iter().filter(|name| name.len() > 1).collect();
     if runs.is_empty() && cut.exact.is_empty() {
-        // Marks alone are looked for as they stand.
+        // Marks alone are searched for literally.
         cut.exact = text.split_whitespace().map(String::from).collect();
     } else if is_alone && !cut.is_name && cut.exact.is_empty() {
         cut.literals.push(text.to_owned());
@@ -239,7 +240,7 @@ pub(crate) fn cut(text: &str) -> Cut {
     cut
 }
 
-/// Returns the words of a query to which marks belong: `C++`, `F#`, `.NET`, `node.js`.
+/// Returns the words of a query that have marks as a part: `C++`, `F#`, `.NET`, `node.js`.
 fn marked(text: &str) -> impl Iterator<Item = &str> {
     let plain = text.split_whitespace().map(|word| {
         let word = word.trim_matches(AROUND_NAMES);
@@ -252,7 +253,7 @@ fn marked(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns what stands in double quotes or backticks.
+/// Returns the texts in double quotes or backticks.
 fn quoted(text: &str) -> Vec<String> {
     let mut found = vec![];
     let mut rest = text;

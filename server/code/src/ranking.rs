@@ -1,4 +1,4 @@
-//! How chunks are ranked, and why each number is what it is.
+//! The ranking of chunks, with the reason for each number.
 //!
 //! The value of a chunk is
 //!
@@ -6,12 +6,13 @@
 //! (own + file × words of the file + name × names + path × folders + file_name × file's name + whole × definition + spelled × definition + stem × module) × place
 //! ```
 //!
-//! *own* is BM25 of the chunk's words, *words of the file* that of all words of its file. *names*, *folders* and *file's name* are the rarities of
-//! those words of the query that are in a name that the chunk defines, in the folders of the file, and in its name. *definition* is the rarity of a
-//! whole name that the query says and the chunk defines, *module* that of one that the file has. *place* is less than 1 for tests, examples,
-//! documents and copies. Each further chunk of a file counts *again* times the one before. Weights are below, each with its reason.
+//! *own* is BM25 of the chunk's words, *words of the file* that of all words of its file. *names*, *folders* and *file's name* are the
+//! rarities of the query's words that are in a name that the chunk defines, in the folders of the file, and in its name. *definition* is
+//! the rarity of a whole name that is in the query and that the chunk defines, *module* that of a name in the query that the file has.
+//! *place* is less than 1 for tests, examples, documents and copies. Each further chunk of a file counts *again* times the one before.
+//! Weights are below, each with its reason.
 
-/// How fast repeating a word stops to count, and how much length counts against a text.
+/// Saturation of repeated words (`k1`), and weight of a text's length (`b`).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bm25 {
     pub(crate) k1: f32,
@@ -19,7 +20,7 @@ pub(crate) struct Bm25 {
 }
 
 impl Bm25 {
-    /// Returns how much `count` occurrences of a word say, from 0 up to `k1 + 1`; `length` is relative to the mean.
+    /// Returns the value of `count` occurrences of a word, from 0 up to `k1 + 1`; `length` is relative to the mean.
     pub(crate) fn saturation(self, count: f32, length: f32) -> f32 {
         count * (self.k1 + 1.0) / (count + self.k1 * (1.0 - self.b + self.b * length))
     }
@@ -45,40 +46,41 @@ pub(crate) struct Weights {
     pub(crate) again: f32,
 }
 
-/// Those in use. They were chosen on the development half of a public benchmark of code search, from round numbers, where neighbouring
+/// The weights in use. They were chosen on the development half of a public benchmark of code search, from round numbers; neighbouring
 /// values give the same within chance (standard error .013).
 pub(crate) const WEIGHTS: Weights = Weights {
-    // Chunks are of like length, so that a short one with the words says more.
+    // Chunks have similar lengths, so a short chunk with the words is more relevant.
     chunk: Bm25 { k1: 1.5, b: 0.75 },
     // A word that a file repeats all over is its subject, and a long file is as likely to be the answer as a short one.
     file_text: Bm25 { k1: 4.0, b: 0.1 },
-    // The chunk is what is read; its file tells whether the subject is the same.
+    // The chunk is the text that is read; its file shows if the subject is the same.
     file: 0.5,
-    // Where something is defined, rather than used.
+    // Definitions rather than uses.
     name: 1.0,
-    // Folders are named after areas, files after what they are about.
+    // Folders are named after areas, files after their subjects.
     path: 1.0,
     file_name: 2.5,
-    // A name in a question may be what is asked for; a file of that name is the module that has it.
+    // A name in a question may be its subject; a file of that name is the module that has it.
     whole: 1.0,
-    // Spelled like that, before names that differ in case and underscores.
+    // The same spelling ranks before names that differ in case and underscores.
     spelled: 1.0,
     stem: 1.5,
-    // Tests repeat the words of what they test, so they would win; who asks for tests finds them above other such files.
+    // Tests repeat the words of the code under test, so they would win; a query that asks for tests ranks them above
+    // other such files.
     test: 0.3,
     asked_test: 0.7,
-    // Examples and scripts use what was asked for.
+    // Examples and scripts use the code that is searched for.
     example: 0.5,
-    // What was copied or generated is seldom meant.
+    // Copied or generated code is seldom meant.
     foreign: 0.6,
-    // Documents say in the words of the question what the code does.
+    // Documents describe the code in the words of the question.
     text: 0.2,
-    // The second chunk of a file says less than the first of another.
+    // The second chunk of a file is less informative than the first of another.
     again: 0.4,
 };
 
-/// Where the word "test" is in more than one of this many chunks of sources, the project is about tests: of test runners it is in four of
-/// ten, of other projects in one of ten or fewer.
+/// If the word "test" is in more than one of this many chunks of sources, the project is about tests: it is in four of ten chunks of test
+/// runners, and in one of ten or fewer of other projects.
 pub(crate) const SOURCES_ABOUT_TESTS: usize = 5;
 
 /// Returns the weight of a word that `having` of `all` chunks have; always positive.
@@ -87,7 +89,7 @@ pub(crate) fn rarity(all: usize, having: usize) -> f32 {
     (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
 }
 
-/// Returns the score of a value, below 1: 0.5 where the value equals the weight of all of the query's words.
+/// Returns the score of a value, below 1: 0.5 if the value equals the weight of all of the query's words.
 pub(crate) fn score(value: f32, query: f32) -> f64 {
     let (value, query) = (f64::from(value), f64::from(query));
     if value <= 0.0 {
@@ -97,12 +99,12 @@ pub(crate) fn score(value: f32, query: f32) -> f64 {
     }
 }
 
-/// How the names of folders begin that show a project, or help to make it.
+/// Prefixes of the names of folders that show a project, or help to make it.
 const EXAMPLES: &[&str] = &[
     "bench", "demo", "doc", "example", "github", "sample", "script", "tutorial",
 ];
 
-/// Extensions of files that are written to be read, or hold data. Files that no language is known of may still be programs.
+/// Extensions of documents and data. Files in an unknown language may still be programs.
 const NO_PROGRAMS: &[&str] = &[
     "adoc",
     "cfg",
@@ -142,7 +144,7 @@ const NO_PROGRAMS: &[&str] = &[
     "yml",
 ];
 
-/// Returns whether a file, by its name in lower case, may be a program.
+/// Returns true if a file with this name in lower case may be a program.
 fn is_program(name: &str) -> bool {
     let extension = name.rsplit_once('.').map(|(_, extension)| extension);
     extension.is_some_and(|extension| {
@@ -150,16 +152,16 @@ fn is_program(name: &str) -> bool {
     })
 }
 
-/// What kind of file a path tells of.
+/// The kind of a file, by its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// What a project is made of.
+    /// The project's own sources.
     Source,
-    /// Tests, and what they need.
+    /// Tests and their data.
     Test,
     /// Examples and benchmarks.
     Example,
-    /// What was generated, or copied from elsewhere.
+    /// Generated code, or copies from elsewhere.
     Foreign,
     /// No program: documents, data, configuration.
     Text,
@@ -185,7 +187,7 @@ impl Place {
             "__mocks__",
         ]) || name.contains(".test.")
             || name.contains(".spec.")
-            // As pytest and minitest find them. Elsewhere `test_functions.bash` may be what tests are made with.
+            // As pytest and minitest find them. Elsewhere `test_functions.bash` may be a library for tests.
             || (stem.starts_with("test_") && (name.ends_with(".py") || name.ends_with(".rb")))
             || name.ends_with(".bats")
             || stem.ends_with("_test")

@@ -1,7 +1,7 @@
-//! A run: bringing a collection up to what a tree has.
+//! A run: brings a collection up to date with a tree.
 //!
-//! Threads read, cut and count; one writes. A transaction has whole files: each with its hash, chunks and words, or not at all. So a run
-//! that is killed leaves files as they were or as they are, and the next one does what is left.
+//! Threads read, cut and count; one writes. A transaction has whole files: each with its hash, chunks and words, or not at all. So each
+//! file of a killed run is either old or new, and the next run does the rest.
 
 use std::{
     collections::HashSet,
@@ -21,36 +21,36 @@ use crate::{
     write::Name,
 };
 
-/// Bytes of texts, and number of files, after which a thread hands over what it has. The words of all threads' segments are in memory.
+/// Bytes of texts, and number of files, after which a thread hands over its segment. The words of all threads' segments are in memory.
 const SEGMENT_BYTES: usize = 4 << 20;
 const SEGMENT_FILES: usize = 1000;
 
 /// A file that could not be indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failed {
-    /// The branch, or nothing.
+    /// The branch, or empty.
     pub branch: String,
     /// The path in the tree.
     pub path: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// What threads hand over.
+/// A message from a thread to the writer.
 pub(crate) enum Step {
-    /// Files that changed, with what is to be stored; `unchanged` others were looked at meanwhile.
+    /// Files that changed, with their data to store; `unchanged` others were looked at meanwhile.
     Changed {
         segment: Segment,
         unchanged: usize,
     },
-    /// Nothing changed in so many files.
+    /// Number of files without a change.
     Unchanged(usize),
     /// By branch and path.
     LeftOut(Name),
     Failed(Failed),
 }
 
-/// Reads and cuts the files of `entries` that differ from `known`, and calls `each` with what comes of it, on this thread.
+/// Reads and cuts the files of `entries` that differ from `known`, and calls `each` with the results, on this thread.
 pub(crate) fn cut(
     tree: &dyn Tree,
     entries: &[Entry],
@@ -80,7 +80,7 @@ pub(crate) fn cut(
         drop(send);
         let result = receive.iter().try_for_each(&mut each);
         ended.store(true, Relaxed);
-        // Threads that wait to hand over go on once nothing is received any more.
+        // Threads that wait to hand over continue once the channel is closed.
         drop(receive);
         result
     })?;
@@ -143,19 +143,19 @@ fn work(
         let segment = builder.build();
         Step::Changed { segment, unchanged }
     };
-    // A receiver that has stopped has an error to tell.
+    // A receiver that has stopped reports its own error.
     let _ = send.send(last);
 }
 
-/// What reading a file comes to.
+/// Result of reading a file.
 enum Read {
-    /// It is known as it is.
+    /// The index has this version.
     Known,
     Source(Source),
     LeftOut,
 }
 
-/// Returns the file if it is not known as it is; or why it can't be indexed.
+/// Returns the file if its version is not known; or the reason why it can't be indexed.
 fn source(
     tree: &dyn Tree,
     entry: &Entry,
@@ -198,7 +198,7 @@ pub fn blob_id(bytes: &[u8]) -> [u8; 20] {
     sha.finalize().into()
 }
 
-/// Returns the known files that are not among `entries`, or failed or left out.
+/// Returns the known files that are absent from `entries`, failed, or were left out.
 pub(crate) fn gone<'k>(
     entries: &[Entry],
     known: &'k std::collections::HashMap<Name, Vec<u8>>,

@@ -1,4 +1,4 @@
-//! A search: posting lists of all segments are read, counted, and added up in arrays with a place for each chunk and file.
+//! A search: posting lists of all segments are read, counted, and added up in arrays with an entry for each chunk and file.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -29,7 +29,7 @@ pub struct CodeHits {
     pub hits: Vec<CodeHit>,
     /// Number of hits without the limit.
     pub total: usize,
-    /// Whether what chunks mean counted, beside their words.
+    /// True if the meaning of chunks counted, in addition to their words.
     pub by_meaning: bool,
 }
 
@@ -38,7 +38,7 @@ pub struct CodeHits {
 pub struct CodeHit {
     /// Key of its collection.
     pub collection: String,
-    /// The branch of its file, or nothing.
+    /// The branch of its file, or empty.
     pub branch: String,
     /// The path of its file in the collection.
     pub path: String,
@@ -48,9 +48,9 @@ pub struct CodeHit {
     pub end_line: u32,
     /// Name of the file's language, or `text`.
     pub language: String,
-    /// What it is about: `function`, `struct`, `section`; `text` if nothing is known.
+    /// The kind of its symbol: `function`, `struct`, `section`; `text` if unknown.
     pub kind: String,
-    /// The symbol that it is about, with those around it.
+    /// The symbol that it is about, with the enclosing ones.
     pub symbol: Option<String>,
     /// SHA-1 of the file's blob.
     pub blob: [u8; 20],
@@ -61,14 +61,13 @@ pub struct CodeHit {
 }
 
 impl CodeIndex {
-    /// Finds chunks by their words, and by what they mean as far as `nearness` knows it, best first. Collections that are not there have
-    /// none.
+    /// Finds chunks by their words, and by meaning as far as `nearness` knows it, best first. Missing collections have no hits.
     ///
     /// # Errors
     /// If the index can't be read.
     pub fn search(&self, query: &CodeQuery, nearness: Option<&dyn Nearness>) -> Result<CodeHits, CodeError> {
         self.with(|connection| {
-            // One snapshot for all that is read.
+            // One snapshot for all reads.
             let snapshot = connection.transaction()?;
             let mut parts = vec![];
             for key in &query.collections {
@@ -81,7 +80,7 @@ impl CodeIndex {
     }
 }
 
-/// Number of chunks with a name that are looked into, to see what it is in; and of those that are read for marks.
+/// Number of chunks with a name that are read to compare the name's outer parts; and of chunks that are read for marks.
 const MAX_CANDIDATES: usize = 2000;
 const MAX_READ: usize = 20_000;
 
@@ -117,17 +116,17 @@ pub(crate) struct Search<'s> {
     pub(crate) files: Vec<Searched<'s>>,
     cut: Cut,
     about_tests: bool,
-    /// By chunk: whether it passes the filters; `None` if all that live do.
+    /// By chunk: true if it passes the filters; `None` if all that live do.
     passing: Option<Vec<bool>>,
     /// By chunk: the symbols that pass the filters, if these are on symbols.
     symbols: Option<HashMap<u32, Vec<usize>>>,
-    /// The chunks that have the name which the query is.
+    /// The chunks that have the query as a name.
     exact: HashSet<u32>,
     /// Number of chunks that pass, and the mean lengths of chunks and files.
     chunks: usize,
     mean_chunk: f32,
     mean_file: f32,
-    /// By chunk: what it is worth by itself; by file: what all its chunks have of it.
+    /// By chunk: its own value; by file: the value that all its chunks share.
     own: Vec<f32>,
     of_file: Vec<f32>,
 }
@@ -137,7 +136,7 @@ pub(crate) struct Search<'s> {
 struct Posting {
     chunk: u32,
     file: u32,
-    /// How often the chunk has the term.
+    /// Occurrences of the term in the chunk.
     count: u32,
     /// The chunk's length.
     length: u32,
@@ -188,7 +187,7 @@ impl<'s> Search<'s> {
         Ok(search)
     }
 
-    /// Counts what passes the filters in files for which `counts` is true.
+    /// Returns the sizes of the chunks that pass the filters, in files for which `counts` is true.
     fn sizes(&self, counts: impl Fn(&FileColumns) -> bool) -> Sizes {
         let files = self.files.iter().filter(|file| counts(file.columns));
         let of_file = |file: &Searched<'_>| {
@@ -199,7 +198,8 @@ impl<'s> Search<'s> {
         files.map(of_file).fold(Sizes::default(), Sizes::plus)
     }
 
-    /// Returns whether the query asks for tests. In a project that is about tests, the word is everywhere and says nothing.
+    /// Returns true if the query asks for tests. In a project that is about tests, the word is everywhere and carries no
+    /// information.
     fn asks_for_tests(&self) -> Result<bool, CodeError> {
         let Some(word) = &self.cut.test_word else {
             return Ok(false);
@@ -217,7 +217,7 @@ impl<'s> Search<'s> {
         self.passing.as_ref().is_none_or(|passing| passing[chunk])
     }
 
-    /// Finds which chunks pass the filters.
+    /// Finds the chunks that pass the filters.
     fn restrict(&mut self) -> Result<(), CodeError> {
         let filters = &self.query.filters;
         if !filters.is_on_files() && !filters.is_on_chunks() {
@@ -253,7 +253,7 @@ impl<'s> Search<'s> {
         Ok(())
     }
 
-    /// Returns the symbols of chunks, which are in order, for which `wants` is true, given what their files are in.
+    /// Returns the symbols of chunks, which are in order, for which `wants` is true, given the names that enclose their file.
     fn symbols_of(
         &self,
         chunks: Vec<u32>,
@@ -348,7 +348,7 @@ impl<'s> Search<'s> {
         None
     }
 
-    /// Adds up what each chunk is worth; returns the weight of the query.
+    /// Adds up the value of each chunk; returns the weight of the query.
     fn add_up(&mut self) -> Result<f32, CodeError> {
         let mut total = 0.0;
         for word in self.cut.words.clone() {
@@ -375,7 +375,8 @@ impl<'s> Search<'s> {
         Ok(total)
     }
 
-    /// Adds what words with marks are worth where they stand so. Where one is the query, that is exact.
+    /// Adds the value of words with marks to chunks that contain them literally. If such a word is the whole
+    /// query, these chunks are exact hits.
     fn add_literals(&mut self) -> Result<(), CodeError> {
         for literal in self.cut.literals.clone() {
             let mut having: Option<Vec<Posting>> = None;
@@ -416,7 +417,7 @@ impl<'s> Search<'s> {
         Ok(())
     }
 
-    /// Finds the chunks that have the name which the query is: where it is defined, and where an identifier of several parts is used.
+    /// Finds the chunks that have the query as a name: its definitions, and the uses of an identifier of several parts.
     fn add_symbol(&mut self) -> Result<(), CodeError> {
         let Some(name) = self.cut.symbol.clone() else {
             return Ok(());
@@ -439,7 +440,7 @@ impl<'s> Search<'s> {
             self.add_names(WEIGHTS.whole * rarity(self.chunks, found.len()), &found);
         }
         self.exact.extend(found.iter().map(|found| found.chunk));
-        // A path finds its file, which may not say its own name; so does an identifier of several parts.
+        // A path finds its file, which may not contain its own name; so does an identifier of several parts.
         let is_called = |path: &str| {
             let text = self.query.text.trim();
             let is_stem = || text.eq_ignore_ascii_case(terms::stem_of(path));
@@ -479,7 +480,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Adds to files what their paths are worth: the terms of a path are in the first chunk.
+    /// Adds to files the value of their paths: the terms of a path are in the first chunk.
     fn add_paths(&mut self, value: f32, postings: &[Posting]) {
         for found in postings {
             self.of_file[found.file as usize] += value;
@@ -490,7 +491,7 @@ impl<'s> Search<'s> {
         let weight = self.add_up()?;
         let mut found = self.valued();
         self.raise_exact(&mut found);
-        // A name or a quotation is asked for as it stands, and without words there is nothing to ask.
+        // A name or a quotation is matched literally, and a query without words has no meaning to compare.
         let has_name = self.cut.is_name || !self.exact.is_empty();
         let is_verbatim = has_name || !self.cut.exact.is_empty() || weight == 0.0;
         let nearness = nearness.filter(|_| !is_verbatim);
@@ -518,7 +519,7 @@ impl<'s> Search<'s> {
         if counts_all {
             leave_best(&mut found, self.query.limit);
         }
-        // Each further chunk of a file counts less: another file says more than more of the same.
+        // Each further chunk of a file counts less: another file is more informative than more of the same.
         for of_file in found.chunk_by_mut(|a, b| a.file == b.file) {
             of_file.sort_by(|a, b| b.value.total_cmp(&a.value).then(a.chunk.cmp(&b.chunk)));
             let mut factor = 1.0;
@@ -545,7 +546,7 @@ impl<'s> Search<'s> {
         })
     }
 
-    /// Returns the chunks that have something of the query, with their values, by file.
+    /// Returns the chunks that have a value, by file.
     fn valued(&self) -> Vec<Valued> {
         let mut found = vec![];
         for ((file, of_file), number) in self.files.iter().zip(&self.of_file).zip(0..) {
@@ -565,7 +566,8 @@ impl<'s> Search<'s> {
         found
     }
 
-    /// Puts what has the name that the query is before all else, wherever it is: a name in a configuration is meant as much as in a program.
+    /// Raises chunks that have the query as a name above all others, in any file: a name in a configuration is meant as much as in a
+    /// program.
     fn raise_exact(&self, found: &mut [Valued]) {
         let others = found.iter().filter(|hit| !self.exact.contains(&hit.chunk));
         let top = others.map(|hit| hit.value).fold(0.0, f32::max);
@@ -574,7 +576,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Returns the number of chunks of all parts, those that are gone too.
+    /// Returns the number of chunks of all parts, including dead ones.
     pub(crate) fn chunk_count(&self) -> usize {
         self.own.len()
     }
@@ -584,7 +586,8 @@ impl<'s> Search<'s> {
         file.columns.place.factor(&WEIGHTS, self.about_tests)
     }
 
-    /// Returns the chunks whose text has all that stands in quotes. Those without a word of the query are looked at too.
+    /// Returns the chunks that contain every quoted text. If no quotation has a word, chunks without a word of the query
+    /// are read too.
     fn exact(&self, found: Vec<Valued>) -> Result<Vec<Valued>, CodeError> {
         let has_words = self
             .cut
@@ -629,14 +632,14 @@ impl<'s> Search<'s> {
         Ok(kept)
     }
 
-    /// Returns what hits of equal value are ordered by.
+    /// Returns the sort key of hits with equal values.
     fn name(&self, hit: &Valued) -> (&str, &str, &str, u32, Option<usize>) {
         let file = &self.files[hit.file as usize];
         let columns = file.columns;
         (&columns.path, &columns.branch, file.key, hit.chunk, hit.symbol)
     }
 
-    /// Returns the symbol of a chunk that was meant; `None` if it is the chunk as a whole.
+    /// Returns the symbol of a chunk that the query means; `None` if it is the chunk as a whole.
     fn meant<'f>(
         &self,
         hit: &Valued,
@@ -665,7 +668,7 @@ impl<'s> Search<'s> {
             fits || spelled.iter().any(|spelled| terms::whole(spelled) == name)
         };
         let rank = |symbol: &&SymbolFacts| (symbol.has_body, spelled.contains(&symbol.name));
-        // The first of those that are as good.
+        // The first of equally good symbols.
         let named = all().rev().filter(is_named).max_by_key(rank);
         if named.is_some() || !filters.is_on_chunks() {
             return named;
@@ -721,8 +724,8 @@ impl<'s> Search<'s> {
     }
 }
 
-/// Leaves out what can't be among the best so many, of chunks by file. The best chunk of each file keeps its value, so the best chunks of
-/// so many files are a bar; a common word is in most chunks, of which few pass it.
+/// Drops chunks, by file, that can't be among the best `limit`. The best chunk of each file keeps its value, so the best chunks of
+/// `limit` files set a lower bound; a common word is in most chunks, of which few pass it.
 fn leave_best(found: &mut Vec<Valued>, limit: usize) {
     let of_files = found.chunk_by(|a, b| a.file == b.file);
     let mut best: Vec<f32> = of_files

@@ -1,7 +1,7 @@
 //! Segments: the posting lists of some files, made in one go and never changed.
 //!
-//! A segment is made from texts alone, by any thread, without the database. Its chunks are numbered from 0; where its numbers begin among
-//! those of all segments is decided when it is stored.
+//! A segment is made from texts alone, by any thread, without the database. Its chunks are numbered from 0; the offset of its numbers
+//! among those of all segments is determined when it is stored.
 
 use serde::{Deserialize, Serialize};
 use tabellion_retrieval::TextKey;
@@ -13,9 +13,9 @@ use crate::{
     terms::{Interner, TermId},
 };
 
-/// What the path of a commit's message begins with.
+/// Prefix of the path of a commit's message.
 const COMMIT: &str = "commit:";
-/// The kind of a chunk of one.
+/// The kind of a chunk of a commit's message.
 const COMMIT_KIND: &str = "commit";
 
 /// Returns the path of a commit's message, as an entry of a tree. Its chunks are of the kind `commit`.
@@ -23,7 +23,7 @@ pub fn commit_path(id: &str) -> String {
     format!("{COMMIT}{id}")
 }
 
-/// Returns whether a path is that of a commit's message.
+/// Returns true if a path is that of a commit's message.
 fn is_commit(path: &str) -> bool {
     let id = path.strip_prefix(COMMIT).unwrap_or_default();
     id.len() == 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -42,23 +42,23 @@ pub(crate) fn kind(path: &str, symbol: Option<&Symbol>) -> &'static str {
 pub(crate) struct Source {
     /// Its path in the collection, with `/`.
     pub(crate) path: String,
-    /// The branch that it is of; empty for files of a folder.
+    /// Its branch; empty for files of a folder.
     pub(crate) branch: String,
     /// SHA-1 as git computes it for a blob.
     pub(crate) blob: [u8; 20],
     pub(crate) text: String,
 }
 
-/// A chunk, as it is told to those who find it.
+/// Facts about a chunk that a hit shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ChunkFacts {
     /// Length in bytes: chunks follow one another.
     pub(crate) bytes: u32,
     pub(crate) start_line: u32,
     pub(crate) end_line: u32,
-    /// The word of what it is about.
+    /// The kind of its symbol.
     pub(crate) kind: String,
-    /// The symbols that begin in it, and the one that it is about; the number of that one.
+    /// The symbols that begin in it, and the one that it is about; and the number of the latter.
     pub(crate) symbols: Vec<SymbolFacts>,
     pub(crate) about: Option<usize>,
 }
@@ -92,7 +92,7 @@ impl ChunkFacts {
     }
 }
 
-/// A symbol of a chunk. There are several times as many as chunks, so that they are stored as [`Row`]s.
+/// A symbol of a chunk. There are several times as many as chunks; to save space they are stored as [`Row`]s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Row", into = "Row")]
 pub(crate) struct SymbolFacts {
@@ -102,11 +102,11 @@ pub(crate) struct SymbolFacts {
     /// Its lines in the chunk, with the comments before it.
     pub(crate) start_line: u32,
     pub(crate) end_line: u32,
-    /// Whether it is defined here, not only announced.
+    /// True if it is defined here, not only declared.
     pub(crate) has_body: bool,
 }
 
-/// Name (empty if it is the path's last word), path, kind, lines, and whether it has a body.
+/// Name (empty if it is the path's last word), path, kind, lines, and true if it has a body.
 type Row = (String, String, String, u32, u32, bool);
 
 impl From<Row> for SymbolFacts {
@@ -161,7 +161,7 @@ pub(crate) struct IndexedFile {
     pub(crate) texts: Vec<TextKey>,
 }
 
-/// Files, and what they are found by.
+/// Files and their terms.
 pub(crate) struct Segment {
     pub(crate) files: Vec<IndexedFile>,
     pub(crate) chunks: u32,
@@ -170,7 +170,7 @@ pub(crate) struct Segment {
     pub(crate) buckets: Vec<Vec<u8>>,
 }
 
-/// Bytes of words and lists that a bucket has on average, so that most fit into a page of the database, and few words are passed over.
+/// Mean bytes of words and lists in a bucket: most buckets fit into a page of the database, and few words are passed over.
 const BUCKET_BYTES: usize = 2048;
 
 /// Collects files into a segment.
@@ -256,7 +256,7 @@ impl Builder {
     }
 }
 
-/// Returns the lists of a word that may be in a bucket. Stops at what is no word.
+/// Returns the lists of a word, which a bucket may have. Stops at bytes that are not a word.
 pub(crate) fn find<'b>(mut bucket: &'b [u8], word: &[u8]) -> Option<&'b [u8]> {
     loop {
         let found = pull_bytes(&mut bucket)?;
@@ -267,7 +267,7 @@ pub(crate) fn find<'b>(mut bucket: &'b [u8], word: &[u8]) -> Option<&'b [u8]> {
     }
 }
 
-/// Returns the lists of a word, each with its kind. Stops at what is no list.
+/// Returns the lists of a word, each with its kind. Stops at bytes that are not a list.
 pub(crate) fn lists(mut bytes: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     std::iter::from_fn(move || {
         let kind = *bytes.split_off_first()?;
@@ -275,7 +275,8 @@ pub(crate) fn lists(mut bytes: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     })
 }
 
-/// Calls `each` with each chunk of a posting list, numbered within its segment, and how often it has the term. Stops at what is no entry.
+/// Calls `each` with each chunk of a posting list, numbered within its segment, and its count of the term. Stops at bytes that are not an
+/// entry.
 pub(crate) fn read(mut entries: &[u8], mut each: impl FnMut(u32, u32)) {
     let mut chunk: u64 = 0;
     while let Some(step) = pull(&mut entries) {
@@ -290,7 +291,7 @@ pub(crate) fn read(mut entries: &[u8], mut each: impl FnMut(u32, u32)) {
     }
 }
 
-/// Takes a number from the front of what [`push`] has made; nothing if there is none.
+/// Takes a number, encoded by [`push`], from the front; `None` if there is none.
 fn pull(entries: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for shift in (0..64).step_by(7) {
@@ -303,13 +304,13 @@ fn pull(entries: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Takes bytes from the front of what [`push_bytes`] has made.
+/// Takes bytes, encoded by [`push_bytes`], from the front.
 fn pull_bytes<'b>(from: &mut &'b [u8]) -> Option<&'b [u8]> {
     let length = usize::try_from(pull(from)?).ok()?;
     from.split_off(..length)
 }
 
-/// Appends bytes, their number first.
+/// Appends the number of the bytes, then the bytes.
 fn push_bytes(to: &mut Vec<u8>, bytes: &[u8]) {
     push(to, bytes.len() as u64);
     to.extend_from_slice(bytes);

@@ -5,17 +5,17 @@ use std::sync::{
     atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-/// A switch that ends a run. Cloned switches are one.
+/// A switch that ends a run. Clones share one switch.
 #[derive(Debug, Clone, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Asks the run to end. It does within the time of one file.
+    /// Asks the run to end. It does so within the time of one file.
     pub fn stop(&self) {
         self.0.store(true, Relaxed);
     }
 
-    /// Returns whether the run is to end.
+    /// Returns true if the run should end.
     pub fn is_asked(&self) -> bool {
         self.0.load(Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Terms: what files and queries are cut into. A term is a word, and what it is of.
+//! Terms of files and queries. A term is a word and its kind.
 
 use hashbrown::HashMap;
 use tabellion_retrieval::words;
@@ -6,13 +6,13 @@ use tabellion_syntax::Outline;
 
 use crate::segment::kind;
 
-/// What a word is of. The examples are of a chunk that defines `parseHTTPHeader` in `server/http_header.rs`.
+/// The kind of a word: its source. The examples are of a chunk that defines `parseHTTPHeader` in `server/http_header.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
     /// The text: an identifier whole, or a part of it. `parsehttpheader`, `header`.
     Text = b'w',
-    /// The whole name of something that the chunk defines: `parsehttpheader`.
+    /// The whole name of a symbol that the chunk defines: `parsehttpheader`.
     Defined = b'd',
     /// That name as it is spelled: `parseHTTPHeader`.
     Spelled = b'x',
@@ -24,7 +24,7 @@ pub(crate) enum Kind {
     FilePart = b'f',
     /// The file's whole name without its extension, in the file's first chunk: `httpheader`.
     File = b'n',
-    /// The kind of what the chunk is about, and of what begins in it: `function`.
+    /// The kind of the chunk's main symbol, and of symbols that begin in it: `function`.
     About = b'k',
     /// The name of each of these, as filters compare it: `parsehttpheader`.
     Symbol = b's',
@@ -39,13 +39,13 @@ pub(crate) struct Interner {
     /// Words, each with the byte of its kind behind it.
     terms: HashMap<Vec<u8>, TermId>,
     identifiers: HashMap<String, Box<[TermId]>>,
-    /// By term: how often it was counted so far. Zero between two chunks.
+    /// By term: occurrences so far. Zero between two chunks.
     counts: Vec<u32>,
     /// A term that is looked up.
     term: Vec<u8>,
 }
 
-/// What a chunk is found by: each term with how often it occurs, by number; and the chunk's length in identifiers.
+/// The terms of a chunk: each by number, with its occurrences; and the chunk's length in identifiers.
 pub(crate) struct ChunkTerms {
     pub(crate) counts: Vec<(TermId, u32)>,
     pub(crate) length: u32,
@@ -98,7 +98,7 @@ impl Interner {
                 length += 1;
             }
             for symbol in &outline.symbols[chunk.defines.clone()] {
-                // A prototype is not where something is defined.
+                // A prototype is not a definition.
                 if symbol.has_body {
                     ids.push(self.id(Kind::Defined, &whole(&symbol.name)));
                     ids.push(self.id(Kind::Spelled, &symbol.name));
@@ -111,7 +111,7 @@ impl Interner {
             ids.push(self.id(Kind::About, kind(path, about)));
             for symbol in outline.symbols[chunk.defines.clone()].iter().chain(about) {
                 ids.push(self.id(Kind::About, symbol.kind.word()));
-                // What is shown may end in another word: `TEST(Suite, Works)`.
+                // The shown path may end in another word: `TEST(Suite, Works)`.
                 ids.push(self.id(Kind::Symbol, &name_key(&symbol.name)));
                 ids.push(self.id(Kind::Symbol, &last_key(&symbol.path)));
             }
@@ -133,7 +133,7 @@ impl Interner {
         all
     }
 
-    /// Returns each term once, with how often it is there.
+    /// Returns each term once, with its occurrences.
     fn counted(&mut self, ids: &[TermId]) -> Vec<(TermId, u32)> {
         self.counts.resize(self.terms.len(), 0);
         for id in ids {
@@ -156,10 +156,10 @@ pub(crate) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
         .filter(|run| !run.is_empty() && run.len() <= MAX_IDENTIFIER)
 }
 
-/// Bytes of an identifier that is looked into; what is longer is data.
+/// Maximum bytes of an identifier that is indexed; longer ones are data.
 const MAX_IDENTIFIER: usize = 200;
 
-/// Returns a name as it is compared: without case, and without what joins its parts.
+/// Returns a name in the form that is compared: in lower case, without the marks that join its parts.
 pub(crate) fn whole(name: &str) -> String {
     name.chars()
         .filter(|char| char.is_alphanumeric())
@@ -168,7 +168,7 @@ pub(crate) fn whole(name: &str) -> String {
         .collect()
 }
 
-/// Returns a name as filters compare it: [`whole`], or as it stands if it is an operator.
+/// Returns a name in the form that filters compare: [`whole`], or unchanged if it is an operator.
 pub(crate) fn name_key(name: &str) -> String {
     let key = whole(name);
     if key.is_empty() {

@@ -60,7 +60,7 @@ impl Bench {
         Self { folder, index }
     }
 
-    /// One more process, as far as locks can tell.
+    /// Opens the index as another process would, as far as locks are concerned.
     fn again(&self) -> Arc<CodeIndex> {
         Arc::new(CodeIndex::open(&self.folder.path().join("code.db")).unwrap())
     }
@@ -342,7 +342,7 @@ fn a_run_that_stopped_or_died_is_interrupted_and_one_at_a_time_runs() {
     );
     let status = bench.index.status("c").unwrap().unwrap();
     assert!(status.state == State::Failed && status.error.is_some_and(|error| error.contains("missing")));
-    // What others index is found at once.
+    // Files that another process indexed are found at once.
     other
         .begin("c", "fourth")
         .unwrap()
@@ -503,7 +503,7 @@ fn folders_are_read_by_their_ignore_rules_and_the_selection() {
     for (selection, expected) in cases {
         assert_eq!(of(&selection), expected, "{selection:?}");
     }
-    // The root is taken by whatever name.
+    // The root is taken even if its name is one that is skipped.
     let entries = Folder::new(root.join("target"), "", all.clone())
         .entries(&Stop::default())
         .unwrap();
@@ -547,7 +547,7 @@ fn secrets_and_minified_files_are_left_out_and_counted() {
         "web/app.js",
         "web/short.js",
     ];
-    // By what lines take them, and how many are left out.
+    // Lines that take the files, the files that they add, and the number of files left out.
     for (lines, more, left_out) in [
         (&[][..], &[][..], 8),
         (&["!.env", "!web/bundle.js"], &[".env", "web/bundle.js"], 6),
@@ -639,7 +639,7 @@ fn two_processes_index_and_search_at_the_same_time() {
     assert_eq!(bench.index.keys().unwrap(), ["c0", "c1"]);
 }
 
-/// A project as a model: paths, and which of a few words each file has.
+/// A project as a model: paths, and the words of each file.
 fn projects() -> impl Strategy<Value = Vec<BTreeMap<u8, Vec<u8>>>> {
     let files = prop::collection::btree_map(0_u8..12, prop::collection::vec(0_u8..6, 0..5), 0..12);
     prop::collection::vec(files, 1..12)
@@ -648,7 +648,8 @@ fn projects() -> impl Strategy<Value = Vec<BTreeMap<u8, Vec<u8>>>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// After any runs, the index finds what an index made anew finds, with the same scores; and each file that has a word is found by it.
+    /// After any runs, the index has the same hits, with the same scores, as an index made anew; and each file that has a word is found
+    /// by it.
     #[test]
     fn an_index_that_followed_changes_equals_one_made_anew(projects in projects()) {
         let bench = Bench::new();
@@ -704,7 +705,7 @@ fn a_run_whose_process_ended_twice_has_failed_until_one_is_begun_anew() {
         let status = bench.index.status("c").unwrap().unwrap();
         (status.state, status.error.is_some())
     };
-    // A run that is dropped leaves what one leaves whose process ended.
+    // A dropped run has the same state as one whose process ended.
     for _ in 0..2 {
         drop(bench.index.begin("c", "first").unwrap());
         assert_eq!(state(), (State::Interrupted, false));
@@ -719,7 +720,7 @@ fn a_run_whose_process_ended_twice_has_failed_until_one_is_begun_anew() {
     assert_eq!(crate::abandoned(&bench.folder.path().join("code.db")).unwrap(), 0);
     let stop = Stop::default();
     stop.stop();
-    // One that was asked to end is no such run.
+    // A run that was stopped is not counted.
     let ended = anew.finish(&Texts::of(&[("a.rs", "fn a() {}")]), &stop);
     assert!(
         matches!(ended, Err(CodeError::Ended | CodeError::Busy)),
@@ -727,7 +728,7 @@ fn a_run_whose_process_ended_twice_has_failed_until_one_is_begun_anew() {
     );
     drop(bench.index.begin("c", "second").unwrap());
     drop(bench.index.begin("c", "second").unwrap());
-    // A file that is stored is progress: the next process has something else to do.
+    // A stored file is progress: the next process has different work.
     let texts = Texts::of(&[("a.rs", "fn a() {}")]);
     bench
         .index
@@ -738,7 +739,7 @@ fn a_run_whose_process_ended_twice_has_failed_until_one_is_begun_anew() {
     assert_eq!(state(), (State::Idle, false));
 }
 
-/// What a clone may have in place of a file of rules or of a source: the run goes on without it, and does not wait.
+/// Irregular files that a clone may have in place of rules or sources: the run continues without them, and does not wait.
 #[cfg(unix)]
 #[test]
 fn what_is_no_regular_file_is_not_read() {
@@ -813,7 +814,7 @@ fn a_folder_that_becomes_a_link_during_a_run_leads_nowhere() {
     }
 }
 
-/// Links that lead out are not looked at, so that no count tells what is there; and those that lead around end.
+/// Links that lead out are not followed, so no count reveals the files there; and links that lead around end.
 #[cfg(unix)]
 #[test]
 fn links_reveal_nothing_of_what_is_outside() {

@@ -1,4 +1,4 @@
-//! What can be indexed: the files of a folder, or anything that lists and reads texts.
+//! Trees to index: the files of a folder, or any source that lists and reads texts.
 
 use std::{
     io,
@@ -14,34 +14,34 @@ use tabellion_platform::{
 
 use crate::{CodeError, Stop};
 
-/// Folders that hold what was made or fetched, not written; skipped unless they are named.
+/// Folders of built or fetched files; skipped unless they are named.
 const SKIPPED: [&str; 4] = [".git", "node_modules", "target", "__pycache__"];
 
 /// A file of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The branch that it is of; empty where there are none.
+    /// Its branch; empty if there are none.
     pub branch: String,
     /// Its path from the tree's root, with `/`.
     pub path: String,
-    /// SHA-1 of its blob, where it is known without reading the file.
+    /// SHA-1 of its blob, if it is known without reading the file.
     pub blob: Option<[u8; 20]>,
-    /// Whether it is taken.
+    /// The choice to index it or not.
     pub choice: Choice,
 }
 
-/// Whether a file is taken.
+/// The choice to index a file or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// Whatever it has: the caller has named it.
+    /// It is taken whatever its content: the caller has named it.
     Always,
-    /// Unless it is minified.
+    /// It is taken unless it is minified.
     Written,
     /// It is left out, and counted: by its name, it has secrets or is made from other files.
     LeftOut,
 }
 
-/// Files that are left out by their names, as lines of `.gitignore`: what has secrets, which no search should show, and what is made from
+/// Files that are left out by their names, as lines of `.gitignore`: files with secrets, which no search should show, and files made from
 /// other files. A caller's line such as `!.env` takes them.
 const LEFT_OUT: &[&str] = &[
     ".env",
@@ -86,11 +86,11 @@ const LEFT_OUT: &[&str] = &[
     "*.css.map",
 ];
 
-/// Bytes of a script or style sheet from which it may be minified, and of its lines on average.
+/// Minimum bytes of a minified script or style sheet, and of its lines on average.
 const MINIFIED_BYTES: usize = 1024;
 const MINIFIED_LINE: usize = 300;
 
-/// Returns whether a text is what a bundler has made: a script or style sheet whose lines are longer than anyone writes.
+/// Returns true if a text is a bundler's output: a script or style sheet whose lines are longer than people write.
 pub(crate) fn is_minified(path: &str, text: &str) -> bool {
     let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
     matches!(extension, "js" | "mjs" | "cjs" | "css")
@@ -103,7 +103,7 @@ pub trait Tree: Sync {
     /// Lists the files. Asks `stop` often.
     ///
     /// # Errors
-    /// If they can't be listed, or not all of them, so that none is taken for removed; [`CodeError::Ended`] if it was stopped.
+    /// If any of them can't be listed, so that none is taken for removed; [`CodeError::Ended`] if it was stopped.
     fn entries(&self, stop: &Stop) -> Result<Vec<Entry>, CodeError>;
 
     /// Reads a file.
@@ -113,7 +113,7 @@ pub trait Tree: Sync {
     fn read(&self, entry: &Entry) -> io::Result<Vec<u8>>;
 }
 
-/// Which files of a folder are taken.
+/// The rules that select files of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
     /// Extensions, with or without the dot; without any, all files are taken.
@@ -124,7 +124,7 @@ pub struct Selection {
     pub ignore_patterns: Vec<String>,
     /// Bytes of a file, at most; larger ones fail.
     pub max_file_size: u64,
-    /// Whether links to folders and files are followed, as far as they lead to what is in the folder.
+    /// True if links to folders and files are followed, as far as their targets are in the folder.
     pub follow_symlinks: bool,
 }
 
@@ -140,13 +140,13 @@ impl Default for Selection {
     }
 }
 
-/// Returns an extension as extensions are compared, however it is written: `py`, `.PY`, `*.py`.
+/// Returns an extension in the form that is compared; it may be written `py`, `.PY`, `*.py`.
 pub(crate) fn plain_extension(written: &str) -> String {
     written.trim().trim_start_matches(['*', '.']).to_lowercase()
 }
 
 impl Selection {
-    /// Returns whether a path's extension and folders are wanted.
+    /// Returns true if a path's extension and folders are wanted.
     fn wants(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
         let extension = Path::new(name)
@@ -158,10 +158,10 @@ impl Selection {
             && !folders.any(|folder| self.exclude_dirs.iter().any(|left_out| left_out == folder))
     }
 
-    /// Returns a function that says whether a file is taken; `None` for what is not selected. Ignore files are for those who walk.
+    /// Returns a function from a path to its choice; `None` if the file is not selected. Ignore files are applied while walking.
     ///
     /// # Errors
-    /// If a line of `ignore_patterns` is no pattern.
+    /// If a line of `ignore_patterns` is not a valid pattern.
     pub fn choose(&self, root: &Path) -> Result<impl Fn(&str) -> Option<Choice> + use<'_>, CodeError> {
         let mut builder = GitignoreBuilder::new(root);
         // A later line counts more.
@@ -195,7 +195,7 @@ pub struct Folder {
     /// The folder's path in the workspace.
     start: PathBuf,
     selection: Selection,
-    /// The workspace, once a run has begun: what takes its place meanwhile is not read.
+    /// The workspace, once a run has begun: a folder that takes its place meanwhile is not read.
     held: OnceLock<Dir>,
 }
 

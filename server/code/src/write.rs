@@ -11,12 +11,12 @@ use crate::{
 
 /// Bytes of texts below which a segment is small.
 const SMALL: i64 = 1 << 20;
-/// How many small segments a collection keeps. A search looks a word up in every segment that may have it.
+/// Maximum number of small segments of a collection. A search looks a word up in every segment that may have it.
 const MAX_SMALL: usize = 8;
 /// Bytes of texts that one merged segment has, at most.
 const MERGED: i64 = 8 << 20;
 
-/// What identifies a file in a collection: branch and path.
+/// Identity of a file in a collection: branch and path.
 pub(crate) type Name = (String, String);
 
 /// Begins a transaction that writes.
@@ -27,7 +27,7 @@ pub(crate) fn begin(connection: &Connection) -> Result<Transaction<'_>, CodeErro
     )?)
 }
 
-/// Marks the collection as changed, so that readers look at it anew.
+/// Marks the collection as changed; readers then read it anew.
 pub(crate) fn touch(connection: &Connection, collection: i64) -> Result<(), CodeError> {
     let sql = "UPDATE collection SET generation = generation + 1 WHERE number = ?";
     connection.prepare_cached(sql)?.execute([collection])?;
@@ -41,7 +41,7 @@ pub(crate) fn files(connection: &Connection, collection: i64) -> Result<HashMap<
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Bits of the number of a bucket that count within its segment, whose buckets follow one another.
+/// Bits of a bucket's number within its segment, whose buckets follow one another.
 const BUCKET_BITS: u32 = 24;
 
 /// Returns the number of a segment's bucket.
@@ -49,7 +49,7 @@ pub(crate) fn bucket_number(segment: i64, bucket: usize) -> i64 {
     (segment << BUCKET_BITS) + bucket as i64
 }
 
-/// Removes a segment that no file uses any more.
+/// Removes a segment that is no longer used by any file.
 fn remove_segment(connection: &Connection, segment: i64) -> Result<(), CodeError> {
     let buckets = [bucket_number(segment, 0), bucket_number(segment + 1, 0)];
     connection.execute("DELETE FROM bucket WHERE number >= ? AND number < ?", buckets)?;
@@ -112,7 +112,7 @@ fn add_file(
     Ok(())
 }
 
-/// Removes a file, if it is there. Its postings go with its segment.
+/// Removes a file, if it exists. Its postings are removed with its segment.
 pub(crate) fn remove(
     connection: &Connection,
     collection: i64,
@@ -132,7 +132,7 @@ pub(crate) fn remove(
     Ok(())
 }
 
-/// Removes all of a collection; returns how many files and chunks it had.
+/// Removes the whole collection; returns its numbers of files and chunks.
 pub(crate) fn clear(connection: &Connection, collection: i64) -> Result<(i64, i64), CodeError> {
     let counts = counts(connection, collection)?;
     for segment in segments(connection, collection)? {
@@ -165,7 +165,7 @@ struct Live {
     bytes: i64,
 }
 
-/// Removes what no file uses any more, or merges small segments. Returns whether there was anything; there may be more then.
+/// Removes unused segments, or merges small ones. Returns true if there were any; there may be more then.
 pub(crate) fn tidy(connection: &Connection, collection: i64) -> Result<bool, CodeError> {
     let chosen = choose(&segments(connection, collection)?);
     if chosen.is_empty() {
@@ -187,7 +187,7 @@ pub(crate) fn tidy(connection: &Connection, collection: i64) -> Result<bool, Cod
     Ok(true)
 }
 
-/// Returns segments to make one of: those of which less than half is left, and small ones if they are many.
+/// Returns segments to merge into one: those with less than half of their chunks alive, and small ones if there are many.
 fn choose(segments: &[Live]) -> Vec<i64> {
     let worn = |segment: &&Live| segment.live_chunks * 2 < segment.chunks;
     let small: Vec<&Live> = segments
@@ -224,7 +224,7 @@ fn segments(connection: &Connection, collection: i64) -> Result<Vec<Live>, CodeE
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Returns the files of a segment as they were given.
+/// Returns the files of a segment in their original form.
 fn sources(connection: &Connection, segment: i64) -> Result<Vec<Source>, CodeError> {
     let sql = "SELECT path, branch, blob, text FROM file JOIN content ON content.file = file.number WHERE segment = ? ORDER BY first";
     let mut select = connection.prepare_cached(sql)?;

@@ -1,8 +1,8 @@
-//! The servers that tests drive, in one program. The first argument chooses one of the examples of `tabellion-codegen`, the
-//! server for the official conformance suite, or the one with a tool that changes several documents; without such a name, this is
-//! the `tabellion` program.
+//! The servers for tests, in one program. The first argument selects one of the examples of `tabellion-codegen`, the server for
+//! the official conformance suite, or the server with a tool that changes several documents; without such a name, this is the
+//! `tabellion` program.
 //!
-//! Cargo builds a package's own programs for its tests, and tells them where they are.
+//! Cargo builds a package's own programs for its tests, and passes them the paths.
 
 #![allow(
     clippy::disallowed_methods,

@@ -1,4 +1,4 @@
-//! What ranking needs of every document, in memory: 40 bytes each, read again only where they changed.
+//! The data of every document that ranking needs, in memory: 40 bytes each; only changed rows are read again.
 //!
 //! In the file, the records of consecutive documents are a row of the table `record`, with the generation that last changed it.
 
@@ -16,7 +16,7 @@ const NO_DOCUMENT: u32 = u32::MAX;
 /// Time of a document without a time.
 pub(crate) const NO_TIME: i64 = i64::MIN;
 
-/// What ranking needs of a document.
+/// The data of a document that ranking needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) time: i64,
@@ -26,7 +26,7 @@ pub(crate) struct Record {
     pub(crate) position: u32,
     /// Length in words.
     pub(crate) length: u32,
-    /// Key of what is compared with the meaning of a query.
+    /// Key of the text that is compared with the meaning of a query.
     pub(crate) text: TextKey,
 }
 
@@ -51,7 +51,7 @@ impl Record {
         Self { text, ..self }
     }
 
-    /// Returns the key of what is compared with the meaning of a query.
+    /// Returns the key of the text that is compared with the meaning of a query.
     pub(crate) fn text(&self) -> Option<&TextKey> {
         (self.text != NO_TEXT).then_some(&self.text)
     }
@@ -148,9 +148,10 @@ pub(crate) struct Columns {
     pub(crate) records: Vec<Record>,
     /// Number of groups, which are numbered from 1, and 1.
     pub(crate) groups: usize,
-    /// For each group, where its documents begin if all grouped documents stand in a row, with [`Columns::GAP`] between groups.
+    /// For each group, the slot of its first document, if all grouped documents follow one another with [`Columns::GAP`]
+    /// between groups.
     pub(crate) starts: Vec<u32>,
-    /// Length of that row.
+    /// Number of slots.
     pub(crate) slots: usize,
 }
 
@@ -158,7 +159,7 @@ impl Columns {
     /// Number of free slots around each group, so that neighbours never reach into the next.
     pub(crate) const GAP: usize = 2;
 
-    /// Reads what changed after `self`, up to `generation`.
+    /// Reads the rows that changed after `self`, up to `generation`.
     pub(crate) fn refresh(&mut self, connection: &Connection, generation: i64) -> Result<(), IndexError> {
         if self.generation == generation {
             return Ok(());
@@ -187,7 +188,7 @@ impl Columns {
                 .filter(|record| record.is_document() && record.group > 0)
         };
         let last = grouped().map(|record| record.group as usize).max().unwrap_or(0);
-        // Numbers of groups are used again, so there never are more than of documents.
+        // Numbers of groups are reused, so there are never more groups than documents.
         if last > self.records.len() {
             return Err(damaged());
         }

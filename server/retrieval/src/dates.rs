@@ -22,7 +22,7 @@ const MONTHS: [&str; 12] = [
     "november",
     "december",
 ];
-/// Words after which a name of a month is one even in lower case, such as "may" and "march".
+/// Words after which the name of a month is recognized even in lower case, such as "may" and "march".
 const BEFORE_MONTHS: [&str; 9] = [
     "in", "of", "since", "until", "during", "last", "early", "late", "mid",
 ];
@@ -38,7 +38,7 @@ pub(crate) fn units_of(time: i64) -> Vec<String> {
     units.into_iter().collect()
 }
 
-/// Adds what is known of a date, from the year to the day.
+/// Adds the known units of a date, from the year to the day.
 fn add(units: &mut BTreeSet<String>, year: Option<i32>, month: Option<u32>, day: Option<u32>) {
     units.extend(year.map(|year| format!("{year}")));
     units.extend(month.map(|month| format!("--{month:02}")));
@@ -98,7 +98,7 @@ fn day(token: &str) -> Option<u32> {
     day.filter(|day| (1..=31).contains(day))
 }
 
-/// Reads the name of a month, which is capitalized, beside a number, or after a preposition.
+/// Reads the name of a month, if it is capitalized, next to a number, or after a preposition.
 fn month(token: &str, before: Option<&str>, after: Option<&str>) -> Option<u32> {
     let lower = token.to_ascii_lowercase();
     let is_name = |month: &&str| {

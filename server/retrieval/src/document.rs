@@ -1,17 +1,17 @@
-//! What is indexed, and where it comes from.
+//! Documents, and the source of their changes.
 
-/// A text with what it can be found by. The index keeps its words, not the text.
+/// A text and the data by which it is found. The index keeps its words, not the text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Document {
     /// Identifies the document; the index answers with it.
     pub id: String,
     /// Searchable texts.
     pub texts: Vec<Text>,
-    /// What is compared with the meaning of a query; without it, the document is found by its words alone.
+    /// The text that is compared with the meaning of a query; without it, the document is found by its words alone.
     pub meaning: Option<String>,
     /// Exact values to filter by. A name may occur several times: tags.
     pub facets: Vec<Facet>,
-    /// Documents of one group form a context, such as the turns of a conversation: their neighbours help to rank them. Where
+    /// Documents of one group form a context, such as the turns of a conversation: their neighbours help to rank them. If
     /// several owners share an index, the group must contain the owner.
     pub group: Option<String>,
     /// Unix seconds. With `seq`, the order within the group.
@@ -25,7 +25,7 @@ pub struct Document {
 pub struct Text {
     /// Any text.
     pub text: String,
-    /// How often each word counts: more than 1 for titles and names.
+    /// Weight of each word: more than 1 for titles and names.
     pub weight: u32,
 }
 
@@ -45,7 +45,7 @@ impl Text {
 /// A name and a value to filter by, compared byte by byte.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Facet {
-    /// What the value is: `kind`, `tag`, `project`.
+    /// The property: `kind`, `tag`, `project`.
     pub name: String,
     /// The value.
     pub value: String,
@@ -62,7 +62,7 @@ impl Facet {
 /// One change of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// Adds the document, or replaces what has its id.
+    /// Adds the document, or replaces the one with its id.
     Put(Document),
     /// Removes the document with this id, if there is one.
     Remove(String),
@@ -71,13 +71,13 @@ pub enum Change {
 /// Consecutive changes of the source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// What changed, oldest first.
+    /// The changes, oldest first.
     pub changes: Vec<Change>,
-    /// The sequence number up to which the source has nothing else.
+    /// The sequence number up to which the source has no other changes.
     pub to: i64,
 }
 
-/// Why a source could not be read.
+/// Error of a source that could not be read.
 pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The rows or files that an index is derived from.
@@ -85,14 +85,14 @@ pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
 /// Sequence numbers grow with each change; 0 is before the first.
 pub trait Source {
     /// Returns changes after the sequence number `after`, as many as suit one transaction. Applied to an empty index from 0 on,
-    /// they give all documents. May return more than what happened before the call, and must not return less.
+    /// they give all documents. May include changes made during the call, and must include all that were made before it.
     ///
     /// # Errors
     /// If the source can't be read.
     fn changes(&self, after: i64) -> Result<Changes, SourceError>;
 
-    /// Identifies the change with the sequence number `at`, or returns `None` if the source has no such change. A source that was
-    /// replaced, such as by a backup, answers differently, and the index is rebuilt.
+    /// Returns the mark of the change with the sequence number `at`, or `None` if the source has no such change. A source that
+    /// was replaced, such as by a backup, has a different mark, and the index is rebuilt.
     ///
     /// # Errors
     /// If the source can't be read.

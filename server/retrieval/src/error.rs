@@ -1,4 +1,4 @@
-//! Errors of the index, each with what to do next.
+//! Errors of the index, each with the next step for the caller.
 
 use std::io;
 
@@ -6,24 +6,24 @@ use tabellion_sqlite::{Damage, FileError, is_busy};
 
 use crate::SourceError;
 
-/// Why the index did not answer. The source is never affected.
+/// Error of the index. The source is never affected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {
-    /// The index lacks changes, and no source was given to take them from.
+    /// The index lacks changes, and the call has no source to take them from.
     #[error("the index has changes up to {at}, and {needed} is needed; bring it up to date first")]
     Behind {
         /// The last change that the index has.
         at: i64,
-        /// The change that was asked for.
+        /// The required change.
         needed: i64,
     },
-    /// The source has fewer changes than it was said to have.
+    /// The source has fewer changes than the caller required.
     #[error("the index can't be brought up to date: its source ends at change {end}, and {needed} is needed")]
     SourceEnds {
         /// The last change of the source.
         end: i64,
-        /// The change that was asked for.
+        /// The required change.
         needed: i64,
     },
     /// The source could not be read.
@@ -32,7 +32,7 @@ pub enum IndexError {
     /// Another process is writing, and did not finish in time.
     #[error("another process is rebuilding the index; try again")]
     Busy,
-    /// What the file has is no index. It is rebuilt when the index is next brought up to date.
+    /// The file is not a valid index. It is rebuilt when the index is next brought up to date.
     #[error("the index is damaged: {0}; it is rebuilt at the next search")]
     Damaged(String),
     /// The file could not be read or written.
@@ -53,7 +53,7 @@ impl IndexError {
         Self::Damaged(what.into())
     }
 
-    /// Returns how the error speaks against the file.
+    /// Returns the damage to the file that the error is evidence of, if any.
     pub(crate) fn damage(&self) -> Option<Damage> {
         match self {
             Self::Damaged(_) => Some(Damage::Proven),

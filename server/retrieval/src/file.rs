@@ -1,4 +1,5 @@
-//! The index file: its tables and its state. A change of the tables, or of how texts become words, is a new format of [`WORDS`](tabellion_sqlite::WORDS).
+//! The index file: its tables and its state. A change of the tables, or of the words of texts, is a new format of
+//! [`WORDS`](tabellion_sqlite::WORDS).
 
 use rusqlite::{Connection, params};
 use tabellion_sqlite::{Content, new_generation};
@@ -21,14 +22,14 @@ const CREATE: &str = "
     CREATE TABLE record (block INTEGER PRIMARY KEY, generation INTEGER NOT NULL, entries BLOB NOT NULL) STRICT;
     CREATE INDEX record_generation ON record (generation);";
 
-/// What the index has.
+/// State of the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct State {
-    /// Increases with each transaction, also over files that replace one another.
+    /// Increases with each transaction, also across replaced files.
     pub(crate) generation: i64,
-    /// The generation in which all documents were removed; what was read before is void.
+    /// The generation in which all documents were removed; data read before it is void.
     pub(crate) cleared: i64,
-    /// The change of the source up to which the index has everything.
+    /// The last change of the source that the index has, with all before it.
     pub(crate) at: i64,
     /// The source's mark of that change.
     pub(crate) mark: Option<String>,

@@ -1,4 +1,4 @@
-//! Filters: which documents are searched at all. They hold before anything is counted, ranked or cut off.
+//! Filters: the documents that a search considers. They apply before any counting, ranking or limit.
 
 use rusqlite::Connection;
 
@@ -75,7 +75,7 @@ impl DocumentSet {
     }
 }
 
-/// Returns the documents that pass; `None` if there is nothing to pass.
+/// Returns the documents that pass; `None` if there are no conditions.
 pub(crate) fn passing(
     connection: &Connection,
     columns: &Columns,

@@ -1,4 +1,4 @@
-//! The index of a source: brought up to date, searched, rebuilt, and asked what it has.
+//! The index of a source: updates, searches, rebuilds, and status.
 
 use std::{
     path::{Path, PathBuf},
@@ -29,21 +29,21 @@ const MAX_ATTEMPTS: usize = 4;
 #[derive(Debug)]
 pub struct Index {
     path: PathBuf,
-    /// How the caller makes documents of its rows.
+    /// The caller's recipe for making documents of its rows.
     recipe: String,
     writer: Mutex<Connection>,
     readers: Pool,
     columns: Mutex<Arc<Columns>>,
-    /// True once the source is known to be the one that the index was made of.
+    /// True once the source is known to be the one that the index was made from.
     is_checked: AtomicBool,
-    /// The generation of the last emptying that was read.
+    /// The last generation, as far as read, that removed all documents.
     cleared: AtomicI64,
 }
 
-/// What an index has.
+/// Contents of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// The change of the source up to which the index has everything; 0 if it has nothing.
+    /// The last change of the source that the index has, with all before it; 0 if it is empty.
     pub at: i64,
     /// The source's mark of that change.
     pub mark: Option<String>,
@@ -52,7 +52,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// Returns true if the index has everything up to the change `needed`.
+    /// Returns true if the index has all changes up to `needed`.
     pub fn is_current(&self, needed: i64) -> bool {
         self.at >= needed
     }
@@ -68,7 +68,8 @@ impl Status {
     }
 }
 
-/// Returns what the index in the file `path` has, after a check of the file; `None` if there is no file. Makes and repairs nothing.
+/// Returns the status of the index in the file `path`, after a check of the file; `None` if there is no file. Makes and repairs
+/// no files.
 ///
 /// # Errors
 /// [`IndexError::Damaged`] if a search would make the index anew; others if it can't be read.
@@ -96,7 +97,7 @@ impl Index {
     /// Opens the index in the file `path`, whose folder exists. A file that is missing, damaged, or made by a different version or
     /// `recipe` becomes an empty index, which the next search fills.
     ///
-    /// `recipe` names how the caller makes documents of its rows, and changes when that changes.
+    /// `recipe` names the caller's way of making documents of its rows, and changes with it.
     ///
     /// # Errors
     /// If the file can't be created or written.
@@ -123,7 +124,7 @@ impl Index {
         Ok(())
     }
 
-    /// Searches by words an index that has everything up to the change `needed`; brings it up to date first.
+    /// Searches by words, in an index with all changes up to `needed`; brings it up to date first.
     ///
     /// # Errors
     /// If the index can't be brought up to date, read or written.
@@ -178,7 +179,7 @@ impl Index {
         Ok(self.search(source, needed, &search)?.total)
     }
 
-    /// Searches what the index has, if that is everything up to the change `needed`.
+    /// Searches the index without an update, if it has all changes up to `needed`.
     ///
     /// # Errors
     /// [`IndexError::Behind`] if the index lacks changes; others if it can't be read.
@@ -214,7 +215,7 @@ impl Index {
         })
     }
 
-    /// Takes the next changes; returns true if there is nothing left to take.
+    /// Takes the next changes; returns true if there are none left.
     fn take_some(&self, source: &dyn Source, needed: i64) -> Result<bool, IndexError> {
         self.write(|batch, state| {
             if state.at > 0 && state.mark != source.mark(state.at).map_err(IndexError::Source)? {
@@ -320,7 +321,7 @@ impl Index {
         })
     }
 
-    /// Returns what the index has. Nothing is said to be there that a search would not find.
+    /// Returns the status of the index. It counts only documents that a search would find.
     ///
     /// # Errors
     /// If the index can't be read.
@@ -335,7 +336,7 @@ impl Index {
             return Ok(Arc::clone(&kept));
         }
         if kept.generation > state.generation {
-            // The snapshot is older than what another thread has read meanwhile.
+            // Another thread has read a newer snapshot meanwhile.
             let mut columns = Columns::default();
             columns.refresh(connection, state.generation)?;
             return Ok(Arc::new(columns));
@@ -381,7 +382,7 @@ impl Index {
         let mut batch = Batch::new(&transaction, state.generation);
         let outcome = write(&mut batch, &mut state)?;
         batch.flush()?;
-        // Without a change, others need not read anything again.
+        // Without a change, other readers keep their data.
         let is_same = (state.cleared, state.at, &state.mark) == (before.cleared, before.at, &before.mark);
         if batch.is_changed() || !is_same {
             state.write(&transaction)?;
@@ -390,7 +391,7 @@ impl Index {
         Ok(outcome)
     }
 
-    /// Repeats `work` as long as the index turns out to be damaged or behind, which repairing and other processes may cause.
+    /// Repeats `work` while the index is damaged or behind, which repairing and other processes may cause.
     fn try_repeatedly<T>(&self, work: impl Fn() -> Result<T, IndexError>) -> Result<T, IndexError> {
         let mut outcome = self.repaired(&work);
         for _ in 1..MAX_ATTEMPTS {
@@ -402,7 +403,7 @@ impl Index {
         outcome
     }
 
-    /// Does `work`; if the index turns out to be damaged, replaces it by an empty one for the next attempt.
+    /// Does `work`; if it finds the index damaged, replaces the index by an empty one for the next attempt.
     fn repaired<T>(&self, work: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError> {
         let error = match work() {
             Ok(done) => return Ok(done),

@@ -1,20 +1,20 @@
 //! A search index over texts, derived from a source and rebuilt from it at any time.
 //!
 //! An [`Index`] takes [`Document`]s and answers a [`Search`] with their ids, best first. It keeps no text, knows no contract and no
-//! entity, and records up to which change of its [`Source`] it has everything, so a search never answers from less than the caller
-//! needs: [`Index::search`] brings the index up to date first, or says why it can't.
+//! entity, and records the last change of its [`Source`] that it has, so a search never lacks a change that the caller needs:
+//! [`Index::search`] brings the index up to date first, or fails with the reason.
 //!
-//! A score is in (0, 1) and falls from hit to hit. 0.5 means that what the document and its context have of the query's words is worth
-//! as much as all of these words once, the rare ones counting more. Scores of different queries are comparable only roughly.
+//! A score is in (0, 1) and falls from hit to hit. 0.5 means that the query's words in the document and its context are worth as much
+//! as all of these words once, the rare ones counting more. Scores of different queries are comparable only roughly.
 //!
 //! | module | does |
 //! |---|---|
 //! | `document` | documents, changes, and the source that an index follows |
 //! | `index` | the index: bringing it up to date, searching, rebuilding |
-//! | `words`, `dates`, `terms` | what texts and queries are cut into |
-//! | `postings`, `columns` | which documents have a term; what ranking needs of each document |
+//! | `words`, `dates`, `terms` | words, dates and terms of texts and queries |
+//! | `postings`, `columns` | the documents of each term; the data of each document that ranking needs |
 //! | `write` | a batch of changes |
-//! | `filter`, `search`, `ranking` | which documents are searched; how they are added up; the weights, with reasons |
+//! | `filter`, `search`, `ranking` | the documents that are searched; their values; the weights, with reasons |
 //! | `file` | the SQLite file |
 
 #![cfg_attr(

@@ -1,4 +1,4 @@
-//! Meaning: which texts are compared with a query beside their words, and how that is added to what words say.
+//! Meaning: the texts that are compared with a query in addition to their words, and their share in the score.
 //!
 //! This crate makes no vectors. An index keeps the [`TextKey`] of each text, and asks a [`Nearness`] for its cosine with the query.
 
@@ -29,19 +29,19 @@ impl TextKey {
     }
 }
 
-/// How near texts are to a query in what they mean.
+/// Similarity of texts to a query in meaning.
 pub trait Nearness {
     /// Returns the cosine of the text with this key and the query, from -1 to 1; `None` if the text has no vector yet.
     fn cosine(&self, key: &TextKey) -> Option<f32>;
 }
 
-/// One text of this many may lack a vector; where more do, vectors take no part, since the nearest would be those that have one.
+/// One text of this many may lack a vector; if more do, vectors are ignored, since the nearest would be those that have one.
 const MAX_LACKING: usize = 10;
 
-/// How near the texts are that a search looks at, by number.
+/// Nearness of a search's texts, by number.
 #[derive(Debug, Clone)]
 pub struct Nearby {
-    /// NaN for what does not pass, or has no vector.
+    /// NaN for a text that does not pass, or has no vector.
     cosines: Vec<f32>,
     mean: f32,
     best: f32,
@@ -49,7 +49,7 @@ pub struct Nearby {
 
 impl Nearby {
     /// Compares texts, which are numbered in their order; `None` is one that does not pass the filters, or has no meaning to compare.
-    /// Returns nothing if there are none, or too many of them have no vector yet.
+    /// Returns `None` if there are none, or too many of them have no vector yet.
     pub fn of<'t>(texts: impl Iterator<Item = Option<&'t TextKey>>, nearness: &dyn Nearness) -> Option<Self> {
         let (mut passing, mut known, mut sum, mut best) = (0_usize, 0_usize, 0.0_f64, -1.0_f32);
         let compare = |text: Option<&TextKey>| {
@@ -73,7 +73,7 @@ impl Nearby {
         self.best
     }
 
-    /// Returns how near a text is, from 0, as near as texts are on average or farther, to 1, the nearest of all.
+    /// Returns a text's nearness, from 0, the mean nearness or less, to 1, the nearest of all.
     pub fn share(&self, number: u32) -> f32 {
         let cosine = self.cosines.get(number as usize).copied().unwrap_or(f32::NAN);
         let range = (self.best - self.mean).max(f32::EPSILON);
@@ -81,7 +81,7 @@ impl Nearby {
         ((cosine - self.mean) / range).max(0.0)
     }
 
-    /// Returns the numbers of at most `count` texts of those that `accepts`, the nearest first, which have at least this cosine.
+    /// Returns the numbers of at most `count` texts that `accepts` admits, the nearest first, with at least this cosine.
     pub fn nearest(&self, count: usize, at_least: f32, accepts: impl Fn(u32) -> bool) -> Vec<u32> {
         let all = (0..).zip(&self.cosines);
         let mut found: Vec<(u32, f32)> = all

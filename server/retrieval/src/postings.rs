@@ -1,16 +1,16 @@
-//! Posting lists: for each term, the documents that contain it, with how often.
+//! Posting lists: for each term, the documents that contain it, with its occurrences.
 //!
 //! A list is cut into blocks of at most [`MAX_BLOCK_BYTES`], each a row of the table `posting` under its term and its first
-//! document's number. A change rewrites the blocks that it touches and no others. What a term means is left to `terms`.
+//! document's number. A change rewrites only the blocks that it affects. The meaning of a term is left to `terms`.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::IndexError;
 
-/// Documents and how often each has the term, in the order of documents.
+/// Documents and the occurrences of the term in each, in the order of documents.
 pub(crate) type Postings = Vec<(u32, u32)>;
 
-/// Bytes of a block. A row of the table stays within a page: SQLite moves what is above 1,002 bytes to pages of its own.
+/// Bytes of a block. A row of the table stays within a page: SQLite moves the excess over 1,002 bytes to separate pages.
 const MAX_BLOCK_BYTES: usize = 900;
 /// Bytes that a block is filled to when it is made anew, so that later changes fit.
 const FILLED_BLOCK_BYTES: usize = 700;

@@ -1,4 +1,4 @@
-//! How documents are ranked, and why each number is what it is.
+//! The ranking of documents, with the reason for each number.
 //!
 //! The value of a document is
 //!
@@ -9,18 +9,18 @@
 //! where *own* is BM25 of the document's words plus [`DATE`] × the rarity of the calendar units that it shares with dates in the
 //! query, and *group* is BM25 of all documents of its group taken together. The score is `value / (value + weight of the query)`.
 //!
-//! All statistics (how many documents and groups there are, how many have a word, how long they are) are those of the documents
-//! that pass the filters, so no score depends on what the caller may not see.
+//! All statistics (numbers of documents and groups, documents with a word, lengths) are those of the documents that pass the
+//! filters, so no score depends on documents that the caller may not see.
 
-/// How fast repeating a word stops to count, and how much length counts against a document.
+/// Saturation of repeated words (`k1`), and weight of a document's length (`b`).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bm25 {
     pub(crate) k1: f32,
     pub(crate) b: f32,
 }
 
-/// For single documents. Memories and chunks are short: that a word is repeated, or that others stand beside it, says less about
-/// them than about articles, for which 1.2 and 0.75 are usual.
+/// For single documents. Memories and chunks are short: repeated or additional words are less significant in them than in
+/// articles, for which 1.2 and 0.75 are usual.
 pub(crate) const DOCUMENT: Bm25 = Bm25 { k1: 0.6, b: 0.3 };
 /// For groups, whose lengths differ as those of articles do.
 pub(crate) const GROUP_TEXT: Bm25 = Bm25 { k1: 1.2, b: 0.75 };
@@ -33,7 +33,7 @@ pub(crate) const GROUP: f32 = 0.8;
 pub(crate) const DATE: f32 = 0.7;
 
 impl Bm25 {
-    /// Returns how much `count` occurrences of a word say, from 0 up to `k1 + 1`; `length` is relative to the mean.
+    /// Returns the value of `count` occurrences of a word, from 0 up to `k1 + 1`; `length` is relative to the mean.
     pub(crate) fn saturation(self, count: f32, length: f32) -> f32 {
         count * (self.k1 + 1.0) / (count + self.k1 * (1.0 - self.b + self.b * length))
     }
@@ -45,7 +45,7 @@ pub(crate) fn rarity(all: usize, having: usize) -> f32 {
     (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
 }
 
-/// Returns the score of a value: below 1, larger for larger values; 0.5 where the value equals the weight of all of the query's words,
+/// Returns the score of a value: below 1, larger for larger values; 0.5 if the value equals the weight of all of the query's words,
 /// also of those that no document has.
 pub(crate) fn score(value: f32, query: f32) -> f64 {
     let (value, query) = (f64::from(value), f64::from(query));

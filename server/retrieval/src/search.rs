@@ -1,4 +1,5 @@
-//! A search in one snapshot of the index: posting lists are read, counted, and added up in arrays with a place for each document.
+//! A search in one snapshot of the index: posting lists are read, counted, and added up in arrays with an entry for each
+//! document.
 //!
 //! Time and memory are proportional to the number of documents and to the lengths of the posting lists of the query's words.
 
@@ -16,10 +17,10 @@ use crate::{
     terms::{self, QueryTerms},
 };
 
-// A document's neighbours are read without looking where its group ends.
+// A document's neighbours are read without a check for the end of its group.
 const _: () = assert!(NEIGHBORS.len() <= Columns::GAP);
 
-/// What is searched for. Any text is a query: it has no operators.
+/// A query with its conditions. Any text is valid: it has no operators.
 #[derive(Debug, Clone, Default)]
 pub struct Search {
     /// The text.
@@ -30,7 +31,7 @@ pub struct Search {
     pub limit: usize,
     /// Hits below this score are left out, and not counted.
     pub min_score: f64,
-    /// Whether only the best document of each group is a hit; of equal ones, the first in the group.
+    /// True if only the best document of each group is a hit; of equal ones, the first in the group.
     pub one_per_group: bool,
 }
 
@@ -51,7 +52,7 @@ impl Search {
         self
     }
 
-    /// Has only the best document of each group for a hit.
+    /// Returns only the best document of each group.
     #[must_use]
     pub fn grouped(mut self) -> Self {
         self.one_per_group = true;
@@ -73,7 +74,7 @@ pub struct Hits {
     pub hits: Vec<Hit>,
     /// Number of hits without the limit.
     pub total: usize,
-    /// Whether what documents mean counted, beside their words.
+    /// True if the meaning of documents counted, in addition to their words.
     pub by_meaning: bool,
 }
 
@@ -168,7 +169,7 @@ fn compare(columns: &Columns, a: (u32, f64), b: (u32, f64)) -> Ordering {
         .then_with(|| a.0.cmp(&b.0))
 }
 
-/// Adds up what each document is worth.
+/// Adds up the value of each document.
 struct Scorer<'c> {
     columns: &'c Columns,
     /// Number of documents that pass the filters, and their mean length.
@@ -251,7 +252,7 @@ impl<'c> Scorer<'c> {
             let postings = read(term)?;
             let weight = DATE * rarity(self.documents, postings.len());
             for (document, _) in postings {
-                // Dates raise hits, and make none.
+                // Dates raise the scores of hits, and add no hits.
                 let own = self.own.get_mut(document as usize).ok_or_else(damaged)?;
                 if *own > 0.0 {
                     *own += weight;
@@ -319,7 +320,7 @@ impl<'c> Scorer<'c> {
         })
     }
 
-    /// Returns what the neighbours and the group add to a document.
+    /// Returns the value that the neighbours and the group add to a document.
     fn context(&self, document: u32, record: &Record, slots: &[f32]) -> f32 {
         let Some(slot) = self.columns.slot(record) else {
             return self.alone[document as usize];

@@ -15,10 +15,10 @@ use crate::{
     words::words,
 };
 
-/// Number of different words that are searched for; a longer query is cut after them.
+/// Number of different words that are searched for; further words of a query are ignored.
 const MAX_QUERY_WORDS: usize = 128;
 
-/// The terms of a document, with how often each occurs.
+/// The terms of a document, with the occurrences of each.
 pub(crate) type Terms = BTreeMap<Vec<u8>, u32>;
 
 /// Returns a document's terms, and its length in words: stop words and parts of identifiers do not count.
@@ -43,7 +43,7 @@ pub(crate) fn of_document(document: &Document) -> (Terms, u32) {
     (terms, length)
 }
 
-/// What a query searches for.
+/// The terms of a query.
 #[derive(Debug, Default)]
 pub(crate) struct QueryTerms {
     /// Terms of words; a hit has at least one.
@@ -78,7 +78,7 @@ fn date_term(unit: &str) -> Vec<u8> {
 
 pub(crate) fn facet_term(name: &str, value: &str) -> Vec<u8> {
     let mut term = vec![b'f'];
-    // With its length, so that no name and value are another pair's.
+    // With its length, so that different pairs of name and value have different terms.
     push_number(&mut term, name.len() as u64);
     term.extend_from_slice(name.as_bytes());
     term.extend_from_slice(value.as_bytes());

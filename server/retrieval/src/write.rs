@@ -24,7 +24,7 @@ type MemberKey = (i64, i64, u32);
 pub(crate) struct Batch<'c> {
     connection: &'c Connection,
     generation: i64,
-    /// By term, then document: how often; 0 removes.
+    /// By term, then document: occurrences; 0 removes.
     edits: BTreeMap<Vec<u8>, BTreeMap<u32, u32>>,
     collected: usize,
     blocks: BTreeMap<u32, Block>,
@@ -33,7 +33,7 @@ pub(crate) struct Batch<'c> {
     is_changed: bool,
 }
 
-/// What is kept of a document in order to remove it.
+/// The data that removing a document needs.
 struct Kept {
     number: u32,
     terms: Terms,
@@ -87,7 +87,7 @@ impl<'c> Batch<'c> {
         let record = Record {
             time: document.time.unwrap_or(NO_TIME),
             group,
-            // The largest length means that there is no document.
+            // The largest length marks a record without a document.
             length: length.min(u32::MAX - 1),
             ..Record::FIRST
         };
@@ -179,7 +179,7 @@ impl<'c> Batch<'c> {
         }
     }
 
-    /// Returns the number of the group, which is made if there is none.
+    /// Returns the number of the group, and makes it if there is none.
     fn group(&self, key: &str) -> Result<u32, IndexError> {
         let sql = "SELECT number FROM grp WHERE key = ?";
         let row = self
@@ -276,7 +276,7 @@ impl<'c> Batch<'c> {
         Ok(())
     }
 
-    /// Writes what was collected.
+    /// Writes the collected postings and records.
     pub(crate) fn flush(&mut self) -> Result<(), IndexError> {
         for (group, first) in std::mem::take(&mut self.moved) {
             self.place_members(group, first)?;

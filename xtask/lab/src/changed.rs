@@ -2,7 +2,7 @@
 //! a tenth of the others.
 //!
 //! Safe, because a mutant shows that its checks detect a defect. Unless these checks or the expected results changed, the last
-//! run of everything has shown it; and the tenth is a different one for each commit.
+//! run of everything has shown it; and the tenth is different for each commit.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,10 +18,11 @@ use xtask::{Outcome, root, run};
 const PASSED: &str = "xtask/passed.toml";
 const CHECKS: &str = "conformance/src/checks";
 const PACKS: &str = "conformance/packs";
-/// One of so many mutants is tried although nothing of it changed.
+/// One of this many mutants is tried although it is not affected by a change.
 const SHARE: u64 = 10;
 
-/// Returns a function that chooses mutants by their names and the checks that must detect them. All of them, if no commit is known on which everything passed.
+/// Returns a function that chooses mutants by their names and the checks that must detect them. It chooses all, if no commit is known on
+/// which everything passed.
 ///
 /// # Errors
 /// If git or the disk fails.
@@ -99,7 +100,7 @@ fn component(path: &str) -> Option<String> {
     Some(first.strip_suffix(".rs").unwrap_or(first).into())
 }
 
-/// Returns the component of each check: where its id stands in the code.
+/// Returns the component of each check: the one whose code has its id.
 fn sources() -> Outcome<BTreeMap<&'static str, String>> {
     tabellion_conformance_cli::add_packs();
     let listed = run::git(&[

@@ -1,6 +1,6 @@
 //! Compares the sections that the conformance suite finds in documents with those that the server finds.
 //!
-//! The two use different parsers, so that they are not wrong together. `conformance/parsers.toml` lists how they differ.
+//! The two use different parsers, so they rarely have the same bug. `conformance/parsers.toml` lists their differences.
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +20,7 @@ const MAX_LOOKED_UP: usize = 50;
 /// Upper bound of the differences that are printed.
 const MAX_PRINTED: usize = 200;
 
-/// Compares the sections of all documents at `paths`, and prints how they differ.
+/// Compares the sections of all documents at `paths`, and prints the differences.
 ///
 /// # Errors
 /// If a document cannot be read, there is none, or its sections differ.
@@ -37,7 +37,7 @@ pub(crate) fn compare(paths: &[PathBuf]) -> Outcome {
     }
 }
 
-/// What was compared.
+/// Counts of the comparison.
 #[derive(Default)]
 struct Tally {
     documents: usize,
@@ -139,7 +139,8 @@ struct Shown {
     anchor: String,
 }
 
-/// Returns how the server and the suite differ about a document; `None` if they agree, or the suite does not judge it.
+/// Returns the difference between the server and the suite about a document; `None` if they agree, or the suite does
+/// not judge it.
 fn difference(text: &str) -> Option<String> {
     let sections = judge::sections(text).ok()?;
     difference_of(text, &sections, &Outline::parse(text, Flavor::CommonMark))
@@ -199,7 +200,7 @@ fn difference_of(text: &str, sections: &[judge::Section], outline: &Outline) -> 
 mod tests {
     use super::*;
 
-    /// What random documents are made of.
+    /// The pieces of random documents.
     const PIECES: &[&str] = &[
         "# ", "## ", "#", " #", "##\t", "=", "===", "-", "---", "- ", "* ", "+ ", "1. ", "2) ", "> ", ">",
         "\n", "\n", "\n", "\n", "\n\n", "\r\n", "\r", "\t", " ", "  ", "   ", "    ", "a", "b c", "Été", "*",
@@ -210,7 +211,7 @@ mod tests {
         "://", "www.a.b",
     ];
 
-    /// Both parsers agree about whatever the suite judges. Which documents it does not judge is in `parsers.toml`.
+    /// Both parsers agree about every document that the suite judges. `parsers.toml` lists the documents that it does not judge.
     #[test]
     fn random_documents_have_the_same_sections() {
         const DOCUMENTS: usize = 3_000;

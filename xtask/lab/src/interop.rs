@@ -1,6 +1,6 @@
-//! Foreign clients use our server, over both transports and in both eras: the `mcp` package of PyPI in both of its major
-//! versions, and the Inspector's command line. The former also obtain tokens from a foreign authorization server. Over REST, a generated client
-//! and schemathesis use what the server says of its endpoints, and a workflow engine walks through what it says of its workflows.
+//! Foreign clients use our server, over both transports and in both eras: the `mcp` package of PyPI in both of its major versions, and the
+//! Inspector's command line. The former also obtain tokens from a foreign authorization server. Over REST, a generated client and
+//! schemathesis use the server's description of its endpoints, and a workflow engine walks through the description of its workflows.
 
 use std::{
     fs,
@@ -22,17 +22,17 @@ use crate::served::Served;
 
 /// The packages for Python, by the environment that they are in.
 const PYTHONS: [(&str, &str); 2] = [("mcp-1", "mcp==1.30.0"), ("mcp-2", "mcp==2.3.0")];
-/// What the Python clients do.
+/// Script of the Python clients.
 const SCRIPT: &str = "conformance/clients/meet.py";
-/// What they do where they need a token.
+/// Script of the Python clients that need a token.
 const AUTHORIZED: &str = "conformance/clients/authorized.py";
 /// The packages that read descriptions of endpoints.
 const OF_REST: [&str; 2] = ["openapi-python-client==0.29.1", "schemathesis==4.32.5"];
-/// What is done with them.
+/// The script that uses them.
 const REST: &str = "conformance/clients/rest.py";
 /// The engine that walks through workflows.
 const WORKFLOW_ENGINE: &str = "SpiffWorkflow==3.2.0";
-/// What is done with it.
+/// The script that uses it.
 const WORKFLOWS: &str = "conformance/clients/workflows.py";
 /// The authorization server, an npm package.
 const AUTHORITY: &str = "oidc-provider";
@@ -46,7 +46,7 @@ const SIGNATURE: &str = "/_meta/io.modelcontextprotocol~1serverInfo/name";
 /// Time limit of one client.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// What is served: everything a contract can have, and a tool that needs approval.
+/// Options of the server: every key that a contract can have, and a tool that needs approval.
 const SERVED: [&str; 8] = [
     "--contract",
     "braindrive-markdown",
@@ -119,7 +119,7 @@ const INSPECTOR_CALLS: [(&[&str], &str, &str); 8] = [
     ),
 ];
 
-/// How a client connects to the server.
+/// The transport between a client and the server.
 #[derive(Debug, Clone, Copy)]
 enum Transport {
     Stdio,
@@ -184,7 +184,7 @@ fn authorized(program: &Path) -> Outcome<Vec<String>> {
     Ok(wrong)
 }
 
-/// Returns the failures over REST. The packages for MCP are there too, since the scripts share code.
+/// Returns the failures over REST. The packages for MCP are installed too, since the scripts share code.
 fn rest(program: &Path) -> Outcome<Vec<String>> {
     let (_, mcp) = PYTHONS[0];
     let python = Python::with("rest", &[OF_REST[0], OF_REST[1], mcp])?;
@@ -198,7 +198,7 @@ fn rest(program: &Path) -> Outcome<Vec<String>> {
     Ok(met.into_iter().collect())
 }
 
-/// Returns the failures of a foreign engine that walks through the workflows beside the server.
+/// Returns the failures of a foreign engine that walks through the workflows alongside the server.
 fn workflows(program: &Path) -> Outcome<Vec<String>> {
     let (_, mcp) = PYTHONS[0];
     let python = Python::with("workflows", &[WORKFLOW_ENGINE, mcp])?;

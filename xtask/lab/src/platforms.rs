@@ -24,7 +24,7 @@ const WINDOWS: &str = "x86_64-pc-windows-gnu";
 const MACOS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-apple-darwin"];
 /// A C compiler for macOS, from PyPI.
 const ZIG: &str = "ziglang==0.13.0";
-/// The packages whose tests run on Wine. Those of others need git, which is no program of Wine's.
+/// The packages whose tests run on Wine. Those of others need git, which Wine does not have.
 const TESTED: [&str; 1] = ["tabellion-platform"];
 const TOUR_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 /// Wine starts a process in a second or more.
@@ -86,7 +86,7 @@ fn build_for_windows() -> Outcome {
     toolchain.cargo(&["build", "--bin", "tabellion"], &[])
 }
 
-/// Runs `tabellion demo`, which starts a server, calls tools and compares the files with what they answer.
+/// Runs `tabellion demo`, which starts a server, calls tools and compares the files with the answers.
 fn tour() -> Outcome {
     let wine = Wine::find()?;
     let mut tour = wine.run(&program());
@@ -110,7 +110,7 @@ fn tests() -> Outcome {
         ("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", &*runner),
         ("WINEPREFIX", &*prefix),
         ("WINEDEBUG", "-all"),
-        // Where Wine finds the library beside no program of ours.
+        // Wine looks here for the library, since the test programs are in a different folder.
         ("WINEPATH", &*format!("Z:{}", built().display())),
     ];
     for package in TESTED {
@@ -193,7 +193,7 @@ exec {python} -m ziglang cc -target {architecture}-macos "$@"
     )
 }
 
-/// Wine, with a folder of its own for its settings and its drive `C:`.
+/// Wine, with a separate folder for its settings and its drive `C:`.
 struct Wine {
     program: PathBuf,
     prefix: PathBuf,
@@ -225,7 +225,7 @@ impl Wine {
         command
     }
 
-    /// Puts [`RANDOM`] beside the built program.
+    /// Puts [`RANDOM`] next to the built program.
     fn add_random_numbers(&self) -> Outcome {
         let (library, source) = (built().join(RANDOM), built().join("random.c"));
         if library.exists() {
@@ -247,7 +247,7 @@ impl Wine {
     }
 }
 
-/// Writes a program in a shell's language.
+/// Writes a shell script.
 fn script(path: &Path, text: &str) -> Outcome {
     fs::write(path, text)?;
     Ok(fs::set_permissions(path, fs::Permissions::from_mode(0o755))?)

@@ -1,7 +1,7 @@
-//! `cargo lab scoreboard`: runs the suite on published servers, and writes one page of what each claims and keeps.
+//! `cargo lab scoreboard`: runs the suite on published servers, and writes one page of each server's kept and broken claims.
 //!
-//! `conformance/scoreboard/servers.toml` has the servers, at fixed versions; `confirmed.toml` says, by hand, how each accusation was confirmed
-//! without the suite. An accusation that it lacks fails the task: either it is confirmed, or the suite is mended.
+//! `conformance/scoreboard/servers.toml` lists the servers, at fixed versions; `confirmed.toml` describes how each accusation was confirmed
+//! by hand, without the suite. An accusation that it lacks fails the task: either it is confirmed, or the suite is corrected.
 
 use std::{
     collections::BTreeMap,
@@ -38,7 +38,7 @@ struct Servers {
     server: Vec<Server>,
 }
 
-/// A published server, and how it is started.
+/// A published server, and the command that starts it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Server {
@@ -55,7 +55,7 @@ struct Server {
     environment: BTreeMap<String, String>,
     /// Name of a file in `conformance/adapters`.
     adapter: Option<String>,
-    /// Tools that may be called although they don't say that they only read.
+    /// Tools that may be called although they are not annotated as read-only.
     call: Option<String>,
 }
 
@@ -72,7 +72,7 @@ struct Confirmations {
     confirmed: Vec<Confirmation>,
 }
 
-/// How an accusation was confirmed by hand.
+/// The confirmation of an accusation by hand.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Confirmation {
@@ -81,7 +81,7 @@ struct Confirmation {
     /// Further checks that fail for the same reason.
     #[serde(default)]
     also: Vec<String>,
-    /// Whether it takes a race, which not every run wins.
+    /// True if it needs a race, which not every run wins.
     #[serde(default)]
     race: bool,
     how: String,
@@ -176,7 +176,7 @@ impl Server {
     }
 }
 
-/// What became of a server.
+/// Outcome of a server.
 enum Outcomes {
     Judged(Box<Report>),
     Skipped(String),
@@ -230,7 +230,7 @@ pub(crate) fn make(options: &Options) -> Outcome {
     check(&rows, &confirmed.confirmed)
 }
 
-/// Runs the suite on a server. A package that can't be had is skipped.
+/// Runs the suite on a server. An unavailable package is skipped.
 fn judge(server: &Server, suite: &Path, file: &Path) -> Outcome<Outcomes> {
     let command = match server.install() {
         Ok(command) => command,
@@ -260,14 +260,14 @@ fn read(file: &Path) -> Outcomes {
     match fs::read_to_string(file) {
         Ok(text) => match Report::parse(&text) {
             Ok(report) => Outcomes::Judged(Box::new(report)),
-            // Why there is none.
+            // The reason why there is no report.
             Err(_) => Outcomes::Skipped(text),
         },
         Err(error) => Outcomes::Skipped(error.to_string()),
     }
 }
 
-/// What a server is accused of, and how that was confirmed.
+/// An accusation of a server, and its confirmation.
 struct Accusation<'a> {
     /// The failing checks, of which the first has the reason.
     checks: Vec<&'a CheckReport>,
@@ -292,7 +292,7 @@ impl Accusation<'_> {
     }
 }
 
-/// Returns what a server is accused of, the worst first; each cause once, whatever checks fail for it and in whatever revisions.
+/// Returns the accusations of a server, the worst first; each cause once, however many checks and revisions fail for it.
 fn accusations<'a>(
     server: &Server,
     report: &'a Report,
@@ -449,7 +449,7 @@ impl Page<'_> {
     }
 }
 
-/// Returns what a server claims, what of it it keeps, how its checks came out, and how long that took.
+/// Returns a server's claims, the kept ones among them, the results of its checks, and their time.
 fn cells(report: &Report) -> Vec<String> {
     let claims: Vec<_> = report.guarantees.iter().map(|it| it.id.as_str()).collect();
     let kept = report

@@ -12,7 +12,7 @@ use xtask::Outcome;
 
 use crate::measure;
 
-/// What the server prints before its address.
+/// The server's output before its address.
 const LISTENING: &str = "listening on ";
 
 /// A server that is stopped when this is dropped.
@@ -26,7 +26,7 @@ impl Served {
     /// Returns its resident memory, in megabytes.
     ///
     /// # Errors
-    /// If the system does not say it.
+    /// If the system does not report it.
     pub(crate) fn memory(&self) -> Outcome<f64> {
         measure::resident(self.process.id()).ok_or_else(|| "the memory of the server is unknown".into())
     }
@@ -39,7 +39,7 @@ impl Served {
         Self::start_as("serve", program, folder, arguments)
     }
 
-    /// As [`start`](Self::start), with another command of the program than `serve`.
+    /// As [`start`](Self::start), with a different command of the program than `serve`.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -88,7 +88,7 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

@@ -1,7 +1,7 @@
 //! Runs the conformance suite against the program and against the examples of `tabellion-codegen`: each contract, over each
 //! transport that it is served over.
 //!
-//! Checks of all servers run side by side: no core waits for the last check of one. Each run names the guarantees that it must show;
+//! Checks of all servers run concurrently: no core waits for the last check of one. Each run names the guarantees that it must show;
 //! otherwise a check that no longer applies would go unnoticed.
 
 use std::{
@@ -26,7 +26,7 @@ use crate::times::{self, Timed};
 
 /// The program with all servers.
 const PROGRAM: &str = "tabellion-under-test";
-/// Checks that run side by side for each core: servers under test mostly wait for a disk or a clock.
+/// Concurrent checks for each core: servers under test mostly wait for a disk or a clock.
 const CHECKS_PER_CORE: usize = 2;
 const URL: &str = "http://127.0.0.1:{port}/mcp";
 
@@ -108,7 +108,7 @@ const RUNS: &[Run] = &[
         serve: "serve --contract brainforge --library {library}",
         access: Access::LinesWithRoles,
         eras: &[Era::Stateless],
-        // `schema` and `wire` make more than the ten exports that an hour has room for, and would wait.
+        // `schema` and `wire` make more exports than the ten that are permitted in an hour, and would wait.
         only: "auth gates pure paths mutation budget review versions links notes export",
         // REST and the records of calls need HTTP.
         shows: Shows::AllBut("rest-is-mcp audit-of-every-call limits-hold sessions-end"),
@@ -227,7 +227,7 @@ const RUNS: &[Run] = &[
         serve: "tracker {data} 127.0.0.1:{port}",
         access: Access::Http,
         only: "operations rows orgs secrets",
-        // When an answer leaves can't be seen over HTTP.
+        // The time at which an answer is sent can't be observed over HTTP.
         unshown: "rows/synced-before-answer",
         ..DEFAULT
     },
@@ -266,7 +266,7 @@ impl Run {
             Access::Lines => {}
             Access::LinesWithRoles => {
                 launch.role = Some("--as={role}".into());
-                // A person reads what waits, and decides on that.
+                // A person reads the proposals that wait, and decides on them.
                 let review = format!("'{}' review", program.display());
                 launch.show = Some(format!("{review} show {{id}} --library {{library}}"));
                 launch.decide = Some(format!(
@@ -314,7 +314,7 @@ impl Run {
         Ok((subject, options))
     }
 
-    /// Returns a message for each check that fails, or should have shown something and did not.
+    /// Returns a message for each check that fails, or that did not show a guarantee although it should.
     fn problems(&self, report: &Report) -> Vec<String> {
         let is_broken = |check: &&CheckReport| match check.verdict {
             Verdict::Pass | Verdict::NotApplicable => false,

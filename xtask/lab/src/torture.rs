@@ -1,4 +1,4 @@
-//! Runs the fault injection tests in their long form, one after the other.
+//! Runs the fault injection tests in their long form, one after another.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

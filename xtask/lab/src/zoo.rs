@@ -1,6 +1,6 @@
-//! Tests the checks themselves: the reference implementation passes all of them, and each mutant fails the checks named for
-//! it; the small servers of the other contracts and their mutants likewise. Innocents, which a careless check would accuse, are
-//! acquitted. A golden file records which mutant fails which check, and what each check says of each innocent, so that a weakened or
+//! Tests the checks themselves: the reference implementation passes all of them, and each mutant fails the checks named for it; the
+//! small servers of the other contracts and their mutants likewise. Innocents, which a careless check would accuse, are acquitted. A
+//! golden file records the checks that each mutant fails, and the verdict of each check on each innocent, so that a weakened or
 //! careless check is noticed.
 //!
 //! Each mutant is run against the checks named for it and against [`EVERYWHERE`], which are quick; with `--all` against all
@@ -51,7 +51,7 @@ const EVERYWHERE: [&str; 4] = [
 ];
 /// Time limit of an answer: some mutants never answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
-/// Begins the name of a server over HTTP in the golden file.
+/// Prefix of the names of servers over HTTP in the golden file.
 const OVER_HTTP: &str = "http/";
 /// Checks and families that correct servers pass over HTTP.
 const PASSED_OVER_HTTP: [(CorrectServer, &[&str]); 2] = [
@@ -69,7 +69,7 @@ const PASSED_OVER_HTTP: [(CorrectServer, &[&str]); 2] = [
     ),
     (CorrectServer::Bulletin, &["rest", "audit", "limits", "sessions"]),
 ];
-/// Begins the name of an innocent in the golden file.
+/// Prefix of the names of innocents in the golden file.
 const INNOCENT: &str = "innocent/";
 
 /// Options of `cargo lab zoo`.
@@ -97,7 +97,7 @@ pub(crate) struct Options {
     seed: u64,
 }
 
-/// A server, and what it is.
+/// A server, and its kind.
 struct Exhibit {
     /// The name in the golden file.
     name: String,
@@ -108,7 +108,7 @@ struct Exhibit {
     eras: &'static [Era],
 }
 
-/// What a server is, and so what is expected of the checks.
+/// The kind of a server, which determines the expected verdicts.
 #[derive(Clone, Copy)]
 enum Kind {
     /// It passes.
@@ -278,7 +278,7 @@ fn try_all(options: &Options, wanted: &mut [Exhibit]) -> Outcome<(Matrix, Vec<St
     Ok((found, wrong))
 }
 
-/// Returns the checks that a server fails, and what is wrong with them; `None` if no check that detects the defect can run
+/// Returns the checks that a server fails, and the problems with them; `None` if no check that detects the defect can run
 /// here, unless that is itself an error.
 fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<String>, Vec<String>)> {
     let name = &exhibit.name;
@@ -347,7 +347,7 @@ fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<Str
 }
 
 /// Returns the checks of an innocent with their verdicts, and those that accuse it: they fail, and their failure breaks a guarantee or
-/// is all that they are about.
+/// is their only subject.
 fn acquittal(name: &str, checks: &[CheckReport]) -> (Vec<String>, Vec<String>) {
     let accuses = |check: &&CheckReport| {
         let fails = check.verdict >= Verdict::HarnessError;

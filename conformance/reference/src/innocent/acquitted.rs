@@ -1,4 +1,4 @@
-//! All innocents: a row for each, with its name on the command line, its conduct, what it was accused of, and the checks that must
+//! All innocents: a row for each, with its name on the command line, its conduct, the false accusation, and the checks that must
 //! acquit it.
 
 use std::sync::OnceLock;
@@ -10,9 +10,9 @@ pub struct Acquitted {
     pub innocent: Innocent,
     /// Name on the command line.
     pub name: &'static str,
-    /// What it does, in words.
+    /// Its conduct, in words.
     pub does: &'static str,
-    /// What it was accused of, in words.
+    /// The false accusation, in words.
     pub accused_of: &'static str,
     /// Checks that must acquit it: they don't fail, or their failure breaks none of their guarantees.
     pub acquitted_by: &'static [&'static str],

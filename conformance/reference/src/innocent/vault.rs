@@ -23,18 +23,18 @@ use crate::{
 
 /// Length of the first page of a note, in characters.
 const PAGE: usize = 20_000;
-/// How long after an answer a note is committed.
+/// Time from an answer to the commit of its note.
 const LATER: Duration = Duration::from_millis(150);
 /// Number of lost races after which a change is refused.
 const MAX_RACES: usize = 100;
 
-/// Returns what becomes of a note's text; both are `None` without a note.
+/// Returns the new text of a note from the old one; either is `None` if there is no note.
 type Plan<'a> = dyn Fn(Option<&str>) -> Result<Option<String>, Failure> + 'a;
 
 /// A folder of notes.
 pub(super) struct Vault {
     folder: Folder,
-    /// For files that are not in place yet, and the lock.
+    /// Folder of prepared files and of the lock.
     own: PathBuf,
     /// The thread that makes the last commit, after the ones before it.
     committer: Mutex<Option<JoinHandle<()>>>,
@@ -68,7 +68,7 @@ impl Vault {
         written.map_err(failed("write the journal"))
     }
 
-    /// Returns the vault's tools, as `tools/list` has them.
+    /// Returns the vault's tools, in the form of `tools/list`.
     pub(super) fn tools() -> Value {
         let text = || json!({ "type": "string" });
         let tool = |name: &str, arguments: &[&str], optional: &[&str]| {
@@ -197,7 +197,7 @@ impl Vault {
         })
     }
 
-    /// Replaces a note by what `plan` makes of it.
+    /// Replaces a note by the result of `plan`.
     fn change(&self, path: &str, plan: &Plan<'_>) -> Result<(), Failure> {
         let lock = File::create(self.own.join("lock")).map_err(failed("take the lock"))?;
         lock.lock().map_err(failed("take the lock"))?;
@@ -288,7 +288,7 @@ fn resolve(named: &str) -> Result<String, Failure> {
     })
 }
 
-/// Returns the lines of a note that a call names, or all of it.
+/// Returns the lines of a note that a call requests, or all of it.
 fn lines(mut note: Value, arguments: &Value) -> Result<Value, Failure> {
     let bound = |name: &str| {
         arguments[name]

@@ -1,5 +1,5 @@
-//! Defects that take more than a line. Each function does nothing, or returns its argument, unless the process is its
-//! mutant.
+//! Defects that take more than a line. Each function has no effect, or returns its argument, unless the process is
+//! its mutant.
 
 use std::{
     collections::HashMap,
@@ -313,7 +313,7 @@ pub(in super::super) fn returned_commit(library: &Library, commit: String) -> St
     planned.unwrap_or(commit)
 }
 
-/// The first commit that was planned for the change in progress, if the mutant answers that.
+/// The commit that was first planned for the change in progress, if the mutant answers with it.
 static PLANNED: Mutex<Option<String>> = Mutex::new(None);
 
 /// Runs before a commit is pushed.

@@ -6,7 +6,7 @@ use tabellion_runtime::{Failure, FailureKind};
 
 use super::{super::library::Library, Mutant, is};
 
-/// A file that is there while the server runs.
+/// A file that exists while the server runs.
 const RUNNING: &str = ".git/reference-runs";
 /// HEAD when the process started, if there was one.
 static BEGINNING: OnceLock<Option<String>> = OnceLock::new();
@@ -36,7 +36,7 @@ pub(in super::super) fn after_open(root: &Path, library: &Library) -> Result<(),
         if running.exists() {
             library.git.ask(&["reset", "--quiet", "--hard", "HEAD~1"]);
         }
-        // Without it, nothing is undone.
+        // Without the file, no change is undone.
         let _ = fs::write(running, "");
     }
     if is(Mutant::LogOfAProcess) {

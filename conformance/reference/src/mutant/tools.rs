@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{super::library::Library, Mutant, is};
 
-/// A tool beside the contract's.
+/// A tool in addition to the contract's.
 struct Beside {
     mutant: Mutant,
     name: &'static str,

@@ -1,4 +1,4 @@
-//! Notices, for callers of several roles. The house rules are written out here, beside the contract's clauses and not from them.
+//! Notices, for callers of several roles. The house rules are written out here, independently of the contract's clauses.
 
 use serde_json::{Value, json};
 use tabellion_runtime::ContractSpec;
@@ -17,7 +17,7 @@ pub(crate) static CONTRACT: &ContractSpec = &generated::CONTRACT;
 /// The roles.
 pub(crate) const ROLES: [&str; 4] = ["owner", "reviewer", "reader", "agent"];
 
-/// A violated rule: gate, clause, severity, what is wrong, and what to do.
+/// A violated rule: gate, clause, severity, problem, and advice.
 type Broken = (
     &'static str,
     &'static str,
@@ -64,7 +64,7 @@ const CONFIDENTIAL: Broken = (
 
 pub(super) struct Bulletin {
     library: Library,
-    /// Role of the client; an agent's if the operator says none.
+    /// Role of the client; an agent's if the operator specifies none.
     role: String,
     /// The last request that a mutant refused.
     refused: Option<Value>,
@@ -122,7 +122,7 @@ impl Bulletin {
         Some(error("AUTH_REQUIRED", 401, "you may not do this", details, &[]))
     }
 
-    /// Returns whether what the caller posts waits.
+    /// Returns true if the caller's notices wait for review.
     fn waits(&self) -> bool {
         self.role == "agent" && !is(Mutant::AsksForNoReview)
     }
@@ -137,7 +137,7 @@ impl Bulletin {
         }
     }
 
-    /// Returns what a call violates before it is made.
+    /// Returns the rules that a call violates before it is made.
     fn broken(&self, operation: &str, arguments: &Value) -> Vec<Broken> {
         let text = |name: &str| arguments[name].as_str().unwrap_or_default();
         let (is_agent, posts) = (self.role == "agent", operation == "post_notice");

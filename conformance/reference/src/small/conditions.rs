@@ -1,4 +1,4 @@
-//! Calls that are made once for each idempotency key, and only while the notice has the content that they say.
+//! Calls that are made once for each idempotency key, and only while the notice has the expected content.
 
 use std::{collections::HashMap, fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! Pages that two tools with several operations change and look at.
+//! Pages that two tools with several operations change and read.
 
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{ContractSpec, ToolSpec};
@@ -114,7 +114,7 @@ fn choose(
     }
 }
 
-/// Returns what a careless server takes for what is meant.
+/// Returns the operation that a careless server takes for the requested one.
 fn nearest(tool: &'static ToolSpec, members: &Map<String, Value>) -> Option<&'static ToolSpec> {
     if !is(Mutant::TakesNearest) {
         return None;

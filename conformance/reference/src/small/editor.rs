@@ -1,4 +1,4 @@
-//! Edits one document by sections, with undo and redo. Keeps its state in a file of its own.
+//! Edits one document by sections, with undo and redo. Keeps its state in a separate file.
 
 use std::fs;
 
@@ -37,7 +37,7 @@ struct State {
 pub(super) struct Editor {
     library: Library,
     path: String,
-    /// Whether this process has not loaded the state yet.
+    /// True if this process has not loaded the state yet.
     is_new: bool,
 }
 

@@ -1,5 +1,5 @@
-//! What the board keeps of calls, beside the notices: executions, sessions, and what the limit has left of each. It is a document of JSON
-//! in the server's folder in `.git`, so that all servers of a library share it.
+//! The board's records of calls, in addition to the notices: executions, sessions, and the rest of each session's limit. They are a JSON
+//! document in the server's folder in `.git`, which all servers of a library share.
 
 use std::{
     collections::BTreeMap,
@@ -32,7 +32,7 @@ pub(super) struct Kept {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Execution {
     holder: String,
-    /// As REST answers it.
+    /// The execution in REST's form.
     shown: Value,
 }
 
@@ -40,10 +40,10 @@ struct Execution {
 struct Session {
     holder: String,
     has_ended: bool,
-    /// How many calls the limit has left, and when that was.
+    /// The number of calls that the limit has left, and the time of that count.
     left: f64,
     at: f64,
-    /// When it was opened, and when it was used last.
+    /// The times of its opening and its last use.
     opened_at: f64,
     used_at: f64,
 }
@@ -60,7 +60,7 @@ impl Session {
         }
     }
 
-    /// Returns true if it has ended, by its caller or by itself.
+    /// Returns true if its caller has ended it, or its time is over.
     fn is_over(&self) -> bool {
         let is_past = |since: f64, most: u32| seconds() - since >= f64::from(most);
         let is_idle = |spec: &SessionsSpec| is_past(self.used_at, spec.idle_seconds);
@@ -79,7 +79,7 @@ pub(super) struct Begun {
     pub(super) session: String,
 }
 
-/// Why something is refused: the name of the error, the sentence, and the seconds to wait.
+/// A refusal: the name of the error, the sentence, and the seconds to wait.
 #[derive(Debug)]
 pub(super) struct NotNow {
     pub(super) name: &'static str,
@@ -94,11 +94,11 @@ const EXPIRED: NotNow = NotNow {
 };
 
 impl Kept {
-    /// Reads what is kept; `here` is what a mutant keeps for itself.
+    /// Reads the records; `here` are a mutant's own.
     pub(super) fn read(library: &Library, here: &Self) -> Result<Self, Refusal> {
         if is(Mutant::LimitsOfAProcess) {
             let mut kept = here.clone();
-            // Sessions are shared all the same, as is what is no limit.
+            // Sessions are shared all the same, except for their limits.
             for (id, mut session) in Self::from(library)?.sessions {
                 session.left = limit().calls.get().into();
                 kept.sessions.entry(id).or_insert(session);
@@ -148,7 +148,7 @@ impl Kept {
         Ok(id)
     }
 
-    /// Returns the id of a caller's session, once it is certain that it is one; ends it if it is to end.
+    /// Marks a caller's session as used, after a check that it is the caller's and not over; ends it if `ends`.
     pub(super) fn touch(&mut self, holder: &str, id: &str, ends: bool) -> Result<(), NotNow> {
         let session = self.sessions.get_mut(id).ok_or(EXPIRED)?;
         let is_own = session.holder == holder || is(Mutant::SessionsOfAnyone);
@@ -162,7 +162,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Begins a call in a session, or in the one of its caller.
+    /// Begins a call in a session, or in the implicit one of its caller.
     pub(super) fn begin(&mut self, holder: &str, tool: &str, session: Option<&str>) -> Result<Begun, NotNow> {
         let session = match session {
             Some(id) => {
@@ -227,7 +227,7 @@ impl Kept {
         result
     }
 
-    /// Keeps how a call ended.
+    /// Records the end of a call.
     pub(super) fn end(&mut self, holder: &str, begun: &Begun, mut shown: Value) {
         shown["execution_id"] = begun.execution.as_str().into();
         shown["session_id"] = begun.session.as_str().into();
@@ -276,7 +276,7 @@ impl NotNow {
     }
 }
 
-/// Returns the time, in seconds since 1970 and as many more as [`CLOCK_OFFSET`] says.
+/// Returns the time, in seconds since 1970, plus [`CLOCK_OFFSET`].
 fn seconds() -> f64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let ahead = env::var(CLOCK_OFFSET)

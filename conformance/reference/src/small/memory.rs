@@ -164,7 +164,7 @@ impl ContractServer for Memory {
     }
 }
 
-/// Returns the file's bytes with the text appended on lines of its own.
+/// Returns the file's bytes with the text appended on separate lines.
 fn append_lines(mut held: Vec<u8>, text: &str) -> Vec<u8> {
     if is(Mutant::Overwrites) {
         held.clear();

@@ -1,5 +1,5 @@
-//! Small servers of the contracts `learning-os`, `safe-markdown-editor` and `brainforge`, of the memory and the code of `mcb`, and of the examples `bulletin`,
-//! `desk`, `tracker` and `logbook`.
+//! Small servers of the contracts `learning-os`, `safe-markdown-editor` and `brainforge`, of the memory and the code of `mcb`, and of the
+//! examples `bulletin`, `desk`, `tracker` and `logbook`.
 //!
 //! They pass the checks of their own families and are otherwise minimal: plain files, the git program, one lock, only
 //! the stateless era (2026-07-28), no recovery after a crash. The tracker, the logbook and the memory keep rows in a JSON document
@@ -137,7 +137,7 @@ pub fn serve_shelf(root: &Path, role: Option<&str>) -> io::Result<()> {
 /// Decides on a note that waits in the library at `root`, or on parts of it, or shows it.
 ///
 /// # Errors
-/// If it can't be decided on: the reason.
+/// If the decision is not possible: the reason.
 pub fn decide(root: &Path, decision: &str, parts: &[usize], instance: &str) -> Result<(), Box<dyn Error>> {
     let library = Library(root.to_owned());
     let decided = shelf::Shelf::new(library, None).decide(decision, parts, instance);

@@ -1,7 +1,7 @@
-//! Notices over HTTP: MCP at `/mcp` in the stateless era, and REST below it. A connection carries one request, and they are answered one by
-//! one. A caller's key is the name of the role, and so is its identity. Calls are kept, over both.
+//! Notices over HTTP: MCP at `/mcp` in the stateless era, and REST below it. A connection carries one request, and requests are answered
+//! one by one. A caller's key is the name of the role, and so is its identity. Calls over both are recorded.
 //!
-//! What REST answers is written out here, and so is the description of it.
+//! REST's answers and their description are written out here.
 
 use std::{
     io::{self, Write as _},
@@ -30,7 +30,7 @@ use crate::{
     mutant::{Mutant, is},
 };
 
-/// How long a client may take to send its request.
+/// Time limit of a client's request.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// Statuses of refusals.
 const REFUSALS: [u16; 10] = [400, 401, 403, 404, 405, 415, 422, 429, 500, 503];
@@ -60,7 +60,7 @@ fn answer(root: &Path, calls: &mut Calls, kept: &mut Kept, stream: &TcpStream) -
 struct Server<'a> {
     root: &'a Path,
     calls: &'a mut Calls,
-    /// What was kept last.
+    /// The records as they were last.
     kept: &'a mut Kept,
 }
 
@@ -218,7 +218,7 @@ impl Server<'_> {
         }
     }
 
-    /// Reads what is kept, and keeps what becomes of it.
+    /// Reads the records, changes them, and writes them.
     fn with_kept<T>(&mut self, change: impl FnOnce(&mut Kept) -> T) -> T {
         let library = Library(self.root.to_owned());
         let lock = library.lock();
@@ -300,7 +300,7 @@ impl Server<'_> {
         let answer = self.respond(role, &message).unwrap_or_default();
         let result = &answer["result"];
         if request.header("prefer") == Some("respond-async") && result["_meta"][EXECUTION].is_string() {
-            // It is over already, which the client can't know.
+            // It is over already, unknown to the client.
             let body =
                 json!({ "execution_id": result["_meta"][EXECUTION], "tool": tool, "status": "running" });
             return Response::new(202, body).header("Preference-Applied", "respond-async");
@@ -369,7 +369,7 @@ fn refused(message: &Value, why: &NotNow) -> Value {
     json!({ "jsonrpc": "2.0", "id": message["id"], "result": result })
 }
 
-/// Returns what is kept of a call with this answer.
+/// Returns the record of a call with this answer.
 fn shown(tool: &str, answer: &Value) -> Value {
     let (result, error) = (&answer["result"], &answer["error"]);
     if result["isError"] == true {
@@ -389,7 +389,7 @@ fn now() -> String {
     DateTime::<Utc>::from(SystemTime::now()).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// Returns the list of tools, with the names that REST has for what MCP lists.
+/// Returns the list of tools, with REST's names of the members that MCP lists.
 fn list() -> Value {
     let tools = bulletin::CONTRACT.tools.iter().map(|tool| {
         let over_mcp = listed(tool);

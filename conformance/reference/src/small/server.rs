@@ -1,4 +1,4 @@
-//! JSON lines for a small server, and the library that several of them keep.
+//! JSON lines for a small server, and the library that several of them use.
 
 use std::{
     fs::{self, File},
@@ -14,14 +14,14 @@ use tabellion_runtime::{ContractSpec, ToolSpec};
 
 use crate::mutant::{Mutant, is};
 
-/// Why a call is refused: code and message.
+/// A refusal of a call: code and message.
 pub(super) type Refusal = (i64, String);
 
 pub(super) fn refused(message: impl Into<String>) -> Refusal {
     (-32000, message.into())
 }
 
-/// Returns the refusal of what the caller can mend, with JSON-RPC's code for that.
+/// Returns the refusal of a request that the caller can correct, with JSON-RPC's code for that.
 pub(super) fn invalid(message: impl Into<String>) -> Refusal {
     (-32602, message.into())
 }
@@ -32,7 +32,7 @@ pub(super) fn now() -> i64 {
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
-/// JSON-RPC's code for errors of the server's own.
+/// JSON-RPC's code for the server's own errors.
 const INTERNAL_ERROR: i64 = -32603;
 
 pub(super) fn failed(error: io::Error) -> Refusal {
@@ -62,7 +62,7 @@ pub(super) struct PersonAnswer {
     pub(super) state: String,
 }
 
-/// A server of a contract. A call names its operation, which is the tool where that has no others.
+/// A server of a contract. A call names its operation, which is the tool if that has no others.
 pub(super) trait ContractServer {
     fn call(
         &mut self,
@@ -88,13 +88,13 @@ pub(super) trait ContractServer {
         true
     }
 
-    /// Decides whether a call is made at all, before anything else looks at it; `meta` is the request's `_meta`.
+    /// Decides if a call is made at all, before any other check; `meta` is the request's `_meta`.
     fn admit(&mut self, tool: &ToolSpec, meta: &Value) -> Result<(), Refusal> {
         let _ = (tool, meta);
         Ok(())
     }
 
-    /// Is called once an answer is out.
+    /// Called once an answer is sent.
     fn answered(&mut self) {}
 
     /// Returns the operation that the arguments choose, and its arguments.
@@ -284,7 +284,7 @@ impl Library {
         self.write_saying(path, bytes, &format!("{what} {path}"))
     }
 
-    /// As [`write`](Self::write), with this message of the commit.
+    /// As [`write`](Self::write), with this commit message.
     pub(super) fn write_saying(
         &self,
         path: &str,

@@ -38,7 +38,7 @@ fn a_server_is_held_to_what_it_declares() {
             exit::BROKEN,
             &["wire/output-schema"],
         ),
-        // It takes more than its schemas say, which is only advice.
+        // It accepts more than its schemas specify, which is only advice.
         (
             &["--mutant", "accepts-unknown-arguments"],
             "schema",
@@ -98,7 +98,7 @@ fn a_store_is_also_found_in_the_folder_for_data() {
     }
 }
 
-/// A server that permits certain folders: a tool of a mutant's, to which the adapter names them.
+/// A server that permits certain folders: a mutant's tool, to which the adapter passes them.
 #[test]
 fn confinement_is_judged_where_it_can_be_seen() {
     let temporary = env::temp_dir().canonicalize().unwrap();

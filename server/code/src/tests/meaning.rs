@@ -59,7 +59,7 @@ const PROJECT: &[(&str, &str)] = &[
     ("README.md", "# Shop\n\nThe weather is told.\n"),
 ];
 
-/// A query, its filters, what is found, and whether meaning counts.
+/// A query, its filters, the hits, and true if meaning counts.
 type Case = (
     &'static str,
     &'static [(&'static str, &'static str)],
@@ -136,7 +136,7 @@ fn the_same_text_has_one_key_and_code_is_embedded_as_words() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Whatever changes: what is gone is not found, filters hold, and without vectors the words' hits are as ever.
+    /// After any changes: removed files are not found, filters hold, and without vectors the hits are those by words.
     #[test]
     fn meaning_finds_nothing_that_is_gone_or_filtered(
         projects in prop::collection::vec(prop::collection::btree_map(0..8_u8, 0..4_usize, 0..8), 1..5),

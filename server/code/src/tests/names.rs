@@ -1,4 +1,4 @@
-//! Definitions are found by their names, and what is called so comes first.
+//! Tests that definitions are found by their names, and come first.
 
 use super::{Bench, Texts};
 
@@ -67,7 +67,7 @@ fn definitions_are_found_by_every_name_that_they_have() {
         ("return", &[("symbol", "other.beta")], &[]),
         ("return", &[("symbol", "alpha"), ("symbol", "beta")], &[]),
         ("return", &[("kind", "function"), ("kind", "class")], &[]),
-        // Each is a hit, where several have the name.
+        // If several symbols have the name, each is a hit.
         (
             "return",
             &[("symbol", "total")],
@@ -194,7 +194,7 @@ fn definitions_are_found_by_every_name_that_they_have() {
     }
 }
 
-/// Every symbol of a hit is found again by what the hit shows.
+/// Every symbol of a hit is found again by the name that the hit shows.
 #[test]
 fn what_an_answer_shows_is_a_filter() {
     let bench = Bench::new();

@@ -185,7 +185,7 @@ fn the_server_accepts_unusual_names() {
     assert!(library.ledger().files.is_empty());
 }
 
-/// Creates a library that contains entries other than its own regular files, beside a folder that must not change.
+/// Creates a library with entries other than its own regular files, next to a folder that must not change.
 fn trapped() -> (Library, TempDir) {
     let library = Library::with(&[("a.md", "# A\n"), ("sub/b.md", "# B\n")]);
     let outside = TempDir::new().expect("a folder");
@@ -724,8 +724,8 @@ fn a_query_is_literal_text() {
     );
 }
 
-/// Lines that are no request. The server answers each, or ignores it if the specification requires that, and answers the
-/// next request as usual.
+/// Lines that are not requests. The server answers each, or ignores it if the specification requires that, and answers
+/// the next request as usual.
 #[test]
 fn the_server_survives_malformed_messages() {
     let library = Library::with(&[("a.md", "# A\n")]);

@@ -1,4 +1,4 @@
-//! Input that is small and costs much, or claims to: each is tried on a server that may have one gigabyte of address space.
+//! Small input that is expensive, or claims to be: each is tried on a server that may have one gigabyte of address space.
 
 use std::{
     fs,
@@ -29,7 +29,7 @@ const ADDRESS_SPACE: usize = 1 << 20;
 const WORK_TIMEOUT: Duration = Duration::from_secs(120);
 const MIB: usize = 1 << 20;
 
-/// Returns a command that may have little memory. Glibc's arenas take address space and no memory, so there are few.
+/// Returns a command with a limit of memory. Glibc's arenas take address space and no memory, so there are few.
 fn limited(command: &Command) -> Command {
     let mut limited = Command::new("sh");
     let script = format!("ulimit -v {ADDRESS_SPACE} && exec \"$0\" \"$@\"");
@@ -77,7 +77,7 @@ impl Drop for Trees {
     }
 }
 
-/// Commits a folder of `levels` nested trees, each of which has the next under each of `names`, beside what HEAD has.
+/// Commits a folder of `levels` nested trees, each of which has the next under each of `names`, in addition to HEAD's entries.
 fn nest(library: &Library, levels: usize, names: &[&str]) {
     nest_file(library, "a.md", levels, names);
 }
@@ -103,7 +103,7 @@ fn commit(library: &Library, tree: &str) {
     run(&["update-ref", "HEAD", &commit]);
 }
 
-/// Replaces the object that `name` stands for by one whose header claims six gigabytes.
+/// Replaces the object named `name` by one whose header claims six gigabytes.
 fn claim_much(library: &Library, name: &str, kind: &str) {
     let id = git(library.root(), &["rev-parse", name]).expect("an object");
     let (folder, rest) = id.trim().split_at(2);
@@ -128,7 +128,7 @@ fn zlib(data: &[u8]) -> Vec<u8> {
     [&block.concat()[..], &(b << 16 | a).to_be_bytes()].concat()
 }
 
-/// A repository: what makes it of a library with the committed note `note.md`.
+/// A repository: its name, and the function that makes it of a library with the committed note `note.md`.
 type Repository = (&'static str, fn(&Library));
 
 /// One for each walk: through paths, through levels, and to objects.
@@ -262,7 +262,7 @@ fn a_server_of_code_survives(repositories: &[Repository]) {
         let library = made(*make);
         let root = library.root();
         let begun = Instant::now();
-        // There is none where nothing was committed on top.
+        // The branch does not exist if the case made no commit.
         let _ = git(root, &["branch", "before", "HEAD~1"]);
         let head = git(root, &["symbolic-ref", "--short", "HEAD"]).expect("a branch");
         let (head, data) = (head.trim(), tempfile::TempDir::new().expect("a folder"));

@@ -26,14 +26,14 @@ use crate::{
     support::Library,
 };
 
-/// The body of a note and of its proposals: the days that backups are kept, and when there is a drill.
+/// The body of a note and of its proposals: the number of days that backups are kept, and the time of a drill.
 fn body(kept: &str, drill: &str) -> String {
     format!(
         "# Backups\n\nkept for {kept}\n\nof all\n\nthat there\n\nis on the disks\n\n## Drill\n\n{drill}\n"
     )
 }
 
-/// A library with a note of which an agent proposes another body.
+/// A library with a note, and an agent's proposal of a different body.
 fn proposed(kept: &str, drill: &str) -> Library {
     let front_matter = NOTE.split_once("# ").expect("a heading").0;
     let note = format!("{front_matter}{}", body("a week", "now and then"));
@@ -93,7 +93,7 @@ impl Drop for Driver {
     }
 }
 
-/// Runs a scenario in a browser of its own; it leaves no line in the console.
+/// Runs a scenario in a new browser; it leaves no line in the console.
 fn in_browser(scenario: impl AsyncFnOnce(&Screen) -> WebDriverResult<()>) {
     let child = Command::new("chromedriver")
         .arg("--port=0")
@@ -129,7 +129,7 @@ fn in_browser(scenario: impl AsyncFnOnce(&Screen) -> WebDriverResult<()>) {
             eprintln!("the browser shows {:#}", shown.await?);
         }
         let mut lines = screen.driver.browser_log().await?;
-        // Pages that refuse have such a status.
+        // Pages with a refusal have such a status.
         lines.retain(|line| !line.message.contains("responded with a status of 4"));
         screen.driver.quit().await?;
         outcome?;
@@ -162,7 +162,7 @@ impl Screen {
         self.driver.query(By::Css(css)).first().await
     }
 
-    /// Waits for an element with this in its text, whatever is loaded meanwhile.
+    /// Waits for an element with this text, whatever is loaded meanwhile.
     async fn read(&self, css: &str, text: &str) -> WebDriverResult<thirtyfour::WebElement> {
         let holds = format!(
             "[...document.querySelectorAll({})].some((it) => it.innerText.includes({}))",
@@ -179,7 +179,7 @@ impl Screen {
         self.driver.find(By::Css(css)).await
     }
 
-    /// Undoes the decision that the page says was made.
+    /// Undoes the decision that the page reports.
     async fn undo_the_decision(&self) -> WebDriverResult<()> {
         let commit = self.see("[role=status] a[href*='/log/']").await?;
         commit.click().await?;
@@ -252,7 +252,7 @@ fn a_reviewer_needs_no_mouse() {
             note()
         );
 
-        // The agent revises; it revises again while that is read.
+        // The agent revises, and revises again while the reviewer reads.
         let mut agent = self::served(&library);
         let mut revise = |text: &str, version: u64| {
             let change =
@@ -275,7 +275,7 @@ fn a_reviewer_needs_no_mouse() {
         let word = screen.see("#word").await?.prop("value").await?;
         assert_eq!(word.as_deref(), Some("a word that stays"));
 
-        // An approval of all, and its undo, after which the proposal waits again.
+        // An approval of the whole, and its undo, after which the proposal waits again.
         screen.press("a").await?;
         screen.see("#approve:focus").await?;
         screen.press_enter().await?;
@@ -308,7 +308,7 @@ fn what_is_typed_outlives_a_reload_and_a_server() {
         let typed = screen.see("#word").await?.prop("value").await?;
         assert_eq!(typed.as_deref(), Some("not yet"), "after a reload");
 
-        // The sign-in ends: nothing is sent on, and after signing in the form is there again.
+        // The sign-in ends: the form is not sent, and is restored after signing in.
         screen.driver.delete_all_cookies().await?;
         screen.press("r").await?;
         screen.press_enter().await?;
@@ -361,7 +361,7 @@ fn a_hostile_note_runs_and_loads_nothing() {
     });
 }
 
-/// Panics unless all that the page has loaded is its own, and it has the title and the elements that it was made with.
+/// Panics unless all that the page has loaded is its own, and it has its title and elements.
 async fn are_own(screen: &Screen, served: &Served) -> WebDriverResult<()> {
     let loaded = screen
         .value("performance.getEntriesByType('resource').map((entry) => entry.name)")
@@ -610,7 +610,7 @@ fn every_page_is_accessible() {
     });
 }
 
-/// Panics unless axe-core finds nothing on these pages, and none of them scrolls sideways, in each width and theme.
+/// Panics if axe-core has findings on these pages, or one of them scrolls sideways, in each width and theme.
 async fn judge(screen: &Screen, axe: &str, served: &Served, pages: &[String]) -> WebDriverResult<()> {
     for page in pages {
         for width in WIDTHS {

@@ -13,7 +13,7 @@ use crate::{
     support::{Library, TABELLION, exited},
 };
 
-/// A call, the name of the error that refuses it (or none), and what the result must have.
+/// A call, the name of the error that refuses it (or none), and the expected part of the result.
 type Calls<'a> = &'a [(&'a str, &'a str, Option<&'a str>, &'a str)];
 
 const TEA: &str = r#"{ "path": "tea.md", "text": "Tea at five in the garden." }"#;
@@ -107,7 +107,7 @@ fn bulletin(library: &Library) -> Command {
     command
 }
 
-/// Makes the calls; returns how many changed something.
+/// Makes the calls; returns the number of changes.
 fn make(target: &mut Target, calls: Calls<'_>) -> usize {
     let mut changes = 0;
     for (tool, arguments, error, expected) in calls {
@@ -197,7 +197,7 @@ fn the_list_of_tools_says_tags_gates_and_whether_callers_must_be_known() {
     assert!(exited(target).success());
 }
 
-/// Makes a key with these arguments; returns whether it was made, the key, and what was said.
+/// Makes a key with these arguments; returns true if it was made, the key, and standard error.
 fn key(keys: &Path, arguments: &[&str]) -> (bool, String, String) {
     let mut command = Command::new(TABELLION);
     command
@@ -240,7 +240,7 @@ fn over_http_the_key_says_who_calls() {
         target.initialize("2025-11-25").expect("a handshake");
         changes += make(&mut target, calls);
     }
-    // Without a key, no one is known.
+    // Without a key, the caller is unknown.
     let answer = server.unconnected().initialize("2025-11-25");
     assert!(format!("{answer:?}").contains("401"), "{answer:?}");
     assert_eq!(server.terminate(), Some(0));

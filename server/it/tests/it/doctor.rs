@@ -1,4 +1,4 @@
-//! `tabellion doctor`: what it finds in which state, and that it changes nothing.
+//! `tabellion doctor`: its findings in each state, and that it changes no file.
 
 use std::{
     collections::BTreeMap,
@@ -65,7 +65,7 @@ fn findings(reply: &Reply) -> Vec<Value> {
     shown["findings"].as_array().expect("a list").clone()
 }
 
-/// A state: what makes it, the finding, its colour, and whether it can be mended.
+/// A state: the function that makes it, the finding, its colour, and true if it can be repaired.
 struct State {
     name: &'static str,
     make: fn(&Library),
@@ -360,7 +360,7 @@ fn fix_mends_what_it_offers_and_asks_first() {
     assert!(library.path(".git/HEAD").exists());
 }
 
-/// The entries of clients are tried as the client would, unless that would change their library.
+/// Client entries are tried as the client would, unless that would change their library.
 #[test]
 fn entries_of_clients_are_tried() {
     let (library, other) = (Library::with(&[("a.md", "# A\n")]), Library::empty());

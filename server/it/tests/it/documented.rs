@@ -1,4 +1,4 @@
-//! Sessions at a terminal in the documentation: each command is run, and says what the document says.
+//! Sessions at a terminal in the documentation: each command is run, and its output compared with the document's.
 
 use std::{
     fs,
@@ -11,12 +11,12 @@ use std::{
 
 use crate::support::TABELLION;
 
-/// Separates what commands say.
+/// Separates the output of commands.
 const MARK: &str = "--- the next command ---";
-/// What stands for anything in what is said.
+/// Placeholder for any text in the output.
 const LEFT_OUT: char = '…';
 
-/// A command, and the lines that it says.
+/// A command and its output.
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) command: String,
@@ -71,7 +71,7 @@ fn comparable(text: &str) -> String {
     comparable
 }
 
-/// Returns whether `found` has all parts of `documented`, in their order and at both ends.
+/// Returns true if `found` has all parts of `documented`, in their order and at both ends.
 pub(crate) fn agrees(documented: &str, found: &str) -> bool {
     let (documented, found) = (comparable(documented.trim_end()), comparable(found.trim_end()));
     let parts: Vec<_> = documented.split(LEFT_OUT).collect();
@@ -97,7 +97,7 @@ fn has(program: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Runs the commands in one shell, in an empty folder; returns what each said.
+/// Runs the commands in one shell, in an empty folder; returns the output of each.
 pub(crate) fn run(steps: &[Step], folder: &Path, variables: &[(&str, &str)]) -> Vec<String> {
     let programs = folder.join("programs");
     fs::create_dir(&programs).expect("a folder");

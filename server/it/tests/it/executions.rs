@@ -50,7 +50,7 @@ impl Shop {
         self.serve_ahead(0)
     }
 
-    /// Serves with a clock that is ahead by so many seconds.
+    /// Serves with a clock that is ahead by `seconds`.
     fn serve_ahead(&self, seconds: u64) -> Server {
         let mut command = self.server();
         command.arg("--keys").arg(self.folder.path().join("keys.json"));
@@ -58,7 +58,7 @@ impl Shop {
         Server::start(&mut command)
     }
 
-    /// Serves those who have tokens of an issuer with this key set.
+    /// Serves callers with tokens of an issuer with this key set.
     fn serve_tokens(&self, jwks: &str) -> Server {
         let file = self.folder.path().join("jwks.json");
         std::fs::write(&file, jwks).expect("written");
@@ -257,7 +257,7 @@ fn a_name_in_a_token_makes_no_caller_another() {
             again.body
         );
     }
-    // What is theirs is still there, for them.
+    // Their own executions are still there, for them.
     let again = propose(&server, &helper, &[("Idempotency-Key", "k")]);
     assert_eq!(again.text("/result/note_id"), note);
     assert_eq!(fetch(&server, &ann, execution).status, 200);
@@ -316,7 +316,7 @@ fn an_execution_is_its_callers_and_of_those_who_see_others() {
         let found = fetch(&server, key, &id);
         assert_eq!(found.status, *status, "{at}: {}", found.body);
         if *status == 404 {
-            // As where there is none.
+            // The same answer as for an execution that does not exist.
             let none = fetch(&server, key, "01a21501-196d-70b2-84af-0eb2ce2cfa58");
             assert_eq!((none.status, none.body), (404, found.body));
         }
@@ -455,7 +455,7 @@ fn sessions_are_few_and_end_by_themselves() {
         create(&server, &bob, "Foreign", &header).text("/error/code"),
         "MCP_SESSION_EXPIRED"
     );
-    // They outlive the server.
+    // Executions outlive the server.
     drop(server);
     let server = shop.serve();
     assert_eq!(ask(&server, &ann, ("PUT", &session), &[], None).status, 200);
@@ -503,7 +503,7 @@ fn limits_hold_over_all_servers_of_a_library_and_for_each_session() {
     }
     drop(servers);
     let header = [("X-Session-Id", sessions[0].as_str())];
-    // What was used comes back bit by bit.
+    // Used capacity is restored bit by bit.
     let later = shop.serve_ahead(400);
     assert_eq!(export(&later, &ann, &header).status, 200);
     assert_eq!(export(&later, &ann, &header).status, 429);

@@ -58,13 +58,13 @@ impl Server {
         self.connect_to(self.url())
     }
 
-    /// Opens a session at another path, as in `/mcp/a`.
+    /// Opens a session at a different path, as in `/mcp/a`.
     pub(crate) fn connect_at(&self, path: &str) -> Target {
         let url = self.url.replace("/mcp", path);
         self.connect_to(Url::parse(&url).expect("a URL"))
     }
 
-    /// Returns a client that has not said anything yet.
+    /// Returns a client that has not sent a message yet.
     pub(crate) fn unconnected(&self) -> Target {
         Target::connect(self.url(), Era::Session, ANSWER_TIMEOUT).expect("it answers")
     }

@@ -1,4 +1,4 @@
-//! `install`, `uninstall` and `clients`, with a home folder of their own.
+//! `install`, `uninstall` and `clients`, with a temporary home folder.
 
 use std::{
     fs,

@@ -128,8 +128,8 @@ fn the_server_names_no_tool_no_resource_and_no_prompt() {
         tools.chain(resources).chain(prompts)
     });
     let literals: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();
-    // Where a repository's files are read and looked at, `index` is git's; an `agent` is in notes' front matter,
-    // in tokens, and in what clients say of themselves.
+    // Uses of the words in other meanings: `index` is git's where a repository's files are read; an `agent` is
+    // in notes' front matter, in tokens, and in the clients' descriptions of themselves.
     let of_others = [
         ("server/library/src", "\"index\""),
         ("server/vcs/src", "\"index\""),
@@ -203,7 +203,7 @@ fn contracts_and_runtime_know_no_file_system_no_git_and_no_mcp_library() {
     }
 }
 
-/// Which crates of the server depend on which. An edge that is missing here needs a reason, and a new map in the README.
+/// The dependencies between the server's crates. An edge that is missing here needs a reason, and a new map in the README.
 #[test]
 fn the_servers_crates_depend_only_downwards() {
     for (package, below) in [
@@ -356,7 +356,7 @@ fn packs_know_nothing_that_serves_clients() {
     ];
     let mut above = packs();
     above.insert("tabellion-pack".into());
-    // Also through others.
+    // Indirect dependencies count too.
     let mut reached: Vec<&String> = above.iter().collect();
     let mut seen: BTreeSet<&String> = reached.iter().copied().collect();
     while let Some(package) = reached.pop() {

@@ -50,7 +50,7 @@ fn each_tool_answers_or_refuses_large_notes() {
     let library = large();
     let section = |path: &str| edit(path, "append", "", "more\n");
     let write = |path: &str| json!({ "path": path, "content": "short\n" });
-    // Tool, note, and whether the note's size leads to a refusal.
+    // Tool, note, arguments, and true if the note's size leads to a refusal.
     let cases: [(&str, &str, Value, bool); 12] = [
         ("read_markdown", LINES, json!({ "path": LINES }), true),
         ("read_markdown", ONE_LINE, json!({ "path": ONE_LINE }), false),

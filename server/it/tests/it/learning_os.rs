@@ -355,7 +355,7 @@ fn an_append_adds_exactly_the_shown_text() {
         let after = library.get(path);
         assert_eq!(after, [before.unwrap_or_default(), appended.as_bytes()].concat());
         let shown: Vec<_> = shown.into_iter().map(|it| (it.path, it.shown)).collect();
-        // A missing final newline is no part of the entry.
+        // A missing final newline is not part of the entry.
         let text = appended.strip_prefix('\r').unwrap_or(&appended);
         let text = text.strip_prefix('\n').unwrap_or(text);
         assert_eq!(shown, [(path.into(), text.into())]);

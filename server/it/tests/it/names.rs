@@ -103,7 +103,7 @@ fn existing_files_are_never_hidden() {
     }
 }
 
-/// A model composes what it copies; the answer names the file that it got.
+/// A model composes characters in its copies; the answer has the name of the file that is meant.
 #[test]
 fn the_other_composition_of_a_name_names_the_same_file() {
     let library = Library::with(&[("Re\u{301}sume\u{301}s/Cafe\u{301}.md", TEXT), ("naïve.md", TEXT)]);
@@ -160,7 +160,7 @@ fn the_other_composition_of_a_name_names_the_same_file() {
     assert_eq!(refused.name, "CONFLICT");
 }
 
-/// If both compositions exist, each is a file of its own.
+/// If both compositions exist, each is a separate file.
 #[test]
 fn existing_twins_are_told_apart() {
     let twins = [("café.md", "# Composed\n"), ("cafe\u{301}.md", "# Decomposed\n")];
@@ -216,7 +216,7 @@ fn what_is_not_listed_is_counted() {
     );
 }
 
-/// The document of a contract that works on one.
+/// The document of a contract for a single document.
 #[test]
 fn the_one_document_may_have_such_a_name() {
     let library = Library::with(&[

@@ -7,7 +7,7 @@ use tabellion_conformance::Target;
 
 use crate::support::{Library, TABELLION, exited};
 
-/// Calls in turn, each with what its answer or its error has to say.
+/// Calls in turn, each with the expected part of its answer or error.
 const CALLS: &[(&str, &str, &str)] = &[
     (
         "edit",

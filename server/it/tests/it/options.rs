@@ -60,7 +60,7 @@ fn the_server_refuses_contradictory_options_with_advice() {
     }
 }
 
-/// A folder to serve, arguments and environment, and what standard error says: all of it, or nothing.
+/// A folder to serve, arguments and environment, and the expected parts of standard error; empty if there is no message.
 #[test]
 fn a_new_library_is_announced_and_a_mistyped_path_refused() {
     let place = Library::empty();

@@ -20,7 +20,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 pub(crate) const NOTE: &str = "---\nid: 00000000-0000-4000-8000-00000000000a\nversion: 1\n---\n# Backups\n\nkept for a week\n\n## Drill\n\nnow and then\n";
 pub(crate) const ID: &str = "00000000-0000-4000-8000-00000000000a";
 
-/// A process that serves the page, and what it says on standard error.
+/// A process that serves the page, with the address and link from its standard error.
 pub(crate) struct Served {
     child: Child,
     /// Scheme and authority.
@@ -45,7 +45,7 @@ impl Served {
                 break line.split_once("http://").expect("a URL").1.trim().to_owned();
             }
         };
-        // What else it says is read, so that it never waits for a reader.
+        // Its further output is read, so it never waits for a reader.
         std::thread::spawn(move || lines.for_each(drop));
         let (authority, rest) = url.split_at(url.find('/').expect("a path"));
         Self {
@@ -77,7 +77,7 @@ impl<'s> Browser<'s> {
         }
     }
 
-    /// Returns the status, the place that it leads to, and the text.
+    /// Returns the status, the location that it redirects to, and the text.
     fn send(&mut self, method: &'static str, place: &str, body: &str) -> (u16, String, String) {
         let url = Url::parse(&format!("{}{place}", self.served.base)).expect("a URL");
         let mut request = Request::new(method).with("Cookie", &self.cookie);
@@ -100,7 +100,7 @@ impl<'s> Browser<'s> {
         text
     }
 
-    /// Sends the form that a page has for `place`, with its hidden fields and these; returns where it leads.
+    /// Sends the page's form for `place`, with its hidden fields and these; returns the status, location and text.
     fn submit(&mut self, page: &str, place: &str, fields: &[(&str, &str)]) -> (u16, String, String) {
         let form = page
             .split("<form")
@@ -132,7 +132,7 @@ impl<'s> Browser<'s> {
     }
 }
 
-/// An agent proposes a change of the note.
+/// Proposes a change of the note as an agent.
 pub(crate) fn propose(library: &Library, content: &str, version: u64) {
     let request =
         json!({ "note_id": ID, "version": version, "content": content, "change_reason": "it changed" });
@@ -140,7 +140,7 @@ pub(crate) fn propose(library: &Library, content: &str, version: u64) {
     assert_eq!(answer["status"], "pending_review", "{answer}");
 }
 
-/// Returns the commit that the place after a change names.
+/// Returns the commit in the location after a change.
 fn commit_of(place: &str) -> &str {
     place.rsplit(['=', '/']).next().unwrap_or_default()
 }
@@ -192,7 +192,7 @@ fn a_person_approves_in_part_and_takes_it_back() {
     assert_eq!((status, again == done), (303, true), "{again}");
     assert_eq!(library.ledger().commits.len(), commits + 1);
 
-    // What was shown has moved; what was typed stays.
+    // The shown version has moved; the typed text stays.
     let late = [("decision", "reject"), ("notes", "a late word"), ("key", "other")];
     let (status, _, moved) = browser.submit(&shown, &place, &late);
     assert!(
@@ -226,7 +226,7 @@ fn a_person_approves_in_part_and_takes_it_back() {
     );
 }
 
-/// Keys in a folder of their own.
+/// Keys in a temporary folder.
 pub(crate) struct Keys {
     folder: tempfile::TempDir,
 }
@@ -247,7 +247,7 @@ impl Keys {
             .to_owned()
     }
 
-    /// Runs `tabellion key`; returns what it prints.
+    /// Runs `tabellion key`; returns its output.
     fn run(&self, arguments: &[&str]) -> String {
         let file = self.file();
         let output = Command::new(TABELLION)

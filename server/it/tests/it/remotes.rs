@@ -113,7 +113,7 @@ impl Bench {
     }
 }
 
-/// Two people decide on one proposal, each on a machine of her own that has not the other's decision yet.
+/// Two people decide on one proposal, each on a machine that does not have the other's decision yet.
 #[test]
 fn of_two_decisions_one_counts() {
     const ORDERS: [([&str; 3], &str); 3] = [
@@ -168,7 +168,7 @@ fn of_two_decisions_one_counts() {
             assert!(said.contains("has ended as `approved`"), "{said}");
             assert_eq!(conflicts.trim(), "[]");
         } else {
-            // It was taken here, and counts no longer: what the remote had first does. Both can be read.
+            // The local decision no longer counts: the remote's first one does. Both can be read.
             text(&rejected);
             let documents = if is_approved { 1 } else { 2 };
             let conflicts: Vec<serde_json::Value> = serde_json::from_str(&conflicts).expect("a list");
@@ -205,7 +205,7 @@ fn of_two_decisions_one_counts() {
     }
 }
 
-/// Returns what a program that succeeded said.
+/// Returns the standard output of a program that succeeded.
 #[track_caller]
 fn text(output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
@@ -319,7 +319,7 @@ fn answer(root: &Path, stream: TcpStream) {
     let _ = (&stream).write_all(&said[end + 4..]);
 }
 
-/// The server of ssh, which ends with this.
+/// The ssh server, which ends when this is dropped.
 struct SshServer(Child);
 
 impl Drop for SshServer {
@@ -360,7 +360,7 @@ fn a_library_is_shared_over_ssh() {
     );
     fs::write(own("ssh"), client).expect("written");
     fs::set_permissions(own("ssh"), fs::Permissions::from_mode(0o755)).expect("a program");
-    // Only where the server is started by root.
+    // Only if the server is started by root.
     let _ = fs::create_dir("/run/sshd");
     let log = fs::File::create(own("log")).expect("a log");
     let child = Command::new(SSH_SERVER)

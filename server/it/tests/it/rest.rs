@@ -1,4 +1,4 @@
-//! Contracts over REST. That a contract declares endpoints is all it takes: here one does that has none.
+//! Contracts over REST. Declaring endpoints is sufficient: here a contract without them declares some.
 
 use std::{path::Path, sync::Arc};
 
@@ -29,7 +29,7 @@ const fn status(error: &'static str, status: u16) -> ErrorStatus {
     }
 }
 
-/// What a contract says for REST, beside what it has.
+/// The contract's keys for REST, in addition to its own.
 static FACE: ContractSpec = ContractSpec {
     rest: &[
         RestEndpoint {
@@ -132,7 +132,7 @@ async fn a_contract_that_declares_endpoints_is_served_there() {
     let key = [("idempotency-key", "one".to_owned())];
     let (status, _, made) = ask(&endpoint, execute("write_markdown"), &key, &write("# A\n")).await;
     assert_eq!((status, &made["status"]), (200, &json!("success")), "{made}");
-    // The same again is the same call.
+    // An identical request is the same call.
     let (_, _, again) = ask(&endpoint, execute("write_markdown"), &key, &write("# A\n")).await;
     assert_eq!(again["result"], made["result"]);
     let (status, _, reused) = ask(&endpoint, execute("write_markdown"), &key, &write("# B\n")).await;
@@ -141,7 +141,7 @@ async fn a_contract_that_declares_endpoints_is_served_there() {
         (409, &json!("CONFLICT")),
         "{reused}"
     );
-    // What was read is what a change is conditional on.
+    // The version that was read is the condition of a change.
     let path = json!({ "path": "a.md" });
     let (status, etag, read) = ask(&endpoint, execute("read_markdown"), &[], &path).await;
     assert_eq!(
@@ -241,7 +241,7 @@ impl Grant for Holder {
     }
 }
 
-/// The contract `brainforge` over a library, and what it says of its endpoints.
+/// The contract `brainforge` over a library, and the description of its endpoints.
 struct Forge {
     rest: Arc<Rest>,
     described: Value,
@@ -300,7 +300,7 @@ impl Forge {
         (status, body)
     }
 
-    /// Returns the schema of an answer, as the description has it.
+    /// Returns the schema of an answer, from the description.
     fn schema(&self, method: &str, path: &str, status: u16) -> Option<Value> {
         let paths = self.described["paths"].as_object()?;
         let fits = |template: &str| {
@@ -436,7 +436,7 @@ async fn workflows_are_listed_started_shown_and_completed() {
         assert_eq!((status, &listed["count"]), (200, &json!(count)), "{listed}");
     }
 
-    // A proposal is decided on where it is shown.
+    // A proposal is decided at the URL that shows it.
     let note = json!({ "content": "# Locks\n\nLocks are short.", "ai_justification": "asked to" });
     let (_, made) = forge
         .ask(agent(), ("POST", "/tools/create_note/execute"), Some(note))

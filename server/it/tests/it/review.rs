@@ -8,7 +8,7 @@ use tabellion_contracts::brainforge::{CONTRACT, tool};
 
 use crate::support::{Library, TABELLION, exited};
 
-/// Runs a command of the program on the library; returns whether it succeeded, and what it said.
+/// Runs a command of the program on the library; returns true if it succeeded, and its output.
 pub(crate) fn ran(library: &Library, arguments: &[&str]) -> (bool, String) {
     let mut command = Command::new(TABELLION);
     command.args(arguments).arg("--library").arg(library.root());
@@ -88,7 +88,7 @@ fn an_agents_note_is_found_once_a_person_has_approved_it_at_the_terminal() {
         "one commit for both documents"
     );
 
-    // What was shown is what happened.
+    // The shown change is the change that was made.
     let note = library.root().join("notes");
     let file = std::fs::read_dir(note)
         .expect("notes")

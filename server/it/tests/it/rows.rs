@@ -11,7 +11,7 @@ use tabellion_conformance::Target;
 
 use crate::support::{TABELLION, exited};
 
-/// Calls in turn, each with what its answer or its error has to say.
+/// Calls in turn, each with the expected part of its answer or error.
 const CALLS: &[(&str, &str)] = &[
     (
         r#"{ "action": "create", "resource": "project", "data": { "id": "p", "name": "Alpha" } }"#,
@@ -79,7 +79,7 @@ const CALLS: &[(&str, &str)] = &[
         r#"{ "action": "list", "resource": "issue", "org_id": "nowhere" }"#,
         "`org_id` names no org: there is no `nowhere`",
     ),
-    // What is in another org is not there.
+    // Rows of other orgs are reported as not found.
     (
         r#"{ "action": "get", "resource": "issue", "id": "i", "org_id": "work" }"#,
         "there is no issue `i`",
@@ -96,7 +96,7 @@ const CALLS: &[(&str, &str)] = &[
         r#"{ "action": "delete", "resource": "project", "id": "p" }"#,
         "project `p` is in use by 2 issue",
     ),
-    // With its comments; what had it as its parent stays.
+    // With its comments; issues that had it as their parent stay.
     (
         r#"{ "action": "delete", "resource": "issue", "id": "i" }"#,
         r#""deleted":true,"id":"i""#,

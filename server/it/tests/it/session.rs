@@ -305,7 +305,7 @@ fn a_mutation_neither_commits_nor_loses_a_persons_work() {
     );
     assert_eq!(library.get("c.md"), b"# C changed\n");
 
-    // Uncommitted bytes of the file get a commit of their own, before the tool's.
+    // Uncommitted bytes of the file get a separate commit, before the tool's.
     let before = library.ledger();
     let answer = server
         .call("edit_markdown", edit("c.md", "append", "", "more\n"))

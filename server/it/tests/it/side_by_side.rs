@@ -1,4 +1,4 @@
-//! The table in `server/docs/mcb.md` of what the original did wrong: each row names a test that exists, and each case of a defect is
+//! The table in `server/docs/mcb.md` of the original's defects: each row names a test that exists, and each case of a defect is
 //! named by a row.
 
 use std::{collections::BTreeSet, fs};
@@ -99,7 +99,7 @@ fn a_name_without_a_test_is_found() {
         ),
         ("cases::no such", false),
         ("memory::no_such", false),
-        // A function that is no test.
+        // A function that is not a test.
         ("memory::note", false),
         ("nothing", false),
         ("no_module::no_such", false),

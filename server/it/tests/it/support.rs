@@ -17,7 +17,7 @@ pub(crate) const SERVE: &str = "serve";
 /// Its argument that serves a library with the further tool `change_documents`.
 pub(crate) const SEVERAL_DOCUMENTS: &str = "several-documents";
 
-/// A library in a folder of its own.
+/// A library in a temporary folder.
 pub(crate) struct Library {
     dir: TempDir,
     /// The program's first argument to serve it.

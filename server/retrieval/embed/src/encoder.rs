@@ -1,6 +1,6 @@
 //! The encoder: BERT's layers over the tokens of several texts at once, then the mean of each text's tokens, of length 1.
 //!
-//! Texts are not padded: their tokens stand in one array, one text after the other, and only attention looks at them text by text.
+//! Texts are not padded: their tokens follow one another in one array, and only attention processes them text by text.
 
 use crate::{
     compute::{Level, Packed, PackedRows, Rows, Sink, gelu, normalize_layer, product, softmax},
@@ -25,7 +25,7 @@ pub(crate) struct Architecture {
     pub(crate) positions: usize,
 }
 
-/// That of all-MiniLM-L6-v2.
+/// Sizes of all-MiniLM-L6-v2.
 pub(crate) const MINILM: Architecture = Architecture {
     hidden: 384,
     inner: 1536,
@@ -35,7 +35,7 @@ pub(crate) const MINILM: Architecture = Architecture {
 };
 
 impl Architecture {
-    /// Returns the tensors that a model has.
+    /// Returns the tensors of a model.
     pub(crate) fn tensors(&self) -> Vec<Expected> {
         let Self { hidden, inner, .. } = *self;
         let mut all = Vec::new();
@@ -82,7 +82,7 @@ struct Linear {
 }
 
 impl Linear {
-    /// Takes several products of the same rows as one, whose columns stand side by side.
+    /// Takes several products of the same rows as one, whose columns are adjacent.
     fn take(tensors: &mut Tensors, width: usize, names: &[String]) -> Self {
         let mut take = |part: &str| -> Vec<f32> {
             let tensors = names
@@ -145,7 +145,7 @@ pub(crate) struct Encoder {
     layers: Vec<Layer>,
 }
 
-/// Buffers that one thread uses again and again.
+/// Buffers that one thread reuses.
 #[derive(Default)]
 pub(crate) struct Scratch {
     rows: PackedRows,
@@ -189,10 +189,10 @@ impl Encoder {
         }
     }
 
-    /// Returns the vectors of the texts, given as token ids, one after the other.
+    /// Returns the vectors of the texts, given as token ids, one after another.
     ///
     /// # Panics
-    /// If a token is not of the vocabulary, or a text has more tokens than there are positions.
+    /// If a token is not in the vocabulary, or a text has more tokens than there are positions.
     pub(crate) fn encode(&self, level: Level, texts: &[&[u32]], scratch: &mut Scratch) -> Vec<f32> {
         let width = self.architecture.hidden;
         let tokens: usize = texts.iter().map(|text| text.len()).sum();
@@ -256,7 +256,7 @@ impl Layer {
     }
 }
 
-/// Computes what one head makes of one text, `count` tokens from `first` on.
+/// Computes the output of one head for one text, `count` tokens from `first` on.
 fn attend(
     level: Level,
     (first, count): (usize, usize),

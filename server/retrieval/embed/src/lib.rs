@@ -8,11 +8,11 @@
 //! | `model` | the public face of the model: opening, batches, threads, progress |
 //! | `parts` | long texts, cut into parts that the model reads whole |
 //! | `tokenizer` | texts to token ids |
-//! | `weights` | reads weights, and names what is wrong with them |
+//! | `weights` | reads weights, and names their first defect |
 //! | `encoder` | token ids to vectors |
-//! | `compute` | products and what lies between them, for the processor at hand |
+//! | `compute` | products and the steps between them, for the processor at hand |
 //! | `vectors` | vectors in 8 bits a value, and the nearest of many |
-//! | `install` | puts weights into a folder, and says whether they are there |
+//! | `install` | puts weights into a folder, and checks them |
 //! | `download` | fetches them first; feature `download` |
 
 #![cfg_attr(

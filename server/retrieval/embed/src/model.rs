@@ -25,21 +25,21 @@ use crate::{
 /// Number of values of a vector.
 pub const DIMENSIONS: usize = 384;
 
-/// What a text is embedded as: a vector of length 1. The product of two vectors is the cosine of their angle.
+/// The embedding of a text: a vector of length 1. The product of two vectors is the cosine of their angle.
 pub type Vector = [f32; DIMENSIONS];
 
-/// Tokens of a text that count; what is behind them does not change the vector. The model's own limit
-/// (`sentence_bert_config.json`): it was trained on shorter texts, and its other positions were never trained for sentences.
+/// Tokens of a text that count; later ones do not change the vector. The model's own limit (`sentence_bert_config.json`): it
+/// was trained on shorter texts, and its other positions were never trained for sentences.
 pub const MAX_TOKENS: usize = 256;
 
-/// SHA-256 of the weights that the model is opened with.
+/// SHA-256 of the model's weights.
 pub(crate) const WEIGHTS_SHA256: &str = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db";
 
-/// Tokens of a batch: so many that the weights, which pass by once for each batch, cost little, and so few that the batch stays in
-/// the cache.
+/// Tokens of a batch: enough that reading the weights once for each batch costs little, and few enough that the batch stays in the
+/// cache.
 const BATCH_TOKENS: usize = 1024;
 
-/// How far [`Model::embed`] is.
+/// Progress of [`Model::embed`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Texts embedded.
@@ -78,7 +78,7 @@ impl Model {
             Err(WeightsError::Damaged(problem)) => return Err(damaged(problem)),
             Err(WeightsError::Io(source)) => return Err(ModelError::at(path)(source)),
         };
-        // Bytes that were appended since the length was asked for.
+        // Bytes that were appended after the length was read.
         io::copy(&mut reader, &mut io::sink()).map_err(ModelError::at(path))?;
         let found = hex(&reader.into_inner().hash.finalize());
         if found != WEIGHTS_SHA256 {
@@ -93,15 +93,15 @@ impl Model {
         })
     }
 
-    /// Makes [`embed`](Self::embed) use so many threads; it uses one unless told. A batch never uses more than one.
+    /// Makes [`embed`](Self::embed) use `threads` threads; the default is one. A batch never uses more than one.
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
         self
     }
 
-    /// Identifies everything that vectors depend on: weights, vocabulary, and how texts are cut and averaged. Vectors are
-    /// comparable only if they were made with equal fingerprints.
+    /// Returns the identity of everything that vectors depend on: weights, vocabulary, and the cutting and averaging of
+    /// texts. Vectors are comparable only if they were made with equal fingerprints.
     pub const fn fingerprint() -> &'static str {
         "all-MiniLM-L6-v2 53aa5117 wordpiece 256 mean 1"
     }
@@ -147,7 +147,7 @@ impl Model {
         }
     }
 
-    /// Embeds the batches in threads, and hands each to `advance` on this one.
+    /// Embeds the batches in threads, and passes each to `advance` on this one.
     fn embed_in_threads(&self, batches: Batches<'_>, advance: &mut Advance<'_>) -> ControlFlow<()> {
         let batches = Mutex::new(batches);
         let is_cancelled = AtomicBool::new(false);
@@ -161,7 +161,7 @@ impl Model {
                     while !is_cancelled.load(Ordering::Relaxed)
                         && let Some((range, tokens)) = next()
                     {
-                        // The receiver is gone once the work is cancelled.
+                        // The receiver is dropped once the work is cancelled.
                         let _ = sender.send((range, self.encode(&tokens, &mut scratch)));
                     }
                 });
@@ -193,7 +193,7 @@ impl std::fmt::Debug for Model {
     }
 }
 
-/// Takes the vectors of a batch, the texts at a range.
+/// A function that takes the vectors of a batch, the texts at a range.
 type Advance<'a> = dyn FnMut(Range<usize>, &[Vector]) -> ControlFlow<()> + 'a;
 
 /// Cuts texts into batches, and tokenizes these.
@@ -220,7 +220,7 @@ impl Iterator for Batches<'_> {
     }
 }
 
-/// Hashes what is read through it.
+/// Hashes the bytes that are read through it.
 struct Hashing<R> {
     source: R,
     hash: Sha256,

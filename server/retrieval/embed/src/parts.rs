@@ -5,13 +5,13 @@ use crate::{
     tokenizer::{count, is_token_end},
 };
 
-/// Parts of a text that count; what is behind them is found by its words alone.
+/// Parts of a text that count; the rest is found by its words alone.
 const MAX_PARTS: usize = 64;
 /// Tokens of a part, without those of start and end.
 const PART: usize = MAX_TOKENS - 2;
 
-/// Cuts a text into parts of at most [`MAX_TOKENS`] tokens: where a line ends, unless that leaves less than half a part, else between
-/// tokens. A text that has no more is one part.
+/// Cuts a text into parts of at most [`MAX_TOKENS`] tokens: at the end of a line, unless that leaves less than half a part, else
+/// between tokens. A text with no more tokens is one part.
 pub fn parts(text: &str) -> Vec<&str> {
     let (mut parts, mut start, mut at, mut tokens) = (vec![], 0, 0, 0);
     // The end of the part's last line, and the tokens up to there.
@@ -59,7 +59,7 @@ mod tests {
         );
         let long = "word ".repeat(PART + 1);
         assert_eq!(parts(&long), [&*"word ".repeat(PART), "word "]);
-        // A cut that leaves less than half a part is none.
+        // No cut leaves less than half a part.
         let title = format!("title\n{}", "word ".repeat(PART));
         assert_eq!(parts(&title)[0], format!("title\n{}", "word ".repeat(PART - 1)));
         assert_eq!(parts(&"word ".repeat(PART * (MAX_PARTS + 1))).len(), MAX_PARTS);

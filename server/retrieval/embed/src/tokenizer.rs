@@ -13,24 +13,24 @@ const VOCABULARY: &str = include_str!("../data/vocab.txt");
 /// Number of tokens in the vocabulary.
 pub(crate) const VOCABULARY_SIZE: usize = 30_522;
 
-/// Stands for a word that the vocabulary has no pieces for.
+/// Token for a word without pieces in the vocabulary.
 const UNKNOWN: u32 = 100;
 /// Begins each sequence.
 const START: u32 = 101;
 /// Ends each sequence.
 const END: u32 = 102;
 
-/// Words of more characters are unknown without a look at the vocabulary.
+/// Longer words are unknown without a search of the vocabulary.
 const MAX_WORD_CHARS: usize = 100;
 
-/// Begins the pieces in the vocabulary that continue a word.
+/// Prefix of the pieces in the vocabulary that continue a word.
 const CONTINUATION: &str = "##";
 
 /// The vocabulary's pieces by text.
 struct Vocabulary {
     /// Pieces that begin a word.
     first: HashMap<&'static str, u32>,
-    /// Pieces that continue one, without their `##`.
+    /// Pieces that continue a word, without their `##`.
     later: HashMap<&'static str, u32>,
     /// Length of the longest piece in bytes.
     max_bytes: usize,
@@ -52,8 +52,8 @@ static PIECES: LazyLock<Vocabulary> = LazyLock::new(|| {
     pieces
 });
 
-/// Returns the ids of the text's tokens between those of start and end, `max` in all at most: the tokens that do not fit are
-/// cut off the text's end.
+/// Returns the ids of the text's tokens between those of start and end, `max` in all at most: excess tokens are cut off the
+/// text's end.
 pub(crate) fn tokenize(text: &str, max: usize) -> Vec<u32> {
     let mut tokens = Tokens {
         ids: vec![START],
@@ -84,17 +84,17 @@ pub(crate) fn tokenize(text: &str, max: usize) -> Vec<u32> {
     tokens.ids
 }
 
-/// Returns how many tokens a text is, without those of start and end.
+/// Returns the number of a text's tokens, without those of start and end.
 pub(crate) fn count(text: &str) -> usize {
     tokenize(text, usize::MAX).len() - 2
 }
 
-/// Returns true for the characters behind which another token begins, whatever follows.
+/// Returns true for the characters after which a new token always begins.
 pub(crate) fn is_token_end(c: char) -> bool {
     c.is_whitespace() || is_punctuation(c) || is_cjk(c)
 }
 
-/// The tokens so far, and the word that is being read.
+/// The tokens so far, and the current word.
 struct Tokens {
     ids: Vec<u32>,
     max: usize,
@@ -131,8 +131,8 @@ impl Tokens {
     }
 }
 
-/// Appends the longest piece that begins the word, then the longest that begins what is left of it, and so on. Returns false if
-/// the vocabulary lacks one.
+/// Appends the longest piece that begins the word, then the longest that begins the rest, and so on. Returns false if the
+/// vocabulary lacks a piece.
 fn append_pieces(word: &str, ids: &mut Vec<u32>) -> bool {
     let vocabulary = &*PIECES;
     let mut pieces = &vocabulary.first;
@@ -156,7 +156,7 @@ fn category(c: char) -> Category {
     get_general_category(c)
 }
 
-/// Returns true for control characters and the like, which vanish from the text without ending a word.
+/// Returns true for control characters and the like, which are removed from the text without ending a word.
 fn is_dropped(c: char) -> bool {
     match c {
         '\t' | '\n' | '\r' => false,
@@ -185,7 +185,7 @@ fn is_punctuation(c: char) -> bool {
     )
 }
 
-/// Returns true for the ideographs that BERT makes a word each.
+/// Returns true for the ideographs that BERT treats as words.
 fn is_cjk(c: char) -> bool {
     matches!(
         c,

@@ -1,7 +1,7 @@
 //! Weights from a file in the safetensors format: eight bytes with the header's length, a JSON header, the tensors' values.
 //!
-//! Everything in the header is compared with what is expected before any value is read, so a damaged file is an error that names
-//! the first difference. Bytes of values can be checked only by the file's hash, which is the caller's part.
+//! The whole header is compared with the expected one before any value is read, so a damaged file is an error that names the
+//! first difference. Bytes of values can be checked only by the file's hash, which is the caller's part.
 
 use std::{
     collections::HashMap,
@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 
-/// Longest header that is read; the model's has 12 KB.
+/// Maximum bytes of a header; the model's has 12 KB.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 /// Bytes that are read at once.
 const BLOCK_BYTES: usize = 1 << 16;
@@ -22,10 +22,10 @@ pub(crate) struct Expected {
     pub(crate) shape: Vec<usize>,
 }
 
-/// Why a file's weights were not taken.
+/// Reason why a file's weights were refused.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WeightsError {
-    /// The file differs from what is expected.
+    /// The file is not as expected.
     #[error("{0}")]
     Damaged(String),
     /// The file could not be read.
@@ -57,14 +57,14 @@ struct Place {
     name: String,
     start: u64,
     end: u64,
-    /// None of the tensors that are expected: its bytes are skipped.
+    /// True for an unexpected tensor: its bytes are skipped.
     is_extra: bool,
 }
 
 /// Reads the tensors that are expected; `length` is that of the file.
 ///
 /// # Errors
-/// If the file can't be read, or has not exactly the tensors expected. Other tensors, which older tools add, are skipped.
+/// If the file can't be read, or does not have exactly the expected tensors. Other tensors, which older tools add, are skipped.
 pub(crate) fn read(mut file: impl Read, length: u64, expected: &[Expected]) -> Result<Tensors, WeightsError> {
     let mut prefix = [0; 8];
     fill(&mut file, &mut prefix)?;
@@ -91,7 +91,7 @@ pub(crate) fn read(mut file: impl Read, length: u64, expected: &[Expected]) -> R
     Ok(Tensors(tensors))
 }
 
-/// Compares the header with what is expected, and returns all tensors in the order of the file. They cover it without gaps.
+/// Compares the header with the expected tensors, and returns all tensors in the order of the file. They cover it without gaps.
 fn places(header: &Value, length: u64, expected: &[Expected]) -> Result<Vec<Place>, WeightsError> {
     let Some(header) = header.as_object() else {
         return damaged("its header is no JSON object");
@@ -140,7 +140,7 @@ fn places(header: &Value, length: u64, expected: &[Expected]) -> Result<Vec<Plac
     Ok(places)
 }
 
-/// Compares a tensor's type, shape and size with what is expected.
+/// Compares a tensor's type, shape and size with the expected ones.
 fn compare(tensor: &Value, bytes: u64, wanted: &Expected) -> Result<(), WeightsError> {
     let Expected { name, shape } = wanted;
     let found = &tensor["dtype"];
@@ -162,7 +162,7 @@ fn compare(tensor: &Value, bytes: u64, wanted: &Expected) -> Result<(), WeightsE
     Ok(())
 }
 
-/// Reads exactly what fits into `bytes`.
+/// Fills `bytes` exactly.
 fn fill(file: &mut impl Read, bytes: &mut [u8]) -> Result<(), WeightsError> {
     match file.read_exact(bytes) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => damaged("it is cut off"),

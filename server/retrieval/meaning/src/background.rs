@@ -1,7 +1,7 @@
-//! The thread that makes vectors: a batch after the other, in one process at a time, with the lowest priority.
+//! The thread that makes vectors: one batch after another, in one process at a time, with the lowest priority.
 //!
-//! It asks the corpora before each batch, so that it goes on where any process has ended, and embeds nothing that is gone. The lock ends
-//! with its process.
+//! It asks the corpora before each batch, so it continues where any process has ended, and embeds no removed texts. The lock ends with
+//! its process.
 
 use std::{
     collections::HashSet,
@@ -20,27 +20,27 @@ use crate::{
     vectors::Vectors,
 };
 
-/// Number of texts, or of parts of these, that are embedded and stored together: some two seconds of work, which is what a kill can cost.
+/// Number of texts, or of parts of these, that are embedded and stored together: some two seconds of work, which a kill can cost.
 const BATCH: usize = 32;
-/// How long the thread waits after a change, for those that follow it. What begins with the server is not delayed either.
+/// Delay after a change, for further changes. It also keeps the thread from delaying the start of the server.
 const SETTLING_TIME: Duration = Duration::from_secs(1);
-/// How long until it is looked whether the process that makes vectors has left any.
+/// Interval at which the thread checks if the process that makes vectors has left any.
 const ELSEWHERE_INTERVAL: Duration = Duration::from_secs(2);
-/// How long until what went wrong is tried again.
+/// Delay before a failed attempt is repeated.
 const RETRY_INTERVAL: Duration = Duration::from_secs(60);
 /// Number of vectors beyond twice those in use that are kept for texts that come back, such as with another branch: 4 MB.
 const SPARE: usize = 10_000;
 
-/// What the thread knows.
+/// State of the thread.
 #[derive(Default)]
 pub(crate) struct Work {
-    /// Whether the thread is there, and whether something happened since it looked.
+    /// True if the thread exists; and true if there is news since its last look.
     follows: bool,
     news: bool,
     ends: bool,
 }
 
-/// How a look ended.
+/// Outcome of a look.
 enum Looked {
     /// All texts have vectors, or there is no model.
     Done,
@@ -94,7 +94,7 @@ impl Inner {
         }
     }
 
-    /// Waits until something has happened; returns false if it is the end. Frees the model if nothing happens for a while.
+    /// Waits for news; returns false at the end. Frees the model if there is no news for a while.
     fn wait_for_news(&self) -> bool {
         let mut work = self.work.lock();
         while !work.news && !work.ends {
@@ -161,8 +161,8 @@ impl Inner {
         Ok(Looked::Done)
     }
 
-    /// Returns the corpora; none if one of them has ended, which is the end of all. They are kept no longer than they are asked, since
-    /// they may be what keeps this from ending.
+    /// Returns the corpora; `None` if one of them has ended, which ends the thread. They are held only for the query, since they may
+    /// keep this from ending.
     fn corpora(&self) -> Option<Vec<Arc<dyn Corpus>>> {
         let corpora = self.corpora.lock();
         corpora.iter().map(Weak::upgrade).collect()
@@ -183,7 +183,7 @@ impl Inner {
         Ok(all)
     }
 
-    /// Removes vectors of texts that are gone, if they are many.
+    /// Removes vectors of texts that no longer exist, if they are many.
     fn tidy(&self, vectors: &Vectors) -> Result<(), MeaningError> {
         let Some(corpora) = self.corpora() else {
             return Ok(());

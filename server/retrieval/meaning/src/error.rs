@@ -1,11 +1,11 @@
-//! Why vectors can't be used.
+//! Errors of vectors.
 
 use std::{io, path::PathBuf};
 
 use tabellion_embed::ModelError;
 use tabellion_sqlite::{Damage, FileError};
 
-/// Why vectors were not made or compared. Texts, and searches by words, are never affected.
+/// Error in making or comparing vectors. Texts, and searches by words, are never affected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeaningError {
@@ -23,7 +23,7 @@ pub enum MeaningError {
     /// The model can't be opened.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// A corpus can't say what it has.
+    /// A corpus can't list its texts.
     #[error("texts to embed can't be read: {0}")]
     Corpus(#[source] crate::CorpusError),
 }
@@ -34,7 +34,7 @@ impl MeaningError {
         |source| Self::Io { path, source }
     }
 
-    /// Returns how the error speaks against the file.
+    /// Returns the damage to the file that the error is evidence of, if any.
     pub(crate) fn damage(&self) -> Option<Damage> {
         let Self::Database(error) = self else { return None };
         Damage::in_derived(error)

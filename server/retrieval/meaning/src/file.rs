@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 use tabellion_sqlite::{Content, new_generation};
 
-// Numbers are never used again, so that those who have read up to one find what was added since. The parts of a text follow one another.
+// Numbers are never reused, so readers up to one number find all later additions. The parts of a text follow one another.
 const CREATE: &str = "
     CREATE TABLE state (fingerprint TEXT NOT NULL, generation INTEGER NOT NULL) STRICT;
     CREATE TABLE vector (

@@ -1,14 +1,14 @@
 //! Vectors of texts: made in the background, kept by the hash of the text, and compared with a query.
 //!
-//! A [`Meaning`] belongs to a data folder. Its [`Corpus`]es say which texts want vectors; a thread makes these one batch after the other,
-//! and [`Meaning::near`] compares a query with those that are there. Nothing waits for a vector. This crate knows no contract, and no
-//! index: indexes keep the [`TextKey`](tabellion_retrieval::TextKey)s of their texts, and ask for cosines.
+//! A [`Meaning`] belongs to a data folder. Its [`Corpus`]es list the texts that want vectors; a thread makes these one batch after
+//! another, and [`Meaning::near`] compares a query with the existing ones. No call waits for a vector. This crate knows no contract, and
+//! no index: indexes keep the [`TextKey`](tabellion_retrieval::TextKey)s of their texts, and ask for cosines.
 //!
 //! | module | does |
 //! |---|---|
 //! | `meaning` | the public face: comparing, counting, and waking the thread |
-//! | `background` | the thread: which texts are next, one process at a time |
-//! | `model` | where the model comes from, and how long it stays in memory |
+//! | `background` | the thread: the choice of the next texts, one process at a time |
+//! | `model` | the source of the model, and its time in memory |
 //! | `vectors`, `memory` | vectors in SQLite, and those in memory |
 //! | `file` | the SQLite file |
 

@@ -11,7 +11,7 @@ use tabellion_retrieval::{Nearness, TextKey};
 
 use crate::{MeaningError, Models, background::Work, memory::Asked, model::Holder, vectors::Vectors};
 
-/// Why a corpus can't say what it has.
+/// Error of a corpus that can't list its texts.
 pub type CorpusError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A text that wants vectors.
@@ -19,7 +19,7 @@ pub type CorpusError = Box<dyn std::error::Error + Send + Sync>;
 pub struct Wanted {
     /// The key by which its index asks for its cosine, which is that of the nearest part.
     pub key: TextKey,
-    /// The parts to embed, each with a vector of its own.
+    /// The parts to embed, each with a separate vector.
     pub parts: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ pub trait Corpus: Send + Sync {
     /// If the texts can't be read.
     fn wanted(&self, has: &dyn Fn(&TextKey) -> bool, max: usize) -> Result<Vec<Wanted>, CorpusError>;
 
-    /// Returns the keys of all its texts. Vectors of texts that no corpus has are removed in the end.
+    /// Returns the keys of all its texts. Vectors of texts that are in no corpus are removed in the end.
     ///
     /// # Errors
     /// If they can't be read.
@@ -62,7 +62,7 @@ pub(crate) struct Inner {
 }
 
 impl Meaning {
-    /// Returns the vectors in the file `path`, made by one of `models`. Opens nothing: there is no file as long as there is no model.
+    /// Returns the vectors in the file `path`, made by one of `models`. Opens no file: there is none as long as there is no model.
     pub fn new(path: PathBuf, models: Box<dyn Models>) -> Self {
         Self(Arc::new(Inner {
             path,
@@ -79,12 +79,12 @@ impl Meaning {
         self.0.corpora.lock().push(corpus);
     }
 
-    /// Says that texts have changed, and returns at once.
+    /// Announces a change of texts, and returns at once.
     pub fn wake(&self) {
         self.0.wake();
     }
 
-    /// Calls `work` with what is near to `query`: nothing where there is no model, or no vector yet. The log says what went wrong.
+    /// Calls `work` with the nearness of texts to `query`: `None` if there is no model, or no vector yet. Errors are logged.
     pub fn near<T>(&self, query: &str, work: impl FnOnce(Option<&dyn Nearness>) -> T) -> T {
         let Some(asked) = self.0.ask(query) else {
             return work(None);
@@ -103,12 +103,12 @@ impl Meaning {
         }
     }
 
-    /// Returns whether any vector was made.
+    /// Returns true if any vector was made.
     pub fn has_vectors(&self) -> bool {
         self.0.path.exists()
     }
 
-    /// Returns how many of the texts have vectors.
+    /// Returns the number of the texts that have vectors.
     ///
     /// # Errors
     /// If the vectors can't be read.
@@ -136,7 +136,7 @@ impl Inner {
         Ok(self.vectors.get_or_init(|| opened))
     }
 
-    /// Embeds a query, unless there is nothing to compare it with.
+    /// Embeds a query, unless there are no vectors to compare it with.
     fn ask(&self, query: &str) -> Option<Query> {
         if !self.path.exists() {
             return None;

@@ -1,4 +1,4 @@
-//! Vectors in memory: which texts have one, and their bytes.
+//! Vectors in memory, by text, and their bytes.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -8,14 +8,14 @@ use tabellion_retrieval::{Nearness, TextKey};
 
 use crate::MeaningError;
 
-/// Number of vectors that are kept, 100 MB. Later ones are known by their keys alone, and take no part in searches.
+/// Number of vectors that are kept, 100 MB. Of later ones, only the keys are known; they take no part in searches.
 const MAX_VECTORS: usize = 1 << 18;
 /// Number of vectors that are allocated at a time: 384 KB.
 const BLOCK: usize = 1 << 10;
 
 type Bytes = [u8; DIMENSIONS];
 
-/// What was read of a file.
+/// Contents of a file.
 #[derive(Default)]
 pub(crate) struct Memory {
     /// Grows when vectors are removed.
@@ -39,12 +39,12 @@ impl Memory {
         self.places.len()
     }
 
-    /// Returns whether a text has a vector.
+    /// Returns true if a text has a vector.
     pub(crate) fn has(&self, text: &TextKey) -> bool {
         self.places.contains_key(text)
     }
 
-    /// Returns whether the file has nothing that is not known here.
+    /// Returns true if the file has no vectors that are unknown here.
     pub(crate) fn is_current(&self, connection: &Connection) -> Result<bool, MeaningError> {
         let sql = "SELECT generation, ifnull((SELECT max(number) FROM vector), 0) FROM state";
         let (generation, last): (i64, i64) = connection
@@ -53,7 +53,7 @@ impl Memory {
         Ok((generation, last) == (self.generation, self.last))
     }
 
-    /// Reads what was added, and all anew if anything was removed.
+    /// Reads the added vectors, or all vectors anew if any was removed.
     pub(crate) fn refresh(&mut self, connection: &Connection) -> Result<(), MeaningError> {
         let generation = connection
             .prepare_cached("SELECT generation FROM state")?

@@ -1,4 +1,4 @@
-//! The model: where it comes from, and how long it stays in memory.
+//! The model: its source, and its time in memory.
 
 use std::{
     ops::ControlFlow,
@@ -9,14 +9,14 @@ use std::{
 use parking_lot::Mutex;
 use tabellion_embed::{Model, ModelError, Vector, default_folder, weights_in};
 
-/// How long a model that nothing uses stays in memory, 91 MB.
+/// Time that an unused model stays in memory, 91 MB.
 pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
-/// How long a model that can't be opened is taken for missing.
+/// Time that a model that can't be opened is taken for missing.
 const RETRY_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Turns texts into vectors.
 pub trait Embedder: Send + Sync {
-    /// Returns a vector of length 1 for each text, or nothing if `stops` said so in the meantime.
+    /// Returns a vector of length 1 for each text, or `None` if `stops` returned true in the meantime.
     fn embed(&self, texts: &[&str], stops: &dyn Fn() -> bool) -> Option<Vec<Vector>>;
 }
 
@@ -33,12 +33,12 @@ impl Embedder for Model {
     }
 }
 
-/// Where a model comes from.
+/// The source of a model.
 pub trait Models: Send + Sync {
     /// Identifies everything that vectors depend on. Vectors of different fingerprints are never compared.
     fn fingerprint(&self) -> &str;
 
-    /// Returns whether there is a model. Asked at each search, so that one that was just installed is used.
+    /// Returns true if there is a model. Called at each search, so a newly installed model is used.
     fn is_installed(&self) -> bool;
 
     /// Reads the model.
@@ -67,7 +67,7 @@ impl Models for Installed {
     }
 }
 
-/// No model, whatever is installed: searches are by words alone.
+/// The absence of a model, whatever is installed: searches are by words alone.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoModel;
 
@@ -109,7 +109,7 @@ impl Holder {
         &*self.models
     }
 
-    /// Returns the model, which takes some 0.1 s if it is not in memory. A model that can't be opened is none; the log says why.
+    /// Returns the model, which takes some 0.1 s if it is not in memory. `None` if it can't be opened; the log has the reason.
     pub(crate) fn get(&self) -> Option<Arc<dyn Embedder>> {
         if !self.models.is_installed() {
             return None;
@@ -122,7 +122,7 @@ impl Holder {
             Held::Failed(at) if at.elapsed() < RETRY_INTERVAL => return None,
             Held::Failed(_) | Held::Nothing => {}
         }
-        // Not under the lock: a search does not wait for the thread of the lowest priority, and rather reads the model itself.
+        // Not under the lock: a search does not wait for the thread of the lowest priority, and reads the model instead.
         let opened = self.models.open();
         let mut held = self.held.lock();
         match opened {
@@ -138,7 +138,7 @@ impl Holder {
         }
     }
 
-    /// Frees a model that was not used for `timeout`; returns whether one stays in memory.
+    /// Frees a model that was not used for `timeout`; returns true if a model stays in memory.
     pub(crate) fn release(&self, timeout: Duration) -> bool {
         let mut held = self.held.lock();
         if matches!(&*held, Held::Open(_, used) if used.elapsed() >= timeout) {

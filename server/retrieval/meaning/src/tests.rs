@@ -1,4 +1,4 @@
-//! Vectors of texts whose meaning is a number, made by threads of several processes, as far as locks can tell.
+//! Vectors of texts whose meaning is a number, made by threads that act as several processes, as far as locks are concerned.
 
 use std::{
     fs,
@@ -45,14 +45,14 @@ impl Corpus for Texts {
     }
 }
 
-/// A model that counts what it embeds, and notices if it is used at the same time in two processes.
+/// A model that counts the texts it embeds, and notices simultaneous use by two processes.
 #[derive(Clone, Default)]
 struct Counting {
     fingerprint: &'static str,
     is_missing: bool,
     embedded: Arc<AtomicUsize>,
     is_used: Arc<AtomicBool>,
-    /// Texts after which it stops for good, as a process does that is killed.
+    /// Texts after which it stops for good, as a killed process does.
     limit: Option<usize>,
 }
 
@@ -124,7 +124,7 @@ fn end(meaning: Meaning, path: &Path) {
     }
 }
 
-/// Waits until so many of the texts have vectors.
+/// Waits until `count` of the texts have vectors.
 #[track_caller]
 fn wait(meaning: &Meaning, texts: &Texts, count: usize) {
     let begun = Instant::now();
@@ -189,7 +189,7 @@ fn what_a_killed_process_has_left_is_made_by_the_next() {
     };
     let meaning = process(&path, &killed, &texts);
     wait(&meaning, &texts, 96);
-    // A process that finds the lock taken waits, and has what is there.
+    // A process that finds the lock taken waits, and uses the existing vectors.
     let second = process(&path, &models, &texts);
     assert!(cosine(&second, "query 3", "text 3").unwrap() > 0.99);
     assert_eq!(second.count(texts.keys().unwrap()).unwrap(), 96);

@@ -14,7 +14,7 @@ use tabellion_sqlite::VECTORS;
 
 use crate::{MeaningError, file::Fingerprint, memory::Memory};
 
-/// How long a search waits for what the thread with the lowest priority holds.
+/// Time that a search waits for locks of the thread with the lowest priority.
 const LOCK_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// The vectors of a file. Several processes may use the same file.
@@ -36,7 +36,7 @@ impl Vectors {
         })
     }
 
-    /// Runs `work`; if the file turns out to be damaged, replaces it by an empty one for the next attempt.
+    /// Runs `work`; if it finds the file damaged, replaces the file by an empty one for the next attempt.
     fn with<T>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, MeaningError>,
@@ -58,7 +58,7 @@ impl Vectors {
         outcome
     }
 
-    /// Returns all vectors, those that other processes have added too.
+    /// Returns all vectors, including those that other processes have added.
     pub(crate) fn read(&self) -> Result<RwLockReadGuard<'_, Memory>, MeaningError> {
         self.with(|connection| {
             let snapshot = connection.transaction()?;
@@ -86,7 +86,7 @@ impl Vectors {
         Ok(self.memory.try_read_for(LOCK_TIMEOUT))
     }
 
-    /// Adds the vectors of texts, in one transaction. A text that has some keeps these.
+    /// Adds the vectors of texts, in one transaction. A text that has some keeps them.
     pub(crate) fn add(&self, texts: &[(TextKey, Vec<Quantized>)]) -> Result<(), MeaningError> {
         self.with(|connection| {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;

@@ -1,11 +1,11 @@
-//! Any text is a query, and finds the document that has it.
+//! Tests that any text is a valid query, and finds the document that contains it.
 
 use proptest::prelude::*;
 
 use super::source::{Bench, document};
 use crate::{Search, words::words};
 
-/// Twenty scripts, and what other search engines take for operators.
+/// Twenty scripts, and the operators of other search engines.
 const TEXTS: [&str; 58] = [
     "The quick brown fox",
     "Съешь же ещё этих мягких французских булок",
@@ -100,7 +100,7 @@ fn queries_of_function_words_alone_are_answered() {
         document("b", "that is the question"),
     ]);
     assert_eq!(bench.find("to be or not to be"), ["a"]);
-    // Beside other words, they don't count.
+    // In addition to other words, they don't count.
     assert_eq!(bench.find("what is not the question"), ["b"]);
 }
 

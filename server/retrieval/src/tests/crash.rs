@@ -71,7 +71,7 @@ fn child(folder: &Path) -> Child {
         .unwrap()
 }
 
-/// Expects that the index has exactly what the first `at` changes come to, where `at` is what its status says.
+/// Expects exactly the first `at` changes in the index, and returns `at`, the change that its status reports.
 fn is_whole(folder: &Path) -> i64 {
     let index = open(folder).unwrap();
     let at = index.status().unwrap().at;
@@ -104,7 +104,7 @@ fn a_killed_process_leaves_the_index_before_or_after_a_batch() {
     for kill in 0..KILLS {
         let mut child = child(bench.folder.path());
         let start = Instant::now();
-        // A process that starts late, on a busy machine, is given the time to change something.
+        // A process that starts late, on a busy machine, gets time to change a document.
         let before = bench.index.status().unwrap().at;
         while bench.index.status().unwrap().at <= before && start.elapsed() < Duration::from_secs(20) {
             std::thread::sleep(Duration::from_millis(2));

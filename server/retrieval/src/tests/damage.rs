@@ -1,4 +1,4 @@
-//! Files that are missing, damaged or of a different make, and sources that were replaced: the index is built anew.
+//! Files that are missing, damaged or of a different version, and sources that were replaced: the index is built anew.
 
 use std::{
     fs::{self, OpenOptions},
@@ -11,14 +11,14 @@ use rusqlite::Connection;
 use super::source::{Bench, Log, document, ids, open};
 use crate::{Change, Index, IndexError, Search};
 
-/// What is done to the file.
+/// A damage to the file.
 type Damage = (&'static str, fn(&Path));
 
 fn log() -> Log {
     Log::of((0..400).map(|at| document(&format!("d{at}"), &format!("text number {at} of many"))))
 }
 
-/// Opens the index, searches, and expects what an undamaged index answers.
+/// Opens the index, searches, and expects the answer of an undamaged index.
 fn answers(folder: &Path, log: &Log, what: &str) {
     let index = open(folder).unwrap_or_else(|error| panic!("{what}: {error}"));
     still_answers(&index, log, what);
@@ -113,7 +113,7 @@ fn damage_of_an_open_index_is_found_and_repaired() {
         let other = open(bench.folder.path()).unwrap();
         let connection = Connection::open(bench.folder.path().join("index.db")).unwrap();
         connection.execute_batch(sql).unwrap();
-        // Read by an index that has nothing in memory.
+        // Read by an index without data in memory.
         let fresh = open(bench.folder.path()).unwrap();
         still_answers(&fresh, &log, what);
         still_answers(&bench.index, &log, what);
@@ -187,7 +187,7 @@ fn an_index_never_answers_from_less_than_is_needed() {
     };
     let error = bench.index.search(&unreadable, 500, &search).unwrap_err();
     assert!(matches!(error, IndexError::Source(_)), "{error}");
-    // What failed changed nothing, and a removed document is gone at once.
+    // The failed changes had no effect, and a removed document disappears at once.
     still_answers(&bench.index, &log, "after errors");
     log.add(Change::Remove("d77".into()));
     let hits = bench.index.search(&log, 401, &Search::new("77", 10)).unwrap();

@@ -1,4 +1,4 @@
-//! Random programs of changes beside a model: what was put and not removed, searched by looking at each document.
+//! Random programs of changes compared with a model: the documents that were put and not removed, searched one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,7 @@ fn arbitrary_document() -> impl Strategy<Value = Document> {
                 time * 86_400,
                 &text.join(" "),
             );
-            // No two documents of a second have the same, but their order is not that of their ids.
+            // No two documents of a second have the same, but their order differs from that of their ids.
             document.seq = i64::from(id) * 7 % 30;
             if group == 0 {
                 document.group = None;
@@ -108,7 +108,7 @@ fn passes(document: &Document, filters: &Filters) -> bool {
     facets && in_time
 }
 
-/// Whether the document has a word of the query; stop words count if there are no others.
+/// True if the document has a word of the query; stop words count if there are no others.
 fn matches(document: &Document, query: &str) -> bool {
     let query = words(query);
     let has_others = query.iter().any(|word| !word.is_stop_word);
@@ -143,7 +143,7 @@ proptest! {
             log.add(change.clone());
             if at % 17 == 16 {
                 bench.index.update(&log, log.end()).unwrap();
-                // Reading in between fills what is kept in memory.
+                // Searches in between fill the data in memory.
                 bench.find("apple");
             }
         }

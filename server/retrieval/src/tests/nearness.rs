@@ -1,4 +1,4 @@
-//! Searches by words and meaning: against a model of what may be found, with cosines that a text names itself.
+//! Searches by words and meaning, compared with a model of the permitted hits; a text's name determines its cosine.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ impl Nearness for Cosines {
     }
 }
 
-/// A document with a word, and a meaning of which the text is `meaning`.
+/// A document with a word, and `meaning` as the text of its meaning.
 fn of(id: &str, word: &str, meaning: &str) -> Document {
     Document {
         meaning: Some(meaning.into()),
@@ -37,7 +37,7 @@ fn search(bench: &Bench, log: &Log, search: &Search, nearness: &Cosines) -> Hits
     found.unwrap()
 }
 
-/// Cosines of documents, what is found, best first, and whether meaning counts.
+/// Cosines of documents, the hits, best first, and true if meaning counts.
 type Case = (&'static [(&'static str, f32)], &'static str, bool);
 
 #[test]
@@ -48,7 +48,7 @@ fn what_means_the_same_is_found_and_words_count_more() {
     }
     log.add(Change::Put(document("e", "apple pie")));
     let bench = Bench::new();
-    // Cosines of a, b, c, d; what is found for "apple", best first; and whether meaning counts.
+    // Cosines of a, b, c, d; the hits for "apple", best first; and true if meaning counts.
     let cases: [Case; 6] = [
         (&[("a", 0.2), ("b", 0.9), ("c", 0.5), ("d", 0.1)], "a e b c", true),
         (
@@ -133,7 +133,8 @@ proptest! {
         prop_assert!(hits.hits.is_sorted_by(|a, b| a.score >= b.score));
         prop_assert!(hits.hits.iter().all(|hit| (0.0..=1.0).contains(&hit.score)), "{:?}", hits);
 
-        // A limit cuts the same list; without vectors, words alone find the same as ever; an index made anew finds the same.
+        // A limit cuts the same list; without vectors, words alone have the same hits as before; an index made anew has the
+        // same hits.
         let cut = search(&bench, &log, &Search { limit, ..query.clone() }, &nearness);
         prop_assert_eq!(&cut.hits[..], &hits.hits[..limit.min(hits.hits.len())]);
         prop_assert_eq!(cut.total, hits.total);
@@ -144,7 +145,7 @@ proptest! {
         let remade = search(&anew, &log, &query, &nearness);
         prop_assert_eq!(scores(&remade), scores(&hits));
 
-        // Each text wants one vector, and no more.
+        // Each text wants exactly one vector.
         let mut texts: Vec<TextKey> = bench.index.texts().unwrap();
         texts.sort();
         let mut kept: Vec<TextKey> = remaining.values().map(|(_, meaning, _)| TextKey::of(&meaning.to_string())).collect();

@@ -1,4 +1,4 @@
-//! What is ranked above what, and what scores do not depend on.
+//! The order of hits, and the data that scores do not depend on.
 
 use super::source::{Bench, Log, document, ids, member, with_facets};
 use crate::{Document, Filters, Search, Text};
@@ -167,7 +167,7 @@ fn a_score_says_how_much_of_the_query_is_there() {
     };
     assert!(score("alpha beta gamma", "all") > 0.5);
     assert!(score("alpha beta gamma", "some") < 0.45);
-    // What no document has lowers all scores.
+    // A word that no document has lowers all scores.
     assert!(score("alpha missing", "all") < score("alpha", "all"));
 }
 

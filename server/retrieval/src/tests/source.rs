@@ -1,4 +1,4 @@
-//! A source in memory, and how an index follows it.
+//! A source in memory, and an index that follows it.
 
 use parking_lot::Mutex;
 
@@ -67,7 +67,7 @@ pub(super) fn document(id: &str, text: &str) -> Document {
     }
 }
 
-/// A document of a group, with its place as time.
+/// A document of a group, with its position as time.
 pub(super) fn member(id: &str, group: &str, time: i64, text: &str) -> Document {
     Document {
         group: Some(group.into()),
@@ -82,7 +82,7 @@ pub(super) fn with_facets(mut document: Document, facets: &[(&str, &str)]) -> Do
     document
 }
 
-/// An index in a folder of its own.
+/// An index in a temporary folder.
 pub(super) struct Bench {
     pub(super) folder: tempfile::TempDir,
     pub(super) index: Index,

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use super::source::{Bench, member, with_facets};
 use crate::{Change, Document, Filters, Search};
 
-/// Number of different words; how often each occurs falls as in English (Zipf's law).
+/// Number of different words; their frequencies fall as in English (Zipf's law).
 const VOCABULARY: f64 = 30_000.0;
 /// Ranks of words that occur about as often as stop words, which queries leave out.
 const FREQUENT: u64 = 40;
@@ -52,7 +52,7 @@ impl Random {
     }
 }
 
-/// Letters alone, so that it is no identifier with parts, and no word that a stemmer changes.
+/// Letters alone: neither an identifier with parts, nor a word that a stemmer changes.
 fn spelled(rank: u64) -> String {
     let digits = format!("{rank}");
     let letters = digits

@@ -6,8 +6,8 @@ use unicode_normalization::{UnicodeNormalization as _, char::canonical_combining
 
 /// Replaces compatibility forms by plain ones and drops diacritics; case stays, because identifiers are cut by it.
 ///
-/// Marks that spell a sound stay, such as those of Indic scripts and kana: dropping them makes other words. What is dropped
-/// has the combining class of Hebrew and Arabic points (10 to 36) or of marks above and below (200 to 240).
+/// Marks that spell a sound stay, such as those of Indic scripts and kana: dropping them makes other words. Dropped marks
+/// have the combining class of Hebrew and Arabic points (10 to 36) or of marks above and below (200 to 240).
 pub(super) fn normalize(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
@@ -19,7 +19,7 @@ pub(super) fn normalize(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept.nfc().collect())
 }
 
-/// Characters that change how text looks, not which word it is: joiners, soft hyphens, the Arabic tatweel, variation selectors.
+/// Characters that change the look of a text, not its words: joiners, soft hyphens, the Arabic tatweel, variation selectors.
 fn is_invisible(char: char) -> bool {
     matches!(
         char,

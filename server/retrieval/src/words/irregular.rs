@@ -1,4 +1,4 @@
-//! Irregular forms of common English words, which no stemmer relates: questions ask what someone bought, texts say "buy".
+//! Irregular forms of common English words, which stemmers do not relate: questions have "bought", texts "buy".
 //!
 //! Forms that are also common words of another meaning are left out: "rose", "ground", "bound", "lives", "leaves".
 

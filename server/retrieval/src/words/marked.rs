@@ -1,4 +1,4 @@
-//! Names with marks, which only these tell from other words: `C++`, `C#`, `.NET`, `node.js`, `1.2.3`.
+//! Names that differ from other words only by their marks: `C++`, `C#`, `.NET`, `node.js`, `1.2.3`.
 
 use super::script::{Class, class};
 
@@ -9,7 +9,7 @@ pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
         .flat_map(names_of_run)
 }
 
-/// Returns the names in a text of letters and marks: what ends with `++` or `#`, and what letters with dots are left.
+/// Returns the names in a text of letters and marks: those that end with `++` or `#`, and the remaining letters with dots.
 fn names_of_run(mut run: &str) -> Vec<&str> {
     let mut names = vec![];
     while let Some((at, mark)) = ["++", "#"]
@@ -33,7 +33,7 @@ fn names_of_run(mut run: &str) -> Vec<&str> {
 fn with_dots(name: &str) -> Option<&str> {
     let name = name.trim_end_matches('.');
     let bare = name.trim_start_matches('.');
-    // Three dots are no part of the name after them.
+    // Three dots are not part of the name after them.
     let name = if name.len() - bare.len() > 1 { bare } else { name };
     let letters = name.split('.').filter(|part| !part.is_empty());
     (name.contains('.') && letters.count() > usize::from(!name.starts_with('.'))).then_some(name)

@@ -1,12 +1,11 @@
-//! Words: what a text is cut into before it is indexed, and a query before it is searched.
+//! Words of texts, for the index, and of queries.
 //!
-//! Both go through [`words`], so any text finds itself. No character is an operator. What a word means in the ranking is
-//! left to `ranking`.
+//! Both go through [`words`], so any text finds itself. No character is an operator. The weight of a word is left to `ranking`.
 //!
 //! | step | module | example |
 //! |---|---|---|
 //! | compatibility forms, case and diacritics are folded | `fold` | `Ｃａｆé` → `cafe` |
-//! | text is cut at blanks and punctuation; scripts without blanks into pairs of characters | `script` | `猫が好き` → `猫`, `猫が`, `が好`, `好`, `好き` |
+//! | text is cut at blanks and punctuation; unspaced scripts into pairs of characters | `script` | `猫が好き` → `猫`, `猫が`, `が好`, `好`, `好き` |
 //! | identifiers are kept whole and cut into parts | here | `parseHTTPHeader` → `parsehttpheader`, `parse`, `http`, `header` |
 //! | names with marks are words too | `marked` | `C++` → `c`, `c++` |
 //! | English words are reduced to stems, irregular forms to their base | `stem` | `bought`, `buying` → `buy` |
@@ -25,15 +24,15 @@ use self::{
     stem::Stems,
 };
 
-/// Characters of a term; what is longer is cut, in texts and queries alike.
+/// Characters of a term; longer ones are cut, in texts and queries alike.
 const MAX_TERM_CHARS: usize = 64;
 
 /// A word of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
-    /// What is indexed and searched.
+    /// The form that is indexed and searched.
     pub term: String,
-    /// True for what says little about a text's subject: `the`, `did`, `what`.
+    /// True for a word that reveals little of a text's subject: `the`, `did`, `what`.
     pub is_stop_word: bool,
     /// True for a part of an identifier whose whole is a word too, and for a name with marks whose letters are.
     pub is_part: bool,

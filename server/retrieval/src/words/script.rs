@@ -1,8 +1,8 @@
-//! Classes of characters: what belongs to a word, what ends it, and what is written without blanks.
+//! Classes of characters: those that belong to a word, end it, or are written without blanks.
 
 use unicode_normalization::char::is_combining_mark;
 
-/// What a character does to a word.
+/// Effect of a character on a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     /// A letter or digit of a script that puts blanks between words.
@@ -14,7 +14,7 @@ pub(super) enum Class {
     /// `_` and `-`, which join the parts of identifiers.
     Joiner,
     Apostrophe,
-    /// A pictograph: a word by itself.
+    /// A pictograph, which is a separate word.
     Symbol,
     /// Everything else: blanks, punctuation, control characters.
     Separator,
@@ -50,7 +50,7 @@ fn is_unspaced(char: char) -> bool {
     (is_in && char.is_alphanumeric() && !char.is_numeric()) || is_ideograph(char)
 }
 
-/// Returns true for a Han character, which is often a word by itself.
+/// Returns true for a Han character, which is often a whole word.
 pub(super) fn is_ideograph(char: char) -> bool {
     matches!(u32::from(char), 0x3005..=0x3007 | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFD)
 }

@@ -25,7 +25,7 @@ impl Default for Stems {
 }
 
 impl Stems {
-    /// Returns the stem of a folded word. Words with anything but `a` to `z` stay: they are no English.
+    /// Returns the stem of a folded word. Words with characters other than `a` to `z` stay: they are not English.
     pub(super) fn stem(&mut self, word: String) -> String {
         if word.len() < 3 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
             return word;

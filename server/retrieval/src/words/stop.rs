@@ -1,8 +1,8 @@
-//! Words that say little about a text's subject: articles, pronouns, auxiliaries, question words.
+//! Words that reveal little of a text's subject: articles, pronouns, auxiliaries, question words.
 //!
 //! They are indexed, but searched only if a query has no other word.
 
-/// Returns true for a folded English word of that kind; apostrophes are left out.
+/// Returns true for a folded English stop word; apostrophes are left out.
 pub(crate) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }

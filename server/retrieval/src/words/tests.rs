@@ -78,7 +78,7 @@ fn spellings_are_folded() {
     ] {
         assert_eq!(cut(first), cut(second), "{first}");
     }
-    // What readers tell apart stays apart.
+    // Letters that readers distinguish stay distinct.
     for (first, second) in [("か", "が"), ("कल", "काल"), ("ก่า", "กา"), ("и", "н")] {
         assert_ne!(cut(first), cut(second));
     }

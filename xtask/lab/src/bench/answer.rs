@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use xtask::Outcome;
 
-/// Number of calls in flight in the row that says so.
+/// Number of calls in flight in the rows of concurrent calls.
 pub(super) const IN_FLIGHT: usize = 32;
 
 /// Fails if a call was refused.

@@ -1,4 +1,5 @@
-//! Indexes of source code (`mcb`): indexing trees, searching them beside `rg`, one changed file, and starting with an index.
+//! Indexes of source code (`mcb`): indexing trees, searching them compared with `rg`, one changed file, and starting with an
+//! index.
 
 use std::{
     fs,
@@ -20,11 +21,11 @@ use xtask::{Outcome, root};
 
 use crate::measure::peak;
 
-/// How often it is asked whether a run is over.
+/// Interval between two checks if a run is over.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// How often it is asked whether a change is found.
+/// Interval between two searches for a change.
 const SEARCH_INTERVAL: Duration = Duration::from_millis(2);
-/// Files that are larger give no words: they are hardly ever written by a person.
+/// Larger files supply no words: they are hardly ever written by a person.
 const MAX_BYTES: u64 = 200_000;
 
 /// Measures with each number of copies of the trees: the folders in `sources`, or that folder itself if it has files.
@@ -44,7 +45,7 @@ struct Tree {
     files: Vec<PathBuf>,
 }
 
-/// Copies the trees to `folder`, each so often.
+/// Copies each tree to `folder`, `copies` times.
 fn plant(folder: &Path, sources: &Path, copies: usize) -> Outcome<Vec<Tree>> {
     let entries: Vec<_> = fs::read_dir(sources)?.collect::<Result<_, _>>()?;
     let mut folders: Vec<PathBuf> = entries
@@ -66,7 +67,7 @@ fn plant(folder: &Path, sources: &Path, copies: usize) -> Outcome<Vec<Tree>> {
             if !copied.success() {
                 return Err(format!("`{}` can't be copied", from.display()).into());
             }
-            // What was built there is no source.
+            // Build results are not sources.
             let _ = fs::remove_dir_all(path.join("target"));
             let files = files(&path)?;
             trees.push(Tree { name, path, files });
@@ -75,7 +76,7 @@ fn plant(folder: &Path, sources: &Path, copies: usize) -> Outcome<Vec<Tree>> {
     Ok(trees)
 }
 
-/// Returns the files of a tree, but for those of git, by path.
+/// Returns the files of a tree, except those of git, by path.
 fn files(folder: &Path) -> Outcome<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -95,7 +96,7 @@ fn serve(workspace: &Path, data: &Path) -> Outcome<Pipe> {
     Pipe::greet(&["--contract", "mcb", "--workspace", &*workspace, "--data"], data)
 }
 
-/// Waits until no run goes on; returns the status.
+/// Waits until no run is under way; returns the status.
 fn settle(server: &mut Pipe) -> Outcome<Vec<Value>> {
     loop {
         let (_, mut answer) = server.ask("index", &json!({ "action": "status" }))?;
@@ -117,7 +118,7 @@ fn start(server: &mut Pipe, tree: &Tree) -> Outcome {
     Ok(())
 }
 
-/// Returns words of the sources from this place on, always the same ones: identifiers that are spread over all files.
+/// Returns words of the sources from this index on, always the same ones: identifiers that are spread over all files.
 fn words(tree: &Tree, from: usize, many: usize) -> Outcome<Vec<String>> {
     let files = &tree.files;
     let mut words = Vec::new();

@@ -18,7 +18,7 @@ use super::{
 use xtask::{Outcome, root};
 
 const CALL: &str = "tools/call";
-/// Number of calls in flight while observations are stored that are not measured.
+/// Number of calls in flight while observations are stored without measurement.
 const FILLING: usize = 64;
 /// Number of clients of each of two processes.
 const CLIENTS: usize = 40;
@@ -102,7 +102,7 @@ fn fill(data: &Path, size: usize, texts: &mut Texts) -> Outcome {
     server.close()
 }
 
-/// Returns the ids of observations that stand far apart.
+/// Returns the ids of observations that are far apart.
 fn ids(data: &Path, count: usize) -> Outcome<Vec<String>> {
     let connection = Connection::open(data.join("mcb.db"))?;
     let sql = "SELECT id FROM observations ORDER BY seq * 7919 % 1000003 LIMIT ?1";
@@ -159,7 +159,7 @@ fn together(data: &Path, long: Duration) -> Outcome<Table> {
     Ok(table)
 }
 
-/// What the clients of a process saw.
+/// Measurements of a process's clients.
 #[derive(Default)]
 struct Crowd {
     stores: Vec<Duration>,

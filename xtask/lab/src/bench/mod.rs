@@ -1,10 +1,9 @@
-//! Compares Tabellion's costs to programs that do the same without it, in one run: on libraries of several sizes, with
+//! Compares Tabellion's costs with those of programs that do the same without it, in one run: on libraries of several sizes, with
 //! histories of several lengths. Each row has the minimum, the median and the 99th percentile of alternating calls.
 //!
-//! Ratios are of medians of the same run, so that they are comparable between machines. `table.rs` prints, `library.rs`
-//! creates libraries, `peers.rs` has what Tabellion is compared to. `rows.rs` measures contracts that keep rows, `memories.rs` those rows
-//! that are searched, `notes.rs` notes with review (texts: `texts.rs`), `code.rs` indexes of source code,
-//! all through `pipe.rs`.
+//! Ratios are of medians of the same run, which makes them comparable between machines. `table.rs` prints, `library.rs` creates
+//! libraries, `peers.rs` has the programs for comparison. `rows.rs` measures contracts that keep rows, `memories.rs` rows that are
+//! searched, `notes.rs` notes with review (texts: `texts.rs`), `code.rs` indexes of source code, all through `pipe.rs`.
 
 mod answer;
 mod code;

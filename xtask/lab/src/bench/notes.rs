@@ -1,4 +1,5 @@
-//! Notes with review (`brainforge`): searching and writing among many notes, beside edits by `braindrive-markdown`, and many callers at once.
+//! Notes with review (`brainforge`): searching and writing among many notes, compared with edits by `braindrive-markdown`, and many callers
+//! at once.
 
 use std::{
     collections::BTreeMap,
@@ -30,18 +31,18 @@ const LENGTH: usize = 60;
 const PARAGRAPHS: usize = 3;
 /// Changes of each kind that a server makes before the next one is started: a caller has few in a minute.
 const OF_A_SERVER: usize = 20;
-/// The same of searches.
+/// The same number for searches.
 const SEARCHES_OF_A_SERVER: usize = 90;
-/// Callers at once, each with a key of its own.
+/// Concurrent callers, each with its own key.
 const CALLERS: usize = 100;
 /// Notes in the library of many callers.
 const SHARED: usize = 1_000;
-/// Ranking by words and meaning, and how often it is asked whether there are vectors for it.
+/// Ranking by words and meaning, and the interval between two checks for vectors.
 const HYBRID: &str = "hybrid";
 const VECTORS_INTERVAL: Duration = Duration::from_secs(2);
 /// Member of a refusal by a rate limit.
 const RETRY_AFTER: &str = "retryAfterSeconds";
-/// How often it is asked whether an execution has ended.
+/// Interval between two checks if an execution has ended.
 const EXECUTION_INTERVAL: Duration = Duration::from_millis(100);
 /// Time limit of an answer.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -92,13 +93,13 @@ fn serve(contract: &str, library: &Path) -> Outcome<Pipe> {
     Pipe::greet(&options, library)
 }
 
-/// Returns what an answer says that the notes were ranked by.
+/// Returns the ranking that an answer reports.
 fn ranking_of(answer: &Value) -> String {
     let ranking = answer["_meta"]["tabellion/ranking"].as_str();
     ranking.unwrap_or("unknown").to_owned()
 }
 
-/// Returns whether servers that are started here compare meanings.
+/// Returns true if servers that are started here compare meanings.
 fn is_model_installed() -> Outcome<bool> {
     let mut command = Command::new(root().join("target/release/tabellion"));
     Ok(command.args(["model", "status"]).output()?.status.success())
@@ -159,7 +160,7 @@ fn measure(library: &Path, size: usize, calls: usize) -> Outcome<Table> {
     for round in 0..calls.div_ceil(OF_A_SERVER) {
         let mut ours = serve("brainforge", library)?;
         let mut edits = serve("braindrive-markdown", library)?;
-        // What a new server reads once is no part of a change.
+        // Data that a new server reads once does not count in a change.
         ours.ask("semantic_search", &search(&mut texts))?;
         for number in 0..OF_A_SERVER {
             let (time, answer) = ours.ask("create_note", &creation(&mut texts))?;
@@ -187,7 +188,7 @@ fn measure(library: &Path, size: usize, calls: usize) -> Outcome<Table> {
     Ok(table)
 }
 
-/// What a caller saw: times, and the last version of each note that was acknowledged.
+/// A caller's measurements: times, and the last acknowledged version of each note.
 #[derive(Default)]
 struct Seen {
     changes: Vec<Duration>,
@@ -196,7 +197,7 @@ struct Seen {
     notes: BTreeMap<String, (u64, String)>,
 }
 
-/// Many callers over HTTP, each with a key. All that was acknowledged must be there.
+/// Many callers over HTTP, each with a key. All acknowledged changes must be there.
 fn together(library: &Path, long: Duration) -> Outcome<Table> {
     fill(library, SHARED, &mut Texts::of(2))?;
     let keys = tempfile::tempdir()?;
@@ -295,7 +296,7 @@ fn key(file: &Path, number: usize) -> Outcome<String> {
     }
 }
 
-/// Returns the notes whose file has not the version and the word that were acknowledged last.
+/// Returns the notes whose file lacks the version and the word that were acknowledged last.
 fn lost(library: &Path, notes: &BTreeMap<String, (u64, String)>) -> Outcome<Vec<String>> {
     let mut there = BTreeMap::new();
     for file in fs::read_dir(library.join("notes"))? {
@@ -313,7 +314,7 @@ fn lost(library: &Path, notes: &BTreeMap<String, (u64, String)>) -> Outcome<Vec<
     Ok(notes.iter().filter(is_lost).map(|(id, _)| id.clone()).collect())
 }
 
-/// By which a caller calls.
+/// The protocol of a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Face {
     Mcp,

@@ -1,4 +1,4 @@
-//! What Tabellion is compared to: git, ripgrep, a minimal server, and the minimum of a durable write.
+//! The programs for comparison: git, ripgrep, a minimal server, and the minimum of a durable write.
 
 use std::{
     fs,

@@ -14,7 +14,7 @@ use xtask::{Outcome, root};
 
 use crate::measure::resident;
 
-/// A server over standard input and output. A time ends with the line that answers; reading what it says is not in it.
+/// A server over standard input and output. A time ends with the line of the answer; parsing it is not included.
 pub(super) struct Pipe {
     process: Child,
     input: ChildStdin,
@@ -40,7 +40,7 @@ impl Pipe {
         Self::greet(&["--contract", "mcb", "--data"], data)
     }
 
-    /// Starts Tabellion with these options, of which the last one names the folder, and greets it.
+    /// Starts Tabellion with these options, the last of which is that of the folder, and greets it.
     pub(super) fn greet(options: &[&str], folder: &Path) -> Outcome<Self> {
         let mut command = Command::new(root().join("target/release/tabellion"));
         command.arg("serve").args(options).arg(folder);
@@ -85,7 +85,7 @@ impl Pipe {
         Ok(elapsed)
     }
 
-    /// Makes a call that must succeed, and returns its time and what it answers.
+    /// Makes a call that must succeed, and returns its time and its result.
     pub(super) fn ask(&mut self, tool: &str, arguments: &Value) -> Outcome<(Duration, Value)> {
         let since = Instant::now();
         self.post("tools/call", &json!({ "name": tool, "arguments": arguments }))?;

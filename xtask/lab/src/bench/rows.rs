@@ -1,4 +1,4 @@
-//! Rows: one durable change beside bare SQLite, reading among many rows, starting, memory, and space on the disk.
+//! Rows: one durable change compared with bare SQLite, reading among many rows, starting, memory, and space on the disk.
 
 use std::{
     fs,
@@ -49,7 +49,7 @@ struct Data {
 }
 
 impl Data {
-    /// Creates data of `size` rows. They are written by SQL, without entries of the log, which no reading looks at.
+    /// Creates data of `size` rows. They are written by SQL, without entries of the log, which reading calls do not use.
     fn of(within: &Path, size: usize) -> Outcome<Self> {
         let data = Self {
             folder: tempfile::tempdir_in(root().join(within))?,
@@ -63,7 +63,7 @@ impl Data {
              SELECT 'team-' || at, 'org_default', 'Team ' || at, 1000 + at, 1 FROM n WHERE at <= ?1",
             [size as i64],
         )?;
-        // So that rows that are created have a `seq` after these.
+        // Rows that are created later then have a `seq` after these.
         connection.execute("UPDATE change SET last = 1000 + ?1", [size as i64])?;
         Ok(data)
     }

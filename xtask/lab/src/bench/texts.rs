@@ -1,6 +1,6 @@
-//! Texts of words that occur as often as those of people.
+//! Texts with the frequencies of words of real texts.
 
-/// Number of words that texts are made of. How often each comes follows its rank.
+/// Number of different words. Their frequencies follow their ranks.
 const WORDS: usize = 20_000;
 
 /// A source of texts, the same ones in each run.
@@ -22,7 +22,7 @@ impl Texts {
         (self.0 >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Returns a word: the nth most frequent comes about 1/n times as often as the first, as in texts of people.
+    /// Returns a word: the nth most frequent occurs about 1/n times as often as the first, as in real texts.
     fn word(&mut self) -> String {
         let rank = (WORDS as f64).powf(self.next());
         let mut rank = rank as usize;
@@ -34,7 +34,7 @@ impl Texts {
         word
     }
 
-    /// Returns so many words.
+    /// Returns `count` words.
     pub(super) fn words(&mut self, count: usize) -> String {
         (0..count).map(|_| self.word()).collect::<Vec<_>>().join(" ")
     }

@@ -17,7 +17,7 @@ pub(super) fn document(number: usize) -> String {
     format!("read/{number}.md")
 }
 
-/// How a server's tools are called.
+/// The tools of a server, and their arguments.
 #[derive(Debug, Clone)]
 pub(super) enum Dialect {
     /// As in `braindrive-markdown`.
@@ -34,12 +34,12 @@ pub(super) enum Kind {
     AddToShared,
 }
 
-/// A caller that makes one call after the other.
+/// A caller that makes one call after another.
 #[derive(Debug)]
 pub(super) struct Caller {
     number: usize,
     dialect: Dialect,
-    /// Percentage of calls that change something.
+    /// Percentage of calls that make a change.
     changing: u32,
     dice: u64,
     made: usize,
@@ -57,7 +57,7 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// `changing` is the percentage of its calls that change something.
+    /// `changing` is the percentage of its calls that make a change.
     pub(super) fn new(number: usize, dialect: Dialect, changing: u32) -> Self {
         Self {
             number,
@@ -107,7 +107,7 @@ impl Caller {
         }
     }
 
-    /// Records the answer to the call in flight: the whole message, or why there is none.
+    /// Records the answer to the call in flight: the whole message, or the reason why there is none.
     pub(super) fn answered(&mut self, answer: Result<Value, String>) {
         let Some((kind, since)) = self.under_way.take() else {
             return;

@@ -115,7 +115,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Returns the answer, or why there is none.
+    /// Returns the answer, or the reason why there is none.
     fn call(&self, tool: &str, arguments: &Value) -> Result<Value, String> {
         let response = self.ask(tool, arguments).map_err(|error| error.to_string())?;
         let status = response.status();

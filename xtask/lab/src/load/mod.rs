@@ -2,9 +2,9 @@
 //! optionally to another server.
 //!
 //! Each caller makes its next call after the answer to the last one: reads of shared documents, writes of its own document,
-//! additions to one shared document. Acknowledged changes are then looked for on disk. Over HTTP each caller has its own
-//! connection, and obstructive clients send half a request or half a handshake, or request much and hardly read. `caller.rs`
-//! chooses the calls, `http.rs` (with `tls.rs`) and `lines.rs` transport them, `tally.rs` counts.
+//! additions to one shared document. Afterwards the task checks on disk that acknowledged changes are there. Over HTTP each
+//! caller has its own connection, and obstructive clients send half a request or half a handshake, or request much and
+//! hardly read. `caller.rs` chooses the calls, `http.rs` (with `tls.rs`) and `lines.rs` transport them, `tally.rs` counts.
 
 mod caller;
 mod http;

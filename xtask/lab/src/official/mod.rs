@@ -1,4 +1,5 @@
-//! Runs MCP's official conformance suite against the server in `server/it/src/official_suite`, which has all that the suite tests.
+//! Runs MCP's official conformance suite against the server in `server/it/src/official_suite`, which has all features that the
+//! suite tests.
 //!
 //! The suite counts the scenarios that a revision requires, and runs others without counting. Here all of them count, except
 //! those of [`NOT_OFFERED`].
@@ -26,8 +27,8 @@ const SUITE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 /// The program's name of the server.
 const SERVER: &str = "official-suite";
 
-/// Scenarios, by the beginning of their names, about optional features that the server does not offer, and why. A scenario
-/// listed here that passes is a failure too: the row is out of date.
+/// Scenarios, by the prefixes of their names, about optional features that the server does not offer, and the reasons. A
+/// scenario listed here that passes is a failure too: the row is out of date.
 const NOT_OFFERED: [(&str, &str); 2] = [
     (
         "tasks-",
@@ -92,7 +93,7 @@ fn judge(scenarios: &[Scenario]) -> Vec<String> {
     wrong
 }
 
-/// Returns why the scenario's feature is not offered, if it is not.
+/// Returns the reason why the scenario's feature is not offered; `None` if it is.
 fn not_offered(scenario: &str) -> Option<&'static str> {
     let mut rows = NOT_OFFERED.iter();
     let row = rows.find(|(beginning, _)| scenario.starts_with(beginning));

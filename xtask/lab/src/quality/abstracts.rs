@@ -43,7 +43,7 @@ pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
     agent.add_project(NAME)?;
     let mut run = Run::of(queries, texts.len());
     let begun = Instant::now();
-    // Equal texts of a session are one observation. Each has a session of its own, since texts that stand alone have no neighbours.
+    // Equal texts of a session are one observation. Each has a separate session, since texts that stand alone have no neighbours.
     let mut by_observation = HashMap::new();
     for Abstract { id, title, text } in &texts {
         let content = if title.is_empty() || text.starts_with(title) {
@@ -51,7 +51,7 @@ pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
         } else {
             format!("{title}. {text}")
         };
-        // One of Cranfield's abstracts has no text, and nothing is stored that says nothing.
+        // One of Cranfield's abstracts has no text, and an empty observation can't be stored.
         if content.trim().is_empty() {
             continue;
         }

@@ -1,4 +1,4 @@
-//! A client of the program, as an agent has one: MCP over standard input and output, with a data folder of its own.
+//! A client of the program, like an agent's: MCP over standard input and output, with a separate data folder.
 
 use std::{
     fs,
@@ -15,24 +15,24 @@ use tempfile::TempDir;
 use super::options::Options;
 use xtask::Outcome;
 
-/// The protocol's revision that it speaks.
+/// Its revision of the protocol.
 const REVISION: &str = "2025-11-25";
-/// `_meta` key of a search's answer: by what the hits are ranked; and its value where meaning counts.
+/// `_meta` key of a search's answer: the ranking of the hits; and its value if meaning counts.
 const RANKING: &str = "tabellion/ranking";
 const BY_MEANING: &str = "hybrid";
-/// How often it is asked how far the program is.
+/// Interval between two checks of the program's progress.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(super) struct Agent {
     target: Target,
-    /// Whether the program has a model, so that texts get vectors.
+    /// True if the program has a model, which makes vectors of texts.
     has_model: bool,
     _temporary: Option<TempDir>,
 }
 
 impl Agent {
-    /// Starts the program with the contract `mcb`, over a new data folder or the one of this name that `--keep` has. Paths below
-    /// `workspace` can be named.
+    /// Starts the program with the contract `mcb`, over a new data folder or the one with this name in the folder of `--keep`.
+    /// Paths below `workspace` can be named.
     pub(super) fn start(options: &Options, name: &str, workspace: Option<&Path>) -> Outcome<Self> {
         let program = options.program()?;
         let (data, temporary) = match &options.keep {
@@ -116,7 +116,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Searches the memory until the texts of the session that was stored last are compared by meaning, if there is a model.
+    /// Searches the memory until the texts of the last stored session are compared by meaning, if there is a model.
     pub(super) fn settle(&mut self, session: &str) -> Outcome {
         let request = json!({ "resource": "memory", "query": "first", "limit": 1, "session_id": session });
         while self.ask("search", request.clone())?["_meta"][RANKING] != BY_MEANING && self.has_model {
@@ -125,7 +125,8 @@ impl Agent {
         Ok(())
     }
 
-    /// Waits until no run of the index goes on and, if there is a model, all chunks have vectors; returns the number of chunks.
+    /// Waits until no run of the index is under way and, if there is a model, all chunks have vectors; returns the number of
+    /// chunks.
     pub(super) fn settle_index(&mut self) -> Outcome<u64> {
         loop {
             let status = self.call("index", json!({ "action": "status" }))?;

@@ -1,6 +1,6 @@
-//! Semble's benchmark: questions about 20 repositories, each indexed by the server and searched by it as an agent would.
+//! Semble's benchmark: questions about 20 repositories, each indexed and searched by the server as for an agent.
 //!
-//! As the benchmark does, the folder is indexed that `root` of `repos.json` names, unless whole repositories are asked for.
+//! Like the benchmark, it indexes the folder `root` of `repos.json`, unless whole repositories are asked for.
 
 use std::{collections::HashMap, fs::File, path::Path, time::Instant};
 
@@ -16,10 +16,10 @@ use super::{
 };
 use xtask::Outcome;
 
-/// The repositories, and what is asked of them.
+/// The repositories, and the list of them.
 const ARCHIVE: &str = "repos.tar.gz";
 const REPOSITORIES: &str = "repos.json";
-/// Number of results that are asked for: ten are judged.
+/// Number of results to request: ten are judged.
 const LIMIT: usize = 50;
 
 #[derive(Deserialize)]
@@ -81,7 +81,7 @@ pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
     Ok(run)
 }
 
-/// Returns the ranges of lines that an answer has, as the labels name files.
+/// Returns the ranges of lines in an answer, in the labels' form of file names.
 fn found(answer: &Value, root: &str) -> Outcome<Vec<String>> {
     let results = answer["results"]
         .as_array()

@@ -1,4 +1,4 @@
-//! Queries with what answers them, and reading JSON lines.
+//! Queries with their labels, and reading JSON lines.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -37,7 +37,7 @@ pub(super) enum Label {
 }
 
 impl Label {
-    /// Returns whether a result, `path` or `path:first-last`, is in it: the path ends in the label's, and the lines overlap where both
+    /// Returns true if a result, `path` or `path:first-last`, is in it: the path ends in the label's, and the lines overlap if both
     /// have some.
     fn is_hit(&self, result: &str) -> bool {
         let (path, lines) = split(result);
@@ -68,8 +68,8 @@ fn split(result: &str) -> (&str, Option<(u32, u32)>) {
 }
 
 impl Query {
-    /// Returns what is to be judged: ids that were found, and those that are right. Of files, a label is hit by the first result in
-    /// it, several by the same one count once, and each result takes a place.
+    /// Returns the ids to judge: found ones, and right ones. For files, a label is hit by the first result in it, several labels
+    /// that the same result hits count once, and each result takes a rank.
     pub(super) fn judged(&self, found: &[String]) -> (Vec<String>, BTreeSet<String>) {
         if self.labels.is_empty() {
             return (found.to_vec(), self.relevant.clone());

@@ -1,7 +1,7 @@
 //! LoCoMo: conversations over months, remembered by the server as an agent would have it remember them.
 //!
-//! Each conversation is a project, each of its turns an observation of its session, and each question is a search in the project. All of
-//! it goes through the program over standard input and output; nothing is asked of a library. With `--sessions`, a session is one long
+//! Each conversation is a project, each of its turns an observation of its session, and each question is a search in the project.
+//! Everything goes through the program over standard input and output, not through a library. With `--sessions`, a session is one long
 //! observation.
 
 use std::{collections::HashMap, path::Path, time::Instant};
@@ -91,7 +91,7 @@ pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
 }
 
 impl Question {
-    /// Returns the conversation that the question is about, and the query: which turns answer it, or which sessions.
+    /// Returns the conversation that the question is about, and the query: with the turns that answer it, or the sessions.
     fn split(self, by_session: bool) -> (String, Query) {
         let session = |turn: String| turn.split(':').next().unwrap_or_default().to_owned();
         let relevant = self.evidence.into_iter();
@@ -112,9 +112,9 @@ impl Question {
 /// The turns, or sessions, that were stored.
 #[derive(Default)]
 struct Turns {
-    /// Whether each observation is a session.
+    /// True if each observation is a session.
     are_joined: bool,
-    /// Ids of turns by the id of their observation. Equal turns are one observation, which stands for the first.
+    /// Ids of turns by the id of their observation. Equal turns are one observation, which has the id of the first.
     by_observation: HashMap<String, String>,
     last_session: String,
     count: usize,
@@ -136,7 +136,7 @@ impl Turns {
                 texts = vec![(session.id.clone(), lines.join("\n"))];
             }
             for (name, text) in texts {
-                // When it was said: the server would have known, but the time that it keeps is now.
+                // The session's time: a server in use then would have recorded it, but here it records the present.
                 let tags = [session.time.as_str()];
                 let id = agent.remember(project, &self.last_session, &tags, &text)?;
                 self.by_observation.entry(id).or_insert(name);
@@ -146,7 +146,7 @@ impl Turns {
         Ok(())
     }
 
-    /// Returns the turns that an answer has, best first.
+    /// Returns the turns in an answer, best first.
     fn of(&self, found: &Value) -> Outcome<Vec<String>> {
         let results = found["results"]
             .as_array()

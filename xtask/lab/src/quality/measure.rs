@@ -1,4 +1,4 @@
-//! What is measured of a ranking: the part of the relevant among the first 5 and 10, and nDCG@10 with binary gain.
+//! Figures of a ranking: the part of the relevant among the first 5 and 10, and nDCG@10 with binary gain.
 
 use std::collections::BTreeSet;
 
@@ -96,7 +96,7 @@ impl Measures {
     }
 }
 
-/// Returns the means; sessions are there if the first has them.
+/// Returns the means; with sessions if the first has them.
 pub(super) fn mean(rows: &[&Measures]) -> Measures {
     let sum = |of: fn(&Measures) -> Option<Ranking>| {
         let rankings = rows.iter().filter_map(|row| of(row));
@@ -113,7 +113,7 @@ pub(super) fn mean(rows: &[&Measures]) -> Measures {
     }
 }
 
-/// Returns the session of a turn: what is before the colon.
+/// Returns the session of a turn: the part before the colon.
 fn session(turn: &str) -> &str {
     turn.split(':').next().unwrap_or(turn)
 }

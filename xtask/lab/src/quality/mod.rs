@@ -1,15 +1,15 @@
-//! `cargo lab quality`: how well texts are found, on public collections of labelled queries.
+//! `cargo lab quality`: the quality of searches, on public collections of labelled queries.
 //!
-//! The collections are not part of the project. README.md lists where they come from and the form in which they are read. Each has a
-//! module, which returns a [`Run`]: what was found for each query.
+//! The collections are not part of the project. README.md lists their sources and the form in which they are read. Each has a
+//! module, which returns a [`Run`]: the results of each query.
 //!
-//! | module | collections | what is searched |
+//! | module | collections | searched |
 //! |---|---|---|
 //! | [`code_search`] | `code-search` | indexes of code |
 //! | [`locomo`] | `locomo` | the memory |
 //! | [`abstracts`] | `scifact`, `cranfield`, `cosqa` | the memory, each text alone |
 //!
-//! All of it goes through the program over MCP, with the contract `mcb`. Where a model is installed, vectors are waited for.
+//! Everything goes through the program over MCP, with the contract `mcb`. If a model is installed, the task waits for vectors.
 
 mod abstracts;
 mod agent;
@@ -30,7 +30,7 @@ pub(crate) use self::options::Options;
 /// Measures a collection in a folder.
 type Measure = fn(&Path, &Options) -> Outcome<Run>;
 
-/// The collections by their folders, and how each is searched.
+/// The collections by their folders, and the function that searches each.
 const COLLECTIONS: &[(&str, Measure)] = &[
     ("code-search", code_search::run),
     ("locomo", locomo::run),
@@ -42,7 +42,7 @@ const COLLECTIONS: &[(&str, Measure)] = &[
 /// Prints the figures of each collection.
 ///
 /// # Errors
-/// If no collection is there, or one can't be read, indexed or searched.
+/// If there is no collection, or one can't be read, indexed or searched.
 pub(crate) fn print(options: &Options) -> Outcome {
     let mut printed = 0;
     let is_asked = |name: &str| options.only.is_empty() || options.only.iter().any(|only| only == name);

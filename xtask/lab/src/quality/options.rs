@@ -6,7 +6,7 @@ use clap::Args;
 
 use xtask::{Outcome, root, run};
 
-/// Number of results that are asked for.
+/// Number of results to request.
 pub(super) const LIMIT: usize = 1000;
 
 #[derive(Debug, Args)]

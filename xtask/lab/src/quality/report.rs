@@ -1,4 +1,4 @@
-//! What was found, as tables, as files for other scorers, and beside published figures.
+//! Results as tables, as files for other scorers, and compared with published figures.
 
 use std::{
     collections::BTreeMap,
@@ -22,12 +22,12 @@ use crate::measure::at;
 /// File in the folder of a collection with the published figures of others.
 const BASELINES: &str = "baselines.json";
 
-/// What was found for each query of a collection.
+/// The results of each query of a collection.
 pub(super) struct Run {
     queries: Vec<Query>,
     found: Vec<Vec<String>>,
     documents: usize,
-    /// Whether the program had a model, and so searched by meaning too.
+    /// True if the program had a model, and so searched by meaning too.
     pub(super) by_meaning: bool,
     pub(super) indexing: Duration,
     /// Times of searches, sorted.
@@ -48,7 +48,7 @@ struct Method {
 }
 
 impl Run {
-    /// Returns a run of queries in which nothing was found yet.
+    /// Returns a run of queries without results yet.
     pub(super) fn of(queries: Vec<Query>, documents: usize) -> Self {
         Self {
             queries,
@@ -60,7 +60,7 @@ impl Run {
         }
     }
 
-    /// Makes a search for each query, in their order, and takes its time. `search` returns ids as the labels name them, best first.
+    /// Makes a search for each query, in their order, and takes its time. `search` returns ids in the labels' form, best first.
     pub(super) fn search(&mut self, mut search: impl FnMut(&Query) -> Outcome<Vec<String>>) -> Outcome {
         for query in &self.queries {
             let begun = Instant::now();
@@ -71,7 +71,7 @@ impl Run {
         Ok(())
     }
 
-    /// Writes what was found to `NAME.jsonl`, an object for each query.
+    /// Writes the results to `NAME.jsonl`, an object for each query.
     pub(super) fn write(&self, folder: &Path, name: &str) -> Outcome {
         fs::create_dir_all(folder)?;
         let mut file = BufWriter::new(File::create(folder.join(format!("{name}.jsonl")))?);

@@ -32,13 +32,13 @@ pub(super) fn git(root: &Path, arguments: &[&str]) -> Result<Vec<u8>, Refusal> {
     }
 }
 
-/// Returns what git prints, as text without the end of the last line.
+/// Returns git's output, as text without the end of the last line.
 pub(super) fn line(root: &Path, arguments: &[&str]) -> Result<String, Refusal> {
     let bytes = git(root, arguments)?;
     Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
 }
 
-/// Two branches, and what lies between them.
+/// Two branches, and the files that differ between them.
 pub(super) struct Compared {
     pub(super) base: String,
     pub(super) target: String,

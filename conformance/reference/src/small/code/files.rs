@@ -1,4 +1,4 @@
-//! Files of a folder: which of them a run takes, and their blocks.
+//! Files of a folder: the choice of those to index, and their blocks.
 
 use std::{
     collections::BTreeMap,
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::source::{Origin, Source};
 use crate::mutant::{Mutant, is};
 
-/// How deep folders may lie in each other.
+/// Maximum depth of nested folders.
 const MAX_DEPTH: usize = 20;
 
 /// An indexed text.
@@ -178,7 +178,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns true if a link is followed: only if asked, and only inside of the workspace.
+    /// Returns true if a link is followed: only if requested, and only inside of the workspace.
     fn follows(&self, link: &Path) -> bool {
         let is_inside = || {
             let target = link.canonicalize().ok();

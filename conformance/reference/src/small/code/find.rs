@@ -135,7 +135,7 @@ pub(super) fn search(state: &State, arguments: &Value) -> Result<Value, Refusal>
     )
 }
 
-/// Scores each chunk by the words that it has, the rare ones most. What has the name or the quoted text of the query is above all else.
+/// Scores each chunk by its words, the rare ones most. Chunks with the name or the quoted text of the query are above all others.
 fn score(all: &mut [Hit<'_>], query: &str) {
     let quoted = query.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     let asked = words(query);
@@ -173,7 +173,7 @@ fn score(all: &mut [Hit<'_>], query: &str) {
     }
 }
 
-/// Returns a small number as it is.
+/// Returns a small number unchanged.
 fn number(number: usize) -> f64 {
     u32::try_from(number).map_or(f64::MAX, f64::from)
 }

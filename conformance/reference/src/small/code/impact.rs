@@ -1,4 +1,4 @@
-//! The impact of a branch: which functions it touches, and the lines that call them.
+//! The impact of a branch: the functions that it changes, and the lines that call them.
 
 use std::path::Path;
 

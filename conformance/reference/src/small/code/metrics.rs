@@ -13,7 +13,7 @@ use crate::{
     small::Refusal,
 };
 
-/// A function, and what was counted of it.
+/// A function, and its metrics.
 struct Measured {
     name: String,
     first: usize,

@@ -1,4 +1,4 @@
-//! The code of the contract `mcb`: sources of a workspace, indexed in one JSON document, with an engine of its own.
+//! The code of the contract `mcb`: sources of a workspace, indexed in one JSON document, with a separate engine.
 //!
 //! Files are blocks between empty lines; functions are found by the words before their names. Searching reads the whole index, and
 //! branches are the git program's.
@@ -26,10 +26,10 @@ use crate::mutant::{Mutant, is};
 use source::Source;
 use store::{Collection, Store};
 
-/// Number of commits of a branch that are indexed where nothing says so.
+/// Default number of commits of a branch that are indexed.
 const DEPTH: u64 = 50;
 
-/// A run that is wanted.
+/// The parameters of a run.
 struct Wanted {
     name: String,
     path: PathBuf,
@@ -39,7 +39,7 @@ struct Wanted {
     request: Value,
 }
 
-/// Returns the name of a collection: the one that is asked for, else that of the folder.
+/// Returns the name of a collection: the requested one, else that of the folder.
 fn named(arguments: &Value, path: &Path) -> String {
     let folder = path.file_name().unwrap_or_default().to_string_lossy();
     arguments["collection"].as_str().unwrap_or(&folder).to_owned()
@@ -48,7 +48,7 @@ fn named(arguments: &Value, path: &Path) -> String {
 pub(super) struct Code {
     store: Store,
     workspace: Option<PathBuf>,
-    /// Whether runs go on once the answer is out.
+    /// True if runs continue once the answer is sent.
     is_due: bool,
 }
 
@@ -60,7 +60,7 @@ impl Code {
             workspace: workspace.and_then(|path| path.canonicalize().ok()),
             is_due: false,
         };
-        // The next call says what is wrong with the file.
+        // The next call reports the problem with the file.
         let _ = code.recover();
         code
     }
@@ -111,7 +111,7 @@ impl Code {
         Ok(Answer::Response(response))
     }
 
-    /// Goes on with runs, once the answer is out.
+    /// Continues runs, once the answer is sent.
     pub(super) fn answered(&mut self) {
         if std::mem::take(&mut self.is_due) {
             // A run that fails is not `idle`.
@@ -193,7 +193,7 @@ impl Code {
         }))
     }
 
-    /// Begins a run, in place of an earlier one of the same name. Returns what is answered, and what will be indexed.
+    /// Begins a run, in place of an earlier one of the same name. Returns the answer, and the texts to index.
     fn begin(&mut self, wanted: Wanted) -> Result<(Value, Vec<Source>), Refusal> {
         let mut collection = Collection {
             name: wanted.name,

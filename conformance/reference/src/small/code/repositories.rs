@@ -1,4 +1,4 @@
-//! Repositories: which there are in a folder, and their branches.
+//! Repositories in a folder, and their branches.
 
 use std::{fs, path::Path};
 
@@ -13,19 +13,19 @@ use crate::{
     small::Refusal,
 };
 
-/// How deep below a folder repositories are looked for.
+/// Depth below a folder to which repositories are searched for.
 const DEPTH: usize = 3;
 /// Default number of repositories.
 const LIMIT: u64 = 10;
 
-/// Returns what names a repository: its first commit, or its path where there is none.
+/// Returns the id of a repository: its first commit, or its path if there is none.
 fn id(root: &Path) -> String {
     let first = line(root, &["rev-list", "--max-parents=0", "HEAD", "--"]);
     let first = first.ok().and_then(|all| all.lines().next().map(str::to_owned));
     first.unwrap_or_else(|| root.to_string_lossy().into_owned())
 }
 
-/// Returns the repository's id, if `repo_id` is it or any.
+/// Returns the repository's id, if `repo_id` equals it or is absent.
 pub(super) fn chosen(root: &Path, arguments: &Value) -> Result<String, Refusal> {
     let id = id(root);
     match arguments["repo_id"].as_str() {
@@ -49,7 +49,7 @@ pub(super) fn default_branch(root: &Path) -> Option<String> {
     line(root, &["symbolic-ref", "--short", "HEAD"]).ok()
 }
 
-/// Returns the branches that are asked for; else those of the settings, or the default one.
+/// Returns the requested branches; else those of the settings, or the default one.
 pub(super) fn branches(root: &Path, asked: &Value) -> Result<Vec<String>, Refusal> {
     if !is_repository(root) {
         return Err(invalid("there is no repository"));

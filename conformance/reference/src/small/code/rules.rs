@@ -10,7 +10,7 @@ use crate::{
     small::Refusal,
 };
 
-/// A rule: what it forbids, and how bad that is.
+/// A rule: the forbidden word, and its severity.
 struct Rule {
     id: &'static str,
     category: &'static str,

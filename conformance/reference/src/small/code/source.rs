@@ -1,4 +1,4 @@
-//! A text that is to be indexed: a file, a blob of a branch, or the message of a commit.
+//! A text to index: a file, a blob of a branch, or the message of a commit.
 
 use std::{
     fs,
@@ -11,14 +11,14 @@ use sha1::{Digest, Sha1};
 use super::branches::git;
 use crate::mutant::{Mutant, is};
 
-/// A text that is to be indexed.
+/// A text to index.
 pub(super) struct Source {
     pub(super) path: String,
     pub(super) branch: Option<String>,
     pub(super) origin: Origin,
 }
 
-/// Where it is.
+/// Origin of a text.
 pub(super) enum Origin {
     Disk(PathBuf),
     Blob(String),
@@ -26,7 +26,7 @@ pub(super) enum Origin {
 }
 
 impl Source {
-    /// Returns what no other text of the collection has.
+    /// Returns the key of the text, unique in the collection.
     pub(super) fn place(&self) -> String {
         match &self.branch {
             // No name of a branch has a colon.
@@ -39,7 +39,7 @@ impl Source {
         matches!(self.origin, Origin::Message { .. })
     }
 
-    /// Returns its bytes; none if they can't be read.
+    /// Returns its bytes; empty if they can't be read.
     pub(super) fn read(&self, root: &Path) -> Vec<u8> {
         let found = match &self.origin {
             Origin::Disk(file) => return fs::read(file).unwrap_or_default(),

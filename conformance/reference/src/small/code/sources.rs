@@ -1,4 +1,4 @@
-//! Where the texts of a collection come from: files of a folder, blobs of branches, messages of commits.
+//! Origins of a collection's texts: files of a folder, blobs of branches, messages of commits.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -13,7 +13,7 @@ use crate::{
     small::Refusal,
 };
 
-/// Returns what a collection is made of.
+/// Returns the sources of a collection.
 pub(super) fn of(workspace: Option<&Path>, collection: &Collection) -> Result<Vec<Source>, Refusal> {
     if collection.branches.is_empty() {
         return Ok(on_disk(workspace, collection, None));
@@ -85,7 +85,7 @@ fn on_disk(workspace: Option<&Path>, collection: &Collection, branch: Option<&St
     files.into_iter().map(source).collect()
 }
 
-/// Takes from a run what a mutant does not index.
+/// Removes from a run the sources that a mutant does not index.
 pub(super) fn break_run(taken: &mut Vec<Source>, collection: &Collection) {
     if is(Mutant::CountsRepositories) && collection.kind == "repository" {
         taken.clear();

@@ -16,25 +16,25 @@ use super::{
 };
 use crate::small::{Refusal, failed};
 
-/// Indexed files by what [`Source::place`](super::source::Source::place) says.
+/// Indexed files, by [`Source::place`](super::source::Source::place).
 pub(super) type Files = BTreeMap<String, File>;
 
-/// All that is kept.
+/// Contents of the file.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct State {
     pub(super) collections: Vec<Collection>,
-    /// What a mutant remembers of cleared collections.
+    /// The files of cleared collections, which a mutant remembers.
     pub(super) cleared: BTreeMap<String, Files>,
     /// Number of the last run.
     pub(super) last: u64,
 }
 
-/// What is indexed under a name.
+/// An indexed collection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Collection {
     pub(super) name: String,
     pub(super) path: PathBuf,
-    /// What it is made of: `files`, `branches` or a `repository`.
+    /// Its sources: `files`, `branches` or a `repository`.
     pub(super) kind: String,
     /// The branches whose files are taken, instead of those of the folder.
     pub(super) branches: Vec<String>,
@@ -43,7 +43,7 @@ pub(super) struct Collection {
     pub(super) request: Value,
     pub(super) operation_id: String,
     pub(super) state: String,
-    /// Whether its last run is over.
+    /// True if its last run is over.
     pub(super) is_done: bool,
     pub(super) started_at: i64,
     pub(super) finished_at: Option<i64>,
@@ -101,7 +101,7 @@ impl State {
         Some(self.collections.remove(place))
     }
 
-    /// Replaces a collection, unless another run of it has begun.
+    /// Replaces a collection, unless a different run of it has begun.
     pub(super) fn replace(&mut self, by: &Collection) -> Result<(), Refusal> {
         for collection in &mut self.collections {
             if collection.operation_id == by.operation_id {
@@ -128,7 +128,7 @@ impl Store {
         }
     }
 
-    /// Changes what is kept, under the lock among processes.
+    /// Changes the contents, under the lock among processes.
     pub(super) fn change<T>(
         &self,
         change: impl FnOnce(&mut State) -> Result<T, Refusal>,

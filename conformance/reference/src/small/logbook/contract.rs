@@ -15,5 +15,5 @@ pub(super) const INVALID: i64 = -32602;
 pub(super) const NOT_FOUND: i64 = -32001;
 pub(super) const CONFLICT: i64 = -32002;
 pub(super) const FAILED: i64 = -32603;
-/// A code that is none of the contract's.
+/// A code that the contract does not declare.
 pub(super) const UNDECLARED: i64 = -32050;

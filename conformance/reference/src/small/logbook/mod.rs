@@ -1,4 +1,4 @@
-//! The log of a ship, which takes calls by its mode and keeps where each change comes from.
+//! The log of a ship, which accepts calls according to its mode and records the origin of each change.
 
 mod contract;
 mod origin;

@@ -18,7 +18,7 @@ use crate::{
 /// The values of fields by their names.
 pub(super) type Fields = Map<String, Value>;
 
-/// The mode in which the process is for as long as it lives.
+/// The mode of the process, which never changes.
 pub(super) struct Mode(String);
 
 impl Mode {
@@ -73,10 +73,10 @@ pub(super) fn is_required(tool: &ToolSpec) -> bool {
     used == Some(ProvenanceUse::Required)
 }
 
-/// Returns the provenance of a call, all fields of which are kept.
+/// Returns the provenance of a call, all fields of which are recorded.
 ///
 /// # Errors
-/// The contract's sentence, if the tool needs what the call does not say.
+/// The contract's sentence, if the call lacks a field that the tool needs.
 pub(super) fn said(tool: &ToolSpec, meta: &Value) -> Result<Fields, Refusal> {
     let Some(spec) = CONTRACT.provenance else {
         return Ok(Fields::new());
@@ -116,7 +116,7 @@ pub(super) fn said(tool: &ToolSpec, meta: &Value) -> Result<Fields, Refusal> {
     Ok(said)
 }
 
-/// Returns what the request says of a field: under its own key of ours, else under the first key of `_meta`.
+/// Returns the request's value of a field: under its key in our own object, else under the first key of `_meta`.
 fn of_request(field: &ProvenanceField, meta: &Value) -> Option<Value> {
     let mut keys = field.keys.to_vec();
     if is(Mutant::LastSpellingCounts) {

@@ -21,7 +21,7 @@ type Row = Map<String, Value>;
 /// Name of the file.
 const FILE: &str = "logbook.json";
 
-/// All that is kept.
+/// Contents of the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct State {
     /// Rows by entity.
@@ -78,7 +78,7 @@ impl Store {
         locked.map_err(|error| failed("take the log", &path, &error))
     }
 
-    /// Reads what is kept.
+    /// Reads the file.
     pub(super) fn read(&self) -> Result<State, Refusal> {
         let path = self.0.join(FILE);
         let read = match fs::read(&path) {
@@ -89,7 +89,7 @@ impl Store {
         read.map_err(|error| failed("read the log", &path, &error))
     }
 
-    /// Replaces what is kept.
+    /// Replaces the file.
     pub(super) fn write(&self, state: &State) -> Result<(), Refusal> {
         let (path, new) = (self.0.join(FILE), self.0.join("logbook.new"));
         let replaced = serde_json::to_vec(state)
@@ -113,7 +113,7 @@ pub(super) fn random() -> Result<String, Refusal> {
     Ok(HEXLOWER.encode(&bytes))
 }
 
-/// Returns the refusal for an error of the server's own: what it is, is for its operator.
+/// Returns the refusal for the server's own error; its details are for the operator.
 fn failed(doing: &str, path: &Path, error: &io::Error) -> Refusal {
     let message = match () {
         () if is(Mutant::TellsThePath) => format!("can't {doing} {}: {error}", path.display()),

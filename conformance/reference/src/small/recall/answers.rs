@@ -11,7 +11,7 @@ use crate::{
 /// Maximum number of characters of a preview.
 const MAX_PREVIEW_CHARS: usize = 120;
 
-/// Returns some fields of a note, `null` where there is nothing.
+/// Returns some fields of a note, `null` if absent.
 fn picked(note: &Note, names: &[&str]) -> Map<String, Value> {
     let mut shown = note.shown();
     let value = |name: &&str| ((*name).to_owned(), shown.shift_remove(*name).unwrap_or_default());

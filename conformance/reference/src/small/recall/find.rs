@@ -1,4 +1,4 @@
-//! Finding words: everything is read, each time.
+//! Finding words: each search reads all notes.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +46,7 @@ pub(super) fn score(query: &str, note: &Note) -> Result<f64, Refusal> {
     Ok(sum / count(asked.len().max(1)))
 }
 
-/// Returns a small number as it is.
+/// Returns a small number unchanged.
 fn count(number: usize) -> f64 {
     u32::try_from(number).map_or(f64::MAX, f64::from)
 }

@@ -1,7 +1,8 @@
-//! The memory of the contract `mcb`: what agents store and search, in one JSON document under a lock, with an engine of its own.
+//! The memory of the contract `mcb`: notes that agents store and search, in one JSON document under a lock, with a separate
+//! engine.
 //!
-//! Nothing of it follows from the contract's entities. Searching reads everything anew, each time. Calls about code are those of
-//! [`code`](super::code).
+//! The engine is written independently of the contract's entities. Each search reads everything anew. Calls about code are those
+//! of [`code`](super::code).
 
 mod answers;
 mod find;
@@ -27,7 +28,7 @@ pub(crate) static CONTRACT: &ContractSpec = &mcb::CONTRACT;
 
 pub(super) struct Recall {
     store: Store,
-    /// What a mutant's searches know: the state at the last search, or what this process stored.
+    /// The state that a mutant's searches use: that at the last search, or the notes that this process stored.
     seen: State,
     /// The code in the workspace.
     code: Code,
@@ -64,7 +65,7 @@ impl Recall {
         Ok(Answer::Response(stored))
     }
 
-    /// Returns what a search knows.
+    /// Returns the state that a search uses.
     fn searched(&mut self, state: &State) -> State {
         if is(Mutant::IndexOfAProcess) {
             return self.seen.clone();

@@ -1,4 +1,4 @@
-//! A note: its fields, and the rows that stand for it.
+//! A note: its fields, and the rows that represent it.
 
 use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use sha1::{Digest, Sha1};
 use super::{Request, object};
 use crate::small::now;
 
-/// Something that was stored.
+/// A stored note.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Note {
     /// The resource as which it was stored.
@@ -23,7 +23,7 @@ pub(super) struct Note {
     pub(super) session_id: String,
     pub(super) created_at: i64,
     pub(super) seq: i64,
-    /// Whatever else was said.
+    /// All other fields of the request.
     pub(super) fields: Map<String, Value>,
 }
 
@@ -68,7 +68,7 @@ impl Note {
         resource == self.resource || resource == "observation" && is_observed
     }
 
-    /// Returns the fields that are answered, `null` where nothing was said.
+    /// Returns the fields of answers, `null` if absent.
     pub(super) fn shown(&self) -> Map<String, Value> {
         let mut all = self.fields.clone();
         all.extend(object([
@@ -88,7 +88,7 @@ impl Note {
         all
     }
 
-    /// Returns the rows that it is, with the entities' names.
+    /// Returns the rows that represent it, with the entities' names.
     pub(super) fn rows(&self) -> Vec<(&str, Map<String, Value>)> {
         let row = self.shown();
         match &*self.resource {

@@ -1,4 +1,4 @@
-//! What is stored: notes of five resources, which are counted, or kept each.
+//! Stored notes of five resources, which are counted, or each kept.
 
 use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::{
     small::{Refusal, now},
 };
 
-/// Stores what a request says; returns the answer.
+/// Stores the data of a request; returns the answer.
 pub(super) fn store(state: &mut State, request: &Request<'_>) -> Result<Value, Refusal> {
     let data = &request.arguments["data"];
     let word = |name: &str| data[name].as_str().unwrap_or_default();
@@ -179,7 +179,7 @@ fn store_pattern(state: &mut State, mut note: Note) -> Result<Value, Refusal> {
     Ok(answer)
 }
 
-/// Returns two lists as one, without doubles.
+/// Returns two lists as one, without duplicates.
 fn joined(mut first: Vec<String>, second: Vec<String>) -> Vec<String> {
     for text in second {
         if !first.contains(&text) {

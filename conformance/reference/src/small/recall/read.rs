@@ -1,4 +1,4 @@
-//! What is read: by ids, as lists, timelines, contexts and hits.
+//! Reading: by ids, as lists, timelines, contexts and hits.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::{
     small::Refusal,
 };
 
-/// Neighbours, entries and tokens where the request does not say how many.
+/// Default numbers of neighbours, entries and tokens.
 const DEPTH: u64 = 5;
 const LIMIT: u64 = 10;
 const MAX_TOKENS: u64 = 2_000;
@@ -18,13 +18,13 @@ const MAX_IDS: u64 = 100;
 /// A reading call.
 pub(super) struct Asked<'r> {
     pub(super) state: &'r State,
-    /// What searching knows.
+    /// The state that searching uses.
     pub(super) index: &'r State,
     pub(super) request: &'r Request<'r>,
 }
 
 impl Asked<'_> {
-    /// Returns true if the arguments that name parents hold.
+    /// Returns true if the note has the parents that the arguments name.
     fn is_there(&self, note: &Note) -> bool {
         let holds = |name: &str, has: &str| self.request.text(name).is_none_or(|asked| asked == has);
         let is_hidden = is(Mutant::HidesOtherSessions)
@@ -272,7 +272,7 @@ impl Asked<'_> {
 
 const FILTERS: [&str; 7] = ["type", "file", "branch", "repo", "project", "since", "until"];
 
-/// Returns whether a filter `name:value` holds for a note.
+/// Returns true if a filter `name:value` holds for a note.
 fn holds(filter: &str, note: &Note) -> bool {
     let (name, value) = filter.split_once(':').unwrap_or((filter, ""));
     let field = |name: &str| note.fields.get(name).and_then(Value::as_str) == Some(value);

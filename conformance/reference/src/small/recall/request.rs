@@ -1,4 +1,4 @@
-//! Requests, and the values that they have.
+//! Requests, and their values.
 
 use serde_json::{Map, Value};
 

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::note::Note;
 use crate::small::{Refusal, failed};
 
-/// All that is kept, oldest first.
+/// Contents of the file, oldest first.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct State {
     pub(super) notes: Vec<Note>,

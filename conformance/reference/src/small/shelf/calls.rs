@@ -1,4 +1,4 @@
-//! Creating, changing and linking notes, and deciding on what waits.
+//! Creating, changing and linking notes, and deciding on proposals.
 
 use std::{fs, thread, time::Duration};
 
@@ -78,7 +78,7 @@ impl Shelf {
         note.meta["base"] = base;
     }
 
-    /// Returns the version of the note that a mutant takes for its version when it has the lock.
+    /// Returns the version of the note before the lock is taken, for a mutant that uses it afterwards.
     pub(super) fn racing(&self, tool: &str, arguments: &Value) -> Result<Option<u64>, Refusal> {
         if tool != "update_note" || !is(Mutant::LocksTooLate) {
             return Ok(None);
@@ -200,7 +200,7 @@ impl Shelf {
         }))))
     }
 
-    /// Decides on what waits, or shows it; returns why not.
+    /// Decides on a proposal, or shows it; returns the reason if that fails.
     pub(super) fn decided(
         &self,
         decision: &str,
@@ -273,7 +273,7 @@ impl Shelf {
         Ok(Ok(self.write(&written, decision)?))
     }
 
-    /// Returns the notes that a search or an export looks at.
+    /// Returns the notes for a search or an export.
     pub(super) fn seen(&mut self) -> Result<Vec<Note>, Refusal> {
         if is(Mutant::ReadsAtStart) {
             if self.old.is_none() {

@@ -10,7 +10,7 @@ use crate::{
     small::{Refusal, failed},
 };
 
-/// Folder of what waits.
+/// Folder of proposals.
 pub(super) const WAITING: &str = "workflows";
 
 impl Shelf {
@@ -23,7 +23,7 @@ impl Shelf {
             .collect())
     }
 
-    /// Returns what waits or has waited.
+    /// Returns the proposals, open or decided.
     pub(super) fn proposals(&self) -> Result<Vec<Note>, Refusal> {
         Ok(self
             .all()?
@@ -46,7 +46,7 @@ impl Shelf {
         Ok(notes)
     }
 
-    /// Writes files and commits them together. What is interrupted is done by the next call.
+    /// Writes files and commits them together. An interrupted write is completed by the next call.
     pub(super) fn write(&self, notes: &[Note], message: &str) -> Result<(), Refusal> {
         if is(Mutant::CommitsPartByPart) {
             for note in notes {
@@ -57,7 +57,7 @@ impl Shelf {
             return Ok(());
         }
         for note in notes {
-            // What a person has written here is a version, too.
+            // A person's uncommitted text is a version, too.
             let there = fs::read_to_string(self.library.0.join(&note.path)).ok();
             if there.is_some() && there != self.committed(&note.path) {
                 self.library.git(&["add", "--force", "--", &note.path])?;
@@ -73,14 +73,14 @@ impl Shelf {
         self.recover()
     }
 
-    /// Does what the journal says, which is committed already if nothing is left to commit.
+    /// Completes the write in the journal, which is committed already if there are no changes left to commit.
     pub(super) fn recover(&self) -> Result<(), Refusal> {
         let path = self.library.own("journal")?;
         let Ok(text) = fs::read_to_string(&path) else {
             return Ok(());
         };
         let journal: Value = serde_json::from_str(&text).unwrap_or_default();
-        // Git processes that were killed left them. The lock among servers is ours.
+        // Killed git processes left them. The lock among servers is ours.
         for lock in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
             let _ = fs::remove_file(self.library.0.join(".git").join(lock));
         }
@@ -125,7 +125,7 @@ impl Shelf {
         self.git_says(&["show", &format!("HEAD:{path}")])
     }
 
-    /// Returns what a git command prints; `None` if it fails.
+    /// Returns a git command's output; `None` if it fails.
     pub(super) fn git_says(&self, arguments: &[&str]) -> Option<String> {
         let mut git = Command::new("git");
         let output = git.arg("-C").arg(&self.library.0).args(arguments).output().ok()?;

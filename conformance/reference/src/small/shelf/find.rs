@@ -1,13 +1,13 @@
-//! Searching: everything is read, and words are counted.
+//! Searching: each search reads all notes, and counts words.
 
 use serde_json::{Value, json};
 
 use super::{Answer, Outcome, Shelf, note::Note, wrong};
 use crate::mutant::{Mutant, is};
 
-/// The most characters of an excerpt.
+/// Maximum number of characters of an excerpt.
 const MAX_EXCERPT: usize = 500;
-/// Characters of an excerpt before what was found.
+/// Characters of an excerpt before the hit.
 const BEFORE: usize = 120;
 
 impl Shelf {

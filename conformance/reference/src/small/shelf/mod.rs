@@ -1,4 +1,4 @@
-//! Notes with review. A note is a Markdown file whose first line is a comment with all that is known of it; what waits is such a file in
+//! Notes with review. A note is a Markdown file whose first line is a comment with its metadata; a proposal is such a file in
 //! `workflows/`. Everything is read again for each call.
 
 mod calls;
@@ -25,14 +25,14 @@ pub(super) struct Shelf {
     old: Option<Vec<note::Note>>,
 }
 
-/// Why a call is refused: the reason, a message, and further details.
+/// A refusal of a call: the reason, a message, and further details.
 struct Wrong {
     reason: &'static str,
     message: String,
     details: Value,
 }
 
-/// What a call answers, unless it fails.
+/// The answer to a call, unless it fails.
 type Outcome = Result<Result<Answer, Wrong>, Refusal>;
 
 fn wrong(reason: &'static str, message: impl Into<String>) -> Wrong {
@@ -52,12 +52,12 @@ impl Shelf {
         }
     }
 
-    /// Returns who writes.
+    /// Returns the kind of author: `agent` or `person`.
     fn author(&self) -> &'static str {
         if self.is_agent { "agent" } else { "person" }
     }
 
-    /// Decides on what waits, or shows it, as a person.
+    /// Decides on a proposal, or shows it, as a person.
     pub(super) fn decide(&mut self, decision: &str, parts: &[usize], instance: &str) -> Result<(), Refusal> {
         let _lock = self.library.lock()?;
         self.recover()?;

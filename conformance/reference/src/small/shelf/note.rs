@@ -8,11 +8,11 @@ use sha2::{Digest, Sha256};
 
 use crate::mutant::{Mutant, is};
 
-/// A note, or what is proposed of one.
+/// A note, or a proposal of one.
 #[derive(Debug, Clone)]
 pub(super) struct Note {
     pub(super) path: String,
-    /// All that is known of it but its content.
+    /// Its metadata.
     pub(super) meta: Value,
     pub(super) content: String,
 }
@@ -21,7 +21,7 @@ const START: &str = "<!-- ";
 const END: &str = " -->";
 
 impl Note {
-    /// Reads a file. One without a first line of ours is a person's note.
+    /// Reads a file. A file without our first line is a person's note.
     pub(super) fn parse(path: &str, text: &str) -> Self {
         let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
         let inner = first
@@ -63,14 +63,14 @@ impl Note {
         self.said("id")
     }
 
-    /// Returns its version: one more than its number, if its content is not what was written with that.
+    /// Returns its version: its number, plus one if its content was edited since that number was written.
     pub(super) fn version(&self) -> u64 {
         let number = self.meta["version"].as_u64().unwrap_or(1);
         let is_edited = self.meta["digest"] != digest(&self.content);
         number + u64::from(is_edited && !is(Mutant::HandEditsDoNotCount))
     }
 
-    /// Returns what a proposal remembers of it, which differs after any edit.
+    /// Returns a proposal's record of its base, which differs after any edit.
     pub(super) fn base(&self) -> Value {
         if is(Mutant::ComparesNumbersAlone) {
             return self.version().into();
@@ -78,7 +78,7 @@ impl Note {
         json!([self.version(), digest(&self.content)])
     }
 
-    /// Takes other content, which is this version.
+    /// Replaces the content, as this version.
     pub(super) fn put(&mut self, content: &str, version: u64) {
         content.clone_into(&mut self.content);
         self.meta["version"] = version.into();
@@ -94,7 +94,7 @@ impl Note {
     }
 }
 
-/// Returns the first line that says something.
+/// Returns the first line with text.
 pub(super) fn title_of(content: &str) -> String {
     let mut lines = content.lines().map(|line| line.trim_start_matches('#').trim());
     lines
@@ -107,7 +107,7 @@ pub(super) fn digest(text: &str) -> String {
     data_encoding::HEXLOWER.encode(&Sha256::digest(text.as_bytes()))
 }
 
-/// Returns an id that follows from a path.
+/// Returns an id that is derived from a path.
 fn id_of(path: &str) -> String {
     let hex = digest(path);
     format!(

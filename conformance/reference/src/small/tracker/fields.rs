@@ -19,20 +19,20 @@ pub(super) struct Entity {
 pub(super) struct Field {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
-    /// Whether updates can't set it.
+    /// True if updates can't set it.
     pub(super) is_fixed: bool,
     /// Its value if none is given, as JSON; it is required without one.
     pub(super) default: Option<&'static str>,
 }
 
-/// What a field is.
+/// The kind of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The id of the row.
     Id,
     /// The org of the row.
     Org,
-    /// The id of a row of this entity, and what its deletion does.
+    /// The id of a row of this entity, and the effect of that row's deletion.
     Of(&'static str, OnDelete),
     Text(usize, usize),
     Whole(i64, i64),
@@ -42,7 +42,7 @@ pub(super) enum Kind {
     Created,
     /// The time of the last change.
     Changed,
-    /// When the issue was closed.
+    /// The time at which the issue was closed.
     Closed,
     /// A number over all rows.
     Seq,
@@ -51,7 +51,7 @@ pub(super) enum Kind {
     Secret,
 }
 
-/// What deleting a row does to those that name it.
+/// The effect of deleting a row on the rows that name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnDelete {
     Refused,

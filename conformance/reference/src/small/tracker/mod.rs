@@ -1,4 +1,4 @@
-//! A tracker whose rows are in one JSON document under a lock, with an engine of its own: nothing of it follows from the contract's
+//! A tracker whose rows are in one JSON document under a lock, with a separate engine, written independently of the contract's
 //! entities.
 
 mod fields;
@@ -38,7 +38,7 @@ const LIMITS: (u64, u64) = (100, 1_000);
 
 pub(super) struct Tracker {
     store: Store,
-    /// What a mutant writes once it has answered, and the lock for that.
+    /// The state that a mutant writes once it has answered, and the lock for that.
     left: Option<(State, Option<File>)>,
     /// Secrets by the ids of their rows, which a mutant remembers.
     secrets: BTreeMap<String, String>,
@@ -70,7 +70,7 @@ impl Tracker {
         })
     }
 
-    /// Returns a row as answers have it.
+    /// Returns a row in the form of answers.
     fn shown(&self, row: &Row) -> Value {
         let mut row = row.clone();
         row.shift_remove("secret");
@@ -290,7 +290,7 @@ impl ContractServer for Tracker {
     fn answered(&mut self) {
         if let Some((state, lock)) = self.left.take() {
             thread::sleep(Duration::from_millis(20));
-            // The answer is out already.
+            // The answer is sent already.
             let _ = self.store.write(&state);
             drop(lock);
         }

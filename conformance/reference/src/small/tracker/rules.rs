@@ -1,4 +1,4 @@
-//! What a change makes of the tracker's rows, or why it is refused.
+//! The effects of a change on the tracker's rows, or the reason of its refusal.
 
 use serde_json::{Value, json};
 
@@ -20,14 +20,14 @@ pub(super) struct Request<'a> {
     pub(super) arguments: &'a Value,
 }
 
-/// What a change comes to.
+/// Result of a change.
 pub(super) struct Changed {
     pub(super) response: Value,
-    /// The secret that was made, and the id of its row.
+    /// The new secret, and the id of its row.
     pub(super) secret: Option<(String, String)>,
 }
 
-/// Returns true if the row is of the request's org, or is the org; an org is of any request that names none.
+/// Returns true if the row is of the request's org, or is the org; if a request for orgs names none, every org counts.
 pub(super) fn is_of_org(row: &Row, request: &Request<'_>) -> bool {
     if request.entity.name == "org" {
         request.arguments["org_id"].is_null() || row["id"] == request.org
@@ -156,7 +156,7 @@ pub(super) fn update(state: &mut State, request: &Request<'_>) -> Result<Changed
     })
 }
 
-/// Replaces a row, with all that follows.
+/// Replaces a row, with all consequences.
 fn put(state: &mut State, entity: &'static Entity, old: &Row, mut row: Row) -> Result<Row, Refusal> {
     follow(Some(old), &mut row);
     if row != *old && row.contains_key("updated_at") {
@@ -172,7 +172,7 @@ fn put(state: &mut State, entity: &'static Entity, old: &Row, mut row: Row) -> R
     Ok(row)
 }
 
-/// Sets what follows from the state of an issue.
+/// Sets the fields that follow from the state of an issue.
 fn follow(old: Option<&Row>, row: &mut Row) {
     let is_closed = |row: &Row| row.get("state").is_some_and(|state| state == "closed");
     match (old.is_some_and(is_closed), is_closed(row)) {
@@ -257,7 +257,7 @@ fn take_mark(state: &mut State, old: Option<&Row>, row: &Row) {
     state.set_rows("issue", rows);
 }
 
-/// Checks the rules for a row that becomes `row`.
+/// Checks the rules for `row`, the new version of `old`.
 fn check(state: &State, entity: &'static Entity, old: Option<&Row>, row: &Row) -> Result<(), Refusal> {
     let differs = |name: &str| old.is_none_or(|old| old.get(name) != row.get(name));
     for field in entity.fields {
@@ -401,6 +401,6 @@ fn referring(entity: &'static Entity) -> impl Iterator<Item = (&'static Entity, 
 
 /// Returns true if the field of `it` names `row`.
 fn names(it: &Row, field: &str, row: &Row) -> bool {
-    // An org is in none itself.
+    // An org is not in an org itself.
     it[field] == row["id"] && row.get("org_id").is_none_or(|org| it["org_id"] == *org)
 }

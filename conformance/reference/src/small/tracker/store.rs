@@ -18,7 +18,7 @@ use crate::{
 
 pub(super) type Row = Map<String, Value>;
 
-/// All that is kept.
+/// Contents of the file.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct State {
     /// Rows by entity.
@@ -49,7 +49,7 @@ impl State {
         self.rows.insert(entity.to_owned(), Value::Array(rows));
     }
 
-    /// Returns an entry for what differs from `earlier`.
+    /// Returns an entry for the differences from `earlier`.
     pub(super) fn entry(&self, earlier: &Self, id: &str) -> Value {
         let mut changes = Vec::new();
         let name = |row: &Row| (row.get("org_id").cloned(), row.get("id").cloned());
@@ -82,7 +82,7 @@ impl State {
     }
 }
 
-/// Returns what names a row: its entity, org and id.
+/// Returns the key of a row: its entity, org and id.
 pub(super) fn name(entity: &str, row: &Row) -> Value {
     json!([entity, row.get("org_id"), row.get("id")])
 }
@@ -105,7 +105,7 @@ impl Store {
         Ok(Some(file))
     }
 
-    /// Reads what is kept; a new store has the two orgs, in one entry of the log.
+    /// Reads the file; a new store has the two orgs, in one entry of the log.
     pub(super) fn read(&self) -> Result<State, Refusal> {
         match fs::read(self.0.join("tracker.json")) {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| failed(error.into())),
@@ -124,7 +124,7 @@ impl Store {
         }
     }
 
-    /// Replaces what is kept.
+    /// Replaces the file.
     pub(super) fn write(&self, state: &State) -> Result<(), Refusal> {
         let bytes = serde_json::to_vec(state).map_err(|error| failed(error.into()))?;
         let path = self.0.join("tracker.json");

@@ -10,7 +10,7 @@ use crate::{
     support::{Outcome, Server},
 };
 
-/// Returns a server's client that shows this key.
+/// Returns a client of the server that uses this key.
 fn client(server: &http::Server, secret: &str) -> Server {
     let mut target = server.unconnected();
     assert!(target.set_headers(vec![("Authorization".into(), format!("Bearer {secret}"))]));
@@ -62,7 +62,7 @@ fn the_calls_of_a_key_are_in_its_org_and_by_its_user() {
     let plan = create(&mut ada, "plan", json!({ "project_id": "shop", "title": "P" })).expect("a plan");
     assert_eq!(plan["created_by"], "ada");
 
-    // What is of its org is there for no caller of a different org, and nothing else is there for it.
+    // Callers of a different org do not find the org's rows, and its callers find no other rows.
     let get = |resource: &str, id: &str, org: Option<&str>| {
         let mut arguments = json!({ "action": "get", "resource": resource, "id": id });
         if let Some(org) = org {

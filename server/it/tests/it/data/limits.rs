@@ -14,7 +14,7 @@ use crate::{
     torture::mount::Mount,
 };
 
-/// A row that does not fit into what an almost full disk has left.
+/// A row that exceeds the space left on an almost full disk.
 fn create_large(server: &mut Server, name: &str) -> Outcome<()> {
     let settings = json!({ "text": "x".repeat(60_000) }).to_string();
     let data = json!({ "name": name, "settings_json": settings });

@@ -52,7 +52,7 @@ impl Data {
         self.folder().join("mcb.db")
     }
 
-    /// Returns a path beside the data folder.
+    /// Returns a path next to the data folder.
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
@@ -98,7 +98,7 @@ impl Data {
         self.try_checked().unwrap_or_else(|said| panic!("{said}"))
     }
 
-    /// As [`checked`](Self::checked); fails with what is said of data that is not whole.
+    /// As [`checked`](Self::checked); fails with the message about damaged data.
     pub(crate) fn try_checked(&self) -> Result<Export, String> {
         let (code, _, said) = self.upkeep(&["check"]);
         if code != Some(0) {
@@ -150,7 +150,7 @@ fn serve(command: &mut Command) -> Server {
     Server { target }
 }
 
-/// What `tabellion data export` wrote.
+/// Output of `tabellion data export`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Export {
     /// The entries of the log.

@@ -1,4 +1,4 @@
-//! Modes of operation: how the option, the environment and the header set them, and what is refused.
+//! Modes of operation, set by the option, the environment and the header, and their refusals.
 
 use std::process::Stdio;
 
@@ -13,7 +13,7 @@ use crate::{
 const VARIABLE: &str = "MCB_EXECUTION_FLOW";
 const HEADER: &str = "X-Execution-Flow";
 
-/// What a server says of a call of `search`, which is not for `client-hybrid`.
+/// The server's refusal of a call of `search`, which is not for `client-hybrid`.
 fn refusal(server: &mut Server) -> Option<String> {
     let arguments = json!({ "resource": "memory", "query": "prices" });
     let meta = json!({
@@ -103,7 +103,7 @@ fn over_http_each_request_has_its_mode_unless_the_server_has_one() {
         let headers = header.map(|mode| (HEADER.to_owned(), mode.to_owned()));
         assert!(server.target.set_headers(headers.into_iter().collect()));
         assert_eq!(refusal(&mut server), expected, "{option:?} {header:?}");
-        // The next request has no header, and so the server's mode again.
+        // The next request has no header, so the server's mode applies again.
         server.target.set_headers(vec![]);
         let without = option
             .filter(|mode| *mode == "client-hybrid")

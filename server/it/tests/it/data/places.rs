@@ -1,4 +1,4 @@
-//! Which folder is used, at which path of a URL rows are, and options that contradict the contracts.
+//! The folder that is used, the paths of a URL that serve rows, and options that contradict the contracts.
 
 use std::{
     fs,
@@ -35,7 +35,7 @@ fn serve(place: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> (Opt
     )
 }
 
-/// Options, the exit code, and what standard error says of them.
+/// Options, the exit code, and the part of standard error about them.
 #[test]
 fn options_must_fit_the_contracts() {
     let place = Library::empty();
@@ -165,7 +165,7 @@ fn the_folder_is_named_or_that_of_the_system_and_for_its_owner_alone() {
     }
 }
 
-/// Returns whether the server at a path has the tools of rows, and those of documents.
+/// Returns two flags: true if the server at a path has the tools of rows, and true if it has those of documents.
 fn tools(target: &mut Target) -> (bool, bool) {
     let list = target.request("tools/list", json!({})).expect("a list");
     let has = |name: &str| {
@@ -175,7 +175,7 @@ fn tools(target: &mut Target) -> (bool, bool) {
     (has("entity"), has("write_markdown"))
 }
 
-/// Libraries, and for each path whether rows and documents are there.
+/// Libraries, and for each path two flags: rows, and documents.
 #[test]
 fn rows_are_at_the_path_without_a_name() {
     for (libraries, contracts, paths) in [
@@ -207,7 +207,7 @@ fn rows_are_at_the_path_without_a_name() {
             .current_dir(place.root())
             .stdin(Stdio::null())
             .stdout(Stdio::null());
-        // The line with an address that the helper waits for may be any.
+        // The test accepts any line with an address that the helper waits for.
         let server = http::Server::start(command);
         for (path, rows, documents) in paths {
             assert_eq!(

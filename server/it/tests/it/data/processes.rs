@@ -15,7 +15,7 @@ use serde_json::json;
 use super::{Data, create_team, entity};
 use crate::support::{exited, process};
 
-/// Number of clients, each with a server of its own.
+/// Number of clients, each with its own server.
 const CLIENTS: usize = 4;
 
 #[test]
@@ -100,7 +100,7 @@ fn an_orderly_end_leaves_a_file_that_is_whole_alone() {
     }
 }
 
-/// A killed server leaves changes in SQLite's log. Without it, nothing goes on as if they had never been made.
+/// A killed server leaves changes in SQLite's log. If it is removed, the server does not continue as if they had never been made.
 #[test]
 fn changes_that_are_missing_are_told() {
     let (lost, alone) = ("change 4 was acknowledged", "was copied while it was in use");
@@ -141,7 +141,7 @@ fn changes_that_are_missing_are_told() {
     }
 }
 
-/// What was acknowledged by a server that was killed is there; what was not is there once or not at all.
+/// Changes that a killed server acknowledged are there; unacknowledged ones are there once or not at all.
 #[test]
 fn what_a_killed_server_acknowledged_stays() {
     let data = Data::new();
@@ -171,7 +171,7 @@ fn what_a_killed_server_acknowledged_stays() {
                                 if answer["result"]["isError"] != true && answer.get("error").is_none() =>
                             {
                                 acknowledged.lock().expect("no panic").push(name);
-                                // The killer takes one.
+                                // The killer needs one message.
                                 let _ = answered.send(());
                             }
                             Ok(answer) => panic!("{answer}"),

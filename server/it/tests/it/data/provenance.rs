@@ -1,4 +1,4 @@
-//! Provenance of calls: what is required, what the server finds out, what is configured, and what is kept.
+//! Provenance of calls: the required, discovered and configured fields, and the ones that are kept.
 
 use std::{fs, process::Stdio};
 
@@ -10,7 +10,7 @@ use crate::{
     support::{Outcome, Server},
 };
 
-/// The fields that are discovered, in the order in which they are missed, each with a value and a header.
+/// The fields that are discovered, in the order of the message about missing ones, each with a value and a header.
 const NEEDED: [(&str, &str, &str); 9] = [
     ("session_id", "s-17", "X-Session-Id"),
     ("project_id", "ada/engine", "X-Project-Id"),
@@ -36,7 +36,7 @@ fn store(server: &mut Server, meta: Value) -> Outcome<Value> {
         .map(|answer| answer.response)
 }
 
-/// Returns what a strict server refuses a call with that lacks these fields, and says nothing of those with a default.
+/// Returns a strict server's refusal of a call that lacks these fields, and does not mention those with a default.
 fn missing(fields: &[&str]) -> String {
     let fields = [fields, &DEFAULTED].concat();
     format!("Missing execution provenance for 'memory': {}", fields.join(", "))
@@ -84,7 +84,7 @@ fn strict_takes_only_what_is_said() {
         (refusal.code, &refusal.data),
         (-32602, &json!({ "rule": "provenance", "missing": all_names }))
     );
-    // Neither a default nor the time of the call stands for what a client meant.
+    // Neither a default nor the time of the call replaces a client's value.
     for (field, value, expected) in [
         ("delegated", json!("perhaps"), "`delegated` must be true or false"),
         ("is_delegated", json!(7), "`is_delegated` must be true or false"),
@@ -145,7 +145,7 @@ fn over_http_strict_is_the_default_and_headers_are_read() {
     assert_eq!(refusal.message, missing(&names()));
     let headers = NEEDED.map(|(_, value, header)| (header.to_owned(), value.to_owned()));
     server.target.set_headers(headers.to_vec());
-    // `_meta` goes before a header.
+    // `_meta` takes precedence over a header.
     let mut said = defaulted();
     said.insert("tabellion/provenance".into(), json!({ "model": "m-3" }));
     store(&mut server, said.into()).expect("all is said");

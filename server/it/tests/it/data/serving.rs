@@ -18,7 +18,7 @@ fn rows_outlive_their_server_and_reach_every_way_in() {
     let made = create_team(&mut server, "one").expect("made");
     let id = made.response["id"].clone();
     server.close();
-    // A second server, HTTP beside stdio, and the command line, all at once.
+    // A second server, HTTP in addition to stdio, and the command line, all at once.
     let mut server = data.serve();
     let over_http = http::Server::start(
         data.command()
@@ -75,7 +75,7 @@ fn conditions_hold_for_rows() {
     assert!(stale.message.contains("changed"), "{stale:?}");
     assert_ne!(&renamed.meta["tabellion/base"], base);
 
-    // The same call with the same key is made once, by whichever server; its answer has no secret the second time.
+    // The same call with the same key is made once, by either server; its answer has no secret the second time.
     let create = json!({ "data": { "user_id": "user_default", "name": "ci" } });
     let key = json!({ "tabellion/idempotencyKey": "k" });
     let first = entity_with(&mut server, "create", "api_key", create.clone(), key.clone()).expect("made");
@@ -97,7 +97,7 @@ fn conditions_hold_for_rows() {
     other.close();
     server.close();
 
-    // One entry for each change that was made, with its client.
+    // One entry for each change, with its client.
     let export = data.checked();
     let tools: Vec<_> = export
         .changes
@@ -154,7 +154,7 @@ fn a_person_approves_what_the_operator_lists() {
         assert_eq!(outcome(&message).is_ok(), is_made, "{message}");
         assert_eq!(data.checked() != before, is_made, "{action}");
     }
-    // Other changes need no one.
+    // Other changes need no approver.
     let mut server = Server { target };
     entity(
         &mut server,

@@ -1,4 +1,4 @@
-//! `tabellion data` and `tabellion doctor --data`: what they say and do about data that is whole, damaged, older or newer.
+//! `tabellion data` and `tabellion doctor --data`: messages and repairs for data that is whole, damaged, older or newer.
 
 use std::{
     fs,
@@ -33,7 +33,7 @@ const FOREIGN: &str = "PRAGMA application_id = 7";
 const UNLOGGED: &str =
     "INSERT INTO teams (id, org_id, name, seq, created_at) VALUES ('x', 'org_default', 'x', 99, 1)";
 
-/// A change of the data, arguments, the exit code, and a part of what is said.
+/// A change of the data, arguments, the exit code, and a part of the output.
 #[test]
 fn each_command_says_what_it_did_or_what_to_do() {
     for (tampered, arguments, code, expected) in [
@@ -162,7 +162,7 @@ fn an_export_is_the_data_and_a_backup_too() {
     assert!(!broken.file().exists(), "what can't be imported leaves no file");
 }
 
-/// A reader such as `head` that leaves early is no error.
+/// A reader that ends early, such as `head`, does not cause an error.
 #[test]
 fn the_reader_of_an_export_may_leave() {
     let data = filled();
@@ -224,7 +224,7 @@ fn a_damaged_file_comes_back_from_its_log() {
     );
     let mut server = data.serve();
     let refused = create_team(&mut server, "d").expect_err("the table is damaged");
-    // Its cause is the operator's to know, not the client's.
+    // The cause is for the operator, not for the client.
     assert_eq!(refused.code, -32603, "{refused:?}");
     let (code, _, said) = data.upkeep(&["recover"]);
     assert!(
@@ -272,7 +272,7 @@ pub(super) fn doctor(data: &Data) -> (Option<i32>, Vec<(String, String, String)>
     (output.status.code(), findings.collect())
 }
 
-/// What was done to the data, and the line, its status and a part of it that tell.
+/// The damage to the data, and the finding: its id, its status and a part of its text.
 #[test]
 fn doctor_tells_what_is_wrong_with_data() {
     let damaged = |data: &Data| data.damage("teams");

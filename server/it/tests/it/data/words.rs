@@ -1,4 +1,4 @@
-//! The index of words: making it anew while it is served, and what `doctor` says of it.
+//! The index of words: making it anew while it is served, and the findings of `doctor` about it.
 
 use std::fs;
 
@@ -28,7 +28,7 @@ fn found(server: &mut Server, query: &str) -> u64 {
     hits.response["total"].as_u64().expect("a number")
 }
 
-/// What was done, and what `doctor` and `reindex` then say.
+/// A change, and the output of `doctor` and `reindex` after it.
 #[test]
 fn the_index_is_made_anew_while_it_is_served() {
     let data = Data::new();
@@ -47,7 +47,7 @@ fn the_index_is_made_anew_while_it_is_served() {
         said,
         "tabellion: 0 of 30 rows are in the index\ntabellion: 30 of 30 rows are in the index\n"
     );
-    // The server that ran all the time finds what was there, and what it stores now.
+    // The server that kept running finds the old notes, and those that it stores now.
     assert_eq!(found(&mut server, "heron"), 30);
     note(&mut server, "the heron lands");
     assert_eq!(found(&mut server, "lands"), 1);

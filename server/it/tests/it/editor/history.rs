@@ -72,7 +72,7 @@ fn a_new_edit_clears_the_redo_stack() {
     assert_eq!(session.refuse("undo", json!({})).code, -32000);
 }
 
-/// Where a person has edited other lines, an undo takes back the tool's edit alone; the same sections are there again.
+/// If a person has edited other lines, an undo reverts the tool's edit alone; the same sections are there again.
 #[test]
 fn undo_and_redo_keep_a_hand_edit_of_other_lines() {
     for commits in [false, true] {
@@ -99,7 +99,7 @@ fn undo_and_redo_keep_a_hand_edit_of_other_lines() {
                 ("redo", &changed, &after),
                 ("undo", TREE, &before),
             ] {
-                // The first of them commits what the person has not.
+                // The first of them commits the person's uncommitted bytes.
                 session.call(call, json!({})).expect("done");
                 assert_eq!(session.text(), format!("{line}{text}"), "{call} of {tool}");
                 assert_eq!(&session.list(), ids, "{call} of {tool}");

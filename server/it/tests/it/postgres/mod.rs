@@ -114,7 +114,7 @@ impl Random {
     }
 }
 
-/// Waits until something holds.
+/// Waits until a condition holds.
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {

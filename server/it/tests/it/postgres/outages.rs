@@ -155,7 +155,7 @@ fn a_synchronous_standby_that_is_promoted_has_all_that_was_acknowledged() {
     thread::sleep(Duration::from_secs(1));
     primary.kill();
     standby.promote().expect("it becomes the primary");
-    // Goes on there by itself.
+    // The calls continue there without a restart.
     let runtime = Runtime::new().expect("a runtime");
     until("calls are answered by the new primary", || {
         runtime
@@ -229,7 +229,7 @@ fn calls_with_one_key_at_the_same_time_have_one_answer() {
     assert_eq!(servers[0].check().expect("the log gives the tables").changes, 41);
 }
 
-/// A change that no standby confirms may be made later: its caller is told so in the end.
+/// A change that no standby confirms may be made later: in the end its caller learns that the outcome is unknown.
 #[test]
 #[ignore = "needs PostgreSQL: `cargo xtask postgres`"]
 fn a_change_that_no_standby_confirms_is_unknown_in_the_end() {
@@ -378,7 +378,7 @@ fn a_commit_that_arrives_after_its_connection_was_lost_is_found_out() {
         });
         let told = runtime.block_on(add(&records, &id, Some(&key)));
         stop.join().expect("a thread");
-        // A repeated call has the same answer, and makes nothing.
+        // A repeated call has the same answer, and makes no row.
         let again = runtime.block_on(add(&records, &id, Some(&key)));
         if let Ok(told) = &told {
             assert_eq!(again.as_ref().ok(), Some(told));

@@ -27,7 +27,7 @@ type Row = Map<String, Value>;
 pub(super) struct State(BTreeMap<(String, String), Row>);
 
 impl State {
-    /// Replays an export, and returns what is wrong with it: each entry that does not find the rows as it says they were, or breaks a rule.
+    /// Replays an export, and returns the problems: entries whose `before` rows differ from the state, or that break a rule.
     pub(super) fn replay(export: &str) -> (Self, Vec<String>) {
         let (mut state, mut wrong, mut tables) = (Self::default(), vec![], BTreeMap::new());
         for line in export.lines() {
@@ -81,7 +81,7 @@ impl State {
                     broken.map(|rule| format!("entry {}: {} breaks {rule}", entry["seq"], entity.name)),
                 );
             }
-            // What refers to a row that is gone.
+            // References to the removed row.
             if row["after"].is_null() {
                 let left = self.0.iter().filter(|((name, _), _)| {
                     let other = ROWS.entity(name);
@@ -240,7 +240,7 @@ fn place(entity: &EntitySpec, row: &Row) -> (String, String) {
     )
 }
 
-/// Makes a random change, mostly one that others are in the way of. Returns whether it was made.
+/// Makes a random change that mostly conflicts with others. Returns true if it was made.
 async fn change(records: &Records, random: &Random, number: u64) -> bool {
     let pick =
         |names: &[&str]| names[usize::try_from(random.below(names.len() as u64)).expect("small")].to_owned();
@@ -322,7 +322,7 @@ async fn change(records: &Records, random: &Random, number: u64) -> bool {
     let mut arguments = json!({"action": action, "resource": resource});
     let rest = rest.as_object().expect("members").clone();
     arguments.as_object_mut().expect("members").extend(rest);
-    // Removed ids are not used again: a new set of them is begun with every 60th change, and the one before is still used.
+    // Removed ids are not reused: a new set of them begins with every 60th change, and the one before is still used.
     let round = (number / 60 + random.below(2)).to_string();
     let arguments: Value = serde_json::from_str(&renamed(&arguments.to_string(), &round)).expect("arguments");
     match call(records, tool, arguments.clone(), None).await {
@@ -368,7 +368,7 @@ fn conflicting_changes_keep_the_rules_in_the_order_of_the_log() {
         .ok()
         .and_then(|it| it.parse().ok());
     let changes = changes.unwrap_or(CHANGES);
-    // As two servers have them.
+    // The rows as two servers have them.
     let servers = [Arc::new(rows.open()), Arc::new(rows.open())];
     let (tried, made, is_over) = (
         Arc::new(AtomicU64::new(0)),
@@ -380,7 +380,7 @@ fn conflicting_changes_keep_the_rules_in_the_order_of_the_log() {
         let (records, is_all) = (rows.open(), Arc::clone(&is_all));
         thread::spawn(move || follow(&records, &is_all))
     };
-    // Places of changes that fail late stay empty, and others are filled late.
+    // Numbers of changes that fail late stay empty, and others are filled late.
     let late = ["ROLLBACK", "COMMIT"].map(|end| {
         let late = cluster.psql(&rows.name(), &format!("{LATE} {end}"));
         let (is_over, late) = (Arc::clone(&is_over), late.expect("psql"));
@@ -426,7 +426,7 @@ fn conflicting_changes_keep_the_rules_in_the_order_of_the_log() {
     assert_eq!(checked.changes, made + late + 1);
     assert_eq!(followed, entries);
     let end = servers[0].end().expect("the end");
-    // The last place may be one that stays empty.
+    // The last number may be one that stays empty.
     assert!(end.cast_unsigned() + 1 >= checked.changes + gaps, "{end}");
     eprintln!("{made} changes of {changes}; the log ends at {end}");
 }
@@ -443,7 +443,7 @@ fn entries(export: &str) -> Vec<i64> {
 const LATE: &str = "BEGIN; INSERT INTO tabellion_mcb.change SELECT nextval('tabellion_mcb.change_seq'), gen_random_uuid(), 0, '', '', '[]', 0, '';
     SELECT pg_sleep(0.03);";
 
-/// Runs a command until the end. Returns how often.
+/// Runs a command until the end. Returns the number of runs.
 fn repeat(mut command: std::process::Command, is_over: &AtomicBool) -> u64 {
     let mut count = 0;
     while !is_over.load(Ordering::Acquire) {

@@ -1,4 +1,4 @@
-//! Servers of Tabellion beside one database.
+//! Servers of Tabellion that share one database.
 
 use std::process::{Command, Stdio};
 

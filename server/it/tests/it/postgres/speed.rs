@@ -1,4 +1,4 @@
-//! Figures, beside pgbench with the same statements on the same cluster: `cargo xtask postgres --speed 4`.
+//! Figures, compared with pgbench with the same statements on the same cluster: `cargo xtask postgres --speed 4`.
 
 use std::{
     sync::{
@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 
 use super::{Rows, call, cluster};
 
-/// What creating a project asks and writes, as pgbench has it: one round trip a statement.
+/// The statements of creating a project, for pgbench: one round trip a statement.
 const SCRIPT: &str = r"
 \set id random(1, 1000000000000)
 BEGIN;

@@ -1,5 +1,5 @@
 //! Three calls at once, whose commits are one transaction and one pack: after a fault at any of its points, each is made as a whole or not
-//! at all, none that was acknowledged is gone, and none that was refused is there.
+//! at all, no acknowledged call is lost, and no refused one is there.
 
 use serde_json::{Value, json};
 use tabellion_conformance::{
@@ -84,7 +84,7 @@ fn strike(case: &Case, template: &MountedLibrary, fault: Option<Fault>) -> Optio
     })
 }
 
-/// Returns whether each call has its commit. Adds a problem if documents and commits disagree.
+/// Returns for each call true if it has its commit. Adds a problem if documents and commits disagree.
 fn made(library: &MountedLibrary, problems: &mut Vec<String>) -> [bool; CALLERS] {
     let commits = history::commits(library.root(), history::HERE);
     problems.extend(judge::faults_of_library(library, &commits));
@@ -161,7 +161,7 @@ fn a_fault_at_any_point_of_a_batch_keeps_each_of_its_commits_whole() {
     let case = cases::all().swap_remove(0);
     let template = MountedLibrary::empty(&case).expect("a library");
     (case.prepare)(&template);
-    // Without another change at the same time, a call is published alone: then they are made once more.
+    // Without another change at the same time, a call is published alone: then the calls are repeated.
     let undisturbed = (0..ATTEMPTS)
         .map(|_| strike(&case, &template, None))
         .find(|struck| {
@@ -180,7 +180,7 @@ fn a_fault_at_any_point_of_a_batch_keeps_each_of_its_commits_whole() {
     let points: Vec<_> = effort.pick_with(|| some.collect(), || effort.shuffled(all.clone()));
     let report = Report::of_all("batch of commits", points.len());
     at_once(points, |fault| {
-        // A batch that is divided otherwise may not come by the point.
+        // A batch that is divided differently may not reach the point.
         let is_struck = |struck: &Struck| struck.calls.iter().any(|call| call.effect.is_some());
         let mut attempts = (0..ATTEMPTS).take_while(|_| !effort.is_over());
         let struck = attempts.find_map(|_| strike(&case, &template, Some(fault)).filter(is_struck));

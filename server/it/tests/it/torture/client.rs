@@ -13,7 +13,7 @@ use tabellion_conformance::Target;
 use super::calls::{Call, CallOutcome};
 use crate::support::{Library, Server, edit, outcome, process};
 
-/// Makes a final change of `path`, which must succeed: it completes or undoes what earlier calls left.
+/// Makes a final change of `path`, which must succeed: it completes or undoes unfinished earlier calls.
 pub(super) fn last_change(library: &Library, path: &str) -> Vec<Call> {
     let mut client = Client::new(library);
     let call = Call::new("last", "edit_markdown", edit(path, "append", "", "- last\n"));
@@ -136,7 +136,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// Runs `servers` servers that append to `path`, each one call after the other, until `person` returns. `person` receives
+/// Runs `servers` servers that append to `path`, each one call after another, until `person` returns. `person` receives
 /// the number of answers so far. Returns the calls and the result of `person`.
 pub(super) fn append_beside<T: Send>(
     library: &Library,

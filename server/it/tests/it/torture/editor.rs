@@ -135,7 +135,7 @@ impl Editor {
     }
 }
 
-/// Truncates a file and writes into it; returns its old content, and whether the write was prompt.
+/// Truncates a file and writes into it; returns its old content, and true if the write was prompt.
 fn write_in_place(path: &Path, content: &[u8]) -> (Vec<u8>, bool) {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);

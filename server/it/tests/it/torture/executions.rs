@@ -1,7 +1,7 @@
 //! A crash and a full disk at each system call of a recorded call, from the record of its execution to its answer.
 //!
-//! After each fault, executions and commits agree, as `tabellion audit --check` sees it: each commit has a successful execution, each success
-//! its commit. A call that was acknowledged has both.
+//! After each fault, executions and commits agree, according to `tabellion audit --check`: each commit has a successful execution, each
+//! success its commit. An acknowledged call has both.
 
 use std::{
     path::Path,

@@ -131,7 +131,7 @@ fn a_fault_at_any_point_keeps_a_recovery_atomic() {
         },
     );
     let crashes: Vec<_> = kinds.into_inner().expect("no panic").into_values().collect();
-    // Making the crashes takes long, and is no part of the time for the points.
+    // Making the crashes takes long, and does not count in the time for the points.
     let effort = Effort::from_environment();
     let report = Report::new("recovery");
     let all = (1..MAX_RECOVERY_CALLS).flat_map(|at| crashes.iter().map(move |crash| (crash, at)));
@@ -386,7 +386,7 @@ impl Sweep {
         }
     }
 
-    /// Checks that the same call with the same key leads to one commit in all, which the answer names.
+    /// Checks that the same call with the same key leads to one commit in all, whose id is in the answer.
     fn judge_repeated(
         &self,
         library: &Library,
@@ -503,7 +503,7 @@ impl MountedLibrary {
 /// The numbers of tried and of bad points for each case and effect.
 pub(super) struct Report {
     of: &'static str,
-    /// The number of points that there are, if it is known.
+    /// The number of points, if it is known.
     points: Option<usize>,
     since: Instant,
     found: Mutex<Findings>,

@@ -245,7 +245,7 @@ fn is_loose(git: &Path, path: &Path) -> bool {
     folder.is_some_and(|folder| folder.as_os_str().len() == 2)
 }
 
-/// Returns all files below a folder, with their size on the disk. Those that go meanwhile are left out.
+/// Returns all files below a folder, with their size on the disk. Those that are removed meanwhile are left out.
 fn files_below(folder: &Path) -> Vec<(PathBuf, u64)> {
     let mut files = vec![];
     for entry in fs::read_dir(folder).expect("a folder") {

@@ -1,6 +1,6 @@
-//! Real limits: a full disk, a read-only mount, missing permissions, and what `ulimit` sets.
+//! Real limits: a full disk, a read-only mount, missing permissions, and the limits of `ulimit`.
 //!
-//! Under each, the server refuses a change with an error that says what to do, and nothing changes. When the cause is gone,
+//! Under each, the server refuses a change with an error that contains advice, and nothing changes. When the cause is gone,
 //! the same server makes the same change.
 
 use std::{
@@ -269,7 +269,7 @@ fn a_limit_on_open_files_refuses_changes() {
         let Ok(mut target) = Target::start(command.stderr(Stdio::null())) else {
             continue;
         };
-        // With too few it can't start; the exit code is an error.
+        // With too few descriptors it can't start; the exit code is an error.
         if target.initialize("2025-11-25").is_err() {
             assert_eq!(exited(target).code(), Some(1), "{most} open files");
             continue;

@@ -9,10 +9,10 @@ use super::Level;
 pub(crate) const TILE_ROWS: usize = 12;
 /// Columns of a tile; also the width of an attention head.
 pub(crate) const TILE_COLUMNS: usize = 32;
-/// Bytes of weights that stay in the second-level cache while rows pass by.
+/// Bytes of weights that stay in the second-level cache while rows are processed.
 const CACHED_BYTES: usize = 384 * 1024;
 
-/// What is added where there is no bias.
+/// The bias of columns without one.
 const NO_BIAS: [f32; TILE_COLUMNS] = [0.0; TILE_COLUMNS];
 
 /// A tile's share of the rows: for each step of the sum, one value of each row.
@@ -145,14 +145,14 @@ impl PackedRows {
     }
 }
 
-/// Where the values of a product go: row `i` begins at `start + i × stride`.
+/// Destination of a product's values: row `i` begins at `start + i × stride`.
 pub(crate) struct Sink<'a> {
     pub(crate) values: &'a mut [f32],
     pub(crate) start: usize,
     pub(crate) stride: usize,
     /// Added to each row.
     pub(crate) bias: Option<&'a [f32]>,
-    /// Adds to what the rows have, rather than replacing it.
+    /// True if the product is added to the rows' values; false if it replaces them.
     pub(crate) adds: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Arithmetic over rows of `f32`: products with packed matrices, and what lies between them, by the widest instructions of the
+//! Arithmetic over rows of `f32`: products with packed matrices, and the steps between them, by the widest instructions of the
 //! processor that runs the program.
 //!
 //! | module | does |
@@ -19,10 +19,10 @@ pub(crate) use self::{
     pointwise::{gelu, normalize_layer, softmax},
 };
 
-/// Which instructions to use.
+/// Instruction set to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Level {
-    /// What every processor of the target has.
+    /// Instructions that every processor of the target has.
     Portable,
     /// AVX2 with fused multiplication and addition.
     #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! What lies between the products: GELU, softmax and layer normalisation.
+//! The steps between the products: GELU, softmax and layer normalisation.
 //!
 //! The bodies are plain loops without branches, which the compiler vectorises; each is compiled once for each level.
 
@@ -52,7 +52,7 @@ for_levels! {
 /// Lanes of the sums, so that they are vectorised.
 const LANES: usize = 16;
 
-/// `a × b + c`, with one rounding where the processor has an instruction for it.
+/// `a × b + c`, with one rounding if the processor has an instruction for it.
 #[inline(always)]
 fn fused<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FMA { a.mul_add(b, c) } else { a * b + c }

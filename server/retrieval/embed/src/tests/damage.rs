@@ -180,7 +180,7 @@ proptest! {
         }
         let at = at.index(damaged);
         bytes.splice(at..at, inserted);
-        // Flips in values can't be detected here, which is what the file's hash is for.
+        // Flips in values can't be detected here; the file's hash detects them.
         let _ = read(&bytes, &expected);
     }
 }

@@ -1,4 +1,4 @@
-//! The encoder against BERT as it is defined, in `f64`, on small models with random weights.
+//! Compares the encoder with the definition of BERT, in `f64`, on small models with random weights.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::{
 
 type Matrix = Vec<Vec<f64>>;
 
-/// The model as it is defined.
+/// The model by its definition.
 struct Defined(HashMap<String, Vec<f32>>);
 
 impl Defined {

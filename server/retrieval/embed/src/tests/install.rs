@@ -1,4 +1,4 @@
-//! Installing: what is refused, and that the folder is as before then.
+//! Installing: the files that are refused, and the folder, which then is as before.
 
 use std::{fs, fs::File, io::Write as _, path::Path};
 

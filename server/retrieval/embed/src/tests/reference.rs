@@ -1,4 +1,4 @@
-//! Token ids and vectors against those of the reference implementation, `testdata/reference.py`.
+//! Compares token ids and vectors with those of the reference implementation, `testdata/reference.py`.
 
 use std::ops::ControlFlow;
 
@@ -41,7 +41,7 @@ fn wide(vector: &Vector) -> Vec<f64> {
     vector.iter().copied().map(f64::from).collect()
 }
 
-/// Returns the model if it is installed, or says that the test is skipped.
+/// Returns the model if it is installed; otherwise prints that the test is skipped.
 fn model() -> Option<Model> {
     let weights = weights_in(&default_folder()?);
     if !weights.exists() {
@@ -93,7 +93,7 @@ fn vectors_are_those_of_the_reference() {
     assert_eq!(*calls.last().unwrap(), Progress { done: total, total });
     assert!(calls.is_sorted_by(|a, b| a.done < b.done), "{calls:?}");
 
-    // The company of other texts, and the number of threads, change nothing that matters.
+    // Other texts in the call, and the number of threads, make no significant difference.
     for (text, found) in texts.iter().zip(&found).step_by(7) {
         let alone = model.embed_one(text);
         assert!(cosine(&wide(&alone), &wide(found)) > 0.999_999_9, "{text:?}");

@@ -1,12 +1,12 @@
-//! Products of a query with stored vectors. Sums of integers are exact, so every level gives the same.
+//! Products of a query with stored vectors. Sums of integers are exact, so every level has the same result.
 
 use super::Quantized;
 use crate::DIMENSIONS;
 
-/// Which instructions to use.
+/// Instruction set to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
-    /// What every processor of the target has.
+    /// Instructions that every processor of the target has.
     Portable,
     /// AVX2.
     #[cfg(target_arch = "x86_64")]
@@ -58,7 +58,7 @@ impl Query {
         Self::at(fastest.expect("the portable level at least"), query)
     }
 
-    /// Makes a query for a level that [`Level::available`] has.
+    /// Makes a query for a level of [`Level::available`].
     pub(super) fn at(level: Level, query: &Quantized) -> Self {
         Self {
             level,
@@ -68,7 +68,7 @@ impl Query {
         }
     }
 
-    /// Returns the product with a vector, given as its bytes; [`cosine`](crate::cosine) tells what it means.
+    /// Returns the product with a vector, given as its bytes; [`cosine`](crate::cosine) converts it.
     #[inline]
     pub fn dot(&self, vector: &[u8; DIMENSIONS]) -> i32 {
         match self.level {

@@ -1,7 +1,7 @@
 //! Vectors in 8 bits a value, and the nearest of many.
 //!
-//! Searching compares the query with each vector. That needs no structure that has to be built, kept up to date or repaired, finds
-//! what is nearest without exception, and takes filters before the ranking.
+//! Searching compares the query with each vector. That needs no structure that has to be built, kept up to date or repaired,
+//! always finds the nearest, and takes filters before the ranking.
 //!
 //! | module | does |
 //! |---|---|
@@ -25,10 +25,10 @@ pub use self::{
 
 /// Values beyond it are cut off. Few of the model's are: see the figures in the README.
 const LIMIT: f32 = 0.25;
-/// What [`LIMIT`] becomes.
+/// The value of [`LIMIT`] after scaling.
 const MAX: f32 = 127.0;
 
-/// A vector with 8 bits a value, in the same scale for all vectors: products of two are integers, alike on every processor.
+/// A vector with 8 bits a value, in the same scale for all vectors: products of two are integers, the same on every processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quantized([i8; DIMENSIONS]);
 
@@ -38,27 +38,27 @@ impl Quantized {
 
     /// Rounds a vector of length 1.
     pub fn new(vector: &Vector) -> Self {
-        // Conversion to an integer cuts off what lies beyond, and makes NaN zero.
+        // Conversion to an integer cuts off larger values, and makes NaN zero.
         Self(vector.map(|value| (value * (MAX / LIMIT)).round().clamp(-MAX, MAX) as i8))
     }
 
-    /// Takes a vector from its bytes; any bytes are one.
+    /// Makes a vector from its bytes; any bytes are valid.
     pub fn from_bytes(bytes: &[u8; DIMENSIONS]) -> Self {
         Self(bytes.map(|byte| byte as i8))
     }
 
-    /// Returns the bytes, to be stored one after the other.
+    /// Returns the bytes, to be stored one vector after another.
     pub fn to_bytes(&self) -> [u8; DIMENSIONS] {
         self.0.map(|value| value as u8)
     }
 
-    /// Returns the product with a different vector; [`cosine`] tells what it means.
+    /// Returns the product with a different vector; [`cosine`] converts it.
     pub fn dot(&self, other: &Self) -> i32 {
         dot::Query::new(self).dot(&other.to_bytes())
     }
 }
 
-/// Returns the cosine that a product of two quantized vectors stands for, from -1 to 1.
+/// Returns the cosine of two quantized vectors from their product, from -1 to 1.
 pub fn cosine(dot: i32) -> f32 {
     let unit = MAX / LIMIT;
     (dot as f32 / (unit * unit)).clamp(-1.0, 1.0)

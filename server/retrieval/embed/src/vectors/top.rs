@@ -23,8 +23,8 @@ impl Match {
 
 /// Returns the `count` vectors nearest to the query, the nearest first, and of those equally near the one with the lowest number.
 ///
-/// `vectors` are the bytes of vectors one after the other, such as a column of a database or a file in memory; bytes at the end that
-/// are no whole vector are ignored. Only vectors whose number `accepts` returns true for are compared.
+/// `vectors` are the bytes of vectors one after another, such as a column of a database or a file in memory; an incomplete vector at
+/// the end is ignored. Only vectors for whose number `accepts` returns true are compared.
 pub fn nearest(
     query: &Quantized,
     vectors: &[u8],
@@ -43,7 +43,7 @@ pub fn nearest(
     best.sorted()
 }
 
-/// Does the same for the vectors with the numbers given, of which each should occur once. Numbers beyond the last vector are ignored.
+/// Does the same for the vectors with the given numbers, each of which should occur once. Numbers beyond the last vector are ignored.
 pub fn nearest_of(
     query: &Quantized,
     vectors: &[u8],

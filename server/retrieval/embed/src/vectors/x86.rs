@@ -36,8 +36,8 @@ pub(super) fn dot_avx2(query: &[i8; DIMENSIONS], vector: &[u8; DIMENSIONS]) -> i
     _mm_cvtsi128_si32(sum)
 }
 
-/// Multiplies bytes directly. The instruction wants one factor without a sign, so 128 is added to each value of the vector; `sum`,
-/// that of the query's values, tells what this adds to the product.
+/// Multiplies bytes directly. The instruction requires one unsigned factor, so 128 is added to each value of the vector; `sum`,
+/// that of the query's values, corrects the product for it.
 #[target_feature(enable = "avx512f,avx512vnni")]
 pub(super) fn dot_avx512_vnni(query: &[i8; DIMENSIONS], sum: i32, vector: &[u8; DIMENSIONS]) -> i32 {
     const { assert!(DIMENSIONS.is_multiple_of(64)) };

@@ -1,7 +1,7 @@
 //! A crash, a full disk and a failing disk at each system call by which a run of the index of code changes a file.
 //!
-//! After each fault, a run that was acknowledged is ended by the same server or by the next one, or the status says why it failed and
-//! another run ends: each file is found once, nothing that is gone is found, and the status counts the files. What failed was said: in an
+//! After each fault, an acknowledged run is ended by the same server or by the next one, or the status has the reason of its failure and
+//! another run ends: each file is found once, no removed file is found, and the status counts the files. Failures were reported: in an
 //! answer, in the status or in the log.
 
 mod sweep;
@@ -18,13 +18,13 @@ use super::{
 /// Number of points of a case in the short form.
 const SAMPLES: u64 = 6;
 
-/// What is indexed.
+/// The files to index.
 #[derive(Clone, Copy)]
 struct Case {
     name: &'static str,
-    /// Whether the files are those of two branches, not of the folder.
+    /// True if the files are those of two branches, not of the folder.
     of_branches: bool,
-    /// Whether the collection has other files before.
+    /// True if the collection has other files before.
     is_again: bool,
 }
 

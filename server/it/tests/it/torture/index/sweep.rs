@@ -1,4 +1,4 @@
-//! One case, what a fault at one of its points leads to, and what must hold then.
+//! One case, the result of a fault at one of its points, and the conditions that must hold then.
 
 use std::{
     collections::BTreeSet,
@@ -24,13 +24,13 @@ use crate::{
     support::{Answer, Outcome, Server, outcome},
 };
 
-/// How long a run may take that nothing hinders.
+/// Time limit of an undisturbed run.
 const RUN_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a run is watched whose disk fails again and again.
+/// Time that a run is watched whose disk fails again and again.
 const HINDERED: Duration = Duration::from_secs(1);
 /// Upper bound of the times that a server tries a run meanwhile.
 const MAX_TRIES: usize = 5;
-/// How long to wait between two questions whether a run is over.
+/// Interval between two checks if a run is over.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Number of the log's last lines that a problem shows.
 const LOGGED: usize = 4;
@@ -42,23 +42,23 @@ pub(super) struct Sweep {
     workspace: TempDir,
     template: Data,
     files: Files,
-    /// The words of files that are gone.
+    /// The words of removed files.
     gone: BTreeSet<usize>,
     /// The system calls that change a file, in a run without a fault.
     pub(super) calls: Vec<Call>,
 }
 
-/// What a status says of a run.
+/// The status of a run.
 #[derive(Debug, PartialEq)]
 enum Standing {
     /// There is no such collection.
     Missing,
-    /// It is not over.
+    /// The run is under way.
     Running,
     Idle(Value),
-    /// It failed, for this reason.
+    /// It failed, with this error.
     Failed(String),
-    /// The status is refused, for this reason.
+    /// The status is refused, with this message.
     Refused(String),
 }
 
@@ -84,7 +84,7 @@ fn standing(server: &mut Server) -> Result<Standing, WireError> {
     })
 }
 
-/// Waits until a run is over; returns where it is by then.
+/// Waits until a run is over; returns its status by then.
 fn settled(server: &mut Server, timeout: Duration) -> Result<Standing, WireError> {
     let since = Instant::now();
     loop {
@@ -132,7 +132,7 @@ impl Sweep {
     fn command(&self, data: &Data) -> Command {
         let mut command = data.command();
         command.arg("--workspace").arg(self.workspace.path());
-        // No vectors: nothing but the run changes files.
+        // No vectors: only the run changes files.
         command.env("TABELLION_MODEL", data.beside("no model"));
         let log = File::options().create(true).append(true).open(data.beside("log"));
         command.stderr(log.expect("a file"));
@@ -156,7 +156,7 @@ impl Sweep {
         call(server, "index", asked)
     }
 
-    /// Begins a run of its own, waits for it, and checks what is found then.
+    /// Begins a run, waits for it, and checks the search after it.
     fn ends_a_run(&self, server: &mut Server) -> Result<(), String> {
         let begun = self.begin(server).map_err(|error| error.to_string())?;
         begun.map_err(|refusal| format!("a run is refused, which nothing hinders: {refusal:?}"))?;
@@ -167,14 +167,14 @@ impl Sweep {
     }
 }
 
-/// What a fault led to.
+/// The result of a fault.
 struct Struck {
     /// The answer to the call that begins the run, if there is one.
     answer: Option<Outcome<Answer>>,
-    /// The server, if it still runs, and what it said of the run while the disk failed.
+    /// The server, if it still runs, and the run's status while the disk failed.
     server: Option<(Server, Standing)>,
     calls: Vec<Call>,
-    /// What it had logged by then.
+    /// The server's log by then.
     log: String,
 }
 
@@ -200,7 +200,7 @@ impl Sweep {
         };
         let mut standing = settled(&mut server, timeout);
         let since = Instant::now();
-        // A slow machine may not have tried it once by then.
+        // On a slow machine, the run may not have been tried once by then.
         while matches!(standing, Ok(Standing::Running))
             && !log().contains("ERROR")
             && since.elapsed() < RUN_TIMEOUT
@@ -275,7 +275,7 @@ impl Sweep {
             problems.push("a new server does not start".into());
             return problems;
         };
-        // A run that was not acknowledged may be there all the same only if the server died.
+        // An unacknowledged run may be there only if the server died.
         let is_begun = matches!(answer, Some(Ok(_)));
         match settled(&mut next, RUN_TIMEOUT) {
             Ok(Standing::Idle(status)) if is_begun => problems.extend(self.holds(&mut next, &status).err()),
@@ -290,7 +290,7 @@ impl Sweep {
         problems
     }
 
-    /// Returns an error unless each file is found once, with its word, and nothing that is gone is.
+    /// Returns an error unless each file is found once, with its word, and no removed file is.
     fn holds(&self, server: &mut Server, status: &Value) -> Result<(), String> {
         let many = self.files.len();
         let counts = ["files_total", "files_done", "chunks"].map(|name| &status[name]);
@@ -322,7 +322,7 @@ impl Sweep {
     }
 }
 
-/// Returns where a word is found, by branch and path.
+/// Returns the hits of a word, by branch and path.
 fn found(server: &mut Server, word: &str) -> Result<Vec<(String, String)>, String> {
     let asked = json!({ "resource": "code", "query": word, "collection": COLLECTION, "limit": 1000 });
     let answer = call(server, "search", asked).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! What is indexed: files of a folder or of branches, each with a word of its own, as they are first and as they become.
+//! The files to index: of a folder or of branches, each with a unique word, in their first state and in their later one.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -10,7 +10,7 @@ pub(super) const COMMON: &str = "till";
 /// Files by branch, which is empty for those of a folder, and path, with the number of the word of each.
 pub(super) type Files = BTreeMap<(&'static str, String), usize>;
 
-/// Returns a word that no other number has.
+/// Returns a word that is unique to the number.
 pub(super) fn word(number: usize) -> String {
     let letter = |number: usize| char::from(b'a' + (number % 26) as u8);
     format!("quill{}{}x", letter(number / 26), letter(number))
@@ -23,7 +23,7 @@ fn text(number: usize) -> String {
     )
 }
 
-/// Writes files of these numbers, in place of what is there.
+/// Writes files with these numbers, in place of the existing ones.
 fn write(folder: &Path, files: impl IntoIterator<Item = (usize, usize)>) -> BTreeMap<String, usize> {
     let source = folder.join("src");
     if source.exists() {
@@ -40,7 +40,7 @@ fn write(folder: &Path, files: impl IntoIterator<Item = (usize, usize)>) -> BTre
     written
 }
 
-/// Makes the workspace as it is first, or as it becomes: a quarter of the files changed, some gone, some new.
+/// Makes the workspace in its first state, or in its later one: a quarter of the files changed, some removed, some new.
 pub(super) fn fill(folder: &Path, of_branches: bool, is_later: bool) -> Files {
     let number = |place: usize| {
         if is_later && place % 4 == 1 {

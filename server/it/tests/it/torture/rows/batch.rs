@@ -1,5 +1,5 @@
-//! Three calls at once, which share a transaction: after a fault at any of its points, each is made as a whole or not at all, none that was
-//! acknowledged is gone, and none that was refused is there.
+//! Three calls at once, which share a transaction: after a fault at any of its points, each is made as a whole or not at all, no
+//! acknowledged call is lost, and no refused one is there.
 
 use serde_json::{Value, json};
 use tabellion_conformance::stepper::{Call, Counting, Effect, Fault};
@@ -48,7 +48,7 @@ fn commits(calls: &[Call]) -> usize {
 fn strike(template: &Data, fault: Option<Fault>) -> Option<Struck> {
     let data = template.copy();
     let (mut server, stepper) = sweep::step(&data, Counting::WhenArmed)?;
-    // The first change of a process does more than others.
+    // The first change of a process makes more system calls than others.
     let first = json!({ "action": "create", "resource": "team", "data": { "id": "first", "name": "first" } });
     let made = server.as_mut().map(|server| sweep::call(server, &first));
     assert!(matches!(made, Some(Ok(Ok(_)))), "it makes a change");
@@ -119,7 +119,7 @@ fn judge(struck: Struck) -> Vec<String> {
 fn a_fault_at_any_point_of_a_batch_keeps_each_of_its_changes_whole() {
     let template = Data::in_memory();
     template.serve().close();
-    // Without another change at the same time, a call commits by itself: then they are made once more.
+    // Without another change at the same time, a call commits alone: then the calls are repeated.
     let Some(undisturbed) = (0..ATTEMPTS)
         .map(|_| strike(&template, None))
         .find(|struck| match struck {
@@ -144,7 +144,7 @@ fn a_fault_at_any_point_of_a_batch_keeps_each_of_its_changes_whole() {
     let points: Vec<_> = effort.pick_with(|| some.collect(), || effort.shuffled(all.clone()));
     let report = Report::of_all("batch of rows", points.len());
     at_once(points, |fault| {
-        // A batch that is divided otherwise may not come by the point.
+        // A batch that is divided differently may not reach the point.
         let is_struck = |struck: &Struck| struck.calls.iter().any(|call| call.effect.is_some());
         let mut attempts = (0..ATTEMPTS).take_while(|_| !effort.is_over());
         let struck = attempts.find_map(|_| strike(&template, Some(fault)).filter(is_struck));

@@ -10,7 +10,7 @@ use crate::{
     support::process,
 };
 
-/// What is interrupted.
+/// The work that is interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
     /// The case's call, to a server that runs already.
@@ -21,7 +21,7 @@ pub(super) enum Work {
     Command(&'static str),
 }
 
-/// One thing to interrupt.
+/// A change or command to interrupt.
 pub(super) struct Case {
     pub(super) name: &'static str,
     /// Makes the data as they are before.
@@ -141,7 +141,7 @@ fn with_log_of_writes(data: &Data) {
     drop(server);
 }
 
-/// As an older contract wrote them, which lacked a field.
+/// Data of an older contract, which lacked a field.
 fn of_fewer_fields(data: &Data) {
     people(data);
     data.tamper(
@@ -151,7 +151,7 @@ fn of_fewer_fields(data: &Data) {
     );
 }
 
-/// As an older contract wrote them, which had a field more.
+/// Data of an older contract, which had an additional field.
 fn of_more_fields(data: &Data) {
     people(data);
     data.tamper(

@@ -1,8 +1,8 @@
 //! A crash, a full disk and a failing disk at each system call by which rows, or the file that has them, change.
 //!
-//! After each fault, the tables are as before or as after the change, and are what replaying the log gives; an acknowledged change
-//! is there, and a refused one is not. The same call with the same idempotency key then leads to the one change. A command that was
-//! interrupted does the rest when it is run again.
+//! After each fault, the tables are as before or as after the change, and equal the replay of the log; an acknowledged change is
+//! there, and a refused one is not. The same call with the same idempotency key then leads to the one change. An interrupted
+//! command does the rest when it is run again.
 
 mod batch;
 mod cases;
@@ -44,7 +44,7 @@ fn a_fault_at_any_point_keeps_rows_whole() {
     report.finish(effort);
 }
 
-/// The start after a kill makes up for what the kill left: it must bear a fault of its own.
+/// The start after a kill completes or undoes the interrupted change: it must also survive a fault.
 #[test]
 fn a_fault_at_any_point_of_the_start_after_a_kill_keeps_rows_whole() {
     let Some(sweeps) = sweeps(|case| case.work == Work::Call) else {
@@ -56,7 +56,7 @@ fn a_fault_at_any_point_of_the_start_after_a_kill_keeps_rows_whole() {
         .flat_map(|sweep| (1..=sweep.calls.len()).map(move |at| (sweep, at)));
     let kills: Vec<_> = kills.collect();
     let some = (0..4).map(|number| kills[effort.chance(number, kills.len() as u64) as usize]);
-    // What the next server does the same after is one crash.
+    // Crashes count as one if the next server's calls after them are the same.
     let crashes = Mutex::new(BTreeMap::new());
     at_once(
         effort.pick_with(|| some.collect(), || kills.clone()),
@@ -78,7 +78,7 @@ fn a_fault_at_any_point_of_the_start_after_a_kill_keeps_rows_whole() {
         .zip(&crashes)
         .map(|(number, crash)| (crash, one_fault(effort, number, &crash.calls)));
     let points: Vec<_> = effort.pick_with(|| some.collect(), || effort.shuffled(all.collect()));
-    // Making the crashes takes long, and is no part of the time for the points.
+    // Making the crashes takes long, and does not count in the time for the points.
     let effort = Effort::from_environment();
     let report = Report::of_all("start after a kill", points.len());
     at_once(points, |(crash, fault)| {
@@ -128,8 +128,8 @@ fn is_write(call: &Call) -> bool {
     call.name.contains("write")
 }
 
-/// Returns the files that were written and not synced afterwards. SQLite's index of its log is made anew from the log, and the mark says
-/// only how far the data must reach at least.
+/// Returns the files that were written and not synced afterwards. SQLite's index of its log is made anew from the log, and the mark is
+/// only a lower bound of the data's end.
 fn unsynced(calls: &[Call]) -> Vec<String> {
     let mut unsynced = vec![];
     for call in calls {

@@ -1,4 +1,4 @@
-//! One case with both sides of its change, and what a fault at one of its points leads to.
+//! One case with both sides of its change, and the results of faults at its points.
 
 use std::{
     fs,
@@ -19,7 +19,7 @@ use crate::{
     support::{Answer, Outcome, Server, outcome},
 };
 
-/// How long a command may take.
+/// Time limit of a command.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A case with its data and both sides of its change.
@@ -32,7 +32,7 @@ pub(super) struct Sweep {
     pub(super) calls: Vec<Call>,
 }
 
-/// Data that a server left when it was killed in the middle of a call.
+/// Data of a server that was killed in the middle of a call.
 pub(super) struct Crash<'a> {
     pub(super) sweep: &'a Sweep,
     data: Data,
@@ -40,7 +40,7 @@ pub(super) struct Crash<'a> {
     pub(super) calls: Vec<Call>,
 }
 
-/// What a fault led to.
+/// The result of a fault.
 pub(super) struct FaultResult {
     data: Data,
     /// The server, if it still runs.
@@ -48,7 +48,7 @@ pub(super) struct FaultResult {
     /// Its answer, if there is one.
     answer: Option<Outcome<Answer>>,
     pub(super) calls: Vec<Call>,
-    /// Whether a server that was killed may have made the change before.
+    /// True if a killed server may have made the change before.
     may_be_made: bool,
 }
 
@@ -81,7 +81,7 @@ impl Data {
     }
 }
 
-/// Returns the rows and the changes without times and what is random.
+/// Returns the rows and the changes without times and random values.
 fn comparable(export: &Export) -> Vec<Value> {
     let rows = export.rows.iter().map(|(entity, row)| {
         let mut row = row.clone();
@@ -162,7 +162,7 @@ impl Sweep {
         self.struck(self.template.copy(), self.case.work, fault)
     }
 
-    /// Kills a server at a point of its call, and sees what the next one does.
+    /// Kills a server at a point of its call, and records the calls of the next one.
     pub(super) fn crash(&self, at: usize) -> Option<Crash<'_>> {
         let effect = Effect::Kill;
         let data = self.strike(Fault { at, effect })?.data;
@@ -277,7 +277,7 @@ impl Sweep {
         problems
     }
 
-    /// Returns whether the data are those after the change; they must be those before it otherwise.
+    /// Returns true if the data are those after the change; otherwise they must be those before it.
     fn is_after(&self, data: &Data, when: &str, problems: &mut Vec<String>) -> Option<bool> {
         match data.try_checked().map(|export| comparable(&export)) {
             Ok(found) if found == self.after => Some(true),
@@ -299,7 +299,7 @@ impl Sweep {
 }
 
 impl Crash<'_> {
-    /// Returns what crashes have in common after which a server does the same.
+    /// Returns the case and the next server's calls, which identify equivalent crashes.
     pub(super) fn kind(&self) -> (&'static str, Vec<String>) {
         let calls = self.calls.iter().map(Call::to_string);
         (self.sweep.case.name, calls.collect())
@@ -315,7 +315,7 @@ impl Crash<'_> {
     }
 }
 
-/// Returns what a command of `tabellion data` is given besides the folder.
+/// Returns the argument of a command of `tabellion data` in addition to the folder.
 fn more(data: &Data, command: &str) -> Option<PathBuf> {
     (command == "import").then(|| data.folder().join(cases::EXPORT))
 }

@@ -1,4 +1,4 @@
-//! The state of the disk at one time, in the library and beside it.
+//! The state of the disk at one time, in the library and next to it.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! Positions of the library: in, under, beside and within other repositories.
+//! Positions of the library: in, under, next to and within other repositories.
 
 use serde_json::json;
 

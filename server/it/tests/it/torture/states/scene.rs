@@ -23,7 +23,7 @@ const FIRST: &str = "
     git add -A
     git commit -qm first";
 
-/// What a person leaves in the library: something staged, something changed, something new.
+/// A person's work in the library: a staged file, a changed one, and a new one.
 const WORK: &str = "
     printf 'staged\\n' > staged.md
     git add --sparse staged.md
@@ -113,7 +113,7 @@ impl Scene {
         self.shell(self.state.library, &format!("git {arguments}"))
     }
 
-    /// Runs scripts of the person's one after the other in the library; returns the output of each.
+    /// Runs scripts of the person's one after another in the library; returns the output of each.
     pub(super) fn parts<const N: usize>(&self, scripts: [&str; N]) -> [String; N] {
         const BETWEEN: &str = "\u{1}";
         let output = self.shell(
