@@ -1,4 +1,4 @@
-//! What is kept of the calls of contracts that want it, beside their library.
+//! The store of calls next to a library, for contracts that record calls.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -7,11 +7,11 @@ use tabellion_calls::Calls;
 use tabellion_library::Library;
 use tabellion_runtime::{BoxFuture, Claim, ContractSpec, Failure, Store as _, calls::Commits};
 
-/// Folder of what is kept, in the library's own folder.
+/// Name of the store's folder within the library's own folder.
 const FOLDER: &str = "calls";
-/// How much later the clock of a commit may have been than that of its execution, before both were set.
+/// Allowance for clock steps: how much earlier than its execution's start a commit's time may be.
 const CLOCK_STEP: TimeDelta = TimeDelta::hours(1);
-/// Number of entries of the log that are read first.
+/// Number of log entries to read first.
 const FIRST_ENTRIES: usize = 64;
 
 /// The commits of a library.
@@ -45,7 +45,7 @@ impl Commits for OfLibrary {
     }
 }
 
-/// Opens what is kept of calls in `library`, if one of the contracts wants that.
+/// Opens the store of calls in `library`, if one of the contracts records calls.
 ///
 /// # Errors
 /// If it can't be opened.
@@ -63,7 +63,7 @@ pub(crate) fn open<'s>(
     Calls::open(&library.derived(FOLDER), commits).map(|calls| Some(Arc::new(calls)))
 }
 
-/// Returns whether calls were kept in `library`.
+/// Returns true if `library` has a store of calls.
 pub(crate) fn are_kept(library: &Library) -> bool {
     Calls::are_in(&library.derived(FOLDER))
 }

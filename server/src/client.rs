@@ -130,7 +130,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // Both fail if it has ended, which is as well.
+        // Both fail if the child has exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! What the program tells its operator.
+//! The program's messages to its operator, and its questions.
 
 use std::{
     fmt::Display,
@@ -10,12 +10,12 @@ pub(crate) fn say(message: impl Display) {
     let _ = writeln!(io::stderr(), "tabellion: {message}");
 }
 
-/// As [`say`], without the program's name. Colours in the text are removed where they are not wanted.
+/// As [`say`], without the program's name. Colours are removed if standard error does not show them.
 pub(crate) fn say_in_colour(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 
-/// Writes to standard output, for commands that answer a person or a script. A reader that ends early is no error.
+/// Writes to standard output, for commands that answer a person or a script. A reader that closes the pipe early is not an error.
 pub(crate) fn answer(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {

@@ -1,7 +1,7 @@
 //! The packs: contracts that can be served, with their implementations.
 //!
-//! An entry in `ALL` makes a contract available; its tools, schemas and errors come from its JSON. It is served from a library or
-//! from rows in the data folder, as its implementation says.
+//! An entry in `ALL` makes a contract available; its tools, schemas and errors come from its JSON. Its implementation determines
+//! whether it is served from a library or from rows in the data folder.
 
 use std::{env, path::PathBuf, sync::Arc};
 
@@ -11,7 +11,7 @@ use tabellion_records::{Place, Records, Start};
 use tabellion_runtime::{Contract, ContractSpec, Failure, downloads::Downloads};
 use tabellion_vcs::{WorkspaceError, Workspaces};
 
-/// A contract, and its rows, if it keeps any.
+/// A contract, and its rows, if it is over rows.
 pub type WithRows = (Arc<dyn Contract>, Option<Arc<Records>>);
 
 static ALL: &[&Pack] = &[
@@ -22,7 +22,7 @@ static ALL: &[&Pack] = &[
     &tabellion_brainforge::PACK,
 ];
 
-/// What contracts are served from.
+/// The library, rows and folders that contracts are served from.
 #[derive(Clone, Default)]
 pub struct Grounds {
     /// The library, for contracts over documents.
@@ -36,7 +36,7 @@ pub struct Grounds {
     pub workspaces: Vec<PathBuf>,
 }
 
-/// Why a contract can't be served.
+/// The reason that a contract can't be served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
     /// No contract has this name.
@@ -100,11 +100,11 @@ pub fn spec(name: &str) -> Option<&'static ContractSpec> {
     pack(name).map(|pack| pack.spec)
 }
 
-/// Returns the contract called `name`, served from `grounds`, and its rows, if it keeps any. They are created if they are missing,
-/// and to be settled when the process ends.
+/// Returns the contract called `name`, served from `grounds`, and its rows, if it is over rows. Missing rows
+/// are created. The caller settles them when the process ends.
 ///
 /// # Errors
-/// [`ServiceError`]: what the contract needs is missing, or can't be opened.
+/// [`ServiceError`]: a library, document or folder that the contract needs is missing, or can't be opened.
 pub fn service(name: &str, grounds: &Grounds) -> Result<WithRows, ServiceError> {
     let pack = pack(name).ok_or_else(|| ServiceError::Unknown(name.into()))?;
     let id = pack.spec.id;
@@ -127,7 +127,7 @@ pub fn service(name: &str, grounds: &Grounds) -> Result<WithRows, ServiceError> 
     }
 }
 
-/// Returns what clients can download of `library` by the contract called `name`; `None` if nothing.
+/// Returns the downloads that the contract called `name` offers from `library`; `None` if it has none.
 pub(crate) fn downloads(name: &str, library: &Library) -> Option<Arc<dyn Downloads>> {
     let downloads = pack(name)?.downloads?;
     Some(downloads(library))

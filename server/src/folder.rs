@@ -44,7 +44,7 @@ const SECRETS: &[&str] = &[
 /// Refuses `library` if it can only be a mistake. The folder need not exist.
 ///
 /// # Errors
-/// Says what is wrong, and what to choose instead.
+/// The problem, and advice for a better choice.
 pub(crate) fn check(library: &Path) -> Result<(), String> {
     mistake(library).map_or(Ok(()), |wrong| {
         let folder = platform::canonicalize(library).unwrap_or_else(|_| library.to_path_buf());
@@ -55,7 +55,7 @@ pub(crate) fn check(library: &Path) -> Result<(), String> {
     })
 }
 
-/// Returns what is wrong with a folder that neither documents nor rows can be meant to be in. It need not exist.
+/// Returns the reason that a folder can only be a mistake, for documents and for rows alike. It need not exist.
 pub(crate) fn mistake(folder: &Path) -> Option<&'static str> {
     let folder = platform::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
     let home = env::home_dir().and_then(|home| platform::canonicalize(&home).ok());
@@ -65,7 +65,7 @@ pub(crate) fn mistake(folder: &Path) -> Option<&'static str> {
     wrong(&folder)
 }
 
-/// Returns what is wrong with a folder, regardless of the home folder.
+/// Returns the reason that a folder can only be a mistake, regardless of the home folder.
 fn wrong(folder: &Path) -> Option<&'static str> {
     let has = |names: &[&str]| {
         folder.components().any(|part| match part {

@@ -14,11 +14,11 @@ use tabellion_clients::Server;
 
 use crate::client::Client;
 
-/// How long a client waits for a server, at least: 10 seconds.
+/// Minimum time that a client waits for a server: 10 seconds.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
-/// How much of a server's standard error is kept, in bytes.
+/// Maximum number of bytes that are kept of a server's standard error.
 const MAX_STDERR_BYTES: usize = 8 << 10;
-/// How long to wait for the rest of a server's standard error.
+/// Time limit for the rest of a server's standard error.
 const STDERR_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A server's answers.
@@ -28,11 +28,11 @@ pub(crate) struct Handshake {
     pub(crate) tools: Vec<String>,
     /// Length of their list as JSON, in bytes.
     pub(crate) bytes: usize,
-    /// From the start to the list of tools.
+    /// Time from the start to the list of tools.
     pub(crate) elapsed: Duration,
 }
 
-/// Why a server did not answer.
+/// The reason that a server did not answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HandshakeError {
     /// It can't be started.
@@ -40,15 +40,15 @@ pub(crate) enum HandshakeError {
     Start {
         /// The program.
         command: String,
-        /// Why.
+        /// The cause.
         source: Box<dyn std::error::Error>,
     },
-    /// It was started, and did not answer as it should.
+    /// It was started, but did not answer correctly.
     #[error("{reason}{}", stderr_note(.stderr))]
     Stdio {
-        /// What went wrong.
+        /// The error.
         reason: String,
-        /// What it wrote to its standard error.
+        /// Its standard error, shortened.
         stderr: String,
     },
     /// It can't be reached, or refused.
@@ -56,7 +56,7 @@ pub(crate) enum HandshakeError {
     Http {
         /// Its URL.
         url: String,
-        /// What went wrong.
+        /// The error.
         reason: String,
     },
 }

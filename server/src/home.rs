@@ -5,8 +5,8 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// Returns the path with the home folder in place of a leading `~`, for paths that no shell has seen: a client's configuration, a value
-/// in quotes.
+/// Returns the path with the home folder in place of a leading `~`, for paths that no shell has expanded:
+/// those of a client's configuration, or in quotes.
 ///
 /// # Errors
 /// If there is no home folder, or it is that of another account.
@@ -29,7 +29,7 @@ pub(crate) fn expanded(path: PathBuf) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// Returns the path in a folder; the folder itself for an empty one, without a `/` at its end.
+/// Returns the path within a folder; if the path is empty, the folder itself, without a trailing `/`.
 fn within(folder: &Path, path: &Path) -> PathBuf {
     if path.as_os_str().is_empty() {
         folder.to_owned()

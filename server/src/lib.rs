@@ -1,15 +1,15 @@
 //! Tabellion: a server for Markdown libraries in git that AI agents and people edit together, and for rows that agents keep.
 //!
-//! This crate lists the packs, which are contracts with their implementations, and has the command line; [`Server`] serves contracts of
-//! anyone's own in the same way. Everything else is in these crates, lowest first:
+//! This crate lists the packs, which are contracts with their implementations, and contains the command line; [`Server`] serves other
+//! contracts in the same way. The rest is in these crates, lowest first:
 //!
 //! | crate | is for |
 //! |---|---|
-//! | [`tabellion_platform`] | what differs between operating systems |
+//! | [`tabellion_platform`] | differences between operating systems |
 //! | [`tabellion_markdown`] | sections, edits, previews: pure functions from text to text |
 //! | [`tabellion_library`] | paths, git, the transaction, the log, listing and search; the only one that writes below a library's root |
 //! | [`tabellion_records`] | rows in SQLite, their log, and its upkeep |
-//! | [`tabellion_calls`] | executions, sessions and shared limits, beside a library |
+//! | [`tabellion_calls`] | executions, sessions and shared limits, next to a library |
 //! | [`tabellion_gateway`] | calls of contracts, whatever protocol they come over |
 //! | [`tabellion_pack`] | the form of a pack; `tabellion_documents`, `tabellion_mcb` and `tabellion_brainforge` are packs |
 //! | [`tabellion_mcp`] | contracts over MCP: stdio, and the messages of Streamable HTTP |

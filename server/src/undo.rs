@@ -1,5 +1,5 @@
-//! Undoing: takes an entry's change back, in a new commit. So does the decision on a document that could not be merged: it takes back that there
-//! are two versions.
+//! Undoing: reverts an entry's change, in a new commit. The decision on a document that could not be merged
+//! works alike: it reverts the existence of two versions.
 //!
 //! Both are tools that no client sees: the runtime dispatches them like every other, so that each is one transaction, one commit and one
 //! entry.
@@ -51,16 +51,16 @@ const fn tool(name: &'static str, description: &'static str) -> ToolSpec {
     }
 }
 
-/// A change that is to be taken back.
+/// A change to revert.
 pub(crate) struct Undo {
     tool: &'static ToolSpec,
     /// The operation in the log.
     operation: &'static str,
-    /// The log entry's id; of a decision, the path that stays.
+    /// The log entry's id; for a decision, the path of the kept version.
     entry: String,
     summary: String,
     documents: Vec<DocumentChange>,
-    /// The changes that were shown; if there are others, nothing is changed.
+    /// Digest of the changes that were shown; if the changes differ from them, none is made.
     shown: Option<String>,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Records in `calls`, as executions of the first of these contracts that keeps any; `None` if none does.
+    /// Records in `calls`, as executions of the first of these contracts that has executions; `None` if none has.
     pub(crate) fn new(
         contracts: &[&'static ContractSpec],
         calls: Option<Arc<dyn CallStore>>,
@@ -139,10 +139,10 @@ impl Contract for OneTool<'_> {
 }
 
 impl Undo {
-    /// Takes back `change`, that of `entry`.
+    /// Reverts `change`, that of `entry`.
     ///
     /// # Errors
-    /// If it was also of documents outside of the library.
+    /// If it includes documents outside of the library.
     pub(crate) fn of(entry: &LogEntry, change: EntryChange) -> Result<Self, Failure> {
         let short = entry.commit.get(..10).unwrap_or(&entry.commit);
         if change.outside > 0 {
@@ -188,7 +188,7 @@ impl Undo {
         }
     }
 
-    /// Refuses to change anything but what [`Undo::changes`] returned when its [`digest`] was this.
+    /// Permits only the changes that [`Undo::changes`] returned when its [`digest`] was this.
     pub(crate) fn only_as_shown(self, digest: &str) -> Self {
         Self {
             shown: Some(digest.to_owned()),
@@ -279,17 +279,17 @@ impl Undo {
     /// Returns the documents that undoing would change now.
     ///
     /// # Errors
-    /// If a later change is in the way, with all conflicts, or if there is nothing to take back.
+    /// If a later change is in the way, with all conflicts, or if there is no change to revert.
     pub(crate) fn changes(&self, library: &Library) -> Result<Vec<DocumentChange>, Failure> {
         let read = |path: &str| Ok(Snapshot::read(library, path)?.map(|document| document.bytes));
         let edits = self.edits(read)?;
         changes(&edits, read)
     }
 
-    /// Returns the edits that take the change back.
+    /// Returns the edits that revert the change.
     ///
     /// # Errors
-    /// If a later change is in the way, with all conflicts, or if there is nothing to take back.
+    /// If a later change is in the way, with all conflicts, or if there is no change to revert.
     fn edits(&self, read: impl Fn(&str) -> Result<Option<Vec<u8>>, Failure>) -> Result<Vec<Edit>, Failure> {
         let (mut edits, mut conflicts) = (Vec::new(), Vec::new());
         for document in &self.documents {
@@ -320,10 +320,10 @@ impl Undo {
 
 /// Key of a refusal's details: the conflicts, for people.
 pub(crate) const CONFLICTS: &str = "conflicts";
-/// Key of a refusal's details: that something changed since the preview.
+/// Key of a refusal's details: set if the documents changed since the preview.
 pub(crate) const MOVED: &str = "moved";
 
-/// Returns the documents that edits change, as they are and as they would be.
+/// Returns the documents that edits change, before and after.
 fn changes(
     edits: &[Edit],
     read: impl Fn(&str) -> Result<Option<Vec<u8>>, Failure>,
@@ -338,7 +338,7 @@ fn changes(
     edits.iter().map(change).collect()
 }
 
-/// Returns the digest of changes, which names what was shown.
+/// Returns the digest that identifies the shown changes.
 pub(crate) fn digest(changes: &[DocumentChange]) -> String {
     let sides = changes
         .iter()
@@ -353,7 +353,7 @@ pub(crate) fn digest(changes: &[DocumentChange]) -> String {
     data_encoding::HEXLOWER.encode(&digest.finalize())
 }
 
-/// Returns what becomes of a document that is `now` when `change` is taken back; `None` if nothing does.
+/// Returns the new content of a document that is `now` when `change` is reverted; `None` if it stays as it is.
 ///
 /// # Errors
 /// The conflict, for people.
@@ -398,7 +398,7 @@ fn taken_back(change: &DocumentChange, now: Option<&[u8]>) -> Result<Option<Cont
     }
 }
 
-/// Returns the bytes with the line endings of the document as it is now: where git converts them, a commit has others.
+/// Returns the bytes with the line endings of the document as it is now: if git converts them, those of a commit differ.
 fn with_endings_of(now: Option<&[u8]>, bytes: &[u8]) -> Vec<u8> {
     let lines = |bytes: &[u8]| bytes.split_inclusive(|byte| *byte == b'\n').count();
     let returns = |bytes: &[u8]| bytes.windows(2).filter(|pair| pair == b"\r\n").count();
@@ -443,8 +443,7 @@ mod tests {
     #[test]
     fn a_change_is_taken_back_unless_a_later_one_is_in_the_way() {
         let (old, new) = ("a\nb\nc\nd\n", "a\nB\nc\nd\n");
-        // Before, after, now, and what becomes of it: the text, `-` for deletion, `=` for nothing, `!` and a part of the
-        // conflict.
+        // Before, after, now, and the result: the text, `-` for deletion, `=` for no change, `!` and a part of the conflict.
         for (before, after, now, expected) in [
             (Some(old), Some(new), Some(new), old),
             (Some(old), Some(new), Some(old), "="),

@@ -1,7 +1,7 @@
 //! The caller of a request and its permissions.
 //!
-//! A transport that authenticates its callers passes a [`Grant`] and a [`Budget`] with each request. The transport decides
-//! how a caller is authenticated and where a budget is kept.
+//! A transport that authenticates its callers passes a [`Grant`] and a [`Budget`] with each request. The
+//! transport determines the method of authentication and the place of budgets.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -13,12 +13,12 @@ use tabellion_runtime::{Agent, Author, Identity, ToolSpec, spec::ScopeWord};
 pub enum Access {
     /// Reads only.
     Read,
-    /// Changes something. Write access includes read access.
+    /// Changes data. Write access includes read access.
     Write,
 }
 
 impl Access {
-    /// Returns the access that a call of `tool` needs. One that comes to no operation is refused to any caller.
+    /// Returns the access that a call of `tool` needs. A call that selects no operation is refused to any caller.
     pub fn needed_by(tool: &'static ToolSpec, arguments: &Map<String, Value>) -> Self {
         match tool.operation_of(arguments) {
             Some(operation) if operation.mutating => Self::Write,
@@ -26,7 +26,7 @@ impl Access {
         }
     }
 
-    /// Returns the access as scopes spell it.
+    /// Returns the access as written in scopes.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -35,7 +35,7 @@ impl Access {
     }
 }
 
-/// What an authenticated caller may do in one library.
+/// The permissions of an authenticated caller in one library.
 pub trait Grant: fmt::Debug + Send + Sync {
     /// Returns the caller's identity, without the agent. It is not secret, and the same in all of the caller's requests.
     fn identity(&self) -> &Identity;
@@ -53,7 +53,7 @@ pub trait Grant: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Returns the agent that calls; `None` if a person does.
+    /// Returns the calling agent; `None` if a person calls.
     fn agent(&self) -> Option<Agent> {
         None
     }
@@ -61,7 +61,7 @@ pub trait Grant: fmt::Debug + Send + Sync {
     /// Returns true if the caller has this access to the contract.
     fn allows(&self, contract: &str, access: Access) -> bool;
 
-    /// Returns what the caller's key or token permits in the contract.
+    /// Returns the permissions of the caller's key or token in the contract.
     fn scopes(&self, contract: &str) -> Vec<ScopeWord> {
         let words = [(Access::Write, ScopeWord::Write), (Access::Read, ScopeWord::Read)];
         let allowed = words

@@ -1,4 +1,4 @@
-//! Calls that a person must approve, and those among them whose client can't ask one.
+//! Calls that a person must approve, and the decision if the client can't ask a person.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -12,7 +12,7 @@ const APPROVAL_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 pub struct ApprovalPolicy {
     /// Treatment of calls that need approval.
     pub mode: ApprovalMode,
-    /// Names of tools, and labels of operations, that need approval although their contract does not ask for it.
+    /// Names of tools, and labels of operations, that need approval although their contract does not require it.
     pub tools: BTreeSet<String>,
     /// Time limit for the person. Afterwards the approval is void.
     pub timeout: Duration,
@@ -46,7 +46,7 @@ impl ApprovalPolicy {
         tool.approval.is_some() || is_named(tool.name) || is_named(tool.label())
     }
 
-    /// Returns the decision on a call of `tool`, unless a person is to be asked, which the client can or can't do.
+    /// Returns the decision on a call of `tool`, unless a person is to be asked. `can_ask`: the client can ask.
     pub fn decision_without_asking(&self, tool: &ToolSpec, can_ask: bool) -> Option<Decision> {
         match (self.mode, can_ask) {
             (ApprovalMode::Deny, _) => Some(Decision::Declined(
@@ -71,7 +71,7 @@ pub struct Unattended {
 }
 
 impl Unattended {
-    /// Decides on a call of `tool` as `policy` says.
+    /// Decides on a call of `tool` by `policy`.
     pub fn new(policy: &ApprovalPolicy, tool: &'static ToolSpec) -> Self {
         Self {
             policy: policy.clone(),

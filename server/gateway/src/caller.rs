@@ -1,4 +1,4 @@
-//! The caller, for contracts that want to know: the holder of a key or a token, or the person who started the server.
+//! The caller of a request: the holder of a key or a token, or the person who started the server.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{
 pub struct LocalCaller {
     /// Name of the person whose account the server runs under.
     pub user: String,
-    /// The role that the client has; an agent's if there is none, since what speaks MCP over a pipe is a program.
+    /// The client's role; an agent's if there is none, since a client that uses MCP over a pipe is a program.
     pub role: Option<String>,
 }
 
@@ -31,7 +31,7 @@ impl Default for LocalCaller {
 }
 
 impl LocalCaller {
-    /// Returns its identity, without the program that it uses.
+    /// Returns the caller's identity, without the client program.
     pub fn identity(&self) -> Identity {
         Identity::local(&self.user)
     }
@@ -51,7 +51,7 @@ impl LocalCaller {
         }
     }
 
-    /// Returns the caller of a contract whose client says `agent` of itself; `None` if the contract has no roles, or not this one.
+    /// Returns the caller of a contract whose client describes itself as `agent`; `None` if the contract has no roles, or not this one.
     pub fn of(&self, contract: &ContractSpec, agent: Agent) -> Option<KnownCaller> {
         let auth = contract.auth?;
         let role = match &self.role {
@@ -82,7 +82,7 @@ impl LocalCaller {
     }
 }
 
-/// Returns the caller of a request; `None` if the contract has no roles, or the caller is not known.
+/// Returns the caller of a request; `None` if the contract has no roles, or the caller is unknown.
 pub(crate) fn known(
     local: &LocalCaller,
     contract: &ContractSpec,
@@ -104,7 +104,7 @@ pub(crate) fn known(
     })
 }
 
-/// Returns the caller's identity for a contract without roles; `None` over HTTP without authentication, where callers are not told apart.
+/// Returns the caller's identity for a contract without roles; `None` over HTTP without authentication.
 pub(crate) fn identity(local: &LocalCaller, requester: &Requester<'_>) -> Option<Identity> {
     let program = requester.client.as_ref().map(|client| client.name.clone());
     if requester.origin.is_none() {

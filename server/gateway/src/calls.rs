@@ -13,7 +13,7 @@ pub const BOUNDS: [f64; 12] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
 ];
 
-/// Statistics of all calls since the start, by tool, or by operation (`tool/name`) where a tool has several.
+/// Statistics of all calls since the start, by tool, or by operation (`tool/name`) if a tool has several.
 #[derive(Debug, Default)]
 pub struct Calls(Mutex<BTreeMap<&'static str, Tally>>);
 

@@ -1,4 +1,4 @@
-//! The catalog: the contract behind each name that clients see. Built once, at start-up.
+//! The catalog: the contract behind each name in the clients' lists. Built once, at start-up.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet, hash_map::Entry},
@@ -22,7 +22,7 @@ const MAX_URI_BYTES: usize = 16 << 10;
     other(first, second)
 )]
 pub struct NameClash {
-    /// Kind of what has the name.
+    /// Kind of the object with the name.
     pub kind: Kind,
     /// The common name; the URI of a resource.
     pub name: &'static str,
@@ -32,7 +32,7 @@ pub struct NameClash {
     pub second: &'static str,
 }
 
-/// Returns the message's part about the second contract.
+/// Returns the part of the message about the second contract.
 fn other(first: &str, second: &str) -> String {
     if first == second {
         "which is given twice".into()
@@ -41,7 +41,7 @@ fn other(first: &str, second: &str) -> String {
     }
 }
 
-/// A kind of what contracts offer.
+/// A kind of objects that contracts offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A tool.
@@ -62,13 +62,13 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Which of the contracts' tools are offered.
+/// The offered subset of the contracts' tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Offer {
     /// All tools.
     #[default]
     Everything,
-    /// Tools that change nothing, and of others the operations that do not.
+    /// Tools, and operations of other tools, that make no changes.
     ReadOnly,
 }
 
@@ -78,7 +78,7 @@ impl Offer {
     }
 }
 
-/// Everything that is offered, by kind.
+/// All offered tools, resources, templates, prompts and calls.
 #[derive(Default)]
 pub struct Catalog {
     /// The tools.
@@ -89,9 +89,9 @@ pub struct Catalog {
     pub templates: Section<ResourceTemplateSpec>,
     /// The prompts.
     pub prompts: Section<PromptSpec>,
-    /// The calls that a contract declares beside its tools.
+    /// The calls that a contract declares in addition to its tools.
     calls: HashMap<&'static str, Route<ToolSpec>>,
-    /// The templates as they are matched, in the contracts' order.
+    /// The parsed templates, in the contracts' order.
     patterns: Vec<(&'static str, UriTemplate)>,
     /// Labels of the contracts' tools and operations that are not offered.
     withheld: HashSet<&'static str>,
@@ -100,7 +100,7 @@ pub struct Catalog {
     headers: BTreeSet<&'static str>,
 }
 
-/// Everything of one kind, in the contracts' order.
+/// All objects of one kind, in the contracts' order.
 pub struct Section<Spec: 'static> {
     order: Vec<&'static str>,
     routes: HashMap<&'static str, Route<Spec>>,
@@ -118,7 +118,7 @@ pub struct Route<Spec: 'static> {
 pub struct FoundResource<'a> {
     /// Its contract.
     pub contract: &'a Arc<dyn Contract>,
-    /// Its declaration; of a template, that of all its resources.
+    /// Its declaration; for a template, that of all its resources.
     pub spec: &'static ResourceSpec,
     /// The variables of its URI, if it has a template.
     pub variables: Option<Value>,
@@ -143,7 +143,7 @@ impl Catalog {
                 catalog.tools.put((Kind::Tool, tool.name), contract, tool)?;
             }
             for call in spec.calls.iter().filter(|call| offer.has(call)) {
-                // The first of several contracts has the name.
+                // The name belongs to the first contract that declares it.
                 catalog.calls.entry(call.name).or_insert_with(|| Route {
                     contract: contract.clone(),
                     spec: call,
@@ -170,7 +170,7 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// Checks that no URI fits resources of two contracts. Within one, codegen has checked it.
+    /// Checks that no URI matches resources of two contracts. Within one, codegen has checked it.
     fn check_patterns(&self) -> Result<(), NameClash> {
         let fixed = self.resources.routes.iter();
         let fixed = fixed
@@ -183,7 +183,7 @@ impl Catalog {
         for (number, (name, pattern, first)) in all.iter().enumerate() {
             let mut others = all[number + 1..].iter();
             if let Some((other, _, second)) = others.find(|(_, other, _)| pattern.overlaps(other)) {
-                // A template says more than a URI that fits it.
+                // A template is more informative than a URI that matches it.
                 let name = if pattern.variables().next().is_some() {
                     *name
                 } else {
@@ -225,12 +225,12 @@ impl Catalog {
         })
     }
 
-    /// Returns the call that a contract declares beside its tools.
+    /// Returns the call that a contract declares in addition to its tools.
     pub(crate) fn call(&self, name: &str) -> Option<&Route<ToolSpec>> {
         self.calls.get(name)
     }
 
-    /// Returns true if clients are offered this tool, or this call beside the tools.
+    /// Returns true if this tool, or this call in addition to the tools, is offered.
     pub fn offers(&self, name: &str) -> bool {
         self.tools.route(name).is_some() || self.calls.contains_key(name)
     }
@@ -240,7 +240,7 @@ impl Catalog {
         !self.resources.is_empty() || !self.templates.is_empty()
     }
 
-    /// Returns true if a contract has this tool, but it is not offered because it changes something.
+    /// Returns true if a contract has this tool, but it is not offered because it makes changes.
     pub fn withholds(&self, tool: &str) -> bool {
         self.withheld.contains(tool)
     }
@@ -260,7 +260,7 @@ impl Catalog {
         self.headers.iter().copied()
     }
 
-    /// Returns the values of the headers that a contract reads, as `values` has them by name. Those that are not text are left out.
+    /// Returns the values of the headers that a contract reads, looked up in `values` by name. Values that are not text are left out.
     pub fn read_headers<'v, Values: Iterator<Item = &'v [u8]>>(
         &self,
         values: impl Fn(&'static str) -> Values,
@@ -315,12 +315,12 @@ impl<Spec> Section<Spec> {
         }
     }
 
-    /// Returns true if nothing of this kind is offered.
+    /// Returns true if no object of this kind is offered.
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
     }
 
-    /// Returns everything of this kind, in the contracts' order.
+    /// Returns all objects of this kind, in the contracts' order.
     pub fn iter(&self) -> impl Iterator<Item = &Route<Spec>> {
         self.order.iter().filter_map(|name| self.route(name))
     }
@@ -351,7 +351,7 @@ fn headers_of(spec: &'static ContractSpec) -> impl Iterator<Item = &'static str>
         .chain(fields.iter().flat_map(|field| field.headers.iter().copied()))
 }
 
-/// Returns the tool's tags, the names of its gates, and whether callers must be known; `None` if the contract has none of these.
+/// Returns the tool's tags, the names of its gates, and the need for a known caller; `None` if the contract has none of these.
 pub fn rules(contract: &ContractSpec, tool: &'static ToolSpec) -> Option<Map<String, Value>> {
     let has_tags = contract.tools.iter().any(|tool| !tool.tags.is_empty());
     if contract.auth.is_none() && contract.gates.is_empty() && !has_tags {

@@ -1,19 +1,19 @@
-//! Outcomes of requests that are no answers.
+//! Outcomes of requests without an answer.
 
 use serde_json::{Map, Value};
 use tabellion_runtime::{ContractSpec, ErrorAnswer, Failure, Proposal, Rejection, Violation};
 
-/// Code of the errors that contracts declare for requests of a wrong form: JSON-RPC's, as those below.
+/// Code of the errors that contracts declare for malformed requests: JSON-RPC's, as those below.
 pub const INVALID_REQUEST: i32 = -32600;
 /// Code of the errors that contracts declare for invalid arguments.
 pub const INVALID_PARAMS: i32 = -32602;
 /// Code of the errors that contracts declare for faults of the server.
 pub const INTERNAL_ERROR: i32 = -32603;
 
-/// Why a request has no answer. Each protocol renders it in its own form.
+/// The reason that a request has no answer. Each protocol renders it in its own form.
 #[derive(Debug)]
 pub enum CallError {
-    /// It names something that is not offered.
+    /// The request names an object that is not offered.
     NotOffered {
         /// A sentence for people.
         message: String,
@@ -34,7 +34,7 @@ pub enum CallError {
     Declared(ErrorAnswer),
     /// A person must approve it first.
     Approval(Box<Proposal>),
-    /// The server failed. The details have the id under which the log has the cause.
+    /// The server failed. The details contain the id under which the log reports the cause.
     Internal {
         /// Details, by name.
         data: Map<String, Value>,
@@ -42,7 +42,7 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// The message of [`CallError::Internal`], which does not tell the cause.
+    /// The message of [`CallError::Internal`], which does not reveal the cause.
     pub const INTERNAL: &'static str = "the server failed to answer; its log has details";
 
     /// Returns the error for an unknown `kind`.
@@ -52,7 +52,7 @@ impl CallError {
         }
     }
 
-    /// Returns the error for a tool that a server that changes nothing does not offer.
+    /// Returns the error for a tool that a read-only server does not offer.
     pub(crate) fn withheld(name: &str) -> Self {
         Self::NotOffered {
             message: format!(

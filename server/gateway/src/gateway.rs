@@ -1,4 +1,4 @@
-//! One function from a call to its outcome, and the requests beside calls that contracts answer.
+//! Calls, from a request to its outcome, and the other requests that contracts answer.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -27,7 +27,7 @@ use crate::{
     recording::{self, Awaited, Beginning},
 };
 
-/// Contracts, and everything that all of their clients share.
+/// Contracts, and the state that all of their clients share.
 pub struct Gateway {
     catalog: Catalog,
     approval: ApprovalPolicy,
@@ -48,7 +48,7 @@ pub enum ReviewPlace {
 }
 
 impl ReviewPlace {
-    /// Adds the place to the answer of a call that proposed something.
+    /// Adds the place to the answer of a call that made a proposal.
     fn name_in(&self, meta: &mut Map<String, Value>) {
         let Some(Value::Object(review)) = meta.get_mut(REVIEW) else {
             return;
@@ -66,7 +66,7 @@ impl ReviewPlace {
 pub struct CallRequest<'a> {
     /// Its arguments, by name.
     pub arguments: Map<String, Value>,
-    /// Its caller, and where it comes from.
+    /// Its caller and origin.
     pub requester: Requester<'a>,
     /// The connection that it shares with other calls of its client.
     pub connection: Arc<Connection>,
@@ -74,9 +74,9 @@ pub struct CallRequest<'a> {
     pub in_session: bool,
     /// Set if the client waits for the call's execution rather than for its answer.
     pub awaited: Option<Awaited>,
-    /// The waiting client: it can cancel, and may want progress.
+    /// The waiting client: it can cancel, and may receive progress.
     pub client: Arc<dyn Caller>,
-    /// Makes its approver, if it needs one.
+    /// Makes the call's approver, if it needs one.
     pub approver: MakeApprover<'a>,
 }
 
@@ -84,7 +84,7 @@ pub struct CallRequest<'a> {
 pub type MakeApprover<'a> = Box<dyn FnOnce(&'static ToolSpec, &Value) -> Arc<dyn Approver> + Send + 'a>;
 
 impl Gateway {
-    /// Creates a gateway to what `offer` permits of `contracts`, in their order.
+    /// Creates a gateway to the parts of `contracts` that `offer` permits, in their order.
     ///
     /// # Errors
     /// If two contracts have a tool, resource or prompt of the same name.
@@ -104,27 +104,27 @@ impl Gateway {
         })
     }
 
-    /// Gives calls what the server knows that no request says. Only the first call of this has an effect.
+    /// Sets the server's facts about the origin of calls. Only the first call of this has an effect.
     pub fn set_environment(&self, environment: Arc<dyn Environment>) {
         let _ = self.environment.set(environment);
     }
 
-    /// Keeps calls in `store`, of contracts that want it. Only the first call of this has an effect.
+    /// Records calls in `store`, for contracts that require it. Only the first call of this has an effect.
     pub fn set_call_store(&self, store: Arc<dyn CallStore>) {
         let _ = self.call_store.set(store);
     }
 
-    /// Says who calls on standard input and output. Only the first call of this has an effect.
+    /// Sets the caller on standard input and output. Only the first call of this has an effect.
     pub fn set_local_caller(&self, caller: LocalCaller) {
         let _ = self.local_caller.set(caller);
     }
 
-    /// Sets the place of reviews, which answers of proposals name. Only the first call of this has an effect.
+    /// Sets the place of reviews, which is named in answers of proposals. Only the first call of this has an effect.
     pub fn set_review_place(&self, place: ReviewPlace) {
         let _ = self.review_place.set(place);
     }
 
-    /// Returns everything that is offered.
+    /// Returns the catalog.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
@@ -139,7 +139,7 @@ impl Gateway {
         &self.calls
     }
 
-    /// Returns the store of calls, if calls are kept.
+    /// Returns the store of calls, if there is one.
     pub fn call_store(&self) -> Option<&Arc<dyn CallStore>> {
         self.call_store.get()
     }
@@ -158,7 +158,7 @@ impl Gateway {
         })
     }
 
-    /// Returns the tool of this name, or the call that a contract declares beside its tools.
+    /// Returns the tool of this name, or the call of this name that a contract declares in addition to its tools.
     ///
     /// # Errors
     /// If it is not offered.
@@ -170,10 +170,10 @@ impl Gateway {
     /// Makes a call.
     ///
     /// # Errors
-    /// See [`CallError`]. Errors that are not [`Declared`](CallError::Declared) come before the contract, or in its place.
+    /// See [`CallError`]. Errors that are not [`Declared`](CallError::Declared) occur before the contract is called, or in its place.
     pub async fn call(&self, route: &Route<ToolSpec>, request: CallRequest<'_>) -> Result<Answer, CallError> {
         let (contract, spec) = (&*route.contract, route.contract.spec());
-        // Arguments that choose no operation are the runtime's to refuse.
+        // The runtime refuses arguments that select no operation.
         let tool = route.spec.operation_of(&request.arguments).unwrap_or(route.spec);
         if self.catalog.withholds(tool.label()) {
             return Err(CallError::withheld(tool.label()));
@@ -219,7 +219,7 @@ impl Gateway {
         outcome.map_err(|rejection| match rejection {
             Rejection::UnknownTool => CallError::unknown("tool", tool.name),
             Rejection::InputRequired(proposal) => CallError::Approval(proposal),
-            // As a result of its tool, it says itself what to do.
+            // As a result of its tool, the error contains its own remedy.
             Rejection::Declared(error) if spec.error_channel == ErrorChannel::Result => {
                 CallError::Declared(error)
             }
@@ -227,7 +227,7 @@ impl Gateway {
         })
     }
 
-    /// Returns the context of a request that is no call of a tool.
+    /// Returns the context of a request that is not a call of a tool.
     ///
     /// # Errors
     /// If its caller may not read, or its conditions are invalid.
@@ -242,7 +242,7 @@ impl Gateway {
         context.map_err(|rejection| failure(spec, rejection, (RequestId::next(), spec.id)))
     }
 
-    /// Returns the contract's answer to a request that is no call of a tool. `name` is for the log.
+    /// Returns the contract's answer to a request that is not a call of a tool. `name` is for the log.
     ///
     /// # Errors
     /// [`CallError::Declared`] and [`CallError::Internal`].
@@ -257,7 +257,7 @@ impl Gateway {
         answer.map_err(|rejection| failure(spec, rejection, (id, name)))
     }
 
-    /// Returns the caller of a request; `None` if the contract has no roles, or the caller is not known.
+    /// Returns the caller of a request; `None` if the contract has no roles, or the caller is unknown.
     pub fn known_caller(&self, spec: &ContractSpec, requester: &Requester<'_>) -> Option<KnownCaller> {
         caller::known(&self.local_caller(), spec, requester)
     }
@@ -315,12 +315,12 @@ impl Gateway {
     }
 }
 
-/// Returns a connection with an id that no other one has.
+/// Returns a connection with a unique id.
 pub fn connection() -> Arc<Connection> {
     Arc::new(Connection::new(Uuid::new_v4().to_string()))
 }
 
-/// Answers for an implementation that panics. No state of the future is used afterwards.
+/// Returns an error if an implementation panics. No state of the future is used afterwards.
 async fn caught<T>(
     tool: &'static str,
     answer: impl Future<Output = Result<T, Rejection>>,
@@ -334,7 +334,7 @@ async fn caught<T>(
     })
 }
 
-/// Returns the error for a rejection. Errors of the server's own carry the request's id, and are logged.
+/// Returns the error for a rejection. The server's own errors contain the request's id, and are logged.
 fn failure(spec: &ContractSpec, rejection: Rejection, (id, label): (RequestId, &str)) -> CallError {
     let (name, detail) = match rejection {
         Rejection::Declared(mut error) => {
@@ -353,7 +353,7 @@ fn failure(spec: &ContractSpec, rejection: Rejection, (id, label): (RequestId, &
         name,
         "the implementation broke its contract (detail: level debug)"
     );
-    // May quote what a handler made of a note.
+    // May quote a part of a note.
     tracing::debug!(contract = spec.id, name, detail, "breach");
     let mut data = Map::new();
     id.mark(label, CallError::INTERNAL, &mut data);

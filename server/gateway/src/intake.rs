@@ -1,4 +1,4 @@
-//! The requests that arrive over HTTP for one gateway: how many are answered at once, and whether further ones are accepted.
+//! The requests that arrive over HTTP for one gateway: the limit of requests in flight, and the end of acceptance.
 
 use std::{
     collections::HashMap,
@@ -15,7 +15,7 @@ pub type Slot = Arc<Permits>;
 /// A reference to a slot that does not keep it occupied.
 pub type WeakSlot = Weak<Permits>;
 
-/// A slot's part of the limits.
+/// A slot's share of the limits.
 #[derive(Debug)]
 pub struct Permits {
     _of_all: OwnedSemaphorePermit,
@@ -36,7 +36,7 @@ impl From<OwnedSemaphorePermit> for Permits {
 pub struct Intake {
     all: Arc<Semaphore>,
     limit: u32,
-    /// The slots that are left to callers with requests in flight.
+    /// The remaining slots of callers with requests in flight.
     callers: Mutex<HashMap<Identity, Arc<Semaphore>>>,
     closing: CancellationToken,
 }
@@ -52,7 +52,7 @@ impl Intake {
         }
     }
 
-    /// Returns a free slot for a request of `caller`, if callers are told apart.
+    /// Returns a free slot for a request. `caller` is set if callers are distinguished.
     ///
     /// # Errors
     /// A sentence about the slots, if all are in use: the caller's, or all.

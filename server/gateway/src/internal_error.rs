@@ -1,7 +1,7 @@
-//! Errors of the server's own, which an operator must be able to find in the log.
+//! The server's own errors, which an operator must be able to find in the log.
 //!
-//! The answer to the client does not tell the cause of such an error. Answer and log carry the same id: the answer in its `data`, and the
-//! log in each line of the call, among which the cause is.
+//! The answer to the client does not reveal the cause of such an error. Answer and log contain the same id: the answer in its `data`, and
+//! the log in each line of the call, one of which reports the cause.
 
 use std::{
     fmt,
@@ -17,12 +17,12 @@ use tracing::Span;
 
 /// Member of an error's `data` with the id.
 const REQUEST_ID: &str = "requestId";
-/// Member of an error's `data` that says which rule was broken, for programs.
+/// Member of an error's `data` with the broken rule, for programs.
 const RULE: &str = "rule";
-/// The rule of errors that break none that a client could keep.
+/// The rule of errors that a client can't avoid.
 const INTERNAL: &str = "internal";
 
-/// The id of a request in the log, which no other request of this machine has.
+/// The id of a request in the log, unique on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequestId(u64, u64);
 
@@ -43,7 +43,7 @@ impl RequestId {
         tracing::error_span!("request", id = %self)
     }
 
-    /// Adds the id to the details of an error of the server's own, and logs that it was sent.
+    /// Adds the id to the details of one of the server's own errors, and logs that it was sent.
     pub(crate) fn mark(self, name: &str, message: &str, data: &mut Map<String, Value>) {
         tracing::error!(request = %self, what = name, message, "an internal error was answered");
         data.entry(RULE).or_insert_with(|| INTERNAL.into());

@@ -12,7 +12,7 @@ use serde::{
 };
 use serde_json::{Map, Number, Value};
 
-/// Maximum number of values within a value. The largest that a contract asks for has a few ten thousand.
+/// Maximum number of values within a value. The largest that a contract needs has a few ten thousand.
 const MAX_VALUES: usize = 100_000;
 
 /// Parses one JSON value.
@@ -28,7 +28,7 @@ pub fn parse(text: &[u8]) -> Result<Value, serde_json::Error> {
     Ok(value)
 }
 
-/// Returns what to do about a text that is JSON by its grammar and can't be kept, as `error` says; `None` if the error says it itself.
+/// Returns the remedy for a text that is JSON by its grammar but fails with `error`; `None` if the error names its own remedy.
 pub fn advice(text: &[u8], error: &serde_json::Error) -> Option<&'static str> {
     if error.is_data() {
         return None;

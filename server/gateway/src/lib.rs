@@ -1,11 +1,11 @@
-//! Calls of contracts, whatever protocol they come over.
+//! Calls of contracts, independent of their protocol.
 //!
 //! ```text
 //! request → Gateway::tool → Gateway::call: access → conditions → caller → approval → record → contract → count → outcome
 //! ```
 //!
-//! [`Gateway`] has the contracts and everything that their clients share. A protocol stands above it: it reads requests into
-//! [`CallRequest`]s, and renders [`Answer`](tabellion_runtime::Answer)s and [`CallError`]s.
+//! [`Gateway`] has the contracts and the state that their clients share. The protocols build on it: they parse requests into
+//! [`CallRequest`]s, and render [`Answer`](tabellion_runtime::Answer)s and [`CallError`]s.
 
 mod access;
 mod approval;

@@ -1,4 +1,4 @@
-//! Origins of requests: the transport's knowledge of them, beside their content.
+//! Origins of requests: the transport's data about them, apart from their content.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
     error::CallError,
 };
 
-/// Ends the e-mail addresses of keys that were made without one.
+/// Suffix of the made-up e-mail addresses of keys without one.
 const MADE_UP: &str = ".localhost";
 /// Maximum length of a client's name and of its version, in bytes. The longest of known clients have 40.
 const MAX_CLIENT_BYTES: usize = 256;
@@ -23,7 +23,7 @@ pub struct RequestOrigin {
     pub request: Arc<str>,
     /// Caller and permissions; `None` without authentication, which permits everything.
     pub grant: Option<Arc<dyn Grant>>,
-    /// The URL that clients have for the endpoint.
+    /// The endpoint's URL for clients.
     pub url: Option<Arc<str>>,
     /// The headers of its HTTP request that a contract reads.
     pub headers: Arc<[(String, String)]>,
@@ -32,7 +32,7 @@ pub struct RequestOrigin {
 }
 
 impl RequestOrigin {
-    /// Returns the span of the request's lines in the log. It is at the highest level, so that it exists whatever the log's filter is.
+    /// Returns the span of the request's lines in the log. It is at the highest level, so that it exists with any filter of the log.
     pub fn span(&self) -> Span {
         let caller = self.grant.as_ref().map(|grant| grant.identity().to_string());
         tracing::error_span!("request", id = %self.request, caller)
@@ -52,7 +52,7 @@ impl RequestOrigin {
     }
 }
 
-/// A client's name and version, cut to a length that can be kept with sessions and written into commits.
+/// A client's name and version, cut to a length that can be stored with sessions and written into commits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Client {
     /// Its name.
@@ -62,7 +62,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Returns the client that says this of itself.
+    /// Returns the client with this name and version, as it reported them.
     pub fn new(name: &str, version: &str) -> Self {
         let cut = |text: &str| text[..text.floor_char_boundary(MAX_CLIENT_BYTES)].to_owned();
         Self {
@@ -72,14 +72,14 @@ impl Client {
     }
 }
 
-/// The caller of a request, and where it comes from.
+/// The caller of a request, and its origin.
 #[derive(Debug, Clone)]
 pub struct Requester<'a> {
     /// Its origin; `None` on standard input and output.
     pub origin: Option<&'a RequestOrigin>,
-    /// The program that asks, as it says itself.
+    /// The client program, as it reported itself.
     pub client: Option<Client>,
-    /// The request's metadata: conditions, keys and provenance, by the names that MCP's `_meta` has.
+    /// The request's metadata: conditions, keys and provenance, by their names in MCP's `_meta`.
     pub meta: &'a Map<String, Value>,
 }
 
@@ -89,13 +89,13 @@ impl Requester<'_> {
         self.origin?.grant.as_ref()
     }
 
-    /// Returns the name under which the caller is counted; `None` if callers are not told apart.
+    /// Returns the name under which the caller is counted; `None` if callers are not distinguished.
     pub(crate) fn counted_as(&self) -> Option<&Arc<str>> {
         let budget = self.origin?.budget.as_ref();
         budget.map(|budget| budget.caller())
     }
 
-    /// Returns where the request comes from, but for what its client's requests have in common.
+    /// Returns the origin of the request, without the part that all requests of its client share.
     pub(crate) fn call_origin(&self) -> CallOrigin {
         let meta = Arc::new(self.meta.clone());
         let Some(origin) = self.origin else {
@@ -115,10 +115,10 @@ impl Requester<'_> {
         }
     }
 
-    /// Checks that the caller has the scope that a request needs. Contracts that know their callers check it themselves.
+    /// Checks that the caller has the scope that a request needs. Contracts with roles check their callers themselves.
     ///
     /// # Errors
-    /// If it has not.
+    /// If the scope is missing.
     pub fn allow(&self, contract: &ContractSpec, access: Access) -> Result<(), CallError> {
         if contract.auth.is_some() {
             return Ok(());

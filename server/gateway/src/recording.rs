@@ -1,4 +1,4 @@
-//! Calls whose executions are recorded: which session a call belongs to, and who waits for it.
+//! Calls with recorded executions: the session of a call, and the requests that wait for an execution.
 
 use std::sync::Arc;
 
@@ -26,12 +26,12 @@ pub struct Awaited {
 pub(crate) struct Beginning<'a> {
     pub(crate) tool: &'static ToolSpec,
     pub(crate) arguments: &'a Value,
-    /// True if its connection is a session, to which it belongs if it names none.
+    /// True if its connection is a session, which is the call's if it names none.
     pub(crate) in_session: bool,
     pub(crate) awaited: Option<Awaited>,
 }
 
-/// Records that a call begins, if its contract wants that.
+/// Records the beginning of a call, if its contract requires that.
 ///
 /// # Errors
 /// If it may not begin.

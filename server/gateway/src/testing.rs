@@ -1,4 +1,4 @@
-//! Contracts in memory for tests, implemented by hand: one for each error channel, and one that answers with where calls come from.
+//! In-memory contracts for tests, implemented by hand: one for each error channel, and one that answers with the origin of calls.
 
 use std::{
     sync::{Arc, Mutex},
@@ -16,10 +16,10 @@ use tabellion_runtime::{
 };
 use tokio::sync::{Semaphore, watch};
 
-/// Why a lock can be had.
+/// The reason that a lock is not poisoned.
 const UNPOISONED: &str = "no call panics while it has the lock";
 
-/// A contract in memory that records its calls.
+/// An in-memory contract that records its calls.
 #[derive(Debug)]
 pub struct Memory {
     spec: &'static ContractSpec,
@@ -41,7 +41,7 @@ impl Memory {
         })
     }
 
-    /// Returns the texts that mutations kept.
+    /// Returns the texts that mutations stored.
     pub fn kept(&self) -> Vec<String> {
         self.kept.lock().expect(UNPOISONED).clone()
     }
@@ -301,7 +301,7 @@ pub static NOTES: ContractSpec = ContractSpec {
 /// A contract whose errors are sent as JSON-RPC errors.
 pub static RPC: ContractSpec = spec("rpc", ErrorChannel::JsonRpc, &RPC_TOOLS);
 
-/// A contract that answers each call with where it comes from.
+/// A contract that answers each call with its origin.
 #[derive(Debug, Default)]
 pub struct Origins {
     /// The ids of connections, in the order of their first calls.

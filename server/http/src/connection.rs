@@ -1,4 +1,4 @@
-//! Connections: accepts them within limits, speaks TLS and HTTP/1.1 on them, and closes them gracefully at the end.
+//! Connections: accepts them within limits, handles TLS and HTTP/1.1 on them, and closes them gracefully at the end.
 //!
 //! `axum::serve` is not used because it can't keep these limits: it bounds neither connections nor the time for a TLS
 //! handshake, the head of a request or the client's reading, and it waits without limit for open connections at the end.
@@ -40,14 +40,14 @@ use crate::tls::Certificates;
 
 /// Pause after a failed `accept`, which mostly means that the process has no file descriptors left.
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
-/// How long a client that is turned away may take to close the connection.
+/// Time limit for a rejected client to close the connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
 /// Maximum size of a request's head, in bytes.
 const MAX_HEAD: usize = 64 << 10;
-/// The answer to one connection too many.
+/// The answer to a connection above the limit.
 const TOO_MANY_CONNECTIONS: &[u8] =
     b"HTTP/1.1 503 Service SourceError\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-/// The answer to plain HTTP where TLS is spoken.
+/// The answer to plain HTTP on a TLS port.
 const USE_HTTPS: &[u8] =
     b"HTTP/1.1 400 Bad Request\r\nContent-Length: 26\r\nConnection: close\r\n\r\nuse https, not http, here\n";
 
@@ -62,7 +62,7 @@ pub async fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 
 /// Serves `site` until `shutdown` completes; over TLS if there are `certificates`.
 ///
-/// Then accepts nothing more and finishes what is in flight, within the grace period of the site's limits.
+/// Then stops accepting connections and finishes the requests in flight, within the grace period of the site's limits.
 pub async fn serve(
     listener: TcpListener,
     site: Arc<Site>,
@@ -124,7 +124,7 @@ async fn accept(listener: &TcpListener) -> (TcpStream, IpAddr) {
     }
 }
 
-/// Answers one connection too many, without waiting for a client that does not read.
+/// Answers a connection above the limit, without waiting for a client that does not read.
 fn turn_away(mut stream: TcpStream) {
     let _ = stream.try_write(TOO_MANY_CONNECTIONS);
     tokio::spawn(async move {
@@ -132,7 +132,7 @@ fn turn_away(mut stream: TcpStream) {
     });
 }
 
-/// What each connection needs of the server.
+/// The server's data for each connection.
 #[derive(Clone)]
 struct Server {
     router: Router,
@@ -213,7 +213,7 @@ impl Server {
     }
 }
 
-/// Answers a client that speaks plain HTTP on a TLS port. Its request is read first, or it would not see the answer.
+/// Answers a client that sends plain HTTP to a TLS port. Its request is read first, or it would not see the answer.
 async fn answer_plain_http(mut stream: TcpStream) {
     let _ = stream.try_write(USE_HTTPS);
     let closed = async {

@@ -17,11 +17,11 @@ use crate::{
 use tabellion_mcp::streamable::Refusal;
 
 const API_KEY: &str = "x-api-key";
-/// Parameter of an access token in a query (RFC 6750, section 2.3), which is rejected.
+/// Parameter for an access token in a query (RFC 6750, section 2.3), which is rejected.
 const IN_QUERY: &str = "access_token=";
 const SCOPES: [&str; 3] = ["read", "write", "review"];
 
-/// The credentials that are accepted. Without any, every request is permitted everything.
+/// The accepted credentials. Without any, every request has all permissions.
 #[derive(Debug, Default)]
 pub struct Credentials {
     /// API keys.
@@ -30,7 +30,7 @@ pub struct Credentials {
     pub oauth: Option<OAuth>,
 }
 
-/// Access tokens and the resource they are issued for.
+/// Access tokens and the resource that they are issued for.
 #[derive(Debug)]
 pub struct OAuth {
     /// Verifies tokens.
@@ -41,7 +41,7 @@ pub struct OAuth {
     pub first: Vec<Scope>,
 }
 
-/// The authenticated caller of a request, and how long the credential is valid.
+/// The authenticated caller of a request, and the validity of the credential.
 #[derive(Debug, Clone)]
 pub(super) struct Caller {
     pub(super) principal: Arc<Principal>,
@@ -52,7 +52,7 @@ pub(super) struct Caller {
 type Mounts = BTreeMap<String, Mount>;
 
 impl Credentials {
-    /// Returns whether tokens can be verified: the issuer's keys are known.
+    /// Returns true if tokens can be verified: the issuer's keys are known.
     pub(super) fn are_ready(&self) -> bool {
         self.oauth.as_ref().is_none_or(|oauth| oauth.tokens.is_ready())
     }
@@ -115,7 +115,7 @@ impl Credentials {
         }
     }
 
-    /// Returns what a caller may do in the library mounted at `path`.
+    /// Returns a caller's permissions in the library mounted at `path`.
     ///
     /// # Errors
     /// 403 if no scope covers the library.
@@ -169,7 +169,7 @@ impl Credentials {
 }
 
 impl OAuth {
-    /// Returns the metadata of the library at `path` (RFC 9728): which tokens are accepted for it, and who issues them.
+    /// Returns the metadata of the library at `path` (RFC 9728): the accepted tokens, and their issuer.
     pub(super) fn metadata(&self, path: &str) -> Value {
         json!({
             "resource": self.url.at(path),
@@ -181,7 +181,7 @@ impl OAuth {
     }
 }
 
-/// Returns the path of the mount that is at a path, or has an endpoint there; `None` if there is none.
+/// Returns the path of the mount that contains a path: the mount's own, or that of its endpoints; `None` if there is none.
 fn mount_of<'m>(mounts: &'m Mounts, path: &str) -> Option<&'m str> {
     let mut all = mounts.iter();
     let found = all.find(|(mount, served)| match path.strip_prefix(mount.as_str()) {
@@ -196,7 +196,7 @@ fn mount_of<'m>(mounts: &'m Mounts, path: &str) -> Option<&'m str> {
     found.map(|(mount, _)| mount.as_str())
 }
 
-/// Returns whether a request has credentials.
+/// Returns true if a request has credentials.
 pub(super) fn are_sent(headers: &HeaderMap) -> bool {
     headers.contains_key(AUTHORIZATION) || headers.contains_key(API_KEY)
 }
@@ -213,10 +213,10 @@ enum Credential<'a> {
 }
 
 impl<'a> Credential<'a> {
-    /// Returns the credential that `headers` carry, if they carry one.
+    /// Returns the credential in `headers`, if there is one.
     ///
     /// # Errors
-    /// With 400 when there is more than one.
+    /// With 400 if there is more than one.
     fn of(headers: &'a HeaderMap) -> Result<Option<Self>, Refusal> {
         let bearers = headers.get_all(AUTHORIZATION).iter();
         let bearers = bearers.map(|value| bearer(value).map(Self::Bearer));

@@ -26,10 +26,10 @@ use tabellion_runtime::downloads::{Opened, Source};
 
 use super::{response::ErrorResponse, site::Site};
 
-/// Bytes that are read at a time.
+/// Number of bytes to read at a time.
 const CHUNK: usize = 64 << 10;
 
-/// Digests of the file: as of RFC 3230, and as of its successor, RFC 9530.
+/// Digests of the file: by RFC 3230, and by its successor, RFC 9530.
 const DIGEST: HeaderName = HeaderName::from_static("digest");
 const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
 
@@ -130,8 +130,8 @@ fn digest(file: &mut dyn Source) -> io::Result<(String, u64)> {
     }
 }
 
-/// Returns the part of a file that a header `Range` asks for, empty if the file has none of it; `None` if the header is to be ignored, as
-/// one that asks for several parts is.
+/// Returns the part of a file for a `Range` header, empty if the range is outside of the file; `None` if the
+/// header is to be ignored, such as one with several ranges.
 fn range(asked: &str, length: u64) -> Option<Range<u64>> {
     let (first, last) = asked.trim().strip_prefix("bytes=")?.split_once('-')?;
     let number = |text: &str| text.trim().parse::<u64>().ok();
@@ -171,7 +171,7 @@ fn unreadable(error: &io::Error) -> ErrorResponse {
     Refusal::busy("the file can't be read now; try again later").into()
 }
 
-/// Returns the content of a file, read as it is sent.
+/// Returns the content of a file, which is read while it is sent.
 fn content(part: Take<Box<dyn Source>>) -> Body {
     Body::from_stream(stream::try_unfold(part, async |mut file| {
         let read = tokio::task::spawn_blocking(move || {

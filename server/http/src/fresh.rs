@@ -1,4 +1,4 @@
-//! Values that are read from files, again whenever these change or could not be read.
+//! Values from files, which are read again after a change or a failure.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use tabellion_platform::{FileId, file_id_at};
 /// Identity, size, modification time and permissions of a file; `None` if it does not exist.
 type Version = Option<(Option<FileId>, u64, Option<SystemTime>, fs::Permissions)>;
 
-/// Time after which files that could not be read are tried again, since their metadata need not show that they can be read now.
+/// Time after which a failed read is repeated, since the files' metadata need not show that they can be read now.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// A value read from files.
@@ -27,7 +27,7 @@ pub(crate) struct Fresh<T> {
 pub(crate) enum Read<T> {
     /// The new value.
     Done(T),
-    /// They can't be read. Until they can be, `instead` is the value; `None` keeps the previous one.
+    /// The files can't be read. Until they can be, `instead` is the value; `None` keeps the previous one.
     Failed { instead: Option<T> },
 }
 
@@ -35,7 +35,7 @@ pub(crate) enum Read<T> {
 struct Known<T> {
     versions: Vec<Version>,
     value: Arc<T>,
-    /// When the files could not be read.
+    /// Time of the last failed read.
     failed: Option<Instant>,
 }
 
@@ -45,7 +45,7 @@ impl<T> Fresh<T> {
     /// # Errors
     /// Those of `read`.
     pub(crate) fn new<E>(paths: Vec<PathBuf>, read: impl FnOnce() -> Result<T, E>) -> Result<Self, E> {
-        // A file that changes after this look is read once more.
+        // A file that changes after this point is read once more.
         let versions = versions(&paths);
         let known = Known {
             versions,
@@ -56,7 +56,7 @@ impl<T> Fresh<T> {
         Ok(Self { paths, known })
     }
 
-    /// Returns the current value. Calls `read` if the files have changed, and from time to time while they can't be read.
+    /// Returns the current value. Calls `read` if the files have changed, and at intervals while they can't be read.
     pub(crate) fn current(&self, read: impl FnOnce() -> Read<T>) -> Arc<T> {
         let mut known = self.known.lock();
         let versions = versions(&self.paths);

@@ -1,4 +1,4 @@
-//! Checks of `Host` and `Origin`, which keep foreign web pages out.
+//! Checks of `Host` and `Origin`, as a protection from foreign web pages.
 //!
 //! Any web page can make a browser send requests to a server on the same machine and, with a domain that resolves there
 //! (DNS rebinding), also read the answers. `Host` carries the name by which the server was called, `Origin` the page that
@@ -14,7 +14,7 @@ use hyper::{
 
 use tabellion_mcp::streamable::Refusal;
 
-/// A value of `--allow-host` or `--allow-origin` that is invalid.
+/// The error of an invalid `--allow-host` or `--allow-origin`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GuardError {
     /// Not a host.
@@ -162,7 +162,7 @@ fn usual(scheme: &str) -> Option<u16> {
     }
 }
 
-/// Returns whether the origin is `host` itself.
+/// Returns true if the origin is `host` itself.
 fn is_from(origin: &str, host: &Host) -> bool {
     ["http", "https"].iter().any(|scheme| {
         let port = host.port.filter(|port| Some(*port) != usual(scheme));
@@ -182,7 +182,7 @@ mod tests {
     const OUTER: &str = "192.0.2.7:80";
     const ALL: &str = "0.0.0.0:80";
 
-    /// The status of a request with these headers, where a server listens at `address`.
+    /// The status of a request with these headers, for a server that listens at `address`.
     fn status(address: &str, hosts: &[&str], origins: &[&str], lines: &[(&'static str, &str)]) -> u16 {
         let owned = |texts: &[&str]| texts.iter().copied().map(String::from).collect::<Vec<_>>();
         let guard = Guard::new(address.parse().unwrap(), &owned(hosts), &owned(origins)).unwrap();

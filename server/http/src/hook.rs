@@ -1,5 +1,5 @@
-//! Webhooks by which a forge says that a branch has moved. The signature is checked before anything else; what the body says decides nothing,
-//! so that a request which is sent again costs a fetch.
+//! Webhooks by which a forge reports that a branch has moved. The signature is checked before anything else; no decision depends on the
+//! body, so that a replayed request only costs a fetch.
 
 use std::{fmt, io, path::Path, sync::Arc, time::SystemTime};
 
@@ -11,25 +11,25 @@ use tabellion_platform::read_text;
 
 /// Minimum length of a secret, in bytes.
 const MIN_SECRET: usize = 16;
-/// Maximum difference, in seconds, between the clocks of a forge that signs the time and of this machine.
+/// Maximum difference, in seconds, between the clock of a forge that signs the time and this machine's.
 const MAX_SKEW: u64 = 5 * 60;
-/// Headers that hold the hexadecimal HMAC-SHA-256 of the body, and what precedes it there: of GitHub, Forgejo, and Gitea.
+/// Headers with the hexadecimal HMAC-SHA-256 of the body, and the value's prefix: for GitHub, Forgejo, and Gitea.
 const OF_BODY: [(&str, &str); 3] = [
     ("x-hub-signature-256", "sha256="),
     ("x-forgejo-signature", ""),
     ("x-gitea-signature", ""),
 ];
-/// Begins a secret that is the key itself, in Base64 (Standard Webhooks, which GitLab follows).
+/// Prefix of a secret that is a Base64 key (Standard Webhooks, which GitLab follows).
 const ENCODED: &str = "whsec_";
 
-/// The secret that a forge signs its requests with.
+/// The secret with which a forge signs its requests.
 pub struct HookSecret(String);
 
 /// The reaction to a branch that has moved at the forge.
 pub struct Hook {
     /// The secret.
     pub secret: Arc<HookSecret>,
-    /// Has the branch fetched soon, and does not wait for it.
+    /// Starts a fetch of the branch, without waiting for it.
     pub fetch: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -64,7 +64,7 @@ impl HookSecret {
             || header("x-gitlab-token").is_some_and(is_token)
     }
 
-    /// Checks a signature of Standard Webhooks, which is of id, time and body.
+    /// Checks a signature of Standard Webhooks, which covers id, time and body.
     fn signs_time<'h>(
         &self,
         header: &impl Fn(&str) -> Option<&'h str>,
@@ -105,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    /// A secret, headers, a body, a moment, and whether the request is signed.
+    /// A secret, headers, a body, the time, and true if the request is signed.
     type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str, u64, bool);
 
     /// The first and the fifth case are the examples of GitHub's and of Standard Webhooks' documents.

@@ -1,4 +1,4 @@
-//! The layers that a request passes before its handler. [`router`](super::router) says in which order.
+//! The layers that a request passes before its handler. [`router`](super::router) determines their order.
 
 use std::{collections::BTreeSet, net::IpAddr, sync::Arc, time::Instant};
 
@@ -19,10 +19,11 @@ use hyper::{
 use super::{credentials::Caller, rates, response::ErrorResponse, site::Site, unread::Unread};
 use tabellion_mcp::streamable::{Refusal, Why};
 
-/// The header that holds a request's id. A client may choose the id.
+/// The header with a request's id. A client may choose the id.
 const REQUEST_ID: &str = "x-request-id";
 
-/// What pages of allowed origins may send (`METHODS`, `HEADERS`, those of REST, and those that contracts read) and read (`READABLE`).
+/// CORS: methods and headers that pages of allowed origins may send (`METHODS`; `HEADERS`, those of REST, and
+/// those that contracts read), and headers that they may read (`READABLE`).
 const METHODS: &str = "GET, POST, PUT, DELETE";
 const HEADERS: &str = "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, x-api-key, x-request-id";
 const READABLE: &str = "etag, mcp-session-id, retry-after, www-authenticate, x-request-id";
@@ -35,7 +36,7 @@ pub(super) struct ClientAddress(pub(super) IpAddr);
 #[derive(Debug, Clone)]
 pub(super) struct RequestId(pub(super) Arc<str>);
 
-/// Gives the request an id, writes the access log, and reads what is left of a rejected request.
+/// Gives the request an id, writes the access log, and reads the rest of a rejected request.
 pub(super) async fn log(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let id = site.request_id(request.headers().get(REQUEST_ID));
@@ -49,7 +50,7 @@ pub(super) async fn log(State(site): State<Arc<Site>>, request: Request, next: N
     let value = HeaderValue::from_str(&id).expect("an id is visible ASCII");
     response.headers_mut().insert(REQUEST_ID, value);
     let caller = response.extensions().get::<Caller>();
-    // A stream is logged when it begins. Queries and headers may hold secrets and are never logged.
+    // A stream is logged when it begins. Queries and headers may contain secrets and are never logged.
     tracing::info!(
         id = %id,
         method = %method,
@@ -62,7 +63,7 @@ pub(super) async fn log(State(site): State<Arc<Site>>, request: Request, next: N
     response
 }
 
-/// Refuses requests with an unknown `Host` or `Origin`, and answers pages of allowed origins (CORS).
+/// Rejects requests with an unknown `Host` or `Origin`, and answers pages of allowed origins (CORS).
 pub(super) async fn guard(
     State(site): State<Arc<Site>>,
     request: Request,
@@ -105,7 +106,7 @@ fn preflight(allowed: &HeaderValue) -> Response {
     (StatusCode::NO_CONTENT, headers).into_response()
 }
 
-/// Refuses requests without valid credentials, where credentials are asked for. Handlers find the caller as the extension
+/// Rejects requests without valid credentials, if credentials are required. Handlers find the caller as the extension
 /// `Option<Caller>`; the access log finds it among the response's extensions.
 pub(super) async fn authenticate(
     State(site): State<Arc<Site>>,
@@ -122,7 +123,7 @@ pub(super) async fn authenticate(
     Ok(response)
 }
 
-/// Receives the body of a form, within the limits that all bodies have, and says where it comes from.
+/// Receives the body of a form, within the limits for all bodies, and adds the client's address to the request.
 pub(super) async fn receive(
     State(site): State<Arc<Site>>,
     Extension(ClientAddress(address)): Extension<ClientAddress>,
@@ -139,7 +140,7 @@ pub(super) async fn receive(
     Ok(next.run(Request::from_parts(head, body.into())).await)
 }
 
-/// Gives refusals the form that the errors of a contract have over REST: of the library that is mounted at `path`.
+/// Converts refusals to the form that a contract's errors have over REST: that of the library mounted at `path`.
 pub(super) async fn rest_refusals(
     State((site, path)): State<(Arc<Site>, Arc<str>)>,
     request: Request,

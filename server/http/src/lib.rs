@@ -1,12 +1,12 @@
-//! MCP over HTTP: sockets, TLS, limits, credentials and routes. What a message means is [`tabellion_mcp::streamable`]'s.
+//! MCP over HTTP: sockets, TLS, limits, credentials and routes. [`tabellion_mcp::streamable`] interprets the messages.
 //!
 //! ```text
 //! socket → connection → router (log → guard → authenticate → route) → endpoint → …
 //! ```
 //!
-//! A client can't block others: a connection that is idle, sends slowly or does not read is closed after a time, and what
-//! all clients together may hold is bounded ([`Limits`]). [`serve`] shuts down gracefully: it accepts nothing more and
-//! finishes what is in flight.
+//! A client can't block others: a connection that is idle, sends slowly or does not read is closed after a
+//! time, and the resources of all clients together are bounded ([`Limits`]). [`serve`] shuts down gracefully:
+//! it stops accepting connections and finishes the requests in flight.
 
 #![cfg_attr(
     test,
@@ -50,8 +50,8 @@ pub use site::{Mount, Page, Site};
 /// A server's limits and timeouts.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Maximum number of connections, half of them of one address. A further one takes the place of one without a whole request;
-    /// if there is none, it is answered with 503 and closed.
+    /// Maximum number of connections, half of them from one address. A further one replaces a connection
+    /// without a whole request; if there is none, it is answered with 503 and closed.
     pub connections: usize,
     /// Maximum size of a body, in bytes. Larger ones are rejected with 413.
     pub body: usize,
@@ -69,7 +69,7 @@ pub struct Limits {
     pub writes: RatePerMinute,
     /// Limit of invalid keys and tokens per address.
     pub failures: RatePerMinute,
-    /// Whether the limits of one address also apply to loopback addresses. A reverse proxy there sends the requests of all clients.
+    /// Set if the limits of one address also apply to loopback addresses. A reverse proxy there sends the requests of all clients.
     pub local_failures: bool,
     /// Timeout for calls in flight when the server shuts down.
     pub grace: Duration,

@@ -9,10 +9,10 @@ use tabellion_gateway::calls::BOUNDS;
 /// The media type of the text.
 pub(super) const MEDIA: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What a library has done since it was opened.
+/// Counts of a library since it was opened.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LibraryCounts {
-    /// Changes that were published, each with a commit.
+    /// Published changes, each with a commit.
     pub commits: u64,
     /// Changes that were planned again because another change was published first.
     pub conflicts: u64,
@@ -25,15 +25,15 @@ pub struct LibraryCounts {
 /// The traffic of a library with its remote since it was opened.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RemoteCounts {
-    /// Pushes that the remote has taken, refused, and not answered.
+    /// Pushes that the remote accepted, refused, and did not answer.
     pub pushes: [u64; 3],
-    /// Fetches that were answered, and that were not.
+    /// Fetches with and without an answer.
     pub fetches: [u64; 2],
-    /// Commits that the remote does not have.
+    /// Number of commits that the remote lacks.
     pub ahead: u64,
 }
 
-/// Labels of [`RemoteCounts::pushes`] and, but for the second one, of [`RemoteCounts::fetches`].
+/// Labels of [`RemoteCounts::pushes`] and, except for the second one, of [`RemoteCounts::fetches`].
 const OUTCOMES: [&str; 3] = ["done", "refused", "unanswered"];
 
 /// A text under construction.

@@ -1,4 +1,4 @@
-//! Posts one message to an MCP server over HTTP/1.1, as a client does. Used to try a configuration, not to serve.
+//! Posts one message to an MCP server over HTTP/1.1, as a client. Used to test a configuration, not to serve.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -25,10 +25,10 @@ const MAX_ANSWER_BYTES: usize = 16 << 20;
 /// The header with the session's id.
 const SESSION: &str = "mcp-session-id";
 
-/// Why a message got no answer.
+/// The reason that a message got no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum PostError {
-    /// It is not an absolute URL.
+    /// The URL is not absolute.
     #[error("not a URL; write one as in `http://127.0.0.1:8000/mcp`")]
     Url,
     /// Connecting failed, or the connection broke.
@@ -43,10 +43,10 @@ pub enum PostError {
     /// The server refused.
     #[error("the server answered with {0}{note}", note = note(*.0))]
     Status(StatusCode),
-    /// The answer is no JSON, neither as a whole nor as an event.
+    /// The answer is not JSON, neither as a whole nor as an event.
     #[error("the answer is not a message of MCP")]
     Answer,
-    /// It took too long.
+    /// The answer took too long.
     #[error("no answer within {0:?}")]
     Timeout(Duration),
 }

@@ -12,7 +12,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RatePerMinute(pub Option<NonZeroU32>);
 
-/// A text that is not a rate.
+/// The error of a text that is not a rate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a rate; give a number of requests per minute, such as `600`, or `off`")]
 pub struct RateError(String);
@@ -91,7 +91,7 @@ impl Rates {
         }
     }
 
-    /// Returns how many requests for `access` were rejected.
+    /// Returns the number of rejected requests for `access`.
     pub fn refused(&self, access: Access) -> u64 {
         self.of(access).refused()
     }
@@ -104,7 +104,7 @@ impl Rates {
     }
 }
 
-/// The limits as they apply to one caller.
+/// The limits for one caller.
 #[derive(Debug, Clone)]
 pub struct CallerBudget {
     rates: Arc<Rates>,
@@ -141,7 +141,7 @@ impl Failures {
         Self(OptionalLimiter::new(rate))
     }
 
-    /// Checks whether the address can try credentials.
+    /// Checks that the address may try credentials.
     ///
     /// # Errors
     /// With the time to wait, if it has sent too many invalid ones.
@@ -155,13 +155,13 @@ impl Failures {
         let _ = self.0.take(&address(from));
     }
 
-    /// Returns how many requests were rejected.
+    /// Returns the number of rejected requests.
     pub fn refused(&self) -> u64 {
         self.0.refused()
     }
 }
 
-/// Returns the id of a caller of whom only the address is known. For IPv6 it is the /64 network, which one host can use whole.
+/// Returns the id of an anonymous caller, from the address. For IPv6 it is the /64 network, which one host can use whole.
 pub fn address(of: IpAddr) -> Arc<str> {
     match of.to_canonical() {
         IpAddr::V4(address) => address.to_string().into(),

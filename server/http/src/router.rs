@@ -1,4 +1,4 @@
-//! The router: which path has which handler, and which layers a request passes first.
+//! The router: the handler of each path, and the layers that a request passes first.
 //!
 //! ```text
 //! log ─┬─ /healthz, /readyz
@@ -50,9 +50,9 @@ use tabellion_mcp::streamable::Refusal;
 use tabellion_rest::RestRequest;
 use tabellion_runtime::spec::RestOperation;
 
-/// Whether the process answers.
+/// Path that reports that the process answers.
 const ALIVE: &str = "/healthz";
-/// Whether the server takes calls.
+/// Path that reports that the server accepts calls.
 const READY: &str = "/readyz";
 /// Metrics for Prometheus.
 const METRICS: &str = "/metrics";
@@ -76,7 +76,7 @@ pub(super) fn router(site: Arc<Site>) -> Router {
     router.layer(log).with_state(site)
 }
 
-/// Routes for clients that have no credentials yet: where each library's tokens come from (RFC 9728). The path of the only
+/// Routes for clients that have no credentials yet: the issuer of each library's tokens (RFC 9728). The path of the only
 /// library may be left out.
 fn unauthenticated(site: &Site) -> Router<Arc<Site>> {
     let Some(oauth) = &site.credentials.oauth else {
@@ -97,7 +97,7 @@ fn unauthenticated(site: &Site) -> Router<Arc<Site>> {
     }
 }
 
-/// Routes of what can be downloaded. Their URLs are credentials.
+/// Routes of downloads. Their URLs are credentials.
 fn downloads(site: &Arc<Site>) -> Router<Arc<Site>> {
     let mut router = Router::new();
     for (path, mount) in &site.mounts {
@@ -128,14 +128,14 @@ fn hooks(site: &Arc<Site>) -> Router<Arc<Site>> {
     router
 }
 
-/// Routes of the page in the browser, which has credentials of its own.
+/// Routes of the page in the browser, which has separate credentials.
 fn page(site: &Arc<Site>) -> Router<Arc<Site>> {
     let page = site.page.as_ref().map(|page| page.router.clone());
     let receive = from_fn_with_state(site.clone(), layers::receive);
     page.unwrap_or_default().layer(receive).with_state(())
 }
 
-/// Routes of the contract over REST that is mounted at `path`. What is refused on the way has the form of the contract's errors.
+/// Routes of the contract over REST that is mounted at `path`. Refusals by layers have the form of the contract's errors.
 fn rest(site: &Arc<Site>, path: &str) -> Router<Arc<Site>> {
     let path: Arc<str> = path.into();
     let mut router = Router::new();
@@ -143,7 +143,7 @@ fn rest(site: &Arc<Site>, path: &str) -> Router<Arc<Site>> {
     let endpoints = rest.map(|rest| rest.endpoints());
     let mut routed = vec![];
     for endpoint in endpoints.into_iter().flatten() {
-        // Downloads have routes of their own: they ask for no key.
+        // Downloads have separate routes, which require no key.
         if routed.contains(&endpoint.path) || endpoint.is == RestOperation::Download {
             continue;
         }
@@ -162,7 +162,7 @@ fn rest(site: &Arc<Site>, path: &str) -> Router<Arc<Site>> {
     router
 }
 
-/// Routes for callers whose credentials are valid, or for everyone where none are asked for.
+/// Routes for callers with valid credentials, or for all callers if none are required.
 fn authenticated(site: &Arc<Site>) -> Router<Arc<Site>> {
     let mut router = Router::new().route(METRICS, get_only(metrics));
     for path in site.mounts.keys() {
@@ -173,7 +173,7 @@ fn authenticated(site: &Arc<Site>) -> Router<Arc<Site>> {
         .layer(from_fn_with_state(site.clone(), layers::authenticate))
 }
 
-/// Routes GET to `handler`, and answers every other method with 405. axum's own `get` would take HEAD, too.
+/// Routes GET to `handler`, and answers every other method with 405. axum's own `get` would accept HEAD, too.
 fn get_only<H, T>(handler: H) -> MethodRouter<Arc<Site>>
 where
     H: Handler<T, Arc<Site>>,
@@ -224,7 +224,7 @@ async fn library(
     Ok(response.map(axum::body::Body::new))
 }
 
-/// Answers a forge that says that the branch of the library at `path` has moved.
+/// Answers a forge's request that reports a moved branch of the library at `path`.
 async fn hooked(
     path: Arc<str>,
     State(site): State<Arc<Site>>,
@@ -281,7 +281,7 @@ async fn ask(
     Ok(response.map(axum::body::Body::from))
 }
 
-/// A request that has been received, and what its caller may do.
+/// A received request, and its caller's permissions.
 struct Asked {
     request: hyper::Request<Bytes>,
     grant: Option<Arc<dyn Grant>>,

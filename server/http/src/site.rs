@@ -29,26 +29,26 @@ use tabellion_runtime::downloads::{Download, Downloads};
 
 const MAX_REQUEST_ID: usize = 64;
 
-/// Lifetime of the answer of [`Site::are_reachable`].
+/// Lifetime of the result of [`Site::are_reachable`].
 const REACHED_FOR: Duration = Duration::from_secs(1);
 
-/// What is served at one path: a library, rows, or both.
+/// The content of one path: a library, rows, or both.
 pub struct Mount {
-    /// Name of the library; empty where it has none.
+    /// Name of the library; empty if it has none.
     pub name: String,
-    /// The folders that must be there to answer calls.
+    /// The folders that must exist to answer calls.
     pub folders: Vec<PathBuf>,
     /// Returns true if a database behind the mount answers, or there is none. May block for some seconds.
     pub is_reachable: Arc<dyn Fn() -> bool + Send + Sync>,
-    /// Returns what the library has done.
+    /// Returns the counts of the library.
     pub counts: Box<dyn Fn() -> LibraryCounts + Send + Sync>,
     /// The library's MCP endpoint.
     pub endpoint: Arc<Endpoint>,
     /// The library over REST, if one of its contracts declares endpoints.
     pub rest: Option<Arc<Rest>>,
-    /// What can be downloaded below its path, by those who have a URL for it.
+    /// The downloads below its path, for clients with their URLs.
     pub downloads: Option<Arc<dyn Downloads>>,
-    /// The webhook by which a forge says that the library's branch has moved, if it is shared through one.
+    /// The webhook by which a forge reports that the library's branch has moved, if the library is shared through one.
     pub hook: Option<Hook>,
 }
 
@@ -60,15 +60,15 @@ impl Mount {
     }
 }
 
-/// A page in the browser, beside what is mounted.
+/// A page in the browser, in addition to the mounts.
 pub struct Page {
-    /// Its routes. A request has its client's [`IpAddr`] among its extensions, and its `Host` and `Origin` are allowed.
+    /// Its routes. A request's extensions contain its client's [`IpAddr`], and its `Host` and `Origin` are allowed.
     pub router: axum::Router,
-    /// Ends its streams, when the server shuts down.
+    /// Ends its streams, for the server's shutdown.
     pub end: Box<dyn Fn() + Send + Sync>,
 }
 
-/// Everything that one server serves: the state of its router.
+/// The state of one server's router.
 pub struct Site {
     pub(super) guard: Guard,
     pub(super) credentials: Credentials,
@@ -81,14 +81,14 @@ pub struct Site {
     pub(super) rates: Arc<Rates>,
     failures: Failures,
     pub(super) limits: Limits,
-    /// The last answer of [`Site::are_reachable`], with its time.
+    /// The last result of [`Site::are_reachable`], with its time.
     reached: tokio::sync::Mutex<Option<(Instant, bool)>>,
-    /// Id of the next request that brings none.
+    /// Id of the next request without one.
     next_id: AtomicU64,
 }
 
 impl Site {
-    /// Returns whether the key with which a download was asked for is still there, if it was one.
+    /// Returns true if the key that requested a download still exists, or if no key did.
     pub(super) fn is_valid(&self, download: &Download) -> bool {
         let key = download.key.as_ref();
         key.is_none_or(|key| {
@@ -150,7 +150,7 @@ impl Site {
         }
     }
 
-    /// Returns whether calls can be answered: all libraries and databases are there, and so are the keys that verify tokens.
+    /// Returns true if calls can be answered: all libraries and databases are available, and so are the keys that verify tokens.
     pub(super) async fn is_ready(&self) -> bool {
         let are_there = |mount: &Mount| mount.folders.iter().all(|folder| folder.is_dir());
         let mut mounts = self.mounts.values();
@@ -175,7 +175,7 @@ impl Site {
         are_reachable
     }
 
-    /// Returns who makes a request; `None` where no credentials are asked for.
+    /// Returns the caller of a request; `None` if no credentials are required.
     ///
     /// # Errors
     /// Those of [`Credentials::caller`], and 429 for an address that has sent too many invalid credentials lately.
@@ -199,7 +199,7 @@ impl Site {
         caller
     }
 
-    /// Checks whether an address can try credentials.
+    /// Checks that an address may try credentials.
     ///
     /// # Errors
     /// 429, if it has sent too many invalid ones lately.
@@ -218,7 +218,7 @@ impl Site {
         }
     }
 
-    /// Returns how many requests were rate limited, by kind.
+    /// Returns the numbers of rate-limited requests, by kind.
     pub(super) fn refused(&self) -> [(&'static str, u64); 3] {
         [
             ("read", self.rates.refused(Access::Read)),
@@ -227,7 +227,7 @@ impl Site {
         ]
     }
 
-    /// Returns a request's id in the log: the client's own, or a new one where the client's is missing or unfit for a log.
+    /// Returns a request's id in the log: the client's own, or a new one if the client's is missing or unfit for a log.
     pub(super) fn request_id(&self, own: Option<&HeaderValue>) -> Arc<str> {
         let is_fit = |id: &&str| {
             let all = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);

@@ -1,7 +1,7 @@
-//! The open connections: how many there may be, of all clients and of one address, and which gives way.
+//! The open connections: their limits, for all clients and for one address, and the connections that are closed for new ones.
 //!
-//! A connection on which no whole request has arrived costs its client nothing, so it is not kept at the cost of others: at the
-//! limit, a new connection takes the place of such a one, of the address that has most of them.
+//! A connection without a whole request costs its client nothing, so it is not kept at the cost of others: at the limit, a new
+//! connection replaces such a connection, of the address with the most of them.
 
 use std::{
     collections::HashMap,
@@ -28,7 +28,7 @@ pub(super) struct Slots {
 
 #[derive(Debug, Default)]
 struct Table {
-    /// Counts what happens, as a clock.
+    /// Number of events, as a clock.
     now: u64,
     open: HashMap<u64, Connection>,
 }
@@ -36,9 +36,9 @@ struct Table {
 #[derive(Debug)]
 struct Connection {
     network: Arc<str>,
-    /// Since when no request has been answered on it; `None` while one is.
+    /// Start of the idle time, as a number of events; `None` while a request is being answered.
     idle_since: Option<u64>,
-    /// Tells the connection that it gives way.
+    /// Notifies the connection that it must close.
     gives_way: Arc<Notify>,
 }
 
@@ -50,7 +50,7 @@ impl Slots {
         })
     }
 
-    /// Returns a slot for a connection from `address`; `None` if all, or all that the address may have, are in use.
+    /// Returns a slot for a connection from `address`; `None` if all slots, or all of that address, are in use.
     pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Option<Slot> {
         let network = rates::address(address);
         let mut table = self.table.lock();
@@ -84,8 +84,7 @@ impl Table {
         self.now
     }
 
-    /// Ends a connection on which nothing is answered: the one that has been idle longest, of `network` or of the network that
-    /// has most of them.
+    /// Closes an idle connection: the one that has been idle longest, of `network` or of the network with the most idle connections.
     fn make_room(&mut self, network: Option<&Arc<str>>) -> Option<()> {
         let mut idle: HashMap<&Arc<str>, Vec<(u64, u64)>> = HashMap::new();
         for (id, connection) in &self.open {
@@ -112,7 +111,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// Waits until the connection is to give way.
+    /// Waits until the connection must close for a new one.
     pub(super) async fn gives_way(&self) {
         self.gives_way.notified().await;
     }
@@ -132,15 +131,14 @@ impl Drop for Slot {
     }
 }
 
-/// The body of a request, whose end tells the slot that the request has arrived, or of an answer, whose end tells it that
-/// nothing is answered any more.
+/// The body of a request, whose end marks the slot as answering, or of an answer, whose end marks it as idle.
 struct Watched {
     body: Body,
     is_request: bool,
     slot: Arc<Slot>,
 }
 
-/// Returns the body of a request, which tells the slot when it has arrived.
+/// Returns the body of a request, whose end marks the slot as answering.
 pub(super) fn arriving(body: Body, slot: Arc<Slot>) -> Body {
     if body.is_end_stream() {
         slot.set_answering(true);
@@ -153,7 +151,7 @@ pub(super) fn arriving(body: Body, slot: Arc<Slot>) -> Body {
     })
 }
 
-/// Returns the body of an answer, which tells the slot when it has left.
+/// Returns the body of an answer, whose end marks the slot as idle.
 pub(super) fn leaving(body: Body, slot: Arc<Slot>) -> Body {
     let is_request = false;
     Body::new(Watched {

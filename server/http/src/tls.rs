@@ -17,7 +17,7 @@ use tokio_rustls::{
 
 use crate::fresh::{Fresh, Read};
 
-/// Why TLS cannot be configured.
+/// The reason that TLS cannot be configured.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read.
@@ -29,7 +29,7 @@ pub enum TlsError {
         #[source]
         error: io::Error,
     },
-    /// A file has no certificate or no key.
+    /// A file contains no certificate or no key.
     #[error("`{0}` has no {1} in PEM (`-----BEGIN {2}-----`)")]
     Empty(String, &'static str, &'static str),
     /// Certificate and key do not match, or are of an unsupported kind.

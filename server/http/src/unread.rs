@@ -1,7 +1,7 @@
 //! Request bodies that a handler did not read.
 //!
 //! A rejected request leaves its body on the connection. hyper closes such a connection without announcing it, and a client
-//! that sends its next request there gets no answer. So what is left of a short body is read before the answer is sent.
+//! that sends its next request there gets no answer. So the rest of a short body is read before the answer is sent.
 
 use std::{
     pin::Pin,
@@ -14,16 +14,16 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
 use tokio::sync::oneshot;
 
-/// Maximum size of the rest of a body that is read, in bytes.
+/// Maximum size of the unread rest that is read, in bytes.
 const MAX_REST: usize = 64 << 10;
-/// Time in which the rest must arrive.
+/// Time limit for the arrival of the rest.
 const REST_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Receives a body back from the handler that it was given to.
+/// Receives a body back from the handler.
 pub(super) struct Unread(oneshot::Receiver<Body>);
 
 impl Unread {
-    /// Returns the body for the handler, and what receives its unread rest.
+    /// Returns the body for the handler, and the receiver of its unread rest.
     pub(super) fn watch(body: Body) -> (Body, Self) {
         let (sender, receiver) = oneshot::channel();
         let returned = ReturnedOnDrop {

@@ -20,14 +20,14 @@ pub(super) struct Uploads {
     limits: Limits,
 }
 
-/// Sizes of the bodies that are held, in bytes.
+/// Sizes of the bodies in memory, in bytes.
 #[derive(Debug, Default)]
 struct Held {
     all: usize,
     by_caller: HashMap<Arc<str>, usize>,
 }
 
-/// A caller's part of the limit, returned when it is dropped.
+/// A caller's share of the limit, returned when it is dropped.
 #[derive(Debug)]
 pub(super) struct Room<'u> {
     uploads: &'u Uploads,
@@ -78,7 +78,7 @@ impl Uploads {
         }
     }
 
-    /// Receives a whole body of `caller`, with its part of the limit.
+    /// Receives a whole body of `caller`, with its share of the limit.
     ///
     /// # Errors
     /// 413 if it is too long, 408 if it takes too long, 503 if all bodies together, or the caller's, exceed the limit.

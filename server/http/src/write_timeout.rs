@@ -1,4 +1,4 @@
-//! A stream that limits how long a write may wait for its reader.
+//! A stream that limits the time for which a write may wait for its reader.
 
 use std::{
     io,

@@ -1,7 +1,7 @@
 //! The adapter between MCP and contracts. It names no tool, resource or prompt.
 //!
-//! It wraps a [`Handler`] and does what rmcp's handlers can't: it reads resources before their subscription is acknowledged,
-//! and answers with a contract's error unchanged.
+//! It wraps a [`Handler`] and does two things that rmcp's handlers can't: it reads resources before their subscription is
+//! acknowledged, and answers with a contract's error unchanged.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -37,7 +37,7 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// Creates an adapter for what `offer` permits of `contracts`, in their order.
+    /// Creates an adapter for the parts of `contracts` that `offer` permits, in their order.
     ///
     /// # Errors
     /// If two contracts have a tool, resource or prompt of the same name.
@@ -63,28 +63,28 @@ impl Adapter {
         }
     }
 
-    /// Gives calls what the server knows that no request says. Only the first call of this has an effect.
+    /// Sets the server's facts about the origin of calls. Only the first call of this has an effect.
     #[must_use]
     pub fn with_environment(self, environment: Arc<dyn Environment>) -> Self {
         self.gateway().set_environment(environment);
         self
     }
 
-    /// Keeps calls in `store`, of contracts that want it. Only the first call of this has an effect.
+    /// Records calls in `store`, for contracts that require it. Only the first call of this has an effect.
     #[must_use]
     pub fn with_calls(self, store: Arc<dyn CallStore>) -> Self {
         self.gateway().set_call_store(store);
         self
     }
 
-    /// Says who calls on standard input and output. Only the first call of this has an effect.
+    /// Sets the caller on standard input and output. Only the first call of this has an effect.
     #[must_use]
     pub fn with_local_caller(self, caller: LocalCaller) -> Self {
         self.gateway().set_local_caller(caller);
         self
     }
 
-    /// Answers some requests beside the contracts.
+    /// Answers requests outside the contracts.
     #[must_use]
     pub fn with_extension(mut self, extension: Arc<dyn Extension>) -> Self {
         self.extension = Some(extension);
@@ -98,7 +98,7 @@ impl Adapter {
         self
     }
 
-    /// Returns the contracts, and what all of their clients share.
+    /// Returns the gateway, which all clients share.
     pub fn gateway(&self) -> &Arc<Gateway> {
         &self.handler.shared.gateway
     }
@@ -114,7 +114,7 @@ impl Adapter {
         }
     }
 
-    /// Returns the access that a request needs before its contract is known.
+    /// Returns the access that a request needs, for use before its contract is known.
     fn access(&self, request: &ClientRequest) -> Access {
         let ClientRequest::CallToolRequest(call) = request else {
             return Access::Read;

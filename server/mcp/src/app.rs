@@ -1,6 +1,6 @@
-//! The app of reviews (MCP Apps, 2026-01-26): a client shows it, in a frame of its own, beside the answer of a change that waits.
+//! The app of reviews (MCP Apps, 2026-01-26): a client shows it, in a separate frame, next to the answer of a pending change.
 //!
-//! It shows the proposal and links to its review, and approves nothing: clients may make an app's calls without asking, so an approval
+//! It shows the proposal and links to its review, but can't approve: clients may make an app's calls without asking, so an approval
 //! from one would not prove that a person gave it.
 
 use rmcp::{
@@ -14,7 +14,7 @@ use rmcp::{
 use serde_json::{Value, json};
 use tabellion_runtime::{BoxFuture, meta::REVIEW};
 
-/// Name of the extension that clients declare which show apps.
+/// Name of the extension that clients declare if they support apps.
 const EXTENSION: &str = "io.modelcontextprotocol/ui";
 const URI: &str = "ui://tabellion/review";
 const MEDIA_TYPE: &str = "text/html;profile=mcp-app";
@@ -24,24 +24,24 @@ const CHANGES: &str = "html";
 /// Draws the change that the workflow's instance with this id proposes, as HTML; `None` if it can't be shown.
 pub type DrawChanges = Box<dyn Fn(String) -> BoxFuture<'static, Option<String>> + Send + Sync>;
 
-/// The app, and the tools whose answers it is shown beside.
+/// The app, and the tools next to whose answers it is shown.
 pub struct App {
-    /// The whole page, which loads nothing.
+    /// The whole page, without external resources.
     pub page: String,
     /// Names of the tools.
     pub tools: &'static [&'static str],
-    /// Draws the changes that it shows.
+    /// Draws the changes for the page.
     pub draw: DrawChanges,
 }
 
-/// Returns the declaration that a client shows apps, without what it says further.
+/// Returns the declaration that a client supports apps, without its details.
 pub(super) fn declared(capabilities: &ClientCapabilities) -> Option<ExtensionCapabilities> {
     capabilities.extensions.as_ref()?.get(EXTENSION)?;
     Some([(EXTENSION.to_owned(), JsonObject::new())].into_iter().collect())
 }
 
 impl App {
-    /// Returns whether the client of a request shows apps.
+    /// Returns true if the client of a request supports apps.
     pub(super) fn is_for(cx: &RequestContext<RoleServer>) -> bool {
         let capabilities = cx.client_capabilities();
         capabilities.is_some_and(|capabilities| declared(&capabilities).is_some())
@@ -58,7 +58,7 @@ impl App {
         })
     }
 
-    /// Adds the app to lists, and what it shows to the answer of a call.
+    /// Adds the app to lists, and its data to the answer of a call.
     pub(super) async fn extend(&self, answer: &mut ServerResult) {
         match answer {
             ServerResult::ListResourcesResult(result) => result.resources.push(

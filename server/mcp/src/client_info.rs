@@ -5,7 +5,7 @@ use tabellion_gateway::Client;
 
 use super::app;
 
-/// Returns the part of `initialize` that a session keeps: what is asked of it later.
+/// Returns the part of `initialize` that a session uses later.
 pub(super) fn kept(params: InitializeRequestParams) -> InitializeRequestParams {
     let mut capabilities = ClientCapabilities::default();
     capabilities.extensions = app::declared(&params.capabilities);

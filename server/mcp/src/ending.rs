@@ -9,7 +9,7 @@ use rmcp::model::Extensions;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Why a service failed to start or to end in order. A client that disconnects is a normal end.
+/// The reason that a service failed to start or to end in order. A client that disconnects is a normal end.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// Reading the input failed.
@@ -23,7 +23,7 @@ pub enum ServeError {
     Loop(#[from] tokio::task::JoinError),
 }
 
-/// The end of one service, shared by everything that can cause it.
+/// The end of one service, shared by all possible causes of it.
 #[derive(Debug, Default)]
 pub(super) struct Ending {
     asked: CancellationToken,
@@ -59,7 +59,7 @@ impl Ending {
         self.asked.cancelled().await;
     }
 
-    /// Returns when the end was first requested; now, if it was not.
+    /// Returns the time of the first request of the end; now, if there was none.
     pub(super) fn since(&self) -> Instant {
         *self.since.get_or_init(Instant::now)
     }
@@ -79,7 +79,7 @@ impl Ending {
     }
 }
 
-/// Waits until the service ends that received the request with these extensions. Never returns if the extensions name none.
+/// Waits for the end of the service that received the request with these extensions. Never returns if the extensions name none.
 pub(super) async fn of(request: &Extensions) {
     match request.get::<Arc<Ending>>() {
         Some(ending) => ending.asked().await,

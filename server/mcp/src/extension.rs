@@ -1,4 +1,4 @@
-//! Answers that no contract can declare, beside those of contracts: for a server that shows all of MCP to a test suite.
+//! Answers outside of contracts, which can't declare them: for a server that demonstrates all of MCP to a test suite.
 
 use rmcp::{
     ErrorData, RoleServer,
@@ -7,9 +7,9 @@ use rmcp::{
 };
 use tabellion_runtime::BoxFuture;
 
-/// Tools, resources and prompts that a server offers beside those of its contracts.
+/// Tools, resources and prompts that a server offers in addition to those of its contracts.
 pub trait Extension: Send + Sync {
-    /// Returns the answer to a request; `None` leaves it to the contracts. Results name their server where the revision has it.
+    /// Returns the answer to a request; `None` leaves it to the contracts. Results name their server if the revision requires it.
     fn answer<'a>(
         &'a self,
         request: &'a ClientRequest,

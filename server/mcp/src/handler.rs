@@ -26,7 +26,7 @@ pub(super) struct Handler {
     pub(super) shared: Arc<Shared>,
     /// The subscriptions of this client's session.
     subscriptions: Arc<Mutex<Subscriptions>>,
-    /// What this client's calls have in common.
+    /// The connection that this client's calls share.
     connection: Arc<ClientConnection>,
 }
 
@@ -136,7 +136,7 @@ impl Handler {
     /// Returns the client's era.
     ///
     /// # Errors
-    /// If the client has not said it.
+    /// If the client has not declared it.
     pub(super) fn era(&self, cx: &RequestContext<RoleServer>) -> Result<Era, ErrorData> {
         era(cx).ok_or_else(|| {
             let message =
@@ -146,7 +146,7 @@ impl Handler {
     }
 }
 
-/// Returns the client's era, if it is known.
+/// Returns the client's era, if known.
 fn era(cx: &RequestContext<RoleServer>) -> Option<Era> {
     let is_session = cx.protocol_version()?.has_initialize();
     Some(if is_session { Era::Session } else { Era::Stateless })

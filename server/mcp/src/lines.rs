@@ -13,7 +13,7 @@ pub(super) const MAX_LENGTH: usize = 64 << 20;
 const RETAINED_CAPACITY: usize = 1 << 20;
 const CHUNK: usize = 64 << 10;
 
-/// A line, or what is left of one that is too long.
+/// A line, or the remains of one that is too long.
 #[derive(Debug, PartialEq)]
 pub(super) enum Line<'a> {
     /// The line's bytes, trimmed. Never empty.

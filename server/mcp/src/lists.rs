@@ -1,4 +1,4 @@
-//! The lists that clients see, and the capabilities that go with them. Built once, at start-up.
+//! The lists for clients, and the corresponding capabilities. Built once, at start-up.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use tabellion_runtime::{
     ContractSpec, PromptSpec, ResourceSpec, Schema, ToolSpec, spec::ResourceTemplateSpec,
 };
 
-/// Everything that is offered, by kind, in the contracts' order.
+/// All offered tools, resources, templates and prompts, in the contracts' order.
 pub(super) struct Lists {
     pub(super) tools: Vec<Tool>,
     pub(super) resources: Vec<Resource>,

@@ -1,4 +1,4 @@
-//! Parses the message on a line or in a body: a request, a notification, a reply, or something to refuse.
+//! Parses the message on a line or in a body: a request, a notification, a reply, or a message to refuse.
 //!
 //! The JSON-RPC envelope is parsed by hand, so that each defect has its own error, with the id if one can be read. Batches
 //! are refused in every revision (only 2025-03-26 had them).
@@ -28,11 +28,11 @@ pub(super) enum Incoming {
     Reply(RequestId, Result<Box<ClientResult>, ErrorData>),
     /// A message to ignore: a reply without an id, or an unreadable notification.
     Nothing,
-    /// A message that is answered with an error at once.
+    /// A message to answer with an error at once.
     Refused(Option<RequestId>, ErrorData),
 }
 
-/// The answer to a message that is refused: its id, if it can be read, and the error.
+/// The answer to a refused message: its id, if it can be read, and the error.
 pub(super) type Refused = (Option<RequestId>, Box<ErrorData>);
 
 /// Parses a message.
@@ -124,7 +124,7 @@ fn malformed(id: Option<RequestId>) -> Incoming {
 /// Returns `None` if even `_meta` can't be read. Other invalid params make a custom request, which the adapter refuses.
 ///
 /// Methods that rmcp would parse differently are parsed here: it detects a call's type by trying every type on a copy of the
-/// params, which may hold a whole document, and it takes an invalid cursor of a list for none.
+/// params, which may hold a whole document, and it treats an invalid cursor of a list as an absent one.
 fn request(method: String, params: Option<Map<String, Value>>) -> Option<ClientRequest> {
     let object = |params: Option<_>| Value::Object(params.unwrap_or_default());
     let request = match method.as_str() {

@@ -13,8 +13,8 @@ use super::ending::{Ending, ServeError};
 /// The stream of replies.
 #[derive(Debug)]
 pub(super) struct Output<W> {
-    /// Taken while a line is being written. It is not put back after a failed or cancelled write, because nothing may follow
-    /// half a line.
+    /// Taken while a line is being written. It is not put back after a failed or cancelled write, because no
+    /// further line may follow half a line.
     stream: Mutex<Option<W>>,
     ending: Arc<Ending>,
 }

@@ -1,7 +1,8 @@
 //! Converts a contract's answers to MCP.
 //!
-//! An [`Answer`] becomes a result with structured content, and the same as text for older clients; a second text says where people decide
-//! on what waits for a review. A declared error is sent as the contract's error channel says. Other errors do not tell the client their cause.
+//! An [`Answer`] becomes a result with structured content, and the same as text for older clients; a second text names the place for a
+//! person's decision on a pending change. A declared error is sent on the contract's error channel. Other errors do not reveal their
+//! cause to the client.
 
 use rmcp::{
     ErrorData,
@@ -29,7 +30,7 @@ pub(super) fn answer(Answer { response, meta }: Answer) -> CallToolResult {
     }
 }
 
-/// Returns a sentence for people if the change waits for a review.
+/// Returns a sentence for people if the change needs a review.
 fn review(meta: &JsonObject) -> Option<String> {
     let review = meta.get(REVIEW)?;
     let place = |key: &str| review.get(key).and_then(Value::as_str);

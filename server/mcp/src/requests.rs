@@ -14,7 +14,7 @@ use super::{
     waiting,
 };
 
-/// Returns who makes a request.
+/// Returns the requester of a request.
 pub(super) fn requester(cx: &RequestContext<RoleServer>) -> Requester<'_> {
     let client = cx.client_info();
     Requester {
@@ -23,7 +23,7 @@ pub(super) fn requester(cx: &RequestContext<RoleServer>) -> Requester<'_> {
     }
 }
 
-/// Returns who makes a request, without the program.
+/// Returns the requester of a request, without the client program.
 pub(super) fn anonymous<'a>(request: &'a Extensions, meta: &'a JsonObject) -> Requester<'a> {
     Requester {
         origin: request.get(),
@@ -130,7 +130,7 @@ pub(super) async fn prompt(
     Ok(result)
 }
 
-/// What is completed: an argument of a prompt, or a variable of a template.
+/// The subject of a completion: an argument of a prompt, or a variable of a template.
 struct Completed<'a> {
     contract: &'a Arc<dyn Contract>,
     /// Name of the prompt or template.
@@ -215,7 +215,7 @@ pub(super) async fn completion(
     Ok(result)
 }
 
-/// Returns the error of a request, which is answered as it is.
+/// Returns the error of a request, which is sent unchanged.
 fn refused(error: CallError, cx: &RequestContext<RoleServer>) -> ErrorData {
     ExactError::store(cx, render::error(error))
 }

@@ -1,4 +1,4 @@
-//! What all clients of one adapter share, and the two eras of the protocol.
+//! The state that all clients of one adapter share, and the two eras of the protocol.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::{
 /// Key in `_meta` of a result: its server, since 2026-07-28.
 pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// What the server reports about itself.
+/// The server's information about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerInfo {
     /// Name of the server.

@@ -1,4 +1,4 @@
-//! An adapter for tests, over the contracts in memory of `tabellion_gateway::testing`.
+//! An adapter for tests, over the in-memory contracts of `tabellion_gateway::testing`.
 
 use std::sync::Arc;
 

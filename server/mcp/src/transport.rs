@@ -1,4 +1,4 @@
-//! rmcp's transport over lines. It answers every invalid line itself, and passes on only what rmcp can process.
+//! rmcp's transport over lines. It answers every invalid line itself, and forwards only messages that rmcp can process.
 
 use std::{io, sync::Arc};
 
@@ -112,7 +112,7 @@ where
         }
     }
 
-    /// Answers without rmcp, which would take the reply for that to a request in flight with the same id.
+    /// Answers without rmcp, which would mistake the reply for that to a request in flight with the same id.
     fn refuse(&mut self, id: Option<RequestId>, error: ErrorData, slot: Slot) {
         self.slot = None;
         let output = self.output.clone();
@@ -164,7 +164,7 @@ where
         None
     }
 
-    /// Does nothing: refusals may still be in progress. The streams are closed when their last user drops them.
+    /// Has no effect: refusals may still be in progress. The streams are closed when their last user drops them.
     async fn close(&mut self) -> io::Result<()> {
         Ok(())
     }

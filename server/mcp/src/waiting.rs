@@ -20,7 +20,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 /// A client that waits for the answer to a call.
 pub(super) struct WaitingClient {
     cancelled: CancellationToken,
-    /// The next progress to report; `None` if the client did not ask for progress.
+    /// The next progress to report; `None` if the client did not request progress.
     latest: Option<Mutex<Progress>>,
 }
 
@@ -58,7 +58,7 @@ pub(super) fn client(cx: &RequestContext<RoleServer>) -> (Arc<WaitingClient>, Pr
 }
 
 impl ProgressReports {
-    /// Sends none after this.
+    /// Stops the notifications.
     pub(super) async fn end(self) {
         if let Some((end, reports)) = self.0 {
             drop(end);

@@ -14,10 +14,10 @@ use tokio::task::{AbortHandle, JoinSet};
 /// Maximum number of resources that a session can subscribe to.
 pub(super) const MAX_WATCHED: usize = 256;
 
-/// Interval between two looks at a resource.
+/// Interval between two polls of a resource.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// A resource, and its version that a subscriber knows; `None` for a resource that can't be read.
+/// A resource, and its version as known to a subscriber; `None` for a resource that can't be read.
 #[derive(Clone)]
 pub(super) struct WatchedResource {
     contract: Arc<dyn Contract>,
@@ -78,8 +78,8 @@ pub(super) struct Subscriptions {
 }
 
 impl Subscriptions {
-    /// Notifies `peer` of each change. Replaces an earlier subscription to the same resource. Returns false, and does nothing, if there
-    /// are [`MAX_WATCHED`] already.
+    /// Notifies `peer` of each change. Replaces an earlier subscription to the same resource. Returns false,
+    /// without an effect, if there are already [`MAX_WATCHED`].
     #[must_use]
     pub(super) fn add(&mut self, mut watched: WatchedResource, peer: Peer<RoleServer>) -> bool {
         self.remove(watched.uri());

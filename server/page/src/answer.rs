@@ -1,4 +1,4 @@
-//! From a request to a response: who asks, whether a form is genuine, and the headers that every answer has.
+//! Turns a request into a response: identifies the visitor, checks that a form is genuine, and sets the headers of every answer.
 
 use std::{
     net::IpAddr,
@@ -123,7 +123,7 @@ impl Page {
         self.shown(visitor, asked).await
     }
 
-    /// Answers someone who has signed in, from a thread that may block.
+    /// Answers a person who has signed in, on a thread that may block.
     async fn shown(self: &Arc<Self>, visitor: Visitor, asked: Asked) -> Response {
         let page = self.clone();
         let shown = tokio::task::spawn_blocking(move || page.view(&visitor, &asked)).await;
@@ -136,7 +136,7 @@ impl Page {
         })
     }
 
-    /// Shows a page to someone who has signed in, or does what a form asks for.
+    /// Shows a page to a person who has signed in, or performs a form's action.
     fn view(&self, visitor: &Visitor, asked: &Asked) -> Response {
         let mut segments = asked.segments();
         let name = segments.first().and_then(|first| first.strip_prefix('@'));
@@ -232,7 +232,7 @@ impl Page {
         }
     }
 
-    /// Answers someone who has not signed in.
+    /// Answers a person who has not signed in.
     fn stranger(&self, asked: &Asked) -> Response {
         let here = asked
             .head
@@ -240,7 +240,7 @@ impl Page {
             .path_and_query()
             .map_or(BASE, |place| place.as_str());
         if asked.is_post() {
-            // Nothing is sent on: it is shown again after signing in, with all that was typed.
+            // The form is not executed: it is shown again after signing in, with all typed text.
             let typed = asked
                 .fields
                 .all()
@@ -256,14 +256,14 @@ impl Page {
         }
         let site = asked.head.headers.get("sec-fetch-site");
         if site.is_some_and(|site| site == "cross-site") && asked.query.get("again").is_none() {
-            // A link in another page's chat brings no Strict cookies; the page itself does.
+            // A link in another site's chat brings no Strict cookies; the page's own refresh does.
             return page(StatusCode::OK, &account::again(&with_query(here, "again=1")));
         }
         let to = here.trim_end_matches("again=1").trim_end_matches(['?', '&']);
         see_other(&format!("{BASE}/login?to={}", escaped(to)))
     }
 
-    /// Shows where a key is typed, or signs its person in.
+    /// Shows the form for a key, or signs its person in.
     async fn login(self: &Arc<Self>, asked: &Asked) -> Response {
         let fields = if asked.is_post() {
             &asked.fields
@@ -294,7 +294,7 @@ impl Page {
         let (Some(visitor), false, Ok(uri)) = (visitor, typed.is_empty(), to.parse::<Uri>()) else {
             return self.signed_in(see_other(&to), &cookie);
         };
-        // The page that the form was of, with all that was typed in it.
+        // The page that contained the form, with all typed text.
         let mut head = asked.head.clone();
         (head.method, head.uri) = (Method::GET, uri);
         let again = Asked {
@@ -306,7 +306,7 @@ impl Page {
         self.signed_in(self.shown(visitor, again).await, &cookie)
     }
 
-    /// Shows the button of a link, or uses the link up.
+    /// Shows the button of a link, or consumes the link.
     fn follow(&self, token: &str, to: &str, is_pressed: bool) -> Response {
         if is_pressed && let Some(cookie) = self.sign_ins.follow(token) {
             return self.signed_in(see_other(to), &cookie);
@@ -328,7 +328,7 @@ impl Page {
 
 const ENDED: &str = "Your sign-in has ended. Nothing was done. After this you see the page again, with what you typed, and press again.";
 
-/// Adds the headers that every answer has.
+/// Adds the headers of every answer.
 fn seal(headers: &mut HeaderMap) {
     for (name, value) in [
         (CONTENT_SECURITY_POLICY, POLICY),
@@ -350,7 +350,7 @@ fn seal(headers: &mut HeaderMap) {
         .or_insert(HeaderValue::from_static("no-store"));
 }
 
-/// Returns whether a form comes from the page itself: browsers send the origin with every POST.
+/// Returns true if a form comes from the page itself: browsers send the origin with every POST.
 fn is_own_origin(headers: &HeaderMap) -> bool {
     let one = |name: HeaderName| {
         let mut all = headers.get_all(name).iter();
@@ -366,7 +366,7 @@ fn is_own_origin(headers: &HeaderMap) -> bool {
         .is_some_and(|(scheme, rest)| ["http", "https"].contains(&scheme) && rest == host)
 }
 
-/// Returns a path below the page; the page itself for every other.
+/// Returns the path if it is below the page; otherwise the page itself.
 fn own_path(path: Option<&str>) -> String {
     let is_own = |path: &&str| {
         let rest = path.strip_prefix(BASE);

@@ -1,4 +1,4 @@
-//! The style sheet and the script: part of the program, named by their digest, so that browsers may keep them.
+//! The style sheet and the script: parts of the program, named by their digest, so that browsers may cache them.
 
 use std::sync::LazyLock;
 
@@ -38,7 +38,7 @@ pub(crate) static STYLE: LazyLock<Asset> = LazyLock::new(|| {
 pub(crate) static ICON: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("icon", "svg", "image/svg+xml", include_str!("../assets/icon.svg")));
 
-/// The script, which only adds comfort.
+/// The script, which is optional.
 pub(crate) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new(
         "page",

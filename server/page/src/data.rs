@@ -1,33 +1,33 @@
-//! The data that pages show, and the trait that gives them: one [`Source`] for each library, or for rows.
+//! The data that pages show, and the traits that provide it: one [`Source`] for each library, or for rows.
 //!
-//! Times are UTC. Functions of a source may block; they are called from threads where that is allowed.
+//! Times are UTC. A source's functions may block; they are called on threads that permit it.
 
 use chrono::{DateTime, Utc};
 
-/// Someone who has signed in.
+/// A person who has signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
-    /// Identity that outlives a restart of the server: of a key, or of an account on this machine.
+    /// Identity that survives a restart of the server: that of a key, or of an account on this machine.
     pub id: String,
-    /// Name that is shown, and that commits have.
+    /// Name for display and in commits.
     pub name: String,
 }
 
-/// Checks credentials, and keeps the sign-ins beyond a restart.
+/// Checks credentials, and stores the sign-ins across restarts.
 pub trait Doorkeeper: Send + Sync {
-    /// Returns the person to whom a key belongs.
+    /// Returns the owner of a key.
     ///
     /// # Errors
     /// A sentence for the person: the key is unknown, is an agent's, or too many wrong ones came from this address.
     fn by_key(&self, key: &str, address: std::net::IpAddr) -> Result<Person, String>;
 
-    /// Returns the person with this id, as long as it may sign in.
+    /// Returns the person with this id, as long as that person may sign in.
     fn by_id(&self, id: &str) -> Option<Person>;
 
-    /// Returns whether people sign in by keys; else by links only.
+    /// Returns true if people sign in by keys; otherwise by links only.
     fn has_keys(&self) -> bool;
 
-    /// Returns the text of the sign-ins that was stored last.
+    /// Returns the text of the sign-ins as it was stored last.
     fn load(&self) -> Option<String>;
 
     /// Stores the text of the sign-ins.
@@ -52,16 +52,16 @@ pub struct May {
 }
 
 impl May {
-    /// Returns whether the person sees anything.
+    /// Returns true if the person may see any page.
     pub fn see(self) -> bool {
         self.review || self.read
     }
 }
 
-/// The pages that a source has.
+/// The pages of a source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pages {
-    /// Proposals that wait for people.
+    /// Proposals that need a person's decision.
     pub review: bool,
     /// A log of changes, which can be undone.
     pub log: bool,
@@ -69,16 +69,16 @@ pub struct Pages {
     pub memory: bool,
 }
 
-/// Why a page can't be shown, or nothing was done.
+/// The reason that a page can't be shown, or an action was not performed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
-    /// There is nothing like that. A sentence.
+    /// The object does not exist. A sentence.
     NotFound(String),
-    /// The person may not. A sentence.
+    /// The person lacks permission. A sentence.
     Forbidden(String),
-    /// The revision or the note is not what was shown. A sentence.
+    /// The revision or the note differs from the shown one. A sentence.
     Moved(String),
-    /// It is not possible as things are. A sentence that says what to do.
+    /// The action is not possible in the present state. A sentence with a remedy.
     Refused(String),
     /// The library can't be read. A sentence.
     Failed(String),
@@ -97,21 +97,21 @@ impl Problem {
     }
 }
 
-/// Which proposals are listed.
+/// State of the proposals to list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Which {
-    /// Those that wait for a review.
+    /// Pending proposals.
     #[default]
     Waiting,
-    /// Those that their agents revise.
+    /// Those sent back to their agents for revision.
     WithAgents,
-    /// Those that became part of the library.
+    /// Those merged into the library.
     Approved,
-    /// Those that were refused.
+    /// Those rejected.
     Rejected,
 }
 
-/// A filter of proposals, and the part of the list that is wanted.
+/// A filter of proposals, and the requested part of the list.
 #[derive(Debug, Clone, Default)]
 pub struct ListFilter {
     /// The state.
@@ -122,18 +122,18 @@ pub struct ListFilter {
     pub note: Option<String>,
     /// Number of proposals before the first.
     pub offset: usize,
-    /// Number of proposals at most.
+    /// Maximum number of proposals.
     pub limit: usize,
 }
 
 /// A list of proposals.
 #[derive(Debug, Clone, Default)]
 pub struct Proposals {
-    /// Those of the wanted part.
+    /// The proposals of the requested part.
     pub rows: Vec<ProposalRow>,
-    /// Number of proposals that the filter leaves.
+    /// Number of proposals that match the filter.
     pub total: usize,
-    /// Number of proposals that wait, that are with their agents, that were approved, and that were rejected.
+    /// Number of proposals that are pending, sent back to their agents, approved, and rejected.
     pub counts: [usize; 4],
 }
 
@@ -148,31 +148,31 @@ pub struct ProposalRow {
     pub path: Option<String>,
     /// Author of the proposal.
     pub author: String,
-    /// Name of the agent that made it; `None` for a person.
+    /// Name of the agent that made the proposal; `None` for a person.
     pub agent: Option<String>,
-    /// Why.
+    /// The author's reason.
     pub reason: Option<String>,
-    /// State, as the contract names it.
+    /// State, by the contract's name.
     pub state: String,
     /// Last change of the proposal.
     pub changed_at: DateTime<Utc>,
-    /// Number of added and removed lines, if they are counted.
+    /// Number of added and removed lines, if known.
     pub lines: Option<(usize, usize)>,
-    /// Whether the note has changed since.
+    /// True if the note has changed since.
     pub stale: bool,
-    /// Whether it would make a new note.
+    /// True if it would create a note.
     pub new_note: bool,
-    /// How it stands to the revision that the person looked at last.
+    /// Relation to the revision that the person viewed last.
     pub seen: Seen,
 }
 
-/// How a proposal stands to the revision that a person looked at last.
+/// Relation of a proposal to the revision that a person viewed last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Seen {
-    /// The person has not looked at it.
+    /// The person has not viewed it.
     #[default]
     Never,
-    /// It was revised since.
+    /// It has been revised since.
     Earlier,
     /// It is the same revision.
     Current,
@@ -181,7 +181,7 @@ pub enum Seen {
 /// A remark on a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
-    /// Whether the line is of the note as it is; else of the proposal.
+    /// True if the line belongs to the note as it is; otherwise to the proposal.
     pub old: bool,
     /// Line number in the file, from 1.
     pub line: usize,
@@ -191,94 +191,94 @@ pub struct Remark {
     pub text: String,
 }
 
-/// A part of a proposal that can be taken or left.
+/// A part of a proposal that can be approved or rejected separately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     /// Lines of the file as it is, from 0.
     pub old: std::ops::Range<usize>,
     /// Lines of the file as it would be, from 0.
     pub new: std::ops::Range<usize>,
-    /// Whether it is the front matter.
+    /// True if the part is the front matter.
     pub front_matter: bool,
 }
 
-/// A proposal, as it is shown.
+/// A proposal, for display.
 #[derive(Debug, Clone)]
 pub struct Proposal {
     /// The row in lists.
     pub row: ProposalRow,
     /// Content id of the proposal, which a decision names.
     pub revision: String,
-    /// Content id of the note that it was shown over; `None` for a new note.
+    /// Content id of the note that it was compared with for display; `None` for a new note.
     pub over: Option<String>,
     /// A text that changes with the proposal, its state, or its note.
     pub shown: String,
-    /// Text of the file as the person saw it proposed last, if that was another revision.
+    /// Text of the file in the revision that the person viewed last, if that differs.
     pub earlier: Option<String>,
     /// Id of the note.
     pub note_id: String,
-    /// Number of the version that it would be.
+    /// Version number that the note would get.
     pub version: u64,
-    /// Whether it waits for a decision of this person.
+    /// True if it needs a decision of this person.
     pub open: bool,
-    /// Text of the file as it is; `None` if there is none, or it is not text.
+    /// Text of the file as it is; `None` if it does not exist, or is not text.
     pub before: Option<String>,
-    /// Text of the file once all is approved; `None` if it can't be shown.
+    /// Text of the file after an approval of all parts; `None` if it can't be shown.
     pub after: Option<String>,
     /// The parts, in the order of their numbers.
     pub parts: Vec<Part>,
-    /// What a reviewer wrote last.
+    /// The last reviewer's notes.
     pub notes: Option<String>,
     /// Earlier remarks.
     pub remarks: Vec<Remark>,
-    /// What happened to it: sentence and time.
+    /// Its history: sentence and time.
     pub course: Vec<(String, Option<DateTime<Utc>>)>,
     /// Further facts: name and value.
     pub facts: Vec<(&'static str, String)>,
 }
 
-/// A decision on a proposal, as it was shown.
+/// A decision on a proposal, as shown to the person.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Decision {
     /// Id of the proposal.
     pub id: String,
     /// The event: `approve`, `approve_part`, `needs_revision`, `reject`, `withdraw`.
     pub on: String,
-    /// A word to the author.
+    /// Notes to the author.
     pub notes: Option<String>,
     /// Content id of the proposal that was shown.
     pub revision: String,
     /// Content id of the note that was shown; `None` for a new note.
     pub over: Option<String>,
-    /// Numbers of the taken parts, from 1, if the decision is about parts.
+    /// Numbers of the approved parts, from 1, if the decision is about parts.
     pub parts: Vec<usize>,
     /// Remarks.
     pub remarks: Vec<Remark>,
-    /// Key that makes a decision that is sent twice happen once.
+    /// Idempotency key of the decision.
     pub key: String,
 }
 
-/// The result of a decision before it is made.
+/// Preview of a decision.
 #[derive(Debug, Clone)]
 pub struct Preview {
     /// Text of the file as it is.
     pub before: Option<String>,
-    /// Text of the file after the decision; `None` if no file changes.
+    /// Text of the file after the decision; `None` if the file stays as it is.
     pub after: Option<String>,
     /// Message of the commit.
     pub message: String,
-    /// The message to the author, in Markdown.
+    /// The answer to the author, in Markdown.
     pub answer: String,
 }
 
-/// A decision that was made, or a change that was taken back.
+/// A decision or an undo, after its commit.
 #[derive(Debug, Clone)]
 pub struct Done {
     /// Commit id.
     pub commit: String,
 }
 
-/// Which entries of the log are listed.
+/// Filter and requested part of the log.
 #[derive(Debug, Clone, Default)]
 pub struct LogFilter {
     /// At or below this path.
@@ -287,7 +287,7 @@ pub struct LogFilter {
     pub kind: Option<Kind>,
     /// Number of entries before the first.
     pub offset: usize,
-    /// Number of entries at most.
+    /// Maximum number of entries.
     pub limit: usize,
 }
 
@@ -298,7 +298,7 @@ pub enum Kind {
     Agent,
     /// A decision of a person.
     Decision,
-    /// A change taken back.
+    /// An undo.
     Undo,
 }
 
@@ -315,7 +315,7 @@ pub struct Entry {
     pub tool: String,
     /// The client's name and version.
     pub client: Option<String>,
-    /// The caller's name, or identity if it has none.
+    /// The caller's name, or identity if the name is unknown.
     pub caller: Option<String>,
     /// Documents.
     pub paths: Vec<String>,
@@ -326,11 +326,11 @@ pub struct Entry {
 /// Entries of the log, newest first.
 #[derive(Debug, Clone, Default)]
 pub struct Log {
-    /// Those of the wanted part.
+    /// The entries of the requested part.
     pub entries: Vec<Entry>,
-    /// Number of entries that the filter leaves.
+    /// Number of entries that match the filter.
     pub total: usize,
-    /// Changes of each day of the last 13 weeks: by agents, decisions, taken back. The last is today.
+    /// Number of changes on each day of the last 13 weeks: by agents, decisions, undos. The last day is today.
     pub days: Vec<(chrono::NaiveDate, [usize; 3])>,
 }
 
@@ -339,22 +339,22 @@ pub struct Log {
 pub struct Change {
     /// Path.
     pub path: String,
-    /// Bytes before it; `None` if there was no document.
+    /// Bytes before the change; `None` if the document did not exist.
     pub before: Option<Vec<u8>>,
-    /// Bytes after it; `None` if there is none.
+    /// Bytes after the change; `None` if the document does not exist.
     pub after: Option<Vec<u8>>,
 }
 
-/// An entry with its change, and with that of undoing it.
+/// An entry with its change, and the changes that undoing it would make.
 #[derive(Debug, Clone)]
 pub struct EntryChange {
     /// The entry.
     pub entry: Entry,
     /// Its documents.
     pub changes: Vec<Change>,
-    /// Documents that undoing would change, as they are and as they would be; or why it is not possible, with the conflict.
+    /// Documents that undoing would change, before and after; or the reason that it is not possible, with the conflict.
     pub undo: Result<Vec<Change>, String>,
-    /// Commit that the preview was made of. Undoing names it.
+    /// Commit that the preview is based on. Undoing names it.
     pub over: String,
 }
 
@@ -365,9 +365,9 @@ pub struct Note {
     pub path: String,
     /// Title.
     pub title: String,
-    /// Text; `None` if it is not text.
+    /// Text; `None` if the document is not text.
     pub text: Option<String>,
-    /// Entries that changed it, newest first.
+    /// Entries that changed the document, newest first.
     pub entries: Vec<Entry>,
 }
 
@@ -385,17 +385,17 @@ pub struct Hit {
 /// One line about the state of a library.
 #[derive(Debug, Clone)]
 pub struct StatusLine {
-    /// Whether it is as it should be.
+    /// True if there is no problem.
     pub good: bool,
     /// Name.
     pub name: String,
     /// Sentence.
     pub text: String,
-    /// What to do.
+    /// The remedy.
     pub advice: Option<String>,
 }
 
-/// A card of memory pages: an observation, a session, an issue, an index.
+/// A card on a page of agents' memory: an observation, a session, an issue, an index.
 #[derive(Debug, Clone)]
 pub struct Card {
     /// Title.
@@ -408,7 +408,7 @@ pub struct Card {
     pub time: Option<DateTime<Utc>>,
     /// Further facts, short.
     pub facts: Vec<String>,
-    /// Whether it is the best match of the search.
+    /// True if it is the best match of the search.
     pub best: bool,
 }
 
@@ -429,24 +429,24 @@ fn no_page<T>() -> Result<T, Problem> {
     Err(Problem::NotFound("There is no such page.".into()))
 }
 
-/// Gives pages their data, and does what they are asked for. What belongs to pages that a source does not have, it need not implement.
+/// Provides the data of pages, and performs their actions. Functions for pages that a source does not have need not be implemented.
 pub trait Source: Send + Sync {
-    /// Returns the name that its URLs have; `None` for the library without a name, and for rows.
+    /// Returns the name of the source in URLs; `None` for the library without a name, and for rows.
     fn name(&self) -> Option<&str>;
 
-    /// Returns the name for people.
+    /// Returns the display name.
     fn title(&self) -> &str;
 
-    /// Returns the pages that it has.
+    /// Returns the pages of the source.
     fn pages(&self) -> Pages;
 
-    /// Returns what a person may do.
+    /// Returns a person's permissions.
     fn may(&self, who: &Person) -> May;
 
-    /// Returns a text that changes when something was changed.
+    /// Returns a text that changes with each change of the data.
     fn state(&self) -> String;
 
-    /// Returns the number of proposals that wait.
+    /// Returns the number of pending proposals.
     ///
     /// # Errors
     /// [`Problem::Failed`].
@@ -462,7 +462,7 @@ pub trait Source: Send + Sync {
         no_page()
     }
 
-    /// Returns a proposal, and remembers that the person has looked at it.
+    /// Returns a proposal, and records that the person has viewed it.
     ///
     /// # Errors
     /// [`Problem::NotFound`], [`Problem::Failed`].
@@ -470,7 +470,7 @@ pub trait Source: Send + Sync {
         no_page()
     }
 
-    /// Returns a text that changes with the proposal, its state, or its note: what [`Proposal::shown`] was when it was shown.
+    /// Returns a text that changes with the proposal, its state, or its note. [`Proposal::shown`] is its value at the time of display.
     ///
     /// # Errors
     /// [`Problem::NotFound`], [`Problem::Failed`].
@@ -478,7 +478,7 @@ pub trait Source: Send + Sync {
         no_page()
     }
 
-    /// Returns what a decision would do. Nothing is changed.
+    /// Returns the result that a decision would have, without making it.
     ///
     /// # Errors
     /// Those of the decision.
@@ -510,7 +510,7 @@ pub trait Source: Send + Sync {
         no_page()
     }
 
-    /// Takes the change of an entry back, as the preview over the commit `over` showed it.
+    /// Undoes an entry, exactly as in the preview over the commit `over`.
     ///
     /// # Errors
     /// [`Problem::Moved`], [`Problem::Refused`], [`Problem::Forbidden`].

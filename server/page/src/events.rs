@@ -1,4 +1,4 @@
-//! News for a page that is being read: that something changed, never its content.
+//! Notifications for an open page: that its data changed, without the data.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -14,12 +14,12 @@ use tokio::time::{Instant, sleep};
 
 use crate::{Page, data::Source, form::Fields, sign_in::Visitor, views};
 
-/// Interval at which a source is asked for its state.
+/// Interval at which a source's state is polled.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// Interval at which a comment keeps the connection open.
+/// Interval of the comments that keep the connection open.
 const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
 
-/// A stream of one page.
+/// The stream of one page.
 struct Watch {
     page: Arc<Page>,
     source: Arc<dyn Source>,
@@ -31,7 +31,7 @@ struct Watch {
 }
 
 impl Page {
-    /// Returns the stream of news for the page that the query names: `?id=ID&revision=REVISION` of a proposal, or nothing.
+    /// Returns the event stream for the page that the query names: `?id=ID&revision=REVISION` for a proposal, or an empty query.
     pub(crate) fn events(self: &Arc<Self>, visitor: &Visitor, segments: &[&str], query: &Fields) -> Response {
         let name = segments.first().and_then(|first| first.strip_prefix('@'));
         let source = self
@@ -65,7 +65,7 @@ impl Page {
 }
 
 impl Watch {
-    /// Returns the next event or comment; `None` when the server shuts down, or the sign-in has ended.
+    /// Returns the next event or comment; `None` if the server shuts down, or the sign-in has ended.
     async fn next(&mut self) -> Option<String> {
         let begun = Instant::now();
         loop {

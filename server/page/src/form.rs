@@ -5,7 +5,7 @@
 pub(crate) struct Fields(Vec<(String, String)>);
 
 impl Fields {
-    /// Reads what a form or a query sent.
+    /// Parses a form or a query.
     pub(crate) fn parse(text: &[u8]) -> Self {
         Self(form_urlencoded::parse(text).into_owned().collect())
     }
@@ -21,12 +21,12 @@ impl Fields {
         self.get(name).map(str::trim).filter(|value| !value.is_empty())
     }
 
-    /// Returns a number; `None` if it is none.
+    /// Returns a number; `None` if the value is not one.
     pub(crate) fn number(&self, name: &str) -> Option<usize> {
         self.get(name)?.parse().ok()
     }
 
-    /// Returns all fields whose name begins so, without that beginning.
+    /// Returns all fields whose name has this prefix, without the prefix.
     pub(crate) fn beginning<'f>(&'f self, prefix: &'f str) -> impl Iterator<Item = (&'f str, &'f str)> {
         let all = self.0.iter();
         all.filter_map(move |(key, value)| Some((key.strip_prefix(prefix)?, value.as_str())))
@@ -38,7 +38,7 @@ impl Fields {
     }
 }
 
-/// Returns a text as a component of a URL's query.
+/// Escapes a text for a URL's query.
 pub(crate) fn escaped(text: &str) -> String {
     form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }

@@ -1,7 +1,8 @@
-//! Signing in: links that hold once, cookies, and the tokens of forms.
+//! Signing in: single-use links, cookies, and the tokens of forms.
 //!
-//! A link has 128 random bits and holds for two minutes; a cookie has 256 and holds for eight idle hours, seven days at most. Only their
-//! SHA-256 is kept. A form's token is an HMAC of its purpose with the cookie as the key, so that no other page can have made the form.
+//! A link has 128 random bits and is valid for two minutes; a cookie has 256 and expires after eight idle
+//! hours, or seven days. Only their SHA-256 is stored. A form's token is an HMAC of its purpose with the
+//! cookie as the key, so that no other site can forge the form.
 
 use std::{
     collections::HashMap,
@@ -20,13 +21,13 @@ use crate::data::{Doorkeeper, Person};
 
 /// Validity of a link.
 const LINK_TIME: Duration = Duration::from_secs(2 * 60);
-/// Time after which a sign-in ends that is not used.
+/// Idle time after which a sign-in ends.
 const IDLE_TIME: Duration = Duration::from_secs(8 * 60 * 60);
-/// Time after which a sign-in ends.
+/// Maximum time of a sign-in.
 const MAX_TIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// Interval at which the last use is stored.
+/// Interval for storing the time of last use.
 const STORE_INTERVAL: Duration = Duration::from_secs(5 * 60);
-/// Sign-ins that are kept; a further one ends the one that was used least lately.
+/// Maximum number of sign-ins; a further one ends the least recently used.
 const MAX_SIGN_INS: usize = 1_000;
 
 /// The sign-ins of one server.
@@ -36,7 +37,7 @@ pub(crate) struct SignIns {
     links: Mutex<HashMap<String, Link>>,
 }
 
-/// A sign-in. It is kept by the digest of its cookie.
+/// A sign-in, stored under the digest of its cookie.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct SignIn {
     person: String,
@@ -50,7 +51,7 @@ struct Link {
     until: SystemTime,
 }
 
-/// A person who has signed in, and the secret of the forms.
+/// A person who has signed in, and the secret for the tokens of forms.
 #[derive(Debug, Clone)]
 pub(crate) struct Visitor {
     /// The person.
@@ -67,25 +68,25 @@ impl Visitor {
         HEXLOWER.encode(&mac.finalize().into_bytes())
     }
 
-    /// Returns whether a form with this purpose has the right token.
+    /// Returns true if a form with this purpose has the right token.
     pub(crate) fn made(&self, purpose: &str, token: &str) -> bool {
         self.token(purpose).as_bytes().ct_eq(token.as_bytes()).into()
     }
 
-    /// Returns the digest of the cookie, which names the sign-in.
+    /// Returns the digest of the cookie, which identifies the sign-in.
     pub(crate) fn digest(&self) -> String {
         digest(&self.cookie)
     }
 }
 
-/// A sign-in, as its person sees it.
+/// A sign-in, for display to its person.
 #[derive(Debug, Clone)]
 pub(crate) struct Listed {
-    /// Its name.
+    /// Its id.
     pub(crate) digest: String,
-    /// When it began.
+    /// Time of its beginning.
     pub(crate) began: SystemTime,
-    /// When it was used last.
+    /// Time of its last use.
     pub(crate) used: SystemTime,
 }
 
@@ -115,14 +116,14 @@ impl SignIns {
         token
     }
 
-    /// Returns the person of a link that holds.
+    /// Returns the person of a valid link.
     pub(crate) fn linked(&self, token: &str) -> Option<Person> {
         let links = self.links.lock();
         let link = links.get(&digest(token))?;
         (link.until > SystemTime::now()).then(|| link.person.clone())
     }
 
-    /// Uses a link up; returns the new cookie.
+    /// Consumes a link; returns the new cookie.
     pub(crate) fn follow(&self, token: &str) -> Option<String> {
         let link = self.links.lock().remove(&digest(token))?;
         (link.until > SystemTime::now()).then(|| self.begin(&link.person))
@@ -149,7 +150,7 @@ impl SignIns {
         cookie
     }
 
-    /// Returns who sends a cookie, if its sign-in has not ended and its person is still known.
+    /// Returns the visitor with this cookie, if its sign-in has not ended and its person is still known.
     pub(crate) fn visitor(&self, cookie: &str) -> Option<Visitor> {
         let (name, now) = (digest(cookie), seconds(SystemTime::now()));
         let mut all = self.all.lock();
@@ -167,7 +168,7 @@ impl SignIns {
         })
     }
 
-    /// Lists the sign-ins of a person, the one that was used last first.
+    /// Lists the sign-ins of a person, the most recently used first.
     pub(crate) fn of_person(&self, person: &Person) -> Vec<Listed> {
         let now = seconds(SystemTime::now());
         let all = self.all.lock();
@@ -231,7 +232,7 @@ mod tests {
 
     use super::*;
 
-    /// Knows one person, as long as it may sign in, and keeps what is stored.
+    /// Knows one person, until revoked, and keeps the stored text.
     #[derive(Default)]
     struct Door {
         is_revoked: Mutex<bool>,

@@ -1,4 +1,4 @@
-//! The page over a source that keeps what it is asked for.
+//! Tests of the page over a source that records its calls.
 
 use std::net::IpAddr;
 
@@ -17,11 +17,11 @@ use crate::data::{
 const OLD: &str = "# Backups\n\nkept for a week\n\nlast\n";
 const NEW: &str = "# Backups\n\nkept for 35 days\n\nlast\n\nmore\n";
 
-/// Has one proposal, and keeps the decisions.
+/// Has one proposal, and records the decisions.
 #[derive(Default)]
 struct Garden {
     decisions: Mutex<Vec<Decision>>,
-    /// What a decision is refused with.
+    /// The refusal of decisions, if set.
     refusal: Mutex<Option<Problem>>,
     reads_only: bool,
 }
@@ -118,7 +118,7 @@ impl Source for Garden {
     fn proposals(&self, _: &Person, filter: &ListFilter) -> Result<Proposals, Problem> {
         Ok(Proposals {
             rows: vec![row()],
-            // A filter leaves more than a page has.
+            // With a filter there are more proposals than fit on a page.
             total: if filter.agent.is_some() { 300 } else { 1 },
             counts: [1, 0, 0, 0],
         })
@@ -172,7 +172,7 @@ impl Source for Garden {
     }
 }
 
-/// A browser, as far as the page needs one.
+/// A minimal browser.
 struct Browser {
     page: Arc<Page>,
     cookie: Option<String>,

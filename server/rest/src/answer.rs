@@ -1,4 +1,4 @@
-//! Responses of HTTP to outcomes of calls.
+//! HTTP responses to the outcomes of calls.
 
 use std::time::{Duration, SystemTime};
 
@@ -53,7 +53,7 @@ pub(super) fn execution(
     response
 }
 
-/// Adds what else was said of an answer, by `_meta` key, to its execution.
+/// Moves an answer's `_meta` values into its execution, under the members' names.
 fn say(contract: &ContractSpec, execution: &mut Value, mut meta: Map<String, Value>) {
     for (member, key) in [
         ("execution_id", EXECUTION),
@@ -71,7 +71,7 @@ fn say(contract: &ContractSpec, execution: &mut Value, mut meta: Map<String, Val
     }
 }
 
-/// Returns a recorded execution.
+/// Returns the JSON of a recorded execution.
 pub(super) fn recorded(contract: &dyn Contract, found: Execution) -> Value {
     let Execution {
         id,
@@ -107,7 +107,7 @@ pub(super) fn recorded(contract: &dyn Contract, found: Execution) -> Value {
     let verdict = contract.spec().gate_members.verdict;
     let is_failed = end.status == ExecutionStatus::Failed;
     if is_failed && execution.get(verdict).is_none() && has_gates(contract.spec(), &tool) {
-        // It was refused before its gates were asked, or its server has ended.
+        // It was refused before the gates were evaluated, or its server has ended.
         execution[verdict] = Report::default().to_value();
         execution[verdict]["approved"] = false.into();
     }
@@ -128,7 +128,7 @@ fn has_gates(contract: &ContractSpec, tool: &str) -> bool {
     operations.any(|spec| spec.label() == tool && !spec.gates.is_empty())
 }
 
-/// Returns the response for a failure that is no error of a tool.
+/// Returns the response for a failure that is not a tool's error.
 pub(super) fn failed(contract: &dyn Contract, failure: Failure) -> Response<Bytes> {
     declared(contract.spec(), &contract.error_for(failure))
 }
@@ -138,7 +138,7 @@ pub(super) fn declared(contract: &'static ContractSpec, error: &ErrorAnswer) -> 
     with_status(contract, error, StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// Returns the response for an error of the contract, with `fallback` for a status if the contract does not say one.
+/// Returns the response for an error of the contract, with `fallback` as the status if the contract declares none.
 fn with_status(
     contract: &'static ContractSpec,
     error: &ErrorAnswer,
@@ -151,7 +151,7 @@ fn with_status(
     with_retry_after(response, &error.data)
 }
 
-/// Adds the time to wait that the details of an error say, if they say one.
+/// Adds the `Retry-After` of an error's details, if they contain one.
 fn with_retry_after(mut response: Response<Bytes>, details: &Map<String, Value>) -> Response<Bytes> {
     let seconds = details.get(rates::RETRY_AFTER).and_then(Value::as_u64);
     if let Some(seconds) = seconds {
@@ -160,7 +160,7 @@ fn with_retry_after(mut response: Response<Bytes>, details: &Map<String, Value>)
     response
 }
 
-/// Returns the response to a call that answers with its result alone.
+/// Returns the response to a call whose answer is only its result.
 pub(super) fn plain(
     contract: &'static ContractSpec,
     status: StatusCode,
@@ -176,7 +176,7 @@ pub(super) fn plain(
     }
 }
 
-/// Returns the header that names the content that a document has.
+/// Returns the header with the content id of a document.
 fn etag(meta: &Map<String, Value>) -> Option<(HeaderName, HeaderValue)> {
     let id = meta.get(BASE)?.as_str()?;
     Some((ETAG, HeaderValue::from_str(&format!("\"{id}\"")).ok()?))
@@ -222,7 +222,7 @@ fn error(contract: &'static ContractSpec, error: CallError) -> Response<Bytes> {
     with_status(contract, &error, fallback)
 }
 
-/// Returns the response for a request that is no call.
+/// Returns the response for a request that is not a call.
 pub(super) fn refused(
     contract: &'static ContractSpec,
     status: StatusCode,

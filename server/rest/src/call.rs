@@ -1,4 +1,4 @@
-//! Calls as requests make them: read from head and body, and made in tasks of their own.
+//! Calls, parsed from a request's head and body, and run in tasks of their own.
 
 use std::sync::Arc;
 
@@ -27,13 +27,13 @@ use crate::{
 
 const KEY: &str = "idempotency-key";
 
-/// A call that a request asks for.
+/// A call, parsed from a request.
 pub(super) struct Call {
     pub(super) tool: &'static ToolSpec,
     pub(super) arguments: Map<String, Value>,
     pub(super) origin: RequestOrigin,
     pub(super) client: Option<Client>,
-    /// Its conditions and its key, by the names that they have everywhere.
+    /// Its conditions and its key, by their names in `_meta`.
     pub(super) meta: Map<String, Value>,
     pub(super) awaited: Option<Awaited>,
 }
@@ -86,7 +86,7 @@ impl Call {
     }
 }
 
-/// A call that goes on in a task of its own, and is cancelled when this is dropped.
+/// A running call, in a task of its own. It is cancelled when this is dropped.
 pub(super) struct Ongoing {
     task: JoinHandle<Result<Answer, CallError>>,
     cancelling: DropGuard,
@@ -103,7 +103,7 @@ impl Ongoing {
         let (cancelled, span) = (CancellationToken::new(), call.origin.span());
         let call = call.make(rest.clone(), slot, Waiting(cancelled.clone()));
         Ok(Self {
-            // Its end does not depend on the client: a change is not left half made.
+            // The task survives a client's disconnection: a change is not left half made.
             task: tokio::spawn(call.instrument(span)),
             cancelling: cancelled.drop_guard(),
         })
@@ -116,13 +116,13 @@ impl Ongoing {
         outcome.unwrap_or_else(|_| Err(CallError::Internal { data: Map::new() }))
     }
 
-    /// Lets the call go on by itself.
+    /// Lets the call continue after this is dropped.
     pub(super) fn release(self) {
         self.cancelling.disarm();
     }
 }
 
-/// A client that waits for the answer to a call, and is told no progress.
+/// A client that waits for the answer to a call, without notifications of progress.
 struct Waiting(CancellationToken);
 
 impl Caller for Waiting {
@@ -136,7 +136,7 @@ impl Caller for Waiting {
 /// Returns the object in the body of a request; an empty one if there is no body.
 ///
 /// # Errors
-/// If the body is anything else.
+/// If the body is not a JSON object.
 pub(super) fn body(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>, Refusal> {
     if body.is_empty() && !headers.contains_key(CONTENT_LENGTH) {
         return Ok(Map::new());
@@ -159,7 +159,7 @@ pub(super) fn body(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value
     }
 }
 
-/// Returns the precondition on the document: the content with this ETag, or (`null`) not there.
+/// Returns the precondition on the document: the content with this ETag, or (`null`) its absence.
 fn base(headers: &HeaderMap) -> Result<Option<Value>, Refusal> {
     let matched = single(headers, IF_MATCH.as_str())?;
     let unmatched = single(headers, IF_NONE_MATCH.as_str())?;

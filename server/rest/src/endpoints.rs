@@ -52,7 +52,7 @@ impl Rest {
         let named = variables.first().copied().unwrap_or_default().to_owned();
         match endpoint.is {
             RestOperation::OpenApi => Ok(answer::json(StatusCode::OK, &self.openapi())),
-            // Files are served beside the calls, to those who have their URLs.
+            // Files are served separately, to callers that have their URLs.
             RestOperation::Download => Err(not_found()),
             RestOperation::ToolList => {
                 counted(&asked, Access::Read)?;

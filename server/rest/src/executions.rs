@@ -1,4 +1,4 @@
-//! Calls of tools over REST, and their executions: made, fetched later, cancelled.
+//! Calls of tools over REST, and their executions: started, fetched later, cancelled.
 
 use std::{sync::Arc, time::Duration};
 
@@ -28,9 +28,9 @@ use crate::{
     rest::{Rest, RestRequest, counted, not_found},
 };
 
-/// Interval at which a request that waits for an execution looks at it.
+/// Polling interval of a request that waits for an execution.
 const LOOK_INTERVAL: Duration = Duration::from_millis(25);
-/// How long a request to cancel waits for the end of what it cancels.
+/// Maximum time that a request to cancel waits for the end of the execution.
 const CANCEL_WAIT: Duration = Duration::from_secs(30);
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
@@ -63,7 +63,7 @@ impl Rest {
         let waited = async {
             let is_recorded = recorded.wait_for(Option::is_some).await.is_ok();
             if !is_recorded {
-                // It is not kept, or was refused before.
+                // The execution is not recorded, or the call was refused before.
                 std::future::pending::<()>().await;
             }
             if !preference.is_async {
@@ -82,7 +82,7 @@ impl Rest {
         self.accepted(&id, preference).await
     }
 
-    /// Returns the answer to a request whose execution goes on.
+    /// Returns the response to a request whose execution continues.
     async fn accepted(&self, id: &str, preference: Preference) -> Result<Response<Bytes>, Refusal> {
         let execution = self.store()?.execution(id).await;
         let execution = execution.ok().flatten().ok_or_else(not_found)?;
@@ -105,7 +105,7 @@ impl Rest {
         Ok(response)
     }
 
-    /// Returns an execution, when it has ended or the request has waited for as long as it wants.
+    /// Returns an execution, once it has ended or the request's wait is over.
     pub(super) async fn execution(
         &self,
         endpoint: &RestEndpoint,
@@ -173,7 +173,7 @@ impl Rest {
         })
     }
 
-    /// Waits for an execution's end, but no longer than `wait` and not when the server stops.
+    /// Waits for an execution's end, for at most `wait` and only while the server accepts requests.
     async fn until_over(&self, found: Execution, wait: Duration) -> Result<Execution, Refusal> {
         let (until, mut found) = (Instant::now() + wait, found);
         while !found.end.status.is_over() && Instant::now() < until && self.intake.is_open() {

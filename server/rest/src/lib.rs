@@ -19,7 +19,7 @@ mod workflows;
 
 pub use rest::{Rest, RestRequest};
 
-/// The headers that requests may have, beside those that requests of MCP may have.
+/// Permitted request headers, in addition to those of MCP.
 pub const REQUEST_HEADERS: [&str; 4] = ["idempotency-key", "if-match", "if-none-match", "prefer"];
-/// The headers of answers, likewise.
+/// Response headers, likewise.
 pub const RESPONSE_HEADERS: [&str; 3] = ["etag", "location", "preference-applied"];

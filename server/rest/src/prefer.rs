@@ -1,4 +1,4 @@
-//! `Prefer` (RFC 7240): whether, and how long, a client waits for an execution.
+//! `Prefer` (RFC 7240): how long, if at all, a client waits for an execution.
 
 use std::time::Duration;
 
@@ -7,20 +7,20 @@ use tabellion_runtime::openapi::MAX_WAIT_SECONDS;
 
 use crate::refusal::Refusal;
 
-/// How long a request waits by default.
+/// Default wait of a request.
 const WAIT: Duration = Duration::from_secs(30);
-/// How long it may at most.
+/// Maximum wait of a request.
 const MAX_WAIT: Duration = Duration::from_secs(MAX_WAIT_SECONDS);
 const RESPOND_ASYNC: &str = "respond-async";
 
-/// What a request prefers. Preferences that are not known, or not understood, are ignored, as the RFC has it.
+/// The preferences of a request. As the RFC requires, unknown and malformed preferences are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Preference {
-    /// Whether it is answered as soon as the execution is recorded.
+    /// Set if the request is answered as soon as the execution is recorded.
     pub(super) is_async: bool,
-    /// How long it waits.
+    /// Maximum wait.
     pub(super) wait: Duration,
-    /// Whether it said how long.
+    /// True if the request specifies the wait.
     pub(super) says_wait: bool,
 }
 
@@ -48,16 +48,16 @@ impl Preference {
         preference
     }
 
-    /// Returns the preference that was granted, where a request is answered before its execution has ended.
+    /// Returns the applied preference, if a request is answered before its execution has ended.
     pub(super) const fn applied(self) -> Option<&'static str> {
         if self.is_async { Some(RESPOND_ASYNC) } else { None }
     }
 }
 
-/// Returns the wait that `wait=S` of a query says, if it says one.
+/// Returns the wait of `wait=S` in a query, if there is one.
 ///
 /// # Errors
-/// If that is no number of seconds from 0 to 60.
+/// If the value is not a number of seconds from 0 to 60.
 pub(super) fn of_query(query: Option<&str>) -> Result<Option<Duration>, Refusal> {
     let pairs = query.unwrap_or_default().split('&');
     let mut said = pairs.filter_map(|pair| {

@@ -12,7 +12,7 @@ use tabellion_runtime::token_bucket::seconds;
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) status: StatusCode,
-    /// A sentence that says what to do.
+    /// A sentence with the remedy.
     pub(super) message: String,
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
 }

@@ -1,4 +1,4 @@
-//! The contract that is served over REST, and the requests that reach it.
+//! The contract that is served over REST, and its requests.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use tabellion_runtime::{
 
 use crate::{answer, refusal::Refusal};
 
-/// A request to an endpoint, as the transport knows it.
+/// A request to an endpoint, with the transport's data.
 pub struct RestRequest {
     /// Path of the request, below that of the contract.
     pub path: String,
@@ -25,21 +25,21 @@ pub struct RestRequest {
     pub name: Arc<str>,
     /// The caller's permissions, if callers are authenticated.
     pub grant: Option<Arc<dyn Grant>>,
-    /// The caller's remaining requests, if these are limited.
+    /// The caller's remaining requests, if they are limited.
     pub budget: Option<Arc<dyn Budget>>,
 }
 
-/// The contract that is served over REST: of several, the first that declares endpoints.
+/// The contract that is served over REST: the first of the gateway's contracts that declares endpoints.
 pub struct Rest {
     pub(super) gateway: Arc<Gateway>,
     pub(super) intake: Arc<Intake>,
-    /// The URL that clients have for what is served, below which the endpoints are.
+    /// The URL of the contract for clients, below which the endpoints are.
     pub(super) url: Option<Arc<str>>,
     pub(super) contract: &'static ContractSpec,
 }
 
 impl Rest {
-    /// Serves the contract of `gateway` that declares endpoints; `None` if none does.
+    /// Serves the contract of `gateway` that declares endpoints; `None` if there is none.
     pub fn new(gateway: Arc<Gateway>, intake: Arc<Intake>, url: Option<Arc<str>>) -> Option<Self> {
         let contract = gateway
             .catalog()
@@ -53,7 +53,7 @@ impl Rest {
         })
     }
 
-    /// Returns the contracts, and what all of their clients share.
+    /// Returns the gateway, which all clients of its contracts share.
     pub fn gateway(&self) -> &Arc<Gateway> {
         &self.gateway
     }
@@ -102,7 +102,7 @@ impl Rest {
         json!({ "count": tools.len(), "tools": tools })
     }
 
-    /// Returns where a request comes from.
+    /// Returns the origin of a request.
     pub(super) fn origin(&self, asked: &RestRequest) -> RequestOrigin {
         let headers = asked.request.headers();
         let catalog = self.gateway.catalog();
@@ -115,10 +115,10 @@ impl Rest {
         }
     }
 
-    /// Returns the caller of a request that is no call.
+    /// Returns the caller of a request that is not a call.
     ///
     /// # Errors
-    /// If it is not known.
+    /// If the caller is unknown.
     pub(super) fn caller(&self, asked: &RestRequest) -> Result<KnownCaller, Refusal> {
         let requester = Requester {
             origin: Some(&self.origin(asked)),
@@ -135,7 +135,7 @@ impl Rest {
     }
 }
 
-/// Returns a tool as it is listed.
+/// Returns a tool's JSON for lists.
 fn listed_tool(contract: &ContractSpec, tool: &'static ToolSpec) -> Value {
     let hints = tool.annotations;
     let mut listed = json!({
@@ -157,8 +157,7 @@ fn listed_tool(contract: &ContractSpec, tool: &'static ToolSpec) -> Value {
     listed
 }
 
-/// Returns how often a caller may call a tool; `null` if that is not limited. Operations of a tool that have limits of their own are not
-/// listed.
+/// Returns the rate limit of a tool for each caller; `null` if it has none. Operations of a tool with separate limits are not listed.
 fn rate_limit(contract: &ContractSpec, tool: &ToolSpec) -> Value {
     let limit = tool
         .rate_limit
@@ -168,7 +167,7 @@ fn rate_limit(contract: &ContractSpec, tool: &ToolSpec) -> Value {
     })
 }
 
-/// Counts a request that is no call of a tool.
+/// Counts a request that is not a call of a tool.
 pub(super) fn counted(asked: &RestRequest, access: Access) -> Result<(), Refusal> {
     match asked.budget.as_ref().map(|budget| budget.take(access)) {
         Some(Err(wait)) => Err(Refusal::too_many(wait)),
@@ -176,7 +175,7 @@ pub(super) fn counted(asked: &RestRequest, access: Access) -> Result<(), Refusal
     }
 }
 
-/// Returns the details of a refusal: its reason, and when to try again.
+/// Returns the details of a refusal: its reason, and the time to wait.
 fn details(reason: Option<&str>, headers: &HeaderMap) -> Map<String, Value> {
     let reason = reason.map(|reason| (REASON.to_owned(), reason.into()));
     let seconds = headers

@@ -16,7 +16,7 @@ use crate::{
     rest::{Rest, RestRequest, counted, not_found},
 };
 
-/// Maximum number of bytes of what a client says of itself.
+/// Maximum number of bytes of a client's description of itself.
 const MAX_CLIENT: usize = 4096;
 
 impl Rest {
@@ -25,7 +25,7 @@ impl Rest {
         counted(&asked, Access::Write)?;
         let (caller, spec) = (self.caller(&asked)?, sessions(self.contract)?);
         let said = match &asked.request.body()[..] {
-            // It is optional, and clients without one say no media type.
+            // The body is optional, and clients without one send no media type.
             [] => Map::new(),
             body => call::body(asked.request.headers(), body)?,
         };
@@ -37,7 +37,7 @@ impl Rest {
         })
     }
 
-    /// Counts the request as activity in a session.
+    /// Counts the request as activity of a session.
     pub(super) async fn renew_session(
         &self,
         id: &str,
@@ -94,7 +94,7 @@ fn sessions(contract: &'static ContractSpec) -> Result<&'static SessionsSpec, Re
     contract.sessions.ok_or_else(not_found)
 }
 
-/// Returns what a request says of its client: its members `client_info` and `agent`.
+/// Returns the client of a request: its members `client_info` and `agent`.
 fn client(said: Map<String, Value>) -> Result<Value, Refusal> {
     let bad = |why: &str| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
     for (name, value) in &said {

@@ -1,7 +1,7 @@
 //! Workflows over REST: lists of them, and the calls by which instances are started, shown and completed.
 //!
-//! A request becomes a call of what the contract declares for its endpoint ([`ContractSpec::calls`]): the path's variables, the query and the
-//! body are its arguments. From there on it is a call like that of a tool.
+//! A request becomes the call that the contract declares for its endpoint ([`ContractSpec::calls`]): the path's
+//! variables, the query and the body are its arguments. From then on it is handled like a call of a tool.
 
 use std::sync::Arc;
 
@@ -52,7 +52,8 @@ impl Rest {
     }
 }
 
-/// Returns the arguments that a query has, as the call's schema types them. What is not of that type stays a text, which the schema refuses.
+/// Returns the arguments in a query, with the types of the call's schema. A value that does not parse as its type stays a text, which the
+/// schema refuses.
 fn from_query(call: &ToolSpec, query: &str) -> Result<Map<String, Value>, Refusal> {
     let properties = call.input.wire()["properties"].take();
     let mut arguments = Map::new();
@@ -71,7 +72,7 @@ fn from_query(call: &ToolSpec, query: &str) -> Result<Map<String, Value>, Refusa
     Ok(arguments)
 }
 
-/// Returns the workflows of a contract, as they are listed.
+/// Returns the JSON list of a contract's workflows.
 pub(super) fn listed(contract: &ContractSpec) -> Value {
     let workflows: Vec<_> = contract
         .workflows

@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// Stands for standard input, in place of a value.
+/// Value that means standard input.
 const STDIN: &str = "-";
 
 /// A call as it was typed.
@@ -247,7 +247,7 @@ fn arguments(call: &Call) -> Result<Value, TerminalError> {
     Ok(arguments)
 }
 
-/// Standard input, which can be a value once.
+/// Standard input, which can be the value of one option only.
 #[derive(Default)]
 struct Stdin {
     is_read: bool,

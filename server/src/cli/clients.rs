@@ -22,7 +22,7 @@ pub(super) fn machine() -> Result<Machine, String> {
     Machine::current().ok_or_else(|| "your home folder is unknown; set the environment variable HOME".into())
 }
 
-/// What is known of a client on this machine.
+/// A client's state on this machine.
 struct Row {
     client: &'static Client,
     file: String,

@@ -37,7 +37,7 @@ pub(super) struct Arguments {
     show: Show,
 }
 
-/// Runs the checks. Returns true if nothing is red.
+/// Runs the checks. Returns true if no finding is red.
 pub(super) fn run(arguments: &Arguments) -> Result<bool, TerminalError> {
     doctor::run(&doctor::Options {
         place: match &arguments.data {

@@ -162,10 +162,10 @@ impl Selection {
 }
 
 impl Install {
-    /// Checks that what the contracts need is named, and nothing else.
+    /// Checks that the options name exactly the folders and documents that the contracts need.
     ///
     /// # Errors
-    /// What to add, or to leave out.
+    /// The option to add or to leave out.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.http.is_some() {
             return Ok(());
@@ -189,7 +189,7 @@ impl Install {
     }
 }
 
-/// Installs an entry in each client, and tries it.
+/// Installs an entry in each client, and tests it.
 pub(super) fn install(arguments: &Install) -> Result<(), Box<dyn Error>> {
     let selection = &arguments.selection;
     let machine = machine()?;
@@ -240,7 +240,7 @@ pub(super) fn uninstall(arguments: &Uninstall) -> Result<(), Box<dyn Error>> {
     })
 }
 
-/// Returns the clients whose file has our entry, or can't be read.
+/// Returns the clients whose file contains our entry, or can't be read.
 fn having_entry(selection: &Selection, machine: &Machine) -> Vec<&'static Client> {
     let has = |client: &&'static Client| {
         let Ok(file) = selection.file(client, machine) else {
@@ -336,7 +336,7 @@ fn install_in(
     Ok(())
 }
 
-/// Starts the entry that is now in the file, as the client would.
+/// Starts the entry that is now in the file, as the client would, and lists its tools.
 fn try_entry(client: &'static Client, file: &Path, name: &str) -> Result<String, Box<dyn Error>> {
     let server = Config::read(client, file)?.server(name)?;
     let server = server.ok_or("the file has no such entry")?;
@@ -364,7 +364,7 @@ fn print(client: &'static Client, name: &str, server: &Server) -> Result<(), Box
     Ok(())
 }
 
-/// Prints what a change does to its file.
+/// Prints the difference between a file and its changed version.
 fn show(change: &Change) -> Result<(), Box<dyn Error>> {
     let path = change.path().display().to_string();
     let path = path.trim_start_matches('/');
@@ -477,7 +477,7 @@ fn library_path(folder: &Path) -> Result<String, Box<dyn Error>> {
     absolute(folder)
 }
 
-/// Returns the absolute path of a data folder that can be served. It is named also if it is the system's place: a client may start
+/// Returns the absolute path of a data folder that can be served. The system's place is returned too: a client may start
 /// the server with other environment variables.
 fn data_path(folder: Option<&Path>) -> Result<String, Box<dyn Error>> {
     let data = Data::choose(folder)?;
@@ -499,7 +499,7 @@ fn absolute(folder: &Path) -> Result<String, Box<dyn Error>> {
     text(resolved.unwrap_or(absolute))
 }
 
-/// Returns this program's path: the one by which it is found in PATH, which an upgrade keeps, if that leads to it.
+/// Returns this program's path: preferably its path in PATH, which survives an upgrade, if that leads to the running file.
 fn program() -> io::Result<PathBuf> {
     let running = env::current_exe()?;
     let (Some(name), Ok(real)) = (running.file_name(), running.canonicalize()) else {

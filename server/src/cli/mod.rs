@@ -151,7 +151,7 @@ fn ended(done: Result<(), Box<dyn Error>>) -> ExitCode {
     let Err(error) = done else {
         return ExitCode::from(SUCCESS);
     };
-    // The reader, such as `head`, has had enough.
+    // The reader, such as `head`, has closed the pipe.
     let is_cut = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
     if error.downcast_ref().is_some_and(is_cut) {
         return ExitCode::from(SUCCESS);

@@ -1,5 +1,5 @@
-//! `tabellion model`: installs the model that turns texts into vectors, and says whether it is there. Searches of the contracts
-//! `mcb` and `brainforge` use it.
+//! `tabellion model`: installs the model that turns texts into vectors, and reports whether it is installed.
+//! Searches of the contracts `mcb` and `brainforge` use it.
 
 use std::{
     error::Error,
@@ -92,7 +92,7 @@ pub(super) fn run(command: &Command) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Downloads the model, and shows on a terminal how far it is.
+/// Downloads the model, with progress on a terminal.
 fn downloaded(url: Option<&str>, folder: &Path) -> Result<PathBuf, Box<dyn Error>> {
     let mut err = io::stderr();
     let shows = err.is_terminal();

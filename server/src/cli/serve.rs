@@ -25,7 +25,7 @@ use crate::{
     serve::{HttpOptions, OAuthOptions, Options, libraries::Named},
 };
 
-/// Environment variable with the folder of the library, or `NAME=DIR`, for when the command line gives none.
+/// Environment variable with the folder of the library, or `NAME=DIR`, if the command line names none.
 const LIBRARY: &str = "BRAINDRIVE_LIBRARY_PATH";
 
 /// Returns the value of [`LIBRARY`].
@@ -222,7 +222,7 @@ enum Approval {
     Deny,
 }
 
-/// Parses the address of `--http`. No name is resolved, so that `localhost` can't be an address that others reach.
+/// Parses the address of `--http`. Names are not resolved, so `localhost` can't be an address that other machines reach.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let local = |port: &str| port.parse().ok().map(|port| (Ipv4Addr::LOCALHOST, port).into());
     let port = match text.split_once(':') {
@@ -236,7 +236,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 impl TryFrom<Arguments> for Options {
-    /// What is wrong with the environment.
+    /// The problem with the environment.
     type Error = String;
 
     fn try_from(arguments: Arguments) -> Result<Self, String> {

@@ -1,4 +1,4 @@
-//! Which folder it is, and what can only be a mistake.
+//! The choice of the data folder, and the refusal of folders that can only be a mistake.
 
 use std::{
     env,
@@ -13,7 +13,7 @@ use crate::{folder as own_folder, home};
 
 /// Name of the folder within that of all programs' data.
 const NAME: &str = "tabellion";
-/// What to do about a folder that can't be meant.
+/// Advice for a refused folder.
 const ADVICE: &str = "choose another data folder with `--data DIR`";
 
 /// A data folder, which need not exist.
@@ -21,7 +21,7 @@ const ADVICE: &str = "choose another data folder with `--data DIR`";
 pub(crate) struct DataFolder {
     /// Its path.
     pub(crate) path: PathBuf,
-    /// Whether it was named; otherwise it is the system's place for it.
+    /// True if it was named; otherwise it is the system's place for data.
     is_named: bool,
 }
 
@@ -62,11 +62,11 @@ impl DataFolder {
         std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone())
     }
 
-    /// Checks that the folder can be used, or created. Of a folder that was named, `create` says which folders may be missing;
-    /// the system's place is created with all that is missing above it.
+    /// Checks that the folder can be used, or created. For a folder that was named, `create` determines which
+    /// folders may be missing; the system's place is created with all missing folders above it.
     ///
     /// # Errors
-    /// What is wrong, and what to do.
+    /// The problem, and its remedy.
     pub(crate) fn check(&self, create: CreateFolders) -> Result<(), String> {
         if self.path.as_os_str().is_empty() {
             return Err("the data folder has no name; name it with `--data DIR`".into());
@@ -92,12 +92,12 @@ impl DataFolder {
     }
 }
 
-/// Returns the place for this program's data on a machine: what the XDG base directories name, Application Support, or the local
-/// application data.
+/// Returns the place for this program's data on a machine: in the folder of the XDG base directory variables,
+/// Application Support, or the local application data.
 pub(super) fn of_user(machine: &Machine) -> PathBuf {
     let variable = |name: &str| {
         let path = machine.variables.get(name).map(PathBuf::from);
-        // As the XDG specification has it, a relative path is ignored.
+        // The XDG specification requires that relative paths are ignored.
         path.filter(|path| path.is_absolute())
     };
     let home = |below: &[&str]| {

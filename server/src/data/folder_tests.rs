@@ -1,4 +1,4 @@
-//! Where the folder is, by system, and which folders are refused.
+//! The place of the folder, by system, and the refused folders.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Where contracts over rows keep them: in a data folder, one file per contract, or in a database, one schema per contract.
+//! The place of rows: a data folder, with one file per contract, or a database, with one schema per contract.
 
 mod folder;
 #[cfg(all(test, unix))]
@@ -18,10 +18,10 @@ use tabellion_records::Place;
 pub(crate) use self::{folder::DataFolder, upkeep::Upkeep};
 use crate::contracts;
 
-/// Environment variable with the data folder or the database, for when the command line gives none.
+/// Environment variable with the data folder or the database, if the command line names none.
 const VARIABLE: &str = "TABELLION_DATA";
 
-/// Where rows are kept.
+/// The place of the rows.
 #[derive(Debug, Clone)]
 pub(crate) enum Data {
     /// In a folder.
@@ -30,16 +30,16 @@ pub(crate) enum Data {
     #[cfg(feature = "postgres")]
     Database {
         address: Address,
-        /// The folder on this machine for what is derived from its rows.
+        /// The folder on this machine for data that is derived from its rows.
         derived: PathBuf,
     },
 }
 
 impl Data {
-    /// Returns what was given, else that of the environment, else the system's place for it.
+    /// Returns the given place, else that of the environment, else the system's place.
     ///
     /// # Errors
-    /// If nothing is given and the user has no home folder, or an address can't be read or has a password that others can see.
+    /// If no place is given and the user has no home folder, or an address can't be read or has a password that others can see.
     pub(crate) fn choose(given: Option<&Path>) -> Result<Self, String> {
         if let Some(text) = given.and_then(Path::to_str).filter(|text| is_address(text)) {
             return database(text, true);
@@ -53,10 +53,10 @@ impl Data {
         }
     }
 
-    /// Checks that it can be used, or created. See [`DataFolder::check`]; a database is checked when it is opened.
+    /// Checks that the place can be used, or created. See [`DataFolder::check`]; a database is checked when it is opened.
     ///
     /// # Errors
-    /// What is wrong, and what to do.
+    /// The problem, and its remedy.
     pub(crate) fn check(&self, create: CreateFolders) -> Result<(), String> {
         match self {
             Self::Folder(folder) => folder.check(create),
@@ -77,7 +77,7 @@ impl Data {
         }
     }
 
-    /// Returns what `--data` names it by: an absolute path, or an address without a password.
+    /// Returns the value of `--data` for this place: an absolute path, or an address without a password.
     pub(crate) fn name(&self) -> PathBuf {
         match self {
             Self::Folder(folder) => folder.absolute(),
@@ -95,7 +95,7 @@ impl Data {
         }
     }
 
-    /// Returns true if there are rows of the contract of this name, or that can't be known without opening them.
+    /// Returns true if there are rows of the contract of this name, or if that is unknown, because they are in a database.
     pub(crate) fn may_have_rows_of(&self, contract: &str) -> bool {
         let Some(folder) = self.folder() else { return true };
         let spec = contracts::spec(contract).and_then(|spec| spec.rows);

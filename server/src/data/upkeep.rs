@@ -1,4 +1,4 @@
-//! `tabellion data`: looks after the rows of a contract in the data folder.
+//! `tabellion data`: checks, exports, imports, backs up and repairs the rows of a contract.
 
 use std::{
     fs::File,
@@ -21,20 +21,20 @@ use crate::{
     terminal::{Output, Page, TerminalError, page},
 };
 
-/// Stands for standard input.
+/// Path that means standard input.
 const STDIN: &str = "-";
 
 /// Time between two lines about progress.
 const PROGRESS: Duration = Duration::from_secs(1);
 
-/// What to look after, and how to say what came of it.
+/// The rows to look after, and the form of the results.
 #[derive(Debug)]
 pub(crate) struct Upkeep {
     /// The data folder, if it is named.
     pub(crate) folder: Option<PathBuf>,
     /// The rows of the contract.
     pub(crate) rows: &'static RowsSpec,
-    /// How to show the result.
+    /// Form of the result.
     pub(crate) output: Output,
 }
 
@@ -157,7 +157,7 @@ impl Upkeep {
         )
     }
 
-    /// Makes the tables of a damaged data file anew from its log.
+    /// Rebuilds the tables of a damaged data file from its log.
     pub(crate) fn recover(&self) -> Result<(), TerminalError> {
         let kept = self.file(CreateFolders::Nothing)?;
         #[cfg(feature = "postgres")]
@@ -192,7 +192,7 @@ impl Upkeep {
         )
     }
 
-    /// Makes the index of words anew.
+    /// Rebuilds the index of words.
     pub(crate) fn reindex(&self) -> Result<(), TerminalError> {
         let file = self.file(CreateFolders::Nothing)?;
         let records = Arc::new(Records::open(file.place.clone(), self.rows, Start::Existing)?);
@@ -232,7 +232,7 @@ impl Upkeep {
         )
     }
 
-    /// Makes the tables in a database anew from its log, as this version of the contract has them.
+    /// Rebuilds the tables in a database from its log, in the form of this version of the contract.
     #[cfg(feature = "postgres")]
     fn remake(
         &self,
@@ -333,7 +333,7 @@ struct Kept {
     place: Place,
     /// Path of the file, or address of the database.
     name: PathBuf,
-    /// The file, if they are in one.
+    /// The file, if the rows are in one.
     file: Option<DataFile>,
 }
 
@@ -341,7 +341,7 @@ impl Kept {
     /// Returns the file.
     ///
     /// # Errors
-    /// If they are in a database.
+    /// If the rows are in a database.
     fn in_folder(&self) -> Result<&DataFile, TerminalError> {
         let error =
             || TerminalError::new(format_args!("`{}` is no file", self.name.display())).hint("name a folder");
@@ -355,7 +355,7 @@ struct DataFile {
     path: PathBuf,
 }
 
-/// A reader of standard output, who may leave before the end.
+/// A reader of standard output, which may close it before the end.
 struct Reader<W> {
     out: W,
     has_left: bool,

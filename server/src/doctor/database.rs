@@ -10,10 +10,10 @@ use crate::contracts;
 
 /// Number of connections that one server may open.
 const CONNECTIONS: u64 = 32;
-/// Seconds after which an open transaction keeps the database from cleaning up.
+/// Age in seconds from which an open transaction keeps the database from cleaning up.
 const LONG: u64 = 600;
 
-/// Looks at a database, and at the rows of all contracts in it.
+/// Checks a database, and the rows of all contracts in it.
 pub(crate) fn of_database(address: &Address, place: &Place) -> Vec<Finding> {
     let health = match records::health(address) {
         Ok(health) => health,

@@ -1,17 +1,17 @@
-//! What a check finds.
+//! The findings of checks.
 
 use std::path::PathBuf;
 
 use tabellion_library::HeldLock;
 
-/// How bad it is.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Status {
-    /// All is well.
+    /// No problem.
     Green,
-    /// It works, and could go wrong.
+    /// Works, but may fail later.
     Yellow,
-    /// Something does not work.
+    /// Does not work.
     Red,
 }
 
@@ -26,28 +26,28 @@ impl Status {
     }
 }
 
-/// What a check finds about one thing.
+/// A finding of a check about one subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// Stable name of the thing, for programs.
+    /// Stable name of the subject, for programs.
     pub(crate) id: &'static str,
     pub(crate) status: Status,
-    /// What is so.
+    /// The observation.
     pub(crate) message: String,
-    /// What to do about it.
+    /// The remedy.
     pub(crate) mend: Option<String>,
-    /// What `--fix` does about it.
+    /// The repair that `--fix` makes.
     pub(super) fix: Option<Fix>,
 }
 
-/// What `--fix` can do.
+/// A repair that `--fix` can make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fix {
     /// Make the folder a library.
     Init,
     /// Complete or undo an interrupted change, and remove temporary files.
     Recover,
-    /// Permit the log's cache to be written, which ended the server before.
+    /// Permit writing of the log's cache, which ended the server before.
     PermitLogCache,
     /// Remove a lock whose program is gone.
     RemoveLock(HeldLock),
@@ -81,7 +81,7 @@ impl Finding {
         }
     }
 
-    /// Adds what `--fix` does.
+    /// Adds the repair that `--fix` makes.
     pub(super) fn with(self, fix: Fix) -> Self {
         Self {
             fix: Some(fix),

@@ -1,4 +1,4 @@
-//! Mends what can be mended, one question each.
+//! Repairs that `--fix` makes, with one question each.
 
 use std::{path::Path, process::Command};
 
@@ -10,7 +10,7 @@ use crate::{
     terminal::TerminalError,
 };
 
-/// Mends each finding that has a fix and that a person, or `yes`, agrees to. Returns how many were mended.
+/// Applies the fix of each finding that has one, if a person, or `yes`, agrees. Returns the number of fixes.
 pub(super) fn all(folder: &Path, findings: &[Finding], yes: bool) -> Result<usize, TerminalError> {
     let mut mended = 0;
     for fix in findings.iter().filter_map(|finding| finding.fix.as_ref()) {

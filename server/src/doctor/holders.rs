@@ -1,4 +1,4 @@
-//! Which processes have a file open (Linux; elsewhere none are known).
+//! Processes that have a file open (Linux; elsewhere none are known).
 
 use std::{
     fs,
@@ -7,7 +7,7 @@ use std::{
 
 use tabellion_platform::{names, read_text};
 
-/// Whether it is known which processes have a file open.
+/// True if the system reports which processes have a file open.
 pub(super) const ARE_KNOWN: bool = cfg!(target_os = "linux");
 
 /// Returns the processes of this user that have the file open, as `git (12345)`.

@@ -1,6 +1,6 @@
-//! `tabellion doctor`: what is wrong, or could go wrong, and what to do about it.
+//! `tabellion doctor`: reports actual and potential problems, and their remedies.
 //!
-//! A check looks at one subject and returns findings; `checks::ALL` lists the checks. They change nothing. With `--fix`, each
+//! A check examines one subject and returns findings; `checks::ALL` lists the checks. They change nothing. With `--fix`, each
 //! finding that has a [`Fix`](finding::Fix) is mended after a question.
 
 mod checks;
@@ -23,7 +23,7 @@ use crate::{
     terminal::{Output, TerminalError},
 };
 
-/// What to look at.
+/// The place to examine.
 #[derive(Debug)]
 pub(crate) enum Place {
     /// The library in this folder.
@@ -32,20 +32,20 @@ pub(crate) enum Place {
     Data(Option<PathBuf>),
 }
 
-/// What to look at, and what to do then.
+/// The place to examine, and the options of the command.
 #[derive(Debug)]
 pub(crate) struct Options {
-    /// What to look at.
+    /// The place to examine.
     pub(crate) place: Place,
-    /// Whether to mend what can be mended.
+    /// Set to mend problems that have a fix.
     pub(crate) fix: bool,
-    /// Whether to mend without asking.
+    /// Set to mend without asking.
     pub(crate) yes: bool,
-    /// How to show the findings.
+    /// Form of the findings.
     pub(crate) output: Output,
 }
 
-/// Looks, shows the findings, and mends what is wanted. Returns true if nothing is red.
+/// Runs the checks, shows the findings, and mends them if requested. Returns true if no finding is red.
 pub(crate) fn run(options: &Options) -> Result<bool, TerminalError> {
     match &options.place {
         Place::Library(folder) => library(folder, options),
@@ -53,7 +53,7 @@ pub(crate) fn run(options: &Options) -> Result<bool, TerminalError> {
     }
 }
 
-/// Looks at a data folder. Nothing there is mended by `--fix`: each remedy is a command that says what it does.
+/// Examines a data folder. `--fix` mends nothing there: each remedy is a command, with a description of its effect.
 fn data(folder: Option<&Path>, options: &Options) -> Result<bool, TerminalError> {
     let data = Data::choose(folder).map_err(TerminalError::new)?;
     let findings = examine_data(&data);
@@ -68,7 +68,7 @@ fn library(folder: &Path, options: &Options) -> Result<bool, TerminalError> {
     if !options.fix {
         return Ok(is_well(&findings));
     }
-    // The checks look at the library as it was opened, and mending opens it anew.
+    // The checks see the library as it was opened, and mending reopens it.
     drop(subject);
     let mended = fix::all(folder, &findings, options.yes)?;
     if mended == 0 {
@@ -77,7 +77,7 @@ fn library(folder: &Path, options: &Options) -> Result<bool, TerminalError> {
     Ok(is_well(&examine(&Subject::at(folder))))
 }
 
-/// Returns what the checks find about what is in `place`.
+/// Returns the findings about `place`.
 pub(crate) fn findings(place: &Place) -> Result<Vec<Finding>, String> {
     match place {
         Place::Library(folder) => Ok(examine(&Subject::at(folder))),

@@ -1,4 +1,4 @@
-//! Which file system a folder is on (Linux; elsewhere it is not known).
+//! The file system of a folder (Linux; elsewhere it is not known).
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Mount {
     /// Its type, as in `ext4`.
     pub(super) kind: String,
-    /// Where it is mounted.
+    /// Mount point.
     pub(super) at: PathBuf,
 }
 
@@ -33,7 +33,7 @@ fn find(mounts: &str, path: &Path) -> Option<Mount> {
         .max_by_key(|mount| mount.at.components().count())
 }
 
-/// Returns the path that the kernel writes with `\040` for a space.
+/// Returns a path from `mountinfo`, where the kernel writes `\040` for a space.
 fn unescaped(text: &str) -> String {
     [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
         .iter()

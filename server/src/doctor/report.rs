@@ -11,14 +11,14 @@ use crate::terminal::{
     page::{self, ADDED, FAINT, REMOVED, STRONG, WARNING},
 };
 
-/// Version of the JSON form. It grows if a member changes or disappears.
+/// Version of the JSON form. It increases if a member changes or disappears.
 const FORM: u32 = 1;
 /// Columns before the text of a finding.
 const MARGIN: usize = 20;
-/// Columns of a line.
+/// Width of a line, in columns.
 const WIDTH: usize = 80;
 
-/// Shows the findings about a library's folder, or a data folder, as text or JSON.
+/// Shows the findings about a library's folder or a data folder, as text or JSON.
 pub(super) fn show(
     what: &'static str,
     folder: &Path,

@@ -1,4 +1,4 @@
-//! The library that is examined.
+//! The examined library.
 
 use std::{
     cell::OnceCell,
@@ -12,9 +12,9 @@ use tabellion_runtime::Failure;
 pub(super) struct Subject {
     /// Absolute path of the library's folder.
     pub(super) folder: PathBuf,
-    /// The library, or why it can't be opened.
+    /// The library, or the error of opening it.
     pub(super) library: Result<Library, OpenError>,
-    /// The log and its commits, once they were compared.
+    /// The result of comparing the log with its commits, once that was done.
     pub(super) agreement: OnceCell<Result<Agreement, Failure>>,
 }
 

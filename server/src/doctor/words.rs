@@ -9,7 +9,7 @@ use tabellion_runtime::spec::RowsSpec;
 use super::finding::Finding;
 use crate::contracts;
 
-/// Looks how much of these rows the index of words has.
+/// Checks how many of these rows are in the index of words.
 pub(super) fn of_rows(spec: &'static RowsSpec, records: Arc<Records>) -> Option<Finding> {
     const ID: &str = "words";
     let index = contracts::words(spec.contract, records)?;

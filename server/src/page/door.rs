@@ -25,15 +25,15 @@ use super::CLIENT;
 
 /// Id of the person whose account the server runs under.
 const LOCAL: &str = "local";
-/// Name under which sign-ins are kept.
+/// Name of the store of sign-ins.
 const SIGN_INS: &str = "page-sign-ins";
-/// Upper bound of their bytes.
+/// Size limit of that store, in bytes.
 const MAX_SIGN_INS: u64 = 1 << 20;
 /// The role that decides on proposals, and the one that changes documents.
 pub(crate) const REVIEWER: &str = "reviewer";
 const OWNER: &str = "owner";
 
-/// Lets people in.
+/// Signs people in, and determines their permissions.
 pub(crate) struct Door {
     keys: Option<Arc<KeyRing>>,
     failures: Failures,
@@ -43,9 +43,9 @@ pub(crate) struct Door {
     kept: Option<Kept>,
 }
 
-/// The place where sign-ins are kept.
+/// The place of the store of sign-ins.
 pub(crate) enum Kept {
-    /// Beside a library.
+    /// Next to a library.
     Library(Arc<Library>),
     /// In the folder of rows.
     Rows(PathBuf),
@@ -96,8 +96,8 @@ impl Door {
         }
     }
 
-    /// Returns the name of a caller whose identity the log has: that of the key's holder or of the account, after that of the agent that
-    /// acted for them. The identity itself where the key is not known any more.
+    /// Returns the name of a caller whose identity is in the log: that of the key's holder or of the account,
+    /// after that of the agent that acted for them. Returns the identity itself if the key is unknown by now.
     pub(crate) fn name_of(&self, caller: &str) -> String {
         let Ok(identity) = caller.parse::<Identity>() else {
             return caller.to_owned();
@@ -119,8 +119,9 @@ impl Door {
         self.keys.as_ref()?.by_id(&who.id)
     }
 
-    /// Returns what a person may do with all of `contracts` over the library of this name. The page shows whole documents and their
-    /// history to those who may read all of them: in contracts with roles, these are owners, since sensitive texts are theirs.
+    /// Returns the permissions of a person with respect to all of `contracts` over the library of this name.
+    /// The page shows whole documents and their history to people who may read all of them: in contracts with
+    /// roles, only owners, since sensitive texts are theirs.
     pub(crate) fn may(&self, who: &Person, library: &str, contracts: &[&'static ContractSpec]) -> May {
         if who.id == LOCAL && self.keys.is_none() {
             return May {

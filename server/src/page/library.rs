@@ -24,14 +24,14 @@ use crate::{
     undo::{self, CONFLICTS, MOVED, Recorder, Undo},
 };
 
-/// Days that the picture of activity has: 13 weeks.
+/// Days shown in the picture of activity: 13 weeks.
 const DAYS: u64 = 91;
-/// Lines that a search shows.
+/// Maximum number of lines in a search result.
 const HITS: usize = 200;
-/// Entries of a document that are shown.
+/// Maximum number of entries shown for a document.
 const VERSIONS: usize = 50;
 
-/// States of proposals, as the contract names them.
+/// States of proposals, by the contract's names.
 const WAITING: &str = "human_review";
 const WITH_AGENTS: &str = "needs_revision";
 const APPROVED: &str = "approved";
@@ -45,17 +45,17 @@ pub(crate) struct LibrarySource {
     library: Arc<Library>,
     contracts: Vec<&'static ContractSpec>,
     desk: Option<Desk>,
-    /// Records what is undone, if executions are.
+    /// Records each undo, if the library has executions.
     recorder: Option<Recorder>,
     door: Arc<Door>,
-    /// Whether nothing may be changed (`--read-only`).
+    /// True if changes are refused (`--read-only`).
     reads_only: bool,
-    /// Where decisions of people are made.
+    /// The runtime for people's decisions.
     runtime: Handle,
 }
 
 impl LibrarySource {
-    /// Shows a library, over which `contracts` are served. Decisions, and what is undone, are recorded in `calls`.
+    /// Shows a library, over which `contracts` are served. Decisions and undoing are recorded in `calls`.
     pub(crate) fn new(
         name: Option<String>,
         folder: PathBuf,
@@ -86,7 +86,7 @@ impl LibrarySource {
         }
     }
 
-    /// Changes nothing, whatever people may do elsewhere.
+    /// Refuses all changes if `reads_only`, whatever a person may do elsewhere.
     pub(crate) fn reading_only(self, reads_only: bool) -> Self {
         Self { reads_only, ..self }
     }
@@ -131,7 +131,7 @@ impl LibrarySource {
         }
     }
 
-    /// Remembers that a person looks at a revision; returns the one that the person looked at before it.
+    /// Records that a person views a revision; returns the revision that the person viewed before it.
     fn look_at(&self, call: &CallContext, id: &str, revision: &str) -> Option<String> {
         let name = looked_at(call, id);
         let kept = self.library.kept_aside(&name).unwrap_or_default();
@@ -147,7 +147,7 @@ impl LibrarySource {
             .map(String::as_str)
             .chain([revision])
             .collect::<Vec<_>>();
-        // Where nothing can be written, the proposal stays new.
+        // If the write fails, the proposal stays new.
         let _ = self.library.keep_aside(&name, &kept.join(" "));
         before
     }
@@ -209,12 +209,12 @@ fn problem(error: DeskError) -> Problem {
     }
 }
 
-/// Returns the name of the text that remembers the revision that the caller was shown last, at the terminal.
+/// Returns the name of the text that stores the revision that the caller was shown last, at the terminal.
 pub(crate) fn shown(call: &CallContext, id: &str) -> String {
     format!("shown-{id}-{}", whose(call))
 }
 
-/// Returns the name of the text that remembers the last two revisions that the caller looked at, on the page.
+/// Returns the name of the text that stores the last two revisions that the caller viewed, on the page.
 fn looked_at(call: &CallContext, id: &str) -> String {
     format!("looked-at-{id}-{}", whose(call))
 }

@@ -1,4 +1,4 @@
-//! The page in the browser over what is served: where its data comes from, and who may sign in.
+//! The page in the browser over the served libraries and rows: the sources of its data, and signing in.
 
 mod door;
 mod library;
@@ -25,9 +25,9 @@ pub(crate) use self::{
 };
 use crate::doctor::{self, Finding, Place};
 
-/// Name and version that calls from the page have as their client.
+/// Client name and version of calls from the page.
 const CLIENT: &str = concat!("tabellion-page/", env!("CARGO_PKG_VERSION"));
-/// Bytes of both texts together, above which an app shows no changes: they are part of an answer that a model may read.
+/// Maximum size of both texts together for which an app shows changes: they are part of an answer that a model may read.
 const MAX_APP_BYTES: usize = 64 << 10;
 
 /// Returns the app that shows callers their own proposals, in the answers to the calls that make them. `server` has the role [`REVIEWER`].
@@ -50,7 +50,7 @@ pub(crate) fn app(library: &Arc<Library>, server: &LocalCaller) -> mcp::App {
     }
 }
 
-/// Returns what HTTP serves of a page.
+/// Returns the routes of a page for the HTTP server.
 pub(crate) fn mounted(page: &Arc<Page>) -> http::Page {
     let ending = Arc::clone(page);
     http::Page {
@@ -64,7 +64,7 @@ fn failed(error: impl std::fmt::Display) -> Problem {
     Problem::Failed(error.to_string())
 }
 
-/// Returns what the checks of `doctor` find, as lines of the status page.
+/// Returns the findings of `doctor`, as lines of the status page.
 fn status(place: &Place) -> Result<Vec<StatusLine>, Problem> {
     let line = |finding: Finding| StatusLine {
         good: finding.status == doctor::Status::Green,

@@ -1,4 +1,4 @@
-//! The pages of agents' memory, read through the contract's own tools, as the person who looks.
+//! The pages of agents' memory, read through the contract's own tools, with the identity of the person who views them.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -21,7 +21,7 @@ pub(crate) struct RowsSource {
 }
 
 impl RowsSource {
-    /// Name of the contract that these pages are of.
+    /// Name of the contract whose rows these pages show.
     pub(crate) const CONTRACT: &str = "mcb";
 
     /// Shows the rows in `folder`, which `contract` serves.

@@ -1,4 +1,4 @@
-//! Provenance that is configured: `[provenance]` in the file `.mcp-context.toml` of the workspace, then of the server's own folders.
+//! Configured provenance: `[provenance]` in the file `.mcp-context.toml` of the workspace, then of the server's own folders.
 //!
 //! Other tables of the file belong to other programs. It is read once, when the server starts.
 
@@ -18,7 +18,7 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Name of the table.
 const TABLE: &str = "provenance";
 
-/// Why a configuration can't be used.
+/// The reason that a configuration can't be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigError {
     /// It can't be read.
@@ -34,17 +34,17 @@ pub(crate) enum ConfigError {
     Toml {
         /// The file.
         path: PathBuf,
-        /// Where and why.
+        /// The position and the error.
         source: Box<toml::de::Error>,
     },
-    /// A key is no field, or its value is of another type.
+    /// A key is not a field, or its value is of another type.
     #[error("`{key}` in `[provenance]` of `{}` {what}", path.display())]
     Key {
         /// The file.
         path: PathBuf,
         /// The key.
         key: String,
-        /// What is wrong, and what to do.
+        /// The problem, and its remedy.
         what: String,
     },
 }
@@ -54,8 +54,8 @@ pub(crate) enum ConfigError {
 pub(super) struct Config(Map<String, Value>);
 
 impl Config {
-    /// Reads the file of the work tree around `workspace`, then those in `folders`; an earlier value counts. Without any `fields` no
-    /// file is read.
+    /// Reads the file of the work tree around `workspace`, then those in `folders`; an earlier value takes
+    /// precedence. Without any `fields` no file is read.
     pub(super) fn read(
         workspace: &Path,
         folders: &[PathBuf],
@@ -80,7 +80,7 @@ impl Config {
     }
 }
 
-/// Returns `folder` or the nearest folder above it that has the file, up to the top of its work tree.
+/// Returns `folder` or the nearest folder above it that contains the file, up to the top of its work tree.
 fn of_workspace(folder: &Path) -> Option<&Path> {
     for folder in folder.ancestors() {
         if folder.join(FILE).symlink_metadata().is_ok() {

@@ -104,7 +104,8 @@ fn a_wrong_configuration_is_refused_with_its_file() {
     }
 }
 
-/// What a clone may have as its configuration: none is waited for, read without bound, or repeated in an error.
+/// A clone may contain any file as its configuration: the server neither waits for it, nor reads it without bound, nor
+/// repeats it in errors.
 #[cfg(unix)]
 #[test]
 fn only_a_regular_file_of_the_folder_itself_is_read() {

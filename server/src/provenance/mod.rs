@@ -1,5 +1,5 @@
-//! What this server knows of where calls come from: the mode that it was started in, what is configured, and what it finds out about
-//! the folder, the person and the machine that it runs for. What of it counts is the runtime's to decide.
+//! The server's facts about the origin of calls: the mode that it was started in, its configuration, and the facts that it discovers
+//! about the folder, the person and the machine that it runs for. The runtime decides which of them take effect.
 
 mod config;
 
@@ -21,9 +21,9 @@ use tokio::sync::OnceCell;
 use self::config::Config;
 pub(crate) use self::config::ConfigError;
 
-/// Environment variables with the name of the person, of the shells of several systems.
+/// Environment variables for the person's name, in the shells of several systems.
 const PERSON: [&str; 3] = ["USER", "LOGNAME", "USERNAME"];
-/// Environment variables with the name of the machine, likewise.
+/// Environment variables for the machine's name, likewise.
 const MACHINE: [&str; 2] = ["HOSTNAME", "COMPUTERNAME"];
 
 /// Name of a machine without one.
@@ -38,16 +38,16 @@ pub(crate) enum Discovery {
     Discover,
 }
 
-/// What the operator says of modes and provenance.
+/// The operator's settings of modes and provenance.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Options {
     /// The mode of operation.
     pub(crate) mode: Option<String>,
-    /// Whether provenance is discovered, whatever the transport.
+    /// The setting of discovery, regardless of the transport.
     pub(crate) discovery: Option<Discovery>,
 }
 
-/// What this server knows.
+/// The server's facts about the origin of calls.
 #[derive(Debug)]
 pub(crate) struct ServerEnvironment {
     options: Options,
@@ -57,8 +57,8 @@ pub(crate) struct ServerEnvironment {
 }
 
 impl ServerEnvironment {
-    /// Returns what a server knows that is started in the working directory, serves these contracts, and keeps what they change in
-    /// these folders.
+    /// Returns the environment of a server that is started in the working directory, serves these contracts,
+    /// and stores their changes in these folders.
     ///
     /// # Errors
     /// If a configuration is wrong.
@@ -78,9 +78,9 @@ impl ServerEnvironment {
         })
     }
 
-    /// Returns where a call from this process comes from, such as one that a person types.
+    /// Returns the origin of a call from this process, such as one that a person types.
     pub(crate) fn into_origin(self) -> CallOrigin {
-        // A process id is used again, and not at the same time.
+        // A process id may be reused, but not at the same time.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let id = format!("terminal-{:x}-{}", since.as_millis(), process::id());
         CallOrigin {
@@ -91,7 +91,7 @@ impl ServerEnvironment {
     }
 }
 
-/// Why a server can't be started with these options.
+/// The reason that a server can't be started with these options.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OptionError {
     /// An option has no effect.
@@ -99,7 +99,7 @@ pub(crate) enum OptionError {
     Unused {
         /// The option.
         option: &'static str,
-        /// What it is about.
+        /// The contracts' property that the option concerns.
         what: &'static str,
     },
     /// No served contract has the mode.
@@ -110,7 +110,7 @@ pub(crate) enum OptionError {
 /// Checks that options have an effect on the contracts that are served.
 ///
 /// # Errors
-/// What to choose, or to leave out.
+/// The option to choose, or to omit.
 pub(crate) fn check(options: &Options, contracts: &[&'static ContractSpec]) -> Result<(), OptionError> {
     let modes: Vec<_> = contracts.iter().filter_map(|contract| contract.modes).collect();
     if let Some(mode) = &options.mode {
@@ -119,7 +119,7 @@ pub(crate) fn check(options: &Options, contracts: &[&'static ContractSpec]) -> R
             return Err(OptionError::Unused { option, what });
         };
         if !modes.iter().any(|modes| modes.names.contains(&mode.as_str())) {
-            // In the contract's words, as a call is refused.
+            // In the contract's words, like the refusal of a call.
             let sentence = modes::unknown(first, mode).unwrap_or_default();
             return Err(OptionError::UnknownMode(sentence));
         }
@@ -145,7 +145,7 @@ impl Environment for ServerEnvironment {
     fn discovers(&self, transport: Transport) -> bool {
         match self.options.discovery {
             Some(discovery) => discovery == Discovery::Discover,
-            // Over HTTP the client is elsewhere.
+            // Over HTTP the client is on another machine.
             None => transport == Transport::Lines,
         }
     }
@@ -162,7 +162,7 @@ impl Environment for ServerEnvironment {
     }
 }
 
-/// Finds out where the server runs.
+/// Discovers the server's project, repository, person and machine.
 fn discover(workspace: &Path) -> Discovered {
     let facts = tabellion_vcs::facts(workspace);
     Discovered {

@@ -1,4 +1,4 @@
-//! Callers, for contracts that want to know them: who calls on standard input and output, and what HTTP needs.
+//! Callers, for contracts with `auth`: the caller on standard input and output, and the requirements of HTTP.
 
 use tabellion_gateway::LocalCaller;
 use tabellion_platform as platform;
@@ -9,7 +9,7 @@ use super::{HttpOptions, Opened};
 /// Checks that the callers of all contracts with `auth` can be known, and that the role is one of theirs.
 ///
 /// # Errors
-/// What to add, or to leave out.
+/// The option to add, or to omit.
 pub(super) fn check(
     role: Option<&str>,
     http: Option<&HttpOptions>,
@@ -49,18 +49,18 @@ pub(super) fn check(
     }
 }
 
-/// Says to each adapter who calls on standard input and output.
+/// Sets the caller on standard input and output of each adapter.
 pub(super) fn say(opened: Vec<Opened>, role: Option<&str>) -> Vec<Opened> {
     opened.into_iter().map(|opened| known(opened, role)).collect()
 }
 
-/// Says to an adapter who calls on standard input and output.
+/// Sets the caller on standard input and output of an adapter.
 pub(super) fn known(opened: Opened, role: Option<&str>) -> Opened {
     let adapter = opened.adapter.with_local_caller(local(role));
     Opened { adapter, ..opened }
 }
 
-/// Returns the caller on this machine: the person whose account it is, in this role, or else their agent.
+/// Returns the caller on this machine: the owner of the account, in this role, or else the owner's agent.
 pub(crate) fn local(role: Option<&str>) -> LocalCaller {
     let local = LocalCaller::default();
     LocalCaller {

@@ -1,11 +1,11 @@
-//! Which contracts are served over a library, and which over rows.
+//! The partition of contracts: those over a library, and those over rows.
 
 use tabellion_runtime::ContractSpec;
 
 use super::Options;
 use crate::contracts;
 
-/// The contracts to serve, by what they read and change.
+/// The contracts to serve, by the data that they work on.
 pub(super) struct Specs {
     /// Contracts over documents, which need a library.
     pub(super) over_documents: Vec<&'static ContractSpec>,
@@ -24,7 +24,7 @@ impl Specs {
         }
     }
 
-    /// Returns a contract over documents with roles, and one that changes the same documents without any.
+    /// Returns a contract over documents with roles, and a contract without roles that changes the same documents.
     pub(super) fn open_beside_guarded(&self) -> Option<(&'static str, &'static str)> {
         let guarded = self.over_documents.iter().find(|spec| spec.auth.is_some())?;
         let changes =
@@ -39,7 +39,7 @@ impl Specs {
     }
 }
 
-/// What is named on a command line for the contracts to be served.
+/// The contracts and their data, as named on a command line.
 pub(crate) struct Needs<'a> {
     /// Names of the contracts.
     pub(crate) contracts: &'a [String],
@@ -61,10 +61,10 @@ impl<'a> From<&'a Options> for Needs<'a> {
     }
 }
 
-/// Checks that what the contracts need is named, and nothing else.
+/// Checks that the command line names exactly the data that the contracts need.
 ///
 /// # Errors
-/// What to add, or to leave out.
+/// The option to add, or to omit.
 pub(crate) fn check(needs: &Needs<'_>) -> Result<(), String> {
     let specs = Specs::of(needs.contracts);
     let others = contracts::names_over_rows().join("` or `--contract ");

@@ -22,7 +22,7 @@ impl Named {
     /// Parses `DIR` or `NAME=DIR`. A folder whose own name has that form is written `./NAME=DIR`.
     ///
     /// # Errors
-    /// If the folder begins with `~`, and no home folder is meant.
+    /// If the folder begins with `~`, and that can't be replaced by the home folder.
     pub(crate) fn parse(text: OsString) -> Result<Self, String> {
         let parts = text.to_str().and_then(|text| text.split_once('='));
         let (name, folder) = match parts.filter(|(name, _)| is_name(name)) {
@@ -41,7 +41,7 @@ impl Named {
     }
 }
 
-/// Returns the path over HTTP of the library of this name. Without one it is that of the library that has no name, and of rows.
+/// Returns the path over HTTP of the library of this name. Without a name, it is that of the unnamed library, and of rows.
 pub(crate) fn path(name: Option<&str>) -> String {
     match name {
         Some(name) => format!("{MCP}/{name}"),
@@ -55,8 +55,7 @@ pub(crate) fn is_name(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(all)
 }
 
-/// Refuses libraries with equal paths, and names that have no effect. Rows, if there are any, are served beside the library that
-/// has no name.
+/// Refuses libraries with equal paths, and names that have no effect. Rows, if there are any, are served next to the unnamed library.
 pub(crate) fn check(
     libraries: &[Named],
     are_rows_served: bool,

@@ -64,11 +64,10 @@ const ERRORS: &str = "An error says what to do next.";
 /// A process with this many pipes also has enough files for tokio to start.
 const PIPES: usize = 3;
 
-/// Where people decide if no page is served.
+/// The place for people's decisions if no page is served.
 const REVIEW_COMMAND: ReviewPlace = ReviewPlace::Command("tabellion review --web");
 
-/// Serves until the client disconnects, or, over HTTP, until the process is asked to end. The options are those that [`check`] has
-/// checked.
+/// Serves until the client disconnects, or, over HTTP, until the process is asked to end. The options must have passed [`check`].
 pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let parent = Parent::now();
     prepare_process()?;
@@ -110,14 +109,14 @@ pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         None => runtime.block_on(on_stdio(opened, parent)),
         Some((http, access)) => runtime.block_on(over_http::serve(http, access, opened, parent)),
     };
-    // A thread may still be blocked in a read of standard input; it must not keep the process.
+    // A thread may still be blocked in a read of standard input; it must not delay the process's end.
     runtime.shutdown_background();
     drop(followers);
     settle(rows);
     served
 }
 
-/// Makes the files of rows whole without their write-ahead logs. If that fails, the changes stay in the log.
+/// Moves the write-ahead logs of rows into their files. If that fails, the changes stay in the log.
 pub(crate) fn settle(rows: impl IntoIterator<Item = Arc<Records>>) {
     for records in rows {
         if let Err(failure) = records.settle() {
@@ -126,17 +125,17 @@ pub(crate) fn settle(rows: impl IntoIterator<Item = Arc<Records>>) {
     }
 }
 
-/// Checks that `folder` can be served: the inner error is one of its path, the outer one says that it can only be a mistake.
+/// Checks that `folder` can be served: the inner error is one of its path, the outer one means that the folder can only be a mistake.
 pub(crate) fn check_library(folder: &Path, create: CreateFolders) -> Result<Result<(), OpenError>, String> {
     folder::check(folder)?;
     Ok(library::folder::check(folder, create))
 }
 
-/// Sends the log to standard error, without the text of notes, and lets the process outlive what would end it. A log that the
-/// program has already is left alone.
+/// Sends the log to standard error, without the text of notes, and lets the process survive the file size
+/// limit. An existing subscriber of the program is kept.
 fn prepare_process() -> Result<(), Box<dyn Error>> {
     let filter = EnvFilter::try_from_env(LOG).unwrap_or_else(|_| EnvFilter::new("warn"));
-    // rmcp logs whole messages, and with them the contents of notes.
+    // rmcp logs whole messages, including the contents of notes.
     let filter = filter.add_directive("rmcp=off".parse()?);
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -167,29 +166,29 @@ pub(crate) fn runtime() -> io::Result<Runtime> {
     Builder::new_multi_thread().enable_all().build()
 }
 
-/// Contracts with what they are served from.
+/// Contracts with the data that they are served from.
 type Contracts = Vec<Arc<dyn Contract>>;
 
 /// Contracts over rows, and these rows.
 type ContractsWithRows = (Contracts, Vec<Arc<Records>>);
 
-/// What is served at one path: contracts over a library, over rows, or over both.
+/// The contents of one path: contracts over a library, over rows, or over both.
 struct Opened {
     /// Name of the library, if it has one.
     name: Option<String>,
-    /// The folders that must be there.
+    /// The folders that must exist.
     folders: Vec<PathBuf>,
     library: Option<Arc<Library>>,
-    /// What names the place of the rows, if there are any: a folder, or the address of a database.
+    /// The place of the rows, if there are any: a folder, or the address of a database.
     data: Option<PathBuf>,
     /// The rows, to be settled in the end.
     rows: Vec<Arc<Records>>,
     adapter: Adapter,
-    /// What can be downloaded over HTTP.
+    /// The downloads over HTTP.
     downloads: Option<Arc<dyn Downloads>>,
 }
 
-/// Opens what is served, one part for each path. Rows are served beside the library that has no name.
+/// Opens the libraries and rows, one part for each path. Rows are served next to the library that has no name.
 fn open(
     options: &Options,
     specs: &Specs,
@@ -312,7 +311,7 @@ fn open_rows(
     Ok((contracts, rows.into_iter().flatten().collect()))
 }
 
-/// Returns what the server says of itself when it serves these contracts.
+/// Returns the server's information about itself when it serves these contracts.
 fn info(specs: &[&ContractSpec]) -> ServerInfo {
     ServerInfo {
         name: env!("CARGO_PKG_NAME").into(),
@@ -321,7 +320,7 @@ fn info(specs: &[&ContractSpec]) -> ServerInfo {
     }
 }
 
-/// Gives what is served what this server knows of where calls come from.
+/// Attaches the server's environment to each adapter.
 fn in_environment(
     opened: Vec<Opened>,
     options: &provenance::Options,
@@ -335,7 +334,7 @@ fn in_environment(
     given.collect()
 }
 
-/// Returns the message of an error, with the option that helps.
+/// Returns the message of an error, with the option that solves it.
 fn advised(error: OpenError) -> String {
     match error {
         OpenError::Missing { .. } => {
@@ -360,7 +359,7 @@ fn announcement(folder: &Path, created: &Created) -> String {
     }
 }
 
-/// Serves one client on standard input and output, until it leaves, its process has ended, or this one is asked to end.
+/// Serves one client on standard input and output, until it disconnects, its process has ended, or this process is asked to end.
 async fn on_stdio(opened: Vec<Opened>, parent: Parent) -> Result<(), Box<dyn Error>> {
     for opened in &opened {
         opened.adapter.gateway().set_review_place(REVIEW_COMMAND);
@@ -393,7 +392,7 @@ fn instructions(contracts: &[&ContractSpec]) -> String {
     said.map(|(_, text)| *text).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the document for contracts that work on one, if any of them does.
+/// Returns the document for contracts that work on one, if one of them does.
 fn document(options: &Options, contracts: &[&ContractSpec]) -> Result<Option<LibraryPath>, String> {
     let wanting = contracts.iter().find(|contract| contract.document);
     match (wanting, &options.document) {
@@ -416,7 +415,7 @@ fn no_document(error: PathError) -> String {
     format!("`--document` must be a document of the library: {error}")
 }
 
-/// Returns which calls need approval. Only calls that change something can need it.
+/// Returns the policy of approvals. Only calls that change data can need approval.
 fn approval(options: &Options, contracts: &[&ContractSpec]) -> Result<ApprovalPolicy, String> {
     let tools = contracts.iter().flat_map(|contract| contract.tools);
     let operations = tools.flat_map(|tool| std::iter::once(tool).chain(tool.operations()));

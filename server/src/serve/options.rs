@@ -22,23 +22,23 @@ pub(crate) struct Options {
     pub(crate) data: Option<PathBuf>,
     /// The workspaces, for contracts over rows, if they are named.
     pub(crate) workspaces: Vec<PathBuf>,
-    /// Which missing folders are created.
+    /// The missing folders to create.
     pub(crate) create: CreateFolders,
     /// Names of the contracts.
     pub(crate) contracts: Vec<String>,
     /// Document for contracts that work on one, relative to the library.
     pub(crate) document: Option<String>,
-    /// Which tools are offered.
+    /// The tools to offer.
     pub(crate) offer: Offer,
-    /// What to do with calls that need a person's approval.
+    /// Treatment of calls that need a person's approval.
     pub(crate) approval: ApprovalMode,
-    /// Tools that need approval although their contract asks for none.
+    /// Tools that need approval although their contract does not require it.
     pub(crate) approve: Vec<String>,
-    /// What to do with uncommitted bytes of a file before a change.
+    /// Treatment of uncommitted bytes of a file before a change.
     pub(crate) external: ExternalPolicy,
     /// Role of the client on standard input and output.
     pub(crate) role: Option<String>,
-    /// The mode of operation, and whether provenance is discovered.
+    /// The mode of operation, and the discovery of provenance.
     pub(crate) environment: provenance::Options,
     /// Options for HTTP; `None` serves standard input and output only.
     pub(crate) http: Option<HttpOptions>,
@@ -49,9 +49,9 @@ pub(crate) struct Options {
 pub(crate) struct HttpOptions {
     /// The address to listen on.
     pub(crate) address: SocketAddr,
-    /// Whether to serve standard input and output as well.
+    /// Set to serve standard input and output as well.
     pub(crate) stdio: bool,
-    /// Whether to serve a page for people's browsers.
+    /// Set to serve a page for people's browsers.
     pub(crate) page: bool,
     /// File of the API keys that are accepted.
     pub(crate) keys: Option<PathBuf>,
@@ -100,7 +100,7 @@ pub(crate) struct OAuthOptions {
     pub(crate) issuer: Issuer,
     /// File or URL of its JWK Set.
     pub(crate) jwks: String,
-    /// Accepted values of `aud` besides the library's URL.
+    /// Accepted values of `aud` in addition to the library's URL.
     pub(crate) audiences: Vec<String>,
     /// Scopes that clients are asked to request first.
     pub(crate) scopes: Vec<Scope>,

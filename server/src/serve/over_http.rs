@@ -54,8 +54,8 @@ impl Access {
     }
 }
 
-/// Serves what is `opened` over HTTP until the process is asked to end. With `--stdio`, also serves standard input and output, and
-/// ends when that client disconnects.
+/// Serves the `opened` libraries and rows over HTTP until the process is asked to end. With `--stdio`, also
+/// serves standard input and output, and ends when that client disconnects.
 pub(super) async fn serve(
     options: &HttpOptions,
     access: Access,
@@ -157,7 +157,7 @@ pub(super) async fn serve(
     Ok(served?)
 }
 
-/// Returns how the URLs begin that clients have for what is served at `address`. Behind a proxy only the operator knows.
+/// Returns the beginning of the URLs by which clients reach the server at `address`. Behind a proxy only the operator knows it.
 fn base(options: &HttpOptions, scheme: &str, address: SocketAddr) -> String {
     match (&options.public_url, options.hosts.first()) {
         (Some(url), _) => url.to_string(),
@@ -198,8 +198,8 @@ fn credentials(options: &HttpOptions) -> Result<Credentials, Box<dyn Error>> {
     })
 }
 
-/// Default limit of reading calls for callers with a key or a token. Agents stay far below it; it keeps a runaway agent from
-/// starving the others.
+/// Default limit of reading calls for callers with a key or a token. Agents stay far below it; it prevents a
+/// runaway agent from starving the others.
 const READS: RatePerMinute = RatePerMinute::a_minute(6000);
 /// Default limit of changing calls for callers with a key or a token.
 const WRITES: RatePerMinute = RatePerMinute::a_minute(600);
@@ -226,7 +226,7 @@ fn check_address(address: SocketAddr) -> Result<(), String> {
     ))
 }
 
-/// Returns the page over what is `opened`.
+/// Returns the page over the `opened` libraries and rows.
 fn page(opened: &[Opened], credentials: &Credentials, is_secure: bool) -> Result<Arc<Page>, Box<dyn Error>> {
     if credentials.keys.is_none() && credentials.oauth.is_some() {
         return Err(
@@ -275,7 +275,7 @@ fn page(opened: &[Opened], credentials: &Credentials, is_secure: bool) -> Result
     Ok(Page::new(sources, door, is_secure))
 }
 
-/// Returns what is served at a path. Clients know the server as `base`.
+/// Returns the endpoints at one path. `base` is the beginning of the server's URLs for clients.
 fn mount(opened: Opened, base: &str, secret: Option<&Arc<HookSecret>>) -> (String, Mount) {
     let path = libraries::path(opened.name.as_deref());
     let endpoint =

@@ -1,4 +1,4 @@
-//! `tabellion audit`: the executions that are kept beside a library, and whether they agree with its commits.
+//! `tabellion audit`: lists the executions that are stored next to a library, and compares them with its commits.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{calls, contracts, serve};
 
-/// Lists executions, oldest first: the last `limit` of those that `filter` asks for.
+/// Lists executions, oldest first: the last `limit` that match `filter`.
 pub(crate) fn list(
     folder: &Path,
     filter: &ExecutionFilter,
@@ -62,10 +62,10 @@ pub(crate) fn list(
     Ok(page.show()?)
 }
 
-/// Compares executions and commits: each commit of a recorded tool has a successful execution, and each success of a changing tool its commit.
+/// Compares executions and commits: commits of recorded tools have successful executions, and successes of changing tools have commits.
 ///
 /// # Errors
-/// Also if they disagree.
+/// If they can't be read, or disagree.
 pub(crate) fn check(folder: &Path, output: Output) -> Result<(), TerminalError> {
     let (library, calls) = kept(folder)?;
     let mut specs = contracts::specs();
@@ -106,7 +106,7 @@ pub(crate) fn check(folder: &Path, output: Output) -> Result<(), TerminalError> 
     }
 }
 
-/// What a comparison of executions and commits has found.
+/// The result of comparing executions and commits.
 struct Audit {
     executions: usize,
     commits: usize,
@@ -156,16 +156,16 @@ impl Audit {
     }
 }
 
-/// Returns the time from which on commits have executions: those of earlier ones were never kept, or are kept no longer.
+/// Returns the time from which on commits have executions: earlier ones were never stored, or have been removed.
 fn checked_since(calls: &Calls, specs: &[&ContractSpec]) -> Result<DateTime<Utc>, TerminalError> {
     let kept = specs.iter().filter_map(|spec| spec.executions);
     let kept = kept.map(|executions| executions.keep_seconds).min().unwrap_or(0);
-    // What ends at this moment may be forgotten at this moment.
+    // An execution that expires at this moment may be removed at this moment.
     let oldest = Utc::now() - TimeDelta::seconds(kept.into()) + TimeDelta::minutes(1);
     Ok(calls.beginning()?.max(oldest))
 }
 
-/// Returns what is wrong with the execution of a commit.
+/// Returns the problem with the execution of a commit.
 fn of_commit(entry: &LogEntry, id: &str, execution: Option<&Execution>) -> Option<String> {
     let commit = &entry.commit;
     let Some(execution) = execution else {
@@ -191,7 +191,7 @@ fn of_commit(entry: &LogEntry, id: &str, execution: Option<&Execution>) -> Optio
     }
 }
 
-/// Returns what is wrong with the commit of an execution.
+/// Returns the problem with the commit of an execution.
 fn of_execution(
     execution: &Execution,
     made: &BTreeMap<&str, &str>,

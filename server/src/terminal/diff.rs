@@ -1,4 +1,4 @@
-//! `tabellion diff`: what is not committed yet.
+//! `tabellion diff`: the uncommitted changes.
 
 use std::{
     path::Path,
@@ -16,15 +16,15 @@ use super::{
     open, page,
 };
 
-/// How long documents are compared if there are more than can be. A library of people has fewer.
+/// Time limit for comparing documents, for folders with too many of them. People's libraries need less.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
-/// Said where a library has more documents than are compared.
+/// The message if a library has too many documents to compare.
 pub(super) const TRUNCATED: &str =
     "the folder or its last commit has more documents than are compared, so some may be missing here";
 
 /// Shows the documents that differ from the last commit, or those at or below `path`. Untracked documents are shown only if
-/// `path` names them or `untracked` says so.
+/// `path` names them or `untracked` is set.
 pub(crate) fn diff(
     folder: &Path,
     path: Option<&str>,

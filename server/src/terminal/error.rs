@@ -1,4 +1,4 @@
-//! Errors of the commands for people: what is wrong, and what to do.
+//! Errors of the commands for people: the problem, and its remedy.
 
 use std::{error::Error, fmt};
 
@@ -24,13 +24,13 @@ impl TerminalError {
         }
     }
 
-    /// Adds what to do.
+    /// Adds a remedy.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Returns the text for a terminal; `anstream` removes the colours where they are not wanted.
+    /// Returns the text for a terminal; `anstream` removes the colours if they are not supported.
     pub(crate) fn shown(&self) -> String {
         let mut text = format!("{ERROR}error{ERROR:#}: {}", self.message);
         if let Some(hint) = &self.hint {

@@ -7,9 +7,9 @@ use tabellion_library::{self as library, CreateFolders, Created, Library, OpenEr
 use super::{Output, Page, TerminalError, page};
 use crate::folder;
 
-/// What became of the folder.
+/// The result for the folder.
 enum Done {
-    /// A repository was created, and also the folder or not.
+    /// A repository was created, and possibly the folder too.
     New(Created),
     /// It was a library already.
     Already { branch: Option<String> },

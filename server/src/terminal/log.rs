@@ -13,7 +13,7 @@ use super::{
     page::{self, FAINT, NAME, STRONG, TITLE},
 };
 
-/// Digits of a commit id that are shown.
+/// Number of digits of a commit id to show.
 const SHORT: usize = 10;
 
 /// Shows the newest entries, at most `limit`, of all documents or of those at or below `path`.
@@ -83,7 +83,7 @@ pub(crate) fn show(folder: &Path, id: &str, output: Output) -> Result<(), Termin
     Ok(page.show()?)
 }
 
-/// Refuses a path that neither exists nor ever was in the log, which is probably mistyped.
+/// Refuses a path that neither exists nor ever was in the log, and so is probably mistyped.
 fn check_exists(library: &Library, folder: &Path, path: &str) -> Result<(), TerminalError> {
     let exists = folder.join(path).exists();
     if exists
@@ -130,7 +130,7 @@ fn add_field(page: &mut Page, name: &str, value: &str) {
     page.put(STRONG, &format!("{name:<9}")).line(value);
 }
 
-/// Returns the beginning of a commit id that people see.
+/// Returns the beginning of a commit id, for people.
 pub(super) fn short(commit: &str) -> &str {
     commit.get(..SHORT).unwrap_or(commit)
 }

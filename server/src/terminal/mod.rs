@@ -1,6 +1,6 @@
-//! Commands for people at a terminal: the log and what is uncommitted, undoing a change, calling a tool.
+//! Commands for people at a terminal: showing the log and uncommitted changes, undoing a change, calling a tool.
 //!
-//! Each command opens a library as the server does, and creates none. What it shows is a [`Page`](page::Page): coloured text,
+//! Each command opens a library as the server does, and creates none. Its output is a [`Page`](page::Page): coloured text,
 //! or JSON for programs.
 
 pub(crate) mod audit;

@@ -1,4 +1,4 @@
-//! What a command shows: text with or without colours, through a pager on a terminal, or JSON.
+//! The output of a command: text with or without colours, through a pager on a terminal, or JSON.
 
 use std::{fmt::Write as _, io};
 
@@ -20,14 +20,14 @@ pub(crate) enum When {
     Never,
 }
 
-/// Where and how a command shows its result.
+/// The form of a command's output.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
     /// JSON for programs instead of text.
     pub(crate) json: bool,
     /// When to use colours.
     pub(crate) colour: When,
-    /// Whether a pager may be used.
+    /// True if a pager may be used.
     pub(crate) pager: bool,
 }
 
@@ -46,7 +46,7 @@ const MAX_BYTES: usize = 64 << 20;
 pub(crate) struct Page {
     text: String,
     colour: bool,
-    /// Whether control characters are escaped. They could do things to a terminal, and are part of a document for a program.
+    /// True if control characters are escaped. They could control a terminal; for a program they are part of a document.
     visible: bool,
     pager: bool,
 }
@@ -80,12 +80,12 @@ impl Page {
         self.text
     }
 
-    /// Returns true if nothing was added.
+    /// Returns true if the page has no text.
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// Returns true if the page has more text than anyone reads.
+    /// Returns true if the page has more text than a person would read.
     pub(crate) fn is_full(&self) -> bool {
         self.text.len() > MAX_BYTES
     }

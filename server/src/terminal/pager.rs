@@ -26,11 +26,11 @@ pub(super) fn show(text: &str) -> bool {
     };
     let mut written = false;
     if let Some(mut input) = pager.stdin.take() {
-        // A pager that ends early has shown enough.
+        // A pager that ends early needs no more text.
         let _ = input.write_all(text.as_bytes());
         written = true;
     }
-    // A shell says 127 if it does not find the program.
+    // A shell returns 127 if it does not find the program.
     let ended = pager.wait();
     written && ended.is_ok_and(|status| status.code() != Some(127))
 }

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::undo::Undo;
 
-/// What a person chooses for the remote.
+/// A person's settings for the remote.
 #[derive(Debug)]
 pub(crate) struct Chosen<'a> {
     /// A name in git's configuration, or an address.
@@ -29,7 +29,7 @@ pub(crate) struct Chosen<'a> {
     pub(crate) max_unpublished: Option<usize>,
 }
 
-/// Returns where the library stands, for people.
+/// Returns the library's state relative to the remote, for people.
 pub(super) fn shown(state: &RemoteState) -> String {
     let ahead = match state.ahead {
         0 => String::new(),
@@ -50,7 +50,7 @@ pub(super) fn as_json(settings: &RemoteSettings, state: &RemoteState) -> Value {
     value
 }
 
-/// Shows the remote and where the library stands.
+/// Shows the remote and the library's state relative to it.
 pub(crate) fn show(folder: &Path, output: Output) -> Result<(), TerminalError> {
     let library = open(folder)?;
     let found = library.remote_settings().zip(library.remote_state());
@@ -107,7 +107,7 @@ pub(crate) fn set(folder: &Path, chosen: &Chosen<'_>, output: Output) -> Result<
     let tip = match shared.look_at_remote() {
         Ok(tip) => tip,
         Err(error) => {
-            // As it was.
+            // Restores the earlier settings.
             match library.remote_settings() {
                 Some(before) => library.set_remote(before)?,
                 None => library.forget_remote()?,
@@ -134,7 +134,7 @@ pub(crate) fn set(folder: &Path, chosen: &Chosen<'_>, output: Output) -> Result<
     Ok(page.show()?)
 }
 
-/// No longer shares the library.
+/// Stops sharing the library.
 pub(crate) fn forget(folder: &Path, output: Output) -> Result<(), TerminalError> {
     let library = open(folder)?;
     let was = library
@@ -154,7 +154,7 @@ pub(crate) fn forget(folder: &Path, output: Output) -> Result<(), TerminalError>
     Ok(page.show()?)
 }
 
-/// Takes the remote's commits, and pushes those of the library.
+/// Fetches the remote's commits, and pushes those of the library.
 pub(crate) fn sync(folder: &Path, dry_run: bool, accept: bool, output: Output) -> Result<(), TerminalError> {
     let library = open(folder)?;
     let synced = if dry_run {
@@ -255,7 +255,7 @@ pub(crate) fn keep(folder: &Path, path: &str, output: Output) -> Result<(), Term
         .hint("`tabellion conflicts list` lists them"));
     };
     let document = LibraryPath::of_any_file(of).map_err(TerminalError::new)?;
-    // Several machines may have left a version each; one that is kept decides on itself alone.
+    // Several machines may have left a version each; keeping one of them decides on that version alone.
     let others = found
         .iter()
         .filter(|(other, document)| other.as_str() == path || (of == path && document == of));

@@ -1,4 +1,4 @@
-//! `tabellion review`: what agents have written and still waits, and decisions on it.
+//! `tabellion review`: agents' pending proposals, and decisions on them.
 
 use std::{path::Path, sync::Arc};
 
@@ -16,12 +16,12 @@ use super::{
 };
 use crate::{calls, page::shown, serve};
 
-/// Characters of an id that tell reviews apart.
+/// Number of characters of an id that distinguish reviews.
 const SHORT_ID: usize = 8;
-/// The role that a person at the terminal has here.
+/// Role of a person at the terminal.
 const REVIEWER: &str = "reviewer";
 
-/// Lists at most `limit` of the proposals that wait, oldest first.
+/// Lists at most `limit` of the pending proposals, oldest first.
 pub(crate) fn list(folder: &Path, limit: usize, output: Output) -> Result<(), TerminalError> {
     let desk = Desk::new(open(folder)?, None);
     let part = desk::Page { offset: 0, limit };
@@ -56,11 +56,11 @@ pub(crate) fn list(folder: &Path, limit: usize, output: Output) -> Result<(), Te
     Ok(page.show()?)
 }
 
-/// Shows a proposal, and what approving it would change. A decision is then on what was shown, unless it names another revision.
+/// Shows a proposal, and the effect of approving it. A decision then applies to the shown revision, unless it names another.
 pub(crate) fn show(folder: &Path, id: &str, output: Output) -> Result<(), TerminalError> {
     let (library, call) = (open(folder)?, call()?);
     let review = look(&library, &call, id)?;
-    // Where nothing can be written, a decision has to name the revision.
+    // If the write fails, a decision has to name the revision.
     let _ = library.keep_aside(&shown(&call, &review.id), &review.revision);
     if output.json {
         return Ok(page::json(&json!({ "reviews": [review] }))?);
@@ -105,7 +105,7 @@ pub(crate) fn show(folder: &Path, id: &str, output: Output) -> Result<(), Termin
     Ok(page.show()?)
 }
 
-/// Decides on a proposal. If the decision names no revision, it is on the one shown last.
+/// Decides on a proposal. If the decision names no revision, it applies to the one shown last.
 pub(crate) fn decide(folder: &Path, mut decide: Decide, output: Output) -> Result<(), TerminalError> {
     let id = &decide.id.clone();
     let (library, call) = (open(folder)?, call()?);

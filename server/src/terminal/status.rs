@@ -1,4 +1,4 @@
-//! `tabellion status`: where the next change goes, and what is not committed.
+//! `tabellion status`: the target of the next change, and the uncommitted documents.
 
 use std::path::{self, Path};
 
@@ -14,7 +14,7 @@ use super::{
     remote,
 };
 
-/// Untracked documents that are listed; `--json` lists all.
+/// Maximum number of untracked documents to list; `--json` lists all.
 const MAX_UNTRACKED: usize = 10;
 
 /// Shows the library's state.

@@ -1,4 +1,4 @@
-//! `tabellion undo`: takes an entry's change back, in a new commit.
+//! `tabellion undo`: reverts an entry's change, in a new commit.
 
 use std::{path::Path, sync::Arc};
 
@@ -17,7 +17,7 @@ use crate::{
     undo::{CONFLICTS, Recorder, Undo},
 };
 
-/// Undoes the entry, or only shows what that would change.
+/// Undoes the entry, or only shows the changes that this would make.
 pub(crate) fn undo(folder: &Path, id: &str, dry_run: bool, output: Output) -> Result<(), TerminalError> {
     let library = open(folder)?;
     let entry = library.find_entry(id)?;
@@ -54,7 +54,7 @@ pub(super) fn run(undo: &Undo, library: &Arc<Library>) -> Result<String, Termina
     commit.map_err(|failure| refusal(&failure))
 }
 
-/// Returns what records an undo, where executions are kept beside the library.
+/// Returns a recorder of undos, if executions are stored next to the library.
 fn recorder(library: &Arc<Library>) -> Result<Option<Recorder>, TerminalError> {
     if !calls::are_kept(library) {
         return Ok(None);
@@ -67,7 +67,7 @@ fn recorder(library: &Arc<Library>) -> Result<Option<Recorder>, TerminalError> {
     ))
 }
 
-/// Shows what undoing would change now.
+/// Shows the changes that undoing would make now.
 fn preview(undo: &Undo, library: &Library, output: Output) -> Result<(), TerminalError> {
     let mut page = Page::new(output);
     for change in undo.changes(library).map_err(|failure| refusal(&failure))? {

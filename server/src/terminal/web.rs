@@ -84,12 +84,12 @@ async fn idle(page: &browser::Page) {
     }
 }
 
-/// Returns whether proposals wait, or waited, in a library.
+/// Returns true if a library has, or had, pending proposals.
 fn has_reviews(library: &Library, folder: &Path) -> bool {
     calls::are_kept(library) || folder.join("workflows").is_dir()
 }
 
-/// Returns a host of this machine alone, whose cookies other ports' pages under other names don't get.
+/// Returns a host name of this machine alone; the browser does not send its cookies to pages of other ports under other names.
 fn host_name(title: &str) -> String {
     let fit = |sign: char| {
         if sign.is_ascii_alphanumeric() {

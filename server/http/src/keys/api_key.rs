@@ -1,4 +1,4 @@
-//! API keys as their owners have them.
+//! API keys, with their secrets.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-/// Prefix of keys, by which people and secret scanners recognise one.
+/// Prefix of keys, by which people and secret scanners recognise them.
 const PREFIX: &str = "tbl";
 const ID_DIGITS: usize = 16;
 const SECRET_DIGITS: usize = 64;
 
-/// A key as its owner has it: `tbl_ID_SECRET`, both in hexadecimal. Its `Debug` output leaves out the secret.
+/// A key with its secret: `tbl_ID_SECRET`, both in hexadecimal. Its `Debug` output leaves out the secret.
 pub struct ApiKey {
     id: String,
     secret: String,
@@ -46,12 +46,12 @@ impl ApiKey {
         &self.id
     }
 
-    /// Returns the SHA-256 of the secret, in hexadecimal: what the file of keys holds.
+    /// Returns the SHA-256 of the secret, in hexadecimal, as in the file of keys.
     pub fn digest(&self) -> String {
         HEXLOWER.encode(&Sha256::digest(self.secret.as_bytes()))
     }
 
-    /// Returns whether the secret has this digest, in constant time.
+    /// Returns true if the secret has this digest, in constant time.
     pub fn matches(&self, digest: &str) -> bool {
         self.digest().as_bytes().ct_eq(digest.as_bytes()).into()
     }

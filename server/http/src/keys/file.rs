@@ -19,7 +19,7 @@ const MAX_NAME: usize = 64;
 /// Maximum length of an e-mail address, in characters (RFC 5321).
 const MAX_EMAIL: usize = 254;
 
-/// Why a file of keys can't be used or changed.
+/// The reason that a file of keys can't be used or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyFileError {
     /// The system refuses to read or write a file.
@@ -31,7 +31,7 @@ pub enum KeyFileError {
         #[source]
         error: io::Error,
     },
-    /// There is no such file.
+    /// The file does not exist.
     #[error(
         "the file of keys `{}` does not exist; `tabellion key create --keys FILE --name OWNER` creates it with a first key",
         .0.display()
@@ -40,12 +40,12 @@ pub enum KeyFileError {
     /// Other users may read or change the file.
     #[error("other users can read or change `{}`; forbid that with `chmod 600`", .0.display())]
     Permissions(PathBuf),
-    /// The file is not JSON, or not of the expected form.
+    /// The file is not JSON, or not in the expected form.
     #[error("`{}` is not a file of keys: {error}", path.display())]
     Json {
         /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         #[source]
         error: serde_json::Error,
     },
@@ -57,10 +57,10 @@ pub enum KeyFileError {
         /// The id.
         id: String,
     },
-    /// The name can't stand in a commit's author line.
+    /// The name can't be used in a commit's author line.
     #[error("`{}` can't be the name of a key's owner; a name has 1 to {MAX_NAME} visible characters, without `<` and `>`", .0.escape_debug())]
     Name(String),
-    /// The address can't stand in a commit's author line.
+    /// The address can't be used in a commit's author line.
     #[error("`{}` is not an e-mail address", .0.escape_debug())]
     Email(String),
     /// An agent's key would permit reviews.
@@ -84,7 +84,7 @@ struct Content {
     keys: Vec<StoredKey>,
 }
 
-/// A key as the file holds it, without its secret.
+/// A key as stored in the file, without its secret.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoredKey {
@@ -94,18 +94,18 @@ pub struct StoredKey {
     pub name: String,
     /// Address of its owner.
     pub email: String,
-    /// What the key permits.
+    /// The key's permissions.
     pub scopes: Vec<Scope>,
-    /// Id of the org that it is bound to, if it is.
+    /// Id of the only org that the key can access, if it is bound to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub org: Option<String>,
-    /// Id or address of the user who makes its calls, if it says one.
+    /// Id or address of the user who makes its calls, if specified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// `NAME@VERSION` of the agent that makes its calls, unless a person does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// When the key was created, in RFC 3339.
+    /// Time of the key's creation, in RFC 3339.
     pub created: String,
     /// SHA-256 of the secret, in hexadecimal.
     pub(super) sha256: String,
@@ -176,7 +176,7 @@ impl KeyFile {
     /// Creates a key, and the file if it is missing. The returned key is stored nowhere.
     ///
     /// # Errors
-    /// Those of [`read`](Self::read), except for a missing file; also if `name` or `email` can't stand in a commit.
+    /// Those of [`read`](Self::read), except for a missing file; also if `name` or `email` can't be used in a commit.
     pub fn create(
         &self,
         name: &str,
@@ -230,7 +230,7 @@ impl KeyFile {
         Ok(key)
     }
 
-    /// Removes a key; returns who it belonged to.
+    /// Removes a key; returns its owner.
     ///
     /// # Errors
     /// Those of [`read`](Self::read), and if there is no such key.
@@ -255,7 +255,7 @@ impl KeyFile {
         let text = serde_json::to_string_pretty(&Content { keys }).expect("keys are JSON");
         let path = self.beside("new");
         let written = || {
-            // A process that died may have left one.
+            // A crashed process may have left the file.
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
@@ -271,7 +271,7 @@ impl KeyFile {
         written().map_err(|error| self.io(error))
     }
 
-    /// Returns the file's path with an extension more.
+    /// Returns the file's path with a further extension.
     fn beside(&self, extension: &str) -> PathBuf {
         let mut name = self.path.clone().into_os_string();
         name.push(format!(".{extension}"));
@@ -286,17 +286,17 @@ impl KeyFile {
     }
 }
 
-/// Returns whether `text` can be the name of a commit's author.
+/// Returns true if `text` can be the name of a commit's author.
 pub(crate) fn is_name(text: &str) -> bool {
     is_printable(text, MAX_NAME)
 }
 
-/// Returns whether `text` can be the address of a commit's author.
+/// Returns true if `text` can be the address of a commit's author.
 pub(crate) fn is_email(text: &str) -> bool {
     is_printable(text, MAX_EMAIL) && text.contains('@') && !text.contains(' ')
 }
 
-/// Returns whether `text` can stand in a commit's author line and be read there.
+/// Returns true if `text` can be written in a commit's author line and parsed there.
 fn is_printable(text: &str, max: usize) -> bool {
     let hides =
         |c: char| c.is_control() || matches!(c, '<' | '>') || tabellion_runtime::text::is_invisible(c);

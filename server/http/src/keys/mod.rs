@@ -1,12 +1,11 @@
-//! API keys, and what a key or an access token permits.
+//! API keys, and the permissions of keys and access tokens.
 //!
-//! An API key is a secret of 256 random bits with the name of its owner, who is recorded as the author of commits made with
-//! it. It is shown once, when it is created; the file of keys holds only its SHA-256. One round is enough, because a random
-//! secret of that length can't be guessed. A [`Scope`] says what a key permits. [`KeyRing`] reads the file again when it
-//! changes, so that revoking a key takes effect at once.
+//! An API key is a secret of 256 random bits with the name of its owner, who is recorded as the author of
+//! commits made with it. It is shown once, when it is created; the file of keys contains only its SHA-256.
+//! One round is enough, because a random secret of that length can't be guessed. A [`Scope`] is a permission
+//! of a key. [`KeyRing`] reads the file again when it changes, so that revoking a key takes effect at once.
 //!
-//! The headers that carry keys are `credentials`' subject, access tokens are
-//! [`oauth`](crate::oauth)'s.
+//! The headers with keys are the subject of `credentials`, access tokens that of [`oauth`](crate::oauth).
 
 mod api_key;
 mod file;
@@ -36,25 +35,25 @@ pub struct Principal {
     pub name: String,
     /// Author address of the principal's commits.
     pub email: String,
-    /// What the key or token permits.
+    /// Permissions of the key or token.
     pub scopes: Vec<Scope>,
-    /// The org, the user and the agent of its calls, if it has them.
+    /// The org, the user and the agent of its calls, if specified.
     pub bound: Bound,
 }
 
-/// The caller with a key: the org and the user, for contracts that keep them as rows, and the agent.
+/// The org and the user of calls with a key, for contracts that keep them as rows, and the agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Bound {
-    /// Id of the only org that there is for them.
+    /// Id of the only org that the calls can access.
     pub org: Option<String>,
-    /// Id of the user who makes them.
+    /// Id of the user who makes the calls.
     pub user: Option<String>,
-    /// The agent that makes them; `None` if a person does.
+    /// The agent that makes the calls; `None` if a person does.
     pub agent: Option<Agent>,
 }
 
 impl Principal {
-    /// Returns what the principal may do in the library of this name; `None` if no scope covers that library.
+    /// Returns the principal's permissions in the library of this name; `None` if no scope covers that library.
     pub fn grant_at(self: &Arc<Self>, library: &str, validity: Validity) -> Option<KeyGrant> {
         let scopes = self.scopes.iter().filter(|scope| scope.covers(library));
         let scopes: Vec<_> = scopes.cloned().collect();
@@ -66,16 +65,16 @@ impl Principal {
     }
 }
 
-/// How long a key or a token is valid.
+/// Validity of a key or a token.
 #[derive(Debug, Clone)]
 pub enum Validity {
-    /// As long as the ring has the key.
+    /// As long as the key is in the ring.
     WhileKeyExists(Arc<KeyRing>),
     /// Until a point in time.
     Until(SystemTime),
 }
 
-/// What a key or a token permits in one library.
+/// Permissions of a key or a token in one library.
 #[derive(Debug, Clone)]
 pub struct KeyGrant {
     /// The owner of the key or token.

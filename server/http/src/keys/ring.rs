@@ -31,7 +31,7 @@ impl KeyRing {
         Ok(Self { file, keys })
     }
 
-    /// Returns who `key` belongs to; `None` if it is not valid. A file that can't be read any more has no valid keys.
+    /// Returns the owner of `key`; `None` if it is not valid. If the file can't be read any more, no key is valid.
     pub fn principal(&self, key: &str) -> Option<Arc<Principal>> {
         let key = ApiKey::parse(key)?;
         let keys = self.keys();
@@ -39,14 +39,14 @@ impl KeyRing {
         key.matches(&known.digest).then(|| known.principal.clone())
     }
 
-    /// Returns whether the key of `principal` is still there, and unchanged.
+    /// Returns true if the key of `principal` still exists unchanged.
     pub fn has(&self, principal: &Principal) -> bool {
         let keys = self.keys();
         keys.get(principal.identity.subject())
             .is_some_and(|known| *known.principal == *principal)
     }
 
-    /// Returns who the key with this id belongs to; `None` if it is not there.
+    /// Returns the owner of the key with this id; `None` if it does not exist.
     pub fn by_id(&self, id: &str) -> Option<Arc<Principal>> {
         self.keys().get(id).map(|known| known.principal.clone())
     }

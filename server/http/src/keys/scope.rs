@@ -1,4 +1,4 @@
-//! What a key or a token permits.
+//! Permissions of keys and tokens.
 
 use std::{fmt, str::FromStr};
 
@@ -15,7 +15,7 @@ pub struct Scope {
     library: Option<String>,
 }
 
-/// Why a text is not a scope.
+/// The error of a text that is not a scope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a scope; write `read`, `write` or `review`, then `:CONTRACT` for one contract, then `@LIBRARY` for one library"
@@ -23,12 +23,12 @@ pub struct Scope {
 pub struct ScopeError(String);
 
 impl Scope {
-    /// Returns whether the scope permits anything in the library of this name.
+    /// Returns true if the scope includes a permission in the library of this name.
     pub(super) fn covers(&self, library: &str) -> bool {
         self.library.as_deref().is_none_or(|name| name == library)
     }
 
-    /// Returns whether the scope permits `access` to the contract of this id.
+    /// Returns true if the scope permits `access` to the contract of this id.
     pub(super) fn allows(&self, contract: &str, access: Access) -> bool {
         let needed = match access {
             Access::Read => ScopeWord::Read,
@@ -37,12 +37,12 @@ impl Scope {
         self.names_contract(contract) && self.word.includes(needed)
     }
 
-    /// Returns whether the scope is about the contract of this id.
+    /// Returns true if the scope covers the contract of this id.
     pub(super) fn names_contract(&self, contract: &str) -> bool {
         self.contract.as_deref().is_none_or(|name| name == contract)
     }
 
-    /// Returns what the scope permits.
+    /// Returns the permission.
     pub fn word(&self) -> ScopeWord {
         self.word
     }

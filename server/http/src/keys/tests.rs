@@ -1,4 +1,4 @@
-//! Keys: what the file holds, which keys are valid, and what they permit.
+//! Keys: the content of the file, valid keys, and their permissions.
 
 use std::{fs, sync::Arc};
 
@@ -107,7 +107,7 @@ fn the_file_holds_no_secret_and_only_its_owner_may_read_it() {
                 "{mode:o}"
             );
         }
-        // A file that is mended counts at once, although its time is as before.
+        // A file with corrected permissions is used at once, although its time is unchanged.
         let own = fs::Permissions::from_mode(0o600);
         fs::set_permissions(file.path(), own.clone()).unwrap();
         let ring = KeyRing::new(file.clone()).unwrap();

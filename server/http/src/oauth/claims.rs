@@ -21,7 +21,7 @@ use crate::keys::{self, Bound, Principal, Scope};
 pub struct Bearer {
     /// The principal, with its scopes.
     pub principal: Arc<Principal>,
-    /// When the token expires.
+    /// Time of the token's expiry.
     pub until: SystemTime,
 }
 
@@ -35,12 +35,12 @@ pub(super) struct Claims {
     subject: String,
     /// The client (`client_id` or `azp`).
     client: Option<String>,
-    /// The name, if it can stand in a commit.
+    /// The name, if it can be used in a commit.
     name: Option<String>,
     /// The e-mail address, if the issuer has verified it.
     email: Option<String>,
     scopes: Vec<Scope>,
-    /// The agent (`agent`), if a person does not call themselves.
+    /// The agent (`agent`); `None` if a person makes the calls.
     agent: Option<Agent>,
     /// Expiry, since 1970.
     expires: Duration,
@@ -109,7 +109,7 @@ impl Claims {
         let digest = Sha256::digest(identity.to_string().as_bytes());
         let short = HEXLOWER.encode(&digest[..8]);
         let (name, email) = match self.email {
-            // Only an issuer that has verified the address knows the person, and not just what they call themselves.
+            // Only an issuer that has verified the address knows the person; other names are chosen by the person.
             Some(email) => (self.name, email),
             None => (None, format!("oauth-{short}@tabellion.localhost")),
         };
@@ -131,7 +131,7 @@ impl Claims {
     }
 }
 
-/// Returns the strings of a value that is one string or an array of strings.
+/// Returns the strings of a value that is either a string or an array of strings.
 fn texts(value: Option<&Value>) -> Result<Vec<&str>, TokenError> {
     match value {
         None => Ok(vec![]),
@@ -164,8 +164,8 @@ fn scopes(payload: &Map<String, Value>) -> Result<Vec<Scope>, TokenError> {
     Ok(words.filter_map(|word| word.parse().ok()).collect())
 }
 
-/// Returns the agent that the token is issued to, if any: `NAME@VERSION`, `{"name": …, "version": …}`, or `true` if it is to say
-/// itself what it is called.
+/// Returns the agent that the token is issued to, if any: `NAME@VERSION`, `{"name": …, "version": …}`, or
+/// `true` if the agent is to report its own name.
 fn agent(payload: &Map<String, Value>) -> Result<Option<Agent>, TokenError> {
     let text = |value: &Value| match value {
         Value::Null => Ok(None),

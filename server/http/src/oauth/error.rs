@@ -1,11 +1,11 @@
-//! Why a token is refused.
+//! Errors of tokens.
 
 use std::time::Duration;
 
 /// Permitted difference between the issuer's clock and this machine's.
 pub(super) const LEEWAY: Duration = Duration::from_secs(30);
 
-/// Why a token is invalid.
+/// The reason that a token is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// Not a signed JWT in the compact form.
@@ -17,13 +17,13 @@ pub enum TokenError {
     /// The algorithm is not accepted, or there is no signature.
     #[error("tokens with this signature algorithm are not accepted here")]
     Algorithm,
-    /// The key is not among the issuer's.
+    /// The key is not one of the issuer's.
     #[error("the token is signed with a key that its issuer does not have")]
     Key,
     /// The signature does not verify.
     #[error("the token's signature is invalid")]
     Signature,
-    /// Another issuer issued it.
+    /// The token has another issuer.
     #[error("the token has another issuer")]
     Issuer,
     /// It was issued for another server.
@@ -40,7 +40,7 @@ pub enum TokenError {
     Bound,
 }
 
-/// Why a token does not authenticate its sender.
+/// The reason that a token does not authenticate its sender.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthenticationError {
     /// The token is invalid.

@@ -24,7 +24,7 @@ use super::{KeySet, KeySetError};
 /// Maximum size of a key set, in bytes.
 const MAX_SET_BYTES: usize = 256 << 10;
 
-/// Why keys could not be fetched.
+/// The reason that keys could not be fetched.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FetchError {
     /// Connecting failed, or the connection broke.
@@ -42,12 +42,12 @@ pub(super) enum FetchError {
     /// The answer is not a key set.
     #[error(transparent)]
     Set(#[from] KeySetError),
-    /// It took too long.
+    /// The answer took too long.
     #[error("no answer within {0:?}")]
     Timeout(Duration),
 }
 
-/// Fetches the keys at `url` within `timeout`; in the clear without `tls`.
+/// Fetches the keys at `url` within `timeout`; unencrypted without `tls`.
 pub(super) async fn get(
     url: &Uri,
     tls: Option<&Arc<ClientConfig>>,

@@ -1,14 +1,14 @@
-//! Key sets of an issuer (RFC 7517), reduced to the keys that can be used here.
+//! Key sets of an issuer (RFC 7517), reduced to the supported keys.
 
 use serde_json::{Map, Value};
 
 use super::jws::{self, Algorithm, Token};
 use tabellion_gateway::json;
 
-/// Why a text is not a usable key set.
+/// The reason that a text is not a usable key set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeySetError {
-    /// It is not a JSON Web Key Set.
+    /// The text is not a JSON Web Key Set.
     #[error("this is not a JSON Web Key Set (an object with an array `keys`)")]
     Form,
     /// None of its keys can be used.
@@ -25,7 +25,7 @@ pub struct KeySet(Vec<Key>);
 pub(super) struct Key {
     /// Its id (`kid`).
     id: Option<String>,
-    /// The only algorithm that it may be used with (`alg`), if it has one.
+    /// The only algorithm for the key (`alg`), if specified.
     algorithm: Option<Algorithm>,
     pub(super) material: Material,
 }

@@ -52,7 +52,7 @@ impl Algorithm {
         })
     }
 
-    /// Returns how to verify with this key; `None` if the key is for another algorithm.
+    /// Returns the verifier for this key; `None` if the key is for another algorithm.
     fn verifier(self, material: &Material) -> Option<Verifier<'_>> {
         let rsa: &'static RsaParameters = match (self, material) {
             (Self::Rs256, Material::Rsa { .. }) => &RSA_PKCS1_2048_8192_SHA256,
@@ -83,13 +83,13 @@ enum Verifier<'a> {
     Point(&'static dyn VerificationAlgorithm, &'a [u8]),
 }
 
-/// A parsed token that is not verified. Nothing in it can be trusted.
+/// A parsed token before verification. No part of it can be trusted.
 pub(super) struct Token<'a> {
     signed: &'a str,
     payload: &'a str,
     signature: Vec<u8>,
     pub(super) algorithm: Algorithm,
-    /// Id of its key (`kid`), if it has one.
+    /// Id of its key (`kid`), if specified.
     pub(super) key: Option<String>,
 }
 
@@ -126,7 +126,7 @@ impl<'a> Token<'a> {
         })
     }
 
-    /// Returns whether the algorithm can use a key of this material.
+    /// Returns true if the algorithm can use a key of this material.
     pub(super) fn fits(&self, material: &Material) -> bool {
         self.algorithm.verifier(material).is_some()
     }

@@ -3,13 +3,13 @@
 //! This is the resource server's part of MCP's authorization specification (2025-11-25 and 2026-07-28): a token is a JWT
 //! (RFC 7519, 9068) that the configured issuer has signed for this server (RFC 8707). Verification follows RFC 8725:
 //! algorithms are on a list, a key is used only for its declared purpose, and keys in a token's header are ignored. `ring`
-//! verifies signatures. Scopes mean the same as those of API keys ([`keys`](crate::keys)).
+//! verifies signatures. Scopes have the same meaning as those of API keys ([`keys`](crate::keys)).
 //!
 //! ```text
 //! Authorization → Token (jws) → KeySet (jwks ← source ← file | https) → Claims → Principal
 //! ```
 //!
-//! How tokens are sent is `credentials`' subject. This server issues no tokens.
+//! The headers with tokens are the subject of `credentials`. This server issues no tokens.
 
 mod claims;
 mod error;
@@ -58,7 +58,7 @@ impl Tokens {
         self.issuer.as_str()
     }
 
-    /// Returns whether the issuer's keys are known.
+    /// Returns true if the issuer's keys are known.
     pub fn is_ready(&self) -> bool {
         self.source.current().is_some()
     }
@@ -71,7 +71,7 @@ impl Tokens {
     /// Verifies a token, which must be issued for one of the URIs `resources`.
     ///
     /// # Errors
-    /// If it is invalid, or the issuer's keys are not known.
+    /// If it is invalid, or the issuer's keys are unknown.
     pub async fn bearer(&self, token: &str, resources: &[String]) -> Result<Bearer, AuthenticationError> {
         let token = Token::parse(token)?;
         let mut keys = self.source.current();

@@ -7,10 +7,10 @@ use hyper::Uri;
 /// Prefix of the path of a resource's metadata (RFC 9728, section 3).
 pub(crate) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
-/// Why a URL can't be used.
+/// The reason that a URL can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
-    /// Not a URL, or with a user name, query or fragment.
+    /// Not a URL, or one with a user name, query or fragment.
     #[error(
         "`{0}` is not the URL of a server; write it like `https://notes.example`, without user name, query and fragment"
     )]
@@ -23,7 +23,7 @@ pub enum UrlError {
     Path(String),
 }
 
-/// Parses the URL of a server to which secrets can be sent: `https`, or `http` on this machine.
+/// Parses the URL of a server that may receive secrets: `https`, or `http` on this machine.
 pub(super) fn safe(text: &str) -> Result<Uri, UrlError> {
     let bad = || UrlError::Form(text.into());
     let uri: Uri = text.parse().map_err(|_| bad())?;
@@ -39,13 +39,13 @@ pub(super) fn safe(text: &str) -> Result<Uri, UrlError> {
     }
 }
 
-/// Returns whether the host is this machine.
+/// Returns true if the host is this machine.
 fn is_here(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || bare.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
-/// The issuer of tokens, exactly as tokens name it.
+/// The issuer of tokens, exactly as named in tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issuer(String);
 
@@ -119,7 +119,7 @@ impl fmt::Display for PublicUrl {
     }
 }
 
-/// Returns whether two URIs are equal, ignoring case in scheme and host.
+/// Returns true if two URIs are equal, ignoring case in scheme and host.
 pub(super) fn is_same(one: &str, other: &str) -> bool {
     let parts = |text: &str| {
         let begins = text.find("://").map_or(0, |at| at + 3);

@@ -1,6 +1,6 @@
 //! Sources of an issuer's keys: a file that is read again when it changes, or a URL that is fetched regularly.
 //!
-//! Known keys stay in use while new ones can't be fetched, so that an issuer's outage locks no caller out.
+//! Known keys stay in use while the issuer can't be reached, so that its outage locks no caller out.
 
 use std::{
     io,
@@ -20,7 +20,7 @@ use crate::{
     tls::{self, TlsError},
 };
 
-/// Why a source of keys can't be used.
+/// The reason that a source of keys can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// The file cannot be read.
@@ -37,7 +37,7 @@ pub enum SourceError {
     Set {
         /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         #[source]
         error: KeySetError,
     },
@@ -56,7 +56,7 @@ pub struct PollingLimits {
     pub every: Duration,
     /// Interval until the first success.
     pub first: Duration,
-    /// Minimum interval of requests for an unknown key of a token.
+    /// Minimum interval of requests for a token's unknown key.
     pub between: Duration,
     /// Timeout of a request.
     pub timeout: Duration,
@@ -141,7 +141,7 @@ impl Source {
         let Origin::Url(remote) = &self.0 else {
             return self.current();
         };
-        // In a task of its own: a client that disconnects must not cancel it.
+        // In a separate task: a client that disconnects must not cancel it.
         let asking = tokio::spawn({
             let remote = remote.clone();
             async move {

@@ -1,4 +1,4 @@
-//! What keys and tokens permit.
+//! Permissions of keys and tokens.
 
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ async fn a_request_without_a_key_is_rejected() {
             assert!(!said.contains(&key[25..]), "{said}");
         }
     }
-    // Not in the URL, and not before it is known who asks.
+    // Credentials in the URL are rejected, before any caller is identified.
     for (query, expected) in [
         ("key", "401"),
         ("access_token", "400"),
@@ -219,7 +219,7 @@ async fn the_server_is_not_ready_without_the_issuers_keys() {
     .await;
     assert_eq!(status(&server.says(get("/readyz").as_bytes()).await), "503");
     assert_eq!(status(&server.says(get("/healthz").as_bytes()).await), "200");
-    // The token may be good, so that its client had better keep it.
+    // The token may be valid, so the client should keep it.
     let token = Authority::new().token(&claims("https://notes.example/mcp", "write"));
     let bytes = call("keep", "x").replace("Accept:", &format!("Authorization: Bearer {token}\r\nAccept:"));
     let said = server.says(bytes.as_bytes()).await;
@@ -259,7 +259,7 @@ async fn too_many_invalid_credentials_block_an_address_for_a_while() {
             assert_eq!(status(&said) == "429", said.contains("retry-after: "), "{said}");
             status(&said).to_owned()
         };
-        // Requests without or with valid credentials are not counted.
+        // Requests without credentials, or with valid ones, are not counted.
         for key in ["", "", "", "", "", &good, &good, &good, &good, "a"] {
             let expected = if key == good { "200" } else { "401" };
             assert_eq!(said(key).await, expected, "{key}");

@@ -1,4 +1,4 @@
-//! Downloads: their URLs are credentials, and nothing else is needed or helps.
+//! Downloads: their URLs are the only credentials.
 
 use std::{
     fs::{self, File},
@@ -13,7 +13,7 @@ use super::{Limits, Server, status};
 use crate::keys::{KeyFile, KeyRing};
 use tabellion_runtime::downloads::{Download, Downloads, Opened};
 
-/// A file that one URL leads to.
+/// A file with one URL.
 pub(super) struct OneFile(pub(super) PathBuf);
 
 impl Downloads for OneFile {
@@ -57,7 +57,7 @@ const HOST: &str = "Host: localhost\r\n";
 #[tokio::test]
 async fn every_client_that_has_the_url_may_download() {
     let server = server().await;
-    // More than is read at a time.
+    // More than one chunk.
     let content = "0123456789abcdef".repeat(20_000);
     fs::write(server.folder.path().join("notes.zip"), &content).unwrap();
     let said = get(&server, "GET /mcp/exports/notes?signature=right", HOST).await;
@@ -140,7 +140,7 @@ async fn another_url_leads_nowhere_and_says_nothing() {
             "Host: attacker.example\r\n",
             "403",
         ),
-        // No route of downloads.
+        // Paths that are not downloads.
         ("GET /mcp/exports/?signature=right", HOST, "401"),
         ("GET /mcp/exports/notes/more?signature=right", HOST, "401"),
     ] {

@@ -40,7 +40,7 @@ async fn a_client_that_does_not_read_frees_its_slot() {
     first.write_all(much.as_bytes()).await.unwrap();
     server.notes.has_begun(1).await;
     let keep = call("keep", "x");
-    // While the first one reads nothing, and does not hang up.
+    // The first client reads nothing, and keeps its connection open.
     within(async { while status(&server.says(keep.as_bytes()).await) != "200" {} }).await;
     drop(first);
     server.end().await;
@@ -159,7 +159,7 @@ async fn bodies_received_at_once_are_bounded() {
     let much = call("echo", &"x".repeat(60 << 10));
     let mut first = server.connect().await;
     first.write_all(&much.as_bytes()[..much.len() - 1]).await.unwrap();
-    // Once the first body is there but for its last byte, there is no room for the same again.
+    // Once all but the last byte of the first body has arrived, there is no room for a second one.
     within(async { while status(&server.says(much.as_bytes()).await) != "503" {} }).await;
     let rest = said(first, &much.as_bytes()[much.len() - 1..]).await;
     assert_eq!(status(&rest), "200");
@@ -177,7 +177,7 @@ async fn shutdown_finishes_calls() {
         served,
         ..
     } = server;
-    // A connection on which nothing is asked does not hold up the end.
+    // A connection without a request does not delay the shutdown.
     let _idle = TcpStream::connect(address).await.unwrap();
     let stream = TcpStream::connect(address).await.unwrap();
     let slow = tokio::spawn(async move { said(stream, call("slow", "x").as_bytes()).await });
@@ -214,7 +214,7 @@ async fn an_open_event_stream_does_not_delay_shutdown() {
     stream.read_exact(&mut begun).await.unwrap();
     assert_eq!(&begun, b"HTTP/1.1 200 OK");
     server.end().await;
-    // The stream has its proper end.
+    // The stream ends correctly.
     let rest = said(stream, b"").await;
     assert!(rest.ends_with("\r\n0\r\n\r\n"), "{rest}");
 }

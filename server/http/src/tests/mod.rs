@@ -1,5 +1,4 @@
-//! A server on its own socket, and misbehaving clients. All limits are small; tests wait for an answer or a close, never for a
-//! time.
+//! A server on its own socket, and misbehaving clients. All limits are small; tests wait for an answer or a close, not for a time.
 
 mod credentials;
 mod downloads;
@@ -31,7 +30,7 @@ use tabellion_mcp::{
     testing::{Memory, NOTES, Origins, adapter},
 };
 
-/// Longer than any answer takes, and much shorter than a test may.
+/// Longer than any answer takes, and much shorter than a test's time limit.
 const LONG: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(50);
 
@@ -48,7 +47,7 @@ impl Server {
         Self::with_keys(limits, |_| None).await
     }
 
-    /// A server that asks for keys of a file, which are made in the folder.
+    /// A server that requires keys of a file in the folder.
     async fn with_keys(limits: Limits, keys: impl FnOnce(&Path) -> Option<KeyRing>) -> Self {
         let credentials = |folder: &Path| Credentials {
             keys: keys(folder).map(Arc::new),
@@ -57,12 +56,12 @@ impl Server {
         Self::with(limits, credentials).await
     }
 
-    /// A server that asks for credentials, whose files are made in the folder.
+    /// A server that requires credentials, whose files are in the folder.
     async fn with(limits: Limits, credentials: impl FnOnce(&Path) -> Credentials) -> Self {
         Self::over(limits, credentials, None).await
     }
 
-    /// The same, over TLS where there are certificates.
+    /// The same, over TLS if there are certificates.
     async fn over(
         limits: Limits,
         credentials: impl FnOnce(&Path) -> Credentials,
@@ -111,7 +110,7 @@ impl Server {
         TcpStream::connect(self.address).await.unwrap()
     }
 
-    /// What is answered to these bytes, up to the end of the connection.
+    /// Returns the answer to these bytes, up to the end of the connection.
     async fn says(&self, bytes: &[u8]) -> String {
         said(self.connect().await, bytes).await
     }
@@ -138,7 +137,7 @@ fn status(said: &str) -> &str {
     said.split(' ').nth(1).unwrap_or("nothing")
 }
 
-/// A call that stands for itself, as bytes.
+/// A self-contained call, as bytes.
 fn call(tool: &str, text: &str) -> String {
     let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
     let body = format!(
@@ -158,7 +157,7 @@ fn get(path: &str) -> String {
 
 /// The secret of the webhook.
 const HOOK_SECRET: &str = "0123456789abcdef";
-/// The file in the served folder by which a webhook says that it was heard.
+/// The file in the served folder that marks the arrival of a webhook.
 const HEARD: &str = "heard";
 
 fn hook(folder: &Path) -> Option<Hook> {

@@ -1,11 +1,11 @@
-//! What headers and keys say of where a call comes from, and which headers browsers may send.
+//! The origin of a call by its headers and key, and the headers that browsers may send.
 
 use serde_json::{Value, json};
 
 use super::{Limits, Server, call, status};
 use crate::keys::{KeyFile, KeyRing};
 
-/// Returns what the server makes of a call with these lines of headers.
+/// Returns the origin that the server derives from these header lines.
 async fn told(server: &Server, headers: &str) -> Value {
     let call = call("tell_origin", "");
     let (first, rest) = call.split_once("\r\n").unwrap();

@@ -1,4 +1,4 @@
-//! Requests over REST: their endpoints, what stands in their way, and the form of what is refused.
+//! Requests over REST: their endpoints, the layers before these, and the form of refusals.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ fn post(path: &str, headers: &str, body: &str) -> String {
     )
 }
 
-/// The status, a header, and the JSON of what a server said.
+/// The status, a header, and the JSON of a response.
 struct Said {
     status: u16,
     head: String,
@@ -191,7 +191,7 @@ async fn calls_are_answered_with_what_they_are_over_mcp() {
     server.end().await;
 }
 
-/// Checks that a value has at least what is expected.
+/// Checks that a value contains the expected members.
 #[track_caller]
 fn has(value: &Value, expected: &Value) {
     match expected {

@@ -1,11 +1,11 @@
-//! Random requests over REST: each is answered, with a status that says whose fault it was, and in one form.
+//! Random requests over REST: each is answered, with a status that blames the right side, and in one form.
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::Value;
 
 use super::{Limits, Server, get, status};
 
-/// A request as a client that means no good may write it.
+/// A request of a malicious client.
 #[derive(Debug, Clone)]
 struct Odd {
     method: &'static str,
@@ -108,7 +108,7 @@ fn headers() -> impl Strategy<Value = Vec<(&'static str, String)>> {
         .prop_map(String::from),
         "[ -~]{0,24}",
     ];
-    // Chunks would need a body in chunks.
+    // `Transfer-Encoding` would require a chunked body.
     let all = vec((select(names), values), 0..6);
     all.prop_map(|headers| {
         headers
@@ -150,7 +150,7 @@ fn odd() -> impl Strategy<Value = Odd> {
     })
 }
 
-/// Returns whether a path is that of an endpoint, by its segments alone.
+/// Returns true if a path is that of an endpoint, by its segments alone.
 fn is_endpoint(path: &str) -> bool {
     let path = path.split('?').next().unwrap_or_default();
     let segments: Vec<_> = path.split('/').skip(1).collect();
@@ -170,7 +170,7 @@ fn judge(odd: &Odd, said: &str) -> Result<(), TestCaseError> {
     }
     let body: Result<Value, _> = serde_json::from_str(body);
     let Ok(body) = body else {
-        // What is no HTTP is refused before it has a path.
+        // Invalid HTTP is refused before it has a path.
         prop_assert!(status == 400, "{said}");
         return Ok(());
     };

@@ -1,4 +1,4 @@
-//! Which layer and which route answers a request, and what the access log says of it.
+//! The layer and the route that answer a request, and its line in the access log.
 
 use std::{
     fmt::{Debug, Write as _},
@@ -15,7 +15,7 @@ use tracing::{
 use super::{HEARD, HOOK_SECRET, Limits, Server, status};
 use crate::keys::{KeyFile, KeyRing};
 
-/// Returns a server that asks for a key, and a key that may read.
+/// Returns a server that requires a key, and a key that may read.
 async fn server() -> (Server, String) {
     let mut key = None;
     let server = Server::with_keys(Limits::default(), |folder| {
@@ -50,14 +50,14 @@ async fn layers_answer_in_their_order() {
         // Probes pass before the guard.
         ("GET /healthz", "Host: attacker.example\r\n", "200", None),
         ("POST /readyz", attacker, "200", None),
-        // The guard refuses before anything says whether credentials or paths are good.
+        // The guard refuses before an answer can depend on credentials or paths.
         ("GET /mcp", "Host: attacker.example\r\n", "403", None),
         ("GET /nowhere", attacker, "403", None),
         ("OPTIONS /mcp", attacker, "403", None),
         // A preflight request needs no credentials.
         ("OPTIONS /mcp", app, "204", None),
         ("OPTIONS /nowhere", "", "204", None),
-        // Credentials are asked for before anything says which paths there are.
+        // Credentials are required before an answer can reveal existing paths.
         ("GET /nowhere", "", "401", None),
         ("GET /mcp", app, "401", None),
         ("POST /metrics", "", "401", None),
@@ -101,7 +101,7 @@ async fn layers_answer_in_their_order() {
     server.end().await;
 }
 
-/// Collects the events of this crate, a line each.
+/// Collects the events of this crate, one per line.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<String>>);
 

@@ -21,7 +21,7 @@ use tokio_rustls::{
 use super::{Credentials, LONG, Limits, SHORT, Server, call, said, status, within};
 use crate::tls::Certificates;
 
-/// The head of a record of TLS, and the first byte of what is in it.
+/// The head of a TLS record, and the first byte of its content.
 const HALF_A_HANDSHAKE: &[u8] = b"\x16\x03\x01\x02\x00\x01";
 
 /// Writes a certificate for `localhost` and its key into two files of a folder.
@@ -33,7 +33,7 @@ fn certify(folder: &Path) -> (Certificate, [PathBuf; 2]) {
     (pair.cert, files)
 }
 
-/// A client that trusts this certificate alone, and speaks these versions of TLS.
+/// A client that trusts only this certificate, and supports these versions of TLS.
 fn trusting(certificate: &Certificate, versions: &[&'static SupportedProtocolVersion]) -> TlsConnector {
     let mut roots = RootCertStore::empty();
     roots.add(certificate.der().clone()).unwrap();
@@ -68,7 +68,7 @@ async fn requests_are_answered_over_tls() {
     for version in [&TLS12, &TLS13] {
         assert_eq!(ask(&trusting(&old, &[version])).await.unwrap(), "200");
     }
-    // A key that is no pair with the certificate changes nothing, until it is.
+    // A key that does not match the certificate has no effect until the certificate is replaced too.
     let other = TempDir::new().unwrap();
     let (new, files) = certify(other.path());
     std::fs::copy(&files[1], &key).unwrap();
@@ -76,7 +76,7 @@ async fn requests_are_answered_over_tls() {
     std::fs::copy(&files[0], &cert).unwrap();
     assert_eq!(ask(&trusting(&new, &[&TLS13])).await.unwrap(), "200");
     assert!(ask(&trusting(&old, &[&TLS13])).await.is_err());
-    // In the clear, one is told so, and nothing is done.
+    // A request in the clear is answered with advice, and not executed.
     let clear = server.says(keep.as_bytes()).await;
     assert!(status(&clear) == "400" && clear.contains("https"), "{clear}");
     for nonsense in [&b"\x16\x03\x01\xff\xff\x01"[..], &[0; 1000], b"\n"] {

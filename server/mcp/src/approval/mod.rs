@@ -1,4 +1,4 @@
-//! A person's approval of a change: who is asked, how, and what happens if no person can be asked.
+//! A person's approval of a change: the person to ask, the way of asking, and the result if no person can be asked.
 //!
 //! A contract declares which of its tools need approval, and the operator can add others ([`ApprovalPolicy`]). The runtime
 //! makes the proposal and holds the call to it; this module shows it. In a session the server asks the client while the call
@@ -58,7 +58,7 @@ impl Approvals {
         })
     }
 
-    /// Returns the approver of a stateless call: reads the answer that a repeated call carries.
+    /// Returns the approver of a stateless call: reads the answer in a repeated call.
     pub(super) fn with_call(
         &self,
         tool: &'static ToolSpec,
@@ -94,13 +94,13 @@ impl Approvals {
         ApprovalRequest {
             policy: self.policy.clone(),
             tool,
-            // A client that names no form of elicitation knows only forms (2025-06-18).
+            // A client that declares no form of elicitation supports only forms (2025-06-18).
             can_show_forms: elicitation.is_some_and(|able| able.form.is_some() || able.url.is_none()),
         }
     }
 }
 
-/// Returns what an approval is bound to: tool, arguments in any order, and caller.
+/// Returns the data that an approval is bound to: tool, arguments in any order, and caller.
 fn call(tool: &ToolSpec, cx: &RequestContext<RoleServer>, arguments: &Value) -> Vec<u8> {
     let mut arguments = arguments.clone();
     arguments.sort_all_objects();

@@ -1,4 +1,4 @@
-//! The form that a person sees: what happens to which file, and the exact text. It has no fields: accepting it approves the change.
+//! The form that a person sees: the effect on the file, and the exact text. It has no fields: accepting it approves the change.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use tabellion_runtime::{Proposal, ProposedEffect, Shows};
 /// Size limit of the text shown, in bytes: a person can't review more.
 pub(super) const MAX_SHOWN_BYTES: usize = 64 << 10;
 
-/// Returns why the proposal can't be shown, if so.
+/// Returns the reason that the proposal can't be shown, if it can't.
 pub(super) fn too_long(proposal: &Proposal) -> Option<String> {
     let length = proposal.shown.len();
     (length > MAX_SHOWN_BYTES).then(|| {

@@ -11,7 +11,7 @@ use super::question;
 /// Key of the question and of its answer in a repeated call.
 pub(super) const QUESTION: &str = "approval";
 
-/// A call that may need approval, and how to ask its person.
+/// A call that may need approval, and the client's ability to ask.
 #[derive(Debug)]
 pub(super) struct ApprovalRequest {
     pub(super) policy: Arc<ApprovalPolicy>,
@@ -21,7 +21,7 @@ pub(super) struct ApprovalRequest {
 }
 
 impl ApprovalRequest {
-    /// Returns the decision if no person is to be asked.
+    /// Returns the decision if no person needs to be asked.
     pub(super) fn decision_without_asking(&self, proposal: &Proposal) -> Option<Decision> {
         let decision = self
             .policy
@@ -30,7 +30,7 @@ impl ApprovalRequest {
     }
 }
 
-/// Returns how the person is shown the change.
+/// Returns the form in which the person sees the change.
 pub(super) fn shows(tool: &ToolSpec) -> Shows {
     tool.approval.map_or(Shows::Diff, |approval| approval.shows)
 }

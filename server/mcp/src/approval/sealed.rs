@@ -1,8 +1,8 @@
 //! Asks through the call's answer, as in 2026-07-28: the first call is answered with the question and a sealed state, and the
 //! repeated call returns the state with the person's answer.
 //!
-//! A state is valid once, for the same tool, arguments and caller, for exactly what was shown, until it expires. The sealing
-//! key belongs to this process: states of other servers, or from before a restart, are invalid.
+//! A state is valid once, for the same tool, arguments and caller, for exactly the shown proposal, until it expires.
+//! The sealing key belongs to this process: states of other servers, or from before a restart, are invalid.
 
 use std::{
     collections::HashMap,
@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use super::request::{ApprovalRequest, QUESTION, decision};
 
-/// Seals and opens states, and remembers which were used.
+/// Seals and opens states, and records the used ones.
 #[derive(Debug)]
 pub(super) struct Seals {
     codec: RequestStateCodec,
@@ -39,7 +39,7 @@ struct State {
     digest: String,
 }
 
-/// What a repeated call carries.
+/// The answer in a repeated call.
 #[derive(Debug)]
 pub(super) enum SealedAnswer {
     /// The person's answer to the proposal with this digest.
@@ -50,7 +50,7 @@ pub(super) enum SealedAnswer {
     },
     /// No answer: the person has not been asked.
     Missing,
-    /// An invalid state, and what to do about it.
+    /// An invalid state, with the remedy.
     Bad(String),
 }
 
@@ -117,12 +117,12 @@ impl Seals {
     }
 }
 
-/// Approver of a stateless call: uses the answer that the call carries, or has the question asked.
+/// Approver of a stateless call: uses the answer in the call, or returns the question.
 #[derive(Debug)]
 pub(super) struct StatelessApprover {
     pub(super) request: ApprovalRequest,
     pub(super) seals: Arc<Seals>,
-    /// What the call carries, if it is a repeated one.
+    /// The answer in the call, if it is a repeated one.
     pub(super) answer: Option<SealedAnswer>,
 }
 
@@ -131,7 +131,7 @@ impl StatelessApprover {
         match &self.answer {
             None | Some(SealedAnswer::Missing) => Decision::Ask,
             Some(SealedAnswer::Bad(why)) => Decision::Declined(why.clone()),
-            // The change differs from what was shown, so the person must see it first.
+            // The change differs from the shown one, so the person must see it first.
             Some(SealedAnswer::Given { digest, .. }) if *digest != proposal.digest => Decision::Ask,
             Some(SealedAnswer::Given { number, answer, .. }) => {
                 if self.seals.spend(*number) {

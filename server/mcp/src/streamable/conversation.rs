@@ -1,4 +1,4 @@
-//! rmcp's transport in which every message arrives by a request of its own.
+//! rmcp's transport in which every message arrives in a separate HTTP request.
 
 use std::{io, sync::Arc};
 
@@ -30,7 +30,7 @@ pub(super) struct Conversation {
     ending: Arc<Ending>,
 }
 
-/// What arrives with a request beside its message.
+/// The context of a received message.
 #[derive(Debug)]
 pub(super) struct Arrival {
     /// Its slot among the requests in flight.
@@ -42,7 +42,7 @@ struct Posts {
     inbox: mpsc::Receiver<RxJsonRpcMessage<RoleServer>>,
     routes: Arc<Routes>,
     ending: Arc<Ending>,
-    /// Whether the conversation ends with the answer to its first request.
+    /// True if the conversation ends with the answer to its first request.
     single: bool,
 }
 
@@ -81,7 +81,7 @@ impl Conversation {
         }
     }
 
-    /// Passes on a request. Returns its stream and the stream's number.
+    /// Forwards a request. Returns its stream and the stream's number.
     ///
     /// # Errors
     /// If a request with this id is still being answered.
@@ -105,7 +105,7 @@ impl Conversation {
         Ok((number, stream))
     }
 
-    /// Passes on another message. Returns false if the conversation has ended.
+    /// Forwards another message. Returns false if the conversation has ended.
     pub(super) async fn hand_on(&self, message: RxJsonRpcMessage<RoleServer>) -> bool {
         if let JsonRpcMessage::Notification(note) = &message
             && let ClientNotification::CancelledNotification(cancelled) = &note.notification
@@ -117,7 +117,7 @@ impl Conversation {
         self.inbox.send(message).await.is_ok()
     }
 
-    /// Cancels the request `id`, because its client hung up.
+    /// Cancels the request `id`, because its client disconnected.
     pub(super) fn hang_up(&self, id: &RequestId) {
         if !self.routes.close(id) {
             return;

@@ -30,7 +30,7 @@ use crate::{
 /// An answer within this time is plain JSON. Otherwise a stream is opened, so that the client sees that its request arrived.
 const JSON_TIMEOUT: Duration = Duration::from_secs(2);
 const METHODS: &str = "GET, POST, DELETE";
-/// Keys that `_meta` of a request must have since 2026-07-28.
+/// Keys that are required in `_meta` of a request since 2026-07-28.
 const REQUIRED_META: [&str; 2] = [
     "io.modelcontextprotocol/protocolVersion",
     "io.modelcontextprotocol/clientCapabilities",
@@ -39,11 +39,11 @@ const REQUIRED_META: [&str; 2] = [
 /// Limits of one endpoint.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Requests in flight, including those that wait for a person or for notifications. Further ones, and those of a caller that has
+    /// Requests in flight, including those that wait for a person or for notifications. Further ones, and those of a caller with
     /// half of these, are refused with 503.
     pub in_flight: u32,
-    /// Sessions. A further one, or a further one of a caller that has half of these, ends the session that has been idle longest: of the
-    /// caller then, otherwise of the caller with most idle ones.
+    /// Sessions. A further one, or a further one of a caller with half of these, ends the session that has been idle longest: of that
+    /// caller, or otherwise of the caller with the most idle sessions.
     pub sessions: usize,
 }
 
@@ -77,7 +77,7 @@ impl Endpoint {
         }
     }
 
-    /// Tells contracts the URL that clients have for the endpoint, below which they may offer what is not MCP.
+    /// Sets the endpoint's URL for clients, below which contracts may offer other content than MCP.
     #[must_use]
     pub fn at(mut self, url: &str) -> Self {
         self.url = Some(url.into());
@@ -85,7 +85,7 @@ impl Endpoint {
     }
 
     /// Answers a request. `name` identifies it in the log; `grant` has the caller's permissions if callers are authenticated;
-    /// `budget` its remaining requests if these are limited.
+    /// `budget` its remaining requests if they are limited.
     pub async fn answer(
         &self,
         request: Request<Bytes>,
@@ -114,17 +114,17 @@ impl Endpoint {
         answer.unwrap_or_else(Response::from)
     }
 
-    /// Returns the contracts, and what all of their clients share.
+    /// Returns the gateway, which all clients share.
     pub fn gateway(&self) -> &Arc<Gateway> {
         self.adapter.gateway()
     }
 
-    /// Returns the requests in flight, and whether further ones are accepted: of all that is served at this place.
+    /// Returns the intake of requests, which MCP and REST share at this place.
     pub fn intake(&self) -> &Arc<Intake> {
         &self.intake
     }
 
-    /// Returns the URL that clients have for the endpoint, if it is known.
+    /// Returns the endpoint's URL for clients, if known.
     pub fn url(&self) -> Option<&Arc<str>> {
         self.url.as_ref()
     }
@@ -176,7 +176,7 @@ impl Endpoint {
         })
     }
 
-    /// Begins to answer a stateless request, which is cancelled when the second is dropped before.
+    /// Starts to answer a stateless request, which is cancelled if the returned guard is dropped before.
     async fn begin_alone(
         &self,
         id: RequestId,
@@ -215,7 +215,7 @@ impl Endpoint {
             return self.begin(id, *request, origin).await;
         }
         if !headers.contains_key(SESSION) {
-            // The adapter answers what is missing, as over lines.
+            // The adapter reports the missing keys, as over lines.
             return self.alone(Incoming::Request(id, request), false, origin).await;
         }
         let session = self
@@ -293,7 +293,7 @@ impl Endpoint {
                 (number, Some(at))
             }
         };
-        // An error would make the client ask again and again.
+        // An error would make the client retry again and again.
         let Some(stream) = routes.resume(number) else {
             return Ok(events(Body::whole("")));
         };
@@ -326,7 +326,7 @@ impl Endpoint {
     }
 }
 
-/// Cancels a stateless request when its client hangs up and this is dropped.
+/// Cancels a stateless request when dropped, as happens if its client disconnects.
 struct CancelOnDrop {
     conversation: Conversation,
     id: RequestId,
@@ -407,7 +407,7 @@ fn json(status: StatusCode, answer: Event) -> Response<Body> {
     response
 }
 
-/// Returns the status and header for an answer that the caller's scope or rate does not permit.
+/// Returns the status and header for an answer that exceeds the caller's scope or rate.
 fn refused(answer: &Event) -> Option<(StatusCode, HeaderName, HeaderValue)> {
     let code = answer.code.map(ErrorCode)?;
     let message: Value = serde_json::from_slice(&answer.message).ok()?;

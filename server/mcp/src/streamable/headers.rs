@@ -336,7 +336,7 @@ mod tests {
                 Some("2026-07-28"),
                 Era::Stateless,
             ),
-            // The adapter reports what is missing.
+            // The adapter reports the missing keys.
             (&[new, list], "tools/list", None, Era::Stateless),
         ] {
             assert_eq!(era(lines, method, version), Ok(expected), "{lines:?} {method}");

@@ -1,4 +1,4 @@
-//! Requests refused before they reach a contract: a status, and the cause as a JSON-RPC error.
+//! Refusals of requests before they reach a contract: a status, and the cause as a JSON-RPC error.
 
 use std::{sync::Arc, time::Duration};
 
@@ -29,12 +29,12 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Refuses an invalid request. `why` says what to do.
+    /// Refuses an invalid request. `why` contains the remedy.
     pub fn new(status: StatusCode, why: impl Into<String>) -> Self {
         Self::with(status, ErrorData::invalid_request(why.into(), None))
     }
 
-    /// Refuses because of load, of which `why` names the cause. The client may retry soon.
+    /// Refuses because of load; `why` names the cause. The client may retry soon.
     pub fn busy(why: impl Into<String>) -> Self {
         let refusal = Self::new(StatusCode::SERVICE_UNAVAILABLE, why);
         refusal.header(RETRY_AFTER, HeaderValue::from_static("1"))
@@ -51,14 +51,14 @@ impl Refusal {
         self.status
     }
 
-    /// Gives the reason in one word, for programs.
+    /// Sets the reason in one word, for programs.
     #[must_use]
     pub fn because(mut self, reason: &'static str) -> Self {
         self.reason = Some(reason);
         self
     }
 
-    /// Returns what was wrong, and what to do.
+    /// Returns the cause and the remedy.
     fn why(&self) -> Why {
         Why {
             message: (*self.error.message).into(),
@@ -100,7 +100,7 @@ impl Refusal {
     }
 }
 
-/// Response extension: why the request was refused, for those who give the response another form.
+/// Response extension: the reason of the refusal, for layers that give the response another form.
 #[derive(Debug, Clone)]
 pub struct Why {
     /// A sentence for people.

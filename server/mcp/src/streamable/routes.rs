@@ -30,7 +30,7 @@ pub(super) struct Routes {
 
 #[derive(Debug, Default)]
 struct Table {
-    /// Whether there is one request, to which everything relates.
+    /// True if there is only one request, to which all messages relate.
     single: bool,
     /// Number of the newest stream.
     last: u64,
@@ -99,7 +99,7 @@ impl Routes {
         self.own.end();
     }
 
-    /// Returns the stream of that number if it can be resumed.
+    /// Returns the stream with this number if it can be resumed.
     pub(super) fn resume(&self, number: u64) -> Option<Arc<Stream>> {
         if number == 0 {
             return Some(self.own.clone());
@@ -177,7 +177,7 @@ impl Table {
         self.unanswered.get(id).map(|route| &route.stream)
     }
 
-    /// Returns the stream of a server's request: that of the client's request which caused it.
+    /// Returns the stream of a server's request: that of the client's request that caused it.
     fn stream_of_request(
         &mut self,
         own: &Arc<Stream>,

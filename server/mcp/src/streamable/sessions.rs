@@ -22,14 +22,14 @@ pub(super) struct Sessions {
 
 #[derive(Debug)]
 struct Session {
-    /// The caller that opened the session, if callers are told apart.
+    /// The caller that opened the session; `None` if callers are not distinguished.
     owner: Option<Identity>,
     conversation: Arc<Conversation>,
     used: Instant,
 }
 
 impl Session {
-    /// Returns when the session became idle; `None` if a request or reader is waiting.
+    /// Returns the start of the session's idle time; `None` if a request or reader is waiting.
     fn idle_since(&self) -> Option<Instant> {
         (!self.conversation.routes().are_in_use()).then_some(self.used)
     }
@@ -44,7 +44,7 @@ impl Sessions {
         }
     }
 
-    /// Adds a session and returns its unguessable id. At the limit of all or of the owner, ends another.
+    /// Adds a session and returns its unguessable id. At the total limit, or the owner's, ends another session.
     ///
     /// # Errors
     /// If a limit is reached and none of the sessions is idle.
@@ -76,7 +76,7 @@ impl Sessions {
         Ok(id)
     }
 
-    /// Returns the session that ends so that `owner` can have another; `None` if there is room for it.
+    /// Returns the session that must end to make room for one of `owner`; `None` if there is room.
     fn giving_way(
         &self,
         open: &HashMap<String, Session>,
@@ -103,7 +103,7 @@ impl Sessions {
         Ok(Some(oldest.clone()))
     }
 
-    /// Returns the session with that id and owner, and marks it as active.
+    /// Returns the session with this id and owner, and marks it as active.
     pub(super) fn get(&self, id: &str, owner: Option<&Identity>) -> Option<Arc<Conversation>> {
         let mut open = self.open();
         let session = open.get_mut(id).filter(|it| it.owner.as_ref() == owner)?;
@@ -112,7 +112,7 @@ impl Sessions {
         (!conversation.is_over()).then_some(conversation)
     }
 
-    /// Ends the session with that id and owner. Returns false if there is none.
+    /// Ends the session with this id and owner. Returns false if there is none.
     pub(super) fn end(&self, id: &str, owner: Option<&Identity>) -> bool {
         let mut open = self.open();
         let is_theirs = open.get(id).is_some_and(|it| it.owner.as_ref() == owner);

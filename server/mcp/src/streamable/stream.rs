@@ -1,7 +1,6 @@
 //! Messages of the server to one request or session: in order, for one reader at a time.
 //!
-//! Writers never wait for readers. Messages already read are kept for a while, so that a client whose connection broke can
-//! resume.
+//! Writers never wait for readers. Messages already read are kept for a while, so that a client can resume after its connection broke.
 
 use std::{
     collections::VecDeque,
@@ -25,7 +24,7 @@ pub(super) struct Event {
     pub(super) message: Bytes,
     /// Error code, if the message is an error.
     pub(super) code: Option<i32>,
-    /// Whether this is the answer, and with it the last message.
+    /// True if this is the answer, which is the last message.
     pub(super) is_answer: bool,
 }
 
@@ -43,11 +42,11 @@ struct State {
     last: u64,
     /// Number of the last message read.
     read: u64,
-    /// Whether the stream has ended.
+    /// True if the stream has ended.
     ended: bool,
-    /// Whether messages already read are kept for resumption.
+    /// True if messages already read are kept for resumption.
     kept: bool,
-    /// Number of the current reader; earlier readers receive nothing more.
+    /// Number of the current reader; earlier readers receive no further messages.
     reader: u64,
 }
 
@@ -88,7 +87,7 @@ impl Stream {
         self.state().kept
     }
 
-    /// Starts a reader after the message `after`, or at the first unread message. Earlier readers receive nothing more.
+    /// Starts a reader after the message `after`, or at the first unread message. Earlier readers receive no further messages.
     pub(super) fn read(self: &Arc<Self>, after: Option<u64>) -> Reader {
         let mut state = self.state();
         state.reader += 1;

@@ -1,4 +1,4 @@
-//! Approval by a person, in both eras. Time is paused in these tests, and advances only when nothing else can happen.
+//! Approval by a person, in both eras. Time is paused in these tests, and advances only if all tasks wait.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ use tabellion_gateway::{ApprovalMode, ApprovalPolicy};
 const SESSION: &str = "2025-11-25";
 const STATELESS: &str = "2026-07-28";
 
-/// Returns a client that supports forms, unless `able` says otherwise.
+/// Returns a client that supports forms, unless `able` contains other capabilities.
 async fn client_of(revision: &str, able: Value, approval: ApprovalPolicy) -> (Arc<Page>, Client) {
     let page = Page::new();
     let mut client = Client::over(revision, adapter(vec![page.clone()], approval), 1 << 20);

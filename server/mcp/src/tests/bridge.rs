@@ -28,7 +28,7 @@ struct Bridge {
     session: std::sync::OnceLock<(String, String)>,
 }
 
-/// Posts what is read until the end, and writes what comes back.
+/// Posts each line up to the end of input, and writes the responses.
 pub(super) async fn serve(
     reader: DuplexStream,
     writer: DuplexStream,
@@ -46,7 +46,7 @@ pub(super) async fn serve(
         let message: Value = serde_json::from_slice(&line).unwrap_or_default();
         let (id, method) = (message["id"].to_string(), message["method"].as_str());
         if method == Some("notifications/cancelled") && bridge.session.get().is_none() {
-            // A stateless client cancels a request by hanging up.
+            // A stateless client cancels a request by disconnecting.
             let id = message["params"]["requestId"].to_string();
             by_id.remove(&id).iter().for_each(AbortHandle::abort);
             continue;

@@ -19,10 +19,10 @@ use tabellion_gateway::ApprovalPolicy;
 
 const NEWEST_WITH_SESSIONS: &str = "2025-11-25";
 const STATELESS: &str = "2026-07-28";
-/// Time limit of a test that waits for a message that never comes. With paused time it passes at once.
+/// Time limit of a test that waits for a message that never arrives. With paused time it passes at once.
 const RECEIVE_TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// Suffix of a revision that is used over HTTP.
+/// Suffix of a revision for connections over HTTP.
 const OVER_HTTP: &str = " over HTTP";
 /// Both eras, over lines and over HTTP.
 pub(super) const WAYS: [&str; 4] = [
@@ -44,8 +44,7 @@ pub(super) const WAYS: [&str; 4] = [
 /// < 1 =METHOD PARAMS    expect this request; `-` for a notification
 /// ```
 ///
-/// The replies that stand together may come in any order. Nothing else may come, and the service must end
-/// well.
+/// Adjacent replies may arrive in any order. No other message may arrive, and the service must end without an error.
 pub(super) async fn session(text: &str) -> Arc<Memory> {
     converse(Client::new_over(OVER_HTTP, 1 << 16), text).await;
     session_of_lines(text).await
@@ -100,18 +99,18 @@ pub(super) struct Client {
     service: JoinHandle<Result<(), ServeError>>,
     parent: Option<oneshot::Sender<()>>,
     pub(super) revision: String,
-    /// The capabilities that the client has.
+    /// The client's capabilities.
     pub(super) able: Value,
     methods: HashMap<String, String>,
 }
 
 impl Client {
-    /// Serves both contracts of notes; each stream holds `capacity` bytes that the other side has not read.
+    /// Serves both contracts of notes; each stream holds `capacity` unread bytes.
     pub(super) fn new(capacity: usize) -> Self {
         Self::new_over("", capacity)
     }
 
-    /// As [`new`](Self::new), by the way that is named.
+    /// As [`new`](Self::new), over the named way.
     pub(super) fn new_over(way: &str, capacity: usize) -> Self {
         let notes = Memory::new(&NOTES);
         let adapter = adapter(vec![notes.clone(), Memory::new(&RPC)], ApprovalPolicy::default());
@@ -120,7 +119,7 @@ impl Client {
         client
     }
 
-    /// Serves what `adapter` has by the way that is named, which is one of [`WAYS`] or lines.
+    /// Serves `adapter` over the named way, which is one of [`WAYS`] or lines.
     pub(super) fn over(way: &str, adapter: Adapter, capacity: usize) -> Self {
         let (input, reader) = tokio::io::duplex(capacity);
         let (writer, output) = tokio::io::duplex(capacity);
@@ -146,7 +145,7 @@ impl Client {
         }
     }
 
-    /// Speaks `revision` from here on.
+    /// Uses `revision` from here on.
     pub(super) async fn speak(&mut self, revision: &str) {
         let revision = revision.strip_suffix(OVER_HTTP).unwrap_or(revision);
         self.revision = revision.into();
@@ -161,7 +160,7 @@ impl Client {
         }
     }
 
-    /// Asks for a session of the revision that is spoken.
+    /// Requests a session of the client's revision.
     pub(super) async fn open(&mut self) {
         let client = json!({ "name": "tester", "version": "7" });
         let params =
@@ -195,7 +194,7 @@ impl Client {
         self.request(id.into(), "tools/call", Some(params)).await;
     }
 
-    /// The next message, or `None` at the end. It is valid against the official schema.
+    /// Returns the next message, or `None` at the end. It is validated against the official schema.
     pub(super) async fn receive(&mut self) -> Option<Value> {
         let mut line = String::new();
         let read = self.output.read_line(&mut line);
@@ -228,8 +227,8 @@ impl Client {
         }
     }
 
-    /// A message's id, and its error or its result without what every result of the revision has. Of a request or
-    /// notification, the method and the params, without what stands for the former.
+    /// Returns a message's id, and its error or its result without the common fields of the revision's results.
+    /// For a request or notification, returns the method and the params, without the token of progress.
     fn summary(&self, mut message: Value) -> (Value, Value) {
         let id = message["id"].take();
         if let Some(method) = message.get("method").cloned() {
@@ -271,7 +270,7 @@ impl Client {
         (id, result)
     }
 
-    /// Closes the input and waits for the end, before which nothing more may come.
+    /// Closes the input and waits for the end, before which no further message may arrive.
     pub(super) async fn end(mut self) -> Result<(), ServeError> {
         self.input.shutdown().await.unwrap();
         assert_eq!(self.receive().await, None);
@@ -292,7 +291,7 @@ impl Client {
         ended
     }
 
-    /// Reads no more, and waits for the end with the input still open.
+    /// Stops reading, and waits for the end with the input still open.
     pub(super) async fn stop_reading(self) -> Result<(), ServeError> {
         let Self {
             input,
@@ -306,12 +305,12 @@ impl Client {
         ended
     }
 
-    /// The parent process is gone.
+    /// Simulates the end of the parent process.
     pub(super) fn orphan(&mut self) {
         self.parent.take().unwrap().send(()).unwrap();
     }
 
-    /// Waits for the end with the input still open; what comes before is given back.
+    /// Waits for the end with the input still open; returns the messages before it.
     pub(super) async fn ended(mut self) -> (Vec<Value>, Result<(), ServeError>) {
         let mut messages = vec![];
         while let Some(message) = self.receive().await {

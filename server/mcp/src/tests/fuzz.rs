@@ -1,4 +1,4 @@
-//! Arbitrary bytes over lines and over HTTP: an answer or a clean end, never a panic, and only valid calls change something.
+//! Arbitrary bytes over lines and over HTTP: an answer or a clean end, never a panic, and only valid calls make changes.
 //! `PROPTEST_CASES` sets the number of cases.
 
 use std::{future, panic::AssertUnwindSafe, sync::Arc};
@@ -42,7 +42,7 @@ fn messages() -> Vec<String> {
     .into()
 }
 
-/// A message with some bytes changed, removed, or put together from pieces.
+/// A message with some bytes changed, removed, or composed of pieces.
 fn line() -> impl Strategy<Value = Vec<u8>> {
     let edit = (any::<prop::sample::Index>(), 0..3, any::<u8>());
     let edited = (select(messages()), prop::collection::vec(edit, 0..4)).prop_map(|(message, edits)| {
@@ -85,13 +85,13 @@ fn line() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![4 => edited, 2 => pieced, 1 => prop::collection::vec(any::<u8>(), 0..300)]
 }
 
-/// Returns true if a message is a call that changes something.
+/// Returns true if a message is a call that makes a change.
 fn is_change(line: &[u8]) -> bool {
     let message = json::parse(line).unwrap_or_default();
     message["method"] == "tools/call" && message["params"]["name"] == "keep"
 }
 
-/// Runs `what` in paused time.
+/// Runs a future in paused time.
 fn run(what: impl Future<Output = TestCaseResult>) -> TestCaseResult {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -169,7 +169,7 @@ async fn over_http(method: &str, headers: &[(&'static str, Vec<u8>)], body: &[u8
     Ok(())
 }
 
-/// Valid headers, of which some are missing, duplicated or changed.
+/// Valid headers, some of them missing, duplicated or changed.
 fn headers() -> impl Strategy<Value = Vec<(&'static str, Vec<u8>)>> {
     let right = [
         ("accept", "*/*"),

@@ -1,4 +1,4 @@
-//! How a service starts and ends. Time is paused in these tests, and advances only when nothing else can happen.
+//! The start and the end of a service. Time is paused in these tests, and advances only if all tasks wait.
 
 use std::{io, time::Duration};
 

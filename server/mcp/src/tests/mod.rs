@@ -1,8 +1,7 @@
-//! Sessions with a contract in memory. What goes in and what comes out is data; see
-//! [`session`](client::session).
+//! Sessions with an in-memory contract. Their input and output is data; see [`session`](client::session).
 //!
-//! Every message that the server sends on the way is held against MCP's official schema of its revision,
-//! where these are at hand (`shared/data/mcp-schema` above the crate, or below `TABELLION_DATA`).
+//! Every message that the server sends in them is validated against MCP's official schema of its revision, if
+//! these are available (`shared/data/mcp-schema` above the crate, or below `TABELLION_DATA`).
 
 mod approval;
 mod bridge;

@@ -205,7 +205,7 @@ async fn prompts_are_texts_and_their_arguments_complete() {
     }
 }
 
-/// Compares the capabilities with the answers to requests for everything.
+/// Compares the capabilities with the answers to requests of all kinds.
 #[tokio::test]
 async fn capabilities_match_what_contracts_have() {
     const REQUESTS: [(&str, &str, &str); 12] = [

@@ -19,7 +19,7 @@ pub(super) fn check(revision: &str, method: Option<&str>, message: &Value) {
         "2024-11-05" | "2025-03-26" => "2025-06-18", // the oldest revision that we have the schema of
         known => known,
     };
-    // Until 2025-06-18 the schema required an id of every error, unlike JSON-RPC.
+    // Until 2025-06-18 the schema required an id in every error, unlike JSON-RPC.
     if revision == "2025-06-18" && message.get("id").is_none() {
         return;
     }

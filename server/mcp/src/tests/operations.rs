@@ -1,4 +1,4 @@
-//! Tools with operations: what is offered, and which access a call needs, depends on the operation.
+//! Tools with operations: the offered tools, and the access that a call needs, depend on the operation.
 
 use std::sync::Arc;
 

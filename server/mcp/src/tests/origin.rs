@@ -1,4 +1,4 @@
-//! Where calls come from: what a request, its connection and the server say reaches the contract.
+//! The origin of calls: data of a request, its connection and the server reaches the contract.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ fn origins() -> Adapter {
     adapter(vec![Arc::new(Origins::default())], ApprovalPolicy::default())
 }
 
-/// The answer to a call of this `_meta` on this connection.
+/// The answer to a call with this `_meta` on this connection.
 fn answer(way: &str, meta: Value, connection: u64, mode: Option<&str>) -> String {
     let said = json!({
         "http": way.ends_with("HTTP"), "meta": meta, "headers": [], "holder": null, "connection": connection, "mode": mode,

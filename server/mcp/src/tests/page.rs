@@ -1,4 +1,4 @@
-//! A contract in memory with everything beside plain tools: one page, which tests also change by hand.
+//! An in-memory contract with resources, prompts and approvals: one page, which tests also change by hand.
 
 use std::sync::{
     Arc, Mutex,
@@ -16,7 +16,7 @@ use crate::testing::{declared, spec, tool, tool_with};
 
 pub(super) const URI: &str = "memory://page";
 
-/// A page, and how often its version was read.
+/// A page, and the number of reads of its version.
 #[derive(Debug)]
 pub(super) struct Page {
     spec: &'static ContractSpec,
@@ -46,12 +46,12 @@ impl Page {
         *self.text.lock().unwrap() = text.into();
     }
 
-    /// Returns how often the version was read.
+    /// Returns the number of reads of the version.
     pub(super) fn looks(&self) -> usize {
         self.looks.load(Ordering::Relaxed)
     }
 
-    /// Does what the runtime does: proposes, and makes only granted changes.
+    /// Acts like the runtime: proposes, and makes only granted changes.
     async fn change(&self, call: &CallContext, tool: &'static ToolSpec, text: &str) -> Result<(), Rejection> {
         let decline = |why: &str| Err(declared("DECLINED", -32010, why, json!({})));
         let before = self.text();
@@ -162,7 +162,7 @@ impl Contract for Page {
     ) -> BoxFuture<'a, Result<String, Rejection>> {
         Box::pin(async move {
             assert_eq!(template, "line");
-            // Each line has the words of the page that begin with its name.
+            // Each line contains the words of the page that begin with its name.
             let line = variables["line"].as_str().unwrap().to_owned();
             let text = self.text();
             let words = text.split(' ').filter(|word| word.starts_with(&line));
@@ -279,7 +279,7 @@ static TEMPLATES: [ResourceTemplateSpec; 2] = [
     },
 ];
 
-/// A contract with only templates of resources, one of which fits a resource of the others.
+/// A contract with only templates of resources, one of which matches a resource of the others.
 pub(super) static TEMPLATE: ContractSpec = ContractSpec {
     templates: &[ResourceTemplateSpec {
         resource: resource("any", "memory://{any}"),

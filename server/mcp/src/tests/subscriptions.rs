@@ -1,5 +1,4 @@
-//! Notifications of changed resources, in both eras. Time is paused in these tests, and advances only when nothing else can
-//! happen.
+//! Notifications of changed resources, in both eras. Time is paused in these tests, and advances only if all tasks wait.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,7 +17,7 @@ fn client() -> (Arc<Page>, Client) {
     client_over("")
 }
 
-/// Connects by the named way.
+/// Connects over the named way.
 fn client_over(way: &str) -> (Arc<Page>, Client) {
     let page = Page::new();
     let adapter = adapter(vec![page.clone()], ApprovalPolicy::default());
@@ -267,7 +266,7 @@ async fn subscriptions_leave_room_for_requests() {
     client.leave().await.unwrap();
 }
 
-/// Each resource of a template is watched by itself.
+/// Each resource of a template is watched separately.
 #[tokio::test(start_paused = true)]
 async fn a_resource_of_a_template_notifies_of_its_own_changes() {
     for way in WAYS {

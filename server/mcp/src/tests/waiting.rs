@@ -1,5 +1,4 @@
-//! Progress of long calls, and the end of cancelled ones. Time is paused in these tests, and advances only when nothing else
-//! can happen.
+//! Progress of long calls, and the end of cancelled ones. Time is paused in these tests, and advances only if all tasks wait.
 
 use serde_json::{Value, json};
 

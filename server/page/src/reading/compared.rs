@@ -1,4 +1,4 @@
-//! Two documents rendered as one: blocks that went and blocks that came.
+//! Two documents rendered as one, with removed and added blocks.
 
 use std::ops::Range;
 
@@ -14,13 +14,13 @@ use super::{
     prose::{Notes, body, body_with_marks, options},
 };
 
-/// Returns two documents as one. Blocks are compared, and shown whole: what went struck out, what came marked. In paragraphs, headings,
-/// lists and quotes that came in the place of another, the words that differ are marked.
+/// Renders two documents as one. Blocks are compared, and shown whole: removed ones struck out, added ones
+/// marked. In paragraphs, headings, lists and quotes that replace others, the differing words are marked.
 pub fn compared(old: &str, new: &str, notes: Notes<'_>) -> Markup {
     let (old_start, new_start) = (front_matter(old), front_matter(new));
     let (old_body, new_body) = (&old[old_start..], &new[new_start..]);
     let (old_blocks, new_blocks) = (blocks(old_body), blocks(new_body));
-    // Each block is one line of a text, so that blocks are compared as lines are.
+    // Each block is one line of a text, so that blocks are compared like lines.
     let as_lines = |text: &str, blocks: &[Range<usize>]| -> String {
         blocks
             .iter()
@@ -70,7 +70,7 @@ pub fn compared(old: &str, new: &str, notes: Notes<'_>) -> Markup {
     }
 }
 
-/// Shows a block that came in the place of another.
+/// Shows a block that replaces another.
 fn pair(gone: &str, come: &str, notes: Notes<'_>) -> Markup {
     let is_prose = |text| {
         !matches!(

@@ -1,8 +1,8 @@
-//! Signs that are not seen, or change the order of others, as boxes with their code point.
+//! Invisible characters, and characters that reorder others, as boxes with their code point.
 
 use maud::{Markup, html};
 
-/// Returns the name of a sign that is shown as a box; `None` for every other.
+/// Returns the name of a character that is shown as a box; `None` for every other.
 pub fn name(sign: char) -> Option<&'static str> {
     Some(match sign {
         '\t' | '\n' => return None,
@@ -26,12 +26,12 @@ pub fn name(sign: char) -> Option<&'static str> {
     })
 }
 
-/// Returns whether a sign is shown as a box.
+/// Returns true if a character is shown as a box.
 pub fn is_control(sign: char) -> bool {
     name(sign).is_some()
 }
 
-/// Returns a text with boxes for signs that are not seen. A joiner between emoji stays, which makes one of them.
+/// Returns a text with boxes for invisible characters. A joiner between emoji is kept, since it joins them into one.
 pub fn visible(text: &str) -> Markup {
     let (mut pieces, mut begun, mut before) = (vec![], 0, ' ');
     for (place, sign) in text.char_indices() {

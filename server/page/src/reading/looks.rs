@@ -1,5 +1,5 @@
-//! What is worth a look in a change: links that name another host, hosts and words in mixed scripts, signs that are not seen, comments,
-//! images, a changed mark of what is sensitive.
+//! Warnings about a change: links whose text names a host other than their address's, hosts and words in mixed scripts, invisible
+//! characters, comments, images, a changed `sensitive` mark.
 
 use maud::{Markup, html};
 use pulldown_cmark::{Event, Parser, Tag};
@@ -10,19 +10,19 @@ use super::{
     prose::options,
 };
 
-/// Looks that are listed.
+/// Maximum number of warnings.
 const MAX_LOOKS: usize = 50;
 
-/// Something that is worth a look.
+/// A warning about a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
     /// Line of the new text, from 1.
     pub line: usize,
-    /// What it is.
+    /// Kind of the warning.
     pub kind: Kind,
 }
 
-/// Kind of what is worth a look.
+/// Kind of a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// The text of a link names one host, and its address another.
@@ -31,7 +31,7 @@ pub enum Kind {
     UnicodeHost(String, String),
     /// A word has letters of several scripts that look alike.
     MixedScripts(String),
-    /// A sign that is not seen.
+    /// An invisible character.
     Control(char),
     /// An HTML comment.
     Comment,
@@ -42,7 +42,7 @@ pub enum Kind {
 }
 
 impl Look {
-    /// Returns it as a sentence.
+    /// Returns the warning as a sentence.
     pub fn sentence(&self) -> Markup {
         match &self.kind {
             Kind::OtherHost(said, leads) => {
@@ -64,7 +64,7 @@ impl Look {
     }
 }
 
-/// Returns what is worth a look in the lines that `new` has and `old` has not, by line; at most 50.
+/// Returns the warnings about lines that are in `new` but not in `old`, by line; at most 50.
 pub fn looks(old: &str, new: &str) -> Vec<Look> {
     let parts = Comparison::between(old, new).parts();
     let lines: Vec<&str> = new.split_inclusive('\n').collect();
@@ -111,7 +111,7 @@ pub fn looks(old: &str, new: &str) -> Vec<Look> {
     looks
 }
 
-/// Adds what links and images have.
+/// Adds the warnings about links and images.
 fn of_links(text: &str, lines: &[&str], is_new: &dyn Fn(usize) -> bool, looks: &mut Vec<Look>) {
     let starts: Vec<usize> = lines
         .iter()
@@ -121,7 +121,7 @@ fn of_links(text: &str, lines: &[&str], is_new: &dyn Fn(usize) -> bool, looks: &
             Some(start)
         })
         .collect();
-    // The link that events are in: its line, its host, and the text so far.
+    // The link around the present events: its line, its host, and the text so far.
     let mut link: Option<(usize, String, String)> = None;
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
         let line = starts
@@ -173,7 +173,7 @@ fn host(address: &str) -> Option<String> {
     (!scheme.is_empty() && !host.is_empty()).then(|| host.to_lowercase())
 }
 
-/// Returns the host that a link's text names, if it is an address or a name with a dot in it.
+/// Returns the host in a link's text, if that is an address or a name with a dot.
 fn named_host(text: &str) -> Option<String> {
     let text = text.trim();
     let first = text.split_whitespace().next()?;
@@ -198,7 +198,7 @@ fn is_same_host(one: &str, other: &str) -> bool {
     one.trim_start_matches("www.") == other.trim_start_matches("www.")
 }
 
-/// Returns whether a word has Latin letters beside Cyrillic or Greek ones.
+/// Returns true if a word has Latin letters as well as Cyrillic or Greek ones.
 fn is_mixed(word: &str) -> bool {
     let has_latin = word
         .chars()

@@ -1,4 +1,4 @@
-//! Foreign text as markup: nothing in it becomes an element, an address or a sign that is not seen.
+//! Foreign text as markup: no part of it becomes an element, an address or an invisible character.
 
 pub mod compared;
 pub mod controls;

@@ -1,7 +1,7 @@
-//! Markdown as markup. It is made of the parser's events by types that escape, so that there is no HTML to sanitise.
+//! Markdown as markup. Escaping types build it from the parser's events, so there is no HTML to sanitise.
 //!
-//! Raw HTML and comments appear as text, images as their address. Links lead to `http`, `https` and `mailto`, and to notes; others are
-//! text. Nesting ends at 32 elements: what is deeper stands beside, not within.
+//! Raw HTML and comments appear as text, images as their address. Links lead to `http`, `https` and `mailto`,
+//! and to notes; others become text. Nesting ends at 32 elements: deeper elements follow each other instead.
 
 use std::ops::Range;
 
@@ -11,13 +11,13 @@ use tabellion_markdown::{Flavor, Outline};
 
 use super::controls::visible;
 
-/// Depth of elements within each other.
+/// Maximum nesting depth of elements.
 const MAX_DEPTH: usize = 32;
 
-/// Finds the page of the note that a link leads to; `None` if it leads to none.
+/// Returns the page of the note that a link leads to; `None` for other links.
 pub type Notes<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The dialect: CommonMark with what GitHub adds.
+/// The dialect: CommonMark with GitHub's extensions.
 pub(super) fn options() -> Options {
     Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
@@ -25,7 +25,7 @@ pub(super) fn options() -> Options {
         | Options::ENABLE_TASKLISTS
 }
 
-/// Returns a document as markup: its front matter as text, and the rest as it is meant.
+/// Renders a document: its front matter as text, and the rest as Markdown.
 pub fn prose(text: &str, notes: Notes<'_>) -> Markup {
     let front_matter = Outline::parse(text, Flavor::CommonMark).front_matter();
     let before = text[..front_matter.end].trim_start_matches('\u{feff}').trim();
@@ -35,12 +35,12 @@ pub fn prose(text: &str, notes: Notes<'_>) -> Markup {
     }
 }
 
-/// Returns Markdown without front matter as markup.
+/// Renders Markdown without front matter.
 pub(super) fn body(text: &str, notes: Notes<'_>) -> Markup {
     body_with_marks(text, &[], notes)
 }
 
-/// Returns Markdown without front matter as markup, with the text in these ranges of it marked. The ranges are in order.
+/// Renders Markdown without front matter, with the text in these ranges marked. The ranges must be in order.
 pub(super) fn body_with_marks(text: &str, marks: &[Range<usize>], notes: Notes<'_>) -> Markup {
     let mut events = Parser::new_ext(text, options()).into_offset_iter();
     let writer = Writer { text, marks, notes };
@@ -56,10 +56,10 @@ struct Writer<'a> {
 type Events<'e, 't> = &'e mut dyn Iterator<Item = (Event<'t>, Range<usize>)>;
 
 impl Writer<'_> {
-    /// Writes events until the end of the element that they are in.
+    /// Writes events until the end of the enclosing element.
     fn until_end(&self, events: Events<'_, '_>, depth: usize) -> Markup {
         let mut written = String::new();
-        // Elements that are too deep have no markup of their own; their ends are counted.
+        // Elements that are too deep have no markup; their ends are counted.
         let mut too_deep = 0_usize;
         while let Some((event, range)) = events.next() {
             let markup = match event {
@@ -100,7 +100,7 @@ impl Writer<'_> {
         let inner = self.until_end(events, depth);
         match tag {
             Tag::Heading { level, .. } => match level {
-                // The page has the first level.
+                // The page uses the first level.
                 HeadingLevel::H1 | HeadingLevel::H2 => html! { h2 { (inner) } },
                 HeadingLevel::H3 => html! { h3 { (inner) } },
                 HeadingLevel::H4 => html! { h4 { (inner) } },
@@ -159,7 +159,7 @@ impl Writer<'_> {
         } }
     }
 
-    /// Writes a text that stands in this range, with its marked parts. What was escaped in the source has no marks.
+    /// Writes the text of this range, with its marked parts. Text that was escaped in the source gets no marks.
     fn plain(&self, text: &str, range: Range<usize>) -> Markup {
         if self.text.get(range.clone()) != Some(text) {
             return visible(text);
@@ -257,7 +257,7 @@ mod tests {
         }
     }
 
-    /// Elements that prose may have, and the attributes that they may have.
+    /// Elements that prose may have, and their permitted attributes.
     const ALLOWED: &[(&str, &[&str])] = &[
         ("a", &["href", "rel"]),
         ("blockquote", &[]),
@@ -288,7 +288,7 @@ mod tests {
         ("ul", &[]),
     ];
 
-    /// Checks that markup has no other element or attribute, leads nowhere else, and is not deep.
+    /// Checks that markup has no other element or attribute, no other link target, and is not too deep.
     #[track_caller]
     fn check(text: &str, written: &str) {
         let (mut rest, mut open, mut deepest) = (written, vec![], 0);

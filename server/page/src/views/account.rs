@@ -10,10 +10,10 @@ use crate::{
     reading::controls::visible,
 };
 
-/// Themes that can be chosen; the first follows the system.
+/// Available themes; the first follows the system.
 pub(crate) const THEMES: [&str; 3] = ["system", "light", "dark"];
 
-/// Said where people sign in.
+/// Warning on the page for signing in.
 const NOT_PROTECTED: &str = "Programs that run as you on this machine can do what you can do here, with this page or without. \
      An agent that drives this browser can press its buttons.";
 
@@ -64,7 +64,7 @@ pub(crate) fn act(cx: &Cx<'_>, action: &str) -> Result<Answer, Problem> {
     }
 }
 
-/// Lists the keys.
+/// Lists the keyboard shortcuts.
 pub(crate) fn keys(cx: &Cx<'_>) -> Result<Answer, Problem> {
     const ALL: &[(&str, &str)] = &[
         ("j k", "next, previous"),
@@ -92,7 +92,7 @@ pub(crate) fn keys(cx: &Cx<'_>) -> Result<Answer, Problem> {
     Answer::page(cx.framed(&frame, &content))
 }
 
-/// Returns the page where a key is typed. What was typed in a form before is kept, and leads back to `to`.
+/// Returns the form for a key. Text that was typed in a form before is kept, and leads back to `to`.
 pub(crate) fn login(has_keys: bool, to: &str, typed: &[(&str, &str)], note: Option<&str>) -> Markup {
     alone(
         "Sign in",
@@ -131,7 +131,7 @@ pub(crate) fn linked(person: &Person, token: &str, to: &str) -> Markup {
     )
 }
 
-/// Returns the page of a link that holds no more.
+/// Returns the page of an expired link.
 pub(crate) fn used_up() -> Markup {
     alone(
         "This link holds no more",
@@ -141,7 +141,7 @@ pub(crate) fn used_up() -> Markup {
     )
 }
 
-/// Returns an empty page that loads itself again, from the page's own site.
+/// Returns an empty page that reloads itself, from the page's own site.
 pub(crate) fn again(place: &str) -> Markup {
     html! {
         (DOCTYPE)

@@ -1,10 +1,10 @@
-//! The app of reviews, which MCP clients show in a frame of their own: one page that loads nothing.
+//! The app of reviews, which MCP clients show in a separate frame: one page without external resources.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::diff;
 
-/// Returns the page. Its script gets what it shows from the client.
+/// Returns the page. Its script receives the data from the client.
 pub fn page() -> String {
     let markup: Markup = html! {
         (DOCTYPE)
@@ -34,7 +34,7 @@ pub fn page() -> String {
     markup.into_string()
 }
 
-/// Returns what a change would do to a file, as HTML that the page shows.
+/// Returns a change of a file as HTML for the page.
 pub fn changes(before: &str, after: &str) -> String {
     diff::texts(before, after).into_string()
 }

@@ -1,4 +1,4 @@
-//! Changes drawn as tables of lines: a sign beside each, changed words marked, remarks below their lines.
+//! Changes drawn as tables of lines: a sign next to each, changed words marked, remarks below their lines.
 
 use std::ops::Range;
 
@@ -12,11 +12,11 @@ use crate::{
 
 /// Unchanged lines around a change.
 pub(crate) const CONTEXT: usize = 3;
-/// Changed lines, or bytes of both texts together, above which no words are marked and parts are closed.
+/// Number of changed lines, or bytes of both texts together, above which no words are marked and parts are closed.
 const MAX_OPEN_LINES: usize = 2_000;
 const MAX_OPEN_BYTES: usize = 256 << 10;
-/// Changed lines, or bytes of both texts together, above which lines are text without numbers: a table of them would be several times
-/// as long.
+/// Number of changed lines, or bytes of both texts together, above which lines are text without numbers: a table of them would be
+/// several times as long.
 const MAX_TABLE_LINES: usize = 10_000;
 const MAX_TABLE_BYTES: usize = 1 << 20;
 
@@ -24,27 +24,27 @@ const MAX_TABLE_BYTES: usize = 1 << 20;
 pub(crate) struct Sides<'t> {
     pub(crate) old: Vec<&'t str>,
     pub(crate) new: Vec<&'t str>,
-    /// Whether words are marked.
+    /// True if words are marked.
     pub(crate) is_short: bool,
-    /// Whether lines are text without numbers.
+    /// True if lines are text without numbers.
     is_plain: bool,
-    /// Whether old lines stand at the left of new ones.
+    /// True if old lines are shown to the left of new ones.
     pub(crate) beside: bool,
 }
 
 /// The changed words of a line, in bytes.
 type Words = Vec<Range<usize>>;
 
-/// Changes that are shown as one: those with few lines between them.
+/// Changes that are shown together: those with few lines between them.
 pub(crate) struct Hunk {
     /// Indexes of its parts.
     pub(crate) parts: Range<usize>,
-    /// Lines of the old and the new text that are shown.
+    /// Shown lines of the old and the new text.
     pub(crate) old: Range<usize>,
     pub(crate) new: Range<usize>,
 }
 
-/// Gives what stands below a line: the side's letter, `o` or `n`, and the line's number from 1.
+/// Returns the markup below a line, for the side's letter, `o` or `n`, and the line's number from 1.
 pub(crate) type Below<'a> = &'a dyn Fn(char, usize) -> Option<Markup>;
 
 impl<'t> Sides<'t> {
@@ -59,7 +59,7 @@ impl<'t> Sides<'t> {
         }
     }
 
-    /// Gathers parts with at most `gap` unchanged lines between them; `None` gathers none.
+    /// Joins parts with at most `gap` unchanged lines between them; `None` joins none.
     pub(crate) fn hunks(&self, parts: &[Part], gap: Option<usize>) -> Vec<Hunk> {
         let mut hunks: Vec<Hunk> = vec![];
         for (index, part) in parts.iter().enumerate() {
@@ -147,7 +147,7 @@ impl<'t> Sides<'t> {
         }
     }
 
-    /// Draws a hunk as text, as a unified diff has it.
+    /// Draws a hunk as text, in the form of a unified diff.
     fn plain(&self, hunk: &Hunk, parts: &[Part]) -> Markup {
         let mut text = String::new();
         let mut add = |sign: char, lines: &[&str]| {
@@ -186,7 +186,7 @@ impl<'t> Sides<'t> {
         }
     }
 
-    /// Draws what stands below a line, in the width of the table.
+    /// Draws the content below a line, in the width of the table.
     fn talk(&self, content: Option<Markup>) -> Markup {
         let columns = if self.beside { 6 } else { 4 };
         html! { @if let Some(content) = content { tr.talk { td colspan=(columns) { (content) } } } }
@@ -205,7 +205,7 @@ impl<'t> Sides<'t> {
         pairs.collect()
     }
 
-    /// Draws a part with its old lines at the left of its new ones.
+    /// Draws a part with its old lines to the left of its new ones.
     fn changed_beside(&self, part: &Part, linked: bool, below: Below<'_>) -> Vec<Markup> {
         let (old, new) = (&self.old[part.old.clone()], &self.new[part.new.clone()]);
         let pairs = self.pairs(part);
@@ -271,7 +271,7 @@ impl<'t> Sides<'t> {
     }
 }
 
-/// Draws the change of a document that is only looked at.
+/// Draws the change of a document, read only.
 pub(crate) fn change(change: &Change) -> Markup {
     let sides =
         [&change.before, &change.after].map(|side| str::from_utf8(side.as_deref().unwrap_or_default()));

@@ -1,4 +1,4 @@
-//! The timeline: activity, entries by day, one entry, and what undoing it would do.
+//! The timeline: activity, entries by day, one entry, and the preview of undoing it.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{
     reading::controls::visible,
 };
 
-/// Entries on a page.
+/// Maximum number of entries on a page.
 const LIMIT: usize = 100;
 const LIST_KEYS: &[(&str, &str)] = &[
     ("j", "next"),
@@ -109,7 +109,7 @@ fn listed(cx: &Cx<'_>, entry: &Entry) -> Markup {
     }
 }
 
-/// Links a document, or the proposal that it is.
+/// Links a document, or the proposal with this path.
 fn document(cx: &Cx<'_>, path: &str) -> Markup {
     let name = path
         .strip_prefix("workflows/")
@@ -178,13 +178,13 @@ fn as_table(found: &Log) -> Markup {
     }
 }
 
-/// Shows an entry, and what undoing it would do.
+/// Shows an entry, and the preview of undoing it.
 pub(crate) fn show(cx: &Cx<'_>, commit: &str) -> Result<Answer, Problem> {
     let change = cx.source.entry(commit)?;
     Answer::page(shown(cx, &change, None))
 }
 
-/// Takes the change of an entry back.
+/// Undoes an entry.
 pub(crate) fn undo(cx: &Cx<'_>, commit: &str) -> Result<Answer, Problem> {
     if !cx.may.undo {
         return Err(Problem::Forbidden(

@@ -1,4 +1,4 @@
-//! What agents remember, read only: observations, sessions, issues, indexes of code.
+//! Agents' memory, read only: observations, sessions, issues, indexes of code.
 
 use maud::{Markup, html};
 
@@ -55,7 +55,7 @@ fn shown(card: &Card) -> Markup {
     }
 }
 
-/// Shows cards in a lane for each state.
+/// Shows cards in one lane per state.
 fn lanes(cx: &Cx<'_>, cards: &[Card]) -> Markup {
     let mut states: Vec<&str> = vec![];
     for card in cards {

@@ -22,14 +22,14 @@ use crate::{
     sign_in::Visitor,
 };
 
-/// The context of a view: who asks for which page of which source.
+/// The context of a view: the visitor, the source and the request.
 pub(crate) struct Cx<'a> {
     pub(crate) page: &'a Page,
     pub(crate) visitor: &'a Visitor,
     pub(crate) source: &'a dyn Source,
     pub(crate) may: May,
     pub(crate) query: &'a Fields,
-    /// What was typed: of a form, or of one before a sign-in.
+    /// Fields of the form, or of a form typed before a sign-in.
     pub(crate) fields: &'a Fields,
     pub(crate) path: &'a str,
     pub(crate) theme: Option<&'a str>,
@@ -40,7 +40,7 @@ pub(crate) struct Cx<'a> {
 pub(crate) enum Answer {
     /// A page with this status.
     Page(StatusCode, Markup),
-    /// Go to this path.
+    /// A redirect to this path.
     SeeOther(String),
 }
 
@@ -55,15 +55,15 @@ impl Answer {
 pub(crate) struct Frame<'a> {
     /// Title of the window.
     pub(crate) title: &'a str,
-    /// The entry of the navigation that it belongs to.
+    /// The page's entry in the navigation.
     pub(crate) entry: &'a str,
-    /// What the page watches: the query of its stream of news.
+    /// The query of the page's event stream, if it has one.
     pub(crate) watches: Option<String>,
-    /// The page whose drafts are done.
+    /// The page whose drafts are obsolete.
     pub(crate) done: Option<String>,
-    /// Number of proposals that wait, if it is known.
+    /// Number of pending proposals, if known.
     pub(crate) waiting: Option<usize>,
-    /// Its keys: key and what it does.
+    /// Keyboard shortcuts: key and description.
     pub(crate) keys: &'a [(&'a str, &'a str)],
 }
 
@@ -111,7 +111,7 @@ impl Cx<'_> {
         self.url(&format!("notes/{}", parts.join("/")))
     }
 
-    /// Returns the hidden field that makes a form with this action genuine.
+    /// Returns the hidden field that proves a form with this action genuine.
     pub(crate) fn token(&self, action: &str) -> Markup {
         html! { input type="hidden" name="form" value=(self.visitor.token(action)); }
     }
@@ -226,14 +226,14 @@ impl Cx<'_> {
         }
     }
 
-    /// Returns a time as people say it, beside the exact one.
+    /// Returns a time in relative words, with the exact time as a tooltip.
     pub(crate) fn time(&self, time: DateTime<Utc>) -> Markup {
         let exact = time.to_rfc3339_opts(SecondsFormat::Secs, true);
         html! { time datetime=(exact) title=(time.format("%-d %B %Y, %H:%M UTC")) { (ago(self.now, time)) } }
     }
 }
 
-/// The notice that the script fills when something changes.
+/// The notice that the script fills in after a change.
 pub(crate) fn news(link: &str) -> Markup {
     html! { div.note.is-warn.news id="news" role="status" hidden { span {} " " a href="" { (link) } } }
 }
@@ -276,7 +276,7 @@ fn head(title: &str) -> Markup {
     }
 }
 
-/// Returns a text without control characters, where no markup is possible.
+/// Returns a text without control characters, for places without markup.
 pub(crate) fn visible_text(text: &str) -> String {
     text.chars()
         .map(|sign| {
@@ -294,7 +294,7 @@ pub(crate) fn short(id: &str) -> &str {
     id.get(..10).unwrap_or(id)
 }
 
-/// Returns how long ago `then` was.
+/// Returns the time from `then` to `now`, in words.
 fn ago(now: DateTime<Utc>, then: DateTime<Utc>) -> String {
     let minutes = (now - then).num_minutes();
     match minutes {

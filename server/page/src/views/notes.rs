@@ -50,7 +50,7 @@ pub(crate) fn show(cx: &Cx<'_>, path: &str) -> Result<Answer, Problem> {
     Answer::page(cx.framed(&frame, &content))
 }
 
-/// Shows what a search finds.
+/// Shows the hits of a search.
 pub(crate) fn search(cx: &Cx<'_>) -> Result<Answer, Problem> {
     let query = cx.query.filled("q");
     let hits = query.map(|query| cx.source.search(query)).transpose()?;

@@ -1,4 +1,4 @@
-//! Proposals: those that wait, one with its parts, and decisions.
+//! Proposals: the list, one with its parts, and decisions.
 
 use maud::{Markup, html};
 
@@ -14,9 +14,9 @@ use crate::{
     sign_in::random,
 };
 
-/// Proposals on a page.
+/// Maximum number of proposals on a page.
 const LIMIT: usize = 100;
-/// Characters of a line that a remark quotes.
+/// Maximum number of characters of a line that a remark quotes.
 const MAX_QUOTE: usize = 500;
 const LIST_KEYS: &[(&str, &str)] = &[("j", "next"), ("k", "previous"), ("o", "open")];
 const KEYS: &[(&str, &str)] = &[
@@ -47,7 +47,7 @@ pub(crate) fn list(cx: &Cx<'_>) -> Result<Answer, Problem> {
     };
     let found = cx.source.proposals(&cx.visitor.person, &filter)?;
     let [waiting, with_agents, approved, rejected] = found.counts;
-    // The filters stay from tab to tab, and from page to page.
+    // The filters are kept from tab to tab, and from page to page.
     let place = |this: Which| {
         let filters = [
             ("which", word(this)),
@@ -107,7 +107,7 @@ pub(crate) fn list(cx: &Cx<'_>) -> Result<Answer, Problem> {
     ))
 }
 
-/// Returns the word in addresses for a list; `None` for the first.
+/// Returns the name of a list in URLs; `None` for the first.
 fn word(which: Which) -> Option<&'static str> {
     match which {
         Which::Waiting => None,
@@ -161,7 +161,7 @@ pub(crate) fn show(cx: &Cx<'_>, id: &str) -> Result<Answer, Problem> {
     Answer::page(shown(cx, &proposal, None))
 }
 
-/// Decides on a proposal as it was shown, or shows a preview of an approval in part.
+/// Decides on a proposal as it was shown, or shows a preview of a partial approval.
 pub(crate) fn decide(cx: &Cx<'_>, id: &str) -> Result<Answer, Problem> {
     let again = |problem: &Problem| -> Result<Answer, Problem> {
         let proposal = cx.source.proposal(&cx.visitor.person, id)?;
@@ -215,7 +215,7 @@ pub(crate) fn decide(cx: &Cx<'_>, id: &str) -> Result<Answer, Problem> {
     }
 }
 
-/// Returns the numbers of the parts that a form takes and leaves. A choice is about one part, `part-3`, or several, `part-3-5`.
+/// Returns the numbers of the parts that a form approves and rejects. A choice is about one part, `part-3`, or several, `part-3-5`.
 fn parts(cx: &Cx<'_>) -> (Vec<usize>, Vec<usize>) {
     let (mut taken, mut left) = (vec![], vec![]);
     for (numbers, choice) in cx.fields.beginning("part-") {
@@ -234,7 +234,7 @@ fn parts(cx: &Cx<'_>) -> (Vec<usize>, Vec<usize>) {
     (taken, left)
 }
 
-/// Returns the remarks that a form has, each with its side and line in its name, and with the text of the line.
+/// Returns the remarks in a form, with side and line from each field's name, and with the text of the line.
 fn remarks(cx: &Cx<'_>, id: &str) -> Result<Vec<Remark>, Problem> {
     let all = cx
         .fields
@@ -262,7 +262,7 @@ fn remarks(cx: &Cx<'_>, id: &str) -> Result<Vec<Remark>, Problem> {
     Ok(all.into_iter().filter_map(remark).collect())
 }
 
-/// Shows what an approval in part would do.
+/// Shows the result of a partial approval.
 fn preview(cx: &Cx<'_>, decision: &Decision) -> Result<Answer, Problem> {
     let proposal = cx.source.proposal(&cx.visitor.person, &decision.id)?;
     let preview = cx.source.preview(&cx.visitor.person, decision)?;
@@ -308,7 +308,7 @@ fn preview(cx: &Cx<'_>, decision: &Decision) -> Result<Answer, Problem> {
     ))
 }
 
-/// How a proposal is shown.
+/// Display form of a proposal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Text,
@@ -403,7 +403,7 @@ fn shown(cx: &Cx<'_>, proposal: &Proposal, problem: Option<&Problem>) -> Markup 
     )
 }
 
-/// Shows what was typed where it can't be sent any more.
+/// Shows typed text that can't be sent any more.
 fn typed(cx: &Cx<'_>) -> Markup {
     let remarks = cx.fields.beginning("remark-").map(|(_, text)| text);
     let typed = cx.fields.filled("notes").into_iter().chain(remarks);
@@ -445,7 +445,7 @@ fn worth_a_look(proposal: &Proposal) -> Markup {
     } }
 }
 
-/// Says why a proposal has no text.
+/// Explains why a proposal has no text.
 fn unshowable(proposal: &Proposal) -> Markup {
     html! { div.note {
         @if proposal.open { p { "What it would change can't be shown as things are. It can be sent back or rejected." } }
@@ -453,12 +453,12 @@ fn unshowable(proposal: &Proposal) -> Markup {
     } }
 }
 
-/// The fields of a form that shows no parts: all are taken.
+/// The fields of a form without parts: all are approved.
 fn all_taken(proposal: &Proposal, may_decide: bool) -> Markup {
     html! { @if may_decide && !proposal.parts.is_empty() { input type="hidden" name={ "part-1-" (proposal.parts.len()) } value="take"; } }
 }
 
-/// Returns whether old lines are to stand beside new ones.
+/// Returns true if old lines are to be shown next to new ones.
 fn beside(cx: &Cx<'_>) -> bool {
     cx.query.get("columns") == Some("2")
 }
@@ -572,7 +572,7 @@ fn heading(lines: &[&str], hunk: std::ops::Range<usize>) -> String {
     )
 }
 
-/// Returns what stands below a line: earlier remarks, and the field of a new one.
+/// Returns the markup below a line: earlier remarks, and the field of a new one.
 fn below(cx: &Cx<'_>, proposal: &Proposal, side: char, line: usize, may_decide: bool) -> Option<Markup> {
     let earlier = proposal
         .remarks

@@ -10,16 +10,16 @@ use crate::handshake::{self, handshake};
 
 const ID: &str = "client";
 
-/// Bytes of JSON per token, about.
+/// Approximate number of bytes of JSON per token.
 const TOKEN_BYTES: usize = 4;
 
-/// Starts or calls each entry of Tabellion as its client would. A library that is served for the first time gets the server's
-/// folder in `.git`; nothing else changes.
+/// Starts or calls each entry of Tabellion as its client would. Serving a library for the first time creates the server's
+/// folder in `.git`; apart from that, nothing changes.
 pub(in super::super) fn entries(_: &Subject) -> Vec<Finding> {
     all()
 }
 
-/// As [`entries`], which is about no library in particular.
+/// As [`entries`], independent of any library.
 pub(super) fn all() -> Vec<Finding> {
     let Some(machine) = Machine::current() else {
         return vec![];
@@ -78,7 +78,7 @@ fn of_entry(client: &Client, name: &str, server: &Server) -> Finding {
     }
 }
 
-/// Returns why starting a server would change its library.
+/// Returns the reason that starting a server would change its library.
 fn changes_something(server: &Server) -> Option<String> {
     let Server::Stdio { arguments, .. } = server else {
         return None;

@@ -21,7 +21,7 @@ fn present(folder: &DataFolder) -> Vec<(&'static RowsSpec, PathBuf)> {
     files.filter(|(_, path)| path.exists()).collect()
 }
 
-/// Looks whether the folder can be meant, and is there.
+/// Checks that the folder is not a mistake, and exists.
 pub(super) fn folder(folder: &DataFolder) -> Vec<Finding> {
     const ID: &str = "data";
     let shown = folder.absolute();
@@ -41,7 +41,7 @@ pub(super) fn folder(folder: &DataFolder) -> Vec<Finding> {
     }]
 }
 
-/// Looks who can read and write.
+/// Checks who can read and write.
 pub(super) fn permissions(folder: &DataFolder) -> Vec<Finding> {
     const ID: &str = "permissions";
     let Ok(metadata) = fs::metadata(&folder.path) else {
@@ -80,7 +80,7 @@ pub(super) fn permissions(folder: &DataFolder) -> Vec<Finding> {
     findings
 }
 
-/// Looks at the file system's type.
+/// Checks the file system's type.
 pub(super) fn file_system(folder: &DataFolder) -> Vec<Finding> {
     of_file_system(
         &folder.absolute(),
@@ -101,7 +101,7 @@ pub(super) fn service(folder: &DataFolder) -> Vec<Finding> {
     }]
 }
 
-/// Looks which version each file is of.
+/// Checks the version of each file.
 pub(super) fn files(folder: &DataFolder) -> Vec<Finding> {
     const ID: &str = "version";
     let of_file = |(spec, path): &(&'static RowsSpec, PathBuf)| match records::inspect(&folder.path, spec) {
@@ -131,7 +131,7 @@ pub(super) fn files(folder: &DataFolder) -> Vec<Finding> {
     present(folder).iter().map(of_file).collect()
 }
 
-/// Looks whether the log gives the tables.
+/// Checks that replaying the log gives the tables.
 pub(super) fn log(folder: &DataFolder) -> Vec<Finding> {
     const ID: &str = "log";
     let is_current = |spec: &'static RowsSpec| {
@@ -155,7 +155,7 @@ pub(super) fn log(folder: &DataFolder) -> Vec<Finding> {
     current.map(of_file).collect()
 }
 
-/// Looks how much of the rows the index of words has.
+/// Checks how many of the rows are in the index of words.
 pub(super) fn words(folder: &DataFolder) -> Vec<Finding> {
     let of_file = |(spec, _): (&'static RowsSpec, PathBuf)| {
         // A file that can't be opened is the subject of other checks.
@@ -172,7 +172,7 @@ fn recovery(spec: &RowsSpec) -> String {
     )
 }
 
-/// Looks which processes use the data.
+/// Lists the processes that use the data.
 pub(super) fn processes(folder: &DataFolder) -> Vec<Finding> {
     const ID: &str = "processes";
     if !holders::ARE_KNOWN {
@@ -189,7 +189,7 @@ pub(super) fn processes(folder: &DataFolder) -> Vec<Finding> {
     }]
 }
 
-/// Looks for indexes of code that no server makes any more.
+/// Looks for indexes of code that no server updates any more.
 pub(super) fn code(folder: &DataFolder) -> Vec<Finding> {
     const ID: &str = "code";
     match tabellion_code::abandoned(&folder.path.join(tabellion_mcb::CODE_FILE)) {

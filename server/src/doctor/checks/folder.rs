@@ -50,7 +50,7 @@ pub(super) fn library(subject: &Subject) -> Vec<Finding> {
     }]
 }
 
-/// Looks whether files can be read and written.
+/// Checks that files can be read and written.
 pub(super) fn permissions(subject: &Subject) -> Vec<Finding> {
     const ID: &str = "permissions";
     let Some(library) = subject.library() else {
@@ -105,7 +105,7 @@ pub(super) fn permissions(subject: &Subject) -> Vec<Finding> {
     }]
 }
 
-/// Looks how the file system compares names, and whether git's configuration says the same.
+/// Checks how the file system compares names, and that git's configuration agrees.
 pub(super) fn names(subject: &Subject) -> Vec<Finding> {
     const ID: &str = "names";
     let Some(library) = subject.library() else {
@@ -135,7 +135,7 @@ pub(super) fn names(subject: &Subject) -> Vec<Finding> {
     findings
 }
 
-/// Looks whether the file system takes two Unicode forms of a name for one, if a document has such a name.
+/// Checks whether the file system treats two Unicode forms of a name as one, if a document has such a name.
 fn unicode(subject: &Subject) -> Option<Finding> {
     let listing = subject.library()?.list(&LibraryDir::ROOT, true).ok()?;
     let other = |name: &str| {
@@ -166,7 +166,7 @@ fn unicode(subject: &Subject) -> Option<Finding> {
     })
 }
 
-/// Looks at the file system's type.
+/// Checks the file system's type.
 pub(super) fn file_system(subject: &Subject) -> Vec<Finding> {
     of_file_system(
         &subject.folder,
@@ -174,7 +174,7 @@ pub(super) fn file_system(subject: &Subject) -> Vec<Finding> {
     )
 }
 
-/// Looks at the type of the file system of a folder. `on_network` says what to do on one of a network.
+/// Checks the type of the file system of a folder. `on_network` is the advice for a network file system.
 pub(super) fn of_file_system(folder: &Path, on_network: &str) -> Vec<Finding> {
     const ID: &str = "file-system";
     let Some(mount) = mounts::of(folder) else {
@@ -199,7 +199,7 @@ pub(super) fn of_file_system(folder: &Path, on_network: &str) -> Vec<Finding> {
     }]
 }
 
-/// Looks what in notes can't be understood.
+/// Looks for problems in notes.
 pub(super) fn notes(subject: &Subject) -> Vec<Finding> {
     const ID: &str = "notes";
     let Some(library) = subject.library() else {

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use super::super::{finding::Finding, subject::Subject};
 
-/// The first version whose `git maintenance` runs in the background, as the server asks it to.
+/// The first version whose `git maintenance` can run in the background, as the server requests.
 const WANTED: (u32, u32) = (2, 30);
 
 /// Looks for the git program. The server needs it only to pack objects; people need it for everything else.

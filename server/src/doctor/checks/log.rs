@@ -1,4 +1,4 @@
-//! The log, and what a crash left.
+//! The log, and leftovers of a crash.
 
 use chrono::Utc;
 use tabellion_library::{Agreement, BackgroundRun, CacheState, Interrupted, Library};
@@ -10,12 +10,12 @@ use super::super::{
 };
 use crate::terminal::counted;
 
-/// Seconds that clocks may differ.
+/// Accepted difference between clocks, in seconds.
 pub(super) const SKEW: i64 = 120;
-/// Number of commits that are read.
+/// Maximum number of commits to read.
 const MAX_COMMITS: usize = 20_000;
 
-/// Returns the log compared with its commits, which is done once.
+/// Returns the comparison of the log with its commits, which is made once.
 pub(super) fn compared<'s>(subject: &'s Subject, library: &Library) -> &'s Result<Agreement, Failure> {
     let now = Utc::now().timestamp() + SKEW;
     subject
@@ -111,7 +111,7 @@ fn commits_do(number: usize) -> String {
     }
 }
 
-/// Says what recovery would do.
+/// Reports the effect that recovery would have.
 pub(super) fn recovery(subject: &Subject) -> Vec<Finding> {
     const ID: &str = "recovery";
     let Some(library) = subject.library() else {
@@ -184,7 +184,7 @@ pub(super) fn leftovers(subject: &Subject) -> Vec<Finding> {
     findings
 }
 
-/// Looks for work beside the requests that ended the server, and is not tried again.
+/// Looks for background work that ended the server, and is not tried again.
 pub(super) fn failed_runs(subject: &Subject) -> Vec<Finding> {
     let Some(library) = subject.library() else {
         return vec![];

@@ -12,7 +12,7 @@ mod time;
 use super::{finding::Finding, subject::Subject};
 use crate::data::DataFolder;
 
-/// A check: what it finds about its subject. It changes nothing.
+/// A check: returns findings about its subject. It changes nothing.
 pub(super) type Check = fn(&Subject) -> Vec<Finding>;
 
 /// All checks.

@@ -11,12 +11,12 @@ use super::super::{
 };
 use crate::terminal::counted;
 
-/// A lock of this age is left over, if no program has it open.
+/// Age from which a lock is left over, if no program has it open.
 const LOCK_AGE: Duration = Duration::from_secs(60);
-/// Loose objects from which on git packs them, unless `gc.auto` says otherwise.
+/// Number of loose objects from which on git packs them, unless `gc.auto` is set.
 const LOOSE_OBJECTS: usize = 6700;
 
-/// Looks whether a change could be committed now.
+/// Checks whether a change could be committed now.
 pub(super) fn state(subject: &Subject) -> Vec<Finding> {
     const ID: &str = "state";
     let Some(library) = subject.library() else {
@@ -98,7 +98,7 @@ fn held(id: &'static str, lock: HeldLock, top: &Path) -> Finding {
     }
 }
 
-/// Looks which servers use the library.
+/// Lists the servers that use the library.
 pub(super) fn processes(subject: &Subject) -> Vec<Finding> {
     const ID: &str = "processes";
     let Some(library) = subject.library() else {
@@ -205,7 +205,7 @@ fn is_program(path: &Path) -> bool {
     found.is_file() && (cfg!(windows) || tabellion_platform::mode(&found) & 0o111 != 0)
 }
 
-/// Looks at git's index.
+/// Checks git's index.
 pub(super) fn index(subject: &Subject) -> Vec<Finding> {
     const ID: &str = "index";
     let Some(library) = subject.library() else {

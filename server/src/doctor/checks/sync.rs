@@ -1,5 +1,5 @@
-//! What brings a library to other machines: services that synchronize folders, which copy `.git` file by file, so that two machines can
-//! damage it; and its remote.
+//! Synchronization with other machines: the library's remote, and services that synchronize folders; these
+//! copy `.git` file by file, so two machines can damage it.
 
 use std::path::Path;
 
@@ -42,7 +42,7 @@ const BY_MARK: [(&str, &str); 8] = [
     (".tmp.drivedownload", "Google Drive"),
 ];
 
-/// What services put into the names of copies that they could not merge.
+/// Fragments of the names that services give to copies that they could not merge.
 const CONFLICT_NAMES: [&str; 4] = ["conflicted copy", ".sync-conflict-", "(conflict ", "_conf("];
 
 /// Looks for a service that synchronizes the folder.
@@ -61,7 +61,7 @@ pub(super) fn service(subject: &Subject) -> Vec<Finding> {
     }]
 }
 
-/// Says where the library stands in relation to its remote, as the last program that asked it has left word.
+/// Reports the library's state relative to its remote, as recorded by the last program that contacted the remote.
 pub(super) fn remote(subject: &Subject) -> Vec<Finding> {
     const ID: &str = "remote";
     let Some(library) = subject.library() else {

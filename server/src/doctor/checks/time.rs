@@ -1,4 +1,4 @@
-//! Clocks: git takes a file for unchanged by its time, and the log is ordered by commits' times.
+//! Clocks: git detects unchanged files by their times, and the log is ordered by commits' times.
 
 use std::{
     fs,

@@ -34,7 +34,7 @@ pub(super) fn add(
     }
 }
 
-/// Returns what the answer says beside the response, for people.
+/// Returns the answer's further notes for people, apart from the response.
 pub(super) fn notes(meta: &Map<String, Value>) -> Vec<String> {
     let silent = [context::BASE, context::COMMIT, context::CHANGE];
     let said = meta.iter().filter(|(key, _)| !silent.contains(&key.as_str()));

@@ -1,4 +1,4 @@
-//! Asks on the terminal whether a change may be made.
+//! Asks on the terminal for approval of a change.
 
 use tabellion_runtime::{Approver, BoxFuture, Decision, Proposal, ProposedEffect};
 
@@ -38,7 +38,7 @@ impl Approver for AtTerminal {
 }
 
 impl AtTerminal {
-    /// Returns what would change. The terminal that shows it is standard error's.
+    /// Returns the proposed change as text. It is shown on standard error's terminal.
     fn shown(&self, proposal: &Proposal) -> String {
         let colour = if self.colour == When::Never {
             When::Never

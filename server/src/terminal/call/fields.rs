@@ -7,19 +7,19 @@ use super::super::TerminalError;
 /// A field that has an option of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Field {
-    /// Where it is in the arguments: its name, below those of the objects that contain it.
+    /// Position in the arguments: its name, below those of the objects that contain it.
     pub(crate) at: Vec<String>,
-    /// What it takes.
+    /// Type of its values.
     pub(crate) kind: Kind,
-    /// Whether it may be repeated.
+    /// True if it may be repeated.
     pub(crate) is_list: bool,
-    /// Whether it, and what contains it, are required.
+    /// True if it, and the objects that contain it, are required.
     pub(crate) is_required: bool,
     /// Its description.
     pub(crate) help: String,
 }
 
-/// What a field takes.
+/// Type of a field's values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Text.

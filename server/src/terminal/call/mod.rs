@@ -27,7 +27,7 @@ use crate::{
     serve,
 };
 
-/// Returns what this program says of itself as an agent.
+/// Returns the name and version that this program reports as an agent.
 fn program() -> Agent {
     Agent {
         name: Some(env!("CARGO_PKG_NAME").into()),
@@ -35,7 +35,7 @@ fn program() -> Agent {
     }
 }
 
-/// What a contract is served from.
+/// The place of the contract's data.
 #[derive(Debug)]
 pub(crate) enum Place {
     /// The library in this folder.
@@ -47,7 +47,7 @@ pub(crate) enum Place {
 /// A call of a tool.
 #[derive(Debug)]
 pub(crate) struct Call {
-    /// What the contract is served from.
+    /// The place of the contract's data.
     pub(crate) place: Place,
     /// The tool's contract.
     pub(crate) contract: &'static ContractSpec,
@@ -61,9 +61,9 @@ pub(crate) struct Call {
     pub(crate) arguments: Value,
     /// The conditions, as in a request's `_meta`.
     pub(crate) conditions: Map<String, Value>,
-    /// Grants what needs a person's approval.
+    /// Grants approval without asking.
     pub(crate) yes: bool,
-    /// How to show the answer.
+    /// Form of the answer.
     pub(crate) output: Output,
 }
 
@@ -122,7 +122,7 @@ impl Call {
         Ok(page.show()?)
     }
 
-    /// Makes the call; its execution is recorded, if the contract wants that.
+    /// Makes the call; its execution is recorded if the contract requires that.
     async fn make(
         &self,
         service: &dyn Contract,
@@ -181,7 +181,7 @@ impl Call {
         })
     }
 
-    /// Returns the error for a rejection; also shows it as JSON, if that is wanted.
+    /// Returns the error for a rejection; also shows it as JSON, if requested.
     fn rejected(&self, rejection: Rejection) -> Result<TerminalError, TerminalError> {
         match rejection {
             Rejection::Declared(error) => {

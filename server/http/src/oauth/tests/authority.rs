@@ -1,4 +1,4 @@
-//! An authorization server as a resource server sees it: a key set and tokens.
+//! A fake authorization server: a key set and tokens.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
@@ -12,10 +12,10 @@ use ring::{
 };
 use serde_json::{Value, json};
 
-/// What it is called.
+/// The issuer's identifier.
 pub(crate) const ISSUER: &str = "https://login.example/tenant";
 
-/// All algorithms, each with the name of the key that it is used with.
+/// All algorithms, each with the name of its key.
 pub(crate) const ALGORITHMS: [(&str, &str); 10] = [
     ("RS256", "rsa"),
     ("RS384", "rsa"),
@@ -69,7 +69,7 @@ impl Authority {
         ] })
     }
 
-    /// A token that says this.
+    /// A token with these claims.
     pub(crate) fn token(&self, claims: &Value) -> String {
         self.sign(
             &json!({ "alg": "EdDSA", "kid": "ed", "typ": "at+jwt" }).to_string(),
@@ -77,7 +77,7 @@ impl Authority {
         )
     }
 
-    /// A token with this header, signed as it says; with the Ed25519 key where that is nothing known.
+    /// A token with this header, signed with its algorithm's key; with the Ed25519 key if the algorithm is unknown.
     pub(crate) fn sign(&self, header: &str, payload: &str) -> String {
         let signed = format!("{}.{}", encoded(header.as_bytes()), encoded(payload.as_bytes()));
         let says: Value = serde_json::from_str(header).unwrap_or_default();

@@ -1,10 +1,10 @@
-//! Which keys of a key set are used.
+//! The used keys of a key set.
 
 use serde_json::{Value, json};
 
 use super::{authority::Authority, *};
 
-/// A key of an authorization server, with these members more.
+/// A key of an authorization server, with further members.
 fn with(key: &Value, more: &Value) -> Value {
     let mut key = key.clone();
     for (name, value) in more.as_object().unwrap() {

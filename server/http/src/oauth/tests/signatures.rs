@@ -7,7 +7,7 @@ use super::{
     *,
 };
 
-/// What comes of a token with these keys.
+/// Returns the result of verifying a token with these keys.
 fn checked(keys: &Value, token: &str) -> Result<Value, TokenError> {
     let keys = KeySet::parse(keys.to_string().as_bytes()).unwrap();
     let token = Token::parse(token)?;
@@ -41,7 +41,7 @@ fn the_examples_of_the_rfcs_verify() {
             "DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q",
             Ok(joe),
         ),
-        // RFC 8037, appendix A.4. What is signed there is no object, which shows only where the signature is good.
+        // RFC 8037, appendix A.4. Its payload is not an object, which is detected only if the signature is valid.
         (
             ed,
             "eyJhbGciOiJFZERTQSJ9",
@@ -55,7 +55,7 @@ fn the_examples_of_the_rfcs_verify() {
             checked(&keys, &format!("{header}.{payload}.{signature}")),
             expected
         );
-        // One bit less.
+        // One flipped bit.
         let flipped = if let Some(rest) = signature.strip_prefix('c') {
             format!("d{rest}")
         } else {
@@ -80,7 +80,7 @@ fn an_algorithm_verifies_only_with_a_key_of_its_type() {
             };
             assert_eq!(found, expected, "{algorithm} with {key}");
         }
-        // Without a key's name, each key of the kind is tried.
+        // Without a key id, each key of the kind is tried.
         let header = json!({ "alg": algorithm }).to_string();
         assert_eq!(
             checked(&authority.keys(), &authority.sign(&header, "{}")),

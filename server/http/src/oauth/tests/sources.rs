@@ -1,4 +1,4 @@
-//! Sources of keys: files that change, and servers that are slow, wrong or unavailable.
+//! Sources of keys: files that change, and servers that are slow, faulty or unavailable.
 
 use std::{
     sync::{
@@ -24,7 +24,7 @@ use crate::tls::{self, Certificates, TlsError};
 
 const HERE: &str = "https://notes.example/mcp";
 
-/// A server that answers every request with the bytes that are shown to it, as soon as there are any, and hangs up.
+/// A server that answers every request with the bytes in `shown`, as soon as there are any, and closes the connection.
 struct Site {
     url: String,
     shown: watch::Sender<Vec<u8>>,
@@ -57,10 +57,10 @@ async fn answer(mut stream: TcpStream, mut shown: watch::Receiver<Vec<u8>>) {
     assert!(head[..read].starts_with(b"GET /keys HTTP/1.1\r\n"));
     let bytes = tokio::select! {
         shown = shown.wait_for(|bytes| !bytes.is_empty()) => shown.unwrap().clone(),
-        // The other side hangs up.
+        // The client closes the connection.
         _ = stream.read(&mut head) => return,
     };
-    // It may do so still.
+    // The client may have closed the connection.
     let _ = stream.write_all(&bytes).await;
 }
 
@@ -76,7 +76,7 @@ fn keys(authority: &Authority) -> Vec<u8> {
     response("200 OK", &authority.keys().to_string())
 }
 
-/// Its keys, each with another name than those of all others.
+/// Its keys, each with a changed key id.
 fn renamed(authority: &Authority) -> String {
     let mut keys = authority.keys();
     for key in keys["keys"].as_array_mut().unwrap() {
@@ -89,7 +89,7 @@ fn tokens(url: &str, pace: PollingLimits) -> Tokens {
     Tokens::new(ISSUER.parse().unwrap(), vec![], Source::new(url, pace).unwrap())
 }
 
-/// Lets others work until that is so; for a minute at the most.
+/// Lets other tasks run until the condition holds; for at most a minute.
 async fn until(so: impl Fn() -> bool) {
     let waiting = async {
         while !so() {
@@ -129,7 +129,7 @@ async fn keys_from_a_url_stay_while_its_server_is_unavailable() {
     ] {
         let asked = site.asked();
         site.shown.send_replace(broken);
-        // A key that is not known makes it ask.
+        // An unknown key causes a request.
         let unknown = authority.sign(&json!({ "alg": "EdDSA", "kid": "new" }).to_string(), "{}");
         let denied = found(&tokens, &unknown).await;
         assert!(
@@ -215,7 +215,7 @@ async fn a_client_that_disconnects_does_not_cancel_a_request_for_keys() {
     until(|| site.asked() > 0).await;
     impatient.abort();
     assert!(impatient.await.unwrap_err().is_cancelled());
-    // What was asked for comes all the same, and is not asked for again.
+    // The request continues, and is not repeated.
     site.shown.send_replace(keys(&authority));
     found(&tokens, &token).await.unwrap();
     assert_eq!(site.asked(), 1);
@@ -282,7 +282,7 @@ async fn keys_are_fetched_over_tls_from_trusted_servers() {
         while let Ok((stream, _)) = listener.accept().await {
             let acceptor: tokio_rustls::TlsAcceptor = acceptor.lock().clone().unwrap();
             if let Ok(mut stream) = acceptor.accept(stream).await {
-                // Every request is for the one resource.
+                // All requests are for the one resource.
                 let _ = stream.read(&mut [0; 4096]).await;
                 let _ = stream.write_all(&bytes).await;
                 let _ = stream.shutdown().await;
@@ -290,7 +290,7 @@ async fn keys_are_fetched_over_tls_from_trusted_servers() {
         }
     });
     let good: fn(&mut CertificateParams) = |_| ();
-    // What the server shows, whether that is trusted, and where it is asked.
+    // The server's certificate, true if it is trusted, the requested host, and the expected result.
     for (change, is_trusted, host, expected) in [
         (good, true, "localhost", true),
         (good, true, "127.0.0.1", false),

@@ -19,7 +19,7 @@ use crate::keys::Validity;
 
 const HERE: &str = "https://notes.example/mcp";
 
-/// Tokens of an authority whose keys are in a file of a folder.
+/// Tokens of an authority whose keys are in a file of the folder.
 fn tokens(authority: &Authority, folder: &tempfile::TempDir, audiences: &[&str]) -> Tokens {
     let file = folder.path().join("jwks.json");
     std::fs::write(&file, authority.keys().to_string()).unwrap();
@@ -28,7 +28,7 @@ fn tokens(authority: &Authority, folder: &tempfile::TempDir, audiences: &[&str])
     Tokens::new(ISSUER.parse().unwrap(), audiences, source)
 }
 
-/// Good claims, with these in place of those of the same name; `null` takes one away.
+/// Valid claims with these changes; `null` removes a claim.
 fn changed(changes: &Value) -> Value {
     let mut claims = claims(HERE, "read write:notes openid");
     for (name, value) in changes.as_object().unwrap() {
@@ -87,7 +87,7 @@ async fn a_token_must_be_for_this_server_and_not_expired() {
         (json!({ "exp": 1e300 }), Some(TokenError::Form)),
         (json!({ "exp": now - far }), Some(TokenError::Expired)),
         (json!({ "exp": 0 }), Some(TokenError::Expired)),
-        // Clocks differ.
+        // Accepted difference between clocks.
         (json!({ "exp": now as f64 - 1.5 }), None),
         (json!({ "nbf": now + far }), Some(TokenError::Early)),
         (json!({ "nbf": now + 10 }), None),
@@ -141,7 +141,7 @@ async fn a_token_has_a_principal_with_scopes() {
             ada(Some("agent")),
             "ada1",
         ),
-        // What a person whose address is not verified calls themselves is no name.
+        // The name of a person without a verified address is ignored.
         (json!({ "name": "s1@example.com" }), ada(Some("agent")), "ada"),
         (
             json!({ "name": "agent:helper/s1@example.com" }),
@@ -198,7 +198,7 @@ async fn a_token_has_a_principal_with_scopes() {
         );
         assert_ne!(email.is_none(), found.starts_with("ada"), "{changes}: {found}");
     }
-    // Two who differ in anything are two authors.
+    // Principals that differ in client or subject are different authors.
     let emails = [
         principal(json!({})).await.email.clone(),
         principal(json!({ "client_id": "b" })).await.email.clone(),
@@ -291,7 +291,7 @@ async fn a_payload_must_be_an_object_with_distinct_names() {
 }
 
 proptest! {
-    /// A token that is changed in any way is refused, and one with any claims is no more than these say.
+    /// A token with any changed byte is refused, and claims of any form grant no more than they contain.
     #[test]
     fn a_changed_token_is_refused(at in any::<Index>(), byte in any::<u8>(), cut in any::<Index>(), claims in claims_of_any_form()) {
         static ISSUED: LazyLock<(Authority, tempfile::TempDir)> =

@@ -85,7 +85,7 @@ async fn a_caller_beyond_its_rate_changes_nothing() {
         assert_eq!((wait, named.is_some()), (named, expected == 429), "{answer}");
     }
     assert_eq!(place.notes.kept(), ["a", "b"]);
-    // Other callers are not limited, and neither is this one after a minute.
+    // Other callers are not limited, and this one only for a minute.
     let mut other = place.by(None);
     other.budget = TestBudget::of("bert", 6, 2);
     assert_eq!(other.alone(1, "keep", "d").await.status, 200);

@@ -1,4 +1,4 @@
-//! HTTP beside messages: statuses, sessions, broken streams and limits. Time is paused where it matters.
+//! HTTP apart from messages: statuses, sessions, broken streams and limits. Time is paused if it matters.
 
 mod callers;
 mod limits;

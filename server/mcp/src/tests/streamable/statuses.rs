@@ -91,7 +91,7 @@ async fn an_id_is_free_again_when_it_has_its_answer() {
         let again = place.post(&session, call(1, "keep", "b")).await;
         assert_eq!(again.status, 400);
         assert_eq!(again.json().await["error"]["code"], -32600);
-        // In another session, the id is a different one.
+        // In another session, the same id is a different request.
         let other = place.open().await;
         let other = place.post(&other, call(1, "keep", "c")).await;
         assert_eq!(text(&other.json().await), "c");

@@ -1,4 +1,4 @@
-//! Broken streams, and clients that hang up.
+//! Broken streams, and clients that disconnect.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ async fn a_broken_stream_resumes_where_it_was() {
         assert_eq!(text(&answer), "a");
         assert_eq!(again.event().await, None);
     }
-    // Resuming at an event already read, or at an unknown one, yields nothing.
+    // Resuming at an event already read, or at an unknown one, yields no event.
     for last in ["1-1", "77-0"] {
         let headers = [
             ("accept", "text/event-stream"),
@@ -60,7 +60,7 @@ async fn a_call_in_a_session_continues_after_its_client_hangs_up() {
 
 #[tokio::test(start_paused = true)]
 async fn hanging_up_cancels_a_stateless_call() {
-    // Before there is anything to read, and afterwards.
+    // Before the first event, and afterwards.
     for after in [Duration::from_millis(100), Duration::from_secs(10)] {
         let place = Place::new(Limits::default());
         let reading = async {
