@@ -15,7 +15,7 @@ use crate::nextest;
 
 /// Environment variable: set to `required`, what is missing fails; else the tests are skipped with a message.
 const REQUIRED: &str = "TABELLION_POSTGRES";
-/// Environment variable with the address of a server, for tests of the store. Each test makes databases of its own there.
+/// Environment variable with the address of a server, for tests of the store and of the index of memories. Each test creates its own databases.
 const SERVER: &str = "TABELLION_TEST_POSTGRES";
 /// Environment variables with the numbers of conflicting changes and of kills, and what they are if there is time.
 const MORE: [(&str, &str); 2] = [
@@ -48,7 +48,9 @@ pub(crate) fn test(all: bool) -> Outcome {
     let folder = programs.folder().to_str().ok_or("the path is no text")?;
     // Each test has connections of its own.
     let server = Cluster::start(&programs, &["max_connections=300"])?;
-    nextest::run_package("tabellion-records", &[(SERVER, &server.address())])?;
+    for package in ["tabellion-records", "tabellion-mcb"] {
+        nextest::run_package(package, &[(SERVER, &server.address())])?;
+    }
     judge(&server)?;
     drop(server);
     let more: &[_] = if all { &MORE } else { &[] };

@@ -10,7 +10,7 @@ use tabellion_runtime::{
     spec::{EntitySpec, RowsSpec},
 };
 
-use crate::{failures::damaged, follow::Followed, whole::Checked};
+use crate::{Pieces, failures::damaged, follow::Followed, whole::Checked};
 
 /// Permitted effects of opening on the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +70,11 @@ pub(crate) trait Engine: Send + Sync {
     fn share(&self, name: &str, at: i64, bytes: Vec<u8>) -> Result<(), Failure> {
         let (_, _, _) = (name, at, bytes);
         Ok(())
+    }
+
+    /// Returns the pieces that servers share, if they do.
+    fn pieces(&self) -> Option<&dyn Pieces> {
+        None
     }
 
     /// Does the work that is due at the end of a process.

@@ -14,6 +14,7 @@
 //! | `sql`, `layout` | statements of both databases; tables, and the differences between two versions of them |
 //! | `inspection` | version of the data, and its differences |
 //! | `follow` | changes after a place in the log |
+//! | `pieces` | values that servers derive from the rows, and share |
 //! | `whole` | the whole content of a database: checked, exported, read back |
 
 #![cfg_attr(
@@ -29,6 +30,7 @@ mod follow;
 mod fresh;
 mod inspection;
 mod layout;
+mod pieces;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod records;
@@ -44,6 +46,7 @@ pub use self::{
     engine::Start,
     follow::{Followed, FollowedRow},
     inspection::{Inspection, Standing},
+    pieces::{Piece, Pieces},
     records::{Place, Records, import, inspect},
     sqlite::{Recovered, backup, path, recover},
     whole::Checked,

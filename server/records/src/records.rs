@@ -18,6 +18,7 @@ use tabellion_runtime::{
 #[cfg(feature = "postgres")]
 use crate::postgres::{self, Address, Database};
 use crate::{
+    Pieces,
     engine::{Engine, Start},
     failures::at,
     follow::Followed,
@@ -162,6 +163,11 @@ impl Records {
         let bytes =
             read.map_err(|error| Failure::internal(format!("can't read `{}`: {error}", path.display())))?;
         self.engine().share(name, place, bytes)
+    }
+
+    /// Returns the pieces that servers of these rows share, if they do.
+    pub fn pieces(&self) -> Option<&dyn Pieces> {
+        self.engine().pieces()
     }
 
     /// Returns the place of the log's last entry; 0 if it has none.

@@ -1,7 +1,11 @@
 //! Which rows of the memory want vectors. The chunks of code are in `code::indexer`.
 
+use std::collections::HashSet;
+
+use data_encoding::HEXLOWER;
 use serde_json::Value;
-use tabellion_meaning::{Corpus, CorpusError, Wanted};
+use tabellion_meaning::{Corpus, CorpusError, Team, Wanted};
+use tabellion_records::Pieces;
 use tabellion_retrieval::{Document, TextKey};
 
 use super::words::{Words, document};
@@ -31,9 +35,62 @@ impl Corpus for Words {
         }
         Ok(self.index()?.texts()?)
     }
+
+    fn team(&self) -> Option<&dyn Team> {
+        self.rows.0.pieces().map(|_| self as &dyn Team)
+    }
+}
+
+/// Beginning of the names of shared vectors, before the model's fingerprint and the text's key.
+const SHARED: &str = "vector";
+
+impl Team for Words {
+    fn get(&self, texts: &[TextKey]) -> Result<Vec<(TextKey, Vec<u8>)>, CorpusError> {
+        let pieces = self.pieces()?.pieces(self.names(texts))?.into_iter();
+        Ok(pieces
+            .filter_map(|(name, bytes)| Some((key(&name)?, bytes)))
+            .collect())
+    }
+
+    fn claim(&self, texts: &[TextKey]) -> Result<Vec<TextKey>, CorpusError> {
+        let claimed = self.pieces()?.claim(self.names(texts))?;
+        Ok(claimed.iter().filter_map(|name| key(name)).collect())
+    }
+
+    fn put(&self, vectors: Vec<(TextKey, Vec<u8>)>) -> Result<(), CorpusError> {
+        let pieces = vectors.into_iter().map(|(text, bytes)| (self.name(&text), bytes));
+        Ok(self.pieces()?.put(pieces.collect())?)
+    }
+
+    fn retain(&self, texts: &HashSet<TextKey>) -> Result<(), CorpusError> {
+        let prefix = format!("{SHARED}/{}/", self.meaning.fingerprint());
+        let is_kept = |name: &str| key(name).is_some_and(|text| texts.contains(&text));
+        Ok(self.pieces()?.retain(&prefix, &is_kept)?)
+    }
+}
+
+/// Returns the key in the name of a piece.
+fn key(name: &str) -> Option<TextKey> {
+    let hex = name.rsplit('/').next()?;
+    let bytes = HEXLOWER.decode(hex.as_bytes()).ok()?;
+    Some(TextKey::from_bytes(bytes.try_into().ok()?))
 }
 
 impl Words {
+    fn pieces(&self) -> Result<&dyn Pieces, CorpusError> {
+        let pieces = self.rows.0.pieces();
+        pieces.ok_or_else(|| "the servers of these rows share nothing".into())
+    }
+
+    fn name(&self, text: &TextKey) -> String {
+        let hex = HEXLOWER.encode(&text.to_bytes());
+        format!("{SHARED}/{}/{hex}", self.meaning.fingerprint())
+    }
+
+    fn names(&self, texts: &[TextKey]) -> Vec<String> {
+        texts.iter().map(|text| self.name(text)).collect()
+    }
+
     /// Returns the document with this id as its row is now, if it is there.
     fn document(&self, id: String) -> Result<Option<Document>, CorpusError> {
         let mut parts = id.split('/');

@@ -54,7 +54,7 @@ pub(super) struct Words {
     pub(super) path: PathBuf,
     index: OnceLock<Index>,
     pub(super) rows: Rows,
-    meaning: Arc<Meaning>,
+    pub(super) meaning: Arc<Meaning>,
     /// The last change that the thread which makes vectors was told of.
     embedded: AtomicI64,
 }

@@ -23,6 +23,7 @@ use super::{
     turn::Turn,
 };
 use crate::{
+    Pieces,
     engine::{Engine, Start, seeded, seeds},
     failures::{at, refused},
     follow::Followed,
@@ -33,7 +34,7 @@ use crate::{
 /// The rows of a contract in a database.
 #[derive(Debug)]
 pub(crate) struct Database {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     beside: PathBuf,
 }
 
@@ -178,6 +179,10 @@ impl Engine for Database {
         self.shared
             .pool
             .wait(async move { shares::put(&shared, &name, at, bytes).await })
+    }
+
+    fn pieces(&self) -> Option<&dyn Pieces> {
+        Some(self)
     }
 
     fn settle(&self) -> Result<(), Failure> {

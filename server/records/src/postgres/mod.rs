@@ -10,7 +10,7 @@
 //! | `outcome` | outcome of a commit whose answer was lost |
 //! | `log`, `follow` | the log's entries; following them in spite of gaps between their places |
 //! | `reading` | one state of the rows, for a call or for all of them |
-//! | `shares` | copies of derived files, for servers that begin |
+//! | `shares`, `pieces` | copies of derived files, and values derived from rows, for the other servers |
 //! | `tables` | the schema: made, compared, migrated, filled from an export |
 //! | `health` | health of a database, for its operator |
 //! | `codec`, `failures` | values and errors |
@@ -24,6 +24,7 @@ mod follow;
 mod health;
 mod log;
 mod outcome;
+mod pieces;
 mod reading;
 mod shared;
 mod shares;

@@ -29,6 +29,6 @@ mod vectors;
 
 pub use self::{
     error::MeaningError,
-    meaning::{Corpus, CorpusError, Meaning, Wanted},
+    meaning::{Corpus, CorpusError, Meaning, Team, Wanted},
     model::{Embedder, Installed, Models, NoModel},
 };

@@ -1,6 +1,7 @@
 //! The vectors of a data folder: comparing, counting, and waking the thread that makes them.
 
 use std::{
+    collections::HashSet,
     path::PathBuf,
     sync::{Arc, OnceLock, Weak},
 };
@@ -46,6 +47,39 @@ pub trait Corpus: Send + Sync {
     /// # Errors
     /// If they can't be read.
     fn keys(&self) -> Result<Vec<TextKey>, CorpusError>;
+
+    /// Returns the vectors that the servers of this corpus share; `None` if there is one server.
+    fn team(&self) -> Option<&dyn Team> {
+        None
+    }
+}
+
+/// Vectors that several servers share, so that each text is embedded once. A text's vectors are their bytes, one after the other.
+pub trait Team: Send + Sync {
+    /// Returns the shared vectors of these texts, as far as there are any.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    fn get(&self, texts: &[TextKey]) -> Result<Vec<(TextKey, Vec<u8>)>, CorpusError>;
+
+    /// Claims texts for this server, and returns those that it is to embed: they have no shared vectors, and no server embeds them.
+    /// A claim ends with [`put`](Self::put), or a few minutes after its server died.
+    ///
+    /// # Errors
+    /// If claims can't be read or written.
+    fn claim(&self, texts: &[TextKey]) -> Result<Vec<TextKey>, CorpusError>;
+
+    /// Shares the vectors of texts.
+    ///
+    /// # Errors
+    /// If they can't be written.
+    fn put(&self, vectors: Vec<(TextKey, Vec<u8>)>) -> Result<(), CorpusError>;
+
+    /// Removes the shared vectors of all other texts, except recent ones.
+    ///
+    /// # Errors
+    /// If they can't be removed.
+    fn retain(&self, texts: &HashSet<TextKey>) -> Result<(), CorpusError>;
 }
 
 /// Vectors in a file, and the thread that makes them. Several processes may use the same file. Dropped, it ends the thread.
@@ -72,6 +106,11 @@ impl Meaning {
             work: Mutex::default(),
             changed: Condvar::new(),
         }))
+    }
+
+    /// Returns the fingerprint of the model: see [`Models::fingerprint`].
+    pub fn fingerprint(&self) -> &str {
+        self.0.model.models().fingerprint()
     }
 
     /// Adds texts that are embedded from the next [`wake`](Self::wake) on.

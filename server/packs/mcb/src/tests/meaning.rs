@@ -1,7 +1,7 @@
 //! Searching by meaning, with a model that knows two subjects, and with the installed one.
 
 use std::{
-    fs,
+    env, fs,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -10,9 +10,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tabellion_embed::{DIMENSIONS, ModelError, Vector};
 use tabellion_meaning::{Embedder, Installed, Models};
+use tabellion_records::{Address, Place};
+use tokio::runtime::Runtime;
+use tokio_postgres::NoTls;
 
 use super::{
     bench::{Bench, Caller},
@@ -246,4 +250,94 @@ fn the_installed_model_finds_what_shares_no_word() {
     note(&bench, &caller, "the parser reads one token ahead", json!({}));
     let asked = json!({ "resource": "memory", "query": "which pet does he own?" });
     assert_eq!(ranked(&bench, &asked, "hybrid"), [dog]);
+}
+
+/// A model that remembers the texts it has embedded.
+#[derive(Clone, Default)]
+struct Recorded(Arc<Mutex<Vec<String>>>);
+
+impl Embedder for Recorded {
+    fn embed(&self, texts: &[&str], _: &dyn Fn() -> bool) -> Option<Vec<Vector>> {
+        self.0.lock().extend(texts.iter().map(|text| (*text).to_owned()));
+        Some(texts.iter().map(|text| vector(text)).collect())
+    }
+}
+
+impl Models for Recorded {
+    fn fingerprint(&self) -> &str {
+        "subjects 1"
+    }
+
+    fn is_installed(&self) -> bool {
+        true
+    }
+
+    fn open(&self) -> Result<Arc<dyn Embedder>, ModelError> {
+        Ok(Arc::new(self.clone()))
+    }
+}
+
+/// Returns a new database on the server for tests; `None` if there is none.
+fn database() -> Option<Address> {
+    let server = env::var("TABELLION_TEST_POSTGRES").ok()?;
+    let name = format!("meaning_{}", std::process::id());
+    Runtime::new().unwrap().block_on(async {
+        let (client, connection) = tokio_postgres::connect(&format!("{server}/postgres"), NoTls)
+            .await
+            .unwrap();
+        tokio::spawn(connection);
+        let create = format!("CREATE DATABASE {name}");
+        client.batch_execute(&create).await.unwrap();
+    });
+    Some(Address::parse(&format!("{server}/{name}")).unwrap())
+}
+
+#[test]
+fn the_servers_of_a_team_embed_each_text_once() {
+    let Some(address) = database() else {
+        eprintln!("SKIPPED: no server; `cargo xtask postgres` has one");
+        return;
+    };
+    let model = Recorded::default();
+    let start = || {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::Postgres {
+            address: address.clone(),
+            derived: folder.path().join("derived"),
+        };
+        Bench::placed(folder, place, Box::new(model.clone()))
+    };
+    let (one, other, caller) = (start(), start(), Caller::new());
+    one.add_project("shop");
+    let texts: Vec<_> = (0..100)
+        .map(|number| format!("money of customer {number}"))
+        .collect();
+    for (bench, texts) in [&one, &other].into_iter().cycle().zip(texts.chunks(10)) {
+        for text in texts {
+            note(bench, &caller, text, json!({}));
+        }
+    }
+    let asked = json!({ "resource": "memory", "query": "prices", "limit": 200 });
+    let all = |bench: &Bench| {
+        let begun = Instant::now();
+        while ranked(bench, &asked, "hybrid").len() < texts.len() {
+            assert!(
+                begun.elapsed() < Duration::from_secs(120),
+                "{} vectors",
+                ranked(bench, &asked, "hybrid").len()
+            );
+            thread::sleep(Duration::from_millis(20));
+        }
+    };
+    all(&one);
+    all(&other);
+    // A server that begins takes the vectors of the others.
+    all(&start());
+    let embedded = model.0.lock();
+    for text in &texts {
+        let times = embedded
+            .iter()
+            .filter(|embedded| embedded.contains(text.as_str()) && embedded.ends_with(text.as_str()));
+        assert_eq!(times.count(), 1, "{text}");
+    }
 }
