@@ -1,5 +1,5 @@
 //! Measures the catalogue, the index of words and searches: `notes_speed LIBRARY NOTES`. Fills the folder `LIBRARY`, which must not
-//! exist, with that many notes of words that occur as in English, and keeps the catalogue and the index in a second folder beside it.
+//! exist, with that many notes of words that occur as in English, and keeps the catalogue and the index in a second folder next to it.
 
 #![allow(clippy::disallowed_methods, reason = "it opens what it has made")]
 
@@ -15,7 +15,7 @@ use tabellion_notes::{Catalogue, NoteIndex, NoteQuery, Selection};
 
 const SEARCHES: u64 = 200;
 
-/// Numbers that look random and are the same each time.
+/// Reproducible pseudo-random numbers.
 struct Numbers(u64);
 
 impl Numbers {

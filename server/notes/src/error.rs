@@ -1,20 +1,20 @@
-//! Why a note can't be written as asked.
+//! Errors of writing a note.
 
 use tabellion_markdown::FrontMatterError;
 
-/// Why a note can't be written as asked.
+/// Reason why a note can't be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoteError {
     /// The front matter can't be read or changed.
     #[error("the note's front matter can't be changed: {0}")]
     FrontMatter(#[from] FrontMatterError),
-    /// The content begins with front matter of its own.
+    /// The content begins with front matter.
     #[error(
         "the content begins with front matter; give metadata as metadata, and begin the content with its text"
     )]
     ContentHasFrontMatter,
-    /// `links` of the front matter is no list.
+    /// `links` of the front matter is not a list.
     #[error("the note's `links` is not a list; write each link as an item `- ` of it")]
     LinksAreNoList,
 }

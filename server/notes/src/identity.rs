@@ -1,4 +1,4 @@
-//! Ids of files that name none, names of new files, and which files are notes.
+//! Ids of files without one, names of new files, and the paths of notes.
 
 use sha1::{Digest as _, Sha1};
 use unicode_normalization::UnicodeNormalization as _;
@@ -6,36 +6,36 @@ use uuid::{Builder, Uuid};
 
 /// Namespace of ids that are derived from paths.
 const PATHS: Uuid = Uuid::from_u128(0x0b6f_2c1e_58a4_4d3c_9f27_6a1d_e0c4_8b95);
-/// Namespace of ids of links that name none.
+/// Namespace of ids of links without one.
 const LINKS: Uuid = Uuid::from_u128(0x7d0e_93a6_1f5b_4c82_8e44_25b9_c6fa_d013);
-/// Folder of what waits for a decision; its documents are no notes.
+/// Folder of workflow instances, whose documents are not notes.
 pub(crate) const WORKFLOWS: &str = "workflows";
 /// Folder of new notes.
 const NOTES: &str = "notes/";
 /// Maximum bytes of the part of a file name that comes from the title.
 const MAX_SLUG_BYTES: usize = 80;
 
-/// Returns true if the document at `path` is a note: all are, but those in the folder `workflows`.
+/// Returns true if the document at `path` is a note: all are, except those in the folder `workflows`.
 pub fn is_note(path: &str) -> bool {
     let below = path.strip_prefix(WORKFLOWS);
     !below.is_some_and(|below| below.starts_with('/'))
 }
 
-/// Returns the id of a file that names none: the UUIDv5 of its path.
+/// Returns the id of a file without one: the UUIDv5 of its path.
 pub fn derived_id(path: &str) -> Uuid {
     version_5(PATHS, path.as_bytes())
 }
 
-/// Returns the `n`-th id of a path, which it has if other files say those before. The one with the number 0 is [`derived_id`].
+/// Returns the `n`-th id of a path, for use if other files claim the earlier ones. The one with the number 0 is [`derived_id`].
 pub(crate) fn alternate_id(path: &str, n: u32) -> Uuid {
     match n {
         0 => derived_id(path),
-        // No path has a NUL.
+        // A path can't contain NUL.
         _ => version_5(PATHS, format!("{path}\0{n}").as_bytes()),
     }
 }
 
-/// Returns the id of a link that names none, from its ends and its relation.
+/// Derives the id of a link without one from its ends and its relation.
 pub(crate) fn link_id(source: Uuid, to: Uuid, relation: &str) -> Uuid {
     version_5(
         LINKS,
@@ -58,18 +58,18 @@ pub fn file_name(title: &str, id: Uuid) -> String {
     format!("{NOTES}{}{}", slug(title), id_suffix(id))
 }
 
-/// Returns true if the name of a file is one that tools make for the note with this id, which keeps it before others that say it.
+/// Returns true if a file name has the form that tools give to the note with this id; such a file takes precedence in claiming the id.
 pub fn is_named_for(path: &str, id: Uuid) -> bool {
     path.ends_with(&id_suffix(id))
 }
 
-/// Returns the rank of a path among those of files that say one id, the least of which has it: the one whose name a tool made for that
-/// id, else the shortest, else the first.
+/// Returns the rank of a path among files that claim one id, of which the lowest owns it: the one whose name a tool made for that id, or
+/// else the shortest, or else the first.
 pub(crate) fn claim(path: &str, id: Uuid) -> impl Ord + use<> {
     (!is_named_for(path, id), path.len(), path.to_owned())
 }
 
-/// Returns what the names of files that tools make for a note end with.
+/// Returns the suffix of file names that tools make for a note.
 pub(crate) fn id_suffix(id: Uuid) -> String {
     format!("-{}.md", &id.simple().to_string()[..8])
 }

@@ -1,13 +1,13 @@
-//! Notes in a library of Markdown files: what their front matter says, how they are linked, found and exported.
+//! Notes in a library of Markdown files: their front matter, links, search and export.
 //!
 //! A [`Note`] is parsed from a document's path and bytes; every Markdown file that the library shows is one, with front matter or
 //! without. Nothing here writes to a library: new bytes are returned, and the caller commits them.
 //!
 //! | module | does |
 //! |---|---|
-//! | `note`, `metadata`, `link` | a note, and what its front matter says |
-//! | `problem` | what in a file can't be understood, as facts |
-//! | `identity` | ids of files that name none, names of new files, which files are notes |
+//! | `note`, `metadata`, `link` | a note and its front matter |
+//! | `problem` | problems of a file, as facts |
+//! | `identity` | ids of files without one, names of new files, paths of notes |
 //! | `catalogue` | all notes of a library in SQLite, derived from their files |
 //! | `search` | chunks of notes, and the search of them |
 //! | `export` | notes in one file |

@@ -9,31 +9,31 @@ use crate::{
     metadata::{parse_time, scalar, show_time},
 };
 
-/// A link from the note whose front matter has it.
+/// A link from the note whose front matter contains it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
     /// Its id; a link written by hand may have none.
     pub id: Option<Uuid>,
-    /// Id of the note that it leads to, which may not exist.
+    /// Id of the target note, which may not exist.
     pub to: Uuid,
-    /// What the note is to that one: `supports`, `references`.
+    /// Relation of the source to the target, such as `supports` or `references`.
     pub relation: String,
-    /// When it was made.
+    /// Time of its creation.
     pub created_at: Option<DateTime<Utc>>,
     /// Its maker.
     pub by: Option<String>,
-    /// All else that is said about it.
+    /// All other data about it.
     pub metadata: Map<String, Value>,
 }
 
 impl Link {
-    /// Returns its id; one that follows from its ends and relation if it names none.
+    /// Returns its id, or one derived from its ends and relation if it has none.
     pub fn id_from(&self, source: Uuid) -> Uuid {
         self.id
             .unwrap_or_else(|| link_id(source, self.to, &self.relation))
     }
 
-    /// Returns the link as the member of `links`; an error says what it should be.
+    /// Parses a member of `links`; the error describes the expected value.
     pub(crate) fn parse(value: &Value) -> Result<Self, &'static str> {
         const EXPECTED: &str = "a link with `to`, the id of a note, and `relation`";
         let Value::Object(members) = value else {

@@ -1,4 +1,4 @@
-//! What a note's front matter says.
+//! The front matter of a note.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
@@ -23,10 +23,10 @@ pub(crate) const KEYS: [&str; 13] = [
     "links",
 ];
 
-/// The type of a note that says none.
+/// The type of a note without one.
 const PERMANENT: &str = "permanent";
 
-/// Keys that tools set, and no request says.
+/// Keys that are set by tools and refused in requests.
 pub const KEPT_KEYS: [&str; 9] = [
     "id",
     "type",
@@ -39,32 +39,32 @@ pub const KEPT_KEYS: [&str; 9] = [
     "links",
 ];
 
-/// What a note's front matter says. A key that is absent, or null, says nothing.
+/// The front matter of a note. A key with the value null counts as absent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metadata {
-    /// The id that the file says.
+    /// The id in the file.
     pub id: Option<Uuid>,
-    /// The title that the file says.
+    /// The title in the file.
     pub title: Option<String>,
-    /// The type that the file says: `permanent`, `agent_generated`, or any word.
+    /// The type in the file: `permanent`, `agent_generated`, or any word.
     pub note_type: Option<String>,
     /// Tags without `#`, each once.
     pub tags: Vec<String>,
-    /// Where the content is from.
+    /// Source of the content.
     pub source: Option<String>,
-    /// The number that the last tool gave, from 1; see [`Metadata::current_version`].
+    /// The version number set by the last tool, from 1; see [`Metadata::current_version`].
     pub version: Option<u64>,
-    /// When the note was made, in whole seconds.
+    /// Time of the note's creation, in whole seconds.
     pub created_at: Option<DateTime<Utc>>,
     /// Its maker.
     pub created_by: Option<String>,
     /// The agent that wrote it.
     pub agent: Option<Agent>,
-    /// Why an AI's content is in the library.
+    /// Reason for an AI's content in the library.
     pub ai_justification: Option<String>,
     /// Its reviewer.
     pub reviewed_by: Option<String>,
-    /// Whether it is for few eyes. A value that can't be understood counts as yes.
+    /// True if the note is confidential. A value that can't be understood counts as true.
     pub sensitive: bool,
     /// Links from this note, in their order.
     pub links: Vec<Link>,
@@ -82,7 +82,7 @@ pub struct Agent {
 }
 
 impl Metadata {
-    /// Reads the members of front matter, and says which can't be understood.
+    /// Reads the members of front matter; returns a problem for each one that can't be understood.
     pub fn of(mut members: Map<String, Value>) -> (Self, Vec<Problem>) {
         let mut reader = Reader {
             members: &mut members,
@@ -113,21 +113,20 @@ impl Metadata {
         (Self { others, ..metadata }, problems)
     }
 
-    /// Returns the type that the file says, else that of what people write.
+    /// Returns the type in the file, or else that of notes written by people.
     pub fn note_type(&self) -> &str {
         self.note_type.as_deref().unwrap_or(PERMANENT)
     }
 
-    /// Returns the note's version: the number that its front matter says, 1 if it says none. If a person has edited the file since a
-    /// tool last changed it, `left` is the number that the tool left, and the version is one more than the larger of both: however
-    /// often a person edited it, and whatever number they wrote, no number is given twice. The next change by a tool has the number
-    /// after it.
+    /// Returns the note's version: the number in its front matter, or 1 if there is none. If a person has edited the file since a tool
+    /// last changed it, `left` is the number that the tool left, and the version is one more than the larger of both: regardless of the
+    /// number of edits and of any number written in them, no number is given twice. The next change by a tool has the number after it.
     pub fn current_version(&self, left: Option<u64>) -> u64 {
         let said = self.version.unwrap_or(1);
         left.map_or(said, |left| said.max(left).saturating_add(1))
     }
 
-    /// Returns the members of front matter that say this, in the order of new notes.
+    /// Returns the members of the front matter, in the order of new notes.
     pub fn members(&self) -> Map<String, Value> {
         let text = |text: &Option<String>| text.as_ref().map(|text| json!(text));
         let list = |list: Vec<Value>| Some(list).filter(|list| !list.is_empty()).map(Value::Array);
@@ -183,7 +182,7 @@ impl Agent {
     }
 }
 
-/// Takes the members that have a meaning, and collects what is wrong with them.
+/// Takes the members that have a meaning, and collects their problems.
 struct Reader<'m> {
     members: &'m mut Map<String, Value>,
     problems: Vec<Problem>,
@@ -208,7 +207,7 @@ impl Reader<'_> {
         self.problems.push(Problem::Member { key, expected });
     }
 
-    /// Takes a text. A blank one says nothing.
+    /// Takes a text. A blank one counts as absent.
     fn text(&mut self, key: &str) -> Option<String> {
         let text = self.take(key, "a text", scalar)?;
         Some(text).filter(|text| !text.trim().is_empty())
@@ -248,7 +247,7 @@ pub(crate) fn scalar(value: &Value) -> Option<String> {
 /// Returns tags from a list, or from a text with commas or blanks between them.
 pub(crate) fn tags(value: &Value) -> Option<Vec<String>> {
     let all: Vec<String> = match value {
-        // An item that is none, such as `- #lost`, which is a comment, takes no other one with it.
+        // An invalid item, such as `- #lost`, which is a comment, does not invalidate the others.
         Value::Array(items) => items.iter().filter_map(scalar).collect(),
         _ => scalar(value)?.split([',', ' ']).map(String::from).collect(),
     };
@@ -262,7 +261,7 @@ pub(crate) fn tags(value: &Value) -> Option<Vec<String>> {
     Some(tags)
 }
 
-/// Parses a time of RFC 3339, or one without an offset, or a date, which are taken as UTC. Fractions of a second are left out, so that
+/// Parses a time of RFC 3339, or one without an offset, or a date, which are taken as UTC. Fractions of a second are dropped, so
 /// times in answers, filters and indexes compare alike.
 pub(crate) fn parse_time(text: &str) -> Option<DateTime<Utc>> {
     let text = text.trim();

@@ -1,4 +1,4 @@
-//! A note: a document's path and bytes, understood.
+//! A note, parsed from a document's path and bytes.
 
 use std::ops::Range;
 
@@ -15,12 +15,12 @@ pub const MAX_TITLE_CHARS: usize = 200;
 pub struct Note {
     /// Path of its document.
     pub path: String,
-    /// What its front matter says; nothing if that can't be read.
+    /// Its front matter; the default if that can't be read.
     pub metadata: Metadata,
-    /// Front matter's title, else the first heading; else the first line of a note that a tool has made, the file's name of any other. At
-    /// most [`MAX_TITLE_CHARS`].
+    /// Title in the front matter, or else the first heading; or else the first line of a note made by a tool, or the file's name of any
+    /// other. At most [`MAX_TITLE_CHARS`].
     pub title: String,
-    /// What in the file can't be understood.
+    /// Problems found in the file.
     pub problems: Vec<Problem>,
     pub(crate) text: String,
     pub(crate) outline: Outline,
@@ -62,9 +62,9 @@ impl Note {
         }
     }
 
-    /// Returns the id that the file says, else the one derived from its path.
+    /// Returns the id in the file, or else the one derived from its path.
     ///
-    /// Several files may say one id. [`Catalogue`](crate::Catalogue) decides which of them has it.
+    /// Several files may claim one id. [`Catalogue`](crate::Catalogue) decides which of them owns it.
     pub fn id(&self) -> Uuid {
         self.metadata.id.unwrap_or_else(|| derived_id(&self.path))
     }
@@ -85,9 +85,9 @@ impl Note {
         &self.text[self.content_range()]
     }
 
-    /// Returns how many of the document's `length` bytes are front matter.
+    /// Returns the number of front matter bytes in a document of `length` bytes.
     pub(crate) fn front_matter_bytes(&self, length: usize) -> usize {
-        // What is not UTF-8 has other positions in the text.
+        // In a file that is not UTF-8, positions in the text differ from those in the bytes.
         let is_text = !self.problems.contains(&Problem::NotUtf8);
         if is_text {
             self.content_range().start.min(length)
@@ -100,7 +100,7 @@ impl Note {
         self.outline.front_matter().end..self.text.len()
     }
 
-    /// Returns what is searched: the content, and front matter that can't be read, of which nothing else finds the words.
+    /// Returns the searched range: the content, or the whole text if the front matter can't be read, as no other index has its words.
     pub(crate) fn searched_range(&self) -> Range<usize> {
         let is_read = |problem: &Problem| !matches!(problem, Problem::FrontMatter { .. });
         if self.problems.iter().all(is_read) {
@@ -113,14 +113,14 @@ impl Note {
 
 fn title(metadata: &Metadata, outline: &Outline, body: &str, path: &str) -> String {
     let written = metadata.title.clone().filter(|title| !is_blank(title));
-    // A tool names a file after what its note begins with; a person has chosen the name.
+    // A tool derives the file's name from the beginning of the note; a person chooses the name.
     let line = || first_line(body).filter(|_| metadata.id.is_some());
     let name = path.rsplit('/').next().unwrap_or(path);
     let title = written.or_else(|| heading(outline)).or_else(line);
     one_line(&title.unwrap_or_else(|| name.trim_end_matches(".md").to_owned()))
 }
 
-/// Returns the title of a content that is in no file yet: its first heading, else its first line.
+/// Returns the title of content without a file: its first heading, or else its first line.
 pub fn title_of(content: &str) -> String {
     let outline = Outline::parse(content, Flavor::of_path("note.md"));
     let title = heading(&outline).or_else(|| first_line(content));

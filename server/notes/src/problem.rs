@@ -1,16 +1,16 @@
-//! What in a note's file can't be understood. A problem never hides a note.
+//! Problems in a note's file. A problem never hides a note.
 
 use std::fmt;
 
 use uuid::Uuid;
 
-/// Something in a note's file that can't be understood, or that was decided for it.
+/// A part of a note's file that can't be understood, or a decision about its id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The file can't be read, so that it is no note.
+    /// The file can't be read, so it is not a note.
     Unreadable {
-        /// Why.
+        /// The cause.
         reason: String,
     },
     /// The file is not UTF-8: each invalid sequence is read as U+FFFD.
@@ -19,21 +19,21 @@ pub enum Problem {
     FrontMatter {
         /// Line of the document, from 1.
         line: usize,
-        /// What is wrong.
+        /// The error.
         message: String,
     },
-    /// A key's value is not what it should be, and is left out.
+    /// A key's value is invalid, and is left out.
     Member {
-        /// The key; for links with the place in the list, from 1: `links[2]`.
+        /// The key; for links with the position in the list, from 1: `links[2]`.
         key: String,
-        /// What it should be.
+        /// The expected value.
         expected: &'static str,
     },
-    /// Other files say the same id. One keeps it, and this file has the id that is derived from its path.
+    /// Other files claim the same id. One of them owns it, and this file gets the id that is derived from its path.
     DuplicateId {
-        /// The id that the file says.
+        /// The id in the file.
         id: Uuid,
-        /// Path of the note that keeps it.
+        /// Path of the note that owns it.
         kept_by: String,
     },
 }

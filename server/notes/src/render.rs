@@ -1,11 +1,11 @@
-//! The bytes of new notes, and changes of existing ones. All other bytes stay.
+//! The text of new notes, and changes of existing ones, which preserve all other bytes.
 
 use serde_json::Value;
 use tabellion_markdown::{Flavor, FrontMatter, Outline};
 
 use crate::{Link, Metadata, NoteError};
 
-/// Returns the text of a new note: front matter that says `metadata`, then `content` as it is.
+/// Returns the text of a new note: front matter with `metadata`, followed by the unchanged `content`.
 ///
 /// # Errors
 /// [`NoteError::ContentHasFrontMatter`] if the content begins with front matter.
@@ -34,10 +34,10 @@ pub fn set(text: &str, changes: &[(&str, Option<Value>)]) -> Result<String, Note
     Ok(text)
 }
 
-/// Returns a note's text with one link more, the last of `links`.
+/// Returns a note's text with another link at the end of `links`.
 ///
 /// # Errors
-/// As [`set`]. Links that are no list are an error too: they would be lost.
+/// As [`set`]. It is also an error if `links` is not a list: its value would be lost.
 pub fn add_link(text: &str, link: &Link) -> Result<String, NoteError> {
     let front_matter = FrontMatter::parse(text)?;
     let mut links = match front_matter.get("links") {
@@ -49,7 +49,7 @@ pub fn add_link(text: &str, link: &Link) -> Result<String, NoteError> {
     Ok(front_matter.set("links", &Value::Array(links))?)
 }
 
-/// Returns a note's text with other content. The front matter stays, whether it can be read or not.
+/// Returns a note's text with other content. The front matter is preserved, whether it can be read or not.
 ///
 /// # Errors
 /// [`NoteError::ContentHasFrontMatter`] if the content begins with front matter.

@@ -1,8 +1,8 @@
-//! Tags as Obsidian has them: in front matter and in the text, in any case, nested by `/`.
+//! Tags as in Obsidian: in front matter and in the text, case-insensitive, nested by `/`.
 
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Returns the search keys of a tag: its own, and those of the tags above it.
+/// Returns the search keys of a tag and of the tags above it.
 pub(crate) fn keys(tag: &str) -> Vec<String> {
     let whole = key(tag);
     let above = whole.match_indices('/').map(|(end, _)| end);
@@ -16,7 +16,8 @@ pub(crate) fn key(tag: &str) -> String {
     tag.nfc().collect::<String>().to_lowercase()
 }
 
-/// Returns the tags in a Markdown text, in their order: `#` at the beginning of a word, and a name that is not a number alone. Code has none.
+/// Returns the tags in a Markdown text, in their order: `#` at the beginning of a word, and a name that is not just a number. Code is
+/// skipped.
 pub(crate) fn in_text(text: &str) -> Vec<String> {
     let mut tags: Vec<String> = vec![];
     let mut fence: Option<&str> = None;
@@ -36,7 +37,7 @@ pub(crate) fn in_text(text: &str) -> Vec<String> {
         if line.starts_with("    ") || line.starts_with('\t') {
             continue;
         }
-        // Every other part is between backticks.
+        // Every second part is between backticks.
         for part in content.split('`').step_by(2) {
             for word in part.split_whitespace().filter_map(|word| word.strip_prefix('#')) {
                 let is_of_tag = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');

@@ -1,4 +1,4 @@
-//! Compares two revisions of a repository, and says how long that took and what depends on the difference:
+//! Compares two revisions of a repository, and prints the time that it took and the dependents of the difference:
 //! `cargo run --release -p tabellion-vcs --example impact -- REPOSITORY BASE TARGET`.
 
 use std::{env, error::Error, path::Path, time::Instant};

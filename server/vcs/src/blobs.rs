@@ -16,30 +16,30 @@ use crate::{
 /// Depth limit of trees, and of submodules in submodules. Git's own is 2048.
 pub(crate) const MAX_DEPTH: usize = 1024;
 
-/// Bound of the files and folders of one answer, and of the bytes of their paths that are still to come. A folder that is in a commit
-/// under many names counts each time.
+/// Bounds of the files and folders of one answer, and of the bytes of their pending paths. A folder that is in a commit under several
+/// names counts each time.
 pub(crate) const MAX_FILES: usize = 1_000_000;
 pub(crate) const MAX_PATH_BYTES: usize = 256 << 20;
 
 /// A regular file of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlobEntry {
-    /// Path from the top of the repository; of a file in a submodule, through its folder. What is no UTF-8 is `U+FFFD`.
+    /// Path from the top of the repository; for a file in a submodule, through its folder. Invalid UTF-8 becomes `U+FFFD`.
     pub path: String,
     /// Id of the content.
     pub id: ObjectId,
     /// Size in bytes.
     pub size: u64,
-    /// Index of the repository that has it among those of [`Blobs`]: 0, or that of a submodule.
+    /// Index of its repository among those of [`Blobs`]: 0, or that of a submodule.
     repository: usize,
 }
 
-/// Whether the files of submodules are among those of a commit.
+/// Choice of submodules whose files are included.
 #[derive(Clone, Copy, Debug)]
 pub enum Submodules<'w> {
-    /// They are not.
+    /// None.
     Skip,
-    /// They are, of those that are checked out in the work tree and are whole in these workspaces, at the commit that the tree names.
+    /// Those that are checked out in the work tree and are entirely in these workspaces, at the commit that the tree names.
     Include(&'w Workspaces),
 }
 
@@ -49,7 +49,7 @@ pub struct Blobs<'r> {
     others: Vec<GitRepository>,
     submodules: Submodules<'r>,
     cancelled: &'r dyn Fn() -> bool,
-    /// What is still to come, the next one last.
+    /// Pending entries, the next one last.
     pending: Vec<Pending>,
     path_bytes: usize,
     seen: usize,
@@ -96,7 +96,7 @@ impl GitRepository {
 }
 
 impl GitRepository {
-    /// Returns an error if a walk through trees has seen more than it may.
+    /// Returns an error if a walk through trees has exceeded its limits.
     pub(crate) fn check_budget(&self, files: usize, path_bytes: usize) -> Result<(), VcsError> {
         if files <= MAX_FILES && path_bytes <= MAX_PATH_BYTES {
             return Ok(());
@@ -110,7 +110,7 @@ impl GitRepository {
         })
     }
 
-    /// Returns the error that folders are nested too deep.
+    /// Returns the error for folders that are nested too deep.
     pub(crate) fn too_deep(&self) -> VcsError {
         let what = format!("has folders nested more than {MAX_DEPTH} deep");
         VcsError::Budget {
@@ -132,7 +132,7 @@ impl Blobs<'_> {
         Ok(found.take_data())
     }
 
-    /// Returns the paths of submodules whose files are not among those so far: they are not to be included, not checked out, outside of
+    /// Returns the paths of submodules that were skipped so far: excluded ones, and those that are not checked out, are outside of
     /// the workspaces, or lack the commit.
     pub fn skipped_submodules(&self) -> &[String] {
         &self.skipped
@@ -145,7 +145,7 @@ impl Blobs<'_> {
         }
     }
 
-    /// Adds the entries of a tree to what is to come.
+    /// Adds the entries of a tree to the pending ones.
     fn open(&mut self, at: &Pending) -> Result<(), VcsError> {
         let repository = self.repository(at.repository);
         if at.depth > MAX_DEPTH {
@@ -177,7 +177,7 @@ impl Blobs<'_> {
         Ok(())
     }
 
-    /// Adds the files of a submodule to what is to come, if it can be read.
+    /// Adds the files of a submodule to the pending ones, if it can be read.
     fn open_submodule(&mut self, at: &Pending) -> Result<(), VcsError> {
         if let Some((repository, tree)) = self.submodule(at)? {
             self.first.seal.borrow_mut().extend(&repository.seal.borrow());
@@ -199,7 +199,7 @@ impl Blobs<'_> {
         let Submodules::Include(workspaces) = self.submodules else {
             return Ok(None);
         };
-        // The path is from the outermost repository. A tree may be made by anyone.
+        // The path is from the outermost repository. Trees are untrusted.
         let Ok(path) = at.path.to_str() else {
             return Ok(None);
         };

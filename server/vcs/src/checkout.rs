@@ -1,4 +1,4 @@
-//! What is checked out: branch and commit.
+//! The checked-out branch and commit.
 
 use gix::head::Kind;
 
@@ -7,7 +7,7 @@ use crate::{
     repository::GitRepository,
 };
 
-/// What is checked out.
+/// The checked-out branch and commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkout {
     /// Short name of the branch; `None` if HEAD is detached.
@@ -17,7 +17,7 @@ pub struct Checkout {
 }
 
 impl GitRepository {
-    /// Returns what is checked out.
+    /// Returns the checked-out branch and commit.
     ///
     /// # Errors
     /// If HEAD can't be read.

@@ -15,17 +15,17 @@ use crate::{
 pub struct CommitEntry {
     /// Its id.
     pub id: ObjectId,
-    /// Its message as it is; what is no UTF-8 becomes `U+FFFD`.
+    /// Its message; invalid UTF-8 becomes `U+FFFD`.
     pub message: String,
     /// Name of the author.
     pub author: String,
-    /// When it was committed, in seconds since 1970.
+    /// Time of the commit, in seconds since 1970.
     pub time: i64,
 }
 
 impl GitRepository {
-    /// Returns the `depth` latest commits that a revision has in its history, latest first, itself among them; fewer at the end of the
-    /// history, or of a shallow clone.
+    /// Returns the `depth` latest commits in the history of a revision, latest first, including itself; fewer at the end of the history, or
+    /// in a shallow clone.
     ///
     /// # Errors
     /// If one can't be read.

@@ -11,8 +11,8 @@ use crate::{
     workspaces::{WorkspacePath, Workspaces},
 };
 
-/// The objects of a repository, for those who have their ids. Git's folder may change while it is open: an object counts only if it
-/// has its id by its content, so that nothing else can be put in its place.
+/// The objects of a repository, accessed by their ids. Git's folder may change while it is open: an object is accepted only if the hash
+/// of its content is its id, so it can't be replaced.
 #[derive(Debug)]
 pub struct Objects(GitRepository);
 

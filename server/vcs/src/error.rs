@@ -1,4 +1,4 @@
-//! Why a repository has no answer, and what to do.
+//! Errors of reading a repository, each with a remedy.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use gix::bstr::BString;
 
 use crate::workspaces::WorkspacePathError;
 
-/// Why a repository has no answer.
+/// Reason why a repository can't be read.
 #[derive(Debug, thiserror::Error)]
 pub enum VcsError {
     /// The path is refused.
@@ -19,17 +19,17 @@ pub enum VcsError {
         .0.display()
     )]
     NoRepository(PathBuf),
-    /// Something that has to be read is outside of the workspaces.
+    /// A required part of the repository is outside of the workspaces.
     #[error("the repository at `{}` keeps {what} outside of the workspaces, where nothing is read; {remedy}", path.display())]
     Outside {
         /// The repository.
         path: PathBuf,
-        /// What is there.
+        /// The part.
         what: String,
-        /// What to do.
+        /// Suggested remedy.
         remedy: &'static str,
     },
-    /// Something of the repository is not what git puts there: a pipe, a link in place of a file that has paths.
+    /// A file of the repository is not as git creates it: a pipe, a link in place of a file with paths, or too large.
     #[error(
         "`{name}` in the git folder of `{}` is a link, a pipe or a device, or is too large; put what it stands for in its place, or remove it",
         path.display()
@@ -40,32 +40,32 @@ pub enum VcsError {
         /// Its path in git's folder.
         name: String,
     },
-    /// The repository has SHA-256 objects, or an extension that is not known.
+    /// The repository has SHA-256 objects, or an unknown extension.
     #[error("the repository at `{}` {what}, which is not supported", path.display())]
     Unsupported {
         /// The repository.
         path: PathBuf,
-        /// What is not supported.
+        /// The unsupported feature.
         what: String,
     },
-    /// A shallow or partial clone lacks what is needed. Nothing is fetched.
+    /// A shallow or partial clone lacks required objects, which are not fetched.
     #[error("the clone at `{}` lacks {what}; {remedy}", path.display())]
     Incomplete {
         /// The repository.
         path: PathBuf,
-        /// What it lacks.
+        /// The missing objects.
         what: &'static str,
-        /// What to do.
+        /// Suggested remedy.
         remedy: &'static str,
     },
-    /// Something can't be read: it is missing or damaged.
+    /// A part of the repository is missing or damaged.
     #[error("can't read {what} of the repository at `{}`: {message}; `git fsck` may say more", path.display())]
     Damaged {
         /// The repository.
         path: PathBuf,
-        /// What was to be read.
+        /// The part.
         what: &'static str,
-        /// Why not.
+        /// The cause.
         message: String,
     },
     /// No branch, tag or commit has the name.
@@ -73,16 +73,16 @@ pub enum VcsError {
     UnknownRevision {
         /// The name.
         name: String,
-        /// What there is instead.
+        /// Sentence about the existing ones.
         existing: String,
     },
-    /// Several objects have ids that begin so.
+    /// Several objects have ids with this prefix.
     #[error("several objects have ids that begin with `{0}`; give more digits")]
     AmbiguousRevision(String),
     /// The name is that of a tree or blob.
     #[error("`{0}` is no commit; give a branch, tag or commit")]
     NotACommit(String),
-    /// Nothing is committed.
+    /// There are no commits.
     #[error("the repository at `{}` has no commits yet; commit something first", .0.display())]
     NoCommits(PathBuf),
     /// Two revisions have no history in common.
@@ -93,26 +93,26 @@ pub enum VcsError {
         /// The other.
         target: String,
     },
-    /// The text to look for can't be searched for.
+    /// The query is invalid.
     #[error("{0}")]
     Query(String),
-    /// A file is larger than asked for.
+    /// A file is larger than the caller's limit.
     #[error("it has {size} bytes, more than {limit}")]
     TooLarge {
         /// Its size in bytes.
         size: u64,
-        /// What is allowed.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// There is more than is looked at.
+    /// A limit of the reader is exceeded.
     #[error("the repository at `{}` {what}; nothing was returned", path.display())]
     Budget {
         /// The repository.
         path: PathBuf,
-        /// What there is too much of, and how much is looked at.
+        /// The excess, and the limit.
         what: String,
     },
-    /// The repository changed each time that it was read.
+    /// The repository changed during each attempt to read it.
     #[error("the repository at `{}` keeps changing while it is read; try again when the other program has ended", .0.display())]
     Changing(PathBuf),
     /// The caller cancelled.
@@ -121,7 +121,7 @@ pub enum VcsError {
 }
 
 impl VcsError {
-    /// The stable name of the error, for programs.
+    /// Returns the stable name of the error, for programs.
     pub fn rule(&self) -> &'static str {
         match self {
             Self::Path(error) => error.rule(),
@@ -153,7 +153,7 @@ pub(crate) fn check(cancelled: &dyn Fn() -> bool) -> Result<(), VcsError> {
     Ok(())
 }
 
-/// Returns bytes of git as text: what is no UTF-8 becomes `U+FFFD`.
+/// Returns bytes of git as text: invalid UTF-8 becomes `U+FFFD`.
 pub(crate) fn text(bytes: impl Into<BString>) -> String {
     String::from_utf8(Vec::from(bytes.into()))
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())

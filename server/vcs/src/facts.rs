@@ -25,11 +25,11 @@ pub struct WorkspaceFacts {
     pub top: PathBuf,
     /// Name of the linked work tree, or `main`.
     pub work_tree: String,
-    /// The project as its remote repository spells it, such as `owner/name`; if there is no remote, the name of the
+    /// Name of the project in its remote repository's URL, such as `owner/name`; if there is no remote, the name of the
     /// main work tree's top folder.
     pub project: String,
-    /// UUID (version 5) of the repository's first commit, which is the same in all clones. Where that is not known, as in a
-    /// shallow clone, of the remote repository's URL, or else of the path.
+    /// UUID (version 5) of the repository's first commit, which is the same in all clones. If that is not known, as in a
+    /// shallow clone, it is derived from the remote repository's URL, or else from the path.
     pub repository: String,
 }
 
@@ -39,7 +39,7 @@ pub fn facts(folder: &Path) -> WorkspaceFacts {
     let top = folder
         .ancestors()
         .find(|folder| folder.join(".git").symlink_metadata().is_ok());
-    // The operator starts the server here; git's folder may be anywhere, and is judged all the same.
+    // The operator starts the server here; git's folder may be anywhere, and is still checked.
     let anywhere = folder.ancestors().last().unwrap_or(&folder);
     let opened = top.and_then(|top| {
         let workspaces = Workspaces::new(&[anywhere.to_owned()], anywhere).ok()?;
@@ -69,7 +69,7 @@ fn origin(git: &gix::Repository) -> Option<String> {
     url.map(|url| url.to_string())
 }
 
-/// Returns the id of the repository at `top`, as [`WorkspaceFacts::repository`] has it.
+/// Returns the id of the repository at `top` for [`WorkspaceFacts::repository`].
 pub(crate) fn repository_id(git: &gix::Repository, top: &Path) -> String {
     let identity = first_commit(git).or_else(|| origin(git)).map(String::into_bytes);
     let identity = identity.unwrap_or_else(|| top.as_os_str().as_encoded_bytes().to_owned());
@@ -83,13 +83,13 @@ fn linked(git: &gix::Repository) -> Option<(PathBuf, PathBuf)> {
     (own != common).then_some((own, common))
 }
 
-/// Returns the name of the work tree that a repository was opened at.
+/// Returns the name of the work tree at which a repository was opened.
 fn work_tree(git: &gix::Repository) -> String {
     linked(git).map_or_else(|| MAIN.into(), |(own, _)| name_of(&own))
 }
 
-/// Returns the name of the main work tree's top folder, wherever the work tree at `top` is linked to; of a bare repository, without
-/// its extension.
+/// Returns the name of the main work tree's top folder, for linked work trees too; for a bare repository, its name without the
+/// extension.
 fn project_folder(git: &gix::Repository, top: &Path) -> String {
     let Some((_, common)) = linked(git) else {
         return name_of(top);
@@ -103,7 +103,7 @@ fn project_folder(git: &gix::Repository, top: &Path) -> String {
     }
 }
 
-/// Returns the id of the first commit that the branch follows from, by first parents; `None` before there is one, and in a shallow
+/// Returns the id of the branch's first commit, by first parents; `None` before there is one, and in a shallow
 /// clone.
 fn first_commit(git: &gix::Repository) -> Option<String> {
     if git.is_shallow().unwrap_or(true) {
@@ -121,7 +121,7 @@ fn first_commit(git: &gix::Repository) -> Option<String> {
 fn project(url: &str) -> Option<String> {
     let path = match url.split_once("://") {
         Some((_, rest)) => rest.split_once('/')?.1,
-        // As ssh writes it: `git@host:owner/name`.
+        // The form of ssh: `git@host:owner/name`.
         None => url.rsplit_once(':').map_or(url, |(_, path)| path),
     };
     let path = path.split(['?', '#']).next()?;
@@ -135,7 +135,7 @@ fn project(url: &str) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// Returns the name of a folder; its path if it has none, as `/`.
+/// Returns the name of a folder, or its path if it has none, such as `/`.
 fn name_of(folder: &Path) -> String {
     let name = folder.file_name().unwrap_or(folder.as_os_str());
     name.to_string_lossy().into_owned()

@@ -1,7 +1,7 @@
 //! Reads git repositories inside of workspaces, without the git program: comparisons, search, impact, and blobs of branches.
 //!
-//! [`Workspaces`] judges every path before anything is opened. [`GitRepository`] is a repository that is whole in the workspaces; its
-//! methods read one answer each, from commits alone. This crate knows no contract.
+//! [`Workspaces`] checks every path before a file is opened. [`GitRepository`] is a repository that is entirely in the workspaces; its
+//! methods read one answer each, from commits alone. This crate depends on no contract.
 
 #![cfg_attr(
     test,

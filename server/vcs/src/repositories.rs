@@ -1,4 +1,4 @@
-//! Which repositories are in a folder.
+//! Finds the repositories in a folder.
 
 use std::{io, path::Path};
 
@@ -11,21 +11,21 @@ use crate::{
     workspaces::{WorkspacePath, WorkspacePathError, Workspaces},
 };
 
-/// How deep below a folder repositories are looked for.
+/// Depth of the search for repositories below a folder.
 pub const REPOSITORY_DEPTH: usize = 3;
 
-/// Folders in which no one keeps repositories, and which have many folders.
+/// Folders with many subfolders and, in practice, without repositories.
 const SKIPPED: [&str; 4] = [".git", "__pycache__", "node_modules", "target"];
 
-/// Upper bound of the folders that are looked at.
+/// Upper bound of the folders that are searched.
 const MAX_FOLDERS: usize = 100_000;
 
 /// A repository in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepositorySummary {
-    /// UUID (version 5) of the first commit; [`crate::WorkspaceFacts::repository`] has the same.
+    /// UUID (version 5) of the first commit, equal to [`crate::WorkspaceFacts::repository`].
     pub id: String,
-    /// Absolute path of the top of the work tree; of a bare repository, its folder.
+    /// Absolute path of the top of the work tree; for a bare repository, its folder.
     pub path: String,
     /// The project's main branch.
     pub default_branch: Option<String>,
@@ -38,14 +38,14 @@ pub struct RepositorySummary {
 pub struct RepositoryList {
     /// Those that can be read, by path.
     pub repositories: Vec<RepositorySummary>,
-    /// Why others can't: path and error.
+    /// The unreadable ones: path and error.
     pub unreadable: Vec<(String, VcsError)>,
-    /// Whether there were too many folders to look at all.
+    /// True if there were too many folders to search all.
     pub truncated: bool,
 }
 
-/// Returns the repositories in `folder`, itself and at most [`REPOSITORY_DEPTH`] folders below it. The work trees of submodules and
-/// linked work trees are repositories of their own, as is what is nested in a repository. Links are not followed.
+/// Returns the repositories in `folder`, itself and at most [`REPOSITORY_DEPTH`] folders below it. The work trees of submodules, linked
+/// work trees and nested repositories are listed separately. Links are not followed.
 ///
 /// # Errors
 /// If the caller cancels, or `folder` itself is a repository that can't be read and there is no other. The list reports those below it.
@@ -122,12 +122,12 @@ fn summary(
 }
 
 impl GitRepository {
-    /// Returns the repository's id: UUID (version 5) of its first commit; [`crate::WorkspaceFacts::repository`] has the same.
+    /// Returns the repository's id: UUID (version 5) of its first commit, equal to [`crate::WorkspaceFacts::repository`].
     pub fn id(&self) -> String {
         repository_id(&self.git, self.path())
     }
 
-    /// Returns what [`repositories`] lists of a repository.
+    /// Returns the repository's entry in the list of [`repositories`].
     ///
     /// # Errors
     /// If its references can't be read.

@@ -1,11 +1,11 @@
-//! Opening a repository for a caller: where it is, and that all of it is in the workspaces.
+//! Opening a repository for a caller: finds its folders, and checks that all of it is in the workspaces.
 //!
-//! Nothing configured runs, and only the repository's own configuration is read, without what it includes.
+//! No configured program runs, and only the repository's configuration file is read, without its includes.
 //!
 //! A repository can refer to other places of the host: a `.git` file, `commondir`, alternates. Each is resolved before the repository is
-//! opened, and must be in a workspace. Symbolic links and pipes are refused wherever something is read. There is one exception: git's folder of a linked work tree,
-//! if it says in turn that this is its work tree. Only someone who can write to the other repository can make it say so, as
-//! `git worktree add` does.
+//! opened, and must be in a workspace. Symbolic links and pipes are refused in all files and folders that are read. There is one
+//! exception: git's folder of a linked work tree, if it names this work tree in turn. Only a person who can write to the other repository
+//! can make it do so, as `git worktree add` does.
 
 use std::{
     cell::RefCell,
@@ -27,17 +27,17 @@ use crate::{
     workspaces::{WorkspacePath, Workspaces},
 };
 
-/// Size limit of the files `.git`, `commondir` and `gitdir`, which have a path each, and of `alternates`.
+/// Size limit of the files `.git`, `commondir` and `gitdir`, which contain a path each, and of `alternates`.
 const MAX_LINK_BYTES: u64 = 64 * 1024;
 
-/// Size limits of other files of git that are read whole.
+/// Size limits of other files of git that are read completely.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
 const MAX_PACKED_BYTES: u64 = 256 << 20;
 
 /// Size of the cache of trees and commits of an open repository.
 const OBJECT_CACHE_BYTES: usize = 16 * 1024 * 1024;
 
-/// What is read of git's folder. Whatever else is there may lead anywhere.
+/// Entries of git's folder that are read. Others are not checked, and may be links to anywhere.
 const READ: [&str; 9] = [
     "HEAD",
     "commondir",
@@ -50,19 +50,19 @@ const READ: [&str; 9] = [
     "shallow",
 ];
 
-/// Bound of the entries of git's folder that are judged. Without packs, each object is one.
+/// Upper bound of the entries of git's folder that are checked. Without packs, each object is one.
 const MAX_ENTRIES: usize = 1_000_000;
 
-/// Bound of the folders that are judged, all of which are looked at again after an answer.
+/// Upper bound of the folders that are checked; all of them are checked again after an answer.
 const MAX_FOLDERS: usize = 100_000;
 
-/// Bound of the folders of objects that a repository borrows from, directly or not. Git's own is 5 in a chain.
+/// Upper bound of the folders of objects that a repository borrows from, directly or indirectly. Git's limit is 5 in a chain.
 const MAX_ALTERNATES: usize = 64;
 
-/// Size limit of any object, whatever its header claims.
+/// Size limit of any object, regardless of the size in its header.
 const MAX_OBJECT_BYTES: u64 = 128 << 20;
 
-/// How often a repository is read again that changes while it is read.
+/// Number of attempts to read a repository that changes meanwhile.
 const MAX_TRIES: usize = 8;
 
 /// An open repository, for reading.
@@ -74,12 +74,12 @@ pub struct GitRepository {
 }
 
 impl GitRepository {
-    /// Returns what `work` finds in the repository whose work tree contains `at`, or in the bare repository there. If git's folder
-    /// changed meanwhile, what was found does not count, and `work` begins again.
+    /// Returns the result of `work` on the repository whose work tree contains `at`, or on the bare repository there. If git's folder
+    /// changed meanwhile, the result is discarded, and `work` begins again.
     ///
     /// # Errors
-    /// If there is none in the workspace, or a part of it is outside of the workspaces, or it can't be read; what `work` fails with;
-    /// [`VcsError::Changing`] if the repository changes all the time.
+    /// If there is no repository in the workspace, a part of it is outside of the workspaces, or it can't be read; the error of `work`;
+    /// [`VcsError::Changing`] if the repository changes in every attempt.
     pub fn read<T, E>(
         workspaces: &Workspaces,
         at: &WorkspacePath,
@@ -150,12 +150,12 @@ impl GitRepository {
         })
     }
 
-    /// Returns the top of the work tree; of a bare repository, its folder.
+    /// Returns the top of the work tree; for a bare repository, its folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the error that something can't be read.
+    /// Returns the error for an unreadable part of the repository.
     pub(crate) fn damaged(&self, what: &'static str, error: &dyn std::error::Error) -> VcsError {
         let (path, message) = (self.path.clone(), with_causes(error));
         if message.contains("could not be found") && self.is_partial() {
@@ -165,7 +165,7 @@ impl GitRepository {
         VcsError::Damaged { path, what, message }
     }
 
-    /// Returns whether git fetches objects of the repository only when it needs them.
+    /// Returns true if git fetches objects of the repository only when it needs them.
     fn is_partial(&self) -> bool {
         let config = self.git.config_snapshot();
         let remotes = config.sections_by_name("remote");
@@ -177,12 +177,12 @@ impl GitRepository {
     }
 }
 
-/// How a repository is found at a folder.
+/// Place of git's folder in a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// The folder has an entry `.git`.
     WorkTree,
-    /// The folder is git's own.
+    /// The folder is git's folder itself.
     Bare,
 }
 
@@ -200,7 +200,7 @@ impl Layout {
     }
 }
 
-/// Options for opening a repository of which only its own files are read.
+/// Options for opening a repository without reading files outside of it.
 fn isolated() -> Options {
     Options::default()
         .permissions(Permissions::isolated())
@@ -231,13 +231,13 @@ fn cant_open(top: &Path, error: &dyn std::error::Error) -> VcsError {
     }
 }
 
-/// The folders of git that a repository is read from, without links.
+/// The folders of git from which a repository is read, without links.
 struct Folders<'w> {
     workspaces: &'w Workspaces,
     top: PathBuf,
     git: PathBuf,
     common: PathBuf,
-    /// Whether the common folder is that of a linked work tree, which it knows.
+    /// True if the common folder belongs to a linked work tree that it lists.
     linked: bool,
 }
 
@@ -259,7 +259,7 @@ impl<'w> Folders<'w> {
             let remedy = "add the repository's folder with `--workspace`";
             folders.outside("its git folder".to_owned(), remedy)
         };
-        // An error is the same whether something outside exists or not.
+        // The error does not reveal whether a file outside exists.
         let resolve = |path: &Path| platform::canonicalize(path).map_err(|_| outside());
         let is_folder = match entry.symlink_metadata() {
             Ok(found) if found.is_dir() => true,
@@ -313,14 +313,14 @@ impl<'w> Folders<'w> {
         }
     }
 
-    /// Returns the folder below which a path without links is opened, if it may be read: a workspace, or the repository of a linked work
-    /// tree.
+    /// Returns the folder below which a path without links is opened, if reading it is permitted: a workspace, or the repository of a
+    /// linked work tree.
     fn root_of(&self, path: &Path) -> Option<&Path> {
         let common = (self.linked && path.starts_with(&self.common)).then_some(self.common.as_path());
         self.workspaces.root_of(path).map(PathBuf::as_path).or(common)
     }
 
-    /// Checks that everything that is read of the repository is in the workspaces, and that no link is among it. Returns the folders.
+    /// Checks that all files and folders to read are in the workspaces, and that none is a link. Returns the folders.
     fn check(&self, cancelled: &dyn Fn() -> bool) -> Result<Seal, VcsError> {
         let mut seal = Seal::default();
         let mut entries = 0;
@@ -381,7 +381,7 @@ impl<'w> Folders<'w> {
                 return Err(self.too_much(what));
             }
         }
-        // It was read before its folder was looked at, and will be once more.
+        // `commondir` was read before its folder was checked; compare it again.
         let common = self.read_link(&self.git.join("commondir"))?;
         let common = common.map_or(self.git.clone(), |text| {
             without_steps_up(&self.git.join(text.trim()))
@@ -421,7 +421,7 @@ impl<'w> Folders<'w> {
         }
     }
 
-    /// Returns the folders of objects that `objects` borrows from. Each must be without links, since git follows them.
+    /// Returns the folders of objects that `objects` borrows from. They must be without links, since git follows them.
     fn alternates(&self, objects: &Path) -> Result<Vec<PathBuf>, VcsError> {
         let Some(text) = self.read_link(&objects.join("info/alternates"))? else {
             return Ok(Vec::new());
@@ -433,7 +433,7 @@ impl<'w> Folders<'w> {
             let remedy = "add their folder with `--workspace`, or copy them with `git repack -a -d` and remove \
                           `objects/info/alternates`";
             let outside = || self.outside("objects".to_owned(), remedy);
-            // A quoted path has escapes, for names that no one needs here.
+            // A quoted path has escapes, for unusual names; it is not supported.
             if line.starts_with('"') {
                 return Err(outside());
             }
@@ -442,7 +442,7 @@ impl<'w> Folders<'w> {
             if self.root_of(&alternate).is_none() {
                 return Err(outside());
             }
-            // Git takes the way that is written there.
+            // Git follows the path as it is written there.
             if without_steps_up(&given) != alternate {
                 return Err(self.special("objects/info/alternates".to_owned()));
             }
@@ -451,7 +451,7 @@ impl<'w> Folders<'w> {
         found.collect()
     }
 
-    /// Returns true if `git` is the folder of a linked work tree in the repository `common`, and says that its work tree has `entry`.
+    /// Returns true if `git` is the folder of a linked work tree in the repository `common`, and names `entry` as its work tree's.
     fn is_linked(&self, entry: &Path, git: &Path, common: &Path) -> Result<bool, VcsError> {
         if git.parent() != Some(&common.join("worktrees")) || entry == git {
             return Ok(false);
@@ -461,15 +461,15 @@ impl<'w> Folders<'w> {
         Ok(back.is_some_and(|back| back == entry))
     }
 
-    /// Returns the text of a small file with paths; `None` if there is none. It may be no link, since git would read the file that it
-    /// leads to; and no pipe, which git would wait for.
+    /// Returns the text of a small file with paths; `None` if there is none. A link is refused, since git would read its target;
+    /// a pipe is refused, since git would wait for it.
     fn read_link(&self, path: &Path) -> Result<Option<String>, VcsError> {
         let special = || self.special(self.name_of(path));
         let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str()))
         else {
             return Err(special());
         };
-        // It tells where git's folder is, so that it is read before that is judged.
+        // The file contains the path of git's folder, so it is read before that is checked.
         let read = Dir::open(folder).map_err(OpenError::from);
         match read.and_then(|folder| folder.read(name, MAX_LINK_BYTES)) {
             Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| special()),
@@ -494,7 +494,7 @@ enum Part {
     Objects,
 }
 
-/// Returns true if git's file has a size that can be read whole, as git does. Of a branch it is an id.
+/// Returns true if git's file is small enough to be read completely, as git does. The file of a branch contains an id.
 fn is_small(folder: &Dir, name: &OsStr) -> bool {
     let limit = match name.to_str() {
         Some("packed-refs") => MAX_PACKED_BYTES,
@@ -508,7 +508,7 @@ fn is_small(folder: &Dir, name: &OsStr) -> bool {
         .is_some_and(|found| found.len() <= limit)
 }
 
-/// Returns a path without its segments `..`, as it is if no folder in it is a link.
+/// Returns a path without its segments `..`, which is equivalent if no folder in it is a link.
 fn without_steps_up(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -520,7 +520,7 @@ fn without_steps_up(path: &Path) -> PathBuf {
     plain
 }
 
-/// Returns true if git's folder is where a linked work tree has it.
+/// Returns true if git's folder is where linked work trees have theirs.
 fn has_shape_of_linked(git: &Path) -> bool {
     git.parent().is_some_and(|parent| parent.ends_with("worktrees"))
 }

@@ -8,7 +8,7 @@ use std::{
 use super::*;
 use crate::testing::{GO_ON, Playground, commit, git};
 
-/// Prepares a repository, and says what opening it must come to: a rule of [`VcsError`], or nothing.
+/// Prepares a repository, with the expected rule of [`VcsError`] when it is opened; `None` if it opens.
 type Case = (&'static str, fn(&Playground) -> PathBuf, Option<&'static str>);
 
 const CASES: &[Case] = &[
@@ -495,7 +495,7 @@ fn a_clone_that_lacks_something_is_told_how_to_get_it() {
         .expect("a whole clone has all of it");
 }
 
-/// Writes an object as it is, without compression: its header may claim anything. Returns its id.
+/// Writes an object without compression, with any header. Returns its id.
 fn write_object(top: &Path, id: &str, header: &str, content: &[u8]) -> String {
     let data = [header.as_bytes(), b"\0", content].concat();
     let (mut a, mut b) = (1_u32, 0_u32);
@@ -519,7 +519,7 @@ fn write_object(top: &Path, id: &str, header: &str, content: &[u8]) -> String {
     id.to_owned()
 }
 
-/// Returns how much memory the process has had at most, in bytes.
+/// Returns the peak memory of the process, in bytes.
 fn peak_memory() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -592,7 +592,7 @@ fn a_commit_with_4_billion_paths_is_refused_within_a_budget() {
     assert!(peak_memory() < 1 << 30, "{} MiB", peak_memory() >> 20);
 }
 
-/// Another program exchanges a part of git's folder after it was judged, and undoes it before the answer.
+/// Another program exchanges a part of git's folder after it was checked, and undoes that before the answer.
 #[cfg(unix)]
 #[test]
 fn a_git_folder_that_is_exchanged_while_it_is_read_reveals_nothing() {

@@ -13,10 +13,10 @@ const MAX_LISTED: usize = 20;
 /// Upper bound of the branches that a misspelt name is compared with.
 const MAX_COMPARED: usize = 2000;
 
-/// Names that are tried as a project's main branch.
+/// Default names of a project's main branch.
 const MAIN_BRANCHES: [&str; 3] = ["main", "master", "trunk"];
 
-/// A commit, and the name that it was asked for by.
+/// A commit, and its requested name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision {
     /// The name.
@@ -28,8 +28,8 @@ pub struct Revision {
 /// Upper bound of the commits that a name can go back.
 const MAX_STEPS: usize = 100_000;
 
-/// Splits `main~2^2` into the name and the parents that lead from there: the first, the first, the second, from 0. `None` if it says no way
-/// back, or none that is understood.
+/// Splits `main~2^2` into the name and the parents that lead back from it: the first, the first, the second, from 0. `None` if there are
+/// no steps back, or they can't be understood.
 fn steps_back(name: &str) -> Option<(&str, Vec<usize>)> {
     let begins = name.find(['~', '^'])?;
     let (of, mut rest) = name.split_at(begins);
@@ -54,12 +54,12 @@ fn steps_back(name: &str) -> Option<(&str, Vec<usize>)> {
 }
 
 impl GitRepository {
-    /// Returns the commit that `name` stands for: a branch, tag, or id of a commit, of which 4 digits are enough, or one that its history
-    /// goes back to, as in `HEAD~2` and `main^2`. A name means what it means to git: HEAD, a full name such as `refs/heads/main`, a tag, a
-    /// branch, a branch of a remote, and then an id. If there is none, a branch of `origin`.
+    /// Returns the commit that `name` denotes: a branch, tag, or id of a commit, of which 4 digits are enough, or an ancestor of these, as
+    /// in `HEAD~2` and `main^2`. Names are resolved in git's order: HEAD, a full name such as `refs/heads/main`, a tag, a branch, a branch
+    /// of a remote, and then an id. If there is none, a branch of `origin`.
     ///
     /// # Errors
-    /// If there is none, or it is ambiguous, or no commit; if its history does not go back so far.
+    /// If there is none, or it is ambiguous or not a commit; if its history does not go back so far.
     pub fn revision(&self, name: &str) -> Result<Revision, VcsError> {
         let Some((of, steps)) = steps_back(name) else {
             return self.named(name);
@@ -93,7 +93,7 @@ impl GitRepository {
         })
     }
 
-    /// Returns the commit that a name stands for that says no way back.
+    /// Returns the commit of a name without steps back.
     fn named(&self, name: &str) -> Result<Revision, VcsError> {
         let unreadable = |error: gix::Error| self.damaged("a reference", &error);
         let candidates: &[&str] = match name {
@@ -109,7 +109,7 @@ impl GitRepository {
             return self.commit_at(name, id.detach());
         }
         let reference = |full: String| -> Result<Option<ObjectId>, VcsError> {
-            // A name that no reference can have is none.
+            // An invalid name of a reference matches none.
             let Ok(full) = gix::refs::FullName::try_from(full) else {
                 return Ok(None);
             };
@@ -135,7 +135,7 @@ impl GitRepository {
         })
     }
 
-    /// Returns the object whose id begins with these digits; `None` if there is none, or they are no digits.
+    /// Returns the object whose id has this prefix; `None` if there is none, or the text has other characters than digits.
     fn by_id(&self, digits: &str) -> Result<Option<ObjectId>, VcsError> {
         let Ok(prefix) = Prefix::from_hex(digits) else {
             return Ok(None);
@@ -145,7 +145,7 @@ impl GitRepository {
         match found.map_err(|error| self.damaged("the objects", &error))? {
             None => Ok(None),
             Some(Ok(id)) => Ok(Some(id)),
-            // As git does, digits stand for the only commit that they can stand for.
+            // As in git, digits that match a single commit denote it, even if they match other objects.
             Some(Err(())) => {
                 let is_commit = |id: &ObjectId| {
                     let header = self.git.find_header(*id);
@@ -172,7 +172,7 @@ impl GitRepository {
         })
     }
 
-    /// Returns a sentence about the branches that there are, beginning with the one that was probably meant.
+    /// Returns a sentence about the existing branches, beginning with the one that was probably meant.
     fn existing(&self, name: &str) -> Result<String, VcsError> {
         let branches = self.branches()?;
         let similar = branches.iter().take(MAX_COMPARED);
@@ -216,8 +216,8 @@ impl GitRepository {
         Ok(names)
     }
 
-    /// Returns the project's main branch: the one that `origin` says if it is here too; else `main`, `master` or `trunk`; else the one
-    /// that is checked out; else the only one. `None` if none of them exists.
+    /// Returns the project's main branch: the one that `origin` names, if it exists here too; else `main`, `master` or `trunk`; else the
+    /// checked-out branch; else the only one. `None` if none of them exists.
     ///
     /// # Errors
     /// If the branches can't be read.
@@ -235,7 +235,7 @@ impl GitRepository {
         if let Some(name) = main.into_iter().find(has) {
             return Ok(Some(name));
         }
-        // Before the first commit, the branch is the one that will be.
+        // Before the first commit, the branch is the one that will be created.
         if head.is_some() {
             return Ok(head);
         }

@@ -58,7 +58,7 @@ fn a_revision_is_what_git_takes_it_for() {
         let found = found.map(|found| (found.commit.to_string(), found.name));
         assert_eq!(found.expect(name), (expected, name.to_owned()));
     }
-    // As `git switch` does, beyond what a revision is to git.
+    // As in `git switch`; git's revisions do not include these names.
     let there = repository.revision("there").expect("a branch of origin");
     assert_eq!(
         there.commit.to_string(),

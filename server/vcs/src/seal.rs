@@ -1,10 +1,10 @@
-//! Whether the folders that git reads a repository from stayed as they were while it was read.
+//! Detects changes of the folders that git reads a repository from, during reading.
 //!
-//! Git's files are opened by their paths, by a library. Each of them was judged before, but another program may put a symbolic link in
-//! the place of a folder or file after that, and take it away again. It can't do so without a change of the folder that has the name:
-//! its times say so, and no program can set the time of a change of state. So an answer counts only if all folders from the root
-//! of the workspace down to each file are the same, and have the same times, as when they were judged. On Windows the time of the last
-//! write has to do, which a program can set.
+//! Git's files are opened by their paths, by a library. Each of them was checked before, but another program may put a symbolic link in
+//! the place of a folder or file after that, and remove it again. It can't do so without changing the folder that contains the name:
+//! the times of that show it, and no program can set the time of a change of state. So an answer is valid only if all folders from the
+//! root of the workspace down to each file are the same, and have the same times, as when they were checked. On Windows, the time of the
+//! last write is used instead, which a program can set.
 
 use std::{
     collections::BTreeMap,
@@ -16,15 +16,15 @@ use std::{
 
 use tabellion_platform::{Dir, FileStat, OpenError, slashed};
 
-/// How long two changes may have the same time. A kernel without finer times has those of its timer: 10 ms at most.
+/// Interval in which two changes can have the same time. A kernel without finer times uses those of its timer: 10 ms at most.
 const TIME_STEP: Duration = Duration::from_millis(20);
 
-/// Folders, and what the system said of them.
+/// Folders, and their stat fields.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Seal(BTreeMap<(PathBuf, String), FileStat>);
 
 impl Seal {
-    /// Opens the folder at `path`, which is in `root`, and adds it and those above it. No link is followed below `root`.
+    /// Opens the folder at `path`, which is in `root`, and adds it and those above it. Links below `root` are not followed.
     pub(crate) fn open(&mut self, root: &Path, path: &Path) -> Result<Dir, OpenError> {
         let relative = path.strip_prefix(root).ok().and_then(slashed);
         let relative = relative.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidFilename))?;
@@ -34,7 +34,7 @@ impl Seal {
             return Ok(top);
         }
         for (end, _) in relative.match_indices('/') {
-            // The first look counts where a folder is known.
+            // A known folder keeps its first stat fields.
             let above = &relative[..end];
             if !self.0.contains_key(&(root.to_owned(), above.to_owned())) {
                 self.add(root, above, &top.open_dir(above)?)?;
@@ -63,7 +63,7 @@ impl Seal {
         }
     }
 
-    /// Returns true if all folders are as they were.
+    /// Returns true if all folders are unchanged.
     pub(crate) fn holds(&self) -> bool {
         let mut root: Option<(&Path, Dir)> = None;
         self.0.iter().all(|((at, path), stat)| {
@@ -75,12 +75,12 @@ impl Seal {
         })
     }
 
-    /// Returns true if a later change of a folder is sure to have another time; else waits until it would, so that the caller can
-    /// look again.
+    /// Returns true if a later change of a folder is sure to have another time; otherwise waits until it would, so that the caller can
+    /// check again.
     pub(crate) fn is_settled(&self) -> bool {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let step = TIME_STEP.as_nanos();
-        // A time that is far ahead, of another clock, is no time of a change that comes.
+        // A time far ahead, from another clock, can't be equal to the time of a coming change.
         let is_recent = |stat: &FileStat| {
             let changed = u128::from(stat.ctime.as_nanos());
             changed + step > now.as_nanos() && changed < now.as_nanos() + step

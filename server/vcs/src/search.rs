@@ -1,4 +1,4 @@
-//! Lines that hold a text, in the tree of a commit: every matching line once, by path and line.
+//! Lines that contain a text, in the tree of a commit: every matching line once, by path and line.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub const SNIPPET_CHARS: usize = 240;
 /// Size limit of a file that is searched.
 pub const MAX_SEARCHED_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Upper bound of a snippet's bytes: characters have at most four.
+/// Upper bound of a snippet's bytes: a character has at most four.
 const SNIPPET_BYTES: usize = 4 * SNIPPET_CHARS;
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -32,8 +32,8 @@ pub struct BranchLine {
     pub path: String,
     /// Line number, from 1.
     pub line: u64,
-    /// The line without its ending. One with more than [`SNIPPET_CHARS`] characters is cut around its first match, with `…` where it
-    /// was cut.
+    /// The line without its ending. One with more than [`SNIPPET_CHARS`] characters is cut around its first match, with `…` at each
+    /// cut.
     pub snippet: String,
 }
 
@@ -139,7 +139,7 @@ fn lines(matcher: &Regex, text: &[u8], mut found: impl FnMut(u64, &dyn Fn() -> S
     }
 }
 
-/// Returns `line` around the match `found`: all of it, or [`SNIPPET_CHARS`] characters with the match in the middle.
+/// Returns the part of `line` around the match `found`: all of it, or [`SNIPPET_CHARS`] characters with the match in the middle.
 fn snippet(line: &[u8], found: Range<usize>) -> String {
     if line.len() <= SNIPPET_BYTES {
         let text = String::from_utf8_lossy(line);
@@ -147,7 +147,7 @@ fn snippet(line: &[u8], found: Range<usize>) -> String {
             return text.into_owned();
         }
     }
-    // One more on each side than can be shown tells whether something is cut off.
+    // One more on each side than can be shown reveals whether the line is cut.
     let before: Vec<char> = line[..found.start]
         .chars()
         .rev()

@@ -55,7 +55,7 @@ fn lines_are_found_as_git_grep_finds_them() {
             "before",
         ];
         let printed = crate::testing::try_git(&top, &arguments).unwrap_or_default();
-        // Git folds letters beyond ASCII by the locale alone.
+        // Git folds letters beyond ASCII only by the locale.
         if query.is_ascii() && query != "k" {
             let lines = printed.lines().map(|line| {
                 let mut fields = line.split('\0');

@@ -32,7 +32,7 @@ fn command(folder: &Path, arguments: &[&str]) -> Output {
         .unwrap_or_else(|error| panic!("git is needed for tests: {error}"))
 }
 
-/// Runs git in `folder`, and returns what it prints.
+/// Runs git in `folder`, and returns its output.
 pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
     let output = command(folder, arguments);
     assert!(output.status.success(), "{arguments:?}: {output:?}");
@@ -71,7 +71,7 @@ impl Playground {
         }
     }
 
-    /// Returns the path of something in the playground.
+    /// Returns a path in the playground.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.at.join(path)
     }
@@ -115,7 +115,7 @@ pub(crate) fn open(top: &Path) -> GitRepository {
     GitRepository::open(&workspaces, &at, GO_ON).expect("a repository")
 }
 
-/// Numbers that look random and are the same each time.
+/// Reproducible pseudo-random numbers.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

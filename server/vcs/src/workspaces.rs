@@ -1,8 +1,8 @@
-//! Workspaces: the folders of the host that callers can name paths in. Every path from a caller is judged here before anything is
+//! Workspaces: the folders of the host in which callers can name paths. Every path from a caller is checked here before it is
 //! opened.
 //!
-//! A path is absolute or relative to the working directory. Symbolic links are resolved before it is judged, so what counts is where
-//! it leads. An error is the same whether something outside exists or not: a caller learns nothing of other folders.
+//! A path is absolute or relative to the working directory. Symbolic links are resolved before the check, so only the target
+//! counts. An error does not reveal whether a file outside exists: a caller can't probe other folders.
 
 use std::{
     ffi::OsStr,
@@ -13,7 +13,7 @@ use std::{
 
 use tabellion_platform::{self as platform, Dir, OpenError};
 
-/// The folders that callers can name paths in.
+/// The folders in which callers can name paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workspaces {
     /// Absolute paths without links.
@@ -28,7 +28,7 @@ pub struct WorkspacePath {
     root: PathBuf,
 }
 
-/// Why a folder can't be a workspace.
+/// Reason why a folder can't be a workspace.
 #[derive(Debug, thiserror::Error)]
 #[error("can't use `{}` as a workspace: {source}; name an existing folder", path.display())]
 pub struct WorkspaceError {
@@ -36,7 +36,7 @@ pub struct WorkspaceError {
     source: io::Error,
 }
 
-/// Why a path from a caller is refused.
+/// Reason why a path from a caller is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspacePathError {
     /// It is empty.
@@ -48,10 +48,10 @@ pub enum WorkspacePathError {
     /// It has a segment `..`.
     #[error("`{0}` has the segment `..`; give the path without it")]
     ParentSegment(String),
-    /// It leads to no workspace, whether something exists there or not.
+    /// It leads to no workspace, whether the target exists or not.
     #[error("`{0}` is not in a workspace; the server permits more with `--workspace DIR`")]
     Outside(String),
-    /// Nothing is there.
+    /// It does not exist.
     #[error("`{0}` does not exist")]
     Missing(String),
     /// A folder is needed.
@@ -60,7 +60,7 @@ pub enum WorkspacePathError {
     /// A file is needed.
     #[error("`{0}` is not a file; give the path of a file")]
     NotAFile(String),
-    /// The system does not let this process in.
+    /// The system denies this process access.
     #[error("`{0}` may not be read; give the server's user permission to")]
     Denied(String),
     /// The system failed.
@@ -91,7 +91,7 @@ impl WorkspacePathError {
 }
 
 impl Workspaces {
-    /// Returns these folders as workspaces; without any, the top of the work tree around the working directory, or the working
+    /// Creates workspaces from these folders; without any, from the top of the work tree around the working directory, or the working
     /// directory if there is none. Folders may be relative to the working directory.
     ///
     /// # Errors
@@ -142,10 +142,10 @@ impl Workspaces {
         around.max_by_key(|root| root.as_os_str().len())
     }
 
-    /// Returns what `path` leads to, a file or folder.
+    /// Resolves `path` to a file or folder.
     ///
     /// # Errors
-    /// If it leads out of the workspaces, or to nothing.
+    /// If it leads out of the workspaces, or does not exist.
     pub fn resolve(&self, path: &str) -> Result<WorkspacePath, WorkspacePathError> {
         use WorkspacePathError as Refused;
         let given = || path.to_owned();
@@ -159,7 +159,7 @@ impl Workspaces {
         if segments().any(|segment| segment == Component::ParentDir) {
             return Err(Refused::ParentSegment(given()));
         }
-        // A share (`\\server\share`) or device is opened by looking at it.
+        // Access to a share (`\\server\share`) or device would open it.
         let mut prefixes = segments().take_while(|segment| matches!(segment, Component::Prefix(_)));
         if let Some(prefix) = prefixes.next() {
             let same = |root: &PathBuf| root.components().next() == Some(prefix);
@@ -188,8 +188,8 @@ impl Workspaces {
         }
     }
 
-    /// Returns true if a path that can't be resolved leads out of the workspaces: what of it exists is outside, or ends in a link to
-    /// something that can't be found.
+    /// Returns true if a path that can't be resolved leads out of the workspaces: the existing part of it is outside, or ends in a link to
+    /// a missing target.
     fn leads_out(&self, path: &Path) -> bool {
         for path in path.ancestors() {
             if let Ok(found) = platform::canonicalize(path) {
@@ -248,11 +248,11 @@ impl WorkspacePath {
         self.path.file_name()
     }
 
-    /// Opens the file for reading. No link is followed on the way from the workspace, so that one that was put there since the path
-    /// was judged is an error.
+    /// Opens the file for reading. Links on the way from the workspace are not followed, so one that was put there since the path
+    /// was checked is an error.
     ///
     /// # Errors
-    /// If something on the way is a link now, or it is not a regular file, or the system refuses.
+    /// If a part of the path is a link now, or it is not a regular file, or the system refuses.
     pub fn open(&self) -> Result<File, OpenError> {
         let relative = self.relative().to_str();
         let relative = relative.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidFilename))?;

@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 
-/// The folders of a test: workspaces `ws` and `ws/inner`, a neighbour whose name begins the same, and what must not be seen.
+/// The folders of a test: workspaces `ws` and `ws/inner`, a neighbour with the same prefix, and a folder that must not be seen.
 struct Places {
     _folder: tempfile::TempDir,
     at: PathBuf,

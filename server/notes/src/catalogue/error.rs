@@ -1,4 +1,4 @@
-//! Why the catalogue did not answer, each with what to do next.
+//! Errors of the catalogue, each with a remedy.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use rusqlite::ErrorCode;
 use tabellion_library::walk::FolderError;
 use tabellion_sqlite::{Damage, FileError, is_busy};
 
-/// Why the catalogue did not answer. Notes are never affected.
+/// Error of the catalogue. Notes are never affected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CatalogueError {
@@ -16,7 +16,7 @@ pub enum CatalogueError {
     /// Another process is writing, and did not finish in time.
     #[error("another process is filling the catalogue of notes; try again")]
     Busy,
-    /// What the file has is no catalogue.
+    /// The file is not a valid catalogue.
     #[error("the catalogue of notes is damaged: {0}; it is filled again at the next call")]
     Damaged(String),
     /// The file could not be read or written.
@@ -33,7 +33,7 @@ pub enum CatalogueError {
 }
 
 impl CatalogueError {
-    /// Returns how the error speaks against the file.
+    /// Returns the kind of damage to the file that the error indicates; `None` if it indicates none.
     pub(crate) fn damage(&self) -> Option<Damage> {
         match self {
             Self::Damaged(_) => Some(Damage::Proven),
@@ -43,7 +43,7 @@ impl CatalogueError {
     }
 }
 
-/// Returns what to do about an error of the disk: SQLite does not tell a full one from one that fails.
+/// Returns the remedy for an error of the disk: SQLite does not distinguish a full disk from a failing one.
 fn advice(error: &rusqlite::Error) -> &'static str {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => {

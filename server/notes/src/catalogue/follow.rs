@@ -1,4 +1,4 @@
-//! Following the library: which files differ from what the catalogue has, by their stat fields, and what these files say now.
+//! Following the library: finds the files that differ from the catalogue, by their stat fields, and reads them.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -29,19 +29,19 @@ use crate::{
 
 /// Resolution of the clock of file systems that keep fractions of a second, which may lag by as much.
 const CLOCK_RESOLUTION: Duration = Duration::from_millis(50);
-/// Resolution of those that don't.
+/// Resolution of the clock of other file systems.
 const COARSE_RESOLUTION: Duration = Duration::from_secs(3);
 /// Nanoseconds of a second.
 pub(super) const NANOS: i64 = 1_000_000_000;
-/// Number of files that one thread reads before others are worth their start.
+/// Minimum number of files for each thread; fewer are not worth its start.
 const FILES_PER_THREAD: usize = 32;
-/// Further threads would only contend.
+/// Maximum number of threads: more would only contend.
 const MAX_THREADS: usize = 8;
 
-/// Which files to follow.
+/// The part of the files to follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// All.
+    /// All files.
     All,
     /// Those in `workflows/`.
     Instances,
@@ -65,7 +65,7 @@ pub trait Files: Sync {
 impl Files for Library {
     fn stats(&self, part: Part) -> Result<Vec<(LibraryPath, FileStat)>, FolderError> {
         let mut stats = all(self, part)?;
-        // Another machine's version of a note has the note's id.
+        // Another machine's version of a note contains the note's id.
         stats.retain(|(path, _)| !is_conflict(path.as_str()));
         Ok(stats)
     }
@@ -84,7 +84,7 @@ fn all(library: &Library, part: Part) -> Result<Vec<(LibraryPath, FileStat)>, Fo
         return Ok(vec![]);
     };
     match Library::stats(library, &folder) {
-        // A look at all files finds none there either.
+        // A listing of all files finds none there either.
         Err(
             FolderError::NotFound { .. }
             | FolderError::NotAFolder { .. }
@@ -95,18 +95,18 @@ fn all(library: &Library, part: Part) -> Result<Vec<(LibraryPath, FileStat)>, Fo
     }
 }
 
-/// Bytes of stat fields; a file with the same has not changed since it was read.
+/// Bytes of stat fields; a file with the same bytes has not changed since it was read.
 pub(super) type StatKey = [u8; 36];
 
-/// What the catalogue has of each file: its stat fields, unless they must not be trusted.
+/// The stat fields of each file in the catalogue, unless they must not be trusted.
 pub(super) type Known = HashMap<String, Option<StatKey>>;
 
-/// What differs between the files and the catalogue.
+/// Differences between the files and the catalogue.
 #[derive(Default)]
 pub(super) struct Difference {
     /// Files to read, with their stat fields from before.
     pub(super) changed: Vec<(LibraryPath, FileStat)>,
-    /// Paths that no file has any longer.
+    /// Paths of files that no longer exist.
     pub(super) removed: Vec<String>,
 }
 
@@ -125,7 +125,7 @@ impl Difference {
             let gone = known.keys().filter(|path| !all.contains(path.as_str()));
             removed.extend(gone.cloned());
         }
-        // So that what is made of the same files is the same.
+        // Sorted, so that equal files result in equal catalogues.
         removed.sort_unstable();
         changed.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         Self { changed, removed }
@@ -147,14 +147,14 @@ pub(super) struct Read {
 }
 
 pub(super) enum Content {
-    /// No file, or none that can be read, with the reason.
+    /// The file is missing or can't be read, with the reason in the second case.
     None(Option<String>),
     Note(Box<Parsed>),
-    /// A document in `workflows/`, and the instance if it is that of one.
+    /// A document in `workflows/`, and its instance if it is valid.
     Instance(ContentHash, Option<Box<Instance>>),
 }
 
-/// What is kept of a note.
+/// The stored parts of a note.
 pub(super) struct Parsed {
     pub(super) bytes: Vec<u8>,
     pub(super) hash: ContentHash,
@@ -162,7 +162,7 @@ pub(super) struct Parsed {
     pub(super) chunks: u32,
 }
 
-/// Reads files on several threads; the order stays.
+/// Reads files on several threads, keeping their order.
 pub(super) fn read(
     files: &dyn Files,
     parse: ParseInstance,
@@ -231,7 +231,7 @@ fn content_hash(bytes: &[u8]) -> ContentHash {
 
 /// Returns true if a change after `now` shows in the stat fields.
 fn is_settled(stat: &FileStat, now: SystemTime) -> bool {
-    // Windows keeps no time of the last change of any kind.
+    // Windows does not keep the time of the last change of any kind.
     let last = if cfg!(windows) { stat.mtime } else { stat.ctime };
     let resolution = if last.nanoseconds == 0 {
         COARSE_RESOLUTION
@@ -264,7 +264,7 @@ fn stat_key(stat: &FileStat) -> StatKey {
     key
 }
 
-/// Reads all notes, and returns what in them can't be understood, by path. Changes nothing.
+/// Reads all notes, and returns their problems by path, without writing a catalogue.
 ///
 /// # Errors
 /// If the files can't be listed.

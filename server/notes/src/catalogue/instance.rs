@@ -1,11 +1,11 @@
-//! An instance of a workflow, as the catalogue has it.
+//! Fields of a workflow instance in the catalogue.
 
 use uuid::Uuid;
 
 /// Content id of a document's bytes, as git computes it.
 pub type ContentHash = [u8; 20];
 
-/// Reads the fields of a document in `workflows/`; `None` if it is not that of an instance.
+/// Reads the fields of a document in `workflows/`; `None` if the document is not an instance.
 pub type ParseInstance = fn(path: &str, bytes: &[u8]) -> Option<Instance>;
 
 /// An instance of a workflow.
@@ -17,11 +17,11 @@ pub struct Instance {
     pub workflow: String,
     /// Its state.
     pub state: String,
-    /// Whether it goes on.
+    /// True if it is not in a final state.
     pub is_open: bool,
-    /// When it was started (RFC 3339).
+    /// Time of its start (RFC 3339).
     pub started_at: String,
-    /// The note that it is about.
+    /// The note that it is about, if any.
     pub note: Option<Uuid>,
     /// Name of the agent that started it.
     pub agent: Option<String>,

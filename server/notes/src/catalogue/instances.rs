@@ -1,4 +1,4 @@
-//! Documents in `workflows/`, which are no notes: of each, the fields that the catalogue's owner reads from it.
+//! Documents in `workflows/`, which are not notes: the catalogue stores the fields that its owner reads from them.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::CatalogueError;
 
-/// Which instances are meant: all conditions hold.
+/// Conditions for instances, all of which must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InstanceFilter {
     /// Beginning of the id, in lower case.
@@ -21,9 +21,9 @@ pub struct InstanceFilter {
     pub workflow: Option<String>,
     /// State.
     pub state: Option<String>,
-    /// Whether it goes on.
+    /// True for open instances only, false for closed ones.
     pub is_open: Option<bool>,
-    /// The note that it is about.
+    /// The note that the instance is about.
     pub note: Option<Uuid>,
     /// Name of the agent that started it.
     pub agent: Option<String>,
@@ -63,7 +63,8 @@ impl InstanceFilter {
 }
 
 impl Snapshot<'_> {
-    /// Returns at most `limit` instances from the one with the number `offset` on, in the order of their starts and, of one moment, of their ids.
+    /// Returns at most `limit` instances from the one with the number `offset` on, ordered by their starts and, if these are equal, by
+    /// their ids.
     ///
     /// # Errors
     /// As for [`Snapshot::get`].
@@ -85,7 +86,7 @@ impl Snapshot<'_> {
         Ok(found.collect::<Result<_, _>>()?)
     }
 
-    /// Returns how many instances there are.
+    /// Returns the number of instances that pass the filter.
     ///
     /// # Errors
     /// As for [`Snapshot::get`].
@@ -119,7 +120,7 @@ fn instance(row: &Row<'_>) -> rusqlite::Result<FoundInstance> {
     })
 }
 
-/// Takes the document at `path` as it is now.
+/// Stores the current state of the document at `path`.
 pub(super) fn put(
     connection: &Connection,
     path: &str,

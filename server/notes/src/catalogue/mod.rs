@@ -1,16 +1,16 @@
-//! The catalogue: what all notes of a library say, in SQLite, derived from their files and filled from them again at any time.
+//! The catalogue: all notes of a library in SQLite, derived from their files; it can be rebuilt from them at any time.
 //!
-//! [`Catalogue::follow`] compares the stat fields of all files with those that it has, reads the files that differ, and takes what
-//! they say in one transaction. Sequence numbers grow with each change, so that an index of words can follow the catalogue.
+//! [`Catalogue::follow`] compares the stat fields of all files with those in the catalogue, reads the files that differ, and stores
+//! them in one transaction. Sequence numbers grow with each change, so an index of words can follow the catalogue.
 //!
 //! | module | does |
 //! |---|---|
-//! | `follow` | which files differ; reading them on several threads |
+//! | `follow` | finding files that differ, and reading them on several threads |
 //! | `write` | a transaction: rows, ids, sequence numbers |
 //! | `read` | entries, links and tags, in one snapshot |
 //! | `instance`, `instances` | documents in `workflows/` |
-//! | `values` | what follows from documents and their history |
-//! | `source` | the catalogue as an index of words follows it |
+//! | `values` | values derived from documents and their history |
+//! | `source` | the catalogue as the source of an index of words |
 //! | `file`, `error` | the SQLite file |
 
 mod error;
@@ -49,12 +49,12 @@ use self::{
     write::Writer,
 };
 
-/// Number of connections that are kept for later readers.
+/// Maximum number of idle connections that are kept for later readers.
 const MAX_IDLE: usize = 4;
-/// Number of files that are in memory at once.
+/// Maximum number of files that are in memory at once.
 const FILES_AT_ONCE: usize = 2000;
 
-/// The catalogue of a library's notes, in a file. Several threads and processes may use the same file.
+/// The catalogue of a library's notes, in a file. Several threads and processes can use the same file.
 #[derive(Debug)]
 pub struct Catalogue {
     path: PathBuf,
@@ -74,20 +74,20 @@ struct Cached {
     known: Known,
 }
 
-/// How the catalogue stands after it followed the library.
+/// State of the catalogue after it followed the library.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Followed {
-    /// The last change that the catalogue has; an index that has it is current.
+    /// Number of the catalogue's last change; an index with the same number is current.
     pub sequence: i64,
     /// Number of files that were read.
     pub read: usize,
-    /// Paths of files that can't be read, each with the reason. They are no notes until they can.
+    /// Paths of files that can't be read, each with the reason. They are not in the catalogue until they can be read.
     pub unreadable: Vec<(String, String)>,
 }
 
 impl Catalogue {
-    /// Opens the catalogue in the file `path`, with `parse` for the documents in `workflows/`; its folder is created if it is missing. A file that is missing, damaged or of a different version becomes
-    /// an empty catalogue.
+    /// Opens the catalogue in the file `path`, with `parse` for the documents in `workflows/`; its folder is created if it is missing.
+    /// A file that is missing, damaged or of a different version becomes an empty catalogue.
     ///
     /// # Errors
     /// If the file can't be created or written.
@@ -108,7 +108,7 @@ impl Catalogue {
         })
     }
 
-    /// Brings the catalogue up to what the files are now.
+    /// Updates the catalogue to the current files.
     ///
     /// # Errors
     /// If the library can't be listed, or the catalogue can't be written.
@@ -154,7 +154,7 @@ impl Catalogue {
         let difference = if file::generation(&transaction)? == known.generation {
             difference
         } else {
-            // Another process or thread has written what may be newer than the list of files.
+            // The catalogue was changed by another process or thread, perhaps from a newer list of files.
             Difference::between(&read::known(&transaction, part)?, &files.stats(part)?)
         };
         let mut followed = Followed {
@@ -203,7 +203,7 @@ impl Catalogue {
         )
     }
 
-    /// Returns the stat fields that the catalogue has, read again only if it has changed.
+    /// Returns the stat fields in the catalogue, read again only if it has changed.
     fn known(&self) -> Result<Arc<Cached>, CatalogueError> {
         let mut cached = self.known.lock();
         self.in_snapshot(|connection| {
@@ -232,7 +232,7 @@ impl Catalogue {
         };
         let mut writer = self.writer.lock();
         self.readers.clear();
-        // Generations of a new file are larger by far than one more.
+        // Generations of a new file are larger than this by far.
         let seen = self.seen.load(Ordering::Acquire).saturating_add(1_000_000);
         let is_renewed = |connection: &Connection| Ok(file::generation(connection)? > seen);
         let Some(repaired) = NOTES.repair(&self.path, &Tables, damage, is_renewed)? else {

@@ -1,4 +1,4 @@
-//! What the catalogue has, read in one snapshot.
+//! Queries of the catalogue, in one snapshot.
 
 use std::fmt::Write as _;
 
@@ -20,53 +20,53 @@ const ORDER: &str = "created, modified, path";
 /// A note in the catalogue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// Its id, which no other note has.
+    /// Its id, unique among notes.
     pub id: Uuid,
     /// Path of its document.
     pub path: String,
     /// Its title.
     pub title: String,
-    /// What its front matter says.
+    /// Its front matter.
     pub metadata: Metadata,
-    /// When it was made: as the front matter says, else when the file was last changed. In whole seconds.
+    /// Time of its creation in whole seconds: from the front matter, or else the file's last change.
     pub created_at: DateTime<Utc>,
-    /// When the file was last changed, in whole seconds.
+    /// Time of the file's last change, in whole seconds.
     pub modified_at: DateTime<Utc>,
     /// Content id of the file.
     pub content: ContentHash,
-    /// When the file was last changed, in nanoseconds since 1970.
+    /// Time of the file's last change, in nanoseconds since 1970.
     modified: i64,
     number: i64,
 }
 
-/// A link, seen from the catalogue.
+/// A link in the catalogue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundLink {
-    /// Its id, which follows from its ends and relation if it names none.
+    /// Its id, which is derived from its ends and relation if the link has none.
     pub id: Uuid,
-    /// The note whose front matter has it.
+    /// The note whose front matter contains it.
     pub source: Uuid,
     /// The link.
     pub link: Link,
 }
 
-/// Which notes are meant: all conditions hold.
+/// Conditions for notes, all of which must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// One of these notes; without it, any.
+    /// Ids of the notes to select from; `None` for any.
     pub ids: Option<Vec<Uuid>>,
     /// The type.
     pub note_type: Option<String>,
-    /// Tags, all of which the note has: in any case, with or without `#`, or tags that are nested in these.
+    /// Tags; for each, the note must have it or a tag nested in it. Case and a leading `#` do not matter.
     pub tags: Vec<String>,
-    /// Made at this time or later.
+    /// Created at this time or later.
     pub created_after: Option<DateTime<Utc>>,
-    /// Made before this time.
+    /// Created before this time.
     pub created_before: Option<DateTime<Utc>>,
 }
 
 impl Selection {
-    /// Returns the earliest and the latest second of creation.
+    /// Returns the earliest and latest second of creation.
     pub(crate) fn seconds(&self) -> (Option<i64>, Option<i64>) {
         let up = |time: DateTime<Utc>| time.timestamp() + i64::from(time.timestamp_subsec_nanos() > 0);
         (
@@ -108,7 +108,7 @@ impl Selection {
     }
 }
 
-/// What the catalogue has at one moment.
+/// A consistent state of the catalogue.
 pub struct Snapshot<'c>(pub(super) &'c Connection);
 
 impl<'c> Snapshot<'c> {
@@ -137,7 +137,7 @@ impl<'c> Snapshot<'c> {
         Ok(select.query_row([key], entry).optional()?)
     }
 
-    /// Returns at most `limit` notes in the order of creation, from after the note `after` on. Those of one second are in the order of
+    /// Returns at most `limit` notes after the note `after`, in the order of creation. Those of the same second are in the order of
     /// their last change.
     ///
     /// # Errors
@@ -164,7 +164,7 @@ impl<'c> Snapshot<'c> {
         Ok(entries.collect::<Result<_, _>>()?)
     }
 
-    /// Returns how many notes there are.
+    /// Returns the number of selected notes.
     ///
     /// # Errors
     /// As for [`Snapshot::get`].
@@ -269,7 +269,7 @@ pub(super) fn known(connection: &Connection, part: Part) -> Result<Known, Catalo
     Ok(known.collect::<Result<_, _>>()?)
 }
 
-/// Returns an id as it is in tables.
+/// Returns an id as it is stored in tables.
 pub(super) fn blob(id: Uuid) -> [u8; 16] {
     id.into_bytes()
 }

@@ -1,4 +1,4 @@
-//! The catalogue as an index of words follows it: chunks of notes as documents.
+//! The catalogue as the source of an index of words: chunks of notes as documents.
 
 use rusqlite::{OptionalExtension as _, params};
 use tabellion_retrieval::{Change, Changes, Source, SourceError};
@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{Catalogue, read::uuid};
 use crate::{CatalogueError, Note, identity::chunk_key, search::documents};
 
-/// Number of notes that one transaction of the index takes.
+/// Maximum number of notes in one transaction of the index.
 const MAX_NOTES: u32 = 1000;
 
 impl Source for Catalogue {

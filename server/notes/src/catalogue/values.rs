@@ -1,4 +1,4 @@
-//! Values that follow from a document and its history, until a commit changes the document.
+//! Values derived from a document and its history; they are valid until a commit changes the document.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use super::{Catalogue, instance::ContentHash, read::Snapshot};
 use crate::CatalogueError;
 
 impl Snapshot<'_> {
-    /// Returns the value that was [kept](Catalogue::keep) of the document at `path`, if it still holds for this content.
+    /// Returns the value that was [kept](Catalogue::keep) for the document at `path`, if it is still valid for this content.
     ///
     /// # Errors
     /// As for [`Snapshot::get`].
@@ -22,8 +22,8 @@ impl Snapshot<'_> {
 }
 
 impl Catalogue {
-    /// Forgets the values of documents that commits up to `head` have changed since the last call. `changed_since` returns the paths that
-    /// commits since that commit changed; `None` if it may be any.
+    /// Removes the values of documents that commits up to `head` have changed since the last call. `changed_since` returns the paths that
+    /// commits since the given one changed; `None` if that is unknown.
     ///
     /// # Errors
     /// If the catalogue can't be read or written.
@@ -55,8 +55,8 @@ impl Catalogue {
         })
     }
 
-    /// Keeps values of documents: path, content id, and value. Each follows from the document with this content and its history at the
-    /// commit `head`; if the catalogue has [gone to](Self::go_to) another commit, they are not kept.
+    /// Stores values of documents: path, content id, and value. Each is derived from the document with this content and its history at the
+    /// commit `head`; if the catalogue has [gone to](Self::go_to) another commit, they are not stored.
     ///
     /// # Errors
     /// If the catalogue can't be written.

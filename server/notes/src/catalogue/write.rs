@@ -1,4 +1,4 @@
-//! One transaction of changes: rows of files, who has which id, and the sequence numbers of what differs now.
+//! One transaction of changes: rows of files, ownership of ids, and sequence numbers of changes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -22,9 +22,9 @@ use crate::{
 pub(super) struct Writer<'c> {
     connection: &'c Connection,
     sequence: i64,
-    /// What each file that is looked at was before: its id, and its number of chunks.
+    /// The previous id and number of chunks of each file involved; `None` if it had no id.
     before: BTreeMap<i64, Option<(Uuid, u32)>>,
-    /// Ids whose holders may differ now.
+    /// Ids whose owners may change.
     ids: BTreeSet<Uuid>,
     /// Files whose content or time differs.
     differ: BTreeSet<i64>,
@@ -44,7 +44,7 @@ impl<'c> Writer<'c> {
         })
     }
 
-    /// Removes the file at `path`, if it is there.
+    /// Removes the file at `path`, if the catalogue has it.
     pub(super) fn remove(&mut self, path: &str) -> Result<(), CatalogueError> {
         let Some(number) = self.number(path)? else {
             self.is_touched = true;
@@ -61,7 +61,7 @@ impl<'c> Writer<'c> {
         Ok(())
     }
 
-    /// Takes what a file says now. Returns the reason if it can't be read.
+    /// Stores the current content of a file. Returns the reason if it can't be read.
     pub(super) fn put(&mut self, read: Read) -> Result<Option<String>, CatalogueError> {
         let parsed = match read.content {
             Content::Note(parsed) => parsed,
@@ -179,7 +179,7 @@ impl<'c> Writer<'c> {
         Ok(select.query_row([path], |row| row.get(0)).optional()?)
     }
 
-    /// Notes what a file is before it is changed.
+    /// Notes the state of a file before it is changed.
     fn take_note(&mut self, number: i64) -> Result<(), CatalogueError> {
         let sql = "SELECT id, chunks, claimed, derived FROM file WHERE number = ?";
         let mut select = self.connection.prepare_cached(sql)?;
@@ -198,7 +198,7 @@ impl<'c> Writer<'c> {
         Ok(())
     }
 
-    /// Decides on ids, numbers what differs, and returns the last sequence number.
+    /// Decides on ids, numbers the changes, and returns the last sequence number.
     pub(super) fn finish(mut self) -> Result<i64, CatalogueError> {
         if !self.is_touched {
             return Ok(self.sequence);
@@ -216,7 +216,7 @@ impl<'c> Writer<'c> {
         Ok(self.sequence)
     }
 
-    /// Gives each file that may be concerned its id. Which of several files has an id depends on all files, never on their order.
+    /// Assigns ids to the files that may be concerned. The owner of an id depends on all files, never on their order.
     fn decide_ids(&mut self) -> Result<(), CatalogueError> {
         let concerned = self.concerned()?;
         for number in concerned.keys() {
@@ -242,7 +242,7 @@ impl<'c> Writer<'c> {
         Ok(())
     }
 
-    /// Returns the files whose ids may differ: those that say one of the ids in question, or would have it by their path, and those
+    /// Returns the files whose ids may change: those that claim one of the ids in question, or would derive it from their path, and those
     /// that have no id of either kind.
     fn concerned(&self) -> Result<HashMap<i64, (String, Option<Uuid>)>, CatalogueError> {
         let mut concerned = HashMap::new();
@@ -273,7 +273,7 @@ impl<'c> Writer<'c> {
         Ok(concerned)
     }
 
-    /// Returns the file that has `id` of those that say it.
+    /// Returns the file that owns `id` among those that claim it.
     fn keeper(&self, id: Uuid) -> Result<Option<i64>, CatalogueError> {
         let mut select = self
             .connection
@@ -284,7 +284,7 @@ impl<'c> Writer<'c> {
         Ok(keeper.map(|(number, _)| number))
     }
 
-    /// Returns the id of a path that no file says, and whether that is a later one than the first.
+    /// Returns the first id derived from a path that no file claims, and true if it is an alternate one.
     fn free_id(&self, path: &str) -> Result<(Uuid, bool), CatalogueError> {
         let mut select = self
             .connection
@@ -299,7 +299,7 @@ impl<'c> Writer<'c> {
         }
     }
 
-    /// Numbers the files that differ from before, and the chunks that are gone.
+    /// Numbers the changed files and the removed chunks.
     fn number_changes(&mut self) -> Result<(), CatalogueError> {
         let mut select = self
             .connection

@@ -1,4 +1,4 @@
-//! A zip of the files as they are.
+//! A zip of the unchanged files.
 
 use std::io::{Seek, Write};
 

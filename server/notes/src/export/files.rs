@@ -42,7 +42,7 @@ impl ExportFiles {
         fs::remove_file(path)
     }
 
-    /// What can't be removed now is tried again with the next export.
+    /// Removes expired exports. If one can't be removed, the next export tries again.
     fn remove_expired(&self) -> io::Result<()> {
         let now = SystemTime::now();
         for name in names(&self.folder)? {

@@ -59,7 +59,7 @@ fn note(plan: &Plan<'_>, entry: &Entry) -> Result<Value, ExportError> {
     Ok(note)
 }
 
-/// Returns all that front matter says beyond the members of the form.
+/// Returns `agent`, `reviewed_by`, `sensitive` and the unknown members of the front matter.
 fn others(metadata: &Metadata) -> Map<String, Value> {
     const OWN: [&str; 3] = ["agent", "reviewed_by", "sensitive"];
     let mut others = metadata.members();

@@ -1,4 +1,4 @@
-//! Export: notes in one file, as JSON, as the Markdown files that they are, or as a vault for Obsidian.
+//! Export: notes in one file, as JSON, as the unchanged Markdown files, or as a vault for Obsidian.
 //!
 //! Notes are written one after the other, in the order of their creation, from one snapshot of the catalogue. The file is synced before
 //! [`export`] returns.
@@ -27,18 +27,18 @@ pub use self::{
 };
 use crate::{Entry, Snapshot};
 
-/// What was exported.
+/// Summary of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exported {
     /// Number of notes.
     pub notes: usize,
-    /// Number of links with both ends among them, whether they were asked for or not.
+    /// Number of links between these notes, whether they are included or not.
     pub links: usize,
     /// Size of the file.
     pub bytes: u64,
 }
 
-/// Writes an export to `file`, which is empty. `version` returns a note's version; [`crate::Metadata::current_version`] has the rule.
+/// Writes an export to `file`, which is empty. `version` returns a note's version, by the rule of [`crate::Metadata::current_version`].
 ///
 /// # Errors
 /// [`ExportError`].

@@ -1,7 +1,7 @@
 //! Names of notes in an archive.
 //!
-//! Files that people have made keep their folders and names, so that links between them lead where they led. A name that some system
-//! can't unpack is made into one that all can.
+//! Files named by people keep their folders and names, so links between them stay valid. A name that some system can't unpack is
+//! replaced by one that all can.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -21,7 +21,7 @@ const REFUSED: [char; 9] = ['/', '\\', ':', '*', '?', '"', '<', '>', '|'];
 /// Characters that Obsidian refuses in links.
 const REFUSED_IN_LINKS: [char; 5] = ['#', '^', '[', ']', '%'];
 
-/// Paths in an archive by note, none of them another's in any case.
+/// Unique paths in an archive by note; names that differ only in case count as equal.
 #[derive(Default)]
 pub(super) struct Names {
     paths: HashMap<Uuid, String>,
@@ -40,7 +40,7 @@ impl Names {
         names
     }
 
-    /// Returns the paths in a vault. A file whose name a tool has made is named by its title, unless a note mentions that name.
+    /// Returns the paths in a vault. A file with a name made by a tool is named by its title, unless a note mentions that name.
     pub(super) fn in_vault(entries: &[Entry], mentioned: &HashSet<Uuid>) -> Self {
         let is_made = |entry: &&Entry| is_named_for(&entry.path, entry.id) && !mentioned.contains(&entry.id);
         let (made, others): (Vec<_>, Vec<_>) = entries.iter().partition(is_made);
@@ -56,7 +56,7 @@ impl Names {
         names
     }
 
-    /// Adds a note with this path, or with a number in it.
+    /// Adds a note with this path; if it is taken, adds a number.
     fn add(&mut self, id: Uuid, path: &str) {
         let (stem, extension) = path.rsplit_once('.').unwrap_or((path, ""));
         let numbered = (2..).map(|number| format!("{stem} ({number}).{extension}"));
@@ -74,7 +74,7 @@ impl Names {
         self.paths.get(&id).map_or("", String::as_str)
     }
 
-    /// Returns what a wiki link to a note says: the name of its file, with the folder if there are several of that name.
+    /// Returns the target of a wiki link to a note: the name of its file, with the folder if several have that name.
     pub(super) fn wiki_link(&self, id: Uuid) -> &str {
         let path = self.path(id);
         let name = leaf(path);
@@ -93,7 +93,7 @@ fn portable_path(path: &str) -> String {
     path.split('/').map(portable).collect::<Vec<_>>().join("/")
 }
 
-/// Returns a name that all systems can unpack: composed, without what they refuse, and no device's.
+/// Returns a name that all systems can unpack: composed, without refused characters, and not the name of a device.
 fn portable(name: &str) -> String {
     let composed: String = name.nfc().collect();
     let permitted = composed.replace(|c: char| REFUSED.contains(&c) || c.is_control(), "_");

@@ -42,7 +42,7 @@ pub(super) fn write(plan: &Plan<'_>, out: &mut (impl Write + Seek)) -> Result<()
             zip.write_all(front_matter.as_bytes())?;
         }
         if plan.export.include_content {
-            // Front matter that can't be read stays as it is.
+            // Unreadable front matter is exported unchanged.
             zip.write_all(&note.text.as_bytes()[note.searched_range()])?;
         }
         if let Some(links) = links.get(&entry.id) {
@@ -77,7 +77,7 @@ fn mentioned(plan: &Plan<'_>) -> Result<HashSet<Uuid>, ExportError> {
     Ok(mentioned)
 }
 
-/// Returns what the file's front matter says: tags without blanks, and the title as an alias if the name differs.
+/// Returns the front matter of the exported file: tags without blanks, and the title as an alias if the name differs.
 fn metadata(entry: &Entry, name: &str) -> Metadata {
     let mut metadata = Metadata {
         id: Some(entry.id),

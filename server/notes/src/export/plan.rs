@@ -15,28 +15,28 @@ pub enum Format {
     Json,
     /// A zip of the files, byte for byte, and `links.json`.
     Markdown,
-    /// A zip of a vault: files where they are, those that tools have named by their titles, with links as `[[NAME]]`.
+    /// A zip of a vault: files at their paths, those named by tools under their titles, with links as `[[NAME]]`.
     Obsidian,
 }
 
-/// What is exported.
+/// Options of an export.
 #[derive(Debug, Clone)]
 pub struct Export {
-    /// Identifies the export.
+    /// Id of the export.
     pub id: Uuid,
-    /// When it is made.
+    /// Time of the export.
     pub created_at: DateTime<Utc>,
     /// The form.
     pub format: Format,
-    /// Which notes.
+    /// The notes to export.
     pub selection: Selection,
-    /// Whether with the texts of notes.
+    /// Set to include the texts of notes.
     pub include_content: bool,
-    /// Whether with the links between them.
+    /// Set to include the links between them.
     pub include_links: bool,
 }
 
-/// Why an export was not made. The file is to be removed.
+/// Reason why an export failed. The caller has to remove the file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
@@ -48,7 +48,7 @@ pub enum ExportError {
     Note {
         /// Path of the note.
         path: String,
-        /// Why.
+        /// The cause.
         source: NoteError,
     },
     /// The file can't be written.
@@ -68,6 +68,6 @@ pub(super) struct Plan<'p> {
     pub(super) notes: &'p Snapshot<'p>,
     pub(super) entries: Vec<Entry>,
     pub(super) links: Vec<FoundLink>,
-    /// Returns the version of a note, which is in git's history.
+    /// Returns the version of a note, from git's history.
     pub(super) version: &'p dyn Fn(&Entry) -> u64,
 }

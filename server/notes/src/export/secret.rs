@@ -1,4 +1,4 @@
-//! A secret in a file, from which signatures of exports are made.
+//! A secret in a file, for signing URLs of exports.
 
 use std::{
     fs::{self, OpenOptions},
@@ -11,17 +11,17 @@ use tabellion_platform::{create_folders, for_owner_alone, open_to_write, read_re
 /// Bytes of a secret.
 pub const SECRET_BYTES: usize = 32;
 
-/// A secret in a file that its owner alone can read.
+/// A secret in a file that only its owner can read.
 #[derive(Debug, Clone)]
 pub struct SecretFile(PathBuf);
 
 impl SecretFile {
-    /// Returns the secret in the file at `path`.
+    /// Returns the secret in the file at `path`, without reading it.
     pub fn at(path: PathBuf) -> Self {
         Self(path)
     }
 
-    /// Returns the file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -29,7 +29,7 @@ impl SecretFile {
     /// Reads the secret.
     ///
     /// # Errors
-    /// If the file is missing, can't be read, or has something else.
+    /// If the file is missing, can't be read, or does not contain a secret.
     pub fn read(&self) -> io::Result<[u8; SECRET_BYTES]> {
         <[u8; SECRET_BYTES]>::try_from(read_regular(&self.0, 1 << 10)?).map_err(|_| {
             let path = self.0.display();
@@ -37,10 +37,10 @@ impl SecretFile {
         })
     }
 
-    /// Reads the secret. Makes one if there is none; of several processes, one does.
+    /// Reads the secret, or creates it if there is none; of several processes, only one creates it.
     ///
     /// # Errors
-    /// If it can't be read or made.
+    /// If it can't be read or created.
     pub fn read_or_make(&self) -> io::Result<[u8; SECRET_BYTES]> {
         loop {
             match self.read() {
@@ -65,7 +65,7 @@ impl SecretFile {
         for_owner_alone(&mut options);
         let mut file = open_to_write(&new, &mut options)?;
         file.write_all(&secret).and_then(|()| file.sync_all())?;
-        // A link takes no place that another process has taken meanwhile.
+        // A hard link does not replace a file that another process created meanwhile.
         let linked = fs::hard_link(&new, &self.0);
         fs::remove_file(&new)?;
         match linked {

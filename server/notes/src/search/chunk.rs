@@ -1,4 +1,4 @@
-//! Chunks: what a note is cut into before it is indexed. The sections of its content, the long ones in pieces.
+//! Chunks, the parts of a note that are indexed: the sections of its content, with long ones cut into pieces.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use crate::Note;
 
 /// Maximum bytes of a chunk's text.
 pub(crate) const MAX_CHUNK_BYTES: usize = 1600;
-/// Stands between headings of a path.
+/// Separator between headings of a path.
 const SEPARATOR: &str = " › ";
 
-/// A part of a note: a section's own text, or a piece of it.
+/// A part of a note: a section's text without its subsections, or a piece of that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Chunk {
     /// Headings above the text, outermost first, without one that is the note's title.
@@ -48,7 +48,7 @@ pub(crate) fn chunks(note: &Note) -> Vec<Chunk> {
             .get(number + 1)
             .is_some_and(|next| next.parent == Some(number));
         if chunks.len() == before && !has_children && !path.is_empty() {
-            // The heading is all there is to find.
+            // The heading is the only searchable text.
             chunks.push(Chunk {
                 headings: path.clone(),
                 text: section.body_end..section.body_end,
@@ -78,13 +78,13 @@ fn add(chunks: &mut Vec<Chunk>, note: &Note, headings: &[String], range: Range<u
     }
 }
 
-/// Returns where the first piece of a text ends: after a paragraph, else a line, else a sentence, else a word, else anywhere.
+/// Returns the end of the first piece of a text: after a paragraph, else a line, else a sentence, else a word, else anywhere.
 fn cut(text: &str) -> usize {
     if text.len() <= MAX_CHUNK_BYTES {
         return text.len();
     }
     let most = &text[..text.floor_char_boundary(MAX_CHUNK_BYTES)];
-    // A piece of a few words would be found for little.
+    // Very short pieces match few queries.
     let enough = most.len() / 2;
     let after = |mark: &str| {
         most.rfind(mark)

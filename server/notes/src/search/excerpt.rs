@@ -1,4 +1,4 @@
-//! Excerpts: the passage of a text that has most of a query's words.
+//! Excerpts: the passage of a text that contains most words of a query.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -9,10 +9,10 @@ use tabellion_retrieval::words;
 
 /// Maximum characters of an excerpt.
 pub const MAX_EXCERPT_CHARS: usize = 500;
-/// Characters after which a run without blanks is cut, if it is of a script that has none between words.
+/// Characters after which a run without blanks is cut, if its script has no blanks between words.
 const MAX_RUN_CHARS: usize = 64;
 
-/// Returns the words of a query, without those that say little unless there are no others.
+/// Returns the words of a query, without stop words unless there are no others.
 pub(super) fn query_terms(query: &str) -> HashSet<String> {
     let words = words(query);
     let has_others = words.iter().any(|word| !word.is_stop_word);
@@ -30,8 +30,8 @@ struct Piece {
     terms: Vec<String>,
 }
 
-/// Returns the part of `text` that has the most different words of `terms`, then the most of their occurrences, then is the first: at
-/// most [`MAX_EXCERPT_CHARS`] characters as they stand in the text, from a word's beginning to a word's end.
+/// Returns the part of `text` with the most distinct words of `terms`, then the most occurrences of them, then the first: at most
+/// [`MAX_EXCERPT_CHARS`] characters, unchanged, from a word's beginning to a word's end.
 pub(super) fn excerpt<'t>(text: &'t str, terms: &HashSet<String>) -> &'t str {
     let pieces = pieces(text, terms);
     let mut best = (0..0, (0, 0));
@@ -56,7 +56,7 @@ pub(super) fn excerpt<'t>(text: &'t str, terms: &HashSet<String>) -> &'t str {
             start += 1;
         }
         let value = (counts.len(), occurrences);
-        // As long as nothing is lost, the excerpt grows with what follows.
+        // As long as no term drops out, the excerpt grows with the following pieces.
         let grows = best.0.start == start && value.0 >= best.1.0;
         if best.0.is_empty() || value > best.1 || grows {
             best = (start..end + 1, value);

@@ -1,4 +1,4 @@
-//! Search by words and by meaning: notes are cut into chunks, and a note is as good as its best chunk.
+//! Search by words and by meaning: notes are cut into chunks, and a note's score is that of its best chunk.
 
 mod chunk;
 mod excerpt;
@@ -21,7 +21,7 @@ use crate::{Note, tag};
 const TYPE: &str = "type";
 const TAG: &str = "tag";
 
-/// How often words count, in texts that say what a chunk is about and in its own.
+/// Weights of words in the title, tags and headings of a chunk, compared with those in its text.
 const TITLE: u32 = 4;
 const TAGS: u32 = 3;
 const HEADINGS: u32 = 2;
@@ -53,7 +53,7 @@ pub(crate) fn documents(note: &Note, created: i64) -> Vec<Document> {
     (0..).zip(chunks(note)).map(document).collect()
 }
 
-/// Returns what is compared with the meaning of a query: a chunk's text below the title and the headings that it stands under.
+/// Returns the text that is compared with the meaning of a query: a chunk's text below the title and the headings above it.
 pub(crate) fn meaning(note: &Note, chunk: &chunk::Chunk) -> String {
     let above = [note.title.clone(), chunk.heading_path()];
     let above: Vec<String> = above.into_iter().filter(|text| !text.is_empty()).collect();

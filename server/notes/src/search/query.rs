@@ -14,12 +14,12 @@ use super::{
 };
 use crate::{Catalogue, CatalogueError, Entry, Selection, identity::parse_chunk_key, tag};
 
-/// How documents are made of notes. A different name has the index made anew.
+/// Version of the conversion of notes to documents. A different name has the index rebuilt.
 const RECIPE: &str = "notes 3";
-/// Hits that are asked for beyond the limit, so that equal ones at its end are in order.
+/// Number of hits requested beyond the limit, so that equal ones at its end are in order.
 const BEYOND: usize = 16;
 
-/// What is searched for. Any text is a query.
+/// A query. Any text is valid.
 #[derive(Debug, Clone, Default)]
 pub struct NoteQuery {
     /// The text.
@@ -28,22 +28,22 @@ pub struct NoteQuery {
     pub selection: Selection,
     /// Maximum number of hits.
     pub limit: usize,
-    /// Whether hits have excerpts.
+    /// Set for excerpts in hits.
     pub excerpts: bool,
 }
 
-/// The notes that were found.
+/// Result of a search.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NoteHits {
     /// Best first; of equal scores the newest first, then by id.
     pub hits: Vec<NoteHit>,
     /// Number of notes that match, without the limit.
     pub total: usize,
-    /// Whether what notes mean counted, beside their words.
+    /// True if the ranking uses the meaning of notes, in addition to their words.
     pub by_meaning: bool,
 }
 
-/// A note that has a word of the query, or means something near to it.
+/// A note that contains a word of the query, or is near to its meaning.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NoteHit {
     /// The note.
@@ -55,19 +55,19 @@ pub struct NoteHit {
     pub excerpt: Option<String>,
 }
 
-/// Why notes can't be searched.
+/// Reason why notes can't be searched.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SearchError {
     /// The catalogue can't be read.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
-    /// The index can't be read, or brought up to date.
+    /// The index can't be read or updated.
     #[error(transparent)]
     Index(#[from] IndexError),
 }
 
-/// An index of a catalogue's notes, in a file of its own.
+/// An index of a catalogue's notes, in a separate file.
 #[derive(Debug)]
 pub struct NoteIndex(Index);
 
@@ -80,7 +80,7 @@ impl NoteIndex {
         Index::open(path, RECIPE).map(Self)
     }
 
-    /// Takes what the catalogue has up to the change `needed`, so that a search need not.
+    /// Updates the index to the catalogue's change `needed`, so that a search need not.
     ///
     /// # Errors
     /// If the catalogue can't be read, or the index can't be written.
@@ -125,8 +125,8 @@ impl NoteIndex {
         Ok(texts?)
     }
 
-    /// Searches an index that has everything up to the catalogue's change `needed`; brings it up to date first. By words, and by
-    /// meaning as far as `nearness` knows it.
+    /// Searches by words, and by meaning as far as `nearness` knows it. Updates the index first, if it lacks the catalogue's change
+    /// `needed`.
     ///
     /// # Errors
     /// [`SearchError`].
@@ -154,7 +154,7 @@ impl NoteIndex {
             let outcome = catalogue.read(|notes| {
                 let mut entries = vec![];
                 for hit in hits.drain(..) {
-                    // What was removed meanwhile is no hit.
+                    // Notes removed meanwhile are not hits.
                     let Some((id, place)) = parse_chunk_key(&hit.id) else {
                         continue;
                     };
@@ -206,7 +206,7 @@ fn search(query: &NoteQuery, limit: usize) -> Search {
     Search::new(&query.text, limit).filtered(filters).grouped()
 }
 
-/// Returns true if hits that are left out may be as good as the last one within the limit.
+/// Returns true if hits beyond the limit may have the same score as the last one within it.
 fn ends_in_equals(hits: &[Hit], limit: usize) -> bool {
     let last = hits.last().map(|hit| hit.score);
     limit > 0 && hits.get(limit - 1).map(|hit| hit.score) == last

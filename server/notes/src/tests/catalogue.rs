@@ -1,4 +1,4 @@
-//! The catalogue beside what the files say.
+//! The catalogue, compared with the files.
 
 use std::{fs, thread, time::Duration};
 
@@ -38,7 +38,7 @@ fn hand_edits_are_seen_at_the_next_call() {
     let mut sorted = titles();
     sorted.sort();
     assert_eq!(sorted, ["one", "two"]);
-    // As long, and perhaps within the resolution of the clock.
+    // The new text has the same length, and may be written within the resolution of the clock.
     folder.write("a.md", "# new");
     let followed = folder.follow();
     assert!(titles().contains(&"new".into()));
@@ -196,7 +196,7 @@ fn one_file_keeps_an_id_that_several_say() {
         folder.follow();
         assert_eq!(held().as_deref(), Some(others[0]));
     }
-    // The id of `a.md`, until a tool wrote it into the file, which was moved then.
+    // The id of `a.md`, until a tool wrote it into the file, which was moved afterwards.
     let folder = Folder::of(&[
         ("b.md", &claims("").replace(ID, &derived_id("a.md").to_string())),
         ("a.md", "new"),
@@ -263,7 +263,7 @@ fn a_damaged_catalogue_is_filled_again() {
             1
         );
     }
-    // While it is open: a table is gone.
+    // Damage while it is open: a table is missing.
     let opened = Catalogue::open(&file, |_, _| None).unwrap();
     opened.follow(&folder.library).unwrap();
     rusqlite::Connection::open(&file)
@@ -304,7 +304,7 @@ fn another_machines_version_of_a_note_is_no_second_note() {
     assert_eq!(folder.paths(&Selection::default()), ["a.md"]);
 }
 
-/// A step of a person or tool at the files.
+/// An action of a person or tool on the files.
 #[derive(Debug, Clone)]
 enum Step {
     Write(usize, String),
@@ -351,7 +351,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Returns all that a catalogue says, but for its own numbers.
+/// Returns all content of a catalogue, except for its internal numbers.
 fn dump(catalogue: &Catalogue) -> String {
     let dumped = catalogue.read(|notes| {
         let entries = notes.list(&Selection::default(), None, usize::MAX)?;
@@ -389,7 +389,7 @@ proptest! {
         let mut follower = Follower::default();
         for (number, step) in steps.iter().chain([&Step::Follow]).enumerate() {
             let path = |path: &usize| folder.path(PATHS[*path]);
-            // What can't be done is left out.
+            // Impossible steps are skipped.
             match step {
                 Step::Write(to, text) => fs::write(path(to), text).unwrap(),
                 Step::Remove(at) => drop(fs::remove_file(path(at))),
@@ -419,7 +419,7 @@ fn a_value_is_kept_until_its_document_or_its_history_changes() {
         ("b", paths(&[]), [true, true]),
         ("b", paths(&["a.md"]), [false, true]),
         ("b", None, [false, false]),
-        // The commit at which it stands.
+        // The current commit again.
         ("a", None, [true, true]),
     ] {
         let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! A library in a folder of its own, with a catalogue outside of it.
+//! A library in a temporary folder, with a catalogue outside of it.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
@@ -35,7 +35,7 @@ impl Folder {
         folder
     }
 
-    /// Returns the path of something beside the library.
+    /// Returns a path next to the library.
     pub(super) fn beside(&self, name: &str) -> PathBuf {
         self.temp.path().join(name)
     }
@@ -65,7 +65,7 @@ impl Folder {
     }
 }
 
-/// Takes the changes of a catalogue, as an index does.
+/// Applies the changes of a catalogue, as an index does.
 #[derive(Default)]
 pub(super) struct Follower {
     at: i64,

@@ -28,7 +28,7 @@ fn titles() {
     ] {
         assert_eq!(parse(text).title, title, "{text:?}");
     }
-    // As tools make them.
+    // Ids as tools write them.
     let id = format!("---\nid: {}\n---\n", Uuid::nil());
     for (content, title, of_content) in [
         ("\n  first line \nsecond", "first line", "first line"),

@@ -1,4 +1,4 @@
-//! What is found, in which order, and what is shown of it.
+//! Search: hits, their order, and excerpts.
 
 use proptest::{collection::vec, prelude::*};
 

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::{Agent, Link, Metadata};
 
-/// Texts with what YAML and Markdown take for syntax; never blank, without blanks at their ends.
+/// Texts with syntax of YAML and Markdown; never blank, without blanks at their ends.
 pub(crate) fn words() -> impl Strategy<Value = String> {
     "[a-zA-Zé猫#:'\"-][a-zA-Z0-9 é猫#:,'\"\\[\\]{}-]{0,20}[a-z0-9.]"
 }
@@ -86,7 +86,7 @@ pub(crate) fn metadata() -> impl Strategy<Value = Metadata> {
     )
 }
 
-/// Contents of several sections, with what may be taken for front matter.
+/// Contents of several sections, with text that resembles front matter.
 pub(crate) fn content() -> impl Strategy<Value = String> {
     let line = prop_oneof![
         4 => words(),

@@ -93,7 +93,7 @@ pub(super) fn update(
     shelf.follow_for(&[id])?;
     let reviews = review::of_note(shelf, cx, id)?;
     let base = review::current(shelf, cx, id)?;
-    // All bytes of the version before are committed: either they are, or the change commits them first.
+    // All bytes of the previous version are in git: either they are committed already, or the change commits them first.
     cx.fact(Fact::Plan, json!({ "keeps_previous": true }));
     let proposal = Proposal {
         shelf,
@@ -132,7 +132,7 @@ fn version_conflict(actual: u64, given: u64) -> ToolError {
         .with("actual", actual)
 }
 
-/// A change of a note that is asked for.
+/// A requested change of a note.
 struct Proposal<'a, 'c> {
     shelf: &'a Shelf,
     cx: &'a WriteCx<'c>,
@@ -156,7 +156,7 @@ impl Proposal<'_, '_> {
         self.staged(change, &path, next, UpdateStatus::Updated)
     }
 
-    /// Lets the change wait.
+    /// Makes the change a proposal.
     fn propose(
         self,
         author: &KnownCaller,
@@ -174,7 +174,7 @@ impl Proposal<'_, '_> {
         self.waiting(&review, "propose")
     }
 
-    /// Puts other content in the place of what waits already.
+    /// Replaces the content of an open proposal.
     fn revise(
         self,
         mut review: Review,
@@ -193,7 +193,7 @@ impl Proposal<'_, '_> {
             at: chrono::Utc::now(),
         };
         review.step(&event, author)?;
-        // A new note that waits can't have become another's; that of a note that is gone would be a new one.
+        // The id of a proposed new note can't belong to another note by now; a proposed change of a removed note would create a new one.
         if review.base.is_some() && base.is_none() {
             return Err(not_found(self.id));
         }
@@ -217,7 +217,7 @@ impl Proposal<'_, '_> {
         operation: &'static str,
     ) -> Result<Staged<UpdateNoteResponse>, ToolError> {
         if review.base.is_some() {
-            // What could not be published does not wait.
+            // A change that could not be published is refused now.
             changed(self.shelf, self.cx, self.id, &self.content, &review.metadata)?;
         }
         self.cx.note(REVIEW_WORKFLOW, review.id.to_string());
@@ -262,14 +262,14 @@ impl Proposal<'_, '_> {
     }
 }
 
-/// Notes in the answer that the review with this document waits.
+/// Adds the open review with this document to the answer's `_meta`.
 fn note_waiting(cx: &WriteCx<'_>, id: Uuid, text: &str) -> Result<(), Failure> {
     let revision = tabellion_library::content_id(text.as_bytes())?;
     cx.note(REVIEW, json!({ "id": id.to_string(), "revision": revision }));
     Ok(())
 }
 
-/// A note's document, which a call is about.
+/// The document of the note that a call names.
 struct Found {
     entry: Entry,
     text: String,
@@ -291,7 +291,7 @@ fn found(shelf: &Shelf, cx: &ReadCx<'_>, id: Uuid) -> Result<Found, ToolError> {
     Ok(Found { entry, text, note })
 }
 
-/// Returns the path and the text of a note with other content and other members. It says its own id from now on.
+/// Returns the path and text of a note with other content and members. Its front matter contains its id from now on.
 pub(super) fn changed(
     shelf: &Shelf,
     cx: &ReadCx<'_>,
@@ -357,7 +357,7 @@ pub(super) fn link(
             }
             let current = versions::current(cx, &note)?;
             if current > note.metadata.version.unwrap_or(1) {
-                // What a person has edited stays a version of its own.
+                // A version edited by a person keeps its own number.
                 members.push(("version", Some(json!(current))));
             }
             let text = tabellion_notes::set(&text, &members).map_err(unchangeable)?;

@@ -1,6 +1,6 @@
-//! A reviewer's desk: what waits in a library, and decisions on it, for people at the terminal.
+//! A reviewer's desk: open proposals of a library, and decisions on them, for people at the terminal.
 //!
-//! Both are tools that no client sees: the runtime dispatches them like every other, so that a decision is one transaction, one commit and
+//! Both are tools that no client sees: the runtime dispatches them like all others, so a decision is one transaction, one commit and
 //! one entry.
 
 use std::{collections::BTreeMap, future::Future, sync::Arc};
@@ -37,7 +37,7 @@ pub use super::{
     review::{Over, Remark, Shown, Side},
 };
 
-/// A decision fails as a call of the contract's tools does.
+/// Errors of a decision: those of the contract's tools.
 const ERRORS: &[&str] = CONTRACT.tools[0].errors;
 
 const fn annotations(read_only: bool) -> Annotations {
@@ -79,11 +79,11 @@ static DECIDE: ToolSpec = ToolSpec {
     ..ToolSpec::new(&ANY, &ANY)
 };
 
-/// What waits in a library.
+/// The proposals of a library, for its reviewers.
 pub struct Desk {
     shelf: Arc<Shelf>,
     library: Arc<Library>,
-    /// Where decisions are recorded, if they are.
+    /// Records decisions, if present.
     calls: Option<Arc<dyn CallStore>>,
 }
 
@@ -100,15 +100,15 @@ pub struct Waiting {
     pub state: String,
     /// Author of the proposal.
     pub author: String,
-    /// When it was started (RFC 3339).
+    /// Time of the start (RFC 3339).
     pub started_at: String,
     /// Number that the note's version would have.
     pub proposed_version: u64,
     /// Content id of the instance's document, which a decision names.
     pub revision: String,
-    /// Whether the note has changed since.
+    /// True if the note has changed since.
     pub stale: bool,
-    /// Why the note changes, or why the content is there.
+    /// Reason for the change or for the new note.
     pub reason: Option<String>,
     /// The reviewer's last message.
     pub notes: Option<String>,
@@ -131,18 +131,18 @@ pub struct Document {
     pub before: Option<String>,
     /// Text of the file once the proposal is approved.
     pub after: String,
-    /// The text that parts are compared with: the file as it is, but for what each approval sets; empty for a new note.
+    /// The text that parts are compared with: the file as it is, except for the values that each approval sets; empty for a new note.
     pub base: String,
     /// The parts that can be taken or left, in the order of their numbers.
     pub parts: Vec<Part>,
 }
 
-/// What a decision would make, before it is made.
+/// Preview of a decision.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Path and text of the note, if something is published.
+    /// Path and text of the note, if the decision publishes it.
     pub note: Option<(String, String)>,
-    /// The commit's summary, and the details that it keeps.
+    /// The commit's summary.
     pub summary: String,
     /// Details that the commit keeps.
     pub details: Map<String, Value>,
@@ -157,21 +157,21 @@ pub struct Decide {
     pub id: String,
     /// Name of the event.
     pub on: String,
-    /// A word to the author.
+    /// A message to the author.
     pub notes: Option<String>,
-    /// What comes with it.
+    /// The shown revision and note, the parts taken, and remarks.
     #[serde(flatten)]
     pub shown: Shown,
 }
 
-/// Which proposals to list: all conditions hold. The default lists those that wait for a decision.
+/// Conditions for the proposals to list, all of which must hold. The default admits those that wait for a decision.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filter {
     /// Id of the note.
     pub note: Option<String>,
     /// Name of the agent that made the proposal.
     pub agent: Option<String>,
-    /// State, as the workflow names it, also one of those in which nothing waits any longer.
+    /// State, as the workflow names it, including final states.
     pub state: Option<String>,
 }
 
@@ -211,7 +211,7 @@ pub struct Row {
     pub added: usize,
     /// Number of lines of content that it removes.
     pub removed: usize,
-    /// Whether the note has changed since.
+    /// True if the note has changed since.
     pub stale: bool,
     /// Content id of the instance's document, which a decision names.
     pub revision: String,
@@ -224,7 +224,7 @@ pub struct Listed {
     pub rows: Vec<Row>,
     /// Number of proposals that the filter admits.
     pub total: usize,
-    /// Numbers of proposals by state, whatever state the filter wants.
+    /// Numbers of proposals by state, regardless of the filter's state.
     pub states: BTreeMap<String, usize>,
 }
 
@@ -277,7 +277,7 @@ struct DecideResponse {
     commit: String,
 }
 
-/// Why nothing was shown or decided: a sentence for people.
+/// Failure of a request to the desk: a sentence for people.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct DeskError {
@@ -286,7 +286,7 @@ pub struct DeskError {
 }
 
 impl DeskError {
-    /// Returns the reason in one word, as the contract's errors have it, such as `moved`.
+    /// Returns the one-word reason in the contract's error, such as `moved`.
     pub fn reason(&self) -> Option<&str> {
         self.reason.as_deref()
     }
@@ -336,10 +336,10 @@ impl Desk {
         answered(answer).await
     }
 
-    /// Returns the proposal with this id, or with the only id that begins so, whether it waits or not.
+    /// Returns the proposal with this id, or with the only id that has this prefix, whether it is open or closed.
     ///
     /// # Errors
-    /// If there is none, there are several, or the library can't be read.
+    /// If none or several match, or the library can't be read.
     pub async fn show(&self, call: &CallContext, id: &str) -> Result<Waiting, DeskError> {
         let answer = dispatch::read(
             &SHOW,
@@ -352,7 +352,7 @@ impl Desk {
         answered(answer).await
     }
 
-    /// Returns the text of the note that an earlier revision of a proposal would have made; `None` if there was none.
+    /// Returns the text of the note that an earlier revision of a proposal would have made; `None` if there was no such revision.
     ///
     /// # Errors
     /// If the library can't be read.
@@ -374,7 +374,7 @@ impl Desk {
         Ok(response.text)
     }
 
-    /// Returns what a decision would make. Nothing is changed.
+    /// Returns the preview of a decision, without making it.
     ///
     /// # Errors
     /// Those of the decision.
@@ -390,17 +390,17 @@ impl Desk {
         answered(answer).await
     }
 
-    /// Decides on what waits, as it was shown; returns the commit.
+    /// Decides on a proposal as it was shown; returns the commit.
     ///
     /// # Errors
-    /// If the decision is not possible, or not for the caller, or the library can't be changed.
+    /// If the decision is not possible, or not permitted to the caller, or the library can't be changed.
     pub async fn decide(&self, call: &CallContext, decide: &Decide) -> Result<String, DeskError> {
         let answer = self.call(call, DECIDE.name, json!(decide));
         let response: Value = answered(answer).await?;
         Ok(response["commit"].as_str().unwrap_or_default().to_owned())
     }
 
-    /// Makes a decision; its execution is recorded, if executions are.
+    /// Makes a decision, and records its execution if there is a call store.
     async fn make(&self, call: &CallContext, request: Value) -> Result<Answer, Rejection> {
         let decide = |call, request| async move {
             dispatch::mutate(
@@ -563,7 +563,7 @@ impl Desk {
     }
 }
 
-/// As a contract, the desk has the tool by which people decide.
+/// As a contract, the desk has the one tool by which people decide.
 impl Contract for Desk {
     fn spec(&self) -> &'static ContractSpec {
         &CONTRACT

@@ -1,4 +1,4 @@
-//! URLs of exports over HTTP: until when they hold, and a signature that only this library can make.
+//! URLs of exports over HTTP: each has an expiry time, and a signature that only this library can make.
 
 use std::{
     io,
@@ -22,12 +22,12 @@ use uuid::Uuid;
 
 /// Name of the folder with the exports.
 pub(super) const FOLDER: &str = "exports";
-/// Name of the file with the key, which signs what leads to the exports beside it.
+/// Name of the file with the key that signs URLs of the exports next to it.
 const KEY: &str = "exports.key";
-/// What exports are, by the extension of their files.
+/// Media types of exports, by file extension.
 const MEDIA_TYPES: [(&str, &str); 2] = [("json", "application/json"), ("zip", "application/zip")];
 
-/// The exports of a library, for those who have their URLs.
+/// The exports of a library, for holders of their URLs.
 pub(super) struct Exports {
     folder: PathBuf,
     key: SecretFile,
@@ -42,7 +42,7 @@ impl Exports {
         }
     }
 
-    /// Returns the URL of an export, below that of the endpoint. If `by` has an API key, the URL holds as long as the key does.
+    /// Returns the URL of an export, below that of the endpoint. If `by` has an API key, the URL is valid as long as the key is.
     ///
     /// # Errors
     /// If there is no key to sign it with, and none can be made.
@@ -102,7 +102,7 @@ impl Downloads for Exports {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Opened::Unsigned),
             secret => secret?,
         };
-        // In constant time. An id that was signed is one of an export, and leads nowhere else.
+        // In constant time. A signed id is the id of an export, so it cannot lead to another file.
         let is_signed = mac(&secret, id, expires, key).verify_slice(&signature).is_ok();
         if !is_signed {
             return Ok(Opened::Unsigned);

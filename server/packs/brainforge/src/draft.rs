@@ -1,4 +1,4 @@
-//! What a request says of a note: its members, checked.
+//! Checks of a note's content and metadata in a request.
 
 use serde_json::{Map, Value};
 use tabellion_contracts::brainforge::{ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
@@ -11,7 +11,7 @@ use super::values::invalid;
 const MAX_CONTENT_BYTES: usize = 1 << 20;
 /// Maximum bytes of metadata as JSON.
 const MAX_METADATA_BYTES: usize = 16 << 10;
-/// The same of a link that an agent makes.
+/// Maximum bytes of the metadata of an agent's link.
 const MAX_AGENT_LINK_BYTES: usize = 1 << 10;
 /// Keys that claim approval, and keys that claim it if their value is the name of a review's state. Tools set neither.
 const DECISION_KEYS: [&str; 5] = ["approved", "approved_by", "approved_at", "reviewed", "reviewer"];
@@ -32,13 +32,13 @@ pub(super) fn check_content(content: &str) -> Result<(), ToolError> {
         );
         return Err(invalid("too_large", message));
     }
-    // Rendering a note says the same, but not before it waits.
+    // Rendering a note reports the same error, but only once a proposal is published.
     tabellion_notes::render(&tabellion_notes::Metadata::default(), content)
         .map(drop)
         .map_err(|error| invalid("front_matter", error.to_string()))
 }
 
-/// Checks metadata: that it is small, leaves alone what tools set, and has values that fit.
+/// Checks metadata: its size, that no key is reserved for tools, and that values are valid.
 pub(super) fn check_metadata(metadata: &Map<String, Value>) -> Result<(), ToolError> {
     check_size(metadata, MAX_METADATA_BYTES)?;
     if let Some((key, _)) = metadata.iter().find(|(key, value)| is_kept(key, value)) {
@@ -77,7 +77,7 @@ pub(super) fn check_metadata(metadata: &Map<String, Value>) -> Result<(), ToolEr
     }
 }
 
-/// Returns whether metadata reads like what tools set, or claims approval. A person who skims a note takes `Reviewed-By` and
+/// Returns true for metadata that resembles values set by tools, or claims approval. A person who skims a note takes `Reviewed-By` and
 /// `status: approved` for the server's word.
 fn is_kept(key: &str, value: &Value) -> bool {
     let key = text::reading(key);
@@ -93,7 +93,7 @@ fn is_kept(key: &str, value: &Value) -> bool {
             .any(|state| text::reading(state.name) == says)
 }
 
-/// Checks metadata of a link. Links of agents are made without a review, so that theirs is little: it holds no text of a note.
+/// Checks metadata of a link. Agents' links are not reviewed, so their metadata is limited: it cannot hold a note's text.
 pub(super) fn check_link_metadata(
     metadata: &Map<String, Value>,
     caller: &KnownCaller,

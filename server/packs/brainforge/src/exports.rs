@@ -1,4 +1,4 @@
-//! Exports: files beside the index, until they expire.
+//! Exports: files next to the index, until they expire.
 
 use std::{cell::RefCell, fs::File, path::Path};
 
@@ -80,7 +80,7 @@ pub(super) fn export(
     })
 }
 
-/// Returns which notes are meant. Ids of notes that do not exist are refused.
+/// Returns the selection of notes to export. Ids of notes that do not exist are refused.
 fn selection(shelf: &Shelf, request: &ExportLibraryRequest) -> Result<Selection, ToolError> {
     let Some(filters) = &request.filters else {
         return Ok(Selection::default());
@@ -119,7 +119,7 @@ fn selection(shelf: &Shelf, request: &ExportLibraryRequest) -> Result<Selection,
     })
 }
 
-/// Writes the file; returns what it has, and how many of its notes are sensitive.
+/// Writes the file; returns a summary of its contents, and the number of its sensitive notes.
 fn write(
     shelf: &Shelf,
     cx: &ReadCx<'_>,
@@ -143,13 +143,13 @@ fn write(
     })?;
     let (exported, sensitive, failure) = written;
     match failure {
-        // What has a number that is made up is no export.
+        // An export with made-up version numbers is not valid.
         Some(failure) => Err(failure.into()),
         None => Ok((exported.map_err(|error| io(error.to_string()))?, sensitive)),
     }
 }
 
-/// Returns whether the gates let an export out.
+/// Returns whether the gates permit the export.
 fn may_leave(cx: &ReadCx<'_>, export: &Value) -> bool {
     let Some(spec) = CONTRACT.operation(tool::EXPORT_LIBRARY) else {
         return false;

@@ -12,7 +12,7 @@ pub(super) struct Fields {
     pub(super) author: String,
     /// Identity of that caller.
     pub(super) identity: Option<Identity>,
-    /// How far it has come.
+    /// Status of the workflow.
     pub(super) status: InstanceStatus,
     /// Fields of a proposal.
     pub(super) proposal: Option<Proposed>,

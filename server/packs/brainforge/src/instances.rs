@@ -1,6 +1,6 @@
 //! Instances of workflows, as clients see them: listed, shown, started by request, and their tasks completed.
 //!
-//! People see all of them, agents their own. What is proposed is shown to its author, to reviewers and to owners.
+//! People see all of them, agents only their own. A proposal's content is shown to its author, to reviewers and to owners.
 
 use std::sync::Arc;
 
@@ -33,29 +33,29 @@ use super::{
 /// The roles to which proposals of others are shown.
 const REVIEW_ROLES: [&str; 2] = ["owner", "reviewer"];
 
-/// An instance of a workflow, as its document has it.
+/// An instance of a workflow, parsed from its document.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Kept {
     /// A proposal of a note.
     Review(Arc<Review>),
-    /// What a request started.
+    /// An instance started by a request.
     Requested(Arc<Requested>),
 }
 
-/// Number of instances that are looked at together.
+/// Number of instances that a list reads at once.
 const LISTED_AT_ONCE: usize = 500;
 
-/// How much of an instance is shown.
+/// Amount of detail in a view of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
     /// All of it.
     Whole,
-    /// Without what is proposed.
+    /// Without the proposed content.
     Brief,
 }
 
 impl Kept {
-    /// Reads an instance's document; `None` if it is none.
+    /// Reads an instance's document; `None` if the document is not one.
     pub(super) fn parse(path: &str, bytes: &[u8]) -> Option<Self> {
         if let Some(requested) = Requested::parse(path, bytes) {
             return Some(Self::Requested(Arc::new(requested)));
@@ -86,24 +86,24 @@ impl Kept {
         }
     }
 
-    /// Returns what orders instances: their start, then their id.
+    /// Returns the sort key of instances: their start, then their id.
     pub(super) fn place(&self) -> (&str, Uuid) {
         let first = self.instance().history.first();
         (first.map_or("", |passage| &passage.at), self.id())
     }
 
-    /// Returns whether it is an instance of its workflow as that is declared now.
+    /// Returns true if the instance is valid in the current declaration of its workflow.
     fn is_sound(&self) -> bool {
         InstanceView::of(self.workflow(), "", self.instance()).is_some()
     }
 
-    /// Returns whether a caller may see it. A proposal of another agent is not for agents, since it holds a note's text.
+    /// Returns true if a caller may see it. A proposal of another agent is not shown to agents, since it holds a note's text.
     fn is_shown_to(&self, caller: &KnownCaller) -> bool {
         let is_proposal = matches!(self, Self::Review(_));
         !is_proposal || caller.kind == CallerKind::Human || self.instance().is_by(caller)
     }
 
-    /// Returns the instance as `caller` sees it, without commits; `None` if a person has made something else of its document.
+    /// Returns the instance as `caller` sees it, without commits; `None` if an edit by hand made its document invalid.
     fn view(
         &self,
         shelf: &Shelf,
@@ -138,7 +138,7 @@ impl Kept {
     }
 }
 
-/// Returns what is known of a proposal beside its instance.
+/// Returns the data of a proposal, in addition to its instance.
 fn proposal(
     shelf: &Shelf,
     cx: &ReadCx<'_>,
@@ -213,7 +213,7 @@ struct Size {
     removed: usize,
 }
 
-/// A proposal, and how it stands to its note.
+/// A proposal, compared with its note.
 pub(super) struct Proposal {
     pub(super) found: FoundInstance,
     pub(super) fields: Fields,
@@ -224,11 +224,11 @@ pub(super) struct Proposal {
     pub(super) added: usize,
     /// Number of lines that it removes.
     pub(super) removed: usize,
-    /// Whether it is open, and the note has changed since.
+    /// True if it is open, and the note has changed since.
     pub(super) is_stale: bool,
 }
 
-/// Returns a part of the proposals that `filter` admits, oldest first, and the number of all. Bases of notes and sizes are read from the
+/// Returns a page of the proposals that `filter` admits, oldest first, and the number of all. Bases of notes and sizes are read from the
 /// catalogue, or computed and kept there.
 pub(super) fn proposals(
     shelf: &Shelf,
@@ -350,7 +350,7 @@ impl New<'_, '_> {
         Ok((added, removed))
     }
 
-    /// Returns whether a document has this content, and HEAD is where it was.
+    /// Returns true if a document has this content, and HEAD has not moved.
     fn is_still(&self, path: &str, content: &ContentHash) -> Result<bool, ToolError> {
         let document = self.cx.read(path)?;
         let is_same = document.is_some_and(|document| document.id.to_string() == fields::hex(content));
@@ -371,7 +371,7 @@ impl New<'_, '_> {
     }
 }
 
-/// Returns an instance as its document is in the call's state, if the caller may see it.
+/// Returns an instance from its document in the call's state, if the caller may see it.
 fn find(cx: &ReadCx<'_>, id: &str) -> Result<(Kept, Document), ToolError> {
     let caller = caller(cx)?;
     let path = Uuid::try_parse(id).ok().map(review::path_of);
@@ -388,7 +388,7 @@ fn not_found(id: &str) -> ToolError {
     invalid("not_found", message).with("instance_id", id)
 }
 
-/// Names the commits that made the steps of an instance.
+/// Adds the commits that made the steps of an instance.
 fn with_commits(mut view: InstanceView, cx: &ReadCx<'_>, id: Uuid) -> Result<InstanceView, ToolError> {
     let path = review::path_of(id);
     let versions = cx.history(&path, Until::BEGINNING)?.versions;
@@ -473,7 +473,7 @@ pub(super) fn get(shelf: &Shelf, cx: &ReadCx<'_>, request: &GetInstance) -> Resu
     )
 }
 
-/// Brings the catalogue up to the note that an instance is about.
+/// Updates the catalogue for the note of an instance.
 fn follow(shelf: &Shelf, kept: &Kept) -> Result<(), Failure> {
     match kept {
         Kept::Review(review) => shelf.follow_for(&[review.note_id]),

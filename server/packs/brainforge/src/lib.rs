@@ -1,19 +1,19 @@
-//! BrainForge: notes that people and agents write, search, link and export. What an agent writes waits for a person.
+//! BrainForge: notes that people and agents write, search, link and export. An agent's changes wait for a person's approval.
 //!
-//! Notes are the Markdown files of a library, and what waits is in `workflows/`. A call that changes something is one commit, of the note,
-//! of what waits, or of both.
+//! Notes are the Markdown files of a library, and proposals are documents in `workflows/`. A mutating call is one commit, of the note, of
+//! the proposal, or of both.
 //!
 //! | module | does |
 //! |---|---|
 //! | `shelf` | the catalogue of notes and their index, kept up to the files |
-//! | `draft` | what a request says of a note, checked |
+//! | `draft` | a note's content and metadata in a request, checked |
 //! | `versions` | numbers of versions, from git's history |
-//! | `review` | what waits, as documents, and decisions on it |
+//! | `review` | proposals, as documents, and decisions on them |
 //! | `desk` | the same, for people at the terminal |
 //! | `requested` | instances of workflows that a request starts, as documents |
-//! | `fields` | what the catalogue has of each instance |
+//! | `fields` | fields of instances in the catalogue |
 //! | `instances` | instances of all workflows: listed, shown, started, and their tasks completed |
-//! | `moments` | times and ids that a repeated call has again |
+//! | `moments` | times and ids that are equal for repetitions of a call |
 //! | `changes` | creating, updating and linking notes |
 //! | `exports` | exports as files, until they expire |
 //! | `downloads` | their URLs over HTTP |
@@ -69,7 +69,7 @@ use self::{downloads::Exports, shelf::Shelf};
 
 use self::values::{count, invalid, is_owner, moment, parse_id, word};
 
-/// `_meta` key of a response: whether a search was by words and meaning, or by words alone.
+/// `_meta` key of a response: `hybrid` if the search was by words and meaning, `lexical` if by words alone.
 const RANKING: &str = "tabellion/ranking";
 
 /// BrainForge, over a library.
@@ -86,7 +86,7 @@ fn service(library: Arc<Library>) -> Arc<dyn Contract> {
     Arc::new(Service::new(Forge { shelf }, library))
 }
 
-/// Returns what in the notes of a library can't be understood, by path; nothing if the contract was never served from it.
+/// Returns the problems of a library's notes, by path; an empty list if the contract was never served from it.
 pub fn problems(library: &Library) -> Result<Vec<(String, Vec<Problem>)>, Failure> {
     if Shelf::is_used(library) {
         tabellion_notes::problems(library).map_err(shelf::of_catalogue)
@@ -315,8 +315,8 @@ impl Forge {
         Ok(self.shelf.follow()?.to_string())
     }
 
-    /// Returns a version tag of all proposals. A change of a note may make one stale, and a subscription has no caller, so that an
-    /// agent's own proposals have the same tag.
+    /// Returns a version tag of all proposals. A change of a note can make one stale, and a subscription has no caller, so the list of an
+    /// agent's own proposals has the same tag.
     fn proposals_version(&self) -> Result<String, ToolError> {
         Ok(format!(
             "{} {}",
@@ -325,7 +325,7 @@ impl Forge {
         ))
     }
 
-    /// Returns what changes with a note and with the commits of its library.
+    /// Returns a version tag that changes with the note and with each commit of its library.
     fn version_of(&self, id: &str) -> Result<String, ToolError> {
         Ok(self.shelf.version_tag(parse_id(id)?)?)
     }

@@ -1,7 +1,7 @@
-//! Times and ids that a call has again when it is repeated under its idempotency key.
+//! Times and ids that stay the same when a call is repeated under its idempotency key.
 //!
-//! A repeated call is answered by the method, on the state that the first call found. What is not in that state is taken from the log: each
-//! change keeps its time as a detail.
+//! A repeated call is answered by the method, on the state that the first call found. Values that are not in that state are taken from the
+//! log: each change keeps its time as a detail.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value};
@@ -14,7 +14,7 @@ use uuid::{Builder, Uuid};
 const AT: &str = "at";
 const CALL: &str = "call";
 
-/// What identifies a call, and the ids that it gives.
+/// Identity of a call, from which the ids that it assigns follow.
 pub(super) struct Moment {
     /// Digest of the idempotency key, if the call has one.
     call: Option<Uuid>,
@@ -27,7 +27,7 @@ impl Moment {
         }
     }
 
-    /// Returns an id for what the call makes; `purpose` tells several apart.
+    /// Returns an id for an object that the call creates; `purpose` distinguishes several.
     pub(super) fn id(&self, purpose: &str) -> Uuid {
         match self.call {
             Some(call) => digest(&format!("{purpose}\0{call}")),
@@ -35,7 +35,7 @@ impl Moment {
         }
     }
 
-    /// Returns now, in whole seconds; the time of the first call if this one is its repetition. `path` is of a document that it changes.
+    /// Returns the current time in whole seconds; for a repeated call, that of the first. `path` is of a document that the call changes.
     pub(super) fn time(&self, library: &Library, path: &str) -> Result<DateTime<Utc>, Failure> {
         let now = DateTime::from_timestamp(Utc::now().timestamp(), 0).unwrap_or_default();
         self.first_time(library, path, now)
@@ -72,7 +72,7 @@ impl Moment {
         Ok(time.map_or(now, |time| time.to_utc()))
     }
 
-    /// Returns the details that let a repetition have the same time.
+    /// Returns the log details from which a repetition takes the same time.
     pub(super) fn details(&self, time: DateTime<Utc>) -> Map<String, Value> {
         let mut details = Map::new();
         if let Some(call) = self.call {
@@ -86,7 +86,7 @@ impl Moment {
     }
 }
 
-/// Returns the id that follows from a text.
+/// Derives an id from the hash of a text.
 pub(super) fn digest(text: &str) -> Uuid {
     let digest = Sha256::digest(text.as_bytes());
     let mut bytes = [0; 16];

@@ -26,7 +26,7 @@ fn entry(shelf: &Shelf, id: &str) -> Result<Entry, ToolError> {
     shelf.note(id)?.ok_or_else(|| not_found(id))
 }
 
-/// Checks that the caller may read the text of a note: that of a sensitive one is for owners.
+/// Checks that the caller may read the text of a note: sensitive notes are for owners.
 fn check_sensitive(cx: &ReadCx<'_>, note: &Note) -> Result<(), ToolError> {
     if note.metadata.sensitive && !is_owner(cx) {
         let message =

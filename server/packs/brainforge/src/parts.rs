@@ -12,13 +12,13 @@ use tabellion_markdown::{
 pub(super) struct Parted {
     /// Path of the note.
     pub(super) path: String,
-    /// The note as it is, but for what each approval sets; empty for a new note.
+    /// The note as it is, except for the values that each approval sets; empty for a new note.
     pub(super) base: String,
     /// The note as it would be with all parts.
     pub(super) after: String,
     /// The parts, in the order of their numbers.
     pub(super) parts: Vec<Part>,
-    /// Whether the note is new: its front matter is no part, and in it from the first part that is taken.
+    /// True if the note is new: its front matter is not a part, and is included as soon as one part is taken.
     pub(super) is_new: bool,
 }
 
@@ -29,7 +29,7 @@ pub struct Part {
     pub old: Range<usize>,
     /// Lines of the note as it would be.
     pub new: Range<usize>,
-    /// Whether it is the change of the front matter, which is one part.
+    /// True for the change of the front matter, which is one part.
     pub front_matter: bool,
 }
 
@@ -64,7 +64,7 @@ impl Parted {
         }
     }
 
-    /// Returns the parts of a change: runs of changed lines, of which those of the front matter are one.
+    /// Returns the parts of a change: runs of changed lines; all runs in the front matter are one part.
     pub(super) fn between(path: String, base: String, after: String) -> Self {
         let (old_head, head) = (front_matter_lines(&base), front_matter_lines(&after));
         let mut parts: Vec<Part> = vec![];
@@ -91,10 +91,10 @@ impl Parted {
         }
     }
 
-    /// Returns the note with the parts of these numbers.
+    /// Returns the note with only the parts of these numbers.
     ///
     /// # Errors
-    /// If a number is no part's, is there twice, or all are there.
+    /// If a number is out of range or repeated, or all parts are taken.
     pub(super) fn take(&self, numbers: &[usize]) -> Result<String, String> {
         let all = self.parts.len();
         let distinct: BTreeSet<_> = numbers.iter().copied().collect();

@@ -1,6 +1,6 @@
-//! Instances of workflows that a request starts: a document in `workflows/` each, as with what waits for a review.
+//! Instances of workflows that a request starts: a document in `workflows/` each, as for proposals.
 //!
-//! Front matter has the state, the history, the parameters of the request, and what came with each completed task.
+//! Front matter has the state, the history, the parameters of the request, and the data of each completed task.
 
 use serde_json::{Map, Value, json};
 use tabellion_contracts::brainforge::{CONTRACT, ToolError};
@@ -17,7 +17,7 @@ use super::{
     values::invalid,
 };
 
-/// Maximum size of parameters, and of what comes with one task, as JSON in bytes.
+/// Maximum size of parameters, and of the data of one task, as JSON in bytes.
 const MAX_DATA: usize = 64 << 10;
 
 /// An instance that a request started.
@@ -31,7 +31,7 @@ pub(super) struct Requested {
     pub(super) instance: Instance,
     /// The parameters of the request, with their defaults.
     pub(super) parameters: Map<String, Value>,
-    /// The `notes` and `data` that came with each completed task, by its id.
+    /// The `notes` and `data` of each completed task, by its id.
     pub(super) tasks: Map<String, Value>,
 }
 
@@ -53,7 +53,7 @@ impl Requested {
         })
     }
 
-    /// Reads an instance's document; `None` if it is none.
+    /// Reads an instance's document; `None` if the document is not one.
     pub(super) fn parse(path: &str, bytes: &[u8]) -> Option<Self> {
         let front_matter = FrontMatter::parse(std::str::from_utf8(bytes).ok()?).ok()?;
         let mut members = front_matter.values();
@@ -76,7 +76,7 @@ impl Requested {
     /// Returns the instance's document.
     ///
     /// # Errors
-    /// If a document can't have some value, such as a number that is too large.
+    /// If front matter can't represent a value, such as a number that is too large.
     pub(super) fn to_text(&self) -> Result<String, ToolError> {
         let instance = &self.instance;
         let some = |map: &Map<String, Value>| Some(json!(map)).filter(|_| !map.is_empty());
@@ -101,7 +101,7 @@ impl Requested {
         Ok(text)
     }
 
-    /// Keeps what came with a completed task.
+    /// Keeps the notes and data of a completed task.
     pub(super) fn keep(
         &mut self,
         task: &str,

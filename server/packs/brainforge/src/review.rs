@@ -1,6 +1,6 @@
-//! What waits for a person: a document in `workflows/` each, and decisions on it.
+//! Proposals that wait for a person's review, a document in `workflows/` each, and decisions on them.
 //!
-//! Front matter has the state, the history and what is proposed of the note's metadata; the body is the proposed content, as long as the
+//! Front matter has the state, the history and the proposed metadata of the note; the body is the proposed content, as long as the
 //! proposal is open.
 
 use std::collections::BTreeSet;
@@ -31,12 +31,12 @@ use super::{
 /// Members of front matter that are not in the digest: a proposal leaves ids and links alone, and versions are compared by their number.
 const APART: [&str; 3] = ["id", "version", "links"];
 
-/// What a proposal changes.
+/// The version of a note that a proposal changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Base {
     /// Number of the note's version.
     pub(super) version: u64,
-    /// Digest of what the note says, since several edits by hand are one version.
+    /// Digest of the note's metadata and content, since several edits by hand are one version.
     pub(super) digest: String,
 }
 
@@ -56,7 +56,7 @@ impl Base {
     }
 }
 
-/// A proposal of a note, or of a change to one, and what was decided on it.
+/// A proposal of a note or of a change to one, with the reviewer's decision.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Review {
     /// Id of the instance.
@@ -71,7 +71,7 @@ pub(super) struct Review {
     pub(super) base: Option<Base>,
     /// Front matter of a new note; else the members that change, of which `null` removes one.
     pub(super) metadata: Map<String, Value>,
-    /// Why the note changes.
+    /// Reason for the change.
     pub(super) reason: Option<String>,
     /// The reviewer's last message.
     pub(super) notes: Option<String>,
@@ -103,7 +103,7 @@ impl Review {
         }
     }
 
-    /// Reads an instance's document; `None` if it is none.
+    /// Reads an instance's document; `None` if the document is not one.
     pub(super) fn parse(path: &str, bytes: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok()?;
         let front_matter = FrontMatter::parse(text).ok()?;
@@ -169,17 +169,17 @@ impl Review {
         path_of(self.id)
     }
 
-    /// Returns whether it still waits for a decision.
+    /// Returns true unless the proposal's state is final.
     pub(super) fn is_open(&self) -> bool {
         self.instance.outcome(&WORKFLOW_AGENT_NOTE_REVIEW).is_none()
     }
 
-    /// Returns when it was started (RFC 3339).
+    /// Returns the time of its start (RFC 3339).
     pub(super) fn started_at(&self) -> &str {
         self.instance.history.first().map_or("", |passage| &passage.at)
     }
 
-    /// Returns when it last changed (RFC 3339).
+    /// Returns the time of its last change (RFC 3339).
     pub(super) fn changed_at(&self) -> &str {
         self.instance.history.last().map_or("", |passage| &passage.at)
     }
@@ -253,13 +253,13 @@ pub(super) fn front_matter<'k>(
     Ok(text)
 }
 
-/// Returns the id of the instance whose document is at this path; `None` if none is.
+/// Returns the id of the instance whose document is at this path; `None` for other paths.
 pub(super) fn id_of(path: &str) -> Option<Uuid> {
     let name = path.strip_prefix(FOLDER)?.strip_prefix('/')?;
     Uuid::try_parse(name.strip_suffix(".md")?).ok()
 }
 
-/// Returns the instance that front matter has.
+/// Returns the instance in front matter with these members.
 pub(super) fn instance_of(members: &Map<String, Value>) -> Option<Instance> {
     let instance = json!({
         "workflow": members.get("workflow"),
@@ -276,14 +276,14 @@ fn unwritable(error: impl std::fmt::Display) -> ToolError {
     ToolError::mcp_internal_error(format!("what waits can't be written: {error}"))
 }
 
-/// Returns a review as its document is in the call's state; `None` if it is not there.
+/// Returns a review from its document in the call's state; `None` if there is none.
 pub(super) fn find(cx: &ReadCx<'_>, id: Uuid) -> Result<Option<Review>, Failure> {
     let path = path_of(id);
     let document = cx.read(&path)?;
     Ok(document.and_then(|document| Review::parse(&path, &document.bytes)))
 }
 
-/// Returns a review as its document is in the call's state, and its revision: the content id of that.
+/// Returns a review from its document in the call's state, and its revision: the document's content id.
 pub(super) fn read(cx: &ReadCx<'_>, id: Uuid) -> Result<(Review, String), ToolError> {
     let path = path_of(id);
     let found = cx.read(&path)?.and_then(|document| {
@@ -296,7 +296,7 @@ pub(super) fn read(cx: &ReadCx<'_>, id: Uuid) -> Result<(Review, String), ToolEr
     })
 }
 
-/// Returns what had been proposed for a note in the call's state.
+/// Returns all proposals for a note, open or closed, in the call's state.
 pub(super) fn of_note(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<Vec<Review>, Failure> {
     let of_note = InstanceFilter {
         note: Some(note_id),
@@ -307,7 +307,7 @@ pub(super) fn of_note(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<V
     found.filter_map(Result::transpose).collect()
 }
 
-/// Returns a note as it is now; `None` if there is no such note. The catalogue has followed it in this call.
+/// Returns the current base of a note; `None` if the note does not exist. The catalogue has followed it in this call.
 pub(super) fn current(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<Option<Base>, Failure> {
     let Some(entry) = shelf.known(note_id)? else {
         return Ok(None);
@@ -322,7 +322,7 @@ pub(super) fn current(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<O
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Remark {
-    /// The text that has the line.
+    /// The text that contains the line.
     #[serde(default)]
     pub side: Side,
     /// Number of the line in the file, from 1.
@@ -345,17 +345,17 @@ pub enum Side {
     New,
 }
 
-/// What comes with a decision: what it was shown, and what it takes and remarks. In a request, it is the decision's `data`.
+/// Data of a decision: the revision and note that the reviewer was shown, the parts taken, and remarks. It is `data` of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shown {
-    /// The revision that was shown: the content id of the instance's document, or its beginning. `None` if the caller named none.
+    /// The revision that was shown: a content id of the instance's document, or a prefix of it. `None` if the caller named none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
     /// The note that was shown.
     #[serde(default, skip_serializing_if = "Over::is_unnamed")]
     pub over: Over,
-    /// Numbers of the parts that are taken, from 1; none where all are meant.
+    /// Numbers of the parts that are taken, from 1; empty for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<usize>,
     /// Remarks on lines.
@@ -369,9 +369,9 @@ pub struct Shown {
 pub enum Over {
     /// The content id of its file.
     Note(String),
-    /// There was none: the proposal makes a new note.
+    /// There was no note: the proposal creates one.
     Nothing,
-    /// The caller does not say.
+    /// The caller did not name it.
     #[default]
     #[serde(skip)]
     Unnamed,
@@ -382,7 +382,7 @@ impl Over {
         *self == Self::Unnamed
     }
 
-    /// Returns whether the note is a different one by now.
+    /// Returns true if the note has changed since it was shown.
     fn has_moved(&self, now: Option<&str>) -> bool {
         match self {
             Self::Note(shown) => now != Some(shown),
@@ -392,23 +392,23 @@ impl Over {
     }
 }
 
-/// A decision on what waits.
+/// A decision on a proposal.
 #[derive(Debug, Clone)]
 pub(super) struct Decision {
     /// Id of the instance.
     pub(super) id: Uuid,
     /// Name of the event: `approve`, `reject`, `needs_revision`, `withdraw`.
     pub(super) on: String,
-    /// What the reviewer says about it.
+    /// The reviewer's message to the author.
     pub(super) notes: Option<String>,
-    /// When it is made.
+    /// Time of the decision.
     pub(super) at: DateTime<Utc>,
-    /// What comes with it.
+    /// The shown revision and note, the parts taken, and remarks.
     pub(super) shown: Shown,
 }
 
 impl Decision {
-    /// Returns the details that the log keeps of it. A version counts as a tool's if its commit has details.
+    /// Returns the details that the log keeps of the decision. A version counts as a tool's if its commit has details.
     pub(super) fn details(&self, review: &Review) -> Map<String, Value> {
         let details = [
             ("review_workflow_id", Some(self.id.to_string())),
@@ -426,17 +426,17 @@ impl Decision {
     }
 }
 
-/// The changes that a decision makes, before they are made.
+/// The effects of a decision, before they are published.
 pub(super) struct Decided {
-    /// The change of the instance's document and, if something is published, of the note.
+    /// The change of the instance's document and, if the decision publishes the note, of that.
     pub(super) change: Change,
     /// The instance afterwards.
     pub(super) review: Review,
-    /// Path and text of the note, if something is published.
+    /// Path and text of the note, if the decision publishes it.
     pub(super) note: Option<(String, String)>,
 }
 
-/// Returns the changes that a decision makes.
+/// Returns the effects of a decision.
 pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Result<Decided, ToolError> {
     let actor = super::values::caller(cx)?;
     let (mut review, revision) = read(cx, decision.id)?;
@@ -520,7 +520,7 @@ pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Res
         path,
         content: Content::Write(text.into_bytes()),
     };
-    // The commit's subject names the first.
+    // The commit's subject names the document of the first edit.
     let mut edits: Vec<Edit> = note
         .clone()
         .map(|(path, text)| write(path, text))
@@ -541,7 +541,7 @@ pub(super) fn note_id(shelf: &Shelf, cx: &ReadCx<'_>, id: Uuid) -> Result<Option
     Ok(document.map(|document| document.id.to_string()))
 }
 
-/// Returns the message to the author: the reviewer's word, the parts that were left, and the remarks.
+/// Returns the message to the author: the reviewer's notes, the parts that were left, and the remarks.
 fn message(decision: &Decision, left: &[String], review: &Review) -> Option<String> {
     let mut message = decision.notes.clone().unwrap_or_default();
     let mut add = |paragraph: &str| {
@@ -573,7 +573,7 @@ fn message(decision: &Decision, left: &[String], review: &Review) -> Option<Stri
     Some(message).filter(|message| !message.is_empty())
 }
 
-/// Returns an open proposal in parts, as `reviewer` would approve them.
+/// Splits an open proposal into parts, as `reviewer` would approve them.
 pub(super) fn parted(
     shelf: &Shelf,
     cx: &ReadCx<'_>,
@@ -584,7 +584,7 @@ pub(super) fn parted(
     if review.base.is_none() {
         return Ok(Parted::of_new(path, after));
     }
-    // The note as it is, but for what an approval sets, which is no part.
+    // The note as it is, except for the values that an approval sets: those are not a part.
     let same = Review {
         metadata: Map::new(),
         content: current_content(cx, &path)?,
@@ -602,7 +602,7 @@ fn current_content(cx: &ReadCx<'_>, path: &str) -> Result<String, ToolError> {
 }
 
 impl Review {
-    /// Goes on over the note that has a part of it: what was left is proposed again.
+    /// Rebases the proposal on the note with some of its parts; the rest is proposed again.
     fn goes_on_after(&mut self, parted: &Parted, text: &str) {
         let note = Note::parse(&parted.path, text.as_bytes());
         self.base = Some(Base::at(self.proposed_version, &note));
@@ -625,7 +625,7 @@ fn moved(shown: &Over, now: Option<String>) -> ToolError {
         .into()
 }
 
-/// Returns whether a proposal was changed after it was made.
+/// Returns true if a proposal was changed after it was made.
 fn was_changed(cx: &ReadCx<'_>, review: &Review) -> Result<bool, Failure> {
     let history = cx.history(&review.path(), Until::BEGINNING)?;
     Ok(match &history.versions[..] {
@@ -646,7 +646,7 @@ fn unnamed(revision: &str) -> ToolError {
         .into()
 }
 
-/// Returns a proposal as it was in a revision, or in the one whose content id begins so; `None` if it never was.
+/// Returns a past revision of a proposal, by its content id or a prefix of that; `None` if it does not exist.
 pub(super) fn at_revision(cx: &ReadCx<'_>, id: Uuid, revision: &str) -> Result<Option<Review>, Failure> {
     let path = path_of(id);
     let versions = cx.history(&path, Until::BEGINNING)?.versions.into_iter();
@@ -675,7 +675,7 @@ fn overtaken(cx: &ReadCx<'_>, now: &Review, revision: &str, shown: &str) -> Tool
         .into()
 }
 
-/// Returns the path and the text of the note that an approved proposal becomes.
+/// Returns the path and text of the note that an approved proposal becomes.
 pub(super) fn published(
     shelf: &Shelf,
     cx: &ReadCx<'_>,

@@ -1,19 +1,19 @@
-//! Work that serves all who asked for it before it began.
+//! Single-flight work: callers that arrive during a run share the next one.
 
 use parking_lot::{Condvar, Mutex};
 
-/// Rounds of work, one at a time. Callers who ask while one goes on wait for the next, and share it: what they want to know may have
-/// changed after the one that goes on has looked.
+/// Runs work, one round at a time. Callers that arrive during a round wait for the next one and share it, since a change may have
+/// happened after the current round looked.
 pub(super) struct Rounds<T> {
     state: Mutex<State<T>>,
     ended: Condvar,
 }
 
 struct State<T> {
-    /// Number of the last round that began, and whether it goes on.
+    /// Number of the last round that began.
     begun: u64,
     goes_on: bool,
-    /// The last round that succeeded, and what came of it.
+    /// Number and result of the last round that succeeded.
     last: Option<(u64, T)>,
 }
 
@@ -30,10 +30,10 @@ impl<T: Copy> Rounds<T> {
         }
     }
 
-    /// Returns what comes of a round that begins after this call.
+    /// Returns the result of a round that begins after this call.
     ///
     /// # Errors
-    /// That of `work`, if the caller's own round fails. Callers who waited for it try their own.
+    /// That of `work`, if the caller's own round fails. Callers that waited for it run their own.
     pub(super) fn run<E>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let mut state = self.state.lock();
         let needed = state.begun + 1;
@@ -59,7 +59,7 @@ impl<T: Copy> Rounds<T> {
     }
 }
 
-/// A round that goes on: it has ended when this is dropped, also if it panics.
+/// A round in progress; dropping it ends the round, even during a panic.
 struct Going<'r, T>(&'r Rounds<T>);
 
 impl<T> Drop for Going<'_, T> {

@@ -29,16 +29,16 @@ use super::{
 };
 use tabellion_pack::failures;
 
-/// How long an export can be fetched.
+/// Lifetime of an export.
 pub(super) const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Folder of what is derived from a library's notes, and names of the files there.
+/// Folder of the files derived from a library's notes, and their names.
 const DERIVED: &str = "notes";
 const CATALOGUE: &str = "catalogue.db";
 const INDEX: &str = "index.db";
 const VECTORS: &str = "vectors.db";
 
-/// What is known of a library's notes. Opens its files when they are first needed.
+/// Catalogue, index and vectors of a library's notes. Opens its files when they are first needed.
 pub(super) struct Shelf {
     library: Arc<Library>,
     folder: PathBuf,
@@ -49,7 +49,7 @@ pub(super) struct Shelf {
 }
 
 impl Shelf {
-    /// Makes the shelf of a library. Vectors are made by one of `models`.
+    /// Creates the shelf of a library. Vectors are made by one of `models`.
     pub(super) fn new(library: Arc<Library>, models: Box<dyn Models>) -> Arc<Self> {
         let folder = Self::derived(&library);
         let shelf = Arc::new(Self {
@@ -65,7 +65,7 @@ impl Shelf {
         shelf
     }
 
-    /// Returns the folder of what is derived from a library's notes.
+    /// Returns the folder of the files derived from a library's notes.
     pub(super) fn derived(library: &Library) -> PathBuf {
         library.derived(DERIVED)
     }
@@ -93,8 +93,8 @@ impl Shelf {
         Ok(self.opened.get_or_init(|| (catalogue, index)))
     }
 
-    /// Brings the catalogue up to the files, as they are when this is called or later; returns the number of its last change. Calls at the
-    /// same time share a look at the files.
+    /// Updates the catalogue to the files, as they are at this call or later; returns the number of its last change. Concurrent calls share
+    /// one scan of the files.
     pub(super) fn follow(&self) -> Result<i64, Failure> {
         self.looks.run(|| self.look())
     }
@@ -111,9 +111,9 @@ impl Shelf {
         Ok(followed.sequence)
     }
 
-    /// Brings the catalogue up to the files, unless each of these notes is where it has them: files that were named for their ids, and
-    /// still say them. That saves a look at all files. If a person has copied such a file meanwhile, and the copy is to have the id, the next
-    /// call that looks at all of them sees it.
+    /// Updates the catalogue to the files, unless each of these notes is where the catalogue has it, in a file that is named for the id and
+    /// still contains it. That saves a scan of all files. If a person has copied such a file meanwhile, and the copy is to have the id, the
+    /// next call that scans all of them sees it.
     pub(super) fn follow_for(&self, ids: &[Uuid]) -> Result<(), Failure> {
         for id in ids {
             if !self.is_in_place(*id)? {
@@ -133,7 +133,7 @@ impl Shelf {
         Ok(file.is_some_and(|file| Note::parse(&entry.path, &file.bytes).metadata.id == Some(id)))
     }
 
-    /// Reads one state of the catalogue, which is brought up to the files first.
+    /// Reads one state of the catalogue, after updating it to the files.
     pub(super) fn read<T>(
         &self,
         read: impl FnOnce(&Snapshot<'_>) -> Result<T, CatalogueError>,
@@ -143,7 +143,7 @@ impl Shelf {
         catalogue.read(read).map_err(of_catalogue)
     }
 
-    /// Returns the note with this id, if there is one.
+    /// Returns the note with this id, if it exists.
     pub(super) fn note(&self, id: Uuid) -> Result<Option<Entry>, Failure> {
         self.follow()?;
         self.known(id)
@@ -166,7 +166,7 @@ impl Shelf {
         })
     }
 
-    /// Returns what changes with a note's file, and with each commit.
+    /// Returns a version tag that changes with a note's file, and with each commit.
     pub(super) fn version_tag(&self, id: Uuid) -> Result<String, Failure> {
         let entry = self.note(id)?;
         let head = self.library.head()?.unwrap_or_default();
@@ -177,7 +177,7 @@ impl Shelf {
         Ok(format!("{head} {file}"))
     }
 
-    /// Returns what changes with the documents of what waits.
+    /// Returns a version tag that changes with the documents of proposals.
     pub(super) fn reviews_version(&self) -> Result<String, Failure> {
         let mut stats = self.review_stats()?;
         stats.sort_by(|(a, _), (b, _)| a.as_str().cmp(b.as_str()));
@@ -196,14 +196,14 @@ impl Shelf {
         }
     }
 
-    /// Brings the catalogue up to the documents of instances alone.
+    /// Updates the catalogue to the documents of instances alone.
     fn follow_instances(&self) -> Result<(), Failure> {
         let (catalogue, _) = self.opened()?;
         let followed = catalogue.follow_instances(&*self.library);
         followed.map(drop).map_err(of_catalogue)
     }
 
-    /// Brings the catalogue up to the files, and its values up to HEAD, which it returns.
+    /// Updates the catalogue to the files, and its values to HEAD, which it returns.
     pub(super) fn follow_history(&self) -> Result<String, Failure> {
         let head = self.head()?;
         self.follow()?;
@@ -218,7 +218,7 @@ impl Shelf {
         Ok(self.library.head()?.unwrap_or_default())
     }
 
-    /// Reads one state of the catalogue as it is.
+    /// Reads one state of the catalogue without updating it.
     pub(super) fn snapshot<T>(
         &self,
         read: impl FnOnce(&Snapshot<'_>) -> Result<T, CatalogueError>,
@@ -227,7 +227,7 @@ impl Shelf {
         catalogue.read(read).map_err(of_catalogue)
     }
 
-    /// Keeps values of documents at the commit `head`.
+    /// Stores values of documents at the commit `head`.
     pub(super) fn keep(&self, head: &str, values: &[(String, ContentHash, String)]) -> Result<(), Failure> {
         let (catalogue, _) = self.opened()?;
         catalogue.keep(head, values).map_err(of_catalogue)
@@ -235,7 +235,7 @@ impl Shelf {
 
     /// Returns the instances that `filter` admits, oldest first, once the catalogue has followed their documents.
     ///
-    /// A document that was changed since is not seen: a call that decides on one reads it again, in its own state.
+    /// Later changes of a document are not seen: a call that decides on one reads it again, in its own state.
     pub(super) fn instances(
         &self,
         filter: &InstanceFilter,
@@ -245,7 +245,7 @@ impl Shelf {
         self.snapshot(|notes| notes.instances(filter, 0, limit))
     }
 
-    /// Reads the document of an instance; `None` if it is none.
+    /// Reads the document of an instance; `None` if the document is not one.
     pub(super) fn kept(&self, path: &str) -> Result<Option<Kept>, Failure> {
         let parsed = LibraryPath::parse(path).map_err(failures::path)?;
         let file = self.library.read(&parsed)?;
@@ -258,7 +258,7 @@ impl Corpus for Shelf {
         let Some((catalogue, index)) = self.opened.get() else {
             return Ok(vec![]);
         };
-        // Waking the thread that asks would have it ask again.
+        // Not through `follow`, which would wake the calling thread again.
         let needed = catalogue.follow(&*self.library)?.sequence;
         index.update(catalogue, needed)?;
         let texts = index.texts_of(catalogue, &|text| !has(text), max)?;

@@ -1,4 +1,4 @@
-//! Calls of the contract and decisions of reviewers, beside a model of what they may do.
+//! Calls of the contract and decisions of reviewers, compared with a model of the permitted ones.
 
 mod proposals;
 mod workflows;
@@ -31,7 +31,7 @@ use super::{
 };
 use tabellion_meaning::NoModel;
 
-/// The contract over a library that goes with it.
+/// The contract over a temporary library.
 struct Bench {
     folder: TempDir,
     contract: Arc<dyn Contract>,
@@ -107,7 +107,7 @@ impl Bench {
     }
 
     fn try_call(&self, by: By, tool: &str, request: Value) -> Result<Value, Value> {
-        // Each call is counted by itself, so that no limit is reached.
+        // Each call is counted separately, so no rate limit is reached.
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
         let context = CallContext {
             counted_as: Some(call.to_string().into()),
@@ -206,7 +206,7 @@ impl Bench {
         self.folder.path().join(note["path"].as_str().unwrap())
     }
 
-    /// Returns the contents of all notes, as an export has them.
+    /// Returns the contents of all notes in an export.
     fn exported(&self) -> Vec<String> {
         let answer = self.call(By::Owner, tool::EXPORT_LIBRARY, json!({}));
         let path = answer["download_url"]
@@ -251,7 +251,7 @@ fn an_approval_is_of_the_revision_that_was_read() {
     };
     type Edit<'e> = &'e dyn Fn(&Bench, &str, &Value);
     let none: Edit<'_> = &|_, _, _| {};
-    // What changes the proposal after it was read, which revision the decision names, and how it ends.
+    // The edit of the proposal after it was read, the revision that the decision names, and the outcome.
     for (edit, named, ends) in [
         (none, None, Ok("read")),
         (none, Some(0), Ok("read")),
@@ -809,7 +809,7 @@ fn front_matter_that_cannot_be_read_is_searched_and_said() {
 #[derive(Debug, Clone)]
 enum Step {
     Create(By),
-    /// An update of some note; the version is wrong if `wrong` says so.
+    /// An update of some note, with a wrong version if `wrong` is set.
     Update {
         by: By,
         note: Index,
@@ -835,7 +835,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     vec(step, 1..20)
 }
 
-/// What a note should be.
+/// Expected state of a note.
 #[derive(Debug, Clone)]
 struct Known {
     id: String,
@@ -845,7 +845,7 @@ struct Known {
     open: Option<Open>,
 }
 
-/// What should wait.
+/// Expected open proposal.
 #[derive(Debug, Clone)]
 struct Open {
     review: String,
@@ -862,7 +862,7 @@ impl Known {
         self.canonical.as_ref().map(|(number, _)| *number)
     }
 
-    /// Returns what an update should answer: the status and the number, or the reason of its refusal.
+    /// Returns the expected answer to an update: the status and the number, or the reason of its refusal.
     fn update(&mut self, by: By, version: u64, word: &str) -> Result<(&'static str, u64), &'static str> {
         let current = self.current();
         let next = self.highest.max(current.unwrap_or(0)) + 1;

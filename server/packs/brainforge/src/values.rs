@@ -1,4 +1,4 @@
-//! Values of requests and answers, and the refusals that all tools have.
+//! Values of requests and answers, and refusals common to all tools.
 
 use chrono::{DateTime, FixedOffset, Utc};
 use serde_json::Value;
@@ -6,13 +6,13 @@ use tabellion_contracts::brainforge::ToolError;
 use tabellion_runtime::{Failure, FailureKind, KnownCaller, ReadCx};
 use uuid::Uuid;
 
-/// `_meta` key of a note that is read: what in its file can't be understood.
+/// `_meta` key of an answer with a note: the problems in its file.
 pub(super) const PROBLEMS: &str = "tabellion/problems";
 
 /// Folder of the documents of workflow instances.
 pub(super) const FOLDER: &str = "workflows";
 
-/// The role that sensitive notes are for.
+/// The role that may read sensitive notes.
 pub(super) const OWNER: &str = "owner";
 
 /// Returns whether the caller is an owner of the library.
@@ -20,7 +20,7 @@ pub(super) fn is_owner(cx: &ReadCx<'_>) -> bool {
     caller(cx).is_ok_and(|caller| caller.roles.contains(&OWNER))
 }
 
-/// Returns a value of an enumeration as its word on the wire.
+/// Returns the name of an enum value on the wire.
 pub(super) fn word(value: &impl serde::Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(Value::String(word)) => word,
@@ -54,7 +54,7 @@ pub(super) fn parse_id(text: &str) -> Result<Uuid, ToolError> {
     Uuid::try_parse(text).map_err(|_| invalid("not_found", format!("`{text}` is no id of a note")))
 }
 
-/// Returns the caller, which the runtime has made sure of.
+/// Returns the caller; the runtime has checked that there is one.
 pub(super) fn caller<'c>(cx: &'c ReadCx<'_>) -> Result<&'c KnownCaller, ToolError> {
     let caller = cx.call().caller.as_deref();
     let unknown =

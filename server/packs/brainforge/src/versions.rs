@@ -1,4 +1,4 @@
-//! Numbers of versions: front matter's, and one more for what a person has edited since.
+//! Numbers of versions: those in front matter, and one more for a person's later edits.
 
 use std::collections::{
     BTreeMap,
@@ -10,15 +10,15 @@ use serde_json::Value;
 use tabellion_notes::Note;
 use tabellion_runtime::{Failure, ReadCx, Until, Version, VersionEntry};
 
-/// Detail of a log entry: why the note was changed.
+/// Detail of a log entry: the reason for the note's change.
 pub(super) const REASON: &str = "reason";
-/// What is said of a version that no tool made.
+/// Summary of a version that no tool made.
 const BY_HAND: &str = "edited by hand";
 
 /// A version of a note.
 pub(super) struct NoteVersion {
     pub(super) number: u64,
-    /// The commit that has it; `None` if it is not committed yet.
+    /// The commit of this version; `None` if it is not committed yet.
     pub(super) commit: Option<String>,
     pub(super) at: DateTime<FixedOffset>,
     pub(super) by: String,
@@ -26,7 +26,7 @@ pub(super) struct NoteVersion {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Returns the number of the version that a note has now.
+/// Returns the number of a note's current version.
 pub(super) fn current(cx: &ReadCx<'_>, note: &Note) -> Result<u64, Failure> {
     let is_of_tool = |version: &Version| version.entry.is_some();
     let last_of_tool = Until {
@@ -49,18 +49,18 @@ pub(super) fn current(cx: &ReadCx<'_>, note: &Note) -> Result<u64, Failure> {
     Ok(note.metadata.current_version(left))
 }
 
-/// Returns the reason that was given for a change, else what it did.
+/// Returns the given reason for a change, or else the operation.
 fn summary(entry: &VersionEntry) -> String {
     let reason = entry.details.get(REASON).and_then(Value::as_str);
     reason.unwrap_or(&entry.operation).to_owned()
 }
 
-/// Returns the versions of the document at `path`, oldest first. What a person did between two changes of tools is one version, and
+/// Returns the versions of the document at `path`, oldest first. A person's edits between two changes of tools are one version, and
 /// so are commits that left the number as it was, such as those of links: the last of them has the bytes.
 pub(super) fn all(cx: &ReadCx<'_>, path: &str) -> Result<Vec<NoteVersion>, Failure> {
     let history = cx.history(path, Until::BEGINNING)?;
     let mut versions: BTreeMap<u64, NoteVersion> = BTreeMap::new();
-    // The number that the last change of a tool left.
+    // The number set by the last change of a tool.
     let mut left: Option<u64> = None;
     for version in &history.versions {
         let Some(content) = &version.content else {
@@ -77,7 +77,7 @@ pub(super) fn all(cx: &ReadCx<'_>, path: &str) -> Result<Vec<NoteVersion>, Failu
         };
         let commit = Some(version.commit.to_string());
         match versions.entry(number) {
-            // The maker of a version is who gave it the number.
+            // A version's author is the author of the commit that first had the number.
             Occupied(mut known) => {
                 let known = known.get_mut();
                 (known.commit, known.bytes) = (commit, bytes);

@@ -1,7 +1,7 @@
 //! BrainDrive Markdown: read, list, search, preview, write, edit, delete, log.
 //!
-//! Each method converts its arguments, asks the library or a function of `tabellion-markdown`, and answers. The runtime does
-//! what holds for all tools: validation, commits, the log.
+//! Each method converts its arguments, calls the library or a function of `tabellion-markdown`, and answers. The runtime does
+//! the work common to all tools: validation, commits, the log.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -36,7 +36,7 @@ const TOTAL: &str = "tabellion/total";
 /// `_meta` key of a response: numbers of Markdown files and folders that the library does not show, by reason.
 const LEFT_OUT: &str = "tabellion/leftOut";
 
-/// `_meta` key of a response: sentences about what the caller may not intend.
+/// `_meta` key of a response: warnings about effects that the caller may not intend.
 const WARNINGS: &str = "tabellion/warnings";
 
 /// Upper bound of log entries in one response.
@@ -297,7 +297,7 @@ fn true_path(cx: &ReadCx<'_>, path: &str) -> Result<LibraryPath, Failure> {
     LibraryPath::parse(&cx.true_path(asked.as_str())?).map_err(failures::path)
 }
 
-/// Says in `_meta` what is missing in the answer, if anything is.
+/// Notes in `_meta` the numbers of files and folders that the answer leaves out, if there are any.
 fn note_left_out(cx: &ReadCx<'_>, left_out: LeftOut) {
     let counts = left_out.by_reason().into_iter().filter(|(_, number)| *number > 0);
     let counts: Map<String, Value> = counts

@@ -80,7 +80,7 @@ impl LearningOs for Memory {
             .and_then(|tool| tool.path_in)
             .unwrap_or_default();
         let path = format!("{folder}{}", request.file);
-        // The contract's rules say which field goes with which file.
+        // The contract's rules define which field belongs to which file.
         let text = match (&request.entry, request.content) {
             (Some(entry), _) => serde_json::to_string(entry)
                 .map_err(|error| Failure::new(FailureKind::Io, error.to_string()))?,
@@ -97,7 +97,7 @@ impl LearningOs for Memory {
         }
         let mut bytes = cx.read(&path)?.map_or_else(Vec::new, |document| document.bytes);
         let before = bytes.len();
-        // No reader of JSON lines takes a lone `\r` for an ending.
+        // Readers of JSON lines don't accept a lone `\r` as a line ending.
         let ending = match tabellion_markdown::ending_of(&String::from_utf8_lossy(&bytes)) {
             "\r\n" => "\r\n",
             _ => "\n",

@@ -1,4 +1,4 @@
-//! What agents log in their sessions: calls of tools, and work that they delegate.
+//! Agents' logs in their sessions: calls of tools, and delegated work.
 
 use serde_json::Value;
 use tabellion_contracts::mcb::{
@@ -55,7 +55,7 @@ pub(super) async fn log_delegation(
     stage(cx, plan, "log_delegation", (DELEGATION, &row), typed(answer)?)
 }
 
-/// Returns the row of what is logged, with an id that says what it is.
+/// Returns the row of a log entry, with an id whose prefix names its kind.
 fn logged(call: &Call<'_>, prefix: &str, data: Row) -> Row {
     let mut row = without_nulls(data);
     row.insert("id".into(), format!("{prefix}{}", call.fresh_id()).into());

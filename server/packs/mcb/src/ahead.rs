@@ -1,4 +1,4 @@
-//! Brings the index of words up to date in the background, so that the first search after an import does not wait for it.
+//! Updates the index of words in the background, so that the first search after an import does not wait for it.
 
 use std::{
     sync::Arc,
@@ -11,12 +11,12 @@ use tabellion_runtime::Failure;
 
 use super::words::{self, Words};
 
-/// How long the server is left to itself first: the handshake and the list of tools come before the index.
+/// Delay before the update: the handshake and the list of tools come first.
 const DELAY: Duration = Duration::from_secs(1);
-/// Number of changes up to which a search brings the index up to date itself, in a fraction of a second.
+/// Number of changes up to which a search updates the index itself, in a fraction of a second.
 const MAX_LEFT_TO_SEARCH: i64 = 1000;
 
-/// Begins to bring the index up to date, unless it lacks only a little. A search in the meantime waits until the index is complete.
+/// Begins to update the index, unless it lacks only a few changes. A search in the meantime waits until the index is complete.
 pub(super) fn begin(words: &Arc<Words>) {
     let words = Arc::downgrade(words);
     let work = move || {
@@ -29,7 +29,7 @@ pub(super) fn begin(words: &Arc<Words>) {
             Ok(changes) => {
                 tracing::info!(changes, elapsed = ?begun.elapsed(), "the index of words is up to date")
             }
-            // The next search tries again, and tells its caller.
+            // The next search tries again, and reports an error to its caller.
             Err(failure) => tracing::warn!("the index of words is behind: {failure}"),
         }
     };
@@ -38,21 +38,21 @@ pub(super) fn begin(words: &Arc<Words>) {
     }
 }
 
-/// Number of changes after which a copy of the index is shared anew, where servers share copies.
+/// Number of changes after which a new copy of the index is shared, if servers share copies.
 const MAX_UNSHARED: i64 = 10_000;
-/// Name of shared copies. Those of another program are of no use.
+/// Name of shared copies. Copies made by a different version are of no use.
 const COPY: &str = concat!("words ", env!("CARGO_PKG_VERSION"));
 
 impl Words {
-    /// Begins with the copy of the index that another server of the team has shared, if there is one. Without it, the index is made of the
-    /// rows; one that is not of these rows, or damaged, is made anew as any other.
+    /// Begins with the copy of the index that another server of the team has shared, if there is one. Without it, the index is built from
+    /// the rows; a copy of other rows, or a damaged one, is rebuilt like any other.
     pub(super) fn begin_with_shared(&self) {
         if let Err(failure) = self.rows.0.take_copy(COPY, &self.path) {
             tracing::warn!("the shared index of words can't be used: {failure}");
         }
     }
 
-    /// Shares a copy of the index, if there has been much to do since the last one.
+    /// Shares a copy of the index, if there were many changes since the last one.
     fn share(&self, index: &Index) {
         let share = || -> Result<(), Failure> {
             if self
@@ -75,7 +75,7 @@ impl Words {
         }
     }
 
-    /// Brings the index up to date if it lacks more than `allowed` changes; returns how many it took.
+    /// Updates the index if it lacks more than `allowed` changes; returns the number of changes taken.
     ///
     /// # Errors
     /// If the rows can't be read, or the index can't be written.

@@ -1,4 +1,4 @@
-//! A call: its org, its provenance, and plans of what it changes.
+//! A call: its org, its provenance, and plans of its changes.
 
 use std::sync::LazyLock;
 
@@ -11,28 +11,28 @@ use tabellion_runtime::{
     spec::EntitySpec,
 };
 
-/// Rows here take no value from facts of the call.
+/// Rows here take no values from facts of the call.
 static NO_FACTS: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 
 /// A state of the rows, for a call of one org.
 pub(super) struct Call<'v> {
     view: &'v dyn RowView,
     within: Within,
-    /// Where the call came from.
+    /// The call's provenance.
     pub(super) provenance: Provenance,
 }
 
-/// Where a call came from: the contract's twelve fields, as far as they are known.
+/// Provenance of a call: those of the contract's twelve fields that are known.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Provenance(Map<String, Value>);
 
 impl Provenance {
-    /// Returns a text of it.
+    /// Returns a field that is a text.
     pub(super) fn text(&self, field: &str) -> Option<&str> {
         self.0.get(field)?.as_str()
     }
 
-    /// Returns all of it, as rows keep it.
+    /// Returns all fields, as rows store them.
     pub(super) fn kept(&self) -> Value {
         self.0.clone().into()
     }
@@ -44,7 +44,7 @@ impl From<Map<String, Value>> for Provenance {
     }
 }
 
-/// Reads a call's provenance: the only place that knows where it is.
+/// Reads a call's provenance; no other function depends on where it is kept.
 fn provenance(cx: &ReadCx<'_, Rows>) -> Provenance {
     match cx.provenance().to_value() {
         Value::Object(fields) => Provenance(fields),
@@ -59,7 +59,7 @@ impl<'v> Call<'v> {
         Self::new(cx.view(), bound, provenance(cx))
     }
 
-    /// Creates a call of the org that the caller is bound to, or of the default one.
+    /// Creates a call of the org that the caller is bound to, or of the default org.
     pub(super) fn new(view: &'v dyn RowView, bound: Option<&str>, provenance: Provenance) -> Self {
         let default = ROWS.org.map(|org| org.default);
         let within = Within {
@@ -144,17 +144,17 @@ pub(super) fn entity(name: &'static str) -> Result<&'static EntitySpec, RowError
     Ok(ROWS.entity(name).ok_or_else(missing)?)
 }
 
-/// Notes the id of the content of a row that is answered, which `tabellion/ifBase` can name.
+/// Notes the content id of an answered row, which `tabellion/ifBase` can name.
 pub(super) fn note_base(cx: &ReadCx<'_, Rows>, name: &'static str, row: &Row) -> Result<(), RowError> {
     cx.note(context::BASE, content_id(entity(name)?, row));
     Ok(())
 }
 
-/// Stages a plan. The row `subject` is the one that `tabellion/ifBase` is compared with; its id, if the method made it, does not
-/// count as a difference between two plans of the same call.
+/// Stages a plan. `tabellion/ifBase` is compared with the row `subject`; its id, if the method made it, does not count as a difference
+/// between two plans of the same call.
 ///
 /// # Errors
-/// If nothing was planned.
+/// If the plan is empty.
 pub(super) fn stage<T: Send + 'static>(
     cx: &WriteCx<'_, Rows>,
     plan: Plan<'_>,

@@ -1,15 +1,15 @@
-//! What people look at: the newest rows, or those around the best match, as cards, read by the contract's own tools.
+//! Rows as cards for people: the newest, or those around the best match, read by the contract's own tools.
 
 use serde_json::{Value, json};
 use tabellion_contracts::mcb::tool;
 use tabellion_runtime::{CallContext, Contract, ErrorAnswer, Rejection};
 
-/// Number of cards at most.
+/// Maximum number of cards.
 const LIMIT: usize = 100;
 /// Observations before and after the best match.
 const AROUND: usize = 12;
 
-/// The rows that cards are of.
+/// The rows to show as cards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rows {
     /// Observations, by time.
@@ -35,11 +35,11 @@ pub struct Card {
     pub seconds: Option<i64>,
     /// Further facts, short.
     pub facts: Vec<String>,
-    /// Whether it is the best match.
+    /// True for the best match.
     pub best: bool,
 }
 
-/// Why there are no cards: the message of the tool's error.
+/// Failure to read cards: the message of the tool's error.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct CardsError {
@@ -50,7 +50,7 @@ pub struct CardsError {
 /// Returns cards of the rows that `call` may see: the newest, or observations around the best match of `query`.
 ///
 /// # Errors
-/// That of the tool. A query that nothing matches is none.
+/// That of the tool. A query without a match is not an error.
 pub async fn cards(
     contract: &dyn Contract,
     call: &CallContext,
@@ -125,7 +125,7 @@ pub async fn cards(
     }
 }
 
-/// Returns the list that an answer has under this name.
+/// Returns the list with this name in an answer.
 fn list<'v>(answer: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
     answer[name].as_array().into_iter().flatten()
 }

@@ -1,4 +1,4 @@
-//! One form for what the memory keeps, so that lists, timelines and contexts need not know the resources apart.
+//! One form for all resources of the memory, so that lists, timelines and contexts need not distinguish them.
 
 use tabellion_contracts::mcb::tool;
 use tabellion_runtime::{
@@ -42,12 +42,12 @@ impl Kind {
         }
     }
 
-    /// Returns what one entry is called.
+    /// Returns the noun for one entry.
     pub(super) fn noun(self) -> &'static str {
         self.only_type().unwrap_or(self.entity())
     }
 
-    /// Returns the only type that its observations have.
+    /// Returns the only type of its observations, if they all have the same.
     fn only_type(self) -> Option<&'static str> {
         match self {
             Self::Execution => Some(EXECUTION),
@@ -64,7 +64,7 @@ impl Kind {
         }
     }
 
-    /// Returns a row in the form of all.
+    /// Converts a row to the common form.
     pub(super) fn entry(self, row: &Row) -> Entry {
         let of_provenance = |field: &str| {
             let value = row.get("provenance")?.get(field)?;
@@ -104,21 +104,21 @@ impl Kind {
     }
 }
 
-/// A place in the order of time. The sequence number decides within a second.
+/// A position in the order of time. The sequence number decides within a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct At {
     pub(super) time: i64,
     pub(super) seq: i64,
 }
 
-/// What the memory keeps, whatever the resource.
+/// An entry of the memory, in the form common to all resources.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Entry {
     pub(super) id: String,
     /// The type of an observation, or else the resource.
     pub(super) word: String,
     pub(super) content: String,
-    /// What a preview begins with.
+    /// The text that a preview is cut from.
     preview: String,
     pub(super) tags: Vec<String>,
     pub(super) project_id: Option<String>,
@@ -126,9 +126,9 @@ pub(super) struct Entry {
     pub(super) session_id: Option<String>,
     pub(super) file_path: Option<String>,
     pub(super) at: At,
-    /// The category of a pattern.
+    /// Category of a pattern.
     pub(super) category: Option<String>,
-    /// How often a pattern occurred.
+    /// Number of occurrences of a pattern.
     pub(super) occurrences: Option<i64>,
 }
 
@@ -139,7 +139,7 @@ impl Entry {
     }
 }
 
-/// Returns the beginning of a text, cut between characters; `…` stands for what is left out.
+/// Returns the beginning of a text, cut between characters; `…` replaces the rest.
 fn preview(text: &str) -> String {
     if text.chars().nth(MAX_PREVIEW_CHARS).is_none() {
         return text.to_owned();
@@ -148,14 +148,14 @@ fn preview(text: &str) -> String {
     kept.chain(['…']).collect()
 }
 
-/// Which entries are asked for. Only arguments of a call select; its provenance never does.
+/// Selection of entries. Only arguments of a call select; its provenance never does.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Selection {
     pub(super) kind: Kind,
     pub(super) project_id: Option<String>,
     pub(super) repo_id: Option<String>,
     pub(super) session_id: Option<String>,
-    /// Tags, all of which an entry has.
+    /// Tags, all of which an entry must have.
     pub(super) tags: Vec<String>,
     /// The types that an observation can have; any, if empty.
     pub(super) observation_types: Vec<String>,
@@ -182,7 +182,7 @@ impl Selection {
         }
     }
 
-    /// Selects the rows, as far as their fields say it. An entry that [`passes`](Self::passes) is among them.
+    /// Selects rows by their fields: all entries that [`passes`](Self::passes) accepts, and possibly others.
     ///
     /// # Errors
     /// If the contract has no such entity.
@@ -217,7 +217,7 @@ impl Selection {
         Ok(select)
     }
 
-    /// Returns whether [`select`](Self::select) selects nothing else.
+    /// Returns true if [`select`](Self::select) selects no other entries.
     pub(super) fn is_of_fields(&self) -> bool {
         match self.kind {
             Kind::ErrorPattern => self.repo_id.is_none() && self.session_id.is_none(),
@@ -226,7 +226,7 @@ impl Selection {
         }
     }
 
-    /// Returns whether an entry of the kind is selected.
+    /// Returns true if an entry of the kind is selected.
     pub(super) fn passes(&self, entry: &Entry) -> bool {
         let is = |asked: &Option<String>, has: &Option<String>| asked.is_none() || asked == has;
         // Only observations have types.

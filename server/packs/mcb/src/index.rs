@@ -1,7 +1,7 @@
-//! What is asked of an index of words: which rows match a text, within the filters, best first.
+//! Interface of an index of words: it returns the rows that match a text, within the filters, best first.
 //!
-//! The index is derived from the rows. An implementation brings itself up to the newest change before it answers, so that what a
-//! call was told is stored is found by the next one.
+//! The index is derived from the rows. An implementation updates itself to the newest change before it answers, so a call finds all rows
+//! that an earlier call reported as stored.
 
 use tabellion_runtime::{BoxFuture, Failure};
 
@@ -15,14 +15,14 @@ pub(super) trait MemoryIndex: Send + Sync {
     /// If the index can't be read, or can't be brought up to the newest change.
     fn search<'a>(&'a self, query: &'a MemoryQuery) -> BoxFuture<'a, Result<Found, Failure>>;
 
-    /// Says that a call is about to change rows, and returns at once.
+    /// Announces that a call is about to change rows, and returns at once.
     fn expect(&self);
 }
 
-/// A question. Filters hold before the rows are ranked and cut.
+/// A query. Filters apply before the rows are ranked and cut.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct MemoryQuery {
-    /// Key of the org: rows of other orgs are not there.
+    /// Key of the org: rows of other orgs are not found.
     pub(super) org: String,
     /// Name of the entity: `observation`, `error_pattern` or `session_summary`.
     pub(super) entity: &'static str,
@@ -30,7 +30,7 @@ pub(super) struct MemoryQuery {
     pub(super) text: String,
     /// The types that an observation can have; any, if empty.
     pub(super) types: Vec<String>,
-    /// Tags, all of which a row has.
+    /// Tags, all of which a row must have.
     pub(super) tags: Vec<String>,
     /// The project.
     pub(super) project_id: Option<String>,
@@ -52,14 +52,14 @@ pub(super) struct MemoryQuery {
     pub(super) limit: u64,
 }
 
-/// What was found.
+/// Result of a query.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Found {
     /// The best hits, in descending order of their scores.
     pub(super) hits: Vec<Hit>,
     /// Number of rows that match, with at least the lowest score.
     pub(super) total: u64,
-    /// Whether what rows mean counted, beside their words.
+    /// True if the ranking uses the meaning of rows, in addition to their words.
     pub(super) by_meaning: bool,
 }
 
@@ -68,12 +68,12 @@ pub(super) struct Found {
 pub(super) struct Hit {
     /// Its id.
     pub(super) id: String,
-    /// How well it matches, from 0 to 1.
+    /// Score of the match, from 0 to 1.
     pub(super) score: f64,
 }
 
 impl MemoryQuery {
-    /// Asks which rows of a selection match a text best.
+    /// Creates a query for the rows of a selection that match a text best.
     pub(super) fn new(call: &Call<'_>, selection: &Selection, text: String, limit: u64) -> Self {
         Self {
             org: call.org().into(),
@@ -90,10 +90,10 @@ impl MemoryQuery {
     }
 }
 
-/// `_meta` key of an answer: by what the hits are ranked.
+/// `_meta` key of an answer: the method of ranking.
 pub(super) const RANKING: &str = "tabellion/ranking";
 
-/// Returns the word for how hits are ranked.
+/// Returns the name of the method of ranking.
 pub(super) fn ranking(by_meaning: bool) -> &'static str {
     if by_meaning { "hybrid" } else { "lexical" }
 }

@@ -22,7 +22,7 @@ use super::{
 const MAX_CANDIDATES: u64 = 500;
 /// Characters that count as one token.
 const CHARS_PER_TOKEN: usize = 4;
-/// How much each of the reasons for an entry counts, where it is asked for.
+/// Weights of a query's match, of shared tags and of age; those that are not asked for do not count.
 const OF_QUERY: f64 = 0.6;
 const OF_TAGS: f64 = 0.25;
 const OF_AGE: f64 = 0.15;
@@ -36,9 +36,9 @@ pub(super) struct Inject<'m> {
     pub(super) workspaces: &'m Workspaces,
 }
 
-/// What a context is asked for.
+/// Request for a context.
 pub(super) struct Asked {
-    /// The entries that it can have. It has no tags.
+    /// The entries that it can contain. It has no tags.
     pub(super) selection: Selection,
     pub(super) query: Option<String>,
     /// Tags that entries should share.
@@ -121,8 +121,8 @@ impl Inject<'_> {
         })
     }
 
-    /// Returns the entries that can be of use, with how well they match: with a query those that match or share a tag, without one
-    /// the newest.
+    /// Returns the candidates with the scores of their matches: with a query, entries that match or share a tag; without one, the
+    /// newest.
     async fn candidates(&self, asked: &Asked) -> Result<Vec<(Entry, f64)>, RowError> {
         let mut found = BTreeMap::new();
         if let Some(text) = &asked.query {
@@ -162,8 +162,8 @@ fn shared(entry: &Entry, tags: &[String]) -> usize {
     tags.iter().filter(|tag| entry.tags.contains(tag)).count()
 }
 
-/// Orders entries by how useful they are: by their match of the query, the tags that they share and their age, as far as each is
-/// asked for. Among equals the newest is first.
+/// Orders entries by usefulness: by their match of the query, shared tags and age, as far as each is asked for. Among equals the newest
+/// is first.
 pub(super) fn rank(candidates: Vec<(Entry, f64)>, has_query: bool, tags: &[String], now: i64) -> Vec<Entry> {
     let worth = |entry: &Entry, score: f64| {
         let age = now.saturating_sub(entry.at.time).max(0) as f64;
@@ -186,12 +186,12 @@ pub(super) fn rank(candidates: Vec<(Entry, f64)>, has_query: bool, tags: &[Strin
     ranked.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// A context, and what it has.
+/// A context, and the ids of its entries.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Packed {
     pub(super) ids: Vec<String>,
     pub(super) context: String,
-    /// Whether something was left out because it did not fit.
+    /// True if an entry was left out because it did not fit.
     pub(super) truncated: bool,
 }
 
@@ -222,7 +222,7 @@ pub(super) fn pack(ranked: &[Entry], limit: u64, max_tokens: u64) -> Packed {
     packed
 }
 
-/// Returns how many tokens a text is likely to be.
+/// Estimates the number of tokens of a text.
 pub(super) fn tokens(text: &str) -> usize {
     text.chars().count().div_ceil(CHARS_PER_TOKEN)
 }

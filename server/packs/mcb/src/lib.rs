@@ -1,21 +1,21 @@
-//! MCB's memory: sessions of agents, what they log, what they want to remember, and searching it.
+//! MCB's memory: sessions of agents, their logs, their stored resources, and search.
 //!
-//! Rows that no operation here is about, such as projects and issues, need no Rust: the table engine runs them. What a method
-//! changes, it plans with the entities' rules and stages; the store makes it in one transaction.
+//! Entities without an operation here, such as projects and issues, need no Rust: the table engine runs them. A method plans its changes
+//! with the entities' rules and stages them; the store makes them in one transaction.
 //!
 //! | module | does |
 //! |---|---|
-//! | `call`, `values` | a call's org, provenance and plan; values that an argument, the data or the provenance gives |
-//! | `sessions`, `agents` | sessions, and what is logged in them |
+//! | `call`, `values` | a call's org, provenance and plan; values from arguments, the data or the provenance |
+//! | `sessions`, `agents` | sessions and their logs |
 //! | `observations`, `runs`, `patterns`, `summaries` | the resources of the memory: storing and reading them |
 //! | `entries`, `walk` | one form for all resources, and reading them in order of time |
-//! | `lists`, `timeline`, `inject`, `search` | what looks at all resources in the same way |
-//! | `index`, `words`, `rebuild` | what is asked of an index of words; the index beside the rows; how much of them it has |
-//! | `meaning` | which rows and chunks want vectors |
-//! | `ahead` | brings that index up to date before it is asked |
+//! | `lists`, `timeline`, `inject`, `search` | operations on all resources alike |
+//! | `index`, `words`, `rebuild` | the interface of an index of words; the index next to the rows; its completeness |
+//! | `meaning` | rows and chunks that need vectors |
+//! | `ahead` | updates that index in the background |
 //! | `code` | indexes of code, and searching them |
 //! | [`cards`] | rows as people look at them |
-//! | `state` | what the tools are implemented on. The implementation of each stands in its file: `sessions`, `agents`, `search`, `validate`, `repositories`, `code::tool`, and `memory`, whose resources have files of their own |
+//! | `state` | state of the tools; their implementations are in the files above, `repositories`, `validate`, `code::tool` and `memory` |
 //! | `repositories`, `vcs` | repositories in the workspaces, and comparisons of branches; branch and commit of the caller's repository |
 //! | `validate` | rules and metrics over files of a workspace |
 
@@ -73,7 +73,7 @@ use self::{
     words::Words,
 };
 
-/// Name of the file of the index of code, beside that of the rows.
+/// Name of the file of the index of code, next to that of the rows.
 pub const CODE_FILE: &str = "mcb-code.db";
 /// Name of the file of vectors.
 const VECTORS_FILE: &str = "mcb-vectors.db";
@@ -86,7 +86,7 @@ pub static PACK: Pack = Pack {
     downloads: None,
 };
 
-/// Puts the implementation over `records`. The indexes of words and of code are files beside them; callers can name paths in
+/// Creates the implementation over `records`. The indexes of words and of code are files next to them; callers can name paths in
 /// `workspaces`.
 fn service(records: Arc<Records>, workspaces: Arc<Workspaces>) -> Arc<dyn Contract> {
     let parts = Parts::new(&records, &workspaces, Box::new(Installed));
@@ -95,7 +95,7 @@ fn service(records: Arc<Records>, workspaces: Arc<Workspaces>) -> Arc<dyn Contra
     over(records, parts.words, parts.code, workspaces)
 }
 
-/// What is derived from rows and files: indexes of words and of code, and their vectors, in files beside the rows.
+/// Data derived from rows and files: indexes of words and of code, and their vectors, in files next to the rows.
 struct Parts {
     words: Arc<Words>,
     code: Indexer,
@@ -115,7 +115,7 @@ impl Parts {
         Self { words, code, meaning }
     }
 
-    /// Goes on, in the background, with what a server that ended has left.
+    /// Resumes, in the background, the work that a previous server left.
     fn begin(&self) {
         let words: Weak<Words> = Arc::downgrade(&self.words);
         self.meaning.add(words);
@@ -125,7 +125,7 @@ impl Parts {
     }
 }
 
-/// Returns the index of words beside `records`.
+/// Returns the index of words next to `records`.
 fn words(records: Arc<Records>) -> Arc<dyn Derived> {
     let path = records.beside(VECTORS_FILE);
     let meaning = Meaning::new(path, Box::new(Installed));
@@ -133,7 +133,7 @@ fn words(records: Arc<Records>) -> Arc<dyn Derived> {
 }
 
 /// Returns the contract, served from `store`. `index` finds rows by their words; branch and commit of a caller's repository are
-/// told where it is in one of `workspaces`. `code` has indexes of code.
+/// reported if it is in one of `workspaces`. `code` has indexes of code.
 fn over(
     store: Arc<dyn Store<Rows>>,
     index: Arc<dyn MemoryIndex>,
@@ -149,7 +149,7 @@ fn over(
     Arc::new(ReadingAhead { service, workspaces })
 }
 
-/// The contract, which reads a repository that a call is to index before the call takes its turn to write.
+/// The contract; it reads the repository of an indexing call before the call takes its turn to write.
 struct ReadingAhead {
     service: Service<Memory>,
     workspaces: Arc<Workspaces>,

@@ -18,11 +18,11 @@ use super::{
     walk::Walk,
 };
 
-/// How to go on from a list.
+/// Hint in a list: the tools that read more.
 const HINT: &str =
     "previews are cut; `get` reads whole entries by their ids, and `timeline` what came before and after one";
 
-/// What a list is asked for.
+/// Request for a list.
 pub(super) struct Asked {
     selection: Selection,
     query: Option<String>,
@@ -132,7 +132,7 @@ pub(super) async fn list_patterns(
     })
 }
 
-/// Returns the entries of a list with their scores, and how many there are in all.
+/// Returns the entries of a list with their scores, and the total number of matches.
 async fn rank(
     call: &Call<'_>,
     index: &dyn MemoryIndex,
@@ -147,7 +147,7 @@ async fn rank(
     Ok((read(call, &asked.selection, found).await?, total))
 }
 
-/// Reads the entries that were found. What is no longer as the index has it is left out.
+/// Reads the entries that were found. Rows that no longer match the index are left out.
 pub(super) async fn read(
     call: &Call<'_>,
     selection: &Selection,
@@ -180,7 +180,7 @@ async fn newest(
         selection,
         from: None,
         order: Order::Down,
-        // Where the total is counted on the way, all are read.
+        // If the total is counted on the way, all entries are read.
         wanted: counted.map_or(u64::MAX, |_| limit),
     };
     let take = |entry| {

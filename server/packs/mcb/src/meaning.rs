@@ -1,4 +1,4 @@
-//! Which rows of the memory want vectors. The chunks of code are in `code::indexer`.
+//! Rows of the memory that need vectors. The chunks of code are in `code::indexer`.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ impl Corpus for Words {
         index.update(&self.rows, needed)?;
         let mut wanted = vec![];
         for id in index.documents_of(&|text| !has(text), max)? {
-            // A row may have been changed or removed since, which the index takes up next time.
+            // A row may have been changed or removed since; the index takes that up next time.
             if let Some(text) = self.document(id)?.and_then(|document| document.meaning) {
                 wanted.push(Wanted::in_parts(&text));
             }
@@ -91,7 +91,7 @@ impl Words {
         texts.iter().map(|text| self.name(text)).collect()
     }
 
-    /// Returns the document with this id as its row is now, if it is there.
+    /// Returns the document with this id from its current row, if that exists.
     fn document(&self, id: String) -> Result<Option<Document>, CorpusError> {
         let mut parts = id.split('/');
         let records = &self.rows.0;

@@ -1,4 +1,4 @@
-//! The tool `memory`: storing and reading what sessions leave, by its resources.
+//! The tool `memory`: storing and reading the resources of sessions.
 
 use tabellion_contracts::mcb::{
     GetRunsRequest, InjectRequest, InjectedContext, ListRequest, Listing, MemoryGetErrorPatternRequest,

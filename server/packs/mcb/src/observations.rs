@@ -1,4 +1,4 @@
-//! Observations: what agents want to remember. The same content again, of the same type and project, is counted and not added.
+//! Observations that agents store. Repeated content of the same type and project is counted instead of added.
 
 use data_encoding::HEXLOWER;
 use serde_json::Value;
@@ -20,7 +20,7 @@ use super::{
 /// Name of the entity.
 pub(super) const OBSERVATION: &str = "observation";
 
-/// The fields of an observation that are answered.
+/// The fields of an observation that answers contain.
 pub(super) const FIELDS: [&str; 16] = [
     "id",
     "project_id",
@@ -40,7 +40,7 @@ pub(super) const FIELDS: [&str; 16] = [
     "provenance",
 ];
 
-/// Where something belongs: what an argument says, or else the data, or else the call's provenance.
+/// Project, repository and session of a row: from the arguments, or else the data, or else the call's provenance.
 #[derive(Debug, Default)]
 pub(super) struct Place {
     pub(super) project_id: Option<String>,
@@ -52,7 +52,7 @@ impl Place {
     /// Sets the fields of `data`.
     ///
     /// # Errors
-    /// If an argument and the data differ, or nothing names the project.
+    /// If an argument and the data differ, or there is no project.
     pub(super) fn set(self, call: &Call<'_>, data: &mut Row) -> Result<(), RowError> {
         let Self {
             project_id,
@@ -107,7 +107,7 @@ pub(super) async fn store(
 async fn same(plan: &Plan<'_>, data: &Row) -> Result<Option<Row>, RowError> {
     let fields = ["project_id", "observation_type", "content_hash"];
     let filters = fields.map(|field| Filter::is(field, data.get(field).cloned().unwrap_or_default()));
-    // Equal runs alone are several. With a limit, the database would look through all rows of the org in the order of their keys.
+    // Only runs have several equal ones. With a limit, the database would scan all rows of the org in the order of their keys.
     let select = Select::new(entity(OBSERVATION)?, filters.into());
     let rows = plan.select(select).await?;
     Ok(rows.into_iter().min_by_key(|row| row["seq"].as_i64()))
@@ -131,7 +131,7 @@ async fn count(
 /// Plans a new observation, and returns it.
 ///
 /// # Errors
-/// If a value does not fit.
+/// If a value is invalid.
 pub(super) async fn add(call: &Call<'_>, plan: &mut Plan<'_>, mut data: Row) -> Result<Row, RowError> {
     let hash = content_hash(required(&data, "content")?);
     let tags = joined(texts(&data, "tags"), vec![]);
@@ -167,7 +167,7 @@ pub(super) async fn get(
     })
 }
 
-/// Returns whether a field has the value of an argument, if that was given.
+/// Returns true if a field has the value of an argument, or the argument is absent.
 pub(super) fn is_named(row: &Row, field: &str, argument: Option<&str>) -> bool {
     argument.is_none_or(|argument| row.get(field).and_then(Value::as_str) == Some(argument))
 }

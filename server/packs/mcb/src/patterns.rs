@@ -1,4 +1,4 @@
-//! Patterns of errors: the same signature in a project is one pattern, which counts how often it occurred.
+//! Patterns of errors: the same signature in a project is one pattern, with a count of its occurrences.
 
 use tabellion_contracts::mcb::{
     MemoryGetErrorPatternRequest, MemoryGetErrorPatternResponse, MemoryStoreErrorPatternRequest,
@@ -21,7 +21,7 @@ use super::{
 const JOINED: [&str; 3] = ["solutions", "affected_files", "tags"];
 /// Maximum number of texts in each of these lists.
 const MAX_JOINED: usize = 1000;
-/// Number of patterns that are read where the request does not say how many.
+/// Number of patterns that are read by default.
 const DEFAULT_LIMIT: u64 = 10;
 /// Maximum number of ids in a request.
 const MAX_IDS: u64 = 100;
@@ -39,7 +39,7 @@ pub(super) async fn store(
         session_id: req.session_id,
     };
     place.set(&call, &mut data)?;
-    // Where it was last seen is in the provenance.
+    // Repository and session of the last occurrence are in the provenance.
     let (repo, session) = (data.shift_remove("repo_id"), data.shift_remove("session_id"));
     let mut provenance = call.provenance.kept();
     for (field, value) in [("repo_id", repo), ("session_id", session)] {
@@ -77,7 +77,7 @@ pub(super) async fn store(
     stage(cx, plan, operation, (ERROR_PATTERN, &row), answer)
 }
 
-/// Returns what one more occurrence sets: the newest description, a count, and lists with what is new in them.
+/// Returns the fields that another occurrence sets: the newest description, a count, and lists with the new items added.
 fn occurred(earlier: &Row, mut data: Row) -> Result<Row, RowError> {
     let count = integer(earlier, "occurrence_count").unwrap_or_default();
     data.insert("occurrence_count".into(), (count + 1).into());

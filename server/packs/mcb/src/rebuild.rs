@@ -1,4 +1,4 @@
-//! How much of the rows the index of words has, and making it anew.
+//! Completeness of the index of words, and rebuilding it.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use tabellion_pack::{Count, Derived, Standing};
 
 /// Number of rows that are read at a time.
 const PAGE: u64 = 1_000;
-/// How often rows and index are compared, while others change them.
+/// Number of comparisons of rows and index, while other processes change them.
 const MAX_ATTEMPTS: usize = 5;
 
 impl Derived for Words {
@@ -24,7 +24,7 @@ impl Derived for Words {
     fn standing(&self) -> Result<Standing, Failure> {
         let mut standing = self.compare()?;
         for _ in 1..MAX_ATTEMPTS {
-            // A change between the two readings looks like this too.
+            // A change between the two readings has the same effect.
             if !matches!(standing, Standing::Wrong { .. }) {
                 break;
             }
@@ -46,7 +46,7 @@ impl Derived for Words {
     }
 }
 
-/// Returns the failure that the operator is told, with all that is known.
+/// Returns the failure for the operator, with all details.
 fn failure(error: IndexError) -> Failure {
     let kind = match error {
         IndexError::Busy => FailureKind::Busy,
@@ -55,7 +55,7 @@ fn failure(error: IndexError) -> Failure {
     Failure::new(kind, error.to_string()).with_source(error)
 }
 
-/// Why the index was not made anew.
+/// Reason why the index was not rebuilt.
 enum Problem {
     Rows(Failure),
     Index(IndexError),
@@ -77,7 +77,7 @@ impl Words {
     fn try_to_rebuild(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Vec<Count>, Problem> {
         let records = &self.rows.0;
         let entities = entities()?;
-        // What changes while rows are read has a later place in the log: the next search takes it again.
+        // Changes made while rows are read have later entries in the log: the next search takes them again.
         let (counts, at) = records.counts(&entities)?;
         let mark = records.entry_id(at)?;
         let mut all = Pages {
@@ -136,7 +136,7 @@ fn entities() -> Result<Vec<&'static EntitySpec>, Failure> {
 /// The documents of all rows, page by page.
 struct Pages<'w> {
     words: &'w Words,
-    /// The entities that are left, the next one last.
+    /// The remaining entities, the next one last.
     left: Vec<&'static EntitySpec>,
     rows: std::vec::IntoIter<Row>,
     /// The last row that was read of the next entity.

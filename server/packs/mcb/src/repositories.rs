@@ -1,4 +1,4 @@
-//! Git repositories in the workspaces: which there are, what differs between branches and whom that affects, and searching a branch.
+//! Git repositories in the workspaces: listing, differences between branches with their dependents, and searching a branch.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use super::{
     words::blocking,
 };
 
-/// Stands for any repository.
+/// `repo_id` of any repository.
 const ANY: &str = "*";
 /// The commit that is checked out.
 const HEAD: &str = "HEAD";
@@ -211,14 +211,14 @@ fn status(status: vcs::FileStatus) -> FileStatus {
     }
 }
 
-/// What `repo_id` stands for.
+/// The repository that `repo_id` names.
 struct Wanted {
     id: String,
-    /// Where the repository of a row with that id is, without links.
+    /// Canonical path of the repository, from the row with that id.
     path: Option<String>,
 }
 
-/// Returns what `repo_id` stands for; `None` if any repository.
+/// Returns the repository that `repo_id` names; `None` for any repository.
 async fn wanted(cx: &ReadCx<'_, Rows>, id: &str) -> Answer<Option<Wanted>> {
     if id == ANY {
         return Ok(None);
@@ -235,7 +235,7 @@ async fn wanted(cx: &ReadCx<'_, Rows>, id: &str) -> Answer<Option<Wanted>> {
     }))
 }
 
-/// Checks that the repository with an id, at a path, is the one that `repo_id` stands for.
+/// Checks that the repository with an id, at a path, is the one that `repo_id` names.
 pub(super) async fn check_id(cx: &ReadCx<'_, Rows>, asked: &str, id: &str, path: &Path) -> Answer<()> {
     let wanted = wanted(cx, asked).await?;
     Ok(is_wanted(wanted.as_ref(), id, path)?)
@@ -250,7 +250,7 @@ fn is_wanted(wanted: Option<&Wanted>, id: &str, path: &Path) -> Result<(), Failu
     Err(invalid(NO_SUCH, "/repo_id", message))
 }
 
-/// Returns what `work` finds in the repository at a path, if it is the one that `repo_id` stands for.
+/// Returns the result of `work` on the repository at a path, if it is the one that `repo_id` names.
 async fn read<T>(
     cx: &ReadCx<'_, Rows>,
     workspaces: &Workspaces,
@@ -271,7 +271,7 @@ async fn read<T>(
     Ok(found?)
 }
 
-/// Compares two branches: with the default one if no base is named, and the one that is checked out if no target is.
+/// Compares two branches. The default base is the default branch, the default target the commit that is checked out.
 fn compared(
     cx: &ReadCx<'_, Rows>,
     repository: &GitRepository,
@@ -284,7 +284,7 @@ fn compared(
     comparison.map_err(failure)
 }
 
-/// Returns the commit of a branch; of the default one if none is named.
+/// Returns the commit of a branch; of the default branch if no name is given.
 fn revision(repository: &GitRepository, name: Option<&str>, pointer: &str) -> Result<Revision, Failure> {
     let default = match name {
         Some(_) => None,
@@ -299,7 +299,7 @@ fn revision(repository: &GitRepository, name: Option<&str>, pointer: &str) -> Re
     })
 }
 
-/// Returns the failure that a client is told.
+/// Returns the failure for the client.
 fn failure(error: VcsError) -> Failure {
     let message = error.to_string();
     match error {
@@ -319,7 +319,7 @@ fn failure(error: VcsError) -> Failure {
         VcsError::Changing(_) => Failure::new(FailureKind::Busy, message),
         VcsError::Cancelled => Failure::stopped(),
         VcsError::Damaged { .. } => {
-            // Where it is, and what is wrong with it, is for the log.
+            // Path and cause are logged; the client does not see them.
             tracing::error!(%error, "a repository can't be read");
             let message =
                 "the repository can't be read; the server's log says why, and `git fsck` may say more";
@@ -341,7 +341,7 @@ fn invalid(rule: &'static str, pointer: &str, message: String) -> Failure {
     }
 }
 
-/// Says in the answer that it has not all, and how much there is.
+/// Notes in the answer's `_meta` that it is truncated, and the total.
 fn note_cut(cx: &ReadCx<'_, Rows>, is_cut: bool, total: u64) {
     if is_cut {
         cx.note(context::TRUNCATED, true);

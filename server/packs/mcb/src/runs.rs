@@ -1,4 +1,4 @@
-//! Executions and quality gates: each run is a fact of its own, beside an observation that searches and timelines find.
+//! Executions and quality gates: each run is a separate row, next to an observation that searches and timelines find.
 
 use serde_json::Value;
 use tabellion_contracts::mcb::{
@@ -21,7 +21,7 @@ pub(super) const EXECUTION: &str = "execution";
 /// Name of the entity, and type of its observations.
 pub(super) const QUALITY_GATE: &str = "quality_gate";
 
-/// Number of runs that are read where the request does not say how many.
+/// Number of runs that are read by default.
 const DEFAULT_LIMIT: u64 = 10;
 /// Maximum number of ids in a request.
 const MAX_IDS: u64 = 100;
@@ -186,21 +186,21 @@ struct Run {
 }
 
 impl Run {
-    /// Returns fields of the run, and its place in the order of time.
+    /// Returns fields of the run, and its position in the order of time.
     fn answer(&self, fields: &[&str]) -> Row {
         let mut answer = picked(&self.row, fields);
         answer.extend(picked(&self.observation, &["created_at", "seq"]));
         answer
     }
 
-    /// Returns the run's place in the order of time.
+    /// Returns the run's position in the order of time.
     fn place(&self) -> (Option<i64>, Option<i64>) {
         let number = |field: &str| self.observation.get(field).and_then(Value::as_i64);
         (number("created_at"), number("seq"))
     }
 }
 
-/// Reads the runs of a kind that the request asks for, newest first, and names those that are not there.
+/// Reads the requested runs of a kind, newest first, and returns the ids that do not exist.
 async fn read(
     call: &Call<'_>,
     kind: &'static str,

@@ -1,4 +1,4 @@
-//! Searching observations by their words, and by what they mean.
+//! Searching observations by words and by meaning.
 
 use tabellion_contracts::mcb::{
     MemoryHit, MemoryHits, SearchCodeRequest, SearchCodeResponse, SearchRequest, SearchTool, tool,
@@ -13,10 +13,10 @@ use super::{
     values::{folded, invalid, picked, typed},
 };
 
-/// Type of the observations that are searched apart, and the resource.
+/// Type of the observations with a separate resource, and that resource.
 const CONTEXT: &str = "context";
 
-/// Which observations are searched.
+/// The observations to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Among {
     Everything,
@@ -58,7 +58,7 @@ pub(super) async fn search(
     };
     let mut results: Vec<MemoryHit> = vec![];
     for hit in found.hits {
-        // What was removed since the index was read is left out.
+        // Rows removed since the index was read are left out.
         let Some(row) = call.get(selection.kind.entity(), &hit.id).await? else {
             continue;
         };
@@ -94,8 +94,8 @@ pub(super) async fn search(
     })
 }
 
-/// Adds a filter `field:value` to a query. Returns whether something can pass it and those before it; `None` if it has not the form that
-/// the contract demands.
+/// Adds a filter `field:value` to a query. Returns false if no row can pass it and the earlier ones; `None` if its form is not the one
+/// that the contract demands.
 fn narrow(query: &mut MemoryQuery, filter: &str) -> Option<bool> {
     let (field, value) = filter.split_once(':')?;
     let value = value.trim();
@@ -124,7 +124,7 @@ fn narrow(query: &mut MemoryQuery, filter: &str) -> Option<bool> {
     })
 }
 
-/// Sets the value that a field must have. Returns whether it had no other one to have.
+/// Sets the required value of a field. Returns false if a different value was required before.
 fn agrees(asked: &mut Option<String>, value: &str) -> bool {
     asked.get_or_insert_with(|| value.into()) == value
 }

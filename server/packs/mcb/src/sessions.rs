@@ -1,4 +1,4 @@
-//! Sessions of agents: what each is, when it ended, and how much was logged in it.
+//! Sessions of agents: their fields, their end, and counts of their logs.
 
 use serde_json::Value;
 use tabellion_contracts::mcb::{
@@ -21,9 +21,9 @@ use super::{
     },
 };
 
-/// Agent and model of a session that is known from its log alone.
+/// Agent and model of a session that is known only from its log.
 const UNKNOWN: &str = "unknown";
-/// The fields that count what was logged, and the entity and field that refer to the session there.
+/// The fields that count log entries, and the entity and field that refer to the session.
 const COUNTED: [(&str, &str, &str); 2] = [
     ("tool_calls_count", "tool_call", "session_id"),
     ("delegations_count", "delegation", "parent_session_id"),
@@ -55,10 +55,10 @@ pub(super) async fn create(
     stage(cx, plan, "create", (AGENT_SESSION, &row), typed(answer)?)
 }
 
-/// Plans a session with this id, unless it is there: the first that is known of it is what is logged in it.
+/// Plans a session with this id unless it exists: a log entry can be the first mention of a session.
 ///
 /// # Errors
-/// If it can't be one.
+/// If the session's row is invalid.
 pub(super) async fn register(
     call: &Call<'_>,
     plan: &mut Plan<'_>,
@@ -77,7 +77,7 @@ pub(super) async fn register(
     if let Some(parent) = parent {
         row.insert("parent_session_id".into(), parent.into());
     }
-    // A project that is not there is no reason to lose the log.
+    // A log entry is kept even if its project does not exist.
     if let Some(project) = call.provenance.text("project_id")
         && let Some(FieldType::Ref(reference)) = sessions.field("project_id").map(|field| field.kind)
         && plan
@@ -167,7 +167,7 @@ pub(super) async fn update(
     stage(cx, plan, "update", (AGENT_SESSION, &row), typed(answer)?)
 }
 
-/// Sets what follows from a new status: a session that is no longer active has ended.
+/// Sets the fields that follow from a new status: a session that is no longer active has ended.
 fn end_or_reopen(old: &Row, set: &mut Row, now: i64) {
     let Some(status) = text(set, "status") else { return };
     let is_active = status == "active";
@@ -228,7 +228,7 @@ pub(super) async fn list(
     })
 }
 
-/// Returns what is counted of a session: what it was told, or else how much was logged.
+/// Returns the counts of a session: those that were set, or else the numbers of its log entries.
 async fn counts(call: &Call<'_>, row: &Row) -> Result<Vec<(&'static str, Value)>, RowError> {
     let mut counts = vec![];
     for (field, logged, by) in COUNTED {
@@ -244,7 +244,7 @@ async fn counts(call: &Call<'_>, row: &Row) -> Result<Vec<(&'static str, Value)>
     Ok(counts)
 }
 
-/// Returns what is bound to a session: the provenance that it was created with, as far as its caller said it.
+/// Returns the provenance bound to a session: the fields that its creator sent; discovered ones are left out.
 pub(super) async fn bound(cx: &ReadCx<'_, Rows>, id: &str) -> Result<CallProvenance, RowError> {
     let Some(row) = Call::of(cx).get(AGENT_SESSION, id).await? else {
         return Ok(CallProvenance::default());

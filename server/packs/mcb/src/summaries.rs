@@ -1,4 +1,4 @@
-//! Summaries of sessions. Each is kept; the newest one of a session is read.
+//! Summaries of sessions. All are kept; the newest one of a session is read.
 
 use tabellion_contracts::mcb::{StoredSummary, Summary};
 use tabellion_runtime::{
@@ -16,7 +16,7 @@ pub(super) const AGENT_SESSION: &str = "agent_session";
 /// Name of the entity.
 pub(super) const SESSION_SUMMARY: &str = "session_summary";
 
-/// What a summary lists, and how its text calls it.
+/// The lists of a summary, and their titles in its text.
 const PARTS: [(&str, &str); 4] = [
     ("topics", "Topics"),
     ("decisions", "Decisions"),
@@ -38,7 +38,7 @@ pub(super) async fn store(
     join(&mut data, "repo_id", repo)?;
     fall_back(&mut data, "project_id", &call.provenance);
     if !data.contains_key("project_id") {
-        // That of the session, where it is known.
+        // The session's project, if known.
         let session = call.get(AGENT_SESSION, required(&data, "session_id")?).await?;
         let project = session.and_then(|session| session.get("project_id").cloned());
         data.extend(
@@ -62,7 +62,7 @@ pub(super) async fn store(
     stage(cx, plan, "create", (SESSION_SUMMARY, &row), answer)
 }
 
-/// Returns the newest summary of a session, of one project if that is given.
+/// Returns the newest summary of a session, restricted to one project if that is given.
 pub(super) async fn newest(
     cx: &ReadCx<'_, Rows>,
     session: String,
@@ -91,7 +91,7 @@ pub(super) async fn newest(
     typed(answer)
 }
 
-/// Returns a summary as one text: a line for each of its lists that has something.
+/// Returns a summary as one text: a line for each non-empty list.
 pub(super) fn content(row: &Row) -> String {
     let lines = PARTS.iter().filter_map(|(field, name)| {
         let items = texts(row, field);

@@ -1,4 +1,4 @@
-//! Timelines: what came before and after an entry.
+//! Timelines: the entries before and after an anchor.
 
 use std::ops::ControlFlow;
 
@@ -15,18 +15,18 @@ use super::{
     walk::Walk,
 };
 
-/// What a timeline is asked for.
+/// Request for a timeline.
 pub(super) struct Asked {
     /// The neighbours.
     pub(super) selection: Selection,
     pub(super) anchor: Anchor,
     pub(super) before: u64,
     pub(super) after: u64,
-    /// How far neighbours are from the anchor at most, in seconds.
+    /// Maximum distance of neighbours from the anchor, in seconds.
     pub(super) window: Option<u64>,
 }
 
-/// The entry that a timeline is around.
+/// The entry at the centre of a timeline.
 pub(super) enum Anchor {
     /// The one with this id.
     Id(String),
@@ -35,7 +35,7 @@ pub(super) enum Anchor {
 }
 
 impl Anchor {
-    /// The contract has exactly one of both.
+    /// The contract requires exactly one of the two.
     fn of(id: Option<String>, query: Option<String>) -> Self {
         match id {
             Some(id) => Self::Id(id),
@@ -147,7 +147,7 @@ pub(super) async fn timeline(
     })
 }
 
-/// Returns the entry that the timeline is around. The filters are for its neighbours.
+/// Returns the anchor of the timeline. The filters apply only to its neighbours.
 async fn find(
     call: &Call<'_>,
     index: &dyn MemoryIndex,
@@ -199,7 +199,7 @@ impl Side {
         }
     }
 
-    /// Takes the next entry away from the anchor, if it is near enough, and says whether there is room for more.
+    /// Takes the next entry away from the anchor if it is near enough; breaks if there is no room for more.
     fn offer(&mut self, entry: Entry) -> ControlFlow<()> {
         let distance = entry.at.time.abs_diff(self.anchor.time);
         if self.window.is_some_and(|window| distance > window) {

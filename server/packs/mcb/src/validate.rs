@@ -1,4 +1,4 @@
-//! Rules and metrics over files of a workspace. The rules are the crate's, and those in `.mcb/rules` of the workspace.
+//! Rules and metrics over files of a workspace. The rules are those of `tabellion-rules`, and those in the workspace's `.mcb/rules`.
 
 use std::collections::BTreeMap;
 
@@ -19,15 +19,15 @@ use super::{
     words::blocking,
 };
 
-/// `_meta` key of an answer: rule files of the workspace that are left out, and why.
+/// `_meta` key of an answer: rule files of the workspace that are left out, with reasons.
 const RULE_ERRORS: &str = "tabellion/ruleErrors";
-/// `_meta` key of a run: files that were not looked at, and why.
+/// `_meta` key of a run: files that were not checked, with reasons.
 const SKIPPED: &str = "tabellion/skipped";
 /// `_meta` key of a run that lists fewer findings than there are.
 const TRUNCATED: &str = "tabellion/truncated";
-/// `_meta` key of such a run: how many there are.
+/// `_meta` key of such a run: the number of all findings.
 const TOTAL: &str = "tabellion/total";
-/// The values of the largest of these lists in `_meta`.
+/// Maximum number of values in each of these lists in `_meta`.
 const MAX_NOTES: usize = 100;
 
 pub(super) fn run(
@@ -98,7 +98,7 @@ pub(super) fn list_rules(
             .map(|root| RuleSet::of_workspace(root))
             .collect()
     });
-    // Several workspaces share the server's rules. Where two have a rule of one id, the first is listed.
+    // Several workspaces share the server's rules. If two have a rule with the same id, the first is listed.
     let mut listed = BTreeMap::new();
     for set in &sets {
         let rules = set.list_rules(req.category.as_deref()).map_err(not_selected)?;
@@ -190,7 +190,7 @@ fn note_rule_errors(cx: &ReadCx<'_, Rows>, errors: &[RuleFileError]) {
     note(cx, RULE_ERRORS, errors.iter().map(ToString::to_string).collect());
 }
 
-/// Notes the first of a list, and how many more there are.
+/// Notes the first items of a list, and the number of the others.
 fn note(cx: &ReadCx<'_, Rows>, key: &'static str, mut items: Vec<String>) {
     let more = items.len().saturating_sub(MAX_NOTES);
     items.truncate(MAX_NOTES);

@@ -1,4 +1,4 @@
-//! Values of rows: read from them, and given by an argument, by the data or by the provenance.
+//! Helpers that read fields of a row, and fill fields from arguments, the data or the provenance.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use tabellion_runtime::{Failure, Row, Violation, rows::RowError};
 
 use super::call::Provenance;
 
-/// Adds an argument to the data, which may give the same value.
+/// Adds an argument to the data, which may contain the same value.
 ///
 /// # Errors
-/// If the data gives a different value.
+/// If the data contains a different value.
 pub(super) fn join(data: &mut Row, field: &'static str, argument: Option<String>) -> Result<(), RowError> {
     let Some(argument) = argument else { return Ok(()) };
     match data.get(field) {
@@ -23,7 +23,7 @@ pub(super) fn join(data: &mut Row, field: &'static str, argument: Option<String>
     }
 }
 
-/// Sets a field that neither an argument nor the data gave from the call's provenance.
+/// If neither an argument nor the data sets the field, takes it from the call's provenance.
 pub(super) fn fall_back(data: &mut Row, field: &'static str, provenance: &Provenance) {
     if !data.contains_key(field)
         && let Some(value) = provenance.text(field)
@@ -35,25 +35,25 @@ pub(super) fn fall_back(data: &mut Row, field: &'static str, provenance: &Proven
 /// Returns a required text of the data.
 ///
 /// # Errors
-/// If it is not there.
+/// If it is missing.
 pub(super) fn required<'d>(data: &'d Row, field: &'static str) -> Result<&'d str, RowError> {
     let value = data.get(field).and_then(Value::as_str);
     value.ok_or(RowError::Missing { field })
 }
 
-/// Leaves out what is null: a new row has no other value there.
+/// Drops `null` members: in a new row, absent and `null` mean the same.
 pub(super) fn without_nulls(data: Row) -> Row {
     data.into_iter().filter(|(_, value)| !value.is_null()).collect()
 }
 
-/// Replaces a word of an enumeration in PascalCase, which MCB's clients send, by the one in snake_case.
+/// Converts an enum value from PascalCase, which MCB's clients send, to snake_case.
 pub(super) fn fold(data: &mut Row, field: &'static str) {
     if let Some(Value::String(word)) = data.get_mut(field) {
         *word = folded(word);
     }
 }
 
-/// Returns a word in PascalCase in snake_case; other words stay as they are.
+/// Converts a PascalCase word to snake_case; other words are unchanged.
 pub(super) fn folded(word: &str) -> String {
     let mut folded = String::new();
     for (at, letter) in word.char_indices() {
@@ -89,10 +89,10 @@ pub(super) fn joined(old: Vec<String>, new: Vec<String>) -> Vec<String> {
     all
 }
 
-/// Makes a type of the contract from values by their names.
+/// Deserialises named values into a type of the contract.
 ///
 /// # Errors
-/// If they don't fit.
+/// If they do not match the type.
 pub(super) fn typed<T: DeserializeOwned>(values: Map<String, Value>) -> Result<T, RowError> {
     serde_json::from_value(values.into())
         .map_err(|error| Failure::internal(format!("a stored row does not fit its answer: {error}")).into())

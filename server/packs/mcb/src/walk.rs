@@ -1,4 +1,4 @@
-//! Reading entries in the order of time, page by page, from a place on.
+//! Reading entries in the order of time, page by page, from a given position.
 
 use std::ops::ControlFlow;
 
@@ -16,20 +16,20 @@ use super::{
 /// Maximum number of rows that are read at once.
 const MAX_PAGE: u64 = 200;
 
-/// A way through the selected entries.
+/// A scan of the selected entries.
 pub(super) struct Walk<'w> {
     pub(super) call: &'w Call<'w>,
     pub(super) selection: &'w Selection,
-    /// The place after which it begins; the end that it leads away from, if none.
+    /// The position after which it begins; without one, it begins at the end given by `order`.
     pub(super) from: Option<At>,
-    /// Whether it leads to newer entries.
+    /// Direction: `Up` leads to newer entries.
     pub(super) order: Order,
     /// Number of entries that are likely to be enough.
     pub(super) wanted: u64,
 }
 
 impl Walk<'_> {
-    /// Passes entries to `take` until it breaks off.
+    /// Passes entries to `take` until it breaks.
     ///
     /// # Errors
     /// If they can't be read.
@@ -45,7 +45,7 @@ impl Walk<'_> {
         };
         loop {
             if let Some(at) = &mut place {
-                // The rest of the second first: two conditions that an index serves, where one of both fields would be none.
+                // The rest of the second first: two conditions that an index serves; it would not serve one condition on both fields.
                 let rest = vec![Filter::is(self.time(), at.time), self.beyond("seq", at.seq)];
                 let rows = self.page(rest, page).await?;
                 if feed(&rows).is_break() {

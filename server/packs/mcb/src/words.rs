@@ -1,4 +1,4 @@
-//! The index of words beside the rows: which documents it has, and how it follows the log.
+//! The index of words next to the rows: its documents, and its updates from the log.
 
 use std::{
     path::PathBuf,
@@ -26,13 +26,13 @@ use super::{
     values::{text, texts},
 };
 
-/// How documents are made of rows. Another name has the index made anew.
+/// Version of the conversion of rows to documents. A new name has the index rebuilt.
 pub(super) const RECIPE: &str = "memory 2";
-/// Name of the file, beside that of the rows.
+/// Name of the file, next to that of the rows.
 const FILE: &str = "mcb-words.db";
-/// Number of entries of the log that one transaction of the index takes.
+/// Maximum number of log entries in one transaction of the index.
 const MAX_ENTRIES: u32 = 1000;
-/// The entities with rows that can be found.
+/// The entities with searchable rows.
 pub(super) const ENTITIES: [&str; 3] = [OBSERVATION, ERROR_PATTERN, SESSION_SUMMARY];
 
 /// Names of facets.
@@ -46,20 +46,20 @@ const SESSION_ID: &str = "session_id";
 const FILE_PATH: &str = "file_path";
 const BRANCH: &str = "branch";
 
-/// How much more the words of a pattern's signature count than those of its description.
+/// Weight of the words of a pattern's signature, compared with those of its description.
 const OF_SIGNATURE: u32 = 2;
 
-/// The index of the rows in a data folder. The first search opens it, so that rows can be served where no file can be made.
+/// The index of the rows in a data folder. The first search opens it, so rows can be served even if no file can be created.
 pub(super) struct Words {
     pub(super) path: PathBuf,
     index: OnceLock<Index>,
     pub(super) rows: Rows,
     pub(super) meaning: Arc<Meaning>,
-    /// The last change that the thread which makes vectors was told of.
+    /// The last change that the embedding thread was notified of.
     embedded: AtomicI64,
 }
 
-/// The rows, as an index follows them.
+/// The rows, as the source of an index.
 pub(super) struct Rows(pub(super) Arc<Records>);
 
 impl Words {
@@ -118,7 +118,7 @@ impl MemoryIndex for Words {
     }
 }
 
-/// Runs blocking `work` without delaying other tasks, where the runtime has threads for that.
+/// Runs blocking `work` without delaying other tasks, if the runtime has threads for that.
 pub(super) fn blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current() {
         Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {
@@ -128,7 +128,7 @@ pub(super) fn blocking<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Returns the failure that a client is told: where the index is, and what is wrong with it, is for the log.
+/// Returns the failure for the client: the path of the index and the cause are only logged.
 pub(super) fn failure(error: IndexError) -> Failure {
     let (kind, message) = match error {
         IndexError::Busy => (FailureKind::Busy, error.to_string()),
@@ -231,7 +231,7 @@ pub(super) fn document(id: String, entity: &'static str, row: &Row) -> Document 
     }
 }
 
-/// Returns what an entry can be found by.
+/// Returns the searchable texts of an entry.
 fn searched(kind: Kind, entry: &Entry, row: &Row) -> Vec<Text> {
     let mut found = match kind {
         Kind::ErrorPattern => {
@@ -252,7 +252,7 @@ fn searched(kind: Kind, entry: &Entry, row: &Row) -> Vec<Text> {
     found
 }
 
-/// Returns what is compared with the meaning of a query: sentences, without tags and names of files.
+/// Returns the text that is compared with the meaning of a query: sentences, without tags and names of files.
 fn compared(kind: Kind, entry: &Entry, row: &Row) -> String {
     match kind {
         Kind::ErrorPattern => {
@@ -281,7 +281,7 @@ fn facets(entity: &str, org: &str, entry: &Entry, row: &Row) -> Vec<Facet> {
     all.map(|(name, value)| Facet::new(name, value)).collect()
 }
 
-/// Returns the name of the entries that an entry stands among: those of its session, which were written one after the other.
+/// Returns the name of an entry's group: the entries of its session, which were written one after the other.
 fn group(entity: &str, org: &str, entry: &Entry) -> Option<String> {
     let session = entry.session_id.as_deref()?;
     let project = entry.project_id.as_deref().unwrap_or_default();

@@ -1,71 +1,71 @@
-//! What is derived from rows, can be made anew from them at any time, and says how much of them it has.
+//! Indexes derived from rows: they can be rebuilt from the rows at any time, and report their completeness.
 
 use std::path::Path;
 
 use tabellion_runtime::Failure;
 
-/// An index in a file of its own, beside the rows.
+/// An index in a separate file, next to the rows.
 pub trait Derived: Send + Sync {
-    /// Returns its file, which need not exist.
+    /// Returns the path of its file, which need not exist.
     fn path(&self) -> &Path;
 
-    /// Returns how much of the rows it has, and changes nothing.
+    /// Compares the index with the rows, without changing it.
     ///
     /// # Errors
     /// If the rows or the file can't be read.
     fn standing(&self) -> Result<Standing, Failure>;
 
-    /// Makes it anew from the rows. Others use what was there until it is complete, and what was there stays if this fails. `progress` is
-    /// told how many of how many rows are in it.
+    /// Rebuilds it from the rows. Other processes use the old index until the new one is complete; the old one stays if this fails.
+    /// `progress` gets the number of rows indexed so far and the number of all.
     ///
     /// # Errors
     /// If the rows can't be read, or the file can't be written.
     fn rebuild(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Vec<Count>, Failure>;
 }
 
-/// Rows of an entity, counted.
+/// Number of rows of an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Count {
     /// Name of the entity.
     pub entity: &'static str,
-    /// How many.
+    /// Number of its rows.
     pub rows: u64,
 }
 
-/// How much of the rows an index has.
+/// State of an index, compared with the rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// There is no file yet. The next search makes it.
+    /// There is no file yet. The next search creates it.
     Missing {
-        /// The rows that belong into it.
+        /// Number of rows to index.
         rows: u64,
     },
-    /// It has all rows, as they are.
+    /// It has all rows in their current form.
     Current {
-        /// The rows.
+        /// Number of rows.
         rows: u64,
         /// The last entry of the log.
         at: i64,
     },
     /// Rows have changed since. The next search takes the changes.
     Behind {
-        /// The rows that it has.
+        /// Number of rows in the index.
         has: u64,
-        /// The rows that belong into it.
+        /// Number of rows to index.
         rows: u64,
-        /// The entry of the log up to which it has everything.
+        /// The last entry of the log that it has taken.
         at: i64,
         /// The last entry of the log.
         end: i64,
     },
-    /// It is no index of these rows: damaged, of a different version, or made of data that a backup replaced. The next search makes it
-    /// anew.
+    /// It is not a valid index of these rows: damaged, of a different version, or made of data that a backup replaced. The next search
+    /// rebuilds it.
     Void(String),
-    /// It says that it has everything, and has a different number of rows: only rebuilding helps.
+    /// It claims to be complete, but has a different number of rows: only rebuilding helps.
     Wrong {
-        /// The rows that it has.
+        /// Number of rows in the index.
         has: u64,
-        /// The rows that belong into it.
+        /// Number of rows to index.
         rows: u64,
     },
 }

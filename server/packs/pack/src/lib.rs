@@ -1,7 +1,7 @@
 //! Packs: a contract together with its implementation.
 //!
-//! A pack is a crate with one or several statics of type [`Pack`]. The program lists them, opens the ground that each asks for, and serves
-//! it.
+//! A pack is a crate with one or several statics of type [`Pack`]. The program lists them, opens the library or rows that each
+//! requires, and serves it.
 
 mod derived;
 pub mod failures;
@@ -23,11 +23,11 @@ pub struct Pack {
     pub implementation: Implementation,
     /// Its index of words, if it has one.
     pub words: Option<IndexOver>,
-    /// The files of a library that clients can download beside its answers, if it has any.
+    /// The files of a library that clients can download in addition to its answers, if it has any.
     pub downloads: Option<DownloadsFrom>,
 }
 
-/// Puts an implementation over the documents or rows that the contract reads and changes.
+/// Creates an implementation over the documents or rows that the contract reads and changes.
 pub enum Implementation {
     /// Over a library.
     Documents(OverDocuments),
@@ -35,7 +35,8 @@ pub enum Implementation {
     Rows(OverRows),
 }
 
-/// Returns a contract over a library. The path is the document of contracts that work on one; `None` if such a contract is given none.
+/// Returns a contract over a library. The path is that of the document, for contracts over a single one; such a contract is `None` without
+/// a path.
 pub type OverDocuments = fn(Arc<Library>, Option<&LibraryPath>) -> Option<Arc<dyn Contract>>;
 
 /// Returns a contract over rows, whose callers can name paths in the workspaces.

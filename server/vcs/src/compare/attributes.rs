@@ -1,7 +1,7 @@
-//! The attribute `diff` of a file, by which git takes it for text or binary.
+//! The attribute `diff` of a file, which makes git treat it as text or binary.
 //!
-//! The `.gitattributes` of the target's tree count, as with `git --attr-source`, so that an answer depends on commits alone: not on
-//! what happens to be checked out, nor on files outside of the repository.
+//! The `.gitattributes` of the target's tree apply, as with `git --attr-source`, so an answer depends on commits alone: neither on the
+//! checkout, nor on files outside of the repository.
 
 use std::{cell::RefCell, collections::HashSet, path::PathBuf};
 
@@ -21,10 +21,10 @@ use crate::repository::GitRepository;
 const ATTRIBUTE: &str = "diff";
 const FILE: &str = ".gitattributes";
 
-/// What attributes say of a file.
+/// Effect of the attributes on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DiffAttribute {
-    /// It is text, whatever it contains.
+    /// It is text, regardless of its content.
     Text,
     /// It is binary.
     Binary,
@@ -32,7 +32,7 @@ pub(super) enum DiffAttribute {
     ByContent,
 }
 
-/// The attributes in a tree, read folder by folder when a file in it is asked for.
+/// The attributes in a tree, read folder by folder when those of a file in it are needed.
 pub(super) struct Attributes<'r> {
     repository: &'r GitRepository,
     tree: ObjectId,
@@ -42,7 +42,7 @@ pub(super) struct Attributes<'r> {
 struct State {
     search: Search,
     names: MetadataCollection,
-    /// Folders whose file was read, without slash at the end.
+    /// Folders whose `.gitattributes` was read, without a trailing slash.
     read: HashSet<BString>,
     has_any: bool,
 }
@@ -50,7 +50,7 @@ struct State {
 impl<'r> Attributes<'r> {
     pub(super) fn new(repository: &'r GitRepository, tree: ObjectId) -> Self {
         let mut names = MetadataCollection::default();
-        // Without files it has git's own macro `binary` alone, and nothing that can fail.
+        // Without files it contains only git's macro `binary`, and can't fail.
         let search = Search::new_globals(None::<PathBuf>, &mut Vec::new(), &mut names).unwrap_or_default();
         let state = State {
             search,
@@ -65,7 +65,7 @@ impl<'r> Attributes<'r> {
         }
     }
 
-    /// Returns what the attributes of the regular file at `path` say.
+    /// Returns the effect of the attributes on the regular file at `path`.
     pub(super) fn of(&self, path: &BStr) -> DiffAttribute {
         let mut state = self.state.borrow_mut();
         let mut at = Some(0);
@@ -94,7 +94,7 @@ impl<'r> Attributes<'r> {
         }
     }
 
-    /// Returns what the repository's configuration says of files with a driver (`diff=NAME`).
+    /// Returns the effect of a driver (`diff=NAME`) by the repository's configuration.
     fn of_driver(&self, name: &BStr) -> DiffAttribute {
         let config = self.repository.git.config_snapshot();
         match config.plumbing().boolean_by("diff", Some(name), "binary") {
@@ -104,8 +104,8 @@ impl<'r> Attributes<'r> {
         }
     }
 
-    /// Reads the attributes in `folder`. Ones that can't be read are none, as for git. Folders come before those below them, so that
-    /// the nearest file counts.
+    /// Reads the attributes in `folder`. Unreadable ones count as absent, as in git. Folders come before those below them, so the nearest
+    /// file takes precedence.
     fn read(&self, state: &mut State, folder: &BStr) {
         state.read.insert(folder.to_owned());
         let Some(text) = self.text(folder) else { return };

@@ -1,4 +1,4 @@
-//! The content of files, as a comparison sees it.
+//! The content of files in a comparison.
 
 use gix::{ObjectId, bstr::BStr, objs::tree::EntryKind};
 use memchr::memchr;
@@ -12,17 +12,17 @@ use crate::{error::VcsError, repository::GitRepository};
 /// Size limit of a file whose lines are compared; a larger one counts as binary. Git's own limit (`core.bigFileThreshold`) is 512 MiB.
 pub(super) const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Size limit of a `.gitattributes` file, which is git's.
+/// Size limit of a `.gitattributes` file, the same as git's.
 pub(super) const MAX_ATTRIBUTES_BYTES: u64 = 100 * 1024 * 1024;
 
-/// The bytes at the start of a file among which git looks for a NUL.
+/// Number of bytes at the start of a file in which git looks for a NUL.
 const BINARY_PROBE_BYTES: usize = 8000;
 
 /// A file's content.
 pub(super) enum Content {
     /// Lines of text.
     Text(Vec<u8>),
-    /// Something else, or too large. The bytes are empty if it is too large.
+    /// Binary, or too large; the bytes are empty if it is too large.
     Binary(Vec<u8>),
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Contents<'r> {
 }
 
 impl<'r> Contents<'r> {
-    /// Returns a reader by the attributes in the tree `attributes`.
+    /// Returns a reader that uses the attributes in the tree `attributes`.
     pub(super) fn new(repository: &'r GitRepository, attributes: ObjectId) -> Self {
         Self {
             repository,
@@ -88,12 +88,12 @@ impl<'r> Contents<'r> {
     }
 }
 
-/// Returns true if git takes bytes for binary.
+/// Returns true if git treats the bytes as binary.
 pub(crate) fn is_binary(bytes: &[u8]) -> bool {
     memchr(0, &bytes[..bytes.len().min(BINARY_PROBE_BYTES)]).is_some()
 }
 
-/// Returns what git compares in place of a submodule's content.
+/// Returns the text that git compares in place of a submodule's content.
 fn of_submodule(commit: ObjectId) -> Vec<u8> {
     format!("Subproject commit {commit}\n").into_bytes()
 }

@@ -1,7 +1,7 @@
-//! Which lines differ: the same number of them as git says.
+//! Differing lines, in the same numbers as git's.
 //!
-//! As in git, lines that the other file does not have are taken out before the shortest edit of the rest is sought, and so are lines
-//! that it has very often, such as empty ones and braces, if they stand among lines that it does not have.
+//! As in git, lines that are absent from the other file are removed before the search for the shortest edit of the rest, and so are
+//! lines that are very frequent in it, such as empty ones and braces, if they are among absent ones.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -9,13 +9,13 @@ use memchr::memchr_iter;
 
 use super::myers::{edit, rough_root};
 
-/// Upper bound of the number of times that the other file has a line before it is a common one.
+/// Upper bound of the number of occurrences in the other file from which a line counts as common.
 const MAX_COMMON: usize = 1024;
 
-/// Lines around a common one that decide whether it is taken out.
+/// Number of lines around a common one that decide on its removal.
 const WINDOW: usize = 100;
 
-/// Lines, from 0, that were replaced by others. One of the ranges may be empty.
+/// Replaced lines, from 0. One of the ranges may be empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineRange {
     /// Lines of the old file.
@@ -24,7 +24,7 @@ pub struct LineRange {
     pub new: Range<usize>,
 }
 
-/// Returns the number of lines that are new and of those that are gone.
+/// Returns the numbers of new and of removed lines.
 pub(super) fn count(old: &[u8], new: &[u8]) -> (u64, u64) {
     if old.is_empty() || new.is_empty() {
         return (number_of_lines(new), number_of_lines(old));
@@ -45,7 +45,7 @@ fn number_of_lines(text: &[u8]) -> u64 {
     ends + u64::from(text.last().is_some_and(|byte| *byte != b'\n'))
 }
 
-/// For each line of both files, whether it differs.
+/// For each line of both files, true if it differs.
 struct Differing {
     old: Vec<bool>,
     new: Vec<bool>,
@@ -121,16 +121,16 @@ fn occurrences(lines: &[u32], numbers: usize) -> Vec<usize> {
     counts
 }
 
-/// How often the other file has a line.
+/// Frequency of a line in the other file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Frequency {
     Never,
     Sometimes,
-    /// So often that where it is says little.
+    /// So often that its position is not significant.
     Often,
 }
 
-/// Returns the indices of the lines in `part` that the shortest edit is sought for. Marks the others there.
+/// Returns the indices of the lines in `part` that take part in the search for the shortest edit. Marks the others there.
 fn keep(lines: &[u32], part: Range<usize>, in_other: &[usize], differs: &mut [bool]) -> Vec<usize> {
     let often = rough_root(lines.len()).min(MAX_COMMON);
     let frequency = |line: &u32| match in_other[*line as usize] {
@@ -155,7 +155,7 @@ fn keep(lines: &[u32], part: Range<usize>, in_other: &[usize], differs: &mut [bo
     kept
 }
 
-/// Returns true if the lines on both sides of `at`, up to one that the other file sometimes has, are mostly ones that it never has.
+/// Returns true if the lines around `at`, on each side up to one that the other file sometimes has, are mostly ones that it never has.
 fn is_among_differing(frequencies: &[Frequency], at: usize) -> bool {
     let before = frequencies[at.saturating_sub(WINDOW)..at].iter().rev();
     let after = frequencies[at + 1..frequencies.len().min(at + 1 + WINDOW)].iter();
@@ -169,7 +169,7 @@ fn is_among_differing(frequencies: &[Frequency], at: usize) -> bool {
     often * 4 < often + never_before + never_after
 }
 
-/// Returns the number of lines that the other file never has, and often has, before the first one that it sometimes has.
+/// Returns the numbers of lines that the other file never has, and often has, before the first one that it sometimes has.
 fn run<'f>(frequencies: impl Iterator<Item = &'f Frequency>) -> (usize, usize) {
     let (mut never, mut often) = (0, 0);
     for frequency in frequencies {

@@ -80,7 +80,7 @@ proptest! {
         prop_assert_eq!((additions as usize, deletions as usize), sizes);
     }
 
-    /// Without lines that are very frequent, nothing is taken out that a shortest edit could keep.
+    /// Without very frequent lines, no line is removed that a shortest edit could keep.
     #[test]
     fn an_edit_is_a_shortest_one(
         old in proptest::collection::vec(0..60_u8, 0..40),

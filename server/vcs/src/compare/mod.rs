@@ -1,4 +1,4 @@
-//! Comparison of two commits: what was done on the target since it and the base had the same history.
+//! Comparison of two commits: the changes on the target since its history and that of the base diverged.
 
 mod attributes;
 pub(crate) mod content;
@@ -22,33 +22,33 @@ use crate::{
 
 pub use self::lines::{LineRange, line_ranges};
 
-/// What became of a file.
+/// Kind of a file's change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileStatus {
     /// It is new.
     Added,
-    /// Its content, mode or type is another.
+    /// Its content, mode or type has changed.
     Modified,
-    /// It is gone.
+    /// It was removed.
     Deleted,
-    /// It has another name, and maybe another content.
+    /// It was renamed, perhaps with changes of its content.
     Renamed,
 }
 
 /// A file that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {
-    /// Its path; of a deleted file, the path it had.
+    /// Its path; for a deleted file, the former path.
     pub path: String,
-    /// The path it had before, if it was renamed.
+    /// The former path, if it was renamed.
     pub old_path: Option<String>,
-    /// What became of it.
+    /// Kind of the change.
     pub status: FileStatus,
-    /// Lines that are new; 0 for a binary file.
+    /// Number of new lines; 0 for a binary file.
     pub additions: u64,
-    /// Lines that are gone; 0 for a binary file.
+    /// Number of removed lines; 0 for a binary file.
     pub deletions: u64,
-    /// Whether it has no lines: by its content, its attributes or its size.
+    /// True if it has no lines: by its content, its attributes or its size.
     pub binary: bool,
     pub(crate) change: ChangedFile,
 }
@@ -63,28 +63,28 @@ pub(crate) struct ChangedFile {
 /// The comparison of two commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeComparison {
-    /// What is compared with.
+    /// The revision to compare with.
     pub base: Revision,
-    /// What is compared.
+    /// The revision that is compared.
     pub target: Revision,
-    /// The commit from which both go on; what is compared is its tree with that of the target.
+    /// The common ancestor of both, whose tree is compared with the target's.
     pub merge_base: ObjectId,
     /// All files that differ, by path.
     pub files: Vec<FileChange>,
-    /// Lines that are new in all files.
+    /// Number of new lines in all files.
     pub additions: u64,
-    /// Lines that are gone in all files.
+    /// Number of removed lines in all files.
     pub deletions: u64,
-    /// Whether there were too many files to find all renames: only those without other changes, or of the same base name.
+    /// True if there were too many files to find all renames: only those without other changes, or with the same base name, were found.
     pub renames_limited: bool,
 }
 
 impl GitRepository {
-    /// Compares `target` with the commit from which it and `base` go on. The numbers are those of
+    /// Compares `target` with the common ancestor of it and `base`. The numbers are those of
     /// `git diff --numstat -M base...target`.
     ///
     /// # Errors
-    /// If there is no such commit, or an object can't be read.
+    /// If there is no common ancestor, or an object can't be read.
     pub fn compare(
         &self,
         base: &Revision,

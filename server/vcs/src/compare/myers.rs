@@ -1,8 +1,8 @@
 //! The shortest edit between two sequences of lines, after Myers ("An O(ND) Difference Algorithm and Its Variations", 1986, section
-//! 4b): the middle of a shortest edit splits the sequences, and each half is a problem of its own.
+//! 4b): the middle of a shortest edit splits the sequences, and each half is a separate problem.
 //!
-//! Where the shortest edit costs too much to find, a good one is taken instead. When that is so, and which one, decides how many lines
-//! differ; the limits here are those of git, so that the numbers are git's too.
+//! If the shortest edit is too expensive to find, a good one is used instead. The limits that decide on this, and on the choice, affect
+//! the number of differing lines; they are those of git, so the numbers are git's too.
 
 /// Equal lines in a row that make a promising path.
 const LONG_RUN: i32 = 20;
@@ -10,7 +10,7 @@ const LONG_RUN: i32 = 20;
 /// Cost from which a promising path is good enough.
 const PROMISING_COST: i32 = 256;
 
-/// Lines that a promising path has advanced by, for each unit of cost.
+/// Number of lines that a promising path has advanced by, for each unit of cost.
 const PROMISING_ADVANCE: i32 = 4;
 
 /// Lower bound of the cost at which the search ends with the longest path so far.
@@ -48,11 +48,11 @@ fn as_i32(number: usize) -> i32 {
     i32::try_from(number).expect("a file has less than 2^31 lines")
 }
 
-/// Whether the search may end early.
+/// Limit of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effort {
     Bounded,
-    /// It may not: the area is known to have a cheap edit.
+    /// Without limit, for an area that is known to have a cheap edit.
     Full,
 }
 
@@ -65,7 +65,7 @@ struct Area {
     new_end: i32,
 }
 
-/// A point on the path of an edit, and the effort for what is before and after it.
+/// A point on the path of an edit, and the efforts for the parts before and after it.
 struct Split {
     old: i32,
     new: i32,
@@ -102,7 +102,7 @@ impl Reached {
     }
 }
 
-/// A diagonal has the points whose index in `old` is larger by the same number than that in `new`.
+/// State of the search. A diagonal contains the points whose index in `old` exceeds that in `new` by the same number.
 struct Edit<'l, R, A> {
     old: &'l [u32],
     new: &'l [u32],
@@ -200,7 +200,7 @@ impl<R: FnMut(usize), A: FnMut(usize)> Edit<'_, R, A> {
         unreachable!("the paths meet at a cost of all lines")
     }
 
-    /// Extends the paths from the start by one edit. Returns where one meets `back`.
+    /// Extends the paths from the start by one edit. Returns the point at which one meets `back`.
     fn step_ahead(
         &mut self,
         area: Area,
@@ -208,7 +208,7 @@ impl<R: FnMut(usize), A: FnMut(usize)> Edit<'_, R, A> {
         back: Option<Reached>,
         long_run: &mut bool,
     ) -> Option<Split> {
-        // Beyond the area's border, a path can't come from there; then it is the other parity's turn.
+        // No path comes from beyond the area's border; at the border, the range shrinks instead, since the parity alternates.
         if reached.lowest > area.old_start - area.new_end {
             reached.lowest -= 1;
             *self.forward(reached.lowest - 1) = -1;
@@ -242,7 +242,7 @@ impl<R: FnMut(usize), A: FnMut(usize)> Edit<'_, R, A> {
         None
     }
 
-    /// Extends the paths from the end by one edit. Returns where one meets `ahead`.
+    /// Extends the paths from the end by one edit. Returns the point at which one meets `ahead`.
     fn step_back(
         &mut self,
         area: Area,
@@ -315,7 +315,7 @@ impl<R: FnMut(usize), A: FnMut(usize)> Edit<'_, R, A> {
         for diagonal in reached.diagonals() {
             let old = *self.backward(diagonal);
             let new = old - diagonal;
-            // A path that can't come from anywhere has no place.
+            // A path without a predecessor has no position.
             if old > area.old_end {
                 continue;
             }
@@ -353,7 +353,7 @@ impl<R: FnMut(usize), A: FnMut(usize)> Edit<'_, R, A> {
             let old = (*self.backward(diagonal))
                 .max(area.old_start)
                 .max(area.new_start + diagonal);
-            // Saturates where a path can't come from anywhere.
+            // Saturates for a path without a predecessor.
             let sum = old.saturating_add(old.saturating_sub(diagonal));
             if sum < least {
                 (least, least_old) = (sum, old);

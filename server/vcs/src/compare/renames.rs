@@ -1,5 +1,5 @@
-//! Which added files are deleted ones under another name, as git's `-M` finds them (diffcore-rename): first files that are the same,
-//! then those of the same base name that are similar enough, then the most similar ones.
+//! Renames: pairs of added and deleted files, found as by git's `-M` (diffcore-rename): first identical files, then those with the same
+//! base name that are similar enough, then the most similar ones.
 
 use std::{
     cmp::Reverse,
@@ -25,17 +25,17 @@ const MIN_BASE_NAME_SCORE: u64 = MIN_SCORE + (MAX_SCORE - MIN_SCORE) / 2;
 /// Git's limit (`diff.renameLimit`): the number of files compared with each other is at most its square.
 const RENAME_LIMIT: usize = 1000;
 
-/// How many old files are kept for a new one until all have been compared.
+/// Number of old files kept for a new one until all have been compared.
 const CANDIDATES: usize = 4;
 
-/// Upper bound of the memory for pieces of files; those of further files are made again for each comparison.
+/// Upper bound of the memory for pieces of files; those of further files are recomputed for each comparison.
 const MAX_CACHED_BYTES: usize = 128 * 1024 * 1024;
 
 /// Renames: index of the added file among the differences, and of the deleted one.
 #[derive(Debug, Default)]
 pub(super) struct Renames {
     pub(super) pairs: HashMap<usize, usize>,
-    /// Whether there were too many files to compare all.
+    /// True if there were too many files to compare all.
     pub(super) limited: bool,
 }
 
@@ -115,7 +115,7 @@ impl RenameSearch<'_> {
         self.found.pairs.insert(self.new[new].index, self.old[old].index);
     }
 
-    /// Finds files that are the same, if possible under the same base name, else the first one.
+    /// Finds identical files, if possible with the same base name, or else the first one.
     fn same(&mut self) {
         let mut by_id: HashMap<ObjectId, Vec<usize>> = HashMap::new();
         for (at, old) in self.old.iter().enumerate() {
@@ -140,7 +140,7 @@ impl RenameSearch<'_> {
         }
     }
 
-    /// Finds similar files whose base name no other deleted or added file has.
+    /// Finds similar files whose base name is unique among deleted and among added files.
     fn same_base_name(&mut self) -> Result<(), VcsError> {
         let old = only_ones(&self.old);
         let new = only_ones(&self.new);
@@ -160,7 +160,7 @@ impl RenameSearch<'_> {
         Ok(())
     }
 
-    /// Finds the most similar of what is left, best first.
+    /// Finds the most similar of the remaining files, best first.
     fn similar(&mut self) -> Result<(), VcsError> {
         let left = |files: &[Candidate<'_>]| -> Vec<usize> {
             (0..files.len()).filter(|at| !files[*at].renamed).collect()
@@ -182,7 +182,7 @@ impl RenameSearch<'_> {
                     best.push(pair);
                     continue;
                 }
-                // The first of the worst makes room, as in git, where this decides among equal ones.
+                // The first of the worst is replaced, as in git, where this decides among equal ones.
                 let worst = (1..CANDIDATES).fold(0, |worst, at| {
                     if best[at].rank > best[worst].rank {
                         at
@@ -253,7 +253,7 @@ struct Pair {
     new: usize,
 }
 
-/// Returns the files that are not renamed yet by base name; `None` where several have it.
+/// Returns the files that are not renamed yet by base name; `None` if several have the name.
 fn only_ones<'c>(files: &'c [Candidate<'_>]) -> HashMap<&'c [u8], Option<usize>> {
     let mut by_name = HashMap::new();
     for (at, file) in files.iter().enumerate().filter(|(_, file)| !file.renamed) {

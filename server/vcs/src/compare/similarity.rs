@@ -1,4 +1,4 @@
-//! How similar two files are: how much of the larger one is also in the other, in pieces of at most 64 bytes that end at line ends.
+//! Similarity of two files: the share of the larger one that is also in the other, in pieces of at most 64 bytes that end at line ends.
 //! Order does not matter.
 
 use super::content::Content;
@@ -9,8 +9,8 @@ pub(super) const MAX_SCORE: u64 = 60_000;
 /// Bytes of the longest piece.
 const MAX_PIECE_BYTES: u32 = 64;
 
-/// Number of different hashes. Pieces with the same hash count as the same, also where they are not: with other hashes than git's, some
-/// renames among files that are nearly the same had a different source.
+/// Number of different hashes. Different pieces with the same hash count as equal: with hashes other than git's, some renames among files
+/// that are nearly identical had a different source.
 const HASHES: u32 = 107_927;
 
 /// The pieces of a file: hash and number of bytes in all pieces with that hash, by hash.
@@ -85,7 +85,7 @@ pub(super) fn score(old: (&Pieces, u64), new: (&Pieces, u64)) -> u64 {
     old.0.bytes_in_common(new.0) * MAX_SCORE / old.1.max(new.1)
 }
 
-/// A piece that is not at its end.
+/// An incomplete piece.
 #[derive(Default)]
 struct Piece {
     /// The last bytes, as a number of 64 bits of which each byte moves the others by 7, halves exchanged.

@@ -6,7 +6,7 @@ use crate::testing::{GO_ON, Random, commit, git, open, try_git};
 /// A line of `git diff --numstat`: additions and deletions, unless it is binary; old path, if renamed; path.
 type Line = (Option<(u64, u64)>, Option<String>, String);
 
-/// Returns what git says; `None` if it can't compare.
+/// Returns git's comparison; `None` if it fails.
 fn reference(top: &Path, base: &str, target: &str) -> Option<Vec<Line>> {
     let attributes = format!("--attr-source={target}");
     let range = format!("{base}...{target}");
@@ -31,7 +31,7 @@ fn ours(repository: &GitRepository, base: &str, target: &str) -> Option<Vec<Line
     let revision = |name| repository.revision(name).expect("a commit");
     match repository.compare(&revision(base), &revision(target), GO_ON) {
         Ok(comparison) => Some(comparison.files.into_iter().map(line).collect()),
-        // About a clone that lacks objects, git says nothing either.
+        // Git reports no differences for a clone that lacks objects either.
         Err(VcsError::Unrelated { .. } | VcsError::Damaged { .. }) => None,
         Err(error) => panic!("{base}...{target}: {error}"),
     }
@@ -42,7 +42,7 @@ fn line(change: FileChange) -> Line {
     (counts, change.old_path, change.path)
 }
 
-/// How often two comparisons differ.
+/// Totals of comparisons, and their differences.
 #[derive(Debug, Default)]
 struct Agreement {
     comparisons: usize,
@@ -50,7 +50,7 @@ struct Agreement {
     renames: usize,
     /// Files whose numbers differ.
     counts: Vec<String>,
-    /// Files that one of the two takes for renamed from another file.
+    /// Files with different rename sources.
     paths: Vec<String>,
 }
 
@@ -88,7 +88,7 @@ impl Agreement {
     }
 }
 
-/// Compares pairs of commits of the repository at `top`, as many as asked for.
+/// Compares `count` pairs of commits of the repository at `top`.
 fn pairs(top: &Path, count: usize, seed: u64) -> Agreement {
     let repository = open(top);
     let commits = git(top, &["rev-list", "--all"]);
@@ -113,7 +113,7 @@ fn pairs(top: &Path, count: usize, seed: u64) -> Agreement {
     agreement
 }
 
-/// This very repository, if its history is here.
+/// This repository, if its history is available.
 #[test]
 fn comparisons_of_this_repository_equal_gits() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -323,7 +323,7 @@ fn comparisons_of_random_repositories_equal_gits() {
     assert!(agreement.files > 300 && agreement.renames > 20, "{agreement:?}");
 }
 
-/// Each case: files of two commits, with their text; what is expected of each path, and git says the same.
+/// Each case: files of two commits, with their text; and the expected change of each path, which must equal git's.
 #[test]
 fn each_kind_of_change_is_told() {
     use FileStatus::{Added, Deleted, Modified, Renamed};
@@ -378,7 +378,7 @@ fn each_kind_of_change_is_told() {
             &[("c/a", "x\0")],
             &[("c/a", Some("a"), Renamed, 0, 0, true)],
         ),
-        // Among two files that are the same, the one with the same base name is the source; else the first.
+        // Among identical files, the one with the same base name is the source; or else the first.
         (
             &[("p/x", &ten), ("q/y", &ten)],
             &[("r/y", &ten)],

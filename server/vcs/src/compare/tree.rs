@@ -1,4 +1,4 @@
-//! What differs between two trees, before renames are found.
+//! Differences between two trees, before renames are found.
 
 use gix::{
     ObjectId,
@@ -23,13 +23,13 @@ pub(crate) struct TreeFile {
 }
 
 impl TreeFile {
-    /// Returns true if it is a file with content of its own: neither a symbolic link nor a submodule.
+    /// Returns true for a file with content: neither a symbolic link nor a submodule.
     pub(crate) fn is_regular(&self) -> bool {
         matches!(self.kind, EntryKind::Blob | EntryKind::BlobExecutable)
     }
 }
 
-/// A path whose file differs. One of the two files is there.
+/// A path whose file differs. At least one of the two files exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
     pub(crate) path: BString,
@@ -37,7 +37,7 @@ pub(crate) struct Difference {
     pub(crate) new: Option<TreeFile>,
 }
 
-/// Returns the paths whose files differ, in the order of git's trees. Folders that are the same are not read.
+/// Returns the paths whose files differ, in the order of git's trees. Identical folders are not read.
 pub(crate) fn differences(
     repository: &GitRepository,
     old: ObjectId,
@@ -52,7 +52,7 @@ pub(crate) fn differences(
         })
     };
     let mut found = Vec::new();
-    // What is still to come, the next one last.
+    // Pending pairs, the next one last.
     let mut pending = vec![Pair {
         path: BString::default(),
         old: file(old),
@@ -77,7 +77,7 @@ pub(crate) fn differences(
         if pair.depth > MAX_DEPTH {
             return Err(repository.too_deep());
         }
-        // The paths of all that differ stay in memory.
+        // The paths of all differences stay in memory.
         let from = pending.len();
         walk.open(&pair, &mut pending)?;
         seen += pending.len() - from;
@@ -101,7 +101,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Adds the pairs of entries in two trees to `pairs`, but for those that are the same.
+    /// Adds the pairs of entries in two trees to `pairs`, except for identical ones.
     fn open(&self, at: &Pair, pairs: &mut Vec<Pair>) -> Result<(), VcsError> {
         let (old, new) = (
             self.read(at.old.map(|tree| tree.id))?,
@@ -155,7 +155,7 @@ impl Walk<'_> {
         let entries = TreeRefIter::from_bytes(tree, self.repository.git.object_hash());
         let entries: Result<Vec<_>, _> = entries.collect();
         let mut entries = entries.map_err(|error| self.repository.damaged("a folder of a commit", &error))?;
-        // What is not in order, in a damaged tree, would be compared with the wrong entry.
+        // In a damaged tree, entries out of order would be compared with the wrong ones.
         if !entries.is_sorted() {
             entries.sort();
         }

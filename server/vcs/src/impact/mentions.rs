@@ -1,4 +1,4 @@
-//! Where a source names something: the names of its tree, without comments and texts, and without variables of functions.
+//! Mentions of names in a source: the names in its tree, without comments and texts, and without variables of functions.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use tabellion_syntax::{
 
 use super::touched::Source;
 
-/// A place that names something.
+/// A mention of a name in a source.
 pub(super) struct Mention {
     pub(super) name: String,
     /// The byte at which it begins.
@@ -18,7 +18,7 @@ pub(super) struct Mention {
     pub(super) line: usize,
 }
 
-/// Nodes that bind names, each with the field that has these; any field if it is empty.
+/// Nodes that bind names, each with the field that contains these; any field if it is empty.
 const BINDINGS: &[(&str, &str)] = &[
     // Python, Ruby
     ("assignment", "left"),
@@ -65,7 +65,7 @@ const BINDINGS: &[(&str, &str)] = &[
     ("variable_assignment", "name"),
 ];
 
-/// Nodes around a name in what binds it.
+/// Nodes between a name and the node that binds it.
 const PATTERNS: &[&str] = &[
     "pattern_list",
     "tuple_pattern",
@@ -89,7 +89,7 @@ const PATTERNS: &[&str] = &[
     "variable_name",
 ];
 
-/// Nodes in which a name is of something else: an argument, a member of a literal.
+/// Nodes in which a name refers to a part of another definition: an argument, a member of a literal.
 const LABELS: &[(&str, &str)] = &[
     ("keyword_argument", "name"),
     ("pair", "key"),
@@ -99,7 +99,7 @@ const LABELS: &[(&str, &str)] = &[
 /// The kind of a node, and the field of it that the walk is in.
 type Step<'t> = (&'t str, Option<&'t str>);
 
-/// A name, and how it stands in the tree.
+/// A name, and its role in the tree.
 struct Leaf {
     mention: Mention,
     /// The innermost function around it, as a number of its symbol.
@@ -114,12 +114,12 @@ enum Role {
     Member,
     /// A local variable or parameter begins here.
     Binding,
-    /// The function says that the name is of the file: `global name`.
+    /// The function declares the name as one of the file: `global name`.
     Global,
     Label,
 }
 
-/// Returns where a source names what `is_wanted`, and means no variable of a function by it, nor what the source itself defines.
+/// Returns the mentions of names that `is_wanted` accepts, without variables of functions.
 pub(super) fn mentions(source: &Source, is_wanted: impl Fn(&str) -> bool) -> Vec<Mention> {
     let mut leaves = vec![];
     let mut functions = Functions::of(source);
@@ -170,7 +170,7 @@ pub(super) fn mentions(source: &Source, is_wanted: impl Fn(&str) -> bool) -> Vec
     uses.map(|(leaf, _)| leaf.mention).collect()
 }
 
-/// Returns how a name stands among the nodes around it, outermost first, each with the field that the next one is in.
+/// Returns the role of a name by the nodes around it, outermost first, each with the field that contains the next one.
 fn role(node: Node<'_>, path: &[Step<'_>]) -> Role {
     let is_member = |field: &str| matches!(field, "attribute" | "field" | "property" | "suffix");
     let Some((kind, field)) = path.last() else {
@@ -233,7 +233,7 @@ fn walk<'t>(tree: &'t Tree, mut each: impl FnMut(Node<'t>, &[Step<'t>])) {
     }
 }
 
-/// Returns whether leaves of this kind have names: not comments, nor parts of texts, nor arguments of commands.
+/// Returns true if leaves of this kind contain names: not comments, nor parts of texts, nor arguments of commands.
 fn is_name(kind: &str, around: &str) -> bool {
     kind.contains("identifier")
         || matches!(kind, "name" | "constant" | "variable_name" | "preproc_arg")
@@ -245,7 +245,7 @@ struct Functions<'s> {
     source: &'s Source,
     /// By symbol: the function around it.
     outer: Vec<Option<usize>>,
-    /// The functions around the last place, outermost first, and the first symbol behind it.
+    /// The functions around the last position, outermost first.
     open: Vec<usize>,
     next: usize,
 }
@@ -260,7 +260,7 @@ impl<'s> Functions<'s> {
         }
     }
 
-    /// Returns the innermost function that has a byte. Bytes are asked for in their order.
+    /// Returns the innermost function that contains a byte. Bytes must be queried in ascending order.
     fn around(&mut self, at: usize) -> Option<usize> {
         let symbols = &self.source.symbols;
         while symbols
@@ -280,7 +280,7 @@ impl<'s> Functions<'s> {
     }
 }
 
-/// Returns the words of a text that can be names, each with its place.
+/// Returns the words of a text that can be names, each with its position.
 pub(super) fn words(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     // Letters beyond ASCII are parts of names in most languages.
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;

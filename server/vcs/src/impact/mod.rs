@@ -1,7 +1,7 @@
-//! What a comparison affects: which symbols the changed lines are in, and who uses them in the target.
+//! Impact of a comparison: the symbols that contain the changed lines, and their uses in the target.
 //!
-//! A use is a name in a program of the same language that equals the symbol's, and is no local variable, nor what the file itself defines.
-//! Names are not resolved any further, so one that many files define is not followed: its uses could be of any of them.
+//! A use is a name in a program of the same language that equals the symbol's, and is neither a local variable nor defined by the file
+//! itself. Names are not resolved any further, so one that many files define is not followed: its uses could refer to any of them.
 
 mod mentions;
 mod touched;
@@ -15,26 +15,26 @@ use crate::{
 
 use self::{touched::Touched, uses::Uses};
 
-/// Upper bound of the dependents that a file is given with.
+/// Upper bound of the dependents that are listed for a file.
 pub const MAX_DEPENDENTS: usize = 100;
 
-/// What a comparison affects.
+/// Impact of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Impact {
-    /// From 0 to 100, which grows with the number of files and of lines that differ.
+    /// Score from 0 to 100, which grows with the number of files and of lines that differ.
     pub score: f64,
-    /// The files with the most changed lines, as many as were asked for, most first.
+    /// The files with the most changed lines, up to the requested number, most first.
     pub files: Vec<FileImpact>,
-    /// Number of source files of the target that were not looked at, because they are too large or there are too many.
+    /// Number of source files of the target that were skipped, because they are too large or there are too many.
     pub skipped: u64,
 }
 
-/// What the change of a file affects.
+/// Impact of the change of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileImpact {
     /// The change.
     pub change: FileChange,
-    /// The symbols that the changed lines are in, each with what it is in, such as `impl Foo > fn bar`, in order of the names. None of a
+    /// The symbols that contain the changed lines, each with its parents, such as `impl Foo > fn bar`, in order of the names. Empty for a
     /// file that is in no known language, or too large.
     pub symbols: Vec<String>,
     /// The places that use them, by path and line, at most [`MAX_DEPENDENTS`].
@@ -43,19 +43,19 @@ pub struct FileImpact {
     pub total_dependents: u64,
 }
 
-/// A place that uses a symbol. Of the uses in one symbol, the first one.
+/// A place that uses a symbol: the first such use within its enclosing symbol.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Dependent {
     /// Path of the file.
     pub path: String,
     /// Line of the use, from 1.
     pub line: usize,
-    /// The symbol that the use is in; empty outside of all symbols.
+    /// The symbol that contains the use; empty outside of all symbols.
     pub symbol: String,
 }
 
 impl GitRepository {
-    /// Returns what a comparison affects, with the symbols of the `limit` files that have the most changed lines.
+    /// Returns the impact of a comparison, with the symbols of the `limit` files that have the most changed lines.
     ///
     /// # Errors
     /// If a file can't be read.
@@ -66,7 +66,7 @@ impl GitRepository {
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Impact, VcsError> {
         let mut changes: Vec<&FileChange> = comparison.files.iter().collect();
-        // The order of paths stays among those with as many lines.
+        // Files with equally many lines stay in the order of paths.
         changes.sort_by_key(|change| std::cmp::Reverse(change.additions + change.deletions));
         changes.truncate(limit);
         let mut touched = Vec::new();
@@ -96,7 +96,7 @@ impl GitRepository {
     }
 }
 
-/// Returns the score of so many files and lines.
+/// Returns the score of a comparison with these numbers of files and lines.
 fn score(files: u64, lines: u64) -> f64 {
     let logarithm = |number: u64| (number as f64).ln_1p();
     (10.0 * logarithm(files) + 5.0 * logarithm(lines)).min(100.0)

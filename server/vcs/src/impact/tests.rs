@@ -14,7 +14,7 @@ fn a_score_is_that_of_the_formula() {
     }
 }
 
-/// Sources before and after a change, and what it affects: for each file, its symbols and its dependents as `path:line symbol`.
+/// Sources before and after a change, and its impact: for each file, its symbols and its dependents as `path:line symbol`.
 struct Case {
     name: &'static str,
     before: &'static [(&'static str, &'static str)],

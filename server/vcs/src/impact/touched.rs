@@ -1,4 +1,4 @@
-//! Which symbols of a file its changed lines are in.
+//! The symbols of a file that contain its changed lines.
 
 use std::{collections::BTreeMap, ops::Range, path::Path};
 
@@ -13,10 +13,10 @@ use crate::{
 /// Size limit of a file whose symbols are read.
 pub(super) const MAX_PARSED_BYTES: u64 = 1024 * 1024;
 
-/// The symbols of a file that its changed lines are in.
+/// The symbols of a file that contain its changed lines.
 #[derive(Debug, Default)]
 pub(super) struct Touched {
-    /// By their path, such as `impl Foo > fn bar`: name, and whether uses of the name are of it.
+    /// By their path, such as `impl Foo > fn bar`: the name, and true if uses of the name are followed.
     symbols: BTreeMap<String, (String, bool)>,
     /// The languages in which its symbols can be used.
     family: Option<Family>,
@@ -53,7 +53,7 @@ impl Touched {
         Ok(touched)
     }
 
-    /// Adds the innermost symbols that the lines are in. Blank lines touch nothing.
+    /// Adds the innermost symbols that contain the lines. Blank lines are ignored.
     fn add(&mut self, source: Option<&Source>, lines: Range<usize>) {
         let Some(source) = source else { return };
         for line in lines {
@@ -68,7 +68,7 @@ impl Touched {
         }
     }
 
-    /// Returns the names whose uses are looked for, with the languages that they are looked for in.
+    /// Returns the names to look for, each with its family of languages.
     pub(super) fn names(&self) -> impl Iterator<Item = (Family, &str)> {
         let followed = self.symbols.values().filter(|(_, is_followed)| *is_followed);
         followed.filter_map(|(name, _)| Some((self.family?, name.as_str())))
@@ -80,7 +80,7 @@ impl Touched {
     }
 }
 
-/// Languages whose programs use each other's symbols, as the first of them.
+/// Languages whose programs use each other's symbols, represented by one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Family(Language);
 
@@ -101,17 +101,17 @@ pub(super) struct Source {
     pub(super) text: String,
     pub(super) tree: Tree,
     pub(super) symbols: Vec<Symbol>,
-    /// For each line, from 0, the index of the innermost symbol that it is in; `None` for blank lines too.
+    /// For each line, from 0, the index of the innermost symbol that contains it; `None` for blank lines too.
     pub(super) innermost: Vec<Option<usize>>,
 }
 
 impl Source {
-    /// Returns the file's symbols; `None` if it takes too long.
+    /// Parses a file and finds its symbols; `None` if parsing takes too long.
     pub(super) fn of(language: Language, text: String) -> Option<Self> {
         let tree = parse(language, &text)?;
         let symbols = symbols(language, &tree, &text);
         let mut innermost = vec![None; text.lines().count()];
-        // What is in something follows it.
+        // Nested symbols come after the symbols that contain them.
         for (index, symbol) in symbols.iter().enumerate() {
             let lines = symbol.lines.start() - 1..innermost.len().min(*symbol.lines.end());
             innermost[lines].fill(Some(index));
@@ -149,7 +149,7 @@ fn source(repository: &GitRepository, path: &str, file: &TreeFile) -> Result<Opt
     Ok(source_of(language, bytes))
 }
 
-/// Returns the source that bytes are; `None` if they are no text.
+/// Parses bytes as a source; `None` if they are not text, or parsing takes too long.
 pub(super) fn source_of(language: Language, bytes: Vec<u8>) -> Option<Source> {
     if is_binary(&bytes) {
         return None;

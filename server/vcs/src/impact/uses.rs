@@ -1,4 +1,4 @@
-//! What uses symbols: the names in a tree's source files.
+//! Uses of symbols: names in a tree's source files.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -16,19 +16,19 @@ use crate::{
     blobs::Submodules, compare::FileChange, error::VcsError, repository::GitRepository, revision::Revision,
 };
 
-/// Files that may define a name for its uses to be followed.
+/// Maximum number of files that define a name for its uses to be followed.
 const MAX_DEFINING_FILES: usize = 3;
 
-/// Upper bound of the bytes of a tree that are looked at.
+/// Upper bound of the scanned bytes of a tree.
 const MAX_SCANNED_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// Upper bound of the files that are parsed, to know what a use is in.
+/// Upper bound of the files that are parsed to find the symbols around uses.
 const MAX_PARSED_FILES: usize = 5000;
 
-/// A name, and the languages that it is a symbol of.
+/// A name, and the languages in which it is a symbol.
 type Name = (Family, String);
 
-/// The uses of the names that some files define.
+/// The uses of the names that changes of some files touched.
 pub(super) struct Uses {
     /// For each name, the files whose change touched it.
     wanted: HashMap<Name, Vec<usize>>,
@@ -51,7 +51,7 @@ pub(super) struct Dependents {
 }
 
 impl Uses {
-    /// Prepares the search for the users of what each file has touched.
+    /// Prepares the search for uses of the symbols that each file has touched.
     pub(super) fn of(changes: &[&FileChange], touched: &[Touched]) -> Self {
         let mut wanted: HashMap<Name, Vec<usize>> = HashMap::new();
         for (file, touched) in touched.iter().enumerate() {
@@ -71,7 +71,7 @@ impl Uses {
         }
     }
 
-    /// Looks through the source files of a commit.
+    /// Searches the source files of a commit.
     pub(super) fn find(
         &mut self,
         repository: &GitRepository,
@@ -106,14 +106,14 @@ impl Uses {
         std::str::from_utf8(word).is_ok_and(|word| self.wanted.contains_key(&(family, word.to_owned())))
     }
 
-    /// Notes what a file uses and defines.
+    /// Records the uses and definitions in a file.
     fn file(&mut self, path: &str, language: Language, bytes: Vec<u8>) {
         let Some(source) = source_of(language, bytes) else {
             return;
         };
         let family = Family::from(language);
         let is_wanted = |name: &str| self.wanted.contains_key(&(family, name.to_owned()));
-        // Where a name stands first in its own definition is no use.
+        // The first occurrence of a name in its definition is not a use.
         let mut definitions = HashSet::new();
         for symbol in source.symbols.iter().filter(|symbol| is_wanted(&symbol.name)) {
             let defining = self.defining.entry((family, symbol.name.clone())).or_default();
@@ -133,7 +133,7 @@ impl Uses {
         for Mention { name, at, line } in mentions(&source, is_wanted) {
             let inside = source.innermost.get(line - 1).copied().flatten();
             let symbol = inside.map(|index| &source.symbols[index]);
-            // What uses itself depends on no other symbol, and what defines a name means its own.
+            // A symbol's use of itself is not a dependent, and in a file that defines the name, it refers to that definition.
             let is_itself = symbol.is_some_and(|symbol| symbol.name == name) || owns(&name);
             if definitions.contains(&at) || is_itself || !last.insert((inside, name.clone())) {
                 continue;

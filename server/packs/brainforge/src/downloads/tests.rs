@@ -1,4 +1,4 @@
-//! URLs of exports: who has them, and until when.
+//! URLs of exports: access and expiry.
 
 use std::io::Read as _;
 
@@ -10,7 +10,7 @@ use super::*;
 
 const ENDPOINT: &str = "https://notes.example/mcp";
 
-/// Opens what a URL leads to.
+/// Opens the export at a URL.
 fn open(exports: &Exports, url: &str) -> Option<String> {
     let below = url.strip_prefix(ENDPOINT)?.strip_prefix("/exports/")?;
     let (id, query) = below.split_once('?')?;
@@ -53,7 +53,7 @@ fn leads_to_its_export(by: Option<&Identity>) {
         &fs::metadata(exports.key.path()).unwrap()
     ));
 
-    // Each character counts, and so do all others that a URL could have.
+    // Any other character at any place invalidates the URL.
     for (at, is) in url.char_indices().skip(ENDPOINT.len() + "/exports/".len()) {
         for put in ["0", "1", "a", "A", "%30", ""] {
             let changed = format!("{}{put}{}", &url[..at], &url[at + is.len_utf8()..]);

@@ -1,4 +1,4 @@
-//! Lists of proposals from the catalogue, beside what all documents say.
+//! Lists of proposals from the catalogue, compared with all documents.
 
 use std::process::Command;
 
@@ -60,7 +60,7 @@ impl Bench {
         let mut git = Command::new("git");
         git.current_dir(self.folder.path())
             .args(["-c", "user.name=ada", "-c", "user.email=a@b"]);
-        // A switch over changed files is refused, which is as good.
+        // Git may refuse a switch over changed files; the test allows that.
         git.args(arguments).output().unwrap();
     }
 
@@ -103,7 +103,7 @@ impl Bench {
                     version.unwrap_or(1),
                     &format!("word{number}"),
                 );
-                // What is refused changes nothing.
+                // A refused call changes no file.
                 let _ = self.try_call(AGENT, tool::UPDATE_NOTE, request);
             }
             Act::Decide(at, on) => {
@@ -150,7 +150,7 @@ impl Bench {
         }
     }
 
-    /// Reads all documents, and returns what waits: each as it is shown alone, and the numbers of lines.
+    /// Reads all documents; returns the open proposals, each as it is shown alone, with numbers of lines.
     fn all_documents(&self) -> Vec<Row> {
         let files = self.files();
         let reviews = files

@@ -1,4 +1,4 @@
-//! Instances of workflows: who may do what in which state, random programs beside a model, and what is shown.
+//! Instances of workflows: permissions by role and state, random programs compared with a model, and views.
 
 use std::{collections::BTreeSet, fs};
 
@@ -14,7 +14,7 @@ use super::{AGENT, Bench, By, created, run, updated};
 use crate::desk::{Decide, Over, Shown, Waiting};
 
 const OTHER: By = By::Agent("other");
-/// Those who try everything; the agent is the author of what they try it on.
+/// The callers of each case; the agent is the author of the instances that they act on.
 const CALLERS: [By; 5] = [By::Owner, By::Reviewer, By::Reader, AGENT, OTHER];
 const STEPS: [&str; 5] = [
     "topic_analysis",
@@ -63,7 +63,7 @@ impl Bench {
         self.call_in(&context, name(RestOperation::TaskComplete), request)
     }
 
-    /// Returns the content id of an instance, as it is shown.
+    /// Returns the content id in the view of an instance.
     fn base(&self, by: By, id: &str) -> Option<String> {
         let (get, request) = (name(RestOperation::InstanceGet), json!({ "instance_id": id }));
         let shown = run(self.contract.call(&by.context(), get, request)).ok()?;
@@ -114,7 +114,7 @@ fn reason(error: &Value) -> String {
 #[test]
 fn who_may_decide_on_a_proposal_depends_on_its_state() {
     let bench = Bench::new();
-    // What each of `CALLERS` gets: the next state, or the reason of the refusal.
+    // The outcome for each of `CALLERS`: the next state, or the reason of the refusal.
     for (state, decision, expected) in [
         (
             "human_review",
@@ -309,12 +309,12 @@ fn a_reviewer_can_not_approve_their_own_note() {
 fn an_edit_by_hand_makes_a_proposal_stale() {
     const IDEA: &str = "---\ntags: [locks]\n---\nA lock is short.\n";
     let id = tabellion_notes::derived_id("idea.md").to_string();
-    // No tool has changed the note, so that all edits are version 1.
+    // No tool has changed the note, so all edits are version 1.
     for (edited, outcome) in [
         (Some(IDEA.replace("short", "long")), "stale"),
         (Some(IDEA.replace("locks", "git")), "stale"),
         (Some(IDEA.to_owned()), "approved"),
-        // A link is part of no proposal.
+        // A link does not belong to any proposal.
         (None, "approved"),
     ] {
         let bench = Bench::new();
@@ -347,7 +347,7 @@ fn change(version: u64, content: &str) -> Value {
     })
 }
 
-/// A library with a note, and an agent's change of it that waits: front matter and two places.
+/// A library with a note, and an agent's proposed change of it: front matter and two places.
 fn with_a_change() -> (Bench, String) {
     let bench = Bench::new();
     fs::write(bench.folder.path().join("backups.md"), OLD).unwrap();
@@ -356,7 +356,7 @@ fn with_a_change() -> (Bench, String) {
     (bench, waiting[0].clone())
 }
 
-/// A decision on what the desk shows now.
+/// A decision on the proposal as the desk shows it now.
 fn on_shown(bench: &Bench, id: &str, on: &str, parts: &[usize]) -> (Decide, Waiting) {
     let waiting = run(bench.desk.show(&By::Reviewer.context(), id)).unwrap();
     let decide = Decide {
@@ -413,7 +413,7 @@ fn parts_are_approved_exactly_as_previewed_and_the_rest_goes_on() {
             notes.starts_with("the rest please again") && notes.contains("```diff"),
             "{notes}"
         );
-        // The author proposes the rest again, over what the note has now.
+        // The author proposes the rest again, on top of the note as it is now.
         let version = shown["proposed_version"].as_u64().unwrap();
         bench.call(AGENT, tool::UPDATE_NOTE, change(version, NEW));
         let (decide, _) = on_shown(&bench, &id, "approve", &[]);
@@ -426,7 +426,7 @@ fn parts_are_approved_exactly_as_previewed_and_the_rest_goes_on() {
     }
 }
 
-/// What an agent reads of its own proposals.
+/// The agent's list of its own proposals.
 fn mine(bench: &Bench, by: By) -> Vec<Value> {
     let answer = run(bench.contract.read_resource(&by.context(), "mine")).unwrap();
     answer.response["proposals"].as_array().unwrap().clone()
@@ -619,7 +619,7 @@ fn an_instance_says_what_happened_when_by_whom_and_in_which_commit() {
     assert_eq!(commits(&answer)[..3], named[..]);
     assert_eq!(answer["history"], bench.shown(By::Owner, &id).unwrap()["history"]);
 
-    // Edits by hand are no steps.
+    // Edits by hand are not steps.
     let path = bench.folder.path().join(format!("workflows/{id}.md"));
     let document = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("{document}A remark by hand.\n")).unwrap();
@@ -706,7 +706,7 @@ fn instances_are_listed_oldest_first_for_those_who_may_see_them() {
     ] {
         assert_eq!(bench.shown(by, id).is_ok(), is_shown, "{by:?}");
     }
-    // What is proposed is for its author, reviewers and owners, and in no list.
+    // A proposal's content is shown to its author, reviewers and owners, and is in no list.
     for (by, is_shown) in [
         (AGENT, true),
         (By::Reviewer, true),
@@ -734,7 +734,7 @@ fn both_kinds_of_documents_lie_in_one_folder_and_neither_is_taken_for_the_other(
     assert_eq!(bench.exported(), Vec::<String>::new());
     let found = bench.call(By::Owner, tool::SEMANTIC_SEARCH, json!({ "query": "locks" }));
     assert_eq!(found["total_results"], 0);
-    // What a person has made of a document is no instance any more, and hides no other.
+    // A document that a person made invalid is not an instance any more, and hides no other.
     let folder = bench.folder.path().join("workflows");
     let path = folder.join(format!("{research}.md"));
     let sound = fs::read_to_string(&path).unwrap();
@@ -796,7 +796,7 @@ fn programs() -> impl Strategy<Value = Vec<Step>> {
     vec(prop_oneof![1 => start, 4 => complete], 1..30)
 }
 
-/// What should be known of an instance.
+/// Expected state of an instance.
 struct Known {
     id: String,
     by: By,
@@ -809,7 +809,7 @@ impl Known {
         STEPS.get(self.done.len()).copied().unwrap_or("done")
     }
 
-    /// Returns the state that completing a task leads to, or the reason why it is refused.
+    /// Returns the state that completing a task leads to, or the reason of the refusal.
     fn complete(&mut self, by: By, task: &str, decision: &str) -> &'static str {
         if by == By::Reader {
             return "role";

@@ -1,4 +1,4 @@
-//! Errors about sections in the contract's terms: what, where, what to do, and details for programs.
+//! Errors about sections in the contract's terms: problem, place, remedy, and details for programs.
 
 use serde_json::json;
 use tabellion_contracts::safe_markdown_editor::ToolError;

@@ -1,4 +1,4 @@
-//! Reads a few well-known keys from a document's front matter, in YAML or TOML, each on a line of its own.
+//! Reads a few well-known keys from a document's front matter, in YAML or TOML, one on each line.
 
 use chrono::{DateTime, FixedOffset, NaiveDate, NaiveTime};
 

@@ -23,13 +23,13 @@ pub(super) struct HistoryCache(Mutex<VecDeque<(String, Arc<DocumentTimeline>)>>)
 /// The document's history at one state of the store.
 #[derive(Debug, Clone)]
 pub(super) struct DocumentTimeline {
-    /// The sections, and what can be undone.
+    /// The sections, and the changes that can be undone.
     pub(super) lineage: Lineage,
     /// The last changes made by tools, oldest first.
     pub(super) operations: VecDeque<Arc<Operation>>,
-    /// When and by whom the document was created; `None` if it does not exist.
+    /// Time and author of the document's creation; `None` if it does not exist.
     pub(super) created: Option<(DateTime<FixedOffset>, String)>,
-    /// When the document was last changed.
+    /// Time of the document's last change.
     pub(super) modified: Option<DateTime<FixedOffset>>,
 }
 
@@ -45,8 +45,8 @@ pub(super) struct Operation {
 }
 
 impl HistoryCache {
-    /// Returns the history of the document at `path`, continuing from the newest cached state. `read` gets a predicate that
-    /// says which commits are cached; `load` returns the bytes of a content id.
+    /// Returns the history of the document at `path`, continuing from the newest cached state. `read` gets the commits that are
+    /// cached; `load` returns the bytes of a content id.
     pub(super) fn follow(
         &self,
         path: &str,

@@ -1,7 +1,7 @@
 //! SafeMarkdownEditor: one document, section by section, with undo and redo.
 //!
-//! Each method reads the document ([`view`]), has the Markdown functions plan the change, and describes in a [`SectionChange`] what it
-//! does to the list of sections. The log entry keeps that step; ids and undo are derived from the steps
+//! Each method reads the document ([`view`]), has the Markdown functions plan the change, and describes its effect on the list of
+//! sections in a [`SectionChange`]. The log entry keeps that step; ids and undo are derived from the steps
 //! ([`tabellion_markdown::lineage`]).
 
 mod errors;
@@ -66,7 +66,7 @@ impl Editor {
         cx.stage(change, |_| response()).with_details(step.details())
     }
 
-    /// Returns the own text of the section that a prompt names.
+    /// Returns the text of the section that a prompt names, without its subsections.
     fn content_of(&self, cx: &ReadCx<'_>, section: &str) -> Result<String, ToolError> {
         let view = DocumentView::read(self, cx)?;
         let list = view.list(cx)?;
@@ -74,7 +74,7 @@ impl Editor {
         Ok(list.content(position).to_owned())
     }
 
-    /// Returns completions of the beginning of a section's name.
+    /// Returns completions of a prefix of a section's name.
     fn sections_like(&self, cx: &ReadCx<'_>, value: &str) -> Result<Vec<String>, ToolError> {
         let view = DocumentView::read(self, cx)?;
         Ok(view.list(cx)?.like(value))

@@ -30,9 +30,9 @@ pub(super) fn text(editor: &Editor, cx: &ReadCx<'_>) -> Result<String, Failure> 
 pub(super) struct DocumentView<'e> {
     editor: &'e Editor,
     text: String,
-    /// Whether the document exists.
+    /// True if the document exists.
     exists: bool,
-    /// Whether line endings differ between the file and the history.
+    /// True if line endings differ between the file and the history.
     converted: bool,
     /// Content id of the document as the history would store it.
     now: Option<ContentId>,
@@ -104,7 +104,7 @@ impl<'e> DocumentView<'e> {
         self.timeline.lineage.new_id(self.now.as_deref())
     }
 
-    /// Returns the content after the next undo or redo, and the step for the log. What others have edited since stays.
+    /// Returns the content after the next undo or redo, and the step for the log. Later edits by others are kept.
     pub(super) fn step(
         &self,
         cx: &ReadCx<'_>,

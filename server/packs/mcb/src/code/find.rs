@@ -49,7 +49,7 @@ pub(in super::super) async fn code(
         if field == PATH && Path::new(value).is_absolute() {
             let path = value;
             let within = |row: &Row| within(path, text(row, PATH)?);
-            // The innermost of folders within one another.
+            // The innermost of nested folders.
             let relative = rows.iter().filter_map(within).min_by_key(|path| path.len());
             value =
                 relative.ok_or_else(|| wrong(format!("`{path}` is in no collection that is searched")))?;
@@ -109,7 +109,7 @@ pub(in super::super) async fn code(
     })
 }
 
-/// Returns the path from a folder, if it leads there.
+/// Returns the path relative to a folder, if it is inside.
 fn within<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
     let rest = path.strip_prefix(folder.trim_end_matches('/'))?;
     (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))

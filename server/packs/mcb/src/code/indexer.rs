@@ -1,8 +1,8 @@
-//! Brings the index up to the rows, in the background.
+//! Updates the index to the rows, in the background.
 //!
-//! A row says which run it wants, by the id of an operation. A thread compares rows and index: a row whose run the index has not had, or
-//! whose run was interrupted, gets one; what no row names is removed. The thread looks when the server starts, when a call has
-//! changed rows, and when a run ends. Runs of a few collections go on at the same time; the others' wait for one to end.
+//! A row names the run that it wants, by the id of an operation. A thread compares rows and index: a row whose run the index has not had,
+//! or whose run was interrupted, gets one; collections without a row are removed. The thread looks when the server starts, when a call has
+//! changed rows, and when a run ends. Runs of a few collections are concurrent; the others' wait for one to end.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -21,27 +21,27 @@ use tabellion_vcs::Workspaces;
 
 use super::{super::values::text, OPERATION_ID, trees};
 
-/// How often it is looked whether a call's change is there, and for how long: a call may wait for a person's approval.
+/// Interval and time limit of polling for a call's change: a call may wait for a person's approval.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 const APPROVAL_TIMEOUT: Duration = Duration::from_secs(120);
-/// How many collections are indexed at the same time. Each run uses all cores; more at a time would need more memory, not less time.
+/// Maximum number of concurrent runs. Each run uses all cores; more at a time would need more memory, not less time.
 const MAX_RUNS: usize = 4;
-/// How long to wait before a run is tried again whose error the index could not take either: the disk may be full.
+/// Delay before a run is tried again if the index could not record its error either: the disk may be full.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// How long the end of a server waits for its runs to store the files that they have cut.
+/// Time that the end of a server allows its runs to store the files that they have cut.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The rows that say what is to be indexed.
+/// The rows that describe the collections to index.
 pub(in super::super) trait Collections: Send + Sync {
-    /// Returns them all, of all orgs.
+    /// Returns all of them, from all orgs.
     ///
     /// # Errors
     /// If they can't be read.
     fn all(&self) -> Result<Vec<Row>, Failure>;
 }
 
-/// The index of code of a data folder, and the thread that follows the rows. Dropped, it ends its runs, which store what they have: the
-/// next server goes on from there, also where no server lives as long as a run.
+/// The index of code of a data folder, and the thread that follows the rows. When dropped, it ends its runs, which store their results so
+/// far: the next server continues from there, so runs progress even if no server lives as long as a run.
 pub(in super::super) struct Indexer(Arc<Inner>);
 
 struct Inner {
@@ -56,18 +56,18 @@ struct Inner {
 
 #[derive(Default)]
 struct Work {
-    /// Operations whose rows are still to come, and since when.
+    /// Operations whose rows are still to come, with the times of their calls.
     awaited: HashMap<String, Instant>,
     /// Runs of this process, by collection.
     running: HashMap<String, Stop>,
-    /// Whether the thread is there, and whether something happened since it looked.
+    /// Set while the thread exists.
     follows: bool,
     news: bool,
     ends: bool,
 }
 
 impl Indexer {
-    /// Makes the index at `path`, which is opened when it is used.
+    /// Creates the index at `path`, which is opened at its first use.
     pub(in super::super) fn new(
         path: PathBuf,
         collections: Box<dyn Collections>,
@@ -85,12 +85,12 @@ impl Indexer {
         }))
     }
 
-    /// Goes on with what a server that ended has left. Returns at once.
+    /// Resumes the work that a previous server left. Returns at once.
     pub(in super::super) fn resume(&self) {
         self.0.look();
     }
 
-    /// Says that a call will leave a row with this operation, or without one that was there, and returns at once.
+    /// Announces that a call will write a row with this operation, or remove the row with this key, and returns at once.
     pub(super) fn expect(&self, operation: &str) {
         self.0
             .work
@@ -108,7 +108,7 @@ impl Indexer {
         self.0.index()
     }
 
-    /// Returns the chunks, as texts to make vectors of.
+    /// Returns the chunks, as texts that need vectors.
     pub(in super::super) fn corpus(&self) -> Weak<dyn Corpus> {
         let inner: Weak<Inner> = Arc::downgrade(&self.0);
         inner
@@ -119,7 +119,7 @@ impl Indexer {
         self.0.meaning.near(&query.text, |near| index.search(query, near))
     }
 
-    /// Returns how many chunks of a collection have vectors.
+    /// Returns the number of a collection's chunks that have vectors.
     pub(super) fn vectors(&self, key: &str) -> Result<usize, CodeError> {
         if !self.0.meaning.has_vectors() {
             return Ok(0);
@@ -132,7 +132,7 @@ impl Indexer {
         }))
     }
 
-    /// Returns the state of the run that a row names, and what the index has of the collection. What was interrupted goes on: with this
+    /// Returns the state of the run that a row names, and the index's status of the collection. An interrupted run continues with this
     /// server's next look at the rows, which begins now.
     pub(super) fn standing(&self, key: &str, operation: &str) -> Result<(State, Option<Status>), CodeError> {
         let status = self.0.index()?.status(key)?;
@@ -198,7 +198,7 @@ impl Inner {
         Ok(self.index.get_or_init(|| opened))
     }
 
-    /// Has the thread look at the rows.
+    /// Makes the thread look at the rows.
     fn look(self: &Arc<Self>) {
         let mut work = self.work.lock();
         work.news = true;
@@ -235,13 +235,13 @@ impl Inner {
         }
     }
 
-    /// Begins the runs that rows want, and removes what no row names.
+    /// Begins the runs that rows want, and removes collections without a row.
     fn compare(self: &Arc<Self>) -> Result<(), Box<dyn std::error::Error>> {
         if !self.path.exists() && self.collections.all()?.is_empty() {
             return Ok(());
         }
         let index = self.index()?;
-        // Before the rows: what another process adds meanwhile has a row then.
+        // Before the rows: a collection that another process adds meanwhile has a row by then.
         let indexed = index.keys()?;
         let rows = self.collections.all()?;
         let mut named = HashSet::new();
@@ -268,7 +268,7 @@ impl Inner {
         for key in indexed.iter().filter(|key| !named.contains(*key)) {
             self.work.lock().awaited.remove(key);
             match index.clear(key) {
-                // The run's end is a reason to look again.
+                // The end of the run triggers another comparison.
                 Ok(_) | Err(CodeError::Busy) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -295,7 +295,7 @@ impl Inner {
         self.look();
     }
 
-    /// Returns whether the index has the run as failed, so that it is not tried again.
+    /// Returns true if the index has recorded the run as failed, so that it is not tried again.
     fn has_failed(&self, key: &str, operation: &str) -> bool {
         let status = self.index().and_then(|index| index.status(key));
         let status = status.ok().flatten();

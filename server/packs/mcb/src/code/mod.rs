@@ -1,11 +1,11 @@
-//! Indexes of code: what is to be indexed is said by rows, and the index of it is derived, beside them.
+//! Indexes of code: rows describe the collections, and the index is derived from them, in a file next to them.
 //!
 //! | module | does |
 //! |---|---|
-//! | `indexer` | brings the index up to the rows, in the background |
+//! | `indexer` | updates the index to the rows, in the background |
 //! | `start`, `status` | runs and their states, as operations |
 //! | `find` | searching |
-//! | `trees` | where files come from: folders, branches of repositories |
+//! | `trees` | sources of files: folders, branches of repositories |
 //! | `settings` | `[git]` in `.mcp-context.toml` |
 
 pub(super) mod find;
@@ -46,7 +46,7 @@ async fn collections(call: &Call<'_>) -> Result<Vec<Row>, RowError> {
     Ok(rows)
 }
 
-/// Returns the collection of that name, if there is one. Older data may have several names that are the same: then the exact one counts.
+/// Returns the collection of that name, if it exists. Older data may have several equivalent names: then the exact one takes precedence.
 async fn find_collection(call: &Call<'_>, name: &str) -> Result<Option<Row>, RowError> {
     let mut rows = collections(call).await?;
     rows.retain(|row| text(row, NAME).is_some_and(|other| is_same_name(other, name)));
@@ -60,8 +60,8 @@ async fn collection(call: &Call<'_>, name: &str) -> Result<Row, RowError> {
     found.ok_or_else(|| no_collection(name))
 }
 
-/// Returns true if two names name one collection: the case of letters, and which of `-`, `.` and `_` is between words, make no
-/// difference.
+/// Returns true if two names mean the same collection: names differ neither by the case of letters nor by the choice of `-`, `.` or `_`
+/// between words.
 fn is_same_name(one: &str, other: &str) -> bool {
     let folded = |name: &str| name.to_lowercase().replace(['-', '.'], "_");
     folded(one.trim()) == folded(other.trim())
@@ -77,7 +77,7 @@ fn no_collection(name: &str) -> RowError {
         .into()
 }
 
-/// Returns the refusal of a token: nothing here could check one.
+/// Returns the refusal of a token, since tokens can't be checked here.
 fn refuse_token(token: Option<&String>) -> Result<(), RowError> {
     match token {
         None => Ok(()),
@@ -89,7 +89,7 @@ fn refuse_token(token: Option<&String>) -> Result<(), RowError> {
     }
 }
 
-/// Returns the failure that a client is told: where the index is, and what is wrong with it, is for the log.
+/// Returns the failure for the client: the path of the index and the cause are only logged.
 fn unusable(error: CodeError) -> Failure {
     match error {
         CodeError::Busy => Failure::new(FailureKind::Busy, error.to_string()),

@@ -1,4 +1,4 @@
-//! `[git]` in `.mcp-context.toml` of the workspace: which branches are indexed, and how deep.
+//! `[git]` in `.mcp-context.toml` of the workspace: the branches to index, and the number of their commits.
 
 use std::{io, path::Path};
 
@@ -9,7 +9,7 @@ use tabellion_platform::{Dir, OpenError, slashed};
 const FILE: &str = ".mcp-context.toml";
 /// Size limit of the file.
 const MAX_BYTES: u64 = 1 << 20;
-/// How many commits are indexed where nothing says so.
+/// Default number of commits.
 const DEPTH: u64 = 50;
 
 /// The table. Keys that are not here belong to other programs.
@@ -41,10 +41,10 @@ struct File {
 }
 
 impl GitSettings {
-    /// Reads the file at the top of a work tree, below the workspace `root`; without one, all is as by default.
+    /// Reads the file at the top of a work tree, below the workspace `root`; returns the defaults if there is none.
     ///
     /// # Errors
-    /// If it is a link or no regular file, is not TOML, or a key has a value of another type.
+    /// If it is a link or not a regular file, is not TOML, or a key has a value of another type.
     pub(super) fn read(root: &Path, top: &Path) -> Result<Self, String> {
         let path = top
             .strip_prefix(root)

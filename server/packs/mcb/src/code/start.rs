@@ -1,4 +1,4 @@
-//! Beginning runs, and removing what they left.
+//! Beginning runs, and removing their results.
 
 use std::path::Path;
 
@@ -24,10 +24,10 @@ use super::{
     unusable,
 };
 
-/// Bytes of a blob, at most, where the caller can't say.
+/// Maximum bytes of a blob, for tools without an argument for that.
 const MAX_BLOB: u64 = 1 << 20;
 
-/// A run that is wanted.
+/// A requested run.
 struct Wanted<'w> {
     name: String,
     path: &'w Path,
@@ -35,7 +35,7 @@ struct Wanted<'w> {
     request: Request,
 }
 
-/// What was planned: a row, and the run that it names.
+/// A planned row, and the run that it names.
 struct Planned<'p> {
     plan: tabellion_runtime::rows::Plan<'p>,
     row: Row,
@@ -128,7 +128,7 @@ pub(in super::super) async fn git_index(
     begin(cx, indexer, planned, answer)
 }
 
-/// Returns what is known of the repository that a call names.
+/// Reads the repository that a call names.
 pub(in super::super) fn named_repository(
     cx: &WriteCx<'_, Rows>,
     indexer: &Indexer,
@@ -199,7 +199,7 @@ pub(in super::super) async fn clear(
 /// Plans the row of a run.
 ///
 /// # Errors
-/// If a run of the collection goes on.
+/// If a run of the collection is in progress.
 async fn plan<'v>(
     cx: &WriteCx<'v, Rows>,
     indexer: &Indexer,
@@ -262,7 +262,7 @@ fn begin<T: Send + 'static>(
     stage(cx, planned.plan, "begin", (COLLECTION, &planned.row), answer)
 }
 
-/// Returns the collection's name: as given, else that of the folder, with the branch if it has one.
+/// Returns the collection's name: as given, or else that of the folder, with the branch if there is one.
 ///
 /// # Errors
 /// If a blank name is given.
@@ -286,12 +286,12 @@ fn told(path: &Path) -> String {
     path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")
 }
 
-/// What a call says of a repository.
+/// Request to read a repository.
 #[derive(Debug, Clone, PartialEq)]
 struct Asked {
     path: String,
     branches: Option<Vec<String>>,
-    /// Whether files and commits are counted, and of how many commits the messages are taken, if the caller says that.
+    /// Flag to count files and commits, and number of commits whose messages are taken; `None` if the tool has no such arguments.
     counts: Option<(bool, Option<u64>)>,
 }
 
@@ -312,7 +312,7 @@ impl Asked {
         }
     }
 
-    /// Returns what a call asks for, by its arguments as they came; `None` if it does not name a repository to be indexed.
+    /// Parses the request from a call's raw arguments; `None` if the call does not index a repository.
     fn of(name: &str, arguments: &Value) -> Option<Self> {
         let mut arguments = arguments.clone();
         let action = arguments.as_object_mut()?.remove("action")?;
@@ -327,11 +327,11 @@ impl Asked {
 }
 
 task_local! {
-    /// What was read for the call of this task before it took the store's turn to write.
+    /// The repository read for this task's call before it took the store's turn to write.
     static READ_AHEAD: (Asked, Result<Listed, Refused>);
 }
 
-/// Makes a call. The repository that it names is read first: others can write meanwhile.
+/// Makes a call. The repository that it names is read first: other calls can write meanwhile.
 pub(in super::super) async fn with_repository<T>(
     call: &CallContext,
     workspaces: &Workspaces,
@@ -345,7 +345,7 @@ pub(in super::super) async fn with_repository<T>(
     READ_AHEAD.scope((asked, read), work).await
 }
 
-/// Returns what was read ahead; reads it now if the path came from elsewhere than the arguments.
+/// Returns the repository read ahead; reads it now if the path came from elsewhere than the arguments.
 fn listed(cx: &WriteCx<'_, Rows>, workspaces: &Workspaces, asked: &Asked) -> Result<Listed, Refused> {
     let ahead = READ_AHEAD.try_with(|(read, listed)| (read == asked).then(|| listed.clone()));
     match ahead.ok().flatten() {
@@ -354,7 +354,7 @@ fn listed(cx: &WriteCx<'_, Rows>, workspaces: &Workspaces, asked: &Asked) -> Res
     }
 }
 
-/// A repository, and which of its branches are wanted.
+/// A repository, and the branches to index.
 #[derive(Debug, Clone)]
 pub(in super::super) struct Listed {
     pub(in super::super) path: std::path::PathBuf,
@@ -365,12 +365,12 @@ pub(in super::super) struct Listed {
     branches: Vec<String>,
     /// Number of commits of each branch whose messages are taken.
     depth: u64,
-    /// Number of files and of commits in all branches that are wanted, if they were to be counted.
+    /// Numbers of files and commits in all branches to index, if they were to be counted.
     files: u64,
     commits: u64,
 }
 
-/// Why a repository can't be indexed.
+/// Reason why a repository can't be indexed.
 #[derive(Debug, Clone)]
 enum Refused {
     Repository { rule: &'static str, message: String },
@@ -401,7 +401,7 @@ impl From<VcsError> for Refused {
 }
 
 impl Listed {
-    /// Reads the repository at a path. Branches are those that are asked for, else those of the settings, else the default one.
+    /// Reads the repository at a path. Branches are the requested ones, or else those of the settings, or else the default branch.
     fn read(workspaces: &Workspaces, asked: &Asked, cancelled: &dyn Fn() -> bool) -> Result<Self, Refused> {
         let at = workspaces.folder(&asked.path).map_err(VcsError::from)?;
         GitRepository::read(workspaces, &at, cancelled, Refused::from, |repository| {

@@ -1,4 +1,4 @@
-//! What is indexed, and how far the runs are.
+//! Indexed collections, and the progress of runs.
 
 use tabellion_code::State;
 use tabellion_contracts::mcb::{
@@ -66,7 +66,7 @@ fn told(indexer: &Indexer, row: &Row) -> Result<IndexedCollection, RowError> {
         failures: failures.collect(),
         files_left_out: count(|status| status.files_left_out),
         chunks: count(|status| status.chunks),
-        // The index may have gone on since the chunks were counted.
+        // The index may have progressed since the chunks were counted.
         vectors_done: count(|status| status.chunks).min(vectors as u64),
         started_at: status
             .as_ref()

@@ -1,4 +1,4 @@
-//! Where the files of a collection come from, as its row says.
+//! The trees of files in collections, as their rows describe them.
 
 use std::{io, path::PathBuf};
 
@@ -10,7 +10,7 @@ use tabellion_vcs::{GitRepository, Objects, Submodules, VcsError, WorkspacePath,
 
 use super::super::values::text;
 
-/// What a collection is made of, as its row keeps it.
+/// Selection of a collection's files, as its row keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Request {
     #[serde(default)]
@@ -48,7 +48,7 @@ pub(super) fn tree(row: &Row, workspaces: &Workspaces) -> Result<Box<dyn Tree>, 
     let request: Request =
         serde_json::from_value(row["request"].clone()).map_err(|error| listing(error.to_string()))?;
     let path = text(row, "path").unwrap_or_default();
-    // What was a folder of a workspace may have become a link, and a workspace may be one no more.
+    // The folder may have become a link, or its workspace may have been removed.
     let folder = workspaces
         .folder(path)
         .map_err(|error| listing(error.to_string()))?;
@@ -69,7 +69,7 @@ struct Branches {
     path: PathBuf,
     workspaces: Workspaces,
     request: Request,
-    /// Objects that no thread reads at the moment: those that one has opened are for one thread at a time.
+    /// Open objects that no thread uses at the moment: each can be used by one thread at a time.
     open: Mutex<Vec<Objects>>,
 }
 

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use super::super::{Parts, over};
 pub(super) use tabellion_meaning::NoModel;
 
-/// The contract over rows in a folder that goes with it.
+/// The contract over rows in a temporary folder.
 pub(super) struct Bench {
     folder: TempDir,
     contract: Arc<dyn Contract>,
@@ -56,12 +56,12 @@ impl Caller {
         self
     }
 
-    /// Returns what the caller says of its provenance.
+    /// Returns a field of the caller's provenance.
     pub(super) fn said(&self, field: &str) -> &str {
         self.meta[field].as_str().unwrap()
     }
 
-    /// Returns whether the caller is bound to an org.
+    /// Returns true if the caller is bound to an org.
     pub(super) fn is_bound(&self) -> bool {
         self.org.is_some()
     }
@@ -78,7 +78,7 @@ impl Caller {
         self
     }
 
-    /// The caller, who changes only what has this content.
+    /// The caller, with a precondition on the content of the row that is changed.
     pub(super) fn if_base(mut self, base: &str) -> Self {
         self.base = Some(base.into());
         self
@@ -164,7 +164,7 @@ impl Bench {
         }
     }
 
-    /// Returns the answer of a call that must have one.
+    /// Returns the answer of a call that must succeed.
     #[track_caller]
     pub(super) fn call(&self, caller: &Caller, tool: &str, request: Value) -> Value {
         match self.answer(caller, tool, request.clone()) {
@@ -173,7 +173,7 @@ impl Bench {
         }
     }
 
-    /// Returns the rules that a refused call breaks, and checks that it is told what it can mend.
+    /// Returns the rules that a refused call breaks, and checks that the error is one that the caller can correct.
     #[track_caller]
     pub(super) fn refusal(&self, caller: &Caller, tool: &str, request: Value) -> String {
         let error = match self.answer(caller, tool, request.clone()) {
@@ -198,7 +198,7 @@ impl Bench {
         rules.collect::<Vec<_>>().join(" ")
     }
 
-    /// Returns everything that the store keeps.
+    /// Returns an export of the whole store.
     pub(super) fn export(&self) -> String {
         let mut text = vec![];
         self.records.export(&mut text).unwrap();
@@ -210,7 +210,7 @@ impl Bench {
         self.records.check().unwrap().changes
     }
 
-    /// Returns the rows of an entity that the store keeps.
+    /// Returns the stored rows of an entity.
     pub(super) fn rows(&self, entity: &str) -> Vec<Value> {
         let lines = self.export();
         let lines = lines

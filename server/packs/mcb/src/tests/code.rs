@@ -55,7 +55,7 @@ fn start(bench: &Bench, request: Value) -> Value {
     bench.call(&Caller::new(), INDEX, request)
 }
 
-/// Waits until no run goes on; returns the status.
+/// Waits until no run is in progress; returns the status.
 #[track_caller]
 fn settled(bench: &Bench) -> Value {
     let begun = Instant::now();
@@ -134,7 +134,7 @@ fn what_is_indexed_is_found_and_each_run_is_one_change() {
         ["README.md"]
     );
 
-    // What has changed is found as it is after the next run; the collection is the same row.
+    // After the next run, changed files are found with their new content; the collection is the same row.
     let folder = bench.folder();
     write(
         &folder,
@@ -173,7 +173,7 @@ fn what_is_indexed_is_found_and_each_run_is_one_change() {
     assert_eq!(found(&bench, "sum_of", json!({}))[0], "src/price.rs");
 }
 
-/// The same name for every use: starting, the status, searching, its filter, and clearing.
+/// The same name for each use: starting, the status, searching, its filter, and clearing.
 #[test]
 fn names_of_collections_are_folded_alike_for_every_use() {
     let bench = bench();
@@ -426,7 +426,7 @@ fn what_can_not_be_indexed_is_said() {
     assert_eq!(bench.changes(), changes);
 }
 
-/// Others write while a repository is read for a call: here, one has the turn, and the call has read all that it needs before it has.
+/// Other calls can write while a repository is read for a call: here, another call holds the turn until all needed data is read.
 #[test]
 fn a_repository_is_read_before_the_call_takes_its_turn_to_write() {
     let bench = bench();

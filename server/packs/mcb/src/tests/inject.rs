@@ -1,4 +1,4 @@
-//! Contexts: what they have, and that they never exceed their budget.
+//! Contexts: their entries, and that they never exceed their budget.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn entry(seq: i64, content: &str, tags: &[&str], time: i64) -> Entry {
 }
 
 proptest! {
-    /// Beside a model that builds the context entry by entry and counts it anew each time.
+    /// Compared with a model that builds the context entry by entry and counts it anew each time.
     #[test]
     fn a_context_has_whole_entries_within_its_budget(
         contents in prop::collection::vec("[ -~é中𝕏\n]{1,60}", 0..20),
@@ -81,7 +81,7 @@ fn entries_rank_by_query_tags_and_age() {
             vec![2, 1, 0],
         ),
         (&[(0.0, &["a"], 900), (0.0, &[], 0)], false, &["a"], vec![0, 1]),
-        // An old entry is worth little by its age, and never less than nothing.
+        // The score for age approaches zero, and is never negative.
         (
             &[(0.11, &[], 100_000), (0.1, &[], 100_000)],
             true,

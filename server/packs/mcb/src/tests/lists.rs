@@ -1,4 +1,4 @@
-//! Lists of each resource: the newest, and what a query finds.
+//! Lists of each resource: the newest entries, and the matches of a query.
 
 use serde_json::{Value, json};
 

@@ -23,13 +23,13 @@ use super::{
     memory::note,
 };
 
-/// Each subject has words that mean the same.
+/// Each subject has words with the same meaning.
 const SUBJECTS: [&[&str]; 2] = [
     &["money", "price", "prices", "cents"],
     &["weather", "rain", "sunny"],
 ];
 
-/// A model that tells subjects apart, and counts what it embeds.
+/// A model that distinguishes subjects, and counts the texts that it embeds.
 #[derive(Clone, Default)]
 struct Subjects(Arc<AtomicUsize>);
 
@@ -55,7 +55,7 @@ fn vector(text: &str) -> Vector {
     };
     let mut vector = [0.0; DIMENSIONS];
     vector[direction.unwrap_or_else(other)] = 0.25;
-    // In 8 bits a value, no single one can be longer.
+    // With 8 bits per value, no single component can be longer.
     for at in 0..15 {
         vector[(direction.unwrap_or_else(other) + 24 * at) % DIMENSIONS] = 0.25;
     }
@@ -76,7 +76,7 @@ impl Models for Subjects {
     }
 }
 
-/// Searches; returns the ids or paths that are found, and how they were ranked.
+/// Searches; returns the ids or paths that are found, and the method of ranking.
 #[track_caller]
 fn search(bench: &Bench, request: Value) -> (Vec<String>, String) {
     let (answer, meta) = bench.answer(&Caller::new(), "search", request).unwrap();
@@ -95,7 +95,7 @@ fn search(bench: &Bench, request: Value) -> (Vec<String>, String) {
     (found, meta["tabellion/ranking"].as_str().unwrap().to_owned())
 }
 
-/// Searches until the ranking is as expected; returns what is found then.
+/// Searches until the ranking is as expected; returns the ids or paths found then.
 #[track_caller]
 fn ranked(bench: &Bench, request: &Value, ranking: &str) -> Vec<String> {
     let begun = Instant::now();
@@ -189,7 +189,7 @@ fn code_is_found_by_meaning_and_each_text_is_embedded_once() {
         asked("the weather today", json!({ "filters": ["path:copy"] })),
     );
     assert_eq!(found, ["copy/b.rs"]);
-    // Names and quotations are asked for as they stand.
+    // Names and quotations are searched literally.
     for verbatim in ["weather", "\"weather\" money", "is_sunny", "`fn round_price()`"] {
         assert_eq!(
             search(&bench, asked(verbatim, json!({}))).1,
@@ -198,7 +198,7 @@ fn code_is_found_by_meaning_and_each_text_is_embedded_once() {
         );
     }
 
-    // What is gone is not found, and what is the same is not embedded again.
+    // Removed chunks are not found, and unchanged ones are not embedded again.
     fs::remove_file(bench.folder().join("code/b.rs")).unwrap();
     let before = models.0.load(Ordering::Relaxed);
     bench.call(&Caller::new(), "index", start);

@@ -25,7 +25,7 @@ fn what_is_missing_is_said_in_one_sentence_and_in_order() {
     let cases = [
         (MEMORY, request("list", "observation", json!({}))),
         ("search", json!({ "resource": "memory", "query": "x" })),
-        // Before it is asked which operation is meant.
+        // Provenance is checked before the operation is selected.
         (MEMORY, json!({ "action": "nonsense", "resource": "observation" })),
     ];
     let before = bench.export();
@@ -56,7 +56,7 @@ fn what_is_missing_is_said_in_one_sentence_and_in_order() {
         }
     }
     assert_eq!(bench.export(), before);
-    // Other tools take what there is of it.
+    // Other tools accept incomplete provenance.
     bench.call(&Caller::default(), "session", json!({ "action": "list" }));
 }
 

@@ -1,4 +1,4 @@
-//! How much of the rows the index of words has, and making it anew while rows are stored and searched.
+//! Completeness of the index of words, and rebuilding it while rows are stored and searched.
 
 use std::{fs, sync::Arc, thread};
 
@@ -12,7 +12,7 @@ use super::{
 };
 use tabellion_pack::{Count, Derived as _, Standing};
 
-/// Name of the index beside the data.
+/// Name of the index next to the data.
 const FILE: &str = "data/mcb-words.db";
 
 fn words(bench: &Bench) -> Words {
@@ -81,7 +81,7 @@ fn a_standing_tells_how_much_of_the_rows_is_indexed() {
             (standing, Ok(expected)) => assert_eq!(standing, expected),
             (standing, Err(part)) => panic!("{standing:?}, not {part}"),
         }
-        // Whatever it is, it can be made anew.
+        // Each of these indexes can be rebuilt.
         let rows = bench.rows("observation").len() as u64 + 2;
         let counts = words(&bench).rebuild(&mut |_, _| {}).unwrap();
         assert_eq!(counts.iter().map(|count| count.rows).sum::<u64>(), rows);
@@ -126,14 +126,14 @@ fn rows_are_stored_and_searched_meanwhile() {
     let counts = thread::scope(|scope| {
         let mut later = None;
         let counts = words(&bench).rebuild(&mut |_, _| {
-            // What was there is found as before, and the next store is not in the way.
+            // Earlier rows are found as before, and storing another row is not blocked.
             if later.is_none() {
                 assert_eq!(search(&bench, &caller, "cents"), 1);
                 note(&bench, &caller, "cents in a hurry", json!({}));
                 later = Some(scope.spawn(|| search(&bench, &caller, "cents")));
             }
         });
-        // A search that needs what was stored meanwhile waited for the new index.
+        // A search that needs the row stored meanwhile waited for the new index.
         assert_eq!(later.unwrap().join().unwrap(), 2);
         counts
     });
@@ -150,7 +150,7 @@ fn an_index_that_lacks_much_catches_up_before_it_is_asked() {
     let (bench, caller) = filled();
     let words = words(&bench);
     let file = bench.folder().join(FILE);
-    // Up to so many changes are left to the first search.
+    // Up to this number of changes are left to the first search.
     assert_eq!(words.catch_up(6), Ok(0));
     assert!(!file.exists());
     assert_eq!(words.catch_up(5), Ok(6));

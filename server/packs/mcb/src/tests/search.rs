@@ -162,7 +162,7 @@ fn what_is_in_another_org_or_session_is_found_only_by_its_own() {
     let (bench, caller) = (Bench::with_project(), Caller::new());
     bench.add("org", json!({ "id": "org_b", "name": "B" }));
     note(&bench, &caller, "alpha", json!({}));
-    // Provenance is no filter: another session finds it, another org does not.
+    // Provenance is not a filter: another session finds it, another org does not.
     for (caller, total) in [
         (
             caller

@@ -1,4 +1,4 @@
-//! Sessions, and what is logged in them.
+//! Sessions and their logs.
 
 use serde_json::{Value, json};
 
@@ -182,7 +182,7 @@ fn what_was_read_can_be_sent_back_and_what_is_unset_can_be_set_once() {
     );
     bench.call(&caller(), SESSION, update("s", read.clone()));
     assert_eq!(get(&bench, "s"), read);
-    // It still counts what is logged.
+    // Log entries are still counted.
     bench.call(&caller(), AGENT, log);
     assert_eq!(get(&bench, "s")["tool_calls_count"], 2);
     bench.call(
@@ -306,7 +306,7 @@ fn what_is_in_another_org_is_not_there() {
         bench.call(&stranger, SESSION, json!({ "action": "list" }))["total"],
         0
     );
-    // The same id can be a session there, too.
+    // The same id can be a session of another org, too.
     let log = json!({ "action": "log_tool", "session_id": id, "data": { "tool_name": "grep" } });
     bench.call(&stranger, AGENT, log);
     assert_eq!(get(&bench, &id)["tool_calls_count"], 0);

@@ -1,4 +1,4 @@
-//! Timelines beside a model that sorts everything.
+//! Timelines compared with a model that sorts all entries.
 
 use proptest::{prelude::*, sample::subsequence};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use super::{
     view::Memory,
 };
 
-/// An index that finds nothing.
+/// An index without matches.
 struct Nothing;
 
 impl MemoryIndex for Nothing {
@@ -82,7 +82,7 @@ fn selection() -> impl Strategy<Value = Selection> {
     )
 }
 
-/// Returns the ids and offsets of a timeline: sort all that is selected and the anchor, and look around.
+/// Returns the ids and offsets of a timeline: sorts all selected entries and the anchor, and looks around.
 fn model(entries: &[Entry], asked: &Asked, anchor: &Entry) -> Vec<(String, i64)> {
     let mut all: Vec<_> = entries
         .iter()

@@ -1,4 +1,4 @@
-//! Rows in memory, with any times: a store makes the times of its rows itself.
+//! Rows in memory, with any times: a store sets the times of its rows itself.
 
 use serde_json::Value;
 use tabellion_runtime::{
