@@ -1,4 +1,4 @@
-//! Known failures, each with a reason: a list that must stay true.
+//! KnownFailures failures, each with a reason: a list that must stay true.
 //!
 //! ```toml
 //! [[known]]
@@ -16,12 +16,12 @@ use crate::{
     checks,
     era::Era,
     pattern::covers,
-    report::{CheckReport, Report, Standing},
+    report::{CheckReport, Rating, Report},
 };
 
 /// The entries of a file.
 #[derive(Debug, Clone, Default)]
-pub struct Known {
+pub struct KnownFailures {
     file: String,
     entries: Vec<Entry>,
 }
@@ -47,7 +47,7 @@ struct EntryFields {
     reason: String,
 }
 
-impl Known {
+impl KnownFailures {
     /// Parses `text`, the content of `file`.
     ///
     /// # Errors
@@ -91,9 +91,9 @@ impl Known {
             let covered: Vec<_> = covered
                 .filter(|check| fields.covers(&check.id, &check.revision))
                 .collect();
-            let is_passed = |check: &&&CheckReport| check.standing() == Standing::Unexpected;
+            let is_passed = |check: &&&CheckReport| check.rating() == Rating::Unexpected;
             let passed: Vec<_> = covered.iter().filter(is_passed).collect();
-            let is_needed = covered.iter().any(|check| check.standing() == Standing::Known);
+            let is_needed = covered.iter().any(|check| check.rating() == Rating::Known);
             let names: Vec<_> = passed
                 .iter()
                 .map(|check| format!("{} ({})", check.id, check.revision))
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn the_first_entry_that_covers_a_check_gives_the_reason() {
-        let known = Known::parse("known.toml", FILE).unwrap();
+        let known = KnownFailures::parse("known.toml", FILE).unwrap();
         assert_eq!(known.reason("mutation/one-commit", "2025-11-25"), Some("batches"));
         assert_eq!(known.reason("mutation/one-commit", "2026-07-28"), Some("later"));
         assert_eq!(known.reason("mutations/one-commit", "2025-11-25"), None);
@@ -184,7 +184,7 @@ mod tests {
                 "no checks for revision `2020`",
             ),
         ] {
-            let found = Known::parse("known.toml", &format!("[[known]]\n{entry}\n")).unwrap_err();
+            let found = KnownFailures::parse("known.toml", &format!("[[known]]\n{entry}\n")).unwrap_err();
             assert!(found.contains(error) && found.contains("known.toml"), "{found}");
         }
     }

@@ -19,7 +19,7 @@ use crate::{
     checks,
     era::Era,
     judgement::{Cause, Failure, Judgement, NotShown, Shows, Stop, not_shown},
-    known::Known,
+    known::KnownFailures,
     pattern::covers,
     probe, promises,
     report::{CheckReport, Observer, Report, Verdict, Witness},
@@ -57,8 +57,8 @@ pub struct Options {
     pub rest_in_last_era: bool,
     /// After this time no new case starts.
     pub time_budget: Option<Duration>,
-    /// Known failures.
-    pub known: Known,
+    /// KnownFailures failures.
+    pub known: KnownFailures,
     /// True if a check ends with its first failing case, which is not shrunk: for callers that need verdicts only.
     pub verdicts_alone: bool,
     /// True if checks that the time does not reach are left out, and do not count as not shown.
@@ -77,7 +77,7 @@ impl Default for Options {
             eras: Era::ALL.to_vec(),
             rest_in_last_era: false,
             time_budget: None,
-            known: Known::default(),
+            known: KnownFailures::default(),
             verdicts_alone: false,
             leaves_rest: false,
         }

@@ -7,7 +7,7 @@ use std::{env, path::PathBuf, sync::Arc};
 
 use tabellion_library::{Library, path::LibraryPath};
 use tabellion_pack::{Derived, Implementation, Pack};
-use tabellion_records::{Place, Records, Start};
+use tabellion_records::{Location, Records, Start};
 use tabellion_runtime::{Contract, ContractSpec, Failure, downloads::Downloads};
 use tabellion_vcs::{WorkspaceError, Workspaces};
 
@@ -30,7 +30,7 @@ pub struct Grounds {
     /// The document, for contracts that work on one.
     pub document: Option<LibraryPath>,
     /// The place of the data, for contracts over rows.
-    pub data: Option<Place>,
+    pub data: Option<Location>,
     /// Folders that callers can name paths in, for contracts that work on files of the host; without any, the work tree around the
     /// working directory.
     pub workspaces: Vec<PathBuf>,

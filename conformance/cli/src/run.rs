@@ -15,12 +15,12 @@ use tabellion_conformance::{
     era::Era,
     exit,
     judgement::Stop,
-    known::Known,
+    known::KnownFailures,
     pattern::covers,
     probe::{self, ServerInfo},
     promises, replay,
     report::{
-        Report, Standing,
+        Rating, Report,
         progress::Progress,
         terminal::{self, Extras, RerunCommand},
     },
@@ -215,8 +215,8 @@ impl Arguments {
             })
         };
         let known = match &self.known_failing {
-            Some(file) => Known::parse(&file.to_string_lossy(), &super::trouble::read(file)?)?,
-            None => Known::default(),
+            Some(file) => KnownFailures::parse(&file.to_string_lossy(), &super::trouble::read(file)?)?,
+            None => KnownFailures::default(),
         };
         let budget = (self.profile == Profile::Smoke).then_some(SMOKE_BUDGET);
         Ok(Options {
@@ -278,11 +278,11 @@ pub(super) fn print(text: &str) -> Result<(), Trouble> {
 }
 
 fn exit_code(report: &Report) -> u8 {
-    if report.count(Standing::Trouble) > 0 {
+    if report.count(Rating::Trouble) > 0 {
         exit::HARNESS
     } else if !report.is_passed() {
         exit::BROKEN
-    } else if report.count(Standing::Unexpected) > 0 {
+    } else if report.count(Rating::Unexpected) > 0 {
         exit::UNEXPECTED_PASS
     } else {
         exit::PASSED

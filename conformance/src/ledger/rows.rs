@@ -56,7 +56,7 @@ pub struct LoggedRow {
 }
 
 /// The name of a row: its entity, and the JSON of its identity.
-pub type Place = (String, String);
+pub type RowName = (String, String);
 
 impl Tables {
     /// Returns the rows of an entity.
@@ -75,7 +75,7 @@ impl Tables {
     }
 
     /// Returns the row at a place.
-    pub fn get(&self, (entity, identity): &Place) -> Option<&Row> {
+    pub fn get(&self, (entity, identity): &RowName) -> Option<&Row> {
         self.0.get(entity)?.get(identity)
     }
 
@@ -90,12 +90,12 @@ impl Tables {
     }
 
     /// Removes the row at a place.
-    pub fn remove(&mut self, (entity, identity): &Place) -> Option<Row> {
+    pub fn remove(&mut self, (entity, identity): &RowName) -> Option<Row> {
         self.0.get_mut(entity)?.remove(identity)
     }
 
     /// Returns the places of the rows that differ, or are in one of the two only.
-    pub fn changed(&self, later: &Self) -> BTreeSet<Place> {
+    pub fn changed(&self, later: &Self) -> BTreeSet<RowName> {
         let places = |tables: &Self| {
             let all = tables.0.iter();
             let all = all.flat_map(|(entity, rows)| rows.keys().map(|row| (entity.clone(), row.clone())));
@@ -152,7 +152,7 @@ impl RowLedger {
 
 impl LoggedRow {
     /// Returns the row's place.
-    pub fn place(&self, entity: &EntitySpec) -> Place {
+    pub fn place(&self, entity: &EntitySpec) -> RowName {
         let key = canonical_row(entity, self.key.clone());
         (self.entity.clone(), identity(entity, &key))
     }
@@ -197,7 +197,7 @@ pub fn canonical(field: &FieldSpec, value: Value) -> Value {
 }
 
 /// Returns a row's name for people: `issue ["home","a"]`.
-pub fn shown_place((entity, identity): &Place) -> String {
+pub fn shown_place((entity, identity): &RowName) -> String {
     format!("{entity} {}", cut(identity))
 }
 

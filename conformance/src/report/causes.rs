@@ -1,6 +1,6 @@
 //! Groups the checks that did not pass for the same reason.
 
-use super::{CheckReport, Report, Standing};
+use super::{CheckReport, Rating, Report};
 use crate::judgement::Cause;
 
 /// Checks that did not pass for one reason.
@@ -41,11 +41,7 @@ impl Report {
         let mut groups: Vec<CauseGroup<'_>> = Vec::new();
         for finding in self.findings(false) {
             let check = finding.check;
-            let Some(cause) = check
-                .cause
-                .as_ref()
-                .filter(|_| check.standing() != Standing::Known)
-            else {
+            let Some(cause) = check.cause.as_ref().filter(|_| check.rating() != Rating::Known) else {
                 continue;
             };
             match groups.iter_mut().find(|group| group.cause == cause) {

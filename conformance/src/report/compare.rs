@@ -3,7 +3,7 @@
 use crate::{
     check::Severity,
     contracts::{DECLARED, PROMISED},
-    report::{CheckReport, GuaranteeReport, Report, Standing},
+    report::{CheckReport, GuaranteeReport, Rating, Report},
 };
 
 /// Reports of one contract, as rows of a table.
@@ -21,15 +21,15 @@ pub struct Comparison<'a> {
     pub families: Vec<Family<'a>>,
 }
 
-/// A guarantee and its standing for each server.
+/// A guarantee and its rating for each server.
 #[derive(Debug)]
 pub struct GuaranteeRow<'a> {
     /// Id.
     pub id: &'a str,
     /// Text.
     pub text: &'a str,
-    /// For each server, the standing and the guarantee's result; `None` if the report lacks the guarantee.
-    pub cells: Vec<(Option<Standing>, Option<&'a GuaranteeReport>)>,
+    /// For each server, the rating and the guarantee's result; `None` if the report lacks the guarantee.
+    pub cells: Vec<(Option<Rating>, Option<&'a GuaranteeReport>)>,
 }
 
 /// Checks of a family.
@@ -108,7 +108,7 @@ fn guarantees(reports: &[Report]) -> Vec<GuaranteeRow<'_>> {
         }
         let cells = reports.iter().map(|report| {
             let it = report.guarantees.iter().find(|it| it.id == guarantee.id);
-            (it.and_then(|it| report.standing(it)), it)
+            (it.and_then(|it| report.rating(it)), it)
         });
         rows.push(GuaranteeRow {
             id: &guarantee.id,

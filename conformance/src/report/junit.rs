@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
-use crate::report::{CheckReport, Report, Standing, terminal, visible};
+use crate::report::{CheckReport, Rating, Report, terminal, visible};
 
 /// Returns the XML document.
 pub fn junit(report: &Report) -> String {
@@ -55,19 +55,19 @@ fn case(report: &Report, check: &CheckReport) -> TestCase {
         status.set_description(visible::lines(&details));
         status
     };
-    let status = match check.standing() {
-        Standing::Holds => TestCaseStatus::success(),
-        Standing::Broken => failed(NonSuccessKind::Failure, reason),
-        Standing::NotShown => failed(NonSuccessKind::Failure, &format!("not shown: {reason}")),
-        Standing::Unexpected => failed(
+    let status = match check.rating() {
+        Rating::Holds => TestCaseStatus::success(),
+        Rating::Broken => failed(NonSuccessKind::Failure, reason),
+        Rating::NotShown => failed(NonSuccessKind::Failure, &format!("not shown: {reason}")),
+        Rating::Unexpected => failed(
             NonSuccessKind::Failure,
             "passes, but is listed as a known failure",
         ),
-        Standing::Trouble => failed(NonSuccessKind::Error, reason),
-        Standing::NotApplicable => skipped(reason.to_owned()),
-        Standing::Advice => skipped(format!("recommended, not required: {reason}")),
-        Standing::AdviceNotShown => skipped(format!("recommended, not required; not shown: {reason}")),
-        Standing::Known => skipped(match &check.known {
+        Rating::Trouble => failed(NonSuccessKind::Error, reason),
+        Rating::NotApplicable => skipped(reason.to_owned()),
+        Rating::Advice => skipped(format!("recommended, not required: {reason}")),
+        Rating::AdviceNotShown => skipped(format!("recommended, not required; not shown: {reason}")),
+        Rating::Known => skipped(match &check.known {
             Some(why) => format!("known to fail: {why}"),
             None => reason.to_owned(),
         }),

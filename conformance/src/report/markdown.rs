@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::{
     check::Severity,
     report::{
-        CheckReport, Report, Standing, Witness,
+        CheckReport, Rating, Report, Witness,
         compare::Comparison,
         diff::{self, Line},
         steps, time,
@@ -83,17 +83,17 @@ fn remarks(text: &mut String, report: &Report) {
     }
 }
 
-fn sign(standing: Option<Standing>) -> &'static str {
-    match standing {
-        Some(Standing::Holds) => "✅",
-        Some(Standing::Broken) => "❌",
-        Some(Standing::NotShown) => "❓",
-        Some(Standing::Trouble) => "💥",
-        Some(Standing::Unexpected) => "❗",
-        Some(Standing::Known) => "☑️",
-        Some(Standing::Advice) => "⚠️",
-        Some(Standing::AdviceNotShown) => "❔",
-        Some(Standing::NotApplicable) | None => "➖",
+fn sign(rating: Option<Rating>) -> &'static str {
+    match rating {
+        Some(Rating::Holds) => "✅",
+        Some(Rating::Broken) => "❌",
+        Some(Rating::NotShown) => "❓",
+        Some(Rating::Trouble) => "💥",
+        Some(Rating::Unexpected) => "❗",
+        Some(Rating::Known) => "☑️",
+        Some(Rating::Advice) => "⚠️",
+        Some(Rating::AdviceNotShown) => "❔",
+        Some(Rating::NotApplicable) | None => "➖",
     }
 }
 
@@ -114,8 +114,8 @@ fn guarantees(text: &mut String, comparison: &Comparison<'_>) {
     head(text, comparison.reports[0].guarantee(), comparison);
     for row in &comparison.guarantees {
         let _ = write!(text, "| {} <sub>{}</sub> |", plain(row.text), plain(row.id));
-        for (report, (standing, guarantee)) in comparison.reports.iter().zip(&row.cells) {
-            let (sign, word) = (sign(*standing), Standing::of_guarantee(*standing));
+        for (report, (rating, guarantee)) in comparison.reports.iter().zip(&row.cells) {
+            let (sign, word) = (sign(*rating), Rating::of_guarantee(*rating));
             let effort = guarantee.map(|it| format!(" <sub>{}</sub>", report.effort(it)));
             let _ = write!(text, " {sign} {word}{} |", effort.unwrap_or_default());
         }
@@ -138,9 +138,9 @@ fn checks(text: &mut String, comparison: &Comparison<'_>) {
             let worst = cell
                 .iter()
                 .map(|(_, check)| check)
-                .max_by_key(|check| check.standing());
+                .max_by_key(|check| check.rating());
             let shown = worst.map_or("➖ not run".to_owned(), |check| {
-                format!("{} {}", sign(Some(check.standing())), check.word().to_lowercase())
+                format!("{} {}", sign(Some(check.rating())), check.word().to_lowercase())
             });
             let _ = write!(text, " {shown} |");
         }
@@ -185,7 +185,7 @@ fn failures(text: &mut String, report: &Report, is_one: bool) {
 }
 
 fn failure(text: &mut String, check: &CheckReport, revisions: &str) {
-    let sign = sign(Some(check.standing()));
+    let sign = sign(Some(check.rating()));
     let reason = check.reason.as_deref().unwrap_or("it passes");
     let _ = writeln!(
         text,
@@ -205,11 +205,11 @@ fn failure(text: &mut String, check: &CheckReport, revisions: &str) {
             }
         }
     }
-    match (check.standing(), &check.known) {
-        (Standing::Known, Some(why)) => {
+    match (check.rating(), &check.known) {
+        (Rating::Known, Some(why)) => {
             let _ = writeln!(text, "Known to fail: {}\n", code(why));
         }
-        (Standing::Unexpected, _) => text.push_str("It passes, but is listed as a known failure.\n\n"),
+        (Rating::Unexpected, _) => text.push_str("It passes, but is listed as a known failure.\n\n"),
         _ => {}
     }
     match check.witnesses.first() {

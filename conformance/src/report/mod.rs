@@ -10,13 +10,13 @@ pub mod html;
 pub mod junit;
 pub mod markdown;
 pub mod progress;
+mod rating;
 pub mod sarif;
-mod standing;
 pub mod steps;
 pub mod terminal;
 pub mod visible;
 
-pub use standing::{Finding, Harm, Standing};
+pub use rating::{Finding, Harm, Rating};
 
 use std::time::Duration;
 

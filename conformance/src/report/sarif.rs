@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     check::Severity,
-    report::{CheckReport, Report, Standing, terminal, visible},
+    report::{CheckReport, Rating, Report, terminal, visible},
 };
 
 /// Returns the document.
@@ -16,7 +16,7 @@ pub fn sarif(report: &Report) -> String {
     let mut rules: Vec<Value> = vec![];
     let mut results = vec![];
     for check in &report.checks {
-        let Some(level) = level(check.standing()) else {
+        let Some(level) = level(check.rating()) else {
             continue;
         };
         let known = rules.iter().position(|rule| rule["id"] == check.id);
@@ -45,14 +45,12 @@ pub fn sarif(report: &Report) -> String {
     format!("{document:#}\n")
 }
 
-fn level(standing: Standing) -> Option<&'static str> {
-    match standing {
-        Standing::Broken => Some("error"),
-        Standing::Advice => Some("warning"),
-        Standing::NotShown | Standing::AdviceNotShown | Standing::Trouble | Standing::Unexpected => {
-            Some("note")
-        }
-        Standing::Holds | Standing::NotApplicable | Standing::Known => None,
+fn level(rating: Rating) -> Option<&'static str> {
+    match rating {
+        Rating::Broken => Some("error"),
+        Rating::Advice => Some("warning"),
+        Rating::NotShown | Rating::AdviceNotShown | Rating::Trouble | Rating::Unexpected => Some("note"),
+        Rating::Holds | Rating::NotApplicable | Rating::Known => None,
     }
 }
 

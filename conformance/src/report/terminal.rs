@@ -11,7 +11,7 @@ use crate::{
     judgement::Difference,
     replay,
     report::{
-        CheckReport, Finding, Report, Standing, Witness,
+        CheckReport, Finding, Rating, Report, Witness,
         diff::{self, Line},
         steps, time,
         visible::{self, Piece},
@@ -83,12 +83,12 @@ const ODD: Style = AnsiColor::Yellow.on_default();
 const EXPECTED: Style = AnsiColor::Green.on_default();
 const FOUND: Style = AnsiColor::Red.on_default();
 
-fn style(standing: Option<Standing>) -> Style {
-    match standing {
-        Some(Standing::Holds) => GOOD,
-        Some(Standing::NotApplicable) | None => DIM,
-        Some(Standing::AdviceNotShown | Standing::Advice | Standing::Known) => ODD,
-        Some(Standing::Unexpected | Standing::NotShown | Standing::Broken | Standing::Trouble) => BAD,
+fn style(rating: Option<Rating>) -> Style {
+    match rating {
+        Some(Rating::Holds) => GOOD,
+        Some(Rating::NotApplicable) | None => DIM,
+        Some(Rating::AdviceNotShown | Rating::Advice | Rating::Known) => ODD,
+        Some(Rating::Unexpected | Rating::NotShown | Rating::Broken | Rating::Trouble) => BAD,
     }
 }
 
@@ -106,15 +106,15 @@ pub fn whole(report: &Report, with: Extras<'_>) -> String {
 /// Returns the line of a check.
 pub fn check(check: &CheckReport) -> String {
     let (id, revision) = (visible::line(&check.id), visible::line(&check.revision));
-    let verdict = paint(style(Some(check.standing())), &format!("{:10}", check.word()));
+    let verdict = paint(style(Some(check.rating())), &format!("{:10}", check.word()));
     let cases = if check.cases == 1 { "case " } else { "cases" };
     let effort = format!(
         "{revision}  {:4} {cases}  {:>9}",
         check.cases,
         time(check.seconds)
     );
-    let why = match (check.standing(), &check.known, &check.reason) {
-        (Standing::Known, Some(reason), _) | (Standing::NotApplicable, _, Some(reason)) => {
+    let why = match (check.rating(), &check.known, &check.reason) {
+        (Rating::Known, Some(reason), _) | (Rating::NotApplicable, _, Some(reason)) => {
             format!("  {}", visible::cut(reason, 60))
         }
         _ => String::new(),
@@ -127,7 +127,7 @@ pub fn check(check: &CheckReport) -> String {
 pub fn rest(report: &Report, with: Extras<'_>) -> String {
     let mut text = String::new();
     let mut findings = report.findings(false);
-    findings.retain(|it| !matches!(it.check.standing(), Standing::Known | Standing::Unexpected));
+    findings.retain(|it| !matches!(it.check.rating(), Rating::Known | Rating::Unexpected));
     causes(&mut text, report);
     for finding in &findings {
         text.push('\n');
@@ -145,7 +145,7 @@ pub fn rest(report: &Report, with: Extras<'_>) -> String {
             visible::line(sentence)
         );
     }
-    let passed = report.is_passed() && report.count(Standing::Unexpected) == 0;
+    let passed = report.is_passed() && report.count(Rating::Unexpected) == 0;
     let head = if passed {
         paint(GOOD, "PASSED")
     } else if report.is_undecided() {
@@ -216,7 +216,7 @@ fn causes(text: &mut String, report: &Report) {
 /// Returns the ids of the checks that did not pass, in the form of `--only`.
 fn ids(findings: &[Finding<'_>]) -> Option<String> {
     let must = findings.iter().map(|finding| finding.check);
-    let must = must.filter(|check| check.standing() > Standing::Known);
+    let must = must.filter(|check| check.rating() > Rating::Known);
     let mut ids: Vec<_> = must.map(|check| visible::line(&check.id)).collect();
     ids.sort_unstable();
     ids.dedup();
@@ -231,10 +231,10 @@ pub fn failure(check: &CheckReport) -> String {
 }
 
 fn add_failure(text: &mut String, check: &CheckReport, revisions: &str, with: Extras<'_>) {
-    let head = paint(style(Some(check.standing())), check.word());
-    let harm = match check.standing() {
+    let head = paint(style(Some(check.rating())), check.word());
+    let harm = match check.rating() {
         _ if check.severity == Severity::Should => "  recommended, not required",
-        Standing::Broken => &format!("  {}", check.harm().words()),
+        Rating::Broken => &format!("  {}", check.harm().words()),
         _ => "",
     };
     let _ = writeln!(
@@ -375,11 +375,8 @@ fn guarantees(text: &mut String, report: &Report) {
         let _ = writeln!(text, "\n{}", paint(BOLD, &format!("{}s", report.guarantee())));
     }
     for guarantee in &report.guarantees {
-        let standing = report.standing(guarantee);
-        let verdict = paint(
-            style(standing),
-            &format!("{:14}", Standing::of_guarantee(standing)),
-        );
+        let rating = report.rating(guarantee);
+        let verdict = paint(style(rating), &format!("{:14}", Rating::of_guarantee(rating)));
         let checks = paint(DIM, &report.effort(guarantee));
         let (id, says) = (visible::line(&guarantee.id), visible::line(&guarantee.text));
         let _ = writeln!(text, "{verdict} {id:ids$}  {says:words$}  {checks}");

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use tabellion_conformance::{
-    known::Known,
+    known::KnownFailures,
     report::{
         Report, Verdict, badge,
         compare::Comparison,
@@ -174,7 +174,7 @@ fn reports_are_of_the_published_schema() {
 #[test]
 fn what_passes_though_it_is_listed_is_to_be_removed() {
     let text = "# ours\n[[known]]\ncheck = \"mutation/one-commit\"\nreason = \"batches\"\n\n# more\n";
-    let known = Known::parse("known.toml", text).unwrap();
+    let known = KnownFailures::parse("known.toml", text).unwrap();
     let mut report = sample::passing();
     assert!(
         known.outdated(&report).is_empty(),

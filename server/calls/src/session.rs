@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// A session's row in the file.
-struct Found {
+struct SessionRow {
     id: String,
     holder: String,
     client: String,
@@ -31,7 +31,7 @@ struct Found {
 const COLUMNS: &str =
     "id, holder, client, server, connection IS NOT NULL, created_at, last_at, terminated_at";
 
-impl Found {
+impl SessionRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             id: row.get(0)?,
@@ -111,7 +111,7 @@ impl Sessions<'_> {
              WHERE holder = ?1 AND connection IS ?2 AND NOT named AND terminated_at IS NULL ORDER BY created_at DESC LIMIT 1"
         ))?;
         let found = found
-            .query_row(params![self.holder, connection], Found::read)
+            .query_row(params![self.holder, connection], SessionRow::read)
             .optional()?;
         match found.filter(|found| found.is_active(self.spec, self.now)) {
             Some(found) => {
@@ -132,7 +132,7 @@ impl Sessions<'_> {
     pub(crate) fn renew(&self, id: &str) -> Result<SessionRecord, SessionError> {
         let found = self.active(id)?;
         self.touch(&found.id)?;
-        let found = Found {
+        let found = SessionRow {
             last_at: self.now,
             ..found
         };
@@ -143,19 +143,19 @@ impl Sessions<'_> {
     pub(crate) fn end(&self, id: &str) -> Result<SessionRecord, SessionError> {
         let found = self.active(id)?;
         terminate(self.connection, &found.id, self.now)?;
-        let found = Found {
+        let found = SessionRow {
             terminated_at: Some(self.now),
             ..found
         };
         Ok(found.record(self.spec))
     }
 
-    fn active(&self, id: &str) -> Result<Found, SessionError> {
+    fn active(&self, id: &str) -> Result<SessionRow, SessionError> {
         let mut found = self.connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM session WHERE id = ?1 AND holder = ?2"
         ))?;
         let found = found
-            .query_row(params![id, self.holder], Found::read)
+            .query_row(params![id, self.holder], SessionRow::read)
             .optional()?;
         let active = found.filter(|found| found.is_active(self.spec, self.now));
         Ok(active.ok_or_else(|| NotAdmitted::NoSession(id.to_owned()))?)
@@ -195,7 +195,7 @@ impl Sessions<'_> {
         let mut all = self.connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM session WHERE holder = ?1 AND terminated_at IS NULL"
         ))?;
-        let all = all.query_map([self.holder], Found::read)?;
+        let all = all.query_map([self.holder], SessionRow::read)?;
         let mut active = vec![];
         for found in all {
             let found = found?;

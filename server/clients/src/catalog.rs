@@ -13,7 +13,7 @@ use crate::{
     edit::{self, EditError, Format},
     entry::{self, Server},
     machine::below,
-    tree::{Place, Shape},
+    tree::{EntryPath, Shape},
 };
 
 /// An MCP client.
@@ -181,8 +181,8 @@ impl Client {
         edit::insert(self.format, "", self.place(name), entry)
     }
 
-    pub(crate) fn place<'a>(&'a self, name: &'a str) -> Place<'a> {
-        Place {
+    pub(crate) fn place<'a>(&'a self, name: &'a str) -> EntryPath<'a> {
+        EntryPath {
             servers: &self.servers,
             shape: self.shape,
             name,

@@ -101,7 +101,7 @@ fn fill_text(text: &str, name: &str, server: &Server) -> Option<String> {
 
 /// Returns the server of an entry that was made from this template, possibly with further fields.
 pub(crate) fn read(template: &Value, entry: &Value, env: &str) -> Option<Server> {
-    let mut found = Found::default();
+    let mut found = EntryValues::default();
     found.compare(template, entry);
     let text = |value: &Value| match value {
         Value::String(text) => Some(text.clone()),
@@ -126,14 +126,14 @@ pub(crate) fn read(template: &Value, entry: &Value, env: &str) -> Option<Server>
 
 /// Values of an entry in the places of the placeholders.
 #[derive(Default)]
-struct Found {
+struct EntryValues {
     command: Option<String>,
     arguments: Vec<String>,
     url: Option<String>,
     key: Option<String>,
 }
 
-impl Found {
+impl EntryValues {
     fn compare(&mut self, template: &Value, entry: &Value) {
         match (template, entry) {
             (Value::String(template), Value::String(text)) => match template.as_str() {

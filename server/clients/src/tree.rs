@@ -106,7 +106,7 @@ impl Node {
 
 /// The place of an entry: the key of the servers, their shape, and the entry's name.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct EntryPath<'a> {
     pub(crate) servers: &'a str,
     pub(crate) shape: Shape,
     pub(crate) name: &'a str,
@@ -123,7 +123,7 @@ pub(crate) enum Shape {
     List,
 }
 
-impl Place<'_> {
+impl EntryPath<'_> {
     /// Returns the positions of the entries with this name among all entries.
     pub(crate) fn positions(self, root: &Node) -> Vec<usize> {
         match root.get(self.servers).map(|servers| &servers.kind) {

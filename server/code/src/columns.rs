@@ -21,7 +21,7 @@ pub(crate) struct FileColumns {
     /// Identifiers in it.
     pub(crate) length: u32,
     /// The kind of file, by its path.
-    pub(crate) place: ranking::Place,
+    pub(crate) place: ranking::FileKind,
 }
 
 impl FileColumns {
@@ -147,7 +147,7 @@ impl Columns {
                 first,
                 chunks: sizes.chunks as u32,
                 length: u32::try_from(sizes.length).unwrap_or(u32::MAX),
-                place: ranking::Place::of(&path),
+                place: ranking::FileKind::of(&path),
                 path: path.into(),
             });
         }

@@ -154,7 +154,7 @@ fn is_program(name: &str) -> bool {
 
 /// The kind of a file, by its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum FileKind {
     /// The project's own sources.
     Source,
     /// Tests and their data.
@@ -167,7 +167,7 @@ pub(crate) enum Place {
     Text,
 }
 
-impl Place {
+impl FileKind {
     pub(crate) fn of(path: &str) -> Self {
         let lower = path.to_ascii_lowercase();
         let mut parts: Vec<&str> = lower.split('/').collect();
@@ -248,13 +248,13 @@ impl Place {
 
 #[cfg(test)]
 mod tests {
-    use super::Place;
+    use super::FileKind;
 
     #[test]
     fn a_path_tells_what_a_file_is_for() {
-        let cases: &[(Place, &[&str])] = &[
+        let cases: &[(FileKind, &[&str])] = &[
             (
-                Place::Source,
+                FileKind::Source,
                 &[
                     "src/main.rs",
                     "lib/bats-core/test_functions.bash",
@@ -264,7 +264,7 @@ mod tests {
                 ],
             ),
             (
-                Place::Test,
+                FileKind::Test,
                 &[
                     "tests/parser.rs",
                     "src/test_parser.py",
@@ -280,7 +280,7 @@ mod tests {
                 ],
             ),
             (
-                Place::Example,
+                FileKind::Example,
                 &[
                     "examples/a.rs",
                     "_examples/a.go",
@@ -289,17 +289,17 @@ mod tests {
                 ],
             ),
             (
-                Place::Foreign,
+                FileKind::Foreign,
                 &["vendor/a.go", "a.min.js", "types/a.d.ts", "a_pb2.py"],
             ),
             (
-                Place::Text,
+                FileKind::Text,
                 &["README.md", "Cargo.toml", "docs/guide.rst", "LICENSE", "lib.so.1"],
             ),
         ];
         for (place, paths) in cases {
             for path in *paths {
-                assert_eq!(Place::of(path), *place, "{path}");
+                assert_eq!(FileKind::of(path), *place, "{path}");
             }
         }
     }

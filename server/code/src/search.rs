@@ -16,7 +16,7 @@ use crate::{
     filter::WordHash,
     fusion, names,
     query::{self, Cut},
-    ranking::{Place, SOURCES_ABOUT_TESTS, WEIGHTS, rarity, score},
+    ranking::{FileKind, SOURCES_ABOUT_TESTS, WEIGHTS, rarity, score},
     segment::{self, ChunkFacts, SymbolFacts},
     terms::{self, Kind},
     write,
@@ -204,7 +204,7 @@ impl<'s> Search<'s> {
         let Some(word) = &self.cut.test_word else {
             return Ok(false);
         };
-        let is_source = |file: &FileColumns| file.place == Place::Source;
+        let is_source = |file: &FileColumns| file.place == FileKind::Source;
         let [postings] = self.postings(word, [Kind::Text])?;
         let having = postings
             .iter()

@@ -20,7 +20,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Fresh<T> {
     paths: Vec<PathBuf>,
-    known: Mutex<Known<T>>,
+    known: Mutex<Cached<T>>,
 }
 
 /// Result of reading the files again.
@@ -32,7 +32,7 @@ pub(crate) enum Read<T> {
 }
 
 #[derive(Debug)]
-struct Known<T> {
+struct Cached<T> {
     versions: Vec<Version>,
     value: Arc<T>,
     /// Time of the last failed read.
@@ -47,7 +47,7 @@ impl<T> Fresh<T> {
     pub(crate) fn new<E>(paths: Vec<PathBuf>, read: impl FnOnce() -> Result<T, E>) -> Result<Self, E> {
         // A file that changes after this point is read once more.
         let versions = versions(&paths);
-        let known = Known {
+        let known = Cached {
             versions,
             value: Arc::new(read()?),
             failed: None,

@@ -214,7 +214,7 @@ async fn library(
     };
     // The permit is held until the request is answered.
     let (asked, _permit) = asked(&site, &path, address, caller, request).await?;
-    let Asked {
+    let AuthorizedRequest {
         request,
         grant,
         budget,
@@ -265,7 +265,7 @@ async fn ask(
     let below = below.to_owned();
     let caller = caller.and_then(|Extension(caller)| caller);
     let (asked, _permit) = asked(&site, &path, address, caller, request).await?;
-    let Asked {
+    let AuthorizedRequest {
         request,
         grant,
         budget,
@@ -282,7 +282,7 @@ async fn ask(
 }
 
 /// A received request, and its caller's permissions.
-struct Asked {
+struct AuthorizedRequest {
     request: hyper::Request<Bytes>,
     grant: Option<Arc<dyn Grant>>,
     budget: Arc<dyn Budget>,
@@ -295,7 +295,7 @@ async fn asked<'s>(
     address: IpAddr,
     caller: Option<Caller>,
     request: Request,
-) -> Result<(Asked, Option<Room<'s>>), Refusal> {
+) -> Result<(AuthorizedRequest, Option<Room<'s>>), Refusal> {
     let budget_of: Arc<str> = match &caller {
         Some(caller) => caller.principal.identity.to_string().into(),
         None => rates::address(address),
@@ -315,7 +315,7 @@ async fn asked<'s>(
     } else {
         (Bytes::new(), None)
     };
-    let asked = Asked {
+    let asked = AuthorizedRequest {
         request: hyper::Request::from_parts(head, body),
         grant,
         budget: Arc::new(CallerBudget::new(site.rates.clone(), budget_of)),

@@ -70,7 +70,7 @@ pub struct UncommittedList {
 
 /// Target of the next commit.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Place {
+pub struct CommitTarget {
     /// The branch's short name; `None` if no branch is checked out.
     pub branch: Option<String>,
     /// HEAD's commit; `None` before the first one.
@@ -185,7 +185,7 @@ impl Library {
     ///
     /// # Errors
     /// If the repository can't be read.
-    pub fn place(&self) -> Result<Place, Failure> {
+    pub fn place(&self) -> Result<CommitTarget, Failure> {
         blocking(|| {
             let repository = &self.working_tree.repository;
             let git = repository.git();
@@ -197,7 +197,7 @@ impl Library {
                 name.strip_prefix("refs/heads/")
                     .map_or(name.clone(), str::to_owned)
             };
-            Ok(Place {
+            Ok(CommitTarget {
                 branch: branch.map(short),
                 commit: repository.head_commit(&git)?.map(|id| id.to_string()),
                 refusal,

@@ -114,7 +114,7 @@ pub use tabellion_remotes::{Address, AddressError};
 
 pub use self::{
     counts::Counts,
-    entries::{Difference, DocumentChange, EntryChange, Place, Uncommitted, UncommittedList},
+    entries::{CommitTarget, Difference, DocumentChange, EntryChange, Uncommitted, UncommittedList},
     folder::{CreateFolders, Created},
     history::{Agreement, CacheState, FindEntryError, LogEntry},
     inspection::{BackgroundRun, HeldLock, Interrupted, Leftovers, RepositoryFacts},

@@ -3,12 +3,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 
-struct Place {
+struct TestLibrary {
     folder: tempfile::TempDir,
     root: Root,
 }
 
-impl Place {
+impl TestLibrary {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("library/sub")).unwrap();
@@ -34,7 +34,7 @@ impl Place {
 
 #[test]
 fn reads_only_regular_files_inside() {
-    let place = Place::new();
+    let place = TestLibrary::new();
     fs::write(place.at("sub/a.md"), "inside").unwrap();
     fs::create_dir(place.at("folder.md")).unwrap();
     fs::write(place.at("empty.md"), "").unwrap();
@@ -77,7 +77,7 @@ fn reads_only_regular_files_inside() {
 
 #[test]
 fn stops_at_the_size_limit() {
-    let place = Place::new();
+    let place = TestLibrary::new();
     let sized = |size| fs::File::create(place.at("a.md")).unwrap().set_len(size).unwrap();
     sized(MAX_FILE_BYTES);
     assert_eq!(place.read("a.md").len() as u64, MAX_FILE_BYTES);
@@ -91,7 +91,7 @@ fn stops_at_the_size_limit() {
 
 #[test]
 fn errors_have_the_systems_cause() {
-    let place = Place::new();
+    let place = TestLibrary::new();
     fs::write(place.at("a.md"), "text").unwrap();
     let path = LibraryPath::parse("a.md").unwrap();
     let file = place.root.read(&path).unwrap().unwrap();
@@ -110,7 +110,7 @@ fn errors_have_the_systems_cause() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_root_itself_may_be_a_link() {
-    let place = Place::new();
+    let place = TestLibrary::new();
     fs::write(place.at("a.md"), "inside").unwrap();
     let at = |name: &str| place.folder.path().join(name);
     std::os::unix::fs::symlink("library", at("link")).unwrap();
@@ -134,7 +134,7 @@ fn the_root_itself_may_be_a_link() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_swapped_folder_leads_nowhere() {
-    let place = Place::new();
+    let place = TestLibrary::new();
     fs::write(place.at("sub/a.md"), "inside").unwrap();
     std::os::unix::fs::symlink("../outside", place.at("link")).unwrap();
     let (done, dir) = (AtomicBool::new(false), place.root.dir());
@@ -158,7 +158,7 @@ fn a_swapped_folder_leads_nowhere() {
 
 #[test]
 fn a_missing_name_stands_for_its_only_other_composition() {
-    let place = Place::new();
+    let place = TestLibrary::new();
     for folder in ["Re\u{301}sume\u{301}s", "both é", "both e\u{301}"] {
         fs::create_dir(place.at(folder)).unwrap();
     }
@@ -205,7 +205,7 @@ fn a_missing_name_stands_for_its_only_other_composition() {
 
 #[test]
 fn twins() {
-    let place = Place::new();
+    let place = TestLibrary::new();
     fs::create_dir(place.at("Docs")).unwrap();
     for name in [
         "Docs/Note.md",

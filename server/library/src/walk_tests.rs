@@ -10,13 +10,13 @@ use proptest::prelude::*;
 use super::*;
 
 /// A library in the folder `inside` of a fresh git repository.
-struct Place {
+struct TestLibrary {
     folder: tempfile::TempDir,
     root: Root,
     rules: IgnoreRules,
 }
 
-impl Place {
+impl TestLibrary {
     /// `files` are paths in the work tree and their contents; a path that ends in `/` is an empty folder.
     fn new(inside: &str, files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -71,7 +71,7 @@ impl Place {
 
 #[test]
 fn shows_markdown_and_folders_that_are_part_of_the_library() {
-    let place = Place::new(
+    let place = TestLibrary::new(
         "",
         &[
             ("b.md", ""),
@@ -190,7 +190,7 @@ fn what_is_left_out_is_counted_by_reason() {
         ("draft.md", ""),
         (".gitignore", "draft*"),
     ];
-    let place = Place::new("", &files);
+    let place = TestLibrary::new("", &files);
     let at = |name: &str| place.folder.path().join(name);
     symlink("a.md", at("link.md")).unwrap();
     symlink("sub", at("link")).unwrap();
@@ -240,11 +240,11 @@ fn rules_above_the_library_count() {
         ("docs/notes/b.mdx", ""),
         ("docs/notes/sub/middle.md", ""),
     ];
-    let place = Place::new("docs/notes", &files);
+    let place = TestLibrary::new("docs/notes", &files);
     assert_eq!(place.list("", true), ["b.mdx", "sub/middle.md", "top.md", "sub/"]);
     assert_eq!(place.exclusion("middle.md"), Some(Exclusion::Ignored));
 
-    let ignored = Place::new(
+    let ignored = TestLibrary::new(
         "docs/notes",
         &[(".gitignore", "docs/\n"), ("docs/notes/a.md", "")],
     );
@@ -254,7 +254,7 @@ fn rules_above_the_library_count() {
 
 #[test]
 fn the_repositorys_configuration_is_read() {
-    let place = Place::new(
+    let place = TestLibrary::new(
         "",
         &[
             ("a.md", ""),
@@ -303,7 +303,7 @@ fn a_listing_is_bounded() {
 /// The remaining threads must not wait for the one that is gone.
 #[test]
 fn a_panic_in_one_thread_ends_the_walk() {
-    let place = Place::new("", &[("a/a.md", ""), ("b/b.md", ""), ("c.md", "")]);
+    let place = TestLibrary::new("", &[("a/a.md", ""), ("b/b.md", ""), ("c.md", "")]);
     let panicked = AtomicBool::new(false);
     let walked = std::panic::catch_unwind(|| {
         let once = |_: &mut (), _: WalkItem<'_>| {
@@ -345,7 +345,7 @@ proptest! {
         let paths: Vec<String> = folders.iter().flat_map(|dir| names.map(|name| join(dir, name))).collect();
         let homes = [".gitignore", "a/.gitignore", "a/b/.gitignore", "b/.gitignore", ".git/info/exclude", ".git/excludes-file"];
         let files: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "")).chain(homes.into_iter().zip(rules.iter().map(String::as_str))).collect();
-        let place = Place::new(inside, &files);
+        let place = TestLibrary::new(inside, &files);
 
         let ignored = git_ignored(place.folder.path(), &paths);
         let own = |path: &String| if inside.is_empty() { Some(path.clone()) } else { Some(path.strip_prefix(inside)?.strip_prefix('/')?.to_owned()) };

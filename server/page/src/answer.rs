@@ -39,14 +39,14 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; c
      form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// A request, without its body.
-struct Asked {
+struct RequestHead {
     head: Parts,
     fields: Fields,
     query: Fields,
     address: IpAddr,
 }
 
-impl Asked {
+impl RequestHead {
     fn is_post(&self) -> bool {
         self.head.method == Method::POST
     }
@@ -93,7 +93,7 @@ impl Page {
             return text(StatusCode::FORBIDDEN, "this form was not sent by the page\n");
         }
         let address = head.extensions.get::<IpAddr>().copied();
-        let asked = Asked {
+        let asked = RequestHead {
             fields: Fields::parse(&body),
             query: Fields::parse(head.uri.query().unwrap_or_default().as_bytes()),
             address: address.unwrap_or(IpAddr::from([0, 0, 0, 0])),
@@ -124,7 +124,7 @@ impl Page {
     }
 
     /// Answers a person who has signed in, on a thread that may block.
-    async fn shown(self: &Arc<Self>, visitor: Visitor, asked: Asked) -> Response {
+    async fn shown(self: &Arc<Self>, visitor: Visitor, asked: RequestHead) -> Response {
         let page = self.clone();
         let shown = tokio::task::spawn_blocking(move || page.view(&visitor, &asked)).await;
         shown.unwrap_or_else(|error| {
@@ -137,7 +137,7 @@ impl Page {
     }
 
     /// Shows a page to a person who has signed in, or performs a form's action.
-    fn view(&self, visitor: &Visitor, asked: &Asked) -> Response {
+    fn view(&self, visitor: &Visitor, asked: &RequestHead) -> Response {
         let mut segments = asked.segments();
         let name = segments.first().and_then(|first| first.strip_prefix('@'));
         if name.is_some() {
@@ -233,7 +233,7 @@ impl Page {
     }
 
     /// Answers a person who has not signed in.
-    fn stranger(&self, asked: &Asked) -> Response {
+    fn stranger(&self, asked: &RequestHead) -> Response {
         let here = asked
             .head
             .uri
@@ -264,7 +264,7 @@ impl Page {
     }
 
     /// Shows the form for a key, or signs its person in.
-    async fn login(self: &Arc<Self>, asked: &Asked) -> Response {
+    async fn login(self: &Arc<Self>, asked: &RequestHead) -> Response {
         let fields = if asked.is_post() {
             &asked.fields
         } else {
@@ -297,7 +297,7 @@ impl Page {
         // The page that contained the form, with all typed text.
         let mut head = asked.head.clone();
         (head.method, head.uri) = (Method::GET, uri);
-        let again = Asked {
+        let again = RequestHead {
             query: Fields::parse(head.uri.query().unwrap_or_default().as_bytes()),
             fields: typed.into_iter().collect(),
             address: asked.address,

@@ -15,12 +15,12 @@ pub struct Inspection {
     /// Version of the contract that the data is of; empty if unknown.
     pub version: String,
     /// Difference from the program's version.
-    pub standing: Standing,
+    pub standing: SchemaDifference,
 }
 
 /// Difference between data and the program's contract.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum SchemaDifference {
     /// Its tables are those of the contract.
     Current,
     /// Tables must be added to, which a server does when it starts.
@@ -40,24 +40,24 @@ impl Inspection {
     pub fn describe(&self, spec: &RowsSpec) -> String {
         let (version, contract) = (&self.version, spec.contract);
         match &self.standing {
-            Standing::Current => format!("the data is of version {version} of `{contract}`"),
-            Standing::Adds => format!(
+            SchemaDifference::Current => format!("the data is of version {version} of `{contract}`"),
+            SchemaDifference::Adds => format!(
                 "the data is of version {version} of `{contract}`; a server of version {} adds to its tables when it starts",
                 spec.version
             ),
-            Standing::Loses(what) => format!(
+            SchemaDifference::Loses(what) => format!(
                 "the data is of version {version} and must be migrated: {}",
                 what.join("; ")
             ),
-            Standing::Impossible(why) => format!(
+            SchemaDifference::Impossible(why) => format!(
                 "the data can't be migrated from version {version}: {}",
                 why.join("; ")
             ),
-            Standing::Newer => format!(
+            SchemaDifference::Newer => format!(
                 "the data is of version {version} of `{contract}`, and this program has version {}; update the program",
                 spec.version
             ),
-            Standing::Foreign(what) => what.clone(),
+            SchemaDifference::Foreign(what) => what.clone(),
         }
     }
 }
@@ -83,18 +83,18 @@ pub(crate) fn standing(
     }
     let version = described.version;
     let standing = if described.is_newer || parts(&version) > parts(spec.version) {
-        Standing::Newer
+        SchemaDifference::Newer
     } else {
         let found: Layout = serde_json::from_str(&described.layout).map_err(damaged)?;
         let steps = found.to(spec, dialect);
         if found == Layout::of(spec, dialect) {
-            Standing::Current
+            SchemaDifference::Current
         } else if !steps.impossible.is_empty() {
-            Standing::Impossible(steps.impossible)
+            SchemaDifference::Impossible(steps.impossible)
         } else if !steps.lossy.is_empty() {
-            Standing::Loses(steps.lossy)
+            SchemaDifference::Loses(steps.lossy)
         } else {
-            Standing::Adds
+            SchemaDifference::Adds
         }
     };
     Ok(Inspection { version, standing })
@@ -105,7 +105,7 @@ impl Inspection {
     pub(crate) fn foreign(what: String) -> Self {
         Self {
             version: String::new(),
-            standing: Standing::Foreign(what),
+            standing: SchemaDifference::Foreign(what),
         }
     }
 
@@ -115,10 +115,10 @@ impl Inspection {
     /// If it can't.
     pub(crate) fn check(&self, spec: &RowsSpec, start: Start) -> Result<(), Failure> {
         let what = match &self.standing {
-            Standing::Adds if start == Start::Existing => "tables are added to".to_owned(),
-            Standing::Loses(what) if start != Start::Migrate => what.join("; "),
-            Standing::Current | Standing::Adds | Standing::Loses(_) => return Ok(()),
-            Standing::Foreign(_) | Standing::Newer | Standing::Impossible(_) => {
+            SchemaDifference::Adds if start == Start::Existing => "tables are added to".to_owned(),
+            SchemaDifference::Loses(what) if start != Start::Migrate => what.join("; "),
+            SchemaDifference::Current | SchemaDifference::Adds | SchemaDifference::Loses(_) => return Ok(()),
+            SchemaDifference::Foreign(_) | SchemaDifference::Newer | SchemaDifference::Impossible(_) => {
                 return Err(refused(self.describe(spec)));
             }
         };

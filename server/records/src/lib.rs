@@ -45,9 +45,9 @@ pub use self::postgres::{Address, Health, Remade, health, remake};
 pub use self::{
     engine::Start,
     follow::{Followed, FollowedRow},
-    inspection::{Inspection, Standing},
+    inspection::{Inspection, SchemaDifference},
     pieces::{Piece, Pieces},
-    records::{Place, Records, import, inspect},
+    records::{Location, Records, import, inspect},
     sqlite::{Recovered, backup, path, recover},
     whole::Checked,
 };

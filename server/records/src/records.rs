@@ -30,7 +30,7 @@ use crate::{
 
 /// Location of a contract's rows.
 #[derive(Debug, Clone)]
-pub enum Place {
+pub enum Location {
     /// In a file of this folder.
     Folder(PathBuf),
     /// In a database.
@@ -62,11 +62,11 @@ impl Records {
     ///
     /// # Errors
     /// If the place can't be used, the data is damaged, newer than the program, or needs a migration that loses data.
-    pub fn open(place: impl Into<Place>, spec: &'static RowsSpec, start: Start) -> Result<Self, Failure> {
+    pub fn open(place: impl Into<Location>, spec: &'static RowsSpec, start: Start) -> Result<Self, Failure> {
         let kept = match place.into() {
-            Place::Folder(folder) => Kept::InFile(Box::new(DataFile::open(&folder, spec, start)?)),
+            Location::Folder(folder) => Kept::InFile(Box::new(DataFile::open(&folder, spec, start)?)),
             #[cfg(feature = "postgres")]
-            Place::Postgres { address, derived } => {
+            Location::Postgres { address, derived } => {
                 Kept::InDatabase(Database::open(&address, &derived, spec, start)?)
             }
         };
@@ -264,14 +264,14 @@ impl Records {
 /// # Errors
 /// If the place has data already, or a line is not one of an export. Then nothing is created.
 pub fn import(
-    place: impl Into<Place>,
+    place: impl Into<Location>,
     spec: &'static RowsSpec,
     from: &mut dyn BufRead,
 ) -> Result<Checked, Failure> {
     match place.into() {
-        Place::Folder(folder) => sqlite::import(&folder, spec, from),
+        Location::Folder(folder) => sqlite::import(&folder, spec, from),
         #[cfg(feature = "postgres")]
-        Place::Postgres { address, .. } => postgres::import(&address, spec, from),
+        Location::Postgres { address, .. } => postgres::import(&address, spec, from),
     }
 }
 
@@ -279,15 +279,15 @@ pub fn import(
 ///
 /// # Errors
 /// If there is none, or it can't be read.
-pub fn inspect(place: impl Into<Place>, spec: &'static RowsSpec) -> Result<Inspection, Failure> {
+pub fn inspect(place: impl Into<Location>, spec: &'static RowsSpec) -> Result<Inspection, Failure> {
     match place.into() {
-        Place::Folder(folder) => sqlite::inspect(&folder, spec),
+        Location::Folder(folder) => sqlite::inspect(&folder, spec),
         #[cfg(feature = "postgres")]
-        Place::Postgres { address, .. } => postgres::inspect(&address, spec),
+        Location::Postgres { address, .. } => postgres::inspect(&address, spec),
     }
 }
 
-impl<P: AsRef<Path> + ?Sized> From<&P> for Place {
+impl<P: AsRef<Path> + ?Sized> From<&P> for Location {
     fn from(folder: &P) -> Self {
         Self::Folder(folder.as_ref().into())
     }

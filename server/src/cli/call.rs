@@ -193,10 +193,10 @@ pub(super) fn run(call: &Call) -> Result<(), TerminalError> {
     let options = &call.options;
     let place = if call.contract.rows.is_some() {
         let data = Data::from_arg_matches(options).map_err(TerminalError::new)?;
-        call::Place::Data(data.folder)
+        call::DataSource::Data(data.folder)
     } else {
         let library = Library::from_arg_matches(options).map_err(TerminalError::new)?;
-        call::Place::Library(library.folder)
+        call::DataSource::Library(library.folder)
     };
     let show = Show::from_arg_matches(options).map_err(TerminalError::new)?;
     let text = |name: &str| options.try_get_one::<String>(name).ok().flatten();

@@ -41,10 +41,10 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<bool, TerminalError> {
     doctor::run(&doctor::Options {
         place: match &arguments.data {
-            Some(folder) => doctor::Place::Data(
+            Some(folder) => doctor::Target::Data(
                 Some(PathBuf::from(folder)).filter(|folder| !folder.as_os_str().is_empty()),
             ),
-            None => doctor::Place::Library(arguments.library.folder.clone()),
+            None => doctor::Target::Library(arguments.library.folder.clone()),
         },
         fix: arguments.fix,
         yes: arguments.yes,

@@ -20,12 +20,12 @@ pub(super) enum Command {
     /// The model is all-MiniLM-L6-v2 (Apache-2.0), 91 MB. What is installed is checked by its SHA-256, wherever it comes from.
     Install(Install),
     /// Say whether the model is installed, and where; the exit code is 0 if it is
-    Status(Place),
+    Status(ModelFolder),
 }
 
 /// Where the model is.
 #[derive(Debug, Args)]
-pub(super) struct Place {
+pub(super) struct ModelFolder {
     /// Folder of the model; if omitted, the environment variable TABELLION_MODEL, else one in the system's place for the data of
     /// programs
     #[arg(long, value_name = "DIR")]
@@ -44,10 +44,10 @@ pub(super) struct Install {
     url: Option<String>,
 
     #[command(flatten)]
-    place: Place,
+    place: ModelFolder,
 }
 
-impl Place {
+impl ModelFolder {
     fn choose(&self) -> Result<PathBuf, &'static str> {
         let folder = self.folder.clone().or_else(default_folder);
         folder.ok_or("you have no home folder; name the model's folder with `--folder DIR`")

@@ -13,7 +13,7 @@ use std::{
 use tabellion_library::CreateFolders;
 #[cfg(feature = "postgres")]
 use tabellion_records::Address;
-use tabellion_records::Place;
+use tabellion_records::Location;
 
 pub(crate) use self::{folder::DataFolder, upkeep::Upkeep};
 use crate::contracts;
@@ -66,11 +66,11 @@ impl Data {
     }
 
     /// Returns the place for the rows.
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Location {
         match self {
-            Self::Folder(folder) => Place::Folder(folder.path.clone()),
+            Self::Folder(folder) => Location::Folder(folder.path.clone()),
             #[cfg(feature = "postgres")]
-            Self::Database { address, derived } => Place::Postgres {
+            Self::Database { address, derived } => Location::Postgres {
                 address: address.clone(),
                 derived: derived.clone(),
             },

@@ -11,7 +11,7 @@ use std::{
 use chrono::Utc;
 use serde_json::{Map, Value, json};
 use tabellion_library::CreateFolders;
-use tabellion_records::{self as records, Checked, Place, Records, Standing, Start};
+use tabellion_records::{self as records, Checked, Location, Records, SchemaDifference, Start};
 use tabellion_runtime::spec::RowsSpec;
 
 use super::Data;
@@ -107,24 +107,24 @@ impl Upkeep {
         let kept = self.file(CreateFolders::Nothing)?;
         let found = records::inspect(kept.place.clone(), self.rows)?;
         let dropped = match &found.standing {
-            Standing::Current => {
+            SchemaDifference::Current => {
                 let done = format!("nothing to migrate: {}", found.describe(self.rows));
                 let json = json!({ "file": kept.name, "from": found.version, "to": self.rows.version, "backup": null });
                 return self.show(&[done], json);
             }
-            Standing::Adds => vec![],
-            Standing::Loses(what) => what.clone(),
-            Standing::Impossible(_) => {
+            SchemaDifference::Adds => vec![],
+            SchemaDifference::Loses(what) => what.clone(),
+            SchemaDifference::Impossible(_) => {
                 return Err(TerminalError::new(found.describe(self.rows)).hint(
                     "`tabellion data export`, with the program that wrote the data, writes it as lines of JSON",
                 ));
             }
-            Standing::Newer | Standing::Foreign(_) => {
+            SchemaDifference::Newer | SchemaDifference::Foreign(_) => {
                 return Err(TerminalError::new(found.describe(self.rows)));
             }
         };
         #[cfg(feature = "postgres")]
-        if let Place::Postgres { address, .. } = &kept.place {
+        if let Location::Postgres { address, .. } = &kept.place {
             if backup.is_some() {
                 let message = "`--backup` is for data in a folder; a database keeps the schema as it was";
                 return Err(TerminalError::new(message).hint("leave it out; nothing has changed"));
@@ -161,7 +161,7 @@ impl Upkeep {
     pub(crate) fn recover(&self) -> Result<(), TerminalError> {
         let kept = self.file(CreateFolders::Nothing)?;
         #[cfg(feature = "postgres")]
-        if let Place::Postgres { address, .. } = &kept.place {
+        if let Location::Postgres { address, .. } = &kept.place {
             return self.remake(&kept, address, &[]);
         }
         let file = kept.in_folder()?;
@@ -330,7 +330,7 @@ fn counted(number: u64, noun: &str) -> String {
 
 /// The rows of a contract, which need not exist.
 struct Kept {
-    place: Place,
+    place: Location,
     /// Path of the file, or address of the database.
     name: PathBuf,
     /// The file, if the rows are in one.

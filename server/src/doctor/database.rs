@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tabellion_records::{self as records, Address, Health, Place, Records, Standing, Start};
+use tabellion_records::{self as records, Address, Health, Location, Records, SchemaDifference, Start};
 use tabellion_runtime::{FailureKind, spec::RowsSpec};
 
 use super::{finding::Finding, words};
@@ -14,7 +14,7 @@ const CONNECTIONS: u64 = 32;
 const LONG: u64 = 600;
 
 /// Checks a database, and the rows of all contracts in it.
-pub(crate) fn of_database(address: &Address, place: &Place) -> Vec<Finding> {
+pub(crate) fn of_database(address: &Address, place: &Location) -> Vec<Finding> {
     let health = match records::health(address) {
         Ok(health) => health,
         Err(failure) => {
@@ -100,7 +100,7 @@ fn server(health: &Health) -> Vec<Finding> {
     findings
 }
 
-fn rows(spec: &'static RowsSpec, place: &Place) -> Vec<Finding> {
+fn rows(spec: &'static RowsSpec, place: &Location) -> Vec<Finding> {
     let found = match records::inspect(place.clone(), spec) {
         Ok(found) => found,
         Err(failure) if failure.kind == FailureKind::NotFound => {
@@ -117,21 +117,21 @@ fn rows(spec: &'static RowsSpec, place: &Place) -> Vec<Finding> {
     };
     let (said, contract) = (found.describe(spec), spec.contract);
     let mend = match found.standing {
-        Standing::Current | Standing::Adds => None,
-        Standing::Loses(_) => Some(format!(
+        SchemaDifference::Current | SchemaDifference::Adds => None,
+        SchemaDifference::Loses(_) => Some(format!(
             "`tabellion data migrate --contract {contract}`, which keeps the schema as it was"
         )),
-        Standing::Newer => Some("the program that wrote the data can read it".into()),
-        Standing::Impossible(_) => {
+        SchemaDifference::Newer => Some("the program that wrote the data can read it".into()),
+        SchemaDifference::Impossible(_) => {
             Some("`tabellion data export`, with the program that wrote the data".into())
         }
-        Standing::Foreign(_) => Some("use another database".into()),
+        SchemaDifference::Foreign(_) => Some("use another database".into()),
     };
     let mut findings = vec![match mend {
         None => Finding::green("version", said),
         Some(mend) => Finding::red("version", said, mend),
     }];
-    if found.standing != Standing::Current {
+    if found.standing != SchemaDifference::Current {
         return findings;
     }
     let recovery = format!("stop the servers, then `tabellion data recover --contract {contract}`");

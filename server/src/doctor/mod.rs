@@ -25,7 +25,7 @@ use crate::{
 
 /// The place to examine.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum Target {
     /// The library in this folder.
     Library(PathBuf),
     /// A data folder; if it is not named, the system's place for it.
@@ -36,7 +36,7 @@ pub(crate) enum Place {
 #[derive(Debug)]
 pub(crate) struct Options {
     /// The place to examine.
-    pub(crate) place: Place,
+    pub(crate) place: Target,
     /// Set to mend problems that have a fix.
     pub(crate) fix: bool,
     /// Set to mend without asking.
@@ -48,8 +48,8 @@ pub(crate) struct Options {
 /// Runs the checks, shows the findings, and mends them if requested. Returns true if no finding is red.
 pub(crate) fn run(options: &Options) -> Result<bool, TerminalError> {
     match &options.place {
-        Place::Library(folder) => library(folder, options),
-        Place::Data(folder) => data(folder.as_deref(), options),
+        Target::Library(folder) => library(folder, options),
+        Target::Data(folder) => data(folder.as_deref(), options),
     }
 }
 
@@ -78,10 +78,10 @@ fn library(folder: &Path, options: &Options) -> Result<bool, TerminalError> {
 }
 
 /// Returns the findings about `place`.
-pub(crate) fn findings(place: &Place) -> Result<Vec<Finding>, String> {
+pub(crate) fn findings(place: &Target) -> Result<Vec<Finding>, String> {
     match place {
-        Place::Library(folder) => Ok(examine(&Subject::at(folder))),
-        Place::Data(folder) => Ok(examine_data(&Data::choose(folder.as_deref())?)),
+        Target::Library(folder) => Ok(examine(&Subject::at(folder))),
+        Target::Data(folder) => Ok(examine_data(&Data::choose(folder.as_deref())?)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tabellion_pack::Standing as Indexed;
+use tabellion_pack::IndexState as Indexed;
 use tabellion_records::Records;
 use tabellion_runtime::spec::RowsSpec;
 

@@ -20,7 +20,7 @@ use tokio::runtime::Handle;
 
 use super::{Door, failed};
 use crate::{
-    doctor::Place,
+    doctor::Target,
     undo::{self, CONFLICTS, MOVED, Recorder, Undo},
 };
 
@@ -604,6 +604,6 @@ impl Source for LibrarySource {
     }
 
     fn status(&self) -> Result<Vec<StatusLine>, Problem> {
-        super::status(&Place::Library(self.folder.clone()))
+        super::status(&Target::Library(self.folder.clone()))
     }
 }

@@ -23,7 +23,7 @@ pub(crate) use self::{
     library::{LibrarySource, shown},
     rows::RowsSource,
 };
-use crate::doctor::{self, Finding, Place};
+use crate::doctor::{self, Finding, Target};
 
 /// Client name and version of calls from the page.
 const CLIENT: &str = concat!("tabellion-page/", env!("CARGO_PKG_VERSION"));
@@ -65,7 +65,7 @@ fn failed(error: impl std::fmt::Display) -> Problem {
 }
 
 /// Returns the findings of `doctor`, as lines of the status page.
-fn status(place: &Place) -> Result<Vec<StatusLine>, Problem> {
+fn status(place: &Target) -> Result<Vec<StatusLine>, Problem> {
     let line = |finding: Finding| StatusLine {
         good: finding.status == doctor::Status::Green,
         name: finding.id.replace(['-', '_'], " "),

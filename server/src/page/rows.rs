@@ -9,7 +9,7 @@ use tabellion_runtime::{CallContext, CallOrigin, Contract, ContractSpec};
 use tokio::runtime::Handle;
 
 use super::Door;
-use crate::{doctor::Place, provenance::ServerEnvironment};
+use crate::{doctor::Target, provenance::ServerEnvironment};
 
 /// The rows of `mcb`, as the page shows them.
 pub(crate) struct RowsSource {
@@ -79,7 +79,7 @@ impl Source for RowsSource {
     }
 
     fn status(&self) -> Result<Vec<StatusLine>, Problem> {
-        super::status(&Place::Data(Some(self.folder.clone())))
+        super::status(&Target::Data(Some(self.folder.clone())))
     }
 
     fn memory(&self, who: &Person, page: Memory, query: Option<&str>) -> Result<Vec<Card>, Problem> {

@@ -12,7 +12,7 @@ use std::{
 };
 
 use serde::Deserialize;
-use tabellion_conformance::report::{CheckReport, Report, Standing, html::escape, time};
+use tabellion_conformance::report::{CheckReport, Rating, Report, html::escape, time};
 use xtask::{
     Outcome,
     foreign::{Missing, Node, Python},
@@ -301,7 +301,7 @@ fn accusations<'a>(
     let mut all: Vec<Accusation<'_>> = Vec::new();
     for finding in report.findings(false) {
         let check = finding.check;
-        if !matches!(check.standing(), Standing::Broken | Standing::Advice) {
+        if !matches!(check.rating(), Rating::Broken | Rating::Advice) {
             continue;
         }
         let is_how = |it: &&Confirmation| it.package == server.package && it.is_of(&check.id);
@@ -455,7 +455,7 @@ fn cells(report: &Report) -> Vec<String> {
     let kept = report
         .guarantees
         .iter()
-        .filter(|it| report.standing(it) == Some(Standing::Holds));
+        .filter(|it| report.rating(it) == Some(Rating::Holds));
     let kept: Vec<_> = kept.map(|it| it.id.as_str()).collect();
     let (claims, kept) = if claims.is_empty() {
         (
@@ -472,12 +472,12 @@ fn cells(report: &Report) -> Vec<String> {
             },
         )
     };
-    let count = |standing| report.count(standing);
+    let count = |rating| report.count(rating);
     let mut counts = format!(
         "{} passed, {} failed, {} warned",
-        count(Standing::Holds),
-        count(Standing::Broken),
-        count(Standing::Advice)
+        count(Rating::Holds),
+        count(Rating::Broken),
+        count(Rating::Advice)
     );
     if !report.not_run.is_empty() {
         let _ = write!(counts, ", {} not reached", report.not_run.len());

@@ -27,7 +27,7 @@ pub(super) const CHECK: Check = Check {
 /// The place of a field in a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Place {
+enum FieldLocation {
     /// A member of `tabellion/provenance`.
     Own(String),
     /// A key of `_meta`.
@@ -64,9 +64,9 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         for (at, place) in places.iter().enumerate() {
             let value = value(field, number + at, at);
             match place {
-                Place::Own(key) => drop(own.insert(key.clone(), value)),
-                Place::Meta(key) => drop(meta.insert(key.clone(), value)),
-                Place::Header(name) => headers.push((name.clone(), text(&value))),
+                FieldLocation::Own(key) => drop(own.insert(key.clone(), value)),
+                FieldLocation::Meta(key) => drop(meta.insert(key.clone(), value)),
+                FieldLocation::Header(name) => headers.push((name.clone(), text(&value))),
             }
         }
         if !own.is_empty() {
@@ -101,12 +101,14 @@ fn text(value: &Value) -> String {
 }
 
 /// Returns the places of each call, those that count first.
-fn ways(field: &ProvenanceField, over_http: bool) -> Vec<Vec<Place>> {
+fn ways(field: &ProvenanceField, over_http: bool) -> Vec<Vec<FieldLocation>> {
     let keys = || field.keys.iter().map(|key| (*key).to_owned());
-    let own: Vec<_> = keys().map(Place::Own).collect();
-    let meta: Vec<_> = keys().map(Place::Meta).collect();
+    let own: Vec<_> = keys().map(FieldLocation::Own).collect();
+    let meta: Vec<_> = keys().map(FieldLocation::Meta).collect();
     let headers = field.headers.iter().filter(|_| over_http);
-    let headers: Vec<_> = headers.map(|name| Place::Header((*name).to_owned())).collect();
+    let headers: Vec<_> = headers
+        .map(|name| FieldLocation::Header((*name).to_owned()))
+        .collect();
     let all = [&own[..], &meta, &headers].concat();
     let mut ways: Vec<_> = all.iter().map(|place| vec![place.clone()]).collect();
     let orders = [meta.clone(), own.clone(), headers.clone()];
@@ -124,11 +126,11 @@ fn ways(field: &ProvenanceField, over_http: bool) -> Vec<Vec<Place>> {
     ways
 }
 
-fn shown(places: &[Place]) -> String {
-    let one = |place: &Place| match place {
-        Place::Own(key) => format!("`{key}` in `{PROVENANCE}`"),
-        Place::Meta(key) => format!("`{key}` in `_meta`"),
-        Place::Header(name) => format!("the header `{name}`"),
+fn shown(places: &[FieldLocation]) -> String {
+    let one = |place: &FieldLocation| match place {
+        FieldLocation::Own(key) => format!("`{key}` in `{PROVENANCE}`"),
+        FieldLocation::Meta(key) => format!("`{key}` in `_meta`"),
+        FieldLocation::Header(name) => format!("the header `{name}`"),
     };
     let all: Vec<_> = places.iter().map(one).collect();
     all.join(" and ")

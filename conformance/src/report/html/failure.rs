@@ -7,7 +7,7 @@ use crate::{
     check::Severity,
     judgement::Difference,
     report::{
-        CheckReport, Report, Standing, Witness,
+        CheckReport, Rating, Report, Witness,
         causes::CauseGroup,
         compare::{Comparison, GuaranteeRow},
         diff::{self, Line},
@@ -129,8 +129,8 @@ fn failure(
     revisions: &str,
     guarantees: &[GuaranteeRow<'_>],
 ) {
-    let standing = check.standing();
-    let minor = if standing == Standing::NotApplicable {
+    let rating = check.rating();
+    let minor = if rating == Rating::NotApplicable {
         " minor"
     } else {
         ""
@@ -138,12 +138,12 @@ fn failure(
     let _ = write!(
         html,
         "<article class=\"failure{minor}\" id=\"{id}\">\n<h4>{}<code>{}</code><small>MCP {}, {}</small></h4>\n",
-        mark(Some(standing), &check.word().to_lowercase()),
+        mark(Some(rating), &check.word().to_lowercase()),
         escape(&check.id),
         escape(revisions),
         check.harm().words()
     );
-    if standing == Standing::NotApplicable {
+    if rating == Rating::NotApplicable {
         let _ = writeln!(
             html,
             "<p>{}</p>\n</article>",
@@ -155,14 +155,14 @@ fn failure(
     if !check.guarantees.is_empty() {
         let _ = writeln!(html, "<p class=\"quiet\">{}</p>", about(check, guarantees));
     }
-    match (standing, &check.known) {
-        (Standing::Known, Some(why)) => {
+    match (rating, &check.known) {
+        (Rating::Known, Some(why)) => {
             let _ = writeln!(html, "<p class=\"note\">Known to fail: {}</p>", escape(why));
         }
-        (Standing::Unexpected, _) => {
+        (Rating::Unexpected, _) => {
             html.push_str("<p class=\"note\">It passes, but is listed as a known failure.</p>\n");
         }
-        (Standing::Advice | Standing::AdviceNotShown, _) => {
+        (Rating::Advice | Rating::AdviceNotShown, _) => {
             html.push_str("<p class=\"note\">Recommended, not required.</p>\n")
         }
         _ => {}

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     check::Severity,
     contracts::PROMISED,
-    report::{CheckReport, Finding, GuaranteeReport, Report, Standing, compare::Comparison},
+    report::{CheckReport, Finding, GuaranteeReport, Rating, Report, compare::Comparison},
 };
 
 /// Number of servers above which the table scrolls sideways on a phone.
@@ -30,8 +30,8 @@ pub(super) fn guarantees(html: &mut String, comparison: &Comparison<'_>) {
             escape(row.id),
             prose(row.text)
         );
-        for (server, (standing, guarantee)) in row.cells.iter().enumerate() {
-            let mark = mark(*standing, Standing::of_guarantee(*standing));
+        for (server, (rating, guarantee)) in row.cells.iter().enumerate() {
+            let mark = mark(*rating, Rating::of_guarantee(*rating));
             let cell = match guarantee {
                 Some(guarantee) => effort(&mark, &comparison.reports[server], server, guarantee),
                 None => mark,
@@ -45,7 +45,7 @@ pub(super) fn guarantees(html: &mut String, comparison: &Comparison<'_>) {
     html.push_str("</section>\n");
 }
 
-/// Returns the standing of a guarantee and the number of its failing checks, with links to them.
+/// Returns the rating of a guarantee and the number of its failing checks, with links to them.
 fn effort(mark: &str, report: &Report, server: usize, guarantee: &GuaranteeReport) -> String {
     let words = escape(&report.effort(guarantee)).into_owned();
     let is_failing = |finding: &Finding<'_>| {
@@ -70,12 +70,12 @@ fn effort(mark: &str, report: &Report, server: usize, guarantee: &GuaranteeRepor
 /// Appends the legend of the icons, for narrow screens.
 fn legend(html: &mut String, comparison: &Comparison<'_>) {
     let cells = comparison.guarantees.iter().flat_map(|row| &row.cells);
-    let mut standings: Vec<_> = cells.map(|(standing, _)| *standing).collect();
-    standings.sort_unstable();
-    standings.dedup_by_key(|standing| Standing::of_guarantee(*standing));
-    let marks = standings
+    let mut ratings: Vec<_> = cells.map(|(rating, _)| *rating).collect();
+    ratings.sort_unstable();
+    ratings.dedup_by_key(|rating| Rating::of_guarantee(*rating));
+    let marks = ratings
         .iter()
-        .map(|standing| mark(*standing, Standing::of_guarantee(*standing)));
+        .map(|rating| mark(*rating, Rating::of_guarantee(*rating)));
     let _ = writeln!(
         html,
         "<p class=\"legend\" aria-hidden=\"true\">{}</p>",
@@ -105,7 +105,7 @@ pub(super) fn checks(html: &mut String, comparison: &Comparison<'_>) {
                 escape(row.id)
             );
             for (server, cell) in row.cells.iter().enumerate() {
-                let _ = write!(html, "<td>{}</td>", standings(comparison, server, cell));
+                let _ = write!(html, "<td>{}</td>", ratings(comparison, server, cell));
             }
             html.push_str("</tr>\n");
         }
@@ -114,25 +114,25 @@ pub(super) fn checks(html: &mut String, comparison: &Comparison<'_>) {
     html.push_str("</table></div>\n</section>\n");
 }
 
-/// Returns the standing of a check for a server: once, or for each revision if they differ.
-fn standings(comparison: &Comparison<'_>, server: usize, cell: &[(usize, &CheckReport)]) -> String {
+/// Returns the rating of a check for a server: once, or for each revision if they differ.
+fn ratings(comparison: &Comparison<'_>, server: usize, cell: &[(usize, &CheckReport)]) -> String {
     let Some((_, first)) = cell.first() else {
         return mark(None, "not run");
     };
-    let is_same = cell.iter().all(|(_, check)| check.standing() == first.standing());
+    let is_same = cell.iter().all(|(_, check)| check.rating() == first.rating());
     let findings = comparison.reports[server].findings(true);
     let mut text = String::new();
     for (_, check) in if is_same { &cell[..1] } else { cell } {
         if !is_same {
             let _ = write!(text, "<small>{}</small>", escape(&check.revision));
         }
-        let word = match check.standing() {
-            Standing::Trouble => "in trouble",
-            Standing::Unexpected => "passes unexpectedly",
-            Standing::NotShown => "not shown",
+        let word = match check.rating() {
+            Rating::Trouble => "in trouble",
+            Rating::Unexpected => "passes unexpectedly",
+            Rating::NotShown => "not shown",
             _ => check.word(),
         };
-        let one = mark(Some(check.standing()), &word.to_lowercase());
+        let one = mark(Some(check.rating()), &word.to_lowercase());
         let finding = findings.iter().find(|it| {
             it.check.id == check.id
                 && it.check.reason == check.reason

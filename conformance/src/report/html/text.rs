@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt::Write as _};
 
-use crate::report::{Report, Standing, visible};
+use crate::report::{Rating, Report, visible};
 
 /// Returns a sentence as HTML, with `code` and **strong** rendered.
 pub(super) fn prose(text: &str) -> String {
@@ -26,18 +26,18 @@ pub(super) fn prose(text: &str) -> String {
     pairs(&pairs(&escaped, "`", "code"), "**", "strong")
 }
 
-/// Returns a standing as an icon and a word. Screen readers read the word where only the icon is visible.
-pub(super) fn mark(standing: Option<Standing>, word: &str) -> String {
-    let (class, sign) = match standing {
-        Some(Standing::Holds) => ("good", "pass"),
-        Some(Standing::Broken) => ("bad", "fail"),
-        Some(Standing::NotShown) => ("bad", "ask"),
-        Some(Standing::Trouble) => ("bad", "bang"),
-        Some(Standing::Unexpected) => ("odd", "bang"),
-        Some(Standing::Known) => ("odd", "known"),
-        Some(Standing::Advice) => ("odd", "bang"),
-        Some(Standing::AdviceNotShown) => ("odd", "ask"),
-        Some(Standing::NotApplicable) | None => ("none", "dash"),
+/// Returns a rating as an icon and a word. Screen readers read the word where only the icon is visible.
+pub(super) fn mark(rating: Option<Rating>, word: &str) -> String {
+    let (class, sign) = match rating {
+        Some(Rating::Holds) => ("good", "pass"),
+        Some(Rating::Broken) => ("bad", "fail"),
+        Some(Rating::NotShown) => ("bad", "ask"),
+        Some(Rating::Trouble) => ("bad", "bang"),
+        Some(Rating::Unexpected) => ("odd", "bang"),
+        Some(Rating::Known) => ("odd", "known"),
+        Some(Rating::Advice) => ("odd", "bang"),
+        Some(Rating::AdviceNotShown) => ("odd", "ask"),
+        Some(Rating::NotApplicable) | None => ("none", "dash"),
     };
     let word = escape(word);
     format!(

@@ -13,7 +13,7 @@ use super::{
     render,
     scan::{self, splice},
 };
-use crate::tree::{Kind, Member, Node, Place, Shape};
+use crate::tree::{EntryPath, Kind, Member, Node, Shape};
 
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
@@ -77,7 +77,7 @@ fn node(value: Ast<'_>) -> Node {
     }
 }
 
-pub(super) fn insert(text: &str, root: Option<&Node>, place: Place<'_>, entry: &Value) -> Vec<String> {
+pub(super) fn insert(text: &str, root: Option<&Node>, place: EntryPath<'_>, entry: &Value) -> Vec<String> {
     let servers = match place.shape {
         Shape::Map => Value::Object(Map::from_iter([(place.name.to_owned(), entry.clone())])),
         Shape::List => json!([entry]),
@@ -204,7 +204,7 @@ fn trivia(text: &str, mut at: usize, stop: impl Fn(&str) -> bool) -> usize {
     }
 }
 
-pub(super) fn remove(text: &str, root: &Node, place: Place<'_>) -> Vec<String> {
+pub(super) fn remove(text: &str, root: &Node, place: EntryPath<'_>) -> Vec<String> {
     let Some(servers) = root.get(place.servers) else {
         return vec![];
     };

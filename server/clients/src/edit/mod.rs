@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 pub use self::error::EditError;
-use crate::tree::{Kind, Node, Place, Shape};
+use crate::tree::{EntryPath, Kind, Node, Shape};
 
 /// The notation of a configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -41,7 +41,7 @@ pub(crate) fn parse(format: Format, text: &str) -> Result<Option<Node>, EditErro
 }
 
 /// Like [`parse`], and checks that `place` can hold an entry.
-pub(crate) fn check(format: Format, text: &str, place: Place<'_>) -> Result<Option<Node>, EditError> {
+pub(crate) fn check(format: Format, text: &str, place: EntryPath<'_>) -> Result<Option<Node>, EditError> {
     let root = parse(format, text)?;
     let Some(node) = &root else { return Ok(root) };
     let wrong = |node: &Node, what: String, expected| EditError::Kind {
@@ -89,7 +89,7 @@ pub(crate) fn check(format: Format, text: &str, place: Place<'_>) -> Result<Opti
 pub(crate) fn insert(
     format: Format,
     text: &str,
-    place: Place<'_>,
+    place: EntryPath<'_>,
     entry: &Value,
 ) -> Result<String, EditError> {
     let root = check(format, text, place)?;
@@ -112,7 +112,7 @@ pub(crate) fn insert(
 ///
 /// # Errors
 /// [`EditError`].
-pub(crate) fn remove(format: Format, text: &str, place: Place<'_>) -> Result<String, EditError> {
+pub(crate) fn remove(format: Format, text: &str, place: EntryPath<'_>) -> Result<String, EditError> {
     let Some(root) = check(format, text, place)? else {
         return Err(EditError::Layout);
     };
@@ -132,7 +132,7 @@ pub(crate) fn remove(format: Format, text: &str, place: Place<'_>) -> Result<Str
 }
 
 /// Returns the text without its servers, which must be empty; the unchanged text if they can't be removed.
-pub(crate) fn remove_servers(format: Format, text: &str, place: Place<'_>) -> String {
+pub(crate) fn remove_servers(format: Format, text: &str, place: EntryPath<'_>) -> String {
     let root = match check(format, text, place) {
         Ok(Some(root)) => root,
         _ => return text.into(),

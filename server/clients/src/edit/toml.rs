@@ -10,7 +10,7 @@ use super::{
     render,
     scan::{self, splice},
 };
-use crate::tree::{Kind, Member, Node, Place};
+use crate::tree::{EntryPath, Kind, Member, Node};
 
 pub(super) fn parse(text: &str) -> Result<Option<Node>, EditError> {
     let document = document(text)?;
@@ -76,7 +76,7 @@ fn scalar(value: &TomlValue) -> Node {
     Node { span, kind }
 }
 
-pub(super) fn insert(text: &str, place: Place<'_>, entry: &Value) -> Vec<String> {
+pub(super) fn insert(text: &str, place: EntryPath<'_>, entry: &Value) -> Vec<String> {
     let newline = scan::newline(text);
     let (servers, name) = (render::key(place.servers), render::key(place.name));
     let mut block = format!("[{servers}.{name}]{newline}");
@@ -117,7 +117,7 @@ fn inline_table(text: &str, key: &str) -> Option<usize> {
     text[start..].starts_with('{').then_some(start + 1)
 }
 
-pub(super) fn remove(text: &str, place: Place<'_>) -> Vec<String> {
+pub(super) fn remove(text: &str, place: EntryPath<'_>) -> Vec<String> {
     let Ok(document) = document(text) else {
         return vec![];
     };

@@ -9,7 +9,7 @@ use super::{
     render,
     scan::{self, splice},
 };
-use crate::tree::{Kind, Member, Node, Place, Shape};
+use crate::tree::{EntryPath, Kind, Member, Node, Shape};
 
 /// Collections nested deeper are refused.
 const MAX_DEPTH: usize = 128;
@@ -130,7 +130,7 @@ fn scalar(text: String, style: ScalarStyle, tagged: bool) -> Kind {
     }
 }
 
-pub(super) fn insert(text: &str, root: Option<&Node>, place: Place<'_>, entry: &Value) -> Vec<String> {
+pub(super) fn insert(text: &str, root: Option<&Node>, place: EntryPath<'_>, entry: &Value) -> Vec<String> {
     let newline = scan::newline(text);
     let item = match place.shape {
         Shape::Map => Value::Object(Map::from_iter([(place.name.to_owned(), entry.clone())])),
@@ -203,7 +203,7 @@ fn in_flow(text: &str, open: usize, collection: &Node, item: &Value) -> String {
     splice(text, open + 1, open + 1, &[content, comma].concat())
 }
 
-pub(super) fn remove(text: &str, root: &Node, place: Place<'_>) -> Vec<String> {
+pub(super) fn remove(text: &str, root: &Node, place: EntryPath<'_>) -> Vec<String> {
     let member = root.members().iter().find(|member| member.key == place.servers);
     let (Some(member), Some(at)) = (member, place.positions(root).first().copied()) else {
         return vec![];

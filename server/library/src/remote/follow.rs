@@ -6,7 +6,7 @@ use tabellion_remotes::Trouble;
 
 use super::{
     super::Library,
-    shared::{Shared, Standing, SyncError, Work},
+    shared::{RemoteView, Shared, SyncError, Work},
 };
 
 /// Time for which a change waits for further ones, which are pushed with it.
@@ -70,7 +70,7 @@ impl Library {
         shared.news.notify_all();
         let rounds = standing.follower.rounds;
         let waits =
-            |standing: &mut Standing| standing.follower.rounds == rounds && standing.follower.is_running;
+            |standing: &mut RemoteView| standing.follower.rounds == rounds && standing.follower.is_running;
         shared.news.wait_while_for(&mut standing, waits, MAX_READ_WAIT);
     }
 }
@@ -79,11 +79,11 @@ impl Shared {
     /// Waits for work, at most for `pause`; returns false if the follower is to end with it.
     fn wait(&self, pause: Duration) -> bool {
         let mut standing = self.standing.lock();
-        let idle = |standing: &mut Standing| {
+        let idle = |standing: &mut RemoteView| {
             !(standing.follower.stop || standing.follower.wanted || standing.follower.changed)
         };
         self.news.wait_while_for(&mut standing, idle, pause);
-        let settles = |standing: &mut Standing| !(standing.follower.stop || standing.follower.wanted);
+        let settles = |standing: &mut RemoteView| !(standing.follower.stop || standing.follower.wanted);
         if standing.follower.changed {
             self.news.wait_while_for(&mut standing, settles, SETTLE);
         }
@@ -130,7 +130,7 @@ impl Drop for Follower {
         standing.follower.stop = true;
         shared.news.notify_all();
         // A push that takes longer continues in the background, or is made at the next start.
-        let runs = |standing: &mut Standing| standing.follower.is_running;
+        let runs = |standing: &mut RemoteView| standing.follower.is_running;
         shared.news.wait_while_for(&mut standing, runs, MAX_LAST_WAIT);
     }
 }

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tabellion_remotes::{Address, Pushed};
 use tabellion_runtime::{Failure, FailureKind, StoreError};
 
-use self::settings::Place;
+use self::settings::SettingsPath;
 use self::shared::{Fetched, Shared, remote_refused, unreachable};
 pub use self::{
     follow::Follower,
@@ -62,7 +62,7 @@ impl Library {
     /// # Errors
     /// If the settings can't be written.
     pub fn set_remote(&self, settings: &RemoteSettings) -> std::io::Result<()> {
-        let place = Place::of(&self.working_tree);
+        let place = SettingsPath::of(&self.working_tree);
         let is_other =
             |known: &RemoteSettings| (&known.address, &known.branch) != (&settings.address, &settings.branch);
         if self.remote_settings().is_none_or(is_other) {
@@ -76,7 +76,7 @@ impl Library {
     /// # Errors
     /// If the settings can't be removed.
     pub fn forget_remote(&self) -> std::io::Result<()> {
-        RemoteSettings::remove(&Place::of(&self.working_tree))
+        RemoteSettings::remove(&SettingsPath::of(&self.working_tree))
     }
 
     /// Returns the address of a remote that came with the library, and that this user has not set: it is not used.

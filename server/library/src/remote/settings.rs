@@ -80,7 +80,7 @@ impl RemoteSettings {
     }
 
     /// Reads the settings of a library; `None` if there are none.
-    pub(super) fn read(place: &Place) -> Option<Found> {
+    pub(super) fn read(place: &SettingsPath) -> Option<StoredSettings> {
         let text = read_text(&place.own.join(FILE)).ok()?;
         let parsed = serde_json::from_str(&text)
             .ok()
@@ -93,13 +93,13 @@ impl RemoteSettings {
         };
         let record = place.record().and_then(|file| read_text(&file).ok());
         if record.is_some_and(|record| record == digest(&text)) {
-            return Some(Found::Set(settings));
+            return Some(StoredSettings::Set(settings));
         }
         tracing::warn!(
             address = %settings.address,
             "the library came with a remote that this user has not set; it is not used"
         );
-        Some(Found::Foreign(settings.address))
+        Some(StoredSettings::Foreign(settings.address))
     }
 
     fn parse(value: &Value) -> Option<Self> {
@@ -122,7 +122,7 @@ impl RemoteSettings {
         })
     }
 
-    pub(super) fn write(&self, place: &Place) -> io::Result<()> {
+    pub(super) fn write(&self, place: &SettingsPath) -> io::Result<()> {
         let no_home = || {
             io::Error::new(
                 io::ErrorKind::NotFound,
@@ -146,7 +146,7 @@ impl RemoteSettings {
     }
 
     /// Removes the settings, and the local repository of the remote.
-    pub(super) fn remove(place: &Place) -> io::Result<()> {
+    pub(super) fn remove(place: &SettingsPath) -> io::Result<()> {
         match fs::remove_dir_all(place.own.join(REPOSITORY)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -162,7 +162,7 @@ impl RemoteSettings {
 }
 
 /// The settings found in a library.
-pub(super) enum Found {
+pub(super) enum StoredSettings {
     /// Set by this user.
     Set(RemoteSettings),
     /// Came with the library.
@@ -170,14 +170,14 @@ pub(super) enum Found {
 }
 
 /// Location of the settings.
-pub(super) struct Place {
+pub(super) struct SettingsPath {
     /// The server's own folder in the library.
     own: PathBuf,
     /// The user's folder.
     user: Option<PathBuf>,
 }
 
-impl Place {
+impl SettingsPath {
     pub(super) fn of(working_tree: &WorkingTree) -> Self {
         Self {
             own: working_tree.repository.own(""),

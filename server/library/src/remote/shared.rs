@@ -26,7 +26,7 @@ use super::{
         versions,
         working_tree::WorkingTree,
     },
-    settings::{Acknowledge, Found, Place, REPOSITORY, RemoteSettings},
+    settings::{Acknowledge, REPOSITORY, RemoteSettings, SettingsPath, StoredSettings},
     waiting::Waiting,
 };
 
@@ -134,14 +134,14 @@ pub(crate) struct Shared {
     lent: Lent,
     counts: Arc<Counts>,
     remote: OnceLock<Remote>,
-    pub(super) standing: Mutex<Standing>,
+    pub(super) standing: Mutex<RemoteView>,
     /// Notified of work for the follower, and of its end.
     pub(super) news: Condvar,
 }
 
 /// Known state of the remote.
 #[derive(Debug, Default)]
-pub(super) struct Standing {
+pub(super) struct RemoteView {
     /// Time of the last fetch of the branch.
     pub(super) fetched: Option<Instant>,
     /// Set if the remote has commits that are missing here.
@@ -153,10 +153,10 @@ pub(super) struct Standing {
 impl Shared {
     /// Returns the remote that this user has set for a library, or the address of one that came with it. Writes nothing.
     pub(crate) fn of(working_tree: &WorkingTree) -> (Option<Self>, Option<Address>) {
-        let place = Place::of(working_tree);
+        let place = SettingsPath::of(working_tree);
         let settings = match RemoteSettings::read(&place) {
-            Some(Found::Set(settings)) => settings,
-            Some(Found::Foreign(address)) => return (None, Some(address)),
+            Some(StoredSettings::Set(settings)) => settings,
+            Some(StoredSettings::Foreign(address)) => return (None, Some(address)),
             None => return (None, None),
         };
         let repository = &working_tree.repository;

@@ -99,7 +99,7 @@ fn all(library: &Library, part: Part) -> Result<Vec<(LibraryPath, FileStat)>, Fo
 pub(super) type StatKey = [u8; 36];
 
 /// The stat fields of each file in the catalogue, unless they must not be trusted.
-pub(super) type Known = HashMap<String, Option<StatKey>>;
+pub(super) type StatKeys = HashMap<String, Option<StatKey>>;
 
 /// Differences between the files and the catalogue.
 #[derive(Default)]
@@ -111,7 +111,7 @@ pub(super) struct Difference {
 }
 
 impl Difference {
-    pub(super) fn between(known: &Known, files: &[(LibraryPath, FileStat)]) -> Self {
+    pub(super) fn between(known: &StatKeys, files: &[(LibraryPath, FileStat)]) -> Self {
         let mut kept = 0;
         let is_changed = |(path, stat): &&(LibraryPath, FileStat)| {
             let before = known.get(path.as_str());

@@ -45,7 +45,7 @@ pub use self::{
 };
 use self::{
     file::Tables,
-    follow::{Difference, Known},
+    follow::{Difference, StatKeys},
     write::Writer,
 };
 
@@ -71,7 +71,7 @@ pub struct Catalogue {
 struct Cached {
     generation: i64,
     sequence: i64,
-    known: Known,
+    known: StatKeys,
 }
 
 /// State of the catalogue after it followed the library.

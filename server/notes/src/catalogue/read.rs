@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::{
-    follow::{Known, NANOS, Part},
+    follow::{NANOS, Part, StatKeys},
     instance::ContentHash,
 };
 use crate::{CatalogueError, Link, Metadata, Note, tag};
@@ -260,7 +260,7 @@ fn invalid(column: usize, error: serde_json::Error) -> rusqlite::Error {
 }
 
 /// Reads the stat fields of files.
-pub(super) fn known(connection: &Connection, part: Part) -> Result<Known, CatalogueError> {
+pub(super) fn known(connection: &Connection, part: Part) -> Result<StatKeys, CatalogueError> {
     let mut select = connection.prepare_cached(match part {
         Part::All => "SELECT path, stat FROM file UNION ALL SELECT path, stat FROM instance",
         Part::Instances => "SELECT path, stat FROM instance",

@@ -270,14 +270,14 @@ fn note_waiting(cx: &WriteCx<'_>, id: Uuid, text: &str) -> Result<(), Failure> {
 }
 
 /// The document of the note that a call names.
-struct Found {
+struct NamedNote {
     entry: Entry,
     text: String,
     note: Note,
 }
 
 /// Returns the document of a note, which the catalogue has followed in this call.
-fn found(shelf: &Shelf, cx: &ReadCx<'_>, id: Uuid) -> Result<Found, ToolError> {
+fn found(shelf: &Shelf, cx: &ReadCx<'_>, id: Uuid) -> Result<NamedNote, ToolError> {
     let entry = shelf.known(id)?.ok_or_else(|| not_found(id))?;
     let document = cx.read(&entry.path)?.ok_or_else(|| not_found(id))?;
     let note = Note::parse(&entry.path, &document.bytes);
@@ -288,7 +288,7 @@ fn found(shelf: &Shelf, cx: &ReadCx<'_>, id: Uuid) -> Result<Found, ToolError> {
         );
         invalid("not_utf8", message)
     })?;
-    Ok(Found { entry, text, note })
+    Ok(NamedNote { entry, text, note })
 }
 
 /// Returns the path and text of a note with other content and members. Its front matter contains its id from now on.
@@ -299,7 +299,7 @@ pub(super) fn changed(
     content: &str,
     members: &Map<String, Value>,
 ) -> Result<(String, String), ToolError> {
-    let Found { entry, text, note } = found(shelf, cx, id)?;
+    let NamedNote { entry, text, note } = found(shelf, cx, id)?;
     let text = tabellion_notes::replace_body(&text, content).map_err(unchangeable)?;
     let said = (note.metadata.id != Some(id)).then(|| ("id", Some(json!(id.to_string()))));
     let members = members.iter().map(|(key, value)| {
@@ -331,7 +331,7 @@ pub(super) fn link(
     let metadata = request.metadata.unwrap_or_default();
     draft::check_link_metadata(&metadata, caller(cx)?)?;
     shelf.follow_for(&[source, to])?;
-    let Found { entry, text, note } = found(shelf, cx, source)?;
+    let NamedNote { entry, text, note } = found(shelf, cx, source)?;
     if shelf.known(to)?.is_none() {
         return Err(not_found(to));
     }

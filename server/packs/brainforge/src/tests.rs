@@ -837,7 +837,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 /// Expected state of a note.
 #[derive(Debug, Clone)]
-struct Known {
+struct ExpectedNote {
     id: String,
     /// Number and word of the canonical version; the number counts a hand edit.
     canonical: Option<(u64, String)>,
@@ -857,7 +857,7 @@ struct Open {
     is_returned: bool,
 }
 
-impl Known {
+impl ExpectedNote {
     fn current(&self) -> Option<u64> {
         self.canonical.as_ref().map(|(number, _)| *number)
     }
@@ -908,7 +908,7 @@ proptest! {
     #[test]
     fn what_was_not_approved_is_not_to_be_found(program in steps()) {
         let bench = Bench::new();
-        let mut notes: Vec<Known> = vec![];
+        let mut notes: Vec<ExpectedNote> = vec![];
         for (number, step) in program.into_iter().enumerate() {
             let word = format!("word{number}x");
             match step {
@@ -918,7 +918,7 @@ proptest! {
                     prop_assert_eq!(&answer["status"], if waits { "pending_review" } else { "created" });
                     let review = answer["review_workflow_id"].as_str().unwrap_or_default().to_owned();
                     let open = Open { review, by, number: 1, base: None, word: word.clone(), is_returned: false };
-                    notes.push(Known {
+                    notes.push(ExpectedNote {
                         id: answer["note_id"].as_str().unwrap().to_owned(),
                         canonical: (!waits).then_some((1, word)),
                         highest: if waits { 1 } else { 0 },

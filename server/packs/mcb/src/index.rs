@@ -13,7 +13,7 @@ pub(super) trait MemoryIndex: Send + Sync {
     ///
     /// # Errors
     /// If the index can't be read, or can't be brought up to the newest change.
-    fn search<'a>(&'a self, query: &'a MemoryQuery) -> BoxFuture<'a, Result<Found, Failure>>;
+    fn search<'a>(&'a self, query: &'a MemoryQuery) -> BoxFuture<'a, Result<QueryResult, Failure>>;
 
     /// Announces that a call is about to change rows, and returns at once.
     fn expect(&self);
@@ -54,7 +54,7 @@ pub(super) struct MemoryQuery {
 
 /// Result of a query.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Found {
+pub(super) struct QueryResult {
     /// The best hits, in descending order of their scores.
     pub(super) hits: Vec<Hit>,
     /// Number of rows that match, with at least the lowest score.

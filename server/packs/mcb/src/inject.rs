@@ -37,7 +37,7 @@ pub(super) struct Inject<'m> {
 }
 
 /// Request for a context.
-pub(super) struct Asked {
+pub(super) struct ContextQuery {
     /// The entries that it can contain. It has no tags.
     pub(super) selection: Selection,
     pub(super) query: Option<String>,
@@ -47,7 +47,7 @@ pub(super) struct Asked {
     pub(super) max_tokens: u64,
 }
 
-impl Asked {
+impl ContextQuery {
     pub(super) fn of(kind: Kind, req: InjectRequest) -> Self {
         Self {
             selection: Selection {
@@ -64,7 +64,7 @@ impl Asked {
     }
 }
 
-impl From<MemoryInjectObservationRequest> for Asked {
+impl From<MemoryInjectObservationRequest> for ContextQuery {
     fn from(req: MemoryInjectObservationRequest) -> Self {
         let types = req.observation_types.unwrap_or_default();
         Self {
@@ -83,7 +83,7 @@ impl From<MemoryInjectObservationRequest> for Asked {
     }
 }
 
-impl From<MemoryInjectSessionRequest> for Asked {
+impl From<MemoryInjectSessionRequest> for ContextQuery {
     fn from(req: MemoryInjectSessionRequest) -> Self {
         Self {
             selection: Selection {
@@ -105,7 +105,7 @@ impl Inject<'_> {
     ///
     /// # Errors
     /// If entries can't be read.
-    pub(super) async fn run(self, asked: Asked) -> Result<InjectedContext, RowError> {
+    pub(super) async fn run(self, asked: ContextQuery) -> Result<InjectedContext, RowError> {
         let candidates = self.candidates(&asked).await?;
         let now = self.call.now();
         let ranked = rank(candidates, asked.query.is_some(), &asked.tags, now);
@@ -123,7 +123,7 @@ impl Inject<'_> {
 
     /// Returns the candidates with the scores of their matches: with a query, entries that match or share a tag; without one, the
     /// newest.
-    async fn candidates(&self, asked: &Asked) -> Result<Vec<(Entry, f64)>, RowError> {
+    async fn candidates(&self, asked: &ContextQuery) -> Result<Vec<(Entry, f64)>, RowError> {
         let mut found = BTreeMap::new();
         if let Some(text) = &asked.query {
             let query = MemoryQuery::new(&self.call, &asked.selection, text.clone(), MAX_CANDIDATES);

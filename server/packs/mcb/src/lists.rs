@@ -14,7 +14,7 @@ use tabellion_runtime::{
 use super::{
     call::Call,
     entries::{Entry, Kind, Selection},
-    index::{Found, MemoryIndex, MemoryQuery},
+    index::{MemoryIndex, MemoryQuery, QueryResult},
     walk::Walk,
 };
 
@@ -23,13 +23,13 @@ const HINT: &str =
     "previews are cut; `get` reads whole entries by their ids, and `timeline` what came before and after one";
 
 /// Request for a list.
-pub(super) struct Asked {
+pub(super) struct ListQuery {
     selection: Selection,
     query: Option<String>,
     limit: u64,
 }
 
-impl Asked {
+impl ListQuery {
     pub(super) fn of(kind: Kind, req: ListRequest) -> Self {
         Self {
             selection: Selection {
@@ -45,7 +45,7 @@ impl Asked {
     }
 }
 
-impl From<MemoryListErrorPatternRequest> for Asked {
+impl From<MemoryListErrorPatternRequest> for ListQuery {
     fn from(req: MemoryListErrorPatternRequest) -> Self {
         Self {
             selection: Selection {
@@ -59,7 +59,7 @@ impl From<MemoryListErrorPatternRequest> for Asked {
     }
 }
 
-impl From<MemoryListSessionRequest> for Asked {
+impl From<MemoryListSessionRequest> for ListQuery {
     fn from(req: MemoryListSessionRequest) -> Self {
         Self {
             selection: Selection {
@@ -77,7 +77,7 @@ impl From<MemoryListSessionRequest> for Asked {
 pub(super) async fn list(
     cx: &ReadCx<'_, Rows>,
     index: &dyn MemoryIndex,
-    asked: Asked,
+    asked: ListQuery,
 ) -> Result<Listing, RowError> {
     let (ranked, total) = rank(&Call::of(cx), index, &asked).await?;
     let results = ranked.into_iter().map(|(entry, score)| Listed {
@@ -105,7 +105,7 @@ pub(super) async fn list(
 pub(super) async fn list_patterns(
     cx: &ReadCx<'_, Rows>,
     index: &dyn MemoryIndex,
-    asked: Asked,
+    asked: ListQuery,
 ) -> Result<PatternListing, RowError> {
     let (ranked, total) = rank(&Call::of(cx), index, &asked).await?;
     let results = ranked.into_iter().map(|(entry, score)| ListedPattern {
@@ -136,7 +136,7 @@ pub(super) async fn list_patterns(
 async fn rank(
     call: &Call<'_>,
     index: &dyn MemoryIndex,
-    asked: &Asked,
+    asked: &ListQuery,
 ) -> Result<(Vec<(Entry, f64)>, i64), RowError> {
     let Some(text) = &asked.query else {
         return newest(call, &asked.selection, asked.limit).await;
@@ -151,7 +151,7 @@ async fn rank(
 pub(super) async fn read(
     call: &Call<'_>,
     selection: &Selection,
-    found: Found,
+    found: QueryResult,
 ) -> Result<Vec<(Entry, f64)>, RowError> {
     let mut entries = vec![];
     for hit in found.hits {

@@ -120,19 +120,19 @@ impl MemoryTool for Memory {
     }
 
     async fn memory_list_observation(&self, cx: &ReadCx<'_, Rows>, req: ListRequest) -> Answer<Listing> {
-        lists::list(cx, &*self.index, lists::Asked::of(Kind::Observation, req))
+        lists::list(cx, &*self.index, lists::ListQuery::of(Kind::Observation, req))
             .await
             .map_err(refused)
     }
 
     async fn memory_list_execution(&self, cx: &ReadCx<'_, Rows>, req: ListRequest) -> Answer<Listing> {
-        lists::list(cx, &*self.index, lists::Asked::of(Kind::Execution, req))
+        lists::list(cx, &*self.index, lists::ListQuery::of(Kind::Execution, req))
             .await
             .map_err(refused)
     }
 
     async fn memory_list_quality_gate(&self, cx: &ReadCx<'_, Rows>, req: ListRequest) -> Answer<Listing> {
-        lists::list(cx, &*self.index, lists::Asked::of(Kind::QualityGate, req))
+        lists::list(cx, &*self.index, lists::ListQuery::of(Kind::QualityGate, req))
             .await
             .map_err(refused)
     }
@@ -170,7 +170,7 @@ impl MemoryTool for Memory {
         cx: &ReadCx<'_, Rows>,
         req: TimelineRequest,
     ) -> Answer<Timeline> {
-        let asked = timeline::Asked::of(Kind::Execution, req);
+        let asked = timeline::TimelineQuery::of(Kind::Execution, req);
         timeline::timeline(&Call::of(cx), &*self.index, asked)
             .await
             .map_err(refused)
@@ -181,7 +181,7 @@ impl MemoryTool for Memory {
         cx: &ReadCx<'_, Rows>,
         req: TimelineRequest,
     ) -> Answer<Timeline> {
-        let asked = timeline::Asked::of(Kind::QualityGate, req);
+        let asked = timeline::TimelineQuery::of(Kind::QualityGate, req);
         timeline::timeline(&Call::of(cx), &*self.index, asked)
             .await
             .map_err(refused)
@@ -192,7 +192,7 @@ impl MemoryTool for Memory {
         cx: &ReadCx<'_, Rows>,
         req: TimelineRequest,
     ) -> Answer<Timeline> {
-        let asked = timeline::Asked::of(Kind::ErrorPattern, req);
+        let asked = timeline::TimelineQuery::of(Kind::ErrorPattern, req);
         timeline::timeline(&Call::of(cx), &*self.index, asked)
             .await
             .map_err(refused)
@@ -221,7 +221,7 @@ impl MemoryTool for Memory {
         cx: &ReadCx<'_, Rows>,
         req: InjectRequest,
     ) -> Answer<InjectedContext> {
-        let asked = inject::Asked::of(Kind::Execution, req);
+        let asked = inject::ContextQuery::of(Kind::Execution, req);
         self.inject(cx).run(asked).await.map_err(refused)
     }
 
@@ -230,7 +230,7 @@ impl MemoryTool for Memory {
         cx: &ReadCx<'_, Rows>,
         req: InjectRequest,
     ) -> Answer<InjectedContext> {
-        let asked = inject::Asked::of(Kind::QualityGate, req);
+        let asked = inject::ContextQuery::of(Kind::QualityGate, req);
         self.inject(cx).run(asked).await.map_err(refused)
     }
 
@@ -239,7 +239,7 @@ impl MemoryTool for Memory {
         cx: &ReadCx<'_, Rows>,
         req: InjectRequest,
     ) -> Answer<InjectedContext> {
-        let asked = inject::Asked::of(Kind::ErrorPattern, req);
+        let asked = inject::ContextQuery::of(Kind::ErrorPattern, req);
         self.inject(cx).run(asked).await.map_err(refused)
     }
 

@@ -42,13 +42,13 @@ pub(super) const FIELDS: [&str; 16] = [
 
 /// Project, repository and session of a row: from the arguments, or else the data, or else the call's provenance.
 #[derive(Debug, Default)]
-pub(super) struct Place {
+pub(super) struct RowContext {
     pub(super) project_id: Option<String>,
     pub(super) repo_id: Option<String>,
     pub(super) session_id: Option<String>,
 }
 
-impl Place {
+impl RowContext {
     /// Sets the fields of `data`.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ pub(super) async fn store(
     let call = Call::of(cx);
     let mut data = without_nulls(req.data);
     fold(&mut data, "observation_type");
-    let place = Place {
+    let place = RowContext {
         project_id: req.project_id,
         repo_id: req.repo_id,
         session_id: req.session_id,

@@ -13,7 +13,7 @@ use super::{
     call::{Call, entity, stage},
     entries::{ERROR_PATTERN, Kind, Selection},
     index::{MemoryIndex, MemoryQuery},
-    observations::{Place, is_named},
+    observations::{RowContext, is_named},
     values::{fold, integer, invalid, joined, picked, required, texts, typed, without_nulls},
 };
 
@@ -33,7 +33,7 @@ pub(super) async fn store(
     let call = Call::of(cx);
     let mut data = without_nulls(req.data);
     fold(&mut data, "category");
-    let place = Place {
+    let place = RowContext {
         project_id: req.project_id,
         repo_id: req.repo_id,
         session_id: req.session_id,

@@ -9,7 +9,7 @@ use super::{
     call::entity,
     words::{ENTITIES, RECIPE, Words, document, document_id},
 };
-use tabellion_pack::{Count, Derived, Standing};
+use tabellion_pack::{Count, Derived, IndexState};
 
 /// Number of rows that are read at a time.
 const PAGE: u64 = 1_000;
@@ -21,11 +21,11 @@ impl Derived for Words {
         &self.path
     }
 
-    fn standing(&self) -> Result<Standing, Failure> {
+    fn standing(&self) -> Result<IndexState, Failure> {
         let mut standing = self.compare()?;
         for _ in 1..MAX_ATTEMPTS {
             // A change between the two readings has the same effect.
-            if !matches!(standing, Standing::Wrong { .. }) {
+            if !matches!(standing, IndexState::Wrong { .. }) {
                 break;
             }
             standing = self.compare()?;
@@ -99,25 +99,25 @@ impl Words {
         Ok(all.taken)
     }
 
-    fn compare(&self) -> Result<Standing, Failure> {
+    fn compare(&self) -> Result<IndexState, Failure> {
         let found = match inspect(&self.path, RECIPE) {
             Ok(found) => found,
-            Err(IndexError::Damaged(why)) => return Ok(Standing::Void(why)),
+            Err(IndexError::Damaged(why)) => return Ok(IndexState::Void(why)),
             Err(error) => return Err(failure(error)),
         };
         let (counts, end) = self.rows.0.counts(&entities()?)?;
         let rows = counts.iter().sum();
         let Some(Status { at, mark, documents }) = found else {
-            return Ok(Standing::Missing { rows });
+            return Ok(IndexState::Missing { rows });
         };
         let has = documents as u64;
         if at > 0 && mark != self.rows.0.entry_id(at)? {
-            return Ok(Standing::Void("it was made of other data".into()));
+            return Ok(IndexState::Void("it was made of other data".into()));
         }
         Ok(match (at < end, has == rows) {
-            (true, _) => Standing::Behind { has, rows, at, end },
-            (false, true) => Standing::Current { rows, at },
-            (false, false) => Standing::Wrong { has, rows },
+            (true, _) => IndexState::Behind { has, rows, at, end },
+            (false, true) => IndexState::Current { rows, at },
+            (false, false) => IndexState::Wrong { has, rows },
         })
     }
 }

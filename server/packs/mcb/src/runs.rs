@@ -12,7 +12,7 @@ use tabellion_runtime::{
 
 use super::{
     call::{Call, entity, stage},
-    observations::{OBSERVATION, Place, add, is_named},
+    observations::{OBSERVATION, RowContext, add, is_named},
     values::{fold, joined, picked, required, typed, without_nulls},
 };
 
@@ -34,7 +34,7 @@ pub(super) async fn store_execution(
     let call = Call::of(cx);
     let mut data = without_nulls(req.data);
     fold(&mut data, "execution_type");
-    let place = Place {
+    let place = RowContext {
         project_id: req.project_id,
         repo_id: req.repo_id,
         session_id: req.session_id,
@@ -73,7 +73,7 @@ pub(super) async fn store_quality_gate(
     let call = Call::of(cx);
     let mut data = without_nulls(req.data);
     fold(&mut data, "status");
-    let place = Place {
+    let place = RowContext {
         project_id: req.project_id,
         repo_id: req.repo_id,
         session_id: req.session_id,

@@ -16,7 +16,7 @@ use super::{
 };
 
 /// Request for a timeline.
-pub(super) struct Asked {
+pub(super) struct TimelineQuery {
     /// The neighbours.
     pub(super) selection: Selection,
     pub(super) anchor: Anchor,
@@ -44,7 +44,7 @@ impl Anchor {
     }
 }
 
-impl Asked {
+impl TimelineQuery {
     pub(super) fn of(kind: Kind, req: TimelineRequest) -> Self {
         Self {
             selection: Selection {
@@ -62,7 +62,7 @@ impl Asked {
     }
 }
 
-impl From<MemoryTimelineObservationRequest> for Asked {
+impl From<MemoryTimelineObservationRequest> for TimelineQuery {
     fn from(req: MemoryTimelineObservationRequest) -> Self {
         let types = req.observation_types.unwrap_or_default();
         Self {
@@ -82,7 +82,7 @@ impl From<MemoryTimelineObservationRequest> for Asked {
     }
 }
 
-impl From<MemoryTimelineSessionRequest> for Asked {
+impl From<MemoryTimelineSessionRequest> for TimelineQuery {
     fn from(req: MemoryTimelineSessionRequest) -> Self {
         Self {
             selection: Selection {
@@ -106,7 +106,7 @@ impl From<MemoryTimelineSessionRequest> for Asked {
 pub(super) async fn timeline(
     call: &Call<'_>,
     index: &dyn MemoryIndex,
-    asked: Asked,
+    asked: TimelineQuery,
 ) -> Result<Timeline, RowError> {
     let anchor = find(call, index, asked.selection.kind, &asked.anchor).await?;
     let mut sides = [

@@ -20,7 +20,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use super::{
     code::{COLLECTION, Collections},
     entries::{ERROR_PATTERN, Entry, Kind},
-    index::{Found, Hit, MemoryIndex, MemoryQuery},
+    index::{Hit, MemoryIndex, MemoryQuery, QueryResult},
     observations::OBSERVATION,
     summaries::SESSION_SUMMARY,
     values::{text, texts},
@@ -88,7 +88,7 @@ impl Words {
 }
 
 impl MemoryIndex for Words {
-    fn search<'a>(&'a self, query: &'a MemoryQuery) -> BoxFuture<'a, Result<Found, Failure>> {
+    fn search<'a>(&'a self, query: &'a MemoryQuery) -> BoxFuture<'a, Result<QueryResult, Failure>> {
         Box::pin(async move {
             let needed = self.rows.0.end()?;
             let search = asked(query);
@@ -105,7 +105,7 @@ impl MemoryIndex for Words {
                 id: row_id(&hit.id),
                 score: hit.score,
             };
-            Ok(Found {
+            Ok(QueryResult {
                 total: hits.total as u64,
                 by_meaning: hits.by_meaning,
                 hits: hits.hits.into_iter().map(hit).collect(),

@@ -13,7 +13,7 @@ pub trait Derived: Send + Sync {
     ///
     /// # Errors
     /// If the rows or the file can't be read.
-    fn standing(&self) -> Result<Standing, Failure>;
+    fn standing(&self) -> Result<IndexState, Failure>;
 
     /// Rebuilds it from the rows. Other processes use the old index until the new one is complete; the old one stays if this fails.
     /// `progress` gets the number of rows indexed so far and the number of all.
@@ -34,7 +34,7 @@ pub struct Count {
 
 /// State of an index, compared with the rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum IndexState {
     /// There is no file yet. The next search creates it.
     Missing {
         /// Number of rows to index.

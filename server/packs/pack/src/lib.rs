@@ -13,7 +13,7 @@ use tabellion_records::Records;
 use tabellion_runtime::{Contract, ContractSpec, downloads::Downloads};
 use tabellion_vcs::Workspaces;
 
-pub use self::derived::{Count, Derived, Standing};
+pub use self::derived::{Count, Derived, IndexState};
 
 /// A contract and its implementation.
 pub struct Pack {

@@ -19,7 +19,7 @@ use super::{
     turn::BLOCK,
 };
 use crate::{
-    Inspection, Standing, Start,
+    Inspection, SchemaDifference, Start,
     entry::{COLUMNS, LogEntry},
     failures::{damaged, refused},
     fresh,
@@ -63,7 +63,7 @@ pub(crate) fn open(
             start
         };
         found.check(spec, start)?;
-        if found.standing == Standing::Current {
+        if found.standing == SchemaDifference::Current {
             return Ok(meta);
         }
         migrate(&of_pool, &schema, lock, spec).await

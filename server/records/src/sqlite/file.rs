@@ -24,7 +24,7 @@ use super::{
 use crate::{
     engine::Start,
     failures::{Doing, at, damaged, refused},
-    inspection::{self, Described, Inspection, Standing},
+    inspection::{self, Described, Inspection, SchemaDifference},
     layout::{self, Layout},
     sql::Dialect,
 };
@@ -164,7 +164,7 @@ fn keep_ids(connection: &Connection, spec: &RowsSpec) -> Result<(), Failure> {
 fn compare(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Result<(), Failure> {
     let found = standing(connection, spec)?;
     found.check(spec, start)?;
-    if found.standing == Standing::Current {
+    if found.standing == SchemaDifference::Current {
         if found.version == spec.version || start == Start::Existing {
             return Ok(());
         }

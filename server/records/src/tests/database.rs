@@ -10,13 +10,13 @@ use super::{
     tracker::{self, Bench, wait_on_threads},
     upkeep::{fields, fill, with},
 };
-use crate::{Address, Place, Records, Start, remake};
+use crate::{Address, Location, Records, Start, remake};
 
 /// Environment variable with the address of a server, whose user may create databases: `postgres://postgres@localhost:5432`.
 pub(crate) const SERVER: &str = "TABELLION_TEST_POSTGRES";
 
 /// Returns the place of a folder's rows, with a new database if there is none; `None` if no server is named.
-pub(crate) fn place(folder: &Path) -> Option<Place> {
+pub(crate) fn place(folder: &Path) -> Option<Location> {
     let server = env::var(SERVER).ok()?;
     let name = name(folder);
     let made = run(&server, "postgres", &format!("CREATE DATABASE \"{name}\""));
@@ -24,7 +24,7 @@ pub(crate) fn place(folder: &Path) -> Option<Place> {
         // The database exists already.
         assert_eq!(error.code().map(|code| code.code()), Some("42P04"), "{error}");
     }
-    Some(Place::Postgres {
+    Some(Location::Postgres {
         address: Address::parse(&format!("{server}/{name}")).expect("an address"),
         derived: folder.join("derived"),
     })
@@ -51,7 +51,7 @@ fn run(server: &str, database: &str, sql: &str) -> Result<(), Error> {
 #[test]
 fn a_migration_that_loses_data_keeps_the_schema_as_it_was() {
     let bench = fill(Bench::new());
-    let Place::Postgres { address, .. } = tracker::place(bench.folder.path()) else {
+    let Location::Postgres { address, .. } = tracker::place(bench.folder.path()) else {
         return;
     };
     let dropped = with("issue", "2.0.0", |issue| {
@@ -80,7 +80,7 @@ fn a_migration_that_loses_data_keeps_the_schema_as_it_was() {
 #[test]
 fn a_piece_is_claimed_by_one_server_until_it_is_there() {
     let bench = Bench::new();
-    let Place::Postgres { .. } = tracker::place(bench.folder.path()) else {
+    let Location::Postgres { .. } = tracker::place(bench.folder.path()) else {
         return;
     };
     let pieces = bench.records.pieces().expect("servers share pieces");

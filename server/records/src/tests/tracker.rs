@@ -14,7 +14,7 @@ use tabellion_runtime::{
 };
 use tempfile::TempDir;
 
-use crate::{Place, Records, Start};
+use crate::{Location, Records, Start};
 
 const ID: FieldSpec = FieldSpec::new("id", FieldType::Id);
 const SEQ: FieldSpec = FieldSpec::new("seq", FieldType::Seq);
@@ -438,12 +438,12 @@ pub(crate) fn open_file(folder: &Path) -> Records {
 }
 
 /// Returns the place of a folder's rows: in it, or in a separate database on the test server.
-pub(crate) fn place(folder: &Path) -> Place {
+pub(crate) fn place(folder: &Path) -> Location {
     #[cfg(feature = "postgres")]
     if let Some(place) = super::database::place(folder) {
         return place;
     }
-    Place::Folder(folder.join("data"))
+    Location::Folder(folder.join("data"))
 }
 
 /// A call with an idempotency key.

@@ -168,12 +168,12 @@ fn damaged_archive(error: &ZipError) -> String {
 }
 
 /// Size and hash of a file.
-struct Found {
+struct FileDigest {
     bytes: u64,
     sha256: String,
 }
 
-impl Found {
+impl FileDigest {
     fn is_model(&self) -> bool {
         self.sha256 == WEIGHTS_SHA256
     }
@@ -194,7 +194,7 @@ impl Found {
 }
 
 /// Copies the bytes, but not more than one beyond the size of the model's, and returns their size and hash.
-fn copy(source: impl Read, target: &mut impl io::Write) -> io::Result<Found> {
+fn copy(source: impl Read, target: &mut impl io::Write) -> io::Result<FileDigest> {
     let mut source = source.take(WEIGHTS_BYTES + 1);
     let mut hash = Sha256::new();
     let (mut bytes, mut block) = (0, vec![0; 1 << 16]);
@@ -211,5 +211,5 @@ fn copy(source: impl Read, target: &mut impl io::Write) -> io::Result<Found> {
     }
     target.flush()?;
     let sha256 = hex(&hash.finalize());
-    Ok(Found { bytes, sha256 })
+    Ok(FileDigest { bytes, sha256 })
 }

@@ -53,7 +53,7 @@ impl Tensors {
 }
 
 /// A tensor's place in the file, from the header's end on.
-struct Place {
+struct TensorRange {
     name: String,
     start: u64,
     end: u64,
@@ -92,7 +92,7 @@ pub(crate) fn read(mut file: impl Read, length: u64, expected: &[Expected]) -> R
 }
 
 /// Compares the header with the expected tensors, and returns all tensors in the order of the file. They cover it without gaps.
-fn places(header: &Value, length: u64, expected: &[Expected]) -> Result<Vec<Place>, WeightsError> {
+fn places(header: &Value, length: u64, expected: &[Expected]) -> Result<Vec<TensorRange>, WeightsError> {
     let Some(header) = header.as_object() else {
         return damaged("its header is no JSON object");
     };
@@ -110,7 +110,7 @@ fn places(header: &Value, length: u64, expected: &[Expected]) -> Result<Vec<Plac
         if let Some(wanted) = wanted {
             compare(tensor, end - start, wanted)?;
         }
-        places.push(Place {
+        places.push(TensorRange {
             name: name.clone(),
             start,
             end,

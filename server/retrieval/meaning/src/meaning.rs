@@ -10,7 +10,7 @@ use parking_lot::{Condvar, Mutex};
 use tabellion_embed::{Quantized, Query, parts};
 use tabellion_retrieval::{Nearness, TextKey};
 
-use crate::{MeaningError, Models, background::Work, memory::Asked, model::Holder, vectors::Vectors};
+use crate::{MeaningError, Models, background::Work, memory::QueryNearness, model::Holder, vectors::Vectors};
 
 /// Error of a corpus that can't list its texts.
 pub type CorpusError = Box<dyn std::error::Error + Send + Sync>;
@@ -130,7 +130,7 @@ impl Meaning {
         };
         let memory = self.0.vectors().and_then(Vectors::read_soon);
         match memory {
-            Ok(Some(memory)) if memory.len() > 0 => work(Some(&Asked {
+            Ok(Some(memory)) if memory.len() > 0 => work(Some(&QueryNearness {
                 query: asked,
                 memory: &memory,
             })),

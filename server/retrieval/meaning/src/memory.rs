@@ -98,12 +98,12 @@ impl Memory {
 }
 
 /// A query among the vectors.
-pub(crate) struct Asked<'m> {
+pub(crate) struct QueryNearness<'m> {
     pub(crate) query: Query,
     pub(crate) memory: &'m Memory,
 }
 
-impl Nearness for Asked<'_> {
+impl Nearness for QueryNearness<'_> {
     fn cosine(&self, text: &TextKey) -> Option<f32> {
         let parts = self.memory.bytes(text).map(|bytes| self.query.dot(bytes));
         parts.max().map(cosine)

@@ -266,7 +266,7 @@ fn a_text_is_as_near_as_its_nearest_part() {
     vectors.add(&[(keys[1], vec![quantized("1")])]).unwrap();
     let memory = vectors.read().unwrap();
     assert_eq!(memory.len(), 2);
-    let asked = crate::memory::Asked {
+    let asked = crate::memory::QueryNearness {
         query: tabellion_embed::Query::new(&quantized("1")),
         memory: &memory,
     };

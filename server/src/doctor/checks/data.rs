@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf, sync::Arc};
 
 use tabellion_library::CreateFolders;
 use tabellion_platform as platform;
-use tabellion_records::{self as records, Records, Standing, Start};
+use tabellion_records::{self as records, Records, SchemaDifference, Start};
 use tabellion_runtime::spec::RowsSpec;
 
 use super::{super::finding::Finding, super::holders, super::words, folder::of_file_system, sync};
@@ -109,8 +109,8 @@ pub(super) fn files(folder: &DataFolder) -> Vec<Finding> {
         Ok(found) => {
             let said = found.describe(spec);
             match found.standing {
-                Standing::Current | Standing::Adds => Finding::green(ID, said),
-                Standing::Loses(_) => Finding::red(
+                SchemaDifference::Current | SchemaDifference::Adds => Finding::green(ID, said),
+                SchemaDifference::Loses(_) => Finding::red(
                     ID,
                     said,
                     format!(
@@ -118,13 +118,17 @@ pub(super) fn files(folder: &DataFolder) -> Vec<Finding> {
                         spec.contract
                     ),
                 ),
-                Standing::Newer => Finding::red(ID, said, "the program that wrote the data can read it"),
-                Standing::Impossible(_) => Finding::red(
+                SchemaDifference::Newer => {
+                    Finding::red(ID, said, "the program that wrote the data can read it")
+                }
+                SchemaDifference::Impossible(_) => Finding::red(
                     ID,
                     said,
                     "`tabellion data export`, with the program that wrote the data",
                 ),
-                Standing::Foreign(_) => Finding::red(ID, said, "move the file, or use another folder"),
+                SchemaDifference::Foreign(_) => {
+                    Finding::red(ID, said, "move the file, or use another folder")
+                }
             }
         }
     };
@@ -135,7 +139,7 @@ pub(super) fn files(folder: &DataFolder) -> Vec<Finding> {
 pub(super) fn log(folder: &DataFolder) -> Vec<Finding> {
     const ID: &str = "log";
     let is_current = |spec: &'static RowsSpec| {
-        records::inspect(&folder.path, spec).is_ok_and(|found| found.standing == Standing::Current)
+        records::inspect(&folder.path, spec).is_ok_and(|found| found.standing == SchemaDifference::Current)
     };
     let present = present(folder).into_iter();
     let current = present.filter(|(spec, _)| is_current(spec));

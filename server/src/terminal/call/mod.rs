@@ -37,7 +37,7 @@ fn program() -> Agent {
 
 /// The place of the contract's data.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum DataSource {
     /// The library in this folder.
     Library(PathBuf),
     /// The rows in this data folder, or in the system's place for it.
@@ -48,7 +48,7 @@ pub(crate) enum Place {
 #[derive(Debug)]
 pub(crate) struct Call {
     /// The place of the contract's data.
-    pub(crate) place: Place,
+    pub(crate) place: DataSource,
     /// The tool's contract.
     pub(crate) contract: &'static ContractSpec,
     /// The tool.
@@ -71,8 +71,8 @@ impl Call {
     /// Makes the call and shows its answer.
     pub(crate) fn run(self) -> Result<(), TerminalError> {
         let grounds = match &self.place {
-            Place::Library(folder) => self.in_library(folder)?,
-            Place::Data(folder) => self.in_data(folder.as_deref())?,
+            DataSource::Library(folder) => self.in_library(folder)?,
+            DataSource::Data(folder) => self.in_data(folder.as_deref())?,
         };
         let (service, rows) = contracts::service(self.contract.id, &grounds).map_err(TerminalError::new)?;
         let client = Some(concat!("tabellion/", env!("CARGO_PKG_VERSION")).into());
@@ -84,8 +84,8 @@ impl Call {
             TerminalError::new(said.join("; "))
         })?;
         let folders: Vec<_> = match &self.place {
-            Place::Library(folder) => vec![folder.clone()],
-            Place::Data(_) => rows.iter().map(|rows| rows.beside("")).collect(),
+            DataSource::Library(folder) => vec![folder.clone()],
+            DataSource::Data(_) => rows.iter().map(|rows| rows.beside("")).collect(),
         };
         let environment = ServerEnvironment::new(&Default::default(), &[self.contract], &folders);
         let environment = environment.map_err(TerminalError::new)?;

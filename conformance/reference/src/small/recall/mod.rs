@@ -87,7 +87,7 @@ impl Recall {
         } else {
             state.clone()
         };
-        let asked = read::Asked {
+        let asked = read::ReadCall {
             state: &state,
             index: &index,
             request,

@@ -16,14 +16,14 @@ const MAX_TOKENS: u64 = 2_000;
 const MAX_IDS: u64 = 100;
 
 /// A reading call.
-pub(super) struct Asked<'r> {
+pub(super) struct ReadCall<'r> {
     pub(super) state: &'r State,
     /// The state that searching uses.
     pub(super) index: &'r State,
     pub(super) request: &'r Request<'r>,
 }
 
-impl Asked<'_> {
+impl ReadCall<'_> {
     /// Returns true if the note has the parents that the arguments name.
     fn is_there(&self, note: &Note) -> bool {
         let holds = |name: &str, has: &str| self.request.text(name).is_none_or(|asked| asked == has);

@@ -63,7 +63,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
 }
 
 /// A call whose execution is known.
-struct Known {
+struct KnownCall {
     /// The call, for people.
     what: String,
     tool: &'static str,
@@ -82,7 +82,7 @@ enum End {
     Failed,
 }
 
-impl Known {
+impl KnownCall {
     fn success(what: String, tool: &'static str, done: &Done, is_own: bool) -> Result<Self, Stop> {
         let id = done.execution.clone();
         let id = id.ok_or_else(|| fail(format!("the answer to {what} names no execution")))?;
@@ -154,7 +154,7 @@ fn calls(bench: &Bench<'_>, program: &Program) -> Judgement {
                     fail(format!("an accepted call has no execution: {}", accepted.shown()))
                 })?;
                 let (what, end) = (ran.what, End::Failed);
-                known.push(Known {
+                known.push(KnownCall {
                     what,
                     tool: tool.name,
                     id,
@@ -169,13 +169,13 @@ fn calls(bench: &Bench<'_>, program: &Program) -> Judgement {
                 ran.what, done.commit, ran.head
             )
         })?;
-        known.push(Known::success(ran.what, tool.name, done, ran.changes > 0)?);
+        known.push(KnownCall::success(ran.what, tool.name, done, ran.changes > 0)?);
         if key.is_some() {
             let second = program::run(&mut faces, Face::Mcp, step, &mut again, key.as_deref())?;
             // `rest/same-answers` judges whether it is answered alike.
             if let Outcome::Done(done) = &second.outcome {
                 let what = format!("the repeated {}", second.what);
-                known.push(Known::success(what, tool.name, done, second.changes > 0)?);
+                known.push(KnownCall::success(what, tool.name, done, second.changes > 0)?);
             }
         }
     }
@@ -187,7 +187,7 @@ fn calls(bench: &Bench<'_>, program: &Program) -> Judgement {
 }
 
 /// Fails unless each commit since `start` names the execution that made it and no other, and each commit that an execution names is there.
-fn ensure_commits(faces: &Faces<'_, '_>, start: Option<&str>, known: &[Known]) -> Judgement {
+fn ensure_commits(faces: &Faces<'_, '_>, start: Option<&str>, known: &[KnownCall]) -> Judgement {
     let commits = match (start, faces.scene.head()) {
         (_, None) => String::new(),
         (None, Some(_)) => faces.scene.git(&["log", "-z", "--format=%H%n%B"])?,
@@ -239,7 +239,7 @@ fn foreign(bench: &Bench<'_>) -> Judgement {
     let Outcome::Done(done) = &ran.outcome else {
         return Err(fail(format!("{} came to {:?}", ran.what, ran.outcome)));
     };
-    let own = Known::success(ran.what, step.tool(bench)?.name, done, ran.changes > 0)?;
+    let own = KnownCall::success(ran.what, step.tool(bench)?.name, done, ran.changes > 0)?;
     own.ensure_kept(&faces)?;
     let mut refusals = Vec::new();
     for (what, id) in [

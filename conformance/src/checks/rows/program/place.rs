@@ -10,13 +10,13 @@ use crate::{
 };
 
 /// The rows that a step can name.
-pub(super) struct Place<'m> {
+pub(super) struct NamedRows<'m> {
     pub(super) rows: &'m RowsClient<'m>,
     pub(super) model: &'m Model,
     pub(super) org: Option<&'m str>,
 }
 
-impl Place<'_> {
+impl NamedRows<'_> {
     /// Returns one of the rows.
     pub(super) fn row(&self, entity: &'static EntitySpec, choice: &Choice) -> Option<&Row> {
         let all: Vec<_> = match choice {

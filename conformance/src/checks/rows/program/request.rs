@@ -5,7 +5,7 @@ use tabellion_runtime::{
     spec::{EntitySpec, FieldType, FilterBy},
 };
 
-use super::{Beside, Call, Choice, MISSING, Name, place::Place};
+use super::{Beside, Call, Choice, MISSING, Name, place::NamedRows};
 use crate::{
     ledger::rows::Row,
     rows::{Model, Request, RowsClient, requests, requests::Said},
@@ -18,7 +18,7 @@ impl Call {
         let orgs = rows.org_keys();
         let org = orgs.get(self.org % orgs.len().max(1)).cloned();
         let org = org.filter(|_| !self.names_no_org);
-        let place = Place {
+        let place = NamedRows {
             rows,
             model,
             org: org.as_deref(),
@@ -79,7 +79,7 @@ impl Call {
     /// Adds the values next to the data of a new row.
     fn say_beside_data(
         &self,
-        place: &Place<'_>,
+        place: &NamedRows<'_>,
         entity: &'static EntitySpec,
         tool: &ToolSpec,
         said: &mut Said,
@@ -116,7 +116,7 @@ impl Call {
     /// Adds the values that the row named by a key must also have.
     fn say_beside_key(
         &self,
-        place: &Place<'_>,
+        place: &NamedRows<'_>,
         entity: &'static EntitySpec,
         tool: &ToolSpec,
         said: &mut Said,

@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::Value;
 use tabellion_contracts::mcb::{CONTRACT, ROWS, ToolError};
-use tabellion_records::{Address, Place, Records, Start};
+use tabellion_records::{Address, Location, Records, Start};
 use tabellion_runtime::{CallContext, IdempotencyKey, Rejection, dispatch, rows};
 use tempfile::TempDir;
 use xtask::foreign::postgres::{Cluster, Programs};
@@ -51,8 +51,8 @@ impl Rows {
         name.unwrap_or_default().to_owned()
     }
 
-    fn place(&self) -> Place {
-        Place::Postgres {
+    fn place(&self) -> Location {
+        Location::Postgres {
             address: Address::parse(&self.address).expect("an address"),
             derived: self.derived.path().into(),
         }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
-use super::{BOTH, Limits, Place, TestBudget, TestGrant, call, grant, text};
+use super::{BOTH, Limits, TestBudget, TestGrant, TestServer, call, grant, text};
 use crate::tests::page::URI;
 
 #[tokio::test]
@@ -20,7 +20,7 @@ async fn scopes_limit_a_key() {
         ("write:page", &["list", "page"]),
         ("read:nothing", &["list"]),
     ] {
-        let place = Place::new(Limits::default()).by(grant("Ada", &[scope]));
+        let place = TestServer::new(Limits::default()).by(grant("Ada", &[scope]));
         let session = place.open().await;
         for (name, request) in [
             ("list", request("tools/list", json!({}))),
@@ -55,7 +55,7 @@ async fn scopes_limit_a_key() {
 
 #[tokio::test(start_paused = true)]
 async fn a_caller_beyond_its_rate_changes_nothing() {
-    let mut place = Place::new(Limits::default());
+    let mut place = TestServer::new(Limits::default());
     let session = place.open().await;
     place.budget = TestBudget::of("ada", 6, 2);
     let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
@@ -97,7 +97,7 @@ async fn a_caller_beyond_its_rate_changes_nothing() {
 
 #[tokio::test]
 async fn a_contracts_rate_limit_sets_the_status_of_json_rpc_errors() {
-    let mut place = Place::new(Limits::default());
+    let mut place = TestServer::new(Limits::default());
     let session = place.open().await;
     place.budget = TestBudget::of("ada", 60, 60);
     for (tool, in_session, expected, at) in [
@@ -127,7 +127,7 @@ async fn a_contracts_rate_limit_sets_the_status_of_json_rpc_errors() {
 
 #[tokio::test]
 async fn a_session_belongs_to_its_owner() {
-    let place = Place::new(Limits::default());
+    let place = TestServer::new(Limits::default());
     let (ada, bert) = (
         place.by(grant("Ada", &["write"])),
         place.by(grant("Bert", &["write"])),
@@ -155,7 +155,7 @@ async fn revocation_ends_the_callers_streams() {
     let subscriptions = json!({ "notifications": { "resourceSubscriptions": [URI] } });
     let listen =
         json!({ "jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": subscriptions });
-    let place = Place::new(Limits::default());
+    let place = TestServer::new(Limits::default());
     for (grant, is_good) in [(good, true), (expired, false)] {
         let grant = Arc::new(grant);
         let place = place.by(Some(grant.clone()));
@@ -196,7 +196,7 @@ async fn revocation_ends_the_callers_streams() {
 
 #[tokio::test]
 async fn an_approval_belongs_to_its_caller() {
-    let place = Place::new(Limits::default());
+    let place = TestServer::new(Limits::default());
     let (ada, bert) = (
         place.by(grant("Ada", &["write"])),
         place.by(grant("Bert", &["write"])),

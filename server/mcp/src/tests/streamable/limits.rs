@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{BOTH, Limits, Place, call, grant, text};
+use super::{BOTH, Limits, TestServer, call, grant, text};
 
 #[tokio::test]
 async fn requests_beyond_the_limit_are_refused() {
-    let place = Place::new(Limits {
+    let place = TestServer::new(Limits {
         in_flight: 2,
         ..Limits::default()
     });
@@ -41,7 +41,7 @@ async fn requests_beyond_the_limit_are_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn a_new_session_ends_the_longest_idle_one() {
-    let place = Place::new(Limits {
+    let place = TestServer::new(Limits {
         sessions: 2,
         ..Limits::default()
     });
@@ -69,7 +69,7 @@ async fn a_new_session_ends_the_longest_idle_one() {
 
 #[tokio::test]
 async fn a_stopping_endpoint_finishes_requests_and_accepts_none() {
-    let place = Place::new(Limits::default());
+    let place = TestServer::new(Limits::default());
     let session = place.open().await;
     let slow = async {
         let in_session = place.post(&session, call(1, "slow", "a"));
@@ -96,7 +96,7 @@ async fn a_stopping_endpoint_finishes_requests_and_accepts_none() {
 
 #[tokio::test]
 async fn a_caller_has_at_most_half_of_the_requests_and_of_the_sessions() {
-    let place = Place::new(Limits {
+    let place = TestServer::new(Limits {
         in_flight: 4,
         sessions: 4,
     });
@@ -134,7 +134,7 @@ async fn a_caller_has_at_most_half_of_the_requests_and_of_the_sessions() {
 
 #[tokio::test(start_paused = true)]
 async fn the_callers_with_most_idle_sessions_give_way() {
-    let place = Place::new(Limits {
+    let place = TestServer::new(Limits {
         sessions: 3,
         ..Limits::default()
     });

@@ -32,7 +32,7 @@ use tabellion_gateway::{Access, ApprovalPolicy, Budget, Grant};
 
 const BOTH: &str = "application/json, text/event-stream";
 
-struct Place {
+struct TestServer {
     notes: Arc<Memory>,
     endpoint: Arc<Endpoint>,
     /// Permissions of the caller.
@@ -173,7 +173,7 @@ impl TestResponse {
     }
 }
 
-impl Place {
+impl TestServer {
     fn new(limits: Limits) -> Self {
         let notes = Memory::new(&NOTES);
         let contracts: Vec<Arc<dyn Contract>> = vec![notes.clone(), Memory::new(&RPC), Page::new()];

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{BOTH, Limits, Place, call, text};
+use super::{BOTH, Limits, TestServer, call, text};
 
 #[tokio::test]
 async fn invalid_http_is_refused() {
-    let place = Place::new(Limits::default());
+    let place = TestServer::new(Limits::default());
     let session = place.open().await;
     let own = ("mcp-session-id", session.as_str());
     let (both, json_) = (("accept", BOTH), ("content-type", "application/json"));
@@ -63,7 +63,7 @@ async fn invalid_http_is_refused() {
 
 #[tokio::test]
 async fn without_a_session_the_methods_of_sessions_are_not_found() {
-    let place = Place::new(Limits::default());
+    let place = TestServer::new(Limits::default());
     for method in [
         "initialize",
         "ping",
@@ -83,7 +83,7 @@ async fn without_a_session_the_methods_of_sessions_are_not_found() {
 
 #[tokio::test]
 async fn an_id_is_free_again_when_it_has_its_answer() {
-    let place = Place::new(Limits::default());
+    let place = TestServer::new(Limits::default());
     let session = place.open().await;
     let slow = place.post(&session, call(1, "slow", "a"));
     let others = async {

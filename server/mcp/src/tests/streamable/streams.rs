@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Limits, Place, call, text};
+use super::{Limits, TestServer, call, text};
 
 #[tokio::test(start_paused = true)]
 async fn a_broken_stream_resumes_where_it_was() {
-    let place = Place::new(Limits::default());
+    let place = TestServer::new(Limits::default());
     let session = place.open().await;
     let mut stream = place.post(&session, call(1, "slow", "a")).await;
     assert!(stream.is_stream, "what takes long is answered with a stream");
@@ -47,7 +47,7 @@ async fn a_broken_stream_resumes_where_it_was() {
 
 #[tokio::test]
 async fn a_call_in_a_session_continues_after_its_client_hangs_up() {
-    let place = Place::new(Limits::default());
+    let place = TestServer::new(Limits::default());
     let session = place.open().await;
     tokio::select! {
         _ = place.post(&session, call(1, "slow", "a")) => panic!("it waits"),
@@ -62,7 +62,7 @@ async fn a_call_in_a_session_continues_after_its_client_hangs_up() {
 async fn hanging_up_cancels_a_stateless_call() {
     // Before the first event, and afterwards.
     for after in [Duration::from_millis(100), Duration::from_secs(10)] {
-        let place = Place::new(Limits::default());
+        let place = TestServer::new(Limits::default());
         let reading = async {
             let mut said = place.alone(1, "count", "1000000").await;
             while said.event().await.is_some() {}

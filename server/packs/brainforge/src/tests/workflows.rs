@@ -797,14 +797,14 @@ fn programs() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// Expected state of an instance.
-struct Known {
+struct ExpectedInstance {
     id: String,
     by: By,
     /// The callers who completed its steps so far.
     done: Vec<By>,
 }
 
-impl Known {
+impl ExpectedInstance {
     fn state(&self) -> &'static str {
         STEPS.get(self.done.len()).copied().unwrap_or("done")
     }
@@ -834,7 +834,7 @@ proptest! {
     #[test]
     fn research_goes_step_by_step_by_those_who_may(program in programs()) {
         let bench = Bench::new();
-        let mut known: Vec<Known> = vec![];
+        let mut known: Vec<ExpectedInstance> = vec![];
         let mut changes = 0;
         for step in program {
             match step {
@@ -843,7 +843,7 @@ proptest! {
                     let started = bench.start(by, parameters);
                     prop_assert_eq!(started.is_ok(), topic.is_some() && by != By::Reader, "{:?}", started);
                     if let Ok(started) = started {
-                        known.push(Known { id: text(&started["instance_id"]), by, done: vec![] });
+                        known.push(ExpectedInstance { id: text(&started["instance_id"]), by, done: vec![] });
                         changes += 1;
                     }
                 }
@@ -859,7 +859,7 @@ proptest! {
             }
             prop_assert_eq!(bench.commits(), changes);
         }
-        for Known { id, by, done } in &known {
+        for ExpectedInstance { id, by, done } in &known {
             let shown = bench.shown(*by, id).unwrap();
             let completed: Vec<_> = shown["tasks"].as_array().unwrap().iter().filter_map(|task| task["completed_by"].as_str()).collect();
             let expected: Vec<_> = done.iter().map(|by| by.known().name.to_string()).collect();

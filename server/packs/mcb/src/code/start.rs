@@ -93,8 +93,8 @@ pub(in super::super) async fn git_index(
         .path
         .or_else(|| Call::of(cx).provenance.text("repo_path").map(String::from));
     let path = path.ok_or(RowError::Missing { field: "path" })?;
-    let listed =
-        listed(cx, indexer.workspaces(), &Asked::branch(path)).map_err(|error| error.refusal("/path"))?;
+    let listed = listed(cx, indexer.workspaces(), &RepositoryRequest::branch(path))
+        .map_err(|error| error.refusal("/path"))?;
     let mut ignore_patterns = listed.settings.ignore_patterns.clone();
     ignore_patterns.extend(req.ignore_patterns.unwrap_or_default());
     let wanted = Wanted {
@@ -134,7 +134,7 @@ pub(in super::super) fn named_repository(
     indexer: &Indexer,
     req: &VcsIndexRepositoryRequest,
 ) -> Result<Listed, RowError> {
-    let found = listed(cx, indexer.workspaces(), &Asked::repository(req));
+    let found = listed(cx, indexer.workspaces(), &RepositoryRequest::repository(req));
     found.map_err(|error| error.refusal("/repo_path"))
 }
 
@@ -288,14 +288,14 @@ fn told(path: &Path) -> String {
 
 /// Request to read a repository.
 #[derive(Debug, Clone, PartialEq)]
-struct Asked {
+struct RepositoryRequest {
     path: String,
     branches: Option<Vec<String>>,
     /// Flag to count files and commits, and number of commits whose messages are taken; `None` if the tool has no such arguments.
     counts: Option<(bool, Option<u64>)>,
 }
 
-impl Asked {
+impl RepositoryRequest {
     fn branch(path: String) -> Self {
         Self {
             path,
@@ -328,7 +328,7 @@ impl Asked {
 
 task_local! {
     /// The repository read for this task's call before it took the store's turn to write.
-    static READ_AHEAD: (Asked, Result<Listed, Refused>);
+    static READ_AHEAD: (RepositoryRequest, Result<Listed, Refused>);
 }
 
 /// Makes a call. The repository that it names is read first: other calls can write meanwhile.
@@ -338,7 +338,7 @@ pub(in super::super) async fn with_repository<T>(
     (tool, arguments): (&str, &Value),
     work: impl Future<Output = T>,
 ) -> T {
-    let Some(asked) = Asked::of(tool, arguments) else {
+    let Some(asked) = RepositoryRequest::of(tool, arguments) else {
         return work.await;
     };
     let read = blocking(|| Listed::read(workspaces, &asked, &call.stop()));
@@ -346,7 +346,11 @@ pub(in super::super) async fn with_repository<T>(
 }
 
 /// Returns the repository read ahead; reads it now if the path came from elsewhere than the arguments.
-fn listed(cx: &WriteCx<'_, Rows>, workspaces: &Workspaces, asked: &Asked) -> Result<Listed, Refused> {
+fn listed(
+    cx: &WriteCx<'_, Rows>,
+    workspaces: &Workspaces,
+    asked: &RepositoryRequest,
+) -> Result<Listed, Refused> {
     let ahead = READ_AHEAD.try_with(|(read, listed)| (read == asked).then(|| listed.clone()));
     match ahead.ok().flatten() {
         Some(listed) => listed,
@@ -402,7 +406,11 @@ impl From<VcsError> for Refused {
 
 impl Listed {
     /// Reads the repository at a path. Branches are the requested ones, or else those of the settings, or else the default branch.
-    fn read(workspaces: &Workspaces, asked: &Asked, cancelled: &dyn Fn() -> bool) -> Result<Self, Refused> {
+    fn read(
+        workspaces: &Workspaces,
+        asked: &RepositoryRequest,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Self, Refused> {
         let at = workspaces.folder(&asked.path).map_err(VcsError::from)?;
         GitRepository::read(workspaces, &at, cancelled, Refused::from, |repository| {
             let path = repository.path().to_owned();

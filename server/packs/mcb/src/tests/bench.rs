@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use serde_json::{Map, Value, json};
 use tabellion_contracts::mcb::ROWS;
 use tabellion_meaning::Models;
-use tabellion_records::{Place, Records, Start};
+use tabellion_records::{Location, Records, Start};
 use tabellion_runtime::{
     CallContext, CallOrigin, Claim, ContentId, Contract, Entry, Precondition, Rejection, Row, Rows, Store,
     rows::{Plan, Within},
@@ -116,11 +116,11 @@ impl Bench {
     /// Serves the contract from a folder, with vectors of a model.
     pub(super) fn with_models(folder: TempDir, models: Box<dyn Models>) -> Self {
         let data = folder.path().join("data");
-        Self::placed(folder, Place::Folder(data), models)
+        Self::placed(folder, Location::Folder(data), models)
     }
 
     /// Serves the contract from rows at a place, in a folder for everything else.
-    pub(super) fn placed(folder: TempDir, place: Place, models: Box<dyn Models>) -> Self {
+    pub(super) fn placed(folder: TempDir, place: Location, models: Box<dyn Models>) -> Self {
         let records = Arc::new(Records::open(place, &ROWS, Start::Serve).unwrap());
         let store: Arc<dyn Store<Rows>> = records.clone();
         let workspaces = Workspaces::new(&[folder.path().into()], folder.path()).unwrap();

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tabellion_embed::{DIMENSIONS, ModelError, Vector};
 use tabellion_meaning::{Embedder, Installed, Models};
-use tabellion_records::{Address, Place};
+use tabellion_records::{Address, Location};
 use tokio::runtime::Runtime;
 use tokio_postgres::NoTls;
 
@@ -301,7 +301,7 @@ fn the_servers_of_a_team_embed_each_text_once() {
     let model = Recorded::default();
     let start = || {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::Postgres {
+        let place = Location::Postgres {
             address: address.clone(),
             derived: folder.path().join("derived"),
         };

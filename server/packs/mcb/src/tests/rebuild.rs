@@ -10,7 +10,7 @@ use super::{
     bench::{Bench, Caller, NoModel},
     memory::{note, store},
 };
-use tabellion_pack::{Count, Derived as _, Standing};
+use tabellion_pack::{Count, Derived as _, IndexState};
 
 /// Name of the index next to the data.
 const FILE: &str = "data/mcb-words.db";
@@ -52,13 +52,13 @@ fn a_standing_tells_how_much_of_the_rows_is_indexed() {
         note(bench, caller, "one more", json!({}));
     };
     let broken: Done<'_> = &|bench, _| fs::write(bench.folder().join(FILE), "no database").unwrap();
-    let current = Standing::Current { rows: 4, at: 6 };
+    let current = IndexState::Current { rows: 4, at: 6 };
     for (done, expected) in [
-        (nothing, Ok(Standing::Missing { rows: 4 })),
+        (nothing, Ok(IndexState::Missing { rows: 4 })),
         (searched, Ok(current.clone())),
         (
             stored,
-            Ok(Standing::Behind {
+            Ok(IndexState::Behind {
                 has: 4,
                 rows: 5,
                 at: 6,
@@ -77,7 +77,7 @@ fn a_standing_tells_how_much_of_the_rows_is_indexed() {
             "{standing:?}: it made or removed the file"
         );
         match (&standing, &expected) {
-            (Standing::Void(why), Err(part)) => assert!(why.contains(part), "{why}"),
+            (IndexState::Void(why), Err(part)) => assert!(why.contains(part), "{why}"),
             (standing, Ok(expected)) => assert_eq!(standing, expected),
             (standing, Err(part)) => panic!("{standing:?}, not {part}"),
         }
@@ -86,7 +86,10 @@ fn a_standing_tells_how_much_of_the_rows_is_indexed() {
         let counts = words(&bench).rebuild(&mut |_, _| {}).unwrap();
         assert_eq!(counts.iter().map(|count| count.rows).sum::<u64>(), rows);
         let at = bench.changes() as i64;
-        assert_eq!(words(&bench).standing().unwrap(), Standing::Current { rows, at });
+        assert_eq!(
+            words(&bench).standing().unwrap(),
+            IndexState::Current { rows, at }
+        );
         assert_eq!(search(&bench, &caller, "parser"), 1);
     }
 }
@@ -141,7 +144,7 @@ fn rows_are_stored_and_searched_meanwhile() {
     assert!((4..=5).contains(&rows), "{rows}");
     assert_eq!(
         words(&bench).standing().unwrap(),
-        Standing::Current { rows: 5, at: 7 }
+        IndexState::Current { rows: 5, at: 7 }
     );
 }
 
@@ -155,7 +158,7 @@ fn an_index_that_lacks_much_catches_up_before_it_is_asked() {
     assert!(!file.exists());
     assert_eq!(words.catch_up(5), Ok(6));
     assert!(
-        matches!(words.standing(), Ok(Standing::Current { .. })),
+        matches!(words.standing(), Ok(IndexState::Current { .. })),
         "{:?}",
         words.standing()
     );

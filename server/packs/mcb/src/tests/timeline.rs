@@ -8,8 +8,8 @@ use super::{
     super::{
         call::{Call, Provenance},
         entries::{Entry, Kind, Selection},
-        index::{Found, MemoryIndex, MemoryQuery},
-        timeline::{Anchor, Asked, timeline},
+        index::{MemoryIndex, MemoryQuery, QueryResult},
+        timeline::{Anchor, TimelineQuery, timeline},
     },
     bench::{Bench, Caller, wait},
     memory::{MEMORY, note, request, store},
@@ -20,8 +20,8 @@ use super::{
 struct Nothing;
 
 impl MemoryIndex for Nothing {
-    fn search<'a>(&'a self, _: &'a MemoryQuery) -> BoxFuture<'a, Result<Found, Failure>> {
-        Box::pin(async { Ok(Found::default()) })
+    fn search<'a>(&'a self, _: &'a MemoryQuery) -> BoxFuture<'a, Result<QueryResult, Failure>> {
+        Box::pin(async { Ok(QueryResult::default()) })
     }
 
     fn expect(&self) {}
@@ -83,7 +83,7 @@ fn selection() -> impl Strategy<Value = Selection> {
 }
 
 /// Returns the ids and offsets of a timeline: sorts all selected entries and the anchor, and looks around.
-fn model(entries: &[Entry], asked: &Asked, anchor: &Entry) -> Vec<(String, i64)> {
+fn model(entries: &[Entry], asked: &TimelineQuery, anchor: &Entry) -> Vec<(String, i64)> {
     let mut all: Vec<_> = entries
         .iter()
         .filter(|entry| asked.selection.passes(entry) || *entry == anchor)
@@ -125,7 +125,7 @@ proptest! {
         if kind != Kind::Observation {
             selection.observation_types.clear();
         }
-        let asked = || Asked { selection: selection.clone(), anchor: Anchor::Id(anchor.id.clone()), before, after, window };
+        let asked = || TimelineQuery { selection: selection.clone(), anchor: Anchor::Id(anchor.id.clone()), before, after, window };
         let memory = Memory { rows: rows.iter().map(|row| (kind.entity(), row.clone())).collect(), now: 10 };
         let call = Call::new(&memory, None, Provenance::default());
         let found = wait(timeline(&call, &Nothing, asked())).unwrap();

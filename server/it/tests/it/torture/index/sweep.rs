@@ -50,7 +50,7 @@ pub(super) struct Sweep {
 
 /// The status of a run.
 #[derive(Debug, PartialEq)]
-enum Standing {
+enum RunStatus {
     /// There is no such collection.
     Missing,
     /// The run is under way.
@@ -68,28 +68,28 @@ fn call(server: &mut Server, tool: &str, arguments: Value) -> Result<Outcome<Ans
     message.map(|message| outcome(&message))
 }
 
-fn standing(server: &mut Server) -> Result<Standing, WireError> {
+fn standing(server: &mut Server) -> Result<RunStatus, WireError> {
     let asked = json!({ "action": "status", "collection": COLLECTION });
     Ok(match call(server, "index", asked)? {
         Ok(answer) => {
             let status = answer.response["collections"][0].clone();
             match status["state"].as_str() {
-                Some("idle") => Standing::Idle(status),
-                Some("failed") => Standing::Failed(status["error"].as_str().unwrap_or_default().into()),
-                _ => Standing::Running,
+                Some("idle") => RunStatus::Idle(status),
+                Some("failed") => RunStatus::Failed(status["error"].as_str().unwrap_or_default().into()),
+                _ => RunStatus::Running,
             }
         }
-        Err(refusal) if refusal.data["rule"] == "no_collection" => Standing::Missing,
-        Err(refusal) => Standing::Refused(refusal.message.clone()),
+        Err(refusal) if refusal.data["rule"] == "no_collection" => RunStatus::Missing,
+        Err(refusal) => RunStatus::Refused(refusal.message.clone()),
     })
 }
 
 /// Waits until a run is over; returns its status by then.
-fn settled(server: &mut Server, timeout: Duration) -> Result<Standing, WireError> {
+fn settled(server: &mut Server, timeout: Duration) -> Result<RunStatus, WireError> {
     let since = Instant::now();
     loop {
         let standing = standing(server)?;
-        let is_over = !matches!(standing, Standing::Running | Standing::Refused(_));
+        let is_over = !matches!(standing, RunStatus::Running | RunStatus::Refused(_));
         if is_over || since.elapsed() > timeout {
             return Ok(standing);
         }
@@ -161,7 +161,7 @@ impl Sweep {
         let begun = self.begin(server).map_err(|error| error.to_string())?;
         begun.map_err(|refusal| format!("a run is refused, which nothing hinders: {refusal:?}"))?;
         match settled(server, RUN_TIMEOUT).map_err(|error| error.to_string())? {
-            Standing::Idle(status) => self.holds(server, &status),
+            RunStatus::Idle(status) => self.holds(server, &status),
             other => Err(format!("a run that nothing hinders is {other:?}")),
         }
     }
@@ -172,7 +172,7 @@ struct Struck {
     /// The answer to the call that begins the run, if there is one.
     answer: Option<Outcome<Answer>>,
     /// The server, if it still runs, and the run's status while the disk failed.
-    server: Option<(Server, Standing)>,
+    server: Option<(Server, RunStatus)>,
     calls: Vec<Call>,
     /// The server's log by then.
     log: String,
@@ -201,7 +201,7 @@ impl Sweep {
         let mut standing = settled(&mut server, timeout);
         let since = Instant::now();
         // On a slow machine, the run may not have been tried once by then.
-        while matches!(standing, Ok(Standing::Running))
+        while matches!(standing, Ok(RunStatus::Running))
             && !log().contains("ERROR")
             && since.elapsed() < RUN_TIMEOUT
         {
@@ -250,16 +250,16 @@ impl Sweep {
         }
         if let Some((mut server, then)) = server {
             let is_said = match &then {
-                Standing::Failed(error) | Standing::Refused(error) => !error.is_empty(),
-                Standing::Running => log.contains("ERROR"),
-                Standing::Missing => matches!(answer, Some(Err(_))),
-                Standing::Idle(_) => true,
+                RunStatus::Failed(error) | RunStatus::Refused(error) => !error.is_empty(),
+                RunStatus::Running => log.contains("ERROR"),
+                RunStatus::Missing => matches!(answer, Some(Err(_))),
+                RunStatus::Idle(_) => true,
             };
             if !is_said {
                 problems.push(format!("nothing says why the run is {then:?}: {log:?}"));
             }
             match settled(&mut server, RUN_TIMEOUT) {
-                Ok(Standing::Idle(_) | Standing::Failed(_) | Standing::Missing) => {}
+                Ok(RunStatus::Idle(_) | RunStatus::Failed(_) | RunStatus::Missing) => {}
                 other => {
                     let log = fs::read_to_string(data.beside("log")).unwrap_or_default();
                     let lines: Vec<_> = log.lines().collect();
@@ -278,9 +278,9 @@ impl Sweep {
         // An unacknowledged run may be there only if the server died.
         let is_begun = matches!(answer, Some(Ok(_)));
         match settled(&mut next, RUN_TIMEOUT) {
-            Ok(Standing::Idle(status)) if is_begun => problems.extend(self.holds(&mut next, &status).err()),
-            Ok(Standing::Failed(error)) if !is_killed && !error.is_empty() => {}
-            Ok(Standing::Missing | Standing::Idle(_)) if !is_begun => {}
+            Ok(RunStatus::Idle(status)) if is_begun => problems.extend(self.holds(&mut next, &status).err()),
+            Ok(RunStatus::Failed(error)) if !is_killed && !error.is_empty() => {}
+            Ok(RunStatus::Missing | RunStatus::Idle(_)) if !is_begun => {}
             other => problems.push(format!(
                 "with the next server, the run is {other:?}, after {answer:?}"
             )),

@@ -11,7 +11,7 @@ use crate::{
 
 /// Meaning of a verdict for the run; a greater one is worse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum Rating {
     /// The requirement holds.
     Holds,
     /// The server lacks the feature that the check tests.
@@ -32,8 +32,8 @@ pub enum Standing {
     Trouble,
 }
 
-impl Standing {
-    /// All standings, in the order of a summary.
+impl Rating {
+    /// All ratings, in the order of a summary.
     pub const ALL: [Self; 9] = [
         Self::Holds,
         Self::Broken,
@@ -61,9 +61,9 @@ impl Standing {
         }
     }
 
-    /// Returns the words for a guarantee's standing.
-    pub const fn of_guarantee(standing: Option<Self>) -> &'static str {
-        match standing {
+    /// Returns the words for a guarantee's rating.
+    pub const fn of_guarantee(rating: Option<Self>) -> &'static str {
+        match rating {
             None => "not judged",
             Some(Self::Holds | Self::Unexpected | Self::Advice | Self::AdviceNotShown) => "holds",
             Some(Self::NotApplicable) => "not applicable",
@@ -120,32 +120,32 @@ impl CheckReport {
     }
 
     /// Returns the meaning of the verdict for the run.
-    pub fn standing(&self) -> Standing {
+    pub fn rating(&self) -> Rating {
         match (self.verdict, &self.known) {
-            (Verdict::HarnessError, _) => Standing::Trouble,
-            (Verdict::NotApplicable, _) => Standing::NotApplicable,
-            (Verdict::Pass, None) => Standing::Holds,
-            (Verdict::Pass, Some(_)) => Standing::Unexpected,
-            (Verdict::Fail | Verdict::NotShown, Some(_)) => Standing::Known,
-            (Verdict::Fail, None) if self.severity == Severity::Should => Standing::Advice,
-            (Verdict::NotShown, None) if self.severity == Severity::Should => Standing::AdviceNotShown,
-            (Verdict::Fail, None) => Standing::Broken,
-            (Verdict::NotShown, None) => Standing::NotShown,
+            (Verdict::HarnessError, _) => Rating::Trouble,
+            (Verdict::NotApplicable, _) => Rating::NotApplicable,
+            (Verdict::Pass, None) => Rating::Holds,
+            (Verdict::Pass, Some(_)) => Rating::Unexpected,
+            (Verdict::Fail | Verdict::NotShown, Some(_)) => Rating::Known,
+            (Verdict::Fail, None) if self.severity == Severity::Should => Rating::Advice,
+            (Verdict::NotShown, None) if self.severity == Severity::Should => Rating::AdviceNotShown,
+            (Verdict::Fail, None) => Rating::Broken,
+            (Verdict::NotShown, None) => Rating::NotShown,
         }
     }
 
     /// Returns the verdict in one word, as in the terminal's report.
     pub fn word(&self) -> &'static str {
-        match self.standing() {
-            Standing::Holds => "pass",
-            Standing::NotApplicable => "n/a",
-            Standing::AdviceNotShown => "not shown",
-            Standing::Advice => "warn",
-            Standing::Known => "known",
-            Standing::Unexpected => "UNEXPECTED",
-            Standing::NotShown => "NOT SHOWN",
-            Standing::Broken => "FAIL",
-            Standing::Trouble => "TROUBLE",
+        match self.rating() {
+            Rating::Holds => "pass",
+            Rating::NotApplicable => "n/a",
+            Rating::AdviceNotShown => "not shown",
+            Rating::Advice => "warn",
+            Rating::Known => "known",
+            Rating::Unexpected => "UNEXPECTED",
+            Rating::NotShown => "NOT SHOWN",
+            Rating::Broken => "FAIL",
+            Rating::Trouble => "TROUBLE",
         }
     }
 }
@@ -171,33 +171,33 @@ impl Finding<'_> {
 impl Report {
     /// Returns true if every check with severity `Must` passed, except known failures.
     pub fn is_passed(&self) -> bool {
-        let mut standings = self.checks.iter().map(CheckReport::standing);
-        !standings.any(|standing| standing >= Standing::NotShown)
+        let mut ratings = self.checks.iter().map(CheckReport::rating);
+        !ratings.any(|rating| rating >= Rating::NotShown)
     }
 
     /// Returns true if it did not pass, although no guarantee is broken: the run could not show enough.
     pub fn is_undecided(&self) -> bool {
-        !self.is_passed() && self.count(Standing::Broken) == 0
+        !self.is_passed() && self.count(Rating::Broken) == 0
     }
 
-    /// Returns the standing of a guarantee; `None` if no check with severity `Must` tests it.
-    pub fn standing(&self, guarantee: &GuaranteeReport) -> Option<Standing> {
+    /// Returns the rating of a guarantee; `None` if no check with severity `Must` tests it.
+    pub fn rating(&self, guarantee: &GuaranteeReport) -> Option<Rating> {
         let is_known = || {
             let about = self
                 .checks
                 .iter()
                 .filter(|check| check.guarantees.contains(&guarantee.id) && check.severity == Severity::Must);
-            let mut worst: Vec<_> = about.map(CheckReport::standing).collect();
-            worst.retain(|standing| *standing >= Standing::Known && *standing != Standing::Unexpected);
-            worst.iter().all(|standing| *standing == Standing::Known)
+            let mut worst: Vec<_> = about.map(CheckReport::rating).collect();
+            worst.retain(|rating| *rating >= Rating::Known && *rating != Rating::Unexpected);
+            worst.iter().all(|rating| *rating == Rating::Known)
         };
         (guarantee.checks > 0).then(|| match guarantee.verdict {
-            Verdict::Pass => Standing::Holds,
-            Verdict::NotApplicable => Standing::NotApplicable,
-            Verdict::HarnessError => Standing::Trouble,
-            Verdict::Fail | Verdict::NotShown if is_known() => Standing::Known,
-            Verdict::NotShown => Standing::NotShown,
-            Verdict::Fail => Standing::Broken,
+            Verdict::Pass => Rating::Holds,
+            Verdict::NotApplicable => Rating::NotApplicable,
+            Verdict::HarnessError => Rating::Trouble,
+            Verdict::Fail | Verdict::NotShown if is_known() => Rating::Known,
+            Verdict::NotShown => Rating::NotShown,
+            Verdict::Fail => Rating::Broken,
         })
     }
 
@@ -206,13 +206,13 @@ impl Report {
     pub fn findings(&self, all: bool) -> Vec<Finding<'_>> {
         let mut findings: Vec<Finding<'_>> = Vec::new();
         for (number, check) in self.checks.iter().enumerate() {
-            let standing = check.standing();
-            let is_remark = all && standing == Standing::NotApplicable && check.reason.is_some();
-            if standing < Standing::AdviceNotShown && !is_remark {
+            let rating = check.rating();
+            let is_remark = all && rating == Rating::NotApplicable && check.reason.is_some();
+            if rating < Rating::AdviceNotShown && !is_remark {
                 continue;
             }
             let same = findings.iter_mut().find(|it| {
-                (&it.check.id, it.check.standing(), &it.check.reason) == (&check.id, standing, &check.reason)
+                (&it.check.id, it.check.rating(), &it.check.reason) == (&check.id, rating, &check.reason)
             });
             match same {
                 Some(same) => same.revisions.push(&check.revision),
@@ -223,7 +223,7 @@ impl Report {
                 }),
             }
         }
-        findings.sort_by_key(|finding| (Reverse(finding.check.standing()), finding.check.harm()));
+        findings.sort_by_key(|finding| (Reverse(finding.check.rating()), finding.check.harm()));
         findings
     }
 
@@ -264,9 +264,9 @@ impl Report {
         }
     }
 
-    /// Returns the number of guarantees with this standing.
-    pub fn guarantees(&self, standing: Option<Standing>) -> usize {
-        let stands = |guarantee: &&GuaranteeReport| self.standing(guarantee) == standing;
+    /// Returns the number of guarantees with this rating.
+    pub fn guarantees(&self, rating: Option<Rating>) -> usize {
+        let stands = |guarantee: &&GuaranteeReport| self.rating(guarantee) == rating;
         self.guarantees.iter().filter(stands).count()
     }
 
@@ -274,14 +274,14 @@ impl Report {
     /// the required checks that apply.
     pub fn promises(&self) -> (usize, usize) {
         if !self.guarantees.is_empty() {
-            return (self.guarantees(Some(Standing::Holds)), self.guarantees.len());
+            return (self.guarantees(Some(Rating::Holds)), self.guarantees.len());
         }
         let is_required = |check: &&CheckReport| {
-            let counts = !matches!(check.standing(), Standing::NotApplicable | Standing::Known);
+            let counts = !matches!(check.rating(), Rating::NotApplicable | Rating::Known);
             check.severity == Severity::Must && counts
         };
         let required = || self.checks.iter().filter(is_required);
-        let held = required().filter(|check| check.standing() == Standing::Holds);
+        let held = required().filter(|check| check.rating() == Rating::Holds);
         (held.count(), required().count())
     }
 
@@ -311,15 +311,15 @@ impl Report {
     /// Returns a summary of guarantees and checks: a sentence without a full stop.
     pub fn summary(&self) -> String {
         let mut parts = Vec::new();
-        for standing in Standing::ALL.map(Some).into_iter().skip(1).chain([None]) {
-            let (many, words) = (self.guarantees(standing), Standing::of_guarantee(standing));
+        for rating in Rating::ALL.map(Some).into_iter().skip(1).chain([None]) {
+            let (many, words) = (self.guarantees(rating), Rating::of_guarantee(rating));
             if many > 0 {
                 parts.push(format!("{many} {words}"));
             }
         }
-        let (held, all) = (self.guarantees(Some(Standing::Holds)), self.guarantees.len());
+        let (held, all) = (self.guarantees(Some(Rating::Holds)), self.guarantees.len());
         let others = parts.iter().map(|part| format!(", {part}")).collect::<String>();
-        let counts = Standing::ALL.map(|standing| (self.count(standing), standing.words()));
+        let counts = Rating::ALL.map(|rating| (self.count(rating), rating.words()));
         let counts = counts.iter().filter(|(many, _)| *many > 0);
         let counts: Vec<_> = counts.map(|(many, words)| format!("{many} {words}")).collect();
         let counts = if counts.is_empty() {
@@ -336,11 +336,11 @@ impl Report {
         )
     }
 
-    /// Returns the number of checks with this standing.
-    pub fn count(&self, standing: Standing) -> usize {
+    /// Returns the number of checks with this rating.
+    pub fn count(&self, rating: Rating) -> usize {
         self.checks
             .iter()
-            .filter(|check| check.standing() == standing)
+            .filter(|check| check.rating() == rating)
             .count()
     }
 }
