@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     durable::{self, SyncTarget},
-    repository::OpenError,
+    open_error::OpenError,
 };
 
 /// Missing folders that opening creates.

@@ -13,7 +13,7 @@
 //! | [`path`] | names of documents and folders, parsed once |
 //! | [`root`], [`walk`], [`ignore`], [`search`] | reading: files, the selection that the library shows, text in them |
 //! | [`folder`] | the library's own folder: creating it, or refusing a mistyped path |
-//! | `repository`, `git`, `init` | the git repository: opening it, its state; creating one |
+//! | `repository`, `open_error`, `git`, `init` | the git repository: opening it, its state; creating one |
 //! | `working_tree` | folder and repository together, and the inter-process lock |
 //! | `reading` | a document that others may be changing |
 //! | `objects`, `pack`, `tree`, `tree_diff`, `commit`, `index`, `index_file`, `branch`, `lock` | git's files, one each |
@@ -66,6 +66,7 @@ mod intent;
 mod lock;
 mod maintenance;
 mod objects;
+mod open_error;
 mod pack;
 pub mod path;
 mod pending;
@@ -119,12 +120,12 @@ pub use self::{
     history::{Agreement, CacheState, FindEntryError, LogEntry},
     inspection::{BackgroundRun, HeldLock, Interrupted, Leftovers, RepositoryFacts},
     objects::content_id,
+    open_error::OpenError,
     reading::FileState,
     remote::{
         Acknowledge, Follower, RemoteSettings, RemoteState, RemoteStatus, SyncError, Synced, Taken,
         is_conflict,
     },
-    repository::OpenError,
     working_tree::{ExternalPolicy, Options},
 };
 use crate::path::{LibraryDir, LibraryPath, PathError};

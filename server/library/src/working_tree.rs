@@ -19,7 +19,8 @@ use super::{
     failures::{At, refused, unreadable},
     folder::{self, CreateFolders, Created},
     ignore::IgnoreRules,
-    repository::{OpenError, Repository},
+    open_error::OpenError,
+    repository::Repository,
     root::{FileBytes, Root},
     walk,
 };

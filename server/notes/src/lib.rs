@@ -5,7 +5,7 @@
 //!
 //! | module | does |
 //! |---|---|
-//! | `note`, `metadata`, `link` | a note and its front matter |
+//! | `note`, `metadata`, `scalar`, `link` | a note and its front matter |
 //! | `problem` | problems of a file, as facts |
 //! | `identity` | ids of files without one, names of new files, paths of notes |
 //! | `catalogue` | all notes of a library in SQLite, derived from their files |
@@ -28,6 +28,7 @@ mod metadata;
 mod note;
 mod problem;
 mod render;
+mod scalar;
 mod search;
 mod tag;
 #[cfg(test)]

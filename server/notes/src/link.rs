@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::{
     identity::link_id,
-    metadata::{parse_time, scalar, show_time},
+    scalar::{parse_time, scalar, show_time},
 };
 
 /// A link from the note whose front matter contains it.

@@ -1,10 +1,13 @@
 //! The front matter of a note.
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::{Link, Problem};
+use crate::{
+    Link, Problem,
+    scalar::{parse_time, scalar, show_time},
+};
 
 /// Keys that have a meaning, in the order in which new notes have them.
 pub(crate) const KEYS: [&str; 13] = [
@@ -234,16 +237,6 @@ impl Reader<'_> {
     }
 }
 
-/// Returns a value that is not a list or map as text.
-pub(crate) fn scalar(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(is) => Some(is.to_string()),
-        _ => None,
-    }
-}
-
 /// Returns tags from a list, or from a text with commas or blanks between them.
 pub(crate) fn tags(value: &Value) -> Option<Vec<String>> {
     let all: Vec<String> = match value {
@@ -259,34 +252,4 @@ pub(crate) fn tags(value: &Value) -> Option<Vec<String>> {
         }
     }
     Some(tags)
-}
-
-/// Parses a time of RFC 3339, or one without an offset, or a date, which are taken as UTC. Fractions of a second are dropped, so
-/// times in answers, filters and indexes compare alike.
-pub(crate) fn parse_time(text: &str) -> Option<DateTime<Utc>> {
-    let text = text.trim();
-    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
-        return DateTime::from_timestamp(time.timestamp(), 0);
-    }
-    let formats = [
-        "%Y-%m-%dT%H:%M:%S%.f",
-        "%Y-%m-%d %H:%M:%S%.f",
-        "%Y-%m-%dT%H:%M",
-        "%Y-%m-%d %H:%M",
-    ];
-    let time = formats
-        .iter()
-        .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok());
-    let date = || {
-        NaiveDate::parse_from_str(text, "%Y-%m-%d")
-            .ok()?
-            .and_hms_opt(0, 0, 0)
-    };
-    let time = time.or_else(date)?.and_utc();
-    DateTime::from_timestamp(time.timestamp(), 0)
-}
-
-/// Returns a time in RFC 3339, UTC, in whole seconds.
-pub(crate) fn show_time(time: DateTime<Utc>) -> String {
-    time.to_rfc3339_opts(SecondsFormat::Secs, true)
 }

@@ -6,7 +6,6 @@ use clap::{Args, Command};
 use clap_complete::Shell;
 use clap_mangen::Man as Page;
 
-use super::command_line;
 use crate::{console, terminal::TerminalError};
 
 /// Arguments of `completions`.
@@ -27,22 +26,21 @@ pub(super) struct Man {
     out: Option<PathBuf>,
 }
 
-/// Prints the completion script.
-pub(super) fn completions(asked: &Completions) -> Result<(), TerminalError> {
+/// Prints the completion script of `program`.
+pub(super) fn completions(asked: &Completions, mut program: Command) -> Result<(), TerminalError> {
     let mut script = Vec::new();
-    clap_complete::generate(asked.shell, &mut command_line(), "tabellion", &mut script);
+    clap_complete::generate(asked.shell, &mut program, "tabellion", &mut script);
     Ok(console::answer(&script)?)
 }
 
-/// Prints the manual page, or writes all.
-pub(super) fn man(asked: &Man) -> Result<(), TerminalError> {
+/// Prints the manual page of `program`, or writes all.
+pub(super) fn man(asked: &Man, mut program: Command) -> Result<(), TerminalError> {
     if let Some(folder) = &asked.out {
         fs::create_dir_all(folder)?;
-        return Ok(clap_mangen::generate_to(command_line(), folder)?);
+        return Ok(clap_mangen::generate_to(program, folder)?);
     }
-    let mut all = command_line();
-    all.build();
-    let mut command: &Command = &all;
+    program.build();
+    let mut command: &Command = &program;
     for name in &asked.command {
         command = command.find_subcommand(name).ok_or_else(|| {
             let known: Vec<_> = command.get_subcommands().map(Command::get_name).collect();

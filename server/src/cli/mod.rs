@@ -114,8 +114,10 @@ pub fn main() -> ExitCode {
             Err(error) => Err(error.into()),
         },
         Command::Openapi(asked) => openapi::run(&asked).map_err(Into::into),
-        Command::Completions(completions) => generated::completions(&completions).map_err(Into::into),
-        Command::Man(man) => generated::man(&man).map_err(Into::into),
+        Command::Completions(completions) => {
+            generated::completions(&completions, command_line()).map_err(Into::into)
+        }
+        Command::Man(man) => generated::man(&man, command_line()).map_err(Into::into),
     };
     ended(done)
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use serde_json::{Map, Value, json};
 
 use super::plan::{ExportError, Plan};
-use crate::{Entry, FoundLink, Metadata, metadata::show_time};
+use crate::{Entry, FoundLink, Metadata, scalar::show_time};
 
 pub(super) fn write(plan: &Plan<'_>, out: &mut impl Write) -> Result<(), ExportError> {
     let export = plan.export;

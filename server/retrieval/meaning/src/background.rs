@@ -15,10 +15,7 @@ use tabellion_platform::{try_lock_file, yield_to_others};
 use tabellion_retrieval::TextKey;
 
 use crate::{
-    CorpusError, MeaningError, Team, Wanted,
-    meaning::{Corpus, Inner},
-    model::IDLE_TIMEOUT,
-    vectors::Vectors,
+    Corpus, CorpusError, MeaningError, Team, Wanted, meaning::Inner, model::IDLE_TIMEOUT, vectors::Vectors,
 };
 
 /// Number of texts, or of parts of these, that are embedded and stored together: some two seconds of work, which a kill can cost.
@@ -33,15 +30,6 @@ const ELSEWHERE_INTERVAL: Duration = Duration::from_secs(2);
 const RETRY_INTERVAL: Duration = Duration::from_secs(60);
 /// Number of vectors beyond twice those in use that are kept for texts that come back, such as with another branch: 4 MB.
 const SPARE: usize = 10_000;
-
-/// State of the thread.
-#[derive(Default)]
-pub(crate) struct Work {
-    /// True if the thread exists; and true if there is news since its last look.
-    follows: bool,
-    news: bool,
-    ends: bool,
-}
 
 /// Outcome of a look.
 enum Looked {

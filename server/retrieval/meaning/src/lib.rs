@@ -7,6 +7,7 @@
 //! | module | does |
 //! |---|---|
 //! | `meaning` | the public face: comparing, counting, and waking the thread |
+//! | `corpus` | texts, and the vectors that the servers of a team share |
 //! | `background` | the thread: the choice of the next texts, one process at a time |
 //! | `model` | the source of the model, and its time in memory |
 //! | `vectors`, `memory` | vectors in SQLite, and those in memory |
@@ -18,6 +19,7 @@
 )]
 
 mod background;
+mod corpus;
 mod error;
 mod file;
 mod meaning;
@@ -28,7 +30,8 @@ mod tests;
 mod vectors;
 
 pub use self::{
+    corpus::{Corpus, CorpusError, Team, Wanted},
     error::MeaningError,
-    meaning::{Corpus, CorpusError, Meaning, Team, Wanted},
+    meaning::Meaning,
     model::{Embedder, Installed, Models, NoModel},
 };

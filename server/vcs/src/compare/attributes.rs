@@ -15,8 +15,10 @@ use gix::{
     glob::pattern::Case,
 };
 
-use super::content::MAX_ATTRIBUTES_BYTES;
 use crate::repository::GitRepository;
+
+/// Size limit of a `.gitattributes` file, the same as git's.
+const MAX_ATTRIBUTES_BYTES: u64 = 100 * 1024 * 1024;
 
 const ATTRIBUTE: &str = "diff";
 const FILE: &str = ".gitattributes";

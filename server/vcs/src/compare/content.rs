@@ -12,9 +12,6 @@ use crate::{error::VcsError, repository::GitRepository};
 /// Size limit of a file whose lines are compared; a larger one counts as binary. Git's own limit (`core.bigFileThreshold`) is 512 MiB.
 pub(super) const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Size limit of a `.gitattributes` file, the same as git's.
-pub(super) const MAX_ATTRIBUTES_BYTES: u64 = 100 * 1024 * 1024;
-
 /// Number of bytes at the start of a file in which git looks for a NUL.
 const BINARY_PROBE_BYTES: usize = 8000;
 

@@ -3,9 +3,12 @@
 //! A use is a name in a program of the same language that equals the symbol's, and is neither a local variable nor defined by the file
 //! itself. Names are not resolved any further, so one that many files define is not followed: its uses could refer to any of them.
 
+mod dependent;
 mod mentions;
 mod touched;
 mod uses;
+
+pub use self::dependent::{Dependent, MAX_DEPENDENTS};
 
 use crate::{
     compare::{FileChange, TreeComparison},
@@ -14,9 +17,6 @@ use crate::{
 };
 
 use self::{touched::Touched, uses::Uses};
-
-/// Upper bound of the dependents that are listed for a file.
-pub const MAX_DEPENDENTS: usize = 100;
 
 /// Impact of a comparison.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,17 +41,6 @@ pub struct FileImpact {
     pub dependents: Vec<Dependent>,
     /// Number of all dependents.
     pub total_dependents: u64,
-}
-
-/// A place that uses a symbol: the first such use within its enclosing symbol.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Dependent {
-    /// Path of the file.
-    pub path: String,
-    /// Line of the use, from 1.
-    pub line: usize,
-    /// The symbol that contains the use; empty outside of all symbols.
-    pub symbol: String,
 }
 
 impl GitRepository {

@@ -7,8 +7,8 @@ use std::{
 
 use tabellion_syntax::{Language, Symbol, SymbolKind};
 
+use super::dependent::{Dependent, MAX_DEPENDENTS};
 use super::{
-    Dependent, MAX_DEPENDENTS,
     mentions::{Mention, mentions, words},
     touched::{Family, MAX_PARSED_BYTES, Touched, source_of},
 };
