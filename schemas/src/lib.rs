@@ -1,7 +1,7 @@
 //! The contracts, as Rust: one generated module each, and [`CONTRACTS`], which lists them all.
 //!
-//! The JSON beside this crate is authoritative; `cargo xtask codegen` writes the modules from it. What they do when they
-//! run is in [`tabellion_runtime`].
+//! The JSON next to this crate is authoritative; `cargo xtask codegen` writes the modules from it. Their behaviour at run time is in
+//! [`tabellion_runtime`].
 
 mod generated;
 

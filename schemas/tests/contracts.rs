@@ -1,4 +1,4 @@
-//! What the contracts say of themselves is what the runtime makes of it.
+//! The contracts' declarations match the runtime's behaviour.
 
 use serde_json::{Value, json};
 use tabellion_contracts::CONTRACTS;
@@ -175,7 +175,7 @@ fn quoted(text: &str) -> Vec<Value> {
     parts.map(Value::from).collect()
 }
 
-/// Returns the property that a row of a parameter table describes. `section` names the values of an enum that its row does not.
+/// Returns the property that a row of a parameter table describes. `section` lists the values of an enum if its row does not.
 fn property(cells: &[&str], section: &str) -> Value {
     let (kind, description) = (cells[1], cells[3]);
     let mut property = match kind {

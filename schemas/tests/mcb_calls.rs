@@ -1,11 +1,11 @@
-//! mcb's modes and provenance are what its source document says in two tables.
+//! mcb's modes and provenance match two tables of its source document.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
 use tabellion_contracts::mcb::{CONTRACT, MODES, PROVENANCE};
 use tabellion_runtime::spec::{ProvenanceType, ProvenanceUse};
 
-/// Returns the cells of the first table after a heading, without backticks, the head's line first.
+/// Returns the cells of the first table after a heading, without backticks, with the header row first.
 fn table(heading: &str) -> Vec<Vec<String>> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("mcb/source.md");
     let source = fs::read_to_string(source).expect("the source document");
@@ -69,7 +69,7 @@ fn the_required_fields_are_those_of_the_table_in_its_order() {
     }
 }
 
-/// Spells a name in another way: `sessionId`, or with other separators.
+/// Returns a different spelling of a name: `sessionId`, or with other separators.
 fn spelt(name: &str, separator: &str) -> String {
     let mut words = name.split('_');
     if separator != "aA" {
@@ -86,7 +86,7 @@ fn fields_have_keys_and_headers_in_the_usual_spellings() {
         let mut keys = vec![name.to_owned(), spelt(name, "aA")];
         keys.extend([spelt(&format!("x_{name}"), "-"), format!("x_{name}")]);
         let mut headers = vec![format!("X-{}", spelt(name, "-")).to_lowercase()];
-        // What differs from the rule.
+        // The exceptions.
         match name {
             "agent_program" => keys.insert(2, "ide".into()),
             "model_id" => keys.insert(1, "model".into()),

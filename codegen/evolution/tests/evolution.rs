@@ -1,5 +1,5 @@
-//! A contract that changes breaks the build of an implementation that has not followed; and what only the runtime
-//! may do is nothing that an implementation can write.
+//! A changed contract breaks the build of an implementation that has not followed; and implementations can't write code that is reserved
+//! for the runtime.
 //!
 //! `TRYBUILD=overwrite cargo test -p tabellion-evolution` rewrites the expected errors.
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use support::changed;
 use tabellion_codegen::generate_from;
 
-/// What happens to the contract, by the case's file in `ui`.
+/// Changes of the contract, by the case's file in `ui`.
 fn compiles() -> Vec<(&'static str, Value)> {
     vec![
         ("unchanged", json!({})),
@@ -87,7 +87,7 @@ fn compiles() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Likewise, for what must not compile until the implementation follows.
+/// Likewise, for changes that must not compile until the implementation follows.
 fn breaks() -> Vec<(&'static str, Value)> {
     let both = |pointer: &str, value: Value| {
         json!({ "set": {
@@ -226,8 +226,8 @@ fn breaks() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Writes the files that the changed contract becomes to where the case includes them. The texts have one name for all cases: no compiler
-/// reads them.
+/// Writes the files of the changed contract to the paths that the case includes. The texts have one name for all cases: no compiler reads
+/// them.
 fn prepare(name: &str, change: &Value) -> String {
     let files = generate_from(&changed(change), "cargo build")
         .unwrap_or_else(|problems| panic!("{name}: {problems}"));

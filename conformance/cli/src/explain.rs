@@ -1,4 +1,4 @@
-//! `explain`: prints what a check requires, why, and how it is tested.
+//! `explain`: prints the requirement, the reason and the method of a check.
 
 use std::fmt::Write as _;
 

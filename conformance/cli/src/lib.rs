@@ -47,7 +47,7 @@ enum Command {
     Explain(explain::Arguments),
 }
 
-/// Adds the checks of the contracts that have checks in words of their own: see [`checks::add`].
+/// Adds the packs: checks in the terms of one contract; see [`checks::add`].
 pub fn add_packs() {
     for pack in [
         &tabellion_conformance_brainforge::PACK,

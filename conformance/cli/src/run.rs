@@ -29,13 +29,13 @@ use tabellion_conformance::{
 
 /// Time after which a smoke run starts no check.
 const SMOKE_BUDGET: Duration = Duration::from_secs(45);
-/// Time after which a run by what a server declares starts no check, unless another is given: a first verdict comes within a minute.
+/// Time after which a run by a server's declarations starts no check, unless another is given: a first verdict comes within a minute.
 const DECLARED_BUDGET: Duration = Duration::from_secs(45);
 /// Time after which a run by promises starts no check, unless another is given.
 const PROMISED_BUDGET: Duration = Duration::from_secs(200);
 /// Timeout for an answer in a run by promises.
 const PROMISED_ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long a smoke run, or one by what a server declares, waits for an answer.
+/// Timeout for an answer in a smoke run, or in a run by declarations.
 const SMOKE_ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Which checks to run, and how.
@@ -88,7 +88,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
         subject.launch.patience = SMOKE_ANSWER_TIMEOUT;
     }
     let mut options = arguments.options()?;
-    // A server without a contract has fewer checks than this; they are looked at below.
+    // A server without a contract has fewer checks; they are selected again below.
     if run::selected(&subject, &options).next().is_none() {
         return Err(Trouble::Usage("no check is selected".to_owned()));
     }
@@ -165,7 +165,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
     Ok(exit_code(&report))
 }
 
-/// Decides where the libraries of a run are, and says so if it is not the usual place.
+/// Chooses the place of the libraries of a run, and reports it if it is not the usual one.
 fn place(subject: &Subject, options: &mut Options) -> Result<(), Trouble> {
     let (name, usual) = (&subject.name, tempfile::env::temp_dir());
     match base::find(subject) {
@@ -176,7 +176,7 @@ fn place(subject: &Subject, options: &mut Options) -> Result<(), Trouble> {
                 usual.display(),
                 folder.display()
             );
-            // Only this decides where they are.
+            // The only override of the folder.
             let _ = tempfile::env::override_temp_dir(&folder);
         }
         Ok(Base::Nowhere) => {

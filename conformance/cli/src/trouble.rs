@@ -1,11 +1,11 @@
-//! Why a command could not be carried out.
+//! Failures of commands.
 
 use std::{fs, path::Path};
 
-/// Why a command failed.
+/// The failure of a command.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// The command line is invalid, or names something that does not exist.
+    /// The command line is invalid, or names an item that does not exist.
     Usage(String),
     /// The suite itself failed.
     Harness(String),

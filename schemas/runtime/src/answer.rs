@@ -1,4 +1,4 @@
-//! How a call ends: with an answer, or with a rejection.
+//! The result of a call: an answer, or a rejection.
 
 use serde_json::{Map, Value};
 
@@ -13,23 +13,22 @@ pub struct Answer {
     pub meta: Map<String, Value>,
 }
 
-/// Why a call has no answer.
+/// The reason that a call has no answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rejection {
     /// The contract has no such tool.
     UnknownTool,
     /// The contract has no such resource, prompt or argument of a prompt.
     Unknown,
-    /// A person must approve first, and only the caller can ask them: it repeats the call with their answer. Nothing
-    /// was written.
+    /// A person must approve first, and only the caller can ask them: it repeats the call with their answer. The store is unchanged.
     InputRequired(Box<Proposal>),
     /// An error that the contract declares.
     Declared(ErrorAnswer),
-    /// The implementation broke the contract. Nothing was written.
+    /// The implementation broke the contract. The store is unchanged.
     Breach {
         /// Name of the tool, resource or prompt.
         tool: &'static str,
-        /// How it was broken, for the log.
+        /// A description of the breach, for the log.
         detail: String,
     },
 }

@@ -1,7 +1,7 @@
-//! A person's approval of exactly what a call is about to change.
+//! A person's approval of the exact change of a call.
 //!
-//! The runtime works out the change, ends its session, and waits for the [`Approver`]. Then it begins a session and works
-//! the change out again: what would be published must be what was shown, byte for byte, else the caller is told to repeat.
+//! The runtime works out the change, ends its session, and waits for the [`Approver`]. Then it begins a session and works the change out
+//! again: the change to publish must equal the approved one, byte for byte, else the caller must repeat the call.
 
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
@@ -14,7 +14,7 @@ use crate::{
     store::Store,
 };
 
-/// Returns what an approver is shown of a call of `tool`; `None` where no approval is needed.
+/// Returns the form of the proposal for a call of `tool`; `None` if approval is not needed.
 pub(crate) fn needed(tool: &ToolSpec, approver: Option<&dyn Approver>) -> Option<Shows> {
     match tool.approval {
         Some(approval) => Some(approval.shows),
@@ -24,10 +24,10 @@ pub(crate) fn needed(tool: &ToolSpec, approver: Option<&dyn Approver>) -> Option
     }
 }
 
-/// Makes the proposal to `change` what is `before`.
+/// Makes the proposal of `change` to the state `before`.
 ///
 /// # Errors
-/// How the change does more than append, where the tool may only do that.
+/// A description of the edit that is not an append, if the tool may only append.
 pub(crate) fn proposal<G: Ground>(
     tool: &'static ToolSpec,
     shows: Shows,
@@ -48,7 +48,7 @@ pub(crate) fn proposal<G: Ground>(
     })
 }
 
-/// Returns the digest of that proposal. That of an appended text does not depend on what it is appended to.
+/// Returns the digest of that proposal. For an appended text, it does not depend on the existing text.
 ///
 /// # Errors
 /// As [`proposal`].
@@ -76,7 +76,7 @@ pub(crate) fn declined(proposal: &Proposal, why: &str) -> Failure {
         .with("path", proposal.path.as_str())
 }
 
-/// The failure for a call whose change has become a different one while a person was asked.
+/// The failure for a call whose change has become a different one while a person decided.
 pub(crate) fn outdated(path: &str) -> Failure {
     let message = format!(
         "`{path}` has changed since approval was asked for, and what was shown is not what would happen now; repeat the \

@@ -11,7 +11,7 @@ pub struct Proposal {
     pub tool: &'static str,
     /// Path of the document that would change, relative to the library's root.
     pub path: String,
-    /// What would happen to it.
+    /// Its effect on the document.
     pub effect: ProposedEffect,
     /// The text that would be appended, or the difference.
     pub shown: String,
@@ -20,7 +20,7 @@ pub struct Proposal {
     pub digest: String,
 }
 
-/// What a proposal would do to its documents.
+/// The effect of a proposal on its documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProposedEffect {
     /// All of them are created.
@@ -44,8 +44,7 @@ pub enum Decision {
 
 /// Decides on proposals.
 pub trait Approver: Send + Sync + Debug {
-    /// Returns whether calls of `tool` need approval although the contract requires none. The approver is then shown the
-    /// difference.
+    /// Returns true if calls of `tool` need approval although the contract does not require it. The approver is then shown the difference.
     fn insists_on(&self, tool: &ToolSpec) -> bool {
         let _ = tool;
         false

@@ -1,7 +1,7 @@
-//! The caller, and whether the contract lets it call.
+//! Authorisation of callers, by the contract's roles and scopes.
 //!
-//! A server authenticates its callers and hands each in as a [`KnownCaller`]. Only contracts with `auth` look at it: there, an
-//! operation names the roles of which a caller must have one, and a caller's key must permit what the operation does.
+//! A server authenticates its callers and passes each in as a [`KnownCaller`]. Only contracts with `auth` look at it: there, an operation
+//! names the roles of which a caller must have one, and a caller's key must permit the operation.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ use crate::{
 
 /// Name, in the data of errors about callers, of the reason: `missing`, `bad`, `role` or `scope`.
 pub const REASON: &str = "reason";
-/// Name, in the data of errors about callers, of what the call needs.
+/// Name, in the data of errors about callers, of the roles or scopes that the call needs.
 pub const NEEDS: &str = "needs";
 
 /// Checks that the caller may call `tool`, which is an operation.
@@ -46,7 +46,7 @@ pub fn check_resource<Error: ContractError>(
         .map_err(|failure| Rejection::Declared(Error::from(failure).answer()))
 }
 
-/// Decides whether a caller may read the resource of this name.
+/// Checks that a caller may read the resource of this name.
 ///
 /// # Errors
 /// A failure of the kind [`Unauthenticated`](FailureKind::Unauthenticated).
@@ -65,7 +65,7 @@ pub fn may_read(
     )
 }
 
-/// Decides whether a caller may do what `roles` may, with a key that permits what one of `needed` names. Without roles, everyone may.
+/// Checks that a caller has one of `roles` and a key with one of the scopes `needed`. Without roles, everyone may call.
 fn judge(
     what: &str,
     roles: &'static [&'static str],

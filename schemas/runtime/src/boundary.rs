@@ -43,7 +43,7 @@ pub(crate) fn decode<Request: DeserializeOwned, Error: ContractError>(
 /// Returns the operation of a tool that `arguments` choose.
 ///
 /// # Errors
-/// If the tool has none for them.
+/// If the tool has no operation for them.
 pub(crate) fn choose<Error: ContractError>(
     tool: &'static ToolSpec,
     arguments: &Value,
@@ -55,7 +55,7 @@ pub(crate) fn choose<Error: ContractError>(
     let violations = tool.input.check(arguments).err().unwrap_or_default();
     let selectors = tool.operations.iter().flat_map(|operations| operations.select);
     let is_of_selector = |violation: &Violation| {
-        // What is missing is a violation of the whole.
+        // A missing member is a violation of the whole.
         violation.pointer.is_empty() || selectors.clone().any(|selector| violation.pointer == *selector)
     };
     let mut violations: Vec<_> = violations.into_iter().filter(is_of_selector).collect();
@@ -71,7 +71,7 @@ pub(crate) fn choose<Error: ContractError>(
     Err(failed::<Error>(tool, Failure::violations(&violations)))
 }
 
-/// Says of members that the operation does not take which it does; its schema only knows that they are too many.
+/// Adds the permitted members to violations about unused ones; the schema itself reports only that there are too many.
 fn name_unused(tool: &ToolSpec, arguments: &Value, violations: Vec<Violation>) -> Vec<Violation> {
     let (Some(operation), Some(members)) = (tool.operation, arguments.as_object()) else {
         return violations;
@@ -105,20 +105,20 @@ fn name_unused(tool: &ToolSpec, arguments: &Value, violations: Vec<Violation>) -
     named
 }
 
-/// Says of objects in the arguments that lack members, or have such as are not known, which they take.
+/// Adds the permitted members to violations about objects in the arguments with missing or unknown members.
 fn name_members(wire: &Value, words: &str, violations: &mut [Violation]) {
     let mut said: Vec<String> = vec![];
     for violation in violations {
         let is_unknown = violation.rule == "additionalProperties";
         let place = &*violation.pointer;
         let within = match &*violation.rule {
-            // It is the object itself that is missing.
+            // The object itself is missing.
             "required" if place.is_empty() => {
                 let name = violation.message.split('`').nth(1).unwrap_or_default();
                 pointer::push("", name)
             }
             "required" | "minProperties" => place.to_owned(),
-            // One that is not known is named by its own place, several by that of their object.
+            // A single unknown member is reported at its own place, several at that of their object.
             "additionalProperties" if members(wire, place).is_none() => {
                 let parent = pointer::split_last(place).map(|(parent, _)| parent);
                 parent.unwrap_or_default().to_owned()
@@ -143,7 +143,7 @@ fn name_members(wire: &Value, words: &str, violations: &mut [Violation]) {
     }
 }
 
-/// Returns the names of the members that the object at a place can have, if the schema says it.
+/// Returns the names of the members that the object at a place can have, if the schema lists them.
 fn members<'w>(wire: &'w Value, place: &str) -> Option<Vec<&'w str>> {
     let mut schema = wire;
     for token in pointer::tokens(place) {
@@ -156,7 +156,7 @@ fn members<'w>(wire: &'w Value, place: &str) -> Option<Vec<&'w str>> {
     Some(names.map(String::as_str).collect())
 }
 
-/// Maximum number of unused members that are named.
+/// Maximum number of unused members in a message.
 const MAX_UNUSED: usize = 8;
 
 /// Encodes a response and validates it.

@@ -1,4 +1,4 @@
-//! Workflows as BPMN 2.0, for engines and editors of others.
+//! Workflows as BPMN 2.0, for other engines and editors.
 //!
 //! | in the declaration | in BPMN |
 //! |---|---|
@@ -7,14 +7,14 @@
 //! | effect of a transition | `serviceTask` |
 //! | final state | `endEvent` with the state's name for an id |
 //!
-//! Ids of all else begin with `_`, which no state's name does. Who may decide, what a decision needs and when it is not possible are not part
-//! of what is executed: roles are `potentialOwner`s, the rest is the server's to know. There is no diagram.
+//! Ids of other elements begin with `_`, which states' names never do. Roles are only `potentialOwner`s; the permissions, requirements and
+//! conditions of decisions are enforced by the server and not part of the executable process. There is no diagram.
 
 use std::{borrow::Cow, fmt::Write as _};
 
 use crate::spec::{Outcome, StateKind, TaskSpec, TransitionSpec, WorkflowSpec};
 
-/// The variable that conditions look at: the decision on the last task.
+/// The variable in conditions: the decision on the last task.
 const DECISION: &str = "decision";
 const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance""#;
@@ -44,7 +44,7 @@ pub fn of(workflow: &WorkflowSpec) -> String {
             }
         }
     }
-    // A state may be called like the workflow.
+    // A state may have the same name as the workflow.
     let clash = if workflow.state(workflow.id).is_some() {
         "_"
     } else {
@@ -61,7 +61,7 @@ pub fn of(workflow: &WorkflowSpec) -> String {
     )
 }
 
-/// The elements of a process, as far as they are written.
+/// The elements of a process that are written so far.
 struct Process {
     xml: String,
     flows: usize,
@@ -74,7 +74,7 @@ impl Process {
         let _ = writeln!(self.xml, "    {element}");
     }
 
-    /// Adds a task and what its decisions lead to.
+    /// Adds a task and the consequences of its decisions.
     fn task(&mut self, workflow: &WorkflowSpec, state: &str, task: TaskSpec) {
         let owners: String = task
             .roles
@@ -131,7 +131,7 @@ impl Process {
     }
 }
 
-/// Returns text for an element or an attribute in double quotes. Characters that XML does not have are left out.
+/// Returns text for an element or an attribute in double quotes, without characters that XML does not permit.
 fn escaped(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| !matches!(c, '&' | '<' | '>' | '"') && is_character(c) && !c.is_ascii_control();
     if text.chars().all(is_plain) {
@@ -155,7 +155,7 @@ fn escaped(text: &str) -> Cow<'_, str> {
     escaped.into()
 }
 
-/// Returns whether XML 1.0 has this character.
+/// Returns true if XML 1.0 permits this character.
 fn is_character(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }

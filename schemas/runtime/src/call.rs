@@ -1,4 +1,4 @@
-//! What a method receives and returns.
+//! The context and the result of a method.
 
 use std::{
     borrow::Cow,
@@ -53,7 +53,7 @@ impl<'a, G: Ground> ReadCx<'a, G> {
         self.call
     }
 
-    /// Returns the call's provenance; without any fields if the contract's tool keeps none.
+    /// Returns the call's provenance; empty if the tool does not use it.
     pub fn provenance(&self) -> &Provenance {
         self.call.provenance.as_deref().unwrap_or(&NO_PROVENANCE)
     }
@@ -63,7 +63,7 @@ impl<'a, G: Ground> ReadCx<'a, G> {
         self.call.stop()
     }
 
-    /// Reports that `done` of `total`, if that is known, is done. Can be called often: the transport limits what it sends.
+    /// Reports that `done` of `total`, if that is known, is done. Can be called often: the transport limits the messages.
     pub fn progress(&self, done: u64, total: Option<u64>, message: impl Into<Cow<'static, str>>) {
         self.call.progress(Progress {
             done,
@@ -72,13 +72,13 @@ impl<'a, G: Ground> ReadCx<'a, G> {
         });
     }
 
-    /// Returns what the operation's gates said before this method was called. Only a call that they approve is made; some of it may
-    /// have to wait for a review.
+    /// Returns the verdict of the operation's gates before this method. Only an approved call reaches the method; parts of it may require a
+    /// review.
     pub fn gates(&self) -> &Report {
         &self.notes.report
     }
 
-    /// Says a fact that only this method knows, for the clauses that are judged after it.
+    /// Adds a fact that only this method knows, for the clauses that are judged after it.
     pub fn fact(&self, fact: Fact, value: impl Into<Value>) {
         let mut facts = self.notes.facts.lock().unwrap_or_else(PoisonError::into_inner);
         facts.insert(fact.to_string(), value.into());
@@ -91,7 +91,7 @@ impl<'a, G: Ground> ReadCx<'a, G> {
 }
 
 impl ReadCx<'_> {
-    /// Reads the document at `path`; `None` if there is none.
+    /// Reads the document at `path`, if it exists.
     ///
     /// # Errors
     /// If `path` is invalid, or the document can't be read.
@@ -99,8 +99,7 @@ impl ReadCx<'_> {
         self.view.read(path)
     }
 
-    /// Returns the path under which the store has the document that `path` names, and notes it under [`PATH`] if that is
-    /// another spelling.
+    /// Returns the stored path of the document that `path` names, and notes it under [`PATH`] if the spelling differs.
     ///
     /// # Errors
     /// If `path` is invalid, or the store can't be read.
@@ -115,7 +114,7 @@ impl ReadCx<'_> {
     /// Returns the document at `path` and its history; see [`Snapshot::history`](crate::Snapshot::history).
     ///
     /// # Errors
-    /// If the store keeps no history, or it can't be read.
+    /// If the store has no history, or it can't be read.
     pub fn history(&self, path: &str, until: Until<'_>) -> Result<DocumentHistory, Failure> {
         self.view.history(path, until)
     }
@@ -123,7 +122,7 @@ impl ReadCx<'_> {
     /// Returns the bytes of an earlier content of the document at `path`.
     ///
     /// # Errors
-    /// If there is no such content, or it can't be read.
+    /// If the content does not exist, or can't be read.
     pub fn past_content(&self, path: &str, id: &str) -> Result<Vec<u8>, Failure> {
         self.view.past_content(path, id)
     }
@@ -177,7 +176,7 @@ pub struct Staged<T, G: Ground = Documents> {
 }
 
 impl<T, G: Ground> Staged<T, G> {
-    /// Adds details that the log keeps for programs; [`ReadCx::history`] returns them.
+    /// Adds details for programs to the log entry; [`ReadCx::history`] returns them.
     pub fn with_details(mut self, details: Map<String, Value>) -> Self {
         self.details = details;
         self
@@ -209,17 +208,17 @@ impl Receipt {
     }
 }
 
-/// What a method says beside its answer: members of `_meta`, and facts for its gates.
+/// A method's additions to its answer: members of `_meta`, and facts for its gates.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     meta: Mutex<BTreeMap<&'static str, Value>>,
     facts: Mutex<Map<String, Value>>,
-    /// What the gates said before.
+    /// The gates' verdict before the method.
     report: Report,
 }
 
 impl Notes {
-    /// Returns the notes of a call of which the gates said this.
+    /// Returns the notes of a call with this verdict of the gates.
     pub(crate) fn under(report: Report) -> Self {
         Self {
             report,
@@ -232,7 +231,7 @@ impl Notes {
         meta.insert(key, value);
     }
 
-    /// Returns the facts that the method has said.
+    /// Returns the method's facts.
     pub(crate) fn facts(&self) -> Map<String, Value> {
         let facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
         facts.clone()

@@ -16,13 +16,13 @@ pub struct Progress {
     pub done: u64,
     /// Total amount, if it is known.
     pub total: Option<u64>,
-    /// What is being done, for people.
+    /// The current activity, for people.
     pub message: Cow<'static, str>,
 }
 
 /// The waiting side of a call. Methods may be called from any thread, and often.
 pub trait Caller: Send + Sync {
-    /// Returns whether the call was cancelled.
+    /// Returns true if the call was cancelled.
     fn has_cancelled(&self) -> bool;
 
     /// Receives progress. Reports that do not grow are ignored.
@@ -49,7 +49,7 @@ pub struct KnownCaller {
     /// The name shown to people: a verified address, an account, or the name of a key's owner; for an agent, with the agent's name. A
     /// comparison of it can refuse a call, never permit one.
     pub name: Arc<str>,
-    /// The agent's own words about itself.
+    /// The agent's own description of itself.
     pub agent: Option<Agent>,
     /// Names of its roles in the contract.
     pub roles: Vec<&'static str>,
@@ -89,7 +89,7 @@ impl Agent {
         })
     }
 
-    /// Returns what is known here, else by `other`.
+    /// Returns this agent if its name is known, else `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         match self.name {
@@ -143,7 +143,7 @@ impl KnownCaller {
         }
     }
 
-    /// Returns what gates know of the caller.
+    /// Returns the caller's facts for gates.
     pub fn to_facts(&self) -> Value {
         let mut facts = Map::new();
         facts.insert("kind".into(), json!(self.kind));

@@ -1,8 +1,8 @@
-//! What a server keeps of calls beside their changes: sessions, limits that several servers share, and executions.
+//! Records of calls, in addition to their changes: sessions, limits that several servers share, and executions.
 //!
-//! An *execution* is one call of a tool: who called, with what, and what became of it. It is there before work begins, and a change names
-//! it, so that after any end of the process it is known whether the change was made. What is kept is behind [`CallStore`], because this
-//! crate knows no database. Contracts with the key `executions` have one.
+//! An *execution* is one call of a tool: its caller, arguments and outcome. It is recorded before work begins, and a change names it, so a
+//! crash leaves no doubt about whether the change was made. The records are behind [`CallStore`], because this crate knows no database.
+//! Contracts with the key `executions` have one.
 
 use std::{
     collections::BTreeMap,
@@ -47,7 +47,7 @@ vocabulary! {
 }
 
 impl ExecutionStatus {
-    /// Returns whether it has ended.
+    /// Returns true if it has ended.
     pub const fn is_over(self) -> bool {
         !matches!(self, Self::Pending | Self::Running)
     }
@@ -58,9 +58,9 @@ impl ExecutionStatus {
 pub enum SessionOf<'a> {
     /// The one with this id.
     Named(&'a str),
-    /// The one of the connection with this id, which is opened if there is none.
+    /// The one of the connection with this id; opened if absent.
     Connection(&'a str),
-    /// The caller's own, which is opened if there is none.
+    /// The caller's own; opened if absent.
     Caller,
 }
 
@@ -79,9 +79,9 @@ pub struct NewExecution<'a> {
     pub session: SessionOf<'a>,
     /// The arguments.
     pub arguments: &'a Value,
-    /// Whether it is answered before it begins, and its result is fetched later.
+    /// True if it is answered before it begins, and its result is fetched later.
     pub is_pending: bool,
-    /// Whether its result is kept although it changes nothing.
+    /// True if its result is kept although it changes nothing.
     pub keeps_result: bool,
 }
 
@@ -113,21 +113,21 @@ pub struct Admitted {
     pub execution: String,
     /// Id of the session, if the call has one.
     pub session: Option<String>,
-    /// What the limit of its tool said: the time to wait, if it is exceeded; `None` if the tool has no limit.
+    /// The verdict of its tool's limit: the time to wait, if it is exceeded; `None` if the tool has no limit.
     pub limit: Option<Result<(), Duration>>,
 }
 
-/// Why a call may not begin.
+/// The reason that a call may not begin.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NotAdmitted {
-    /// It named this session, which is not one of the caller's active ones.
+    /// The call named this session, which is not one of the caller's active ones.
     NoSession(String),
     /// The caller has as many sessions as the contract permits.
     TooManySessions {
         /// The time until one of them ends by itself.
         wait: Duration,
     },
-    /// What is kept of calls can't be read or changed.
+    /// The records of calls can't be read or changed.
     Failure(Failure),
 }
 
@@ -137,20 +137,20 @@ impl From<Failure> for NotAdmitted {
     }
 }
 
-/// How an execution ended.
+/// The end of an execution.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ended {
     /// A state that is over.
     pub status: ExecutionStatus,
     /// The result of a success.
     pub result: Option<Value>,
-    /// What else was said of the answer, by `_meta` key.
+    /// Other metadata of the answer, by `_meta` key.
     pub meta: Option<Value>,
     /// The error of a failure, as the contract's error object; `None` if the server ended first.
     pub error: Option<Value>,
     /// The commit, or the change of rows, that it made.
     pub commit: Option<String>,
-    /// Whether an earlier call with its idempotency key had made that.
+    /// True if an earlier call with its idempotency key had made that change.
     pub is_replay: bool,
 }
 
@@ -163,13 +163,13 @@ pub struct Execution {
     pub contract: String,
     /// Its tool or operation.
     pub tool: String,
-    /// Whether it may change something.
+    /// True if it may change data.
     pub is_mutating: bool,
     /// Id of its session, if it had one.
     pub session: Option<String>,
     /// Identity of the caller, if it was known.
     pub caller: Option<String>,
-    /// The caller's name, as it is shown to people.
+    /// The caller's name, as shown to people.
     pub caller_name: Option<String>,
     /// The client's name and version, if known.
     pub client: Option<String>,
@@ -181,11 +181,11 @@ pub struct Execution {
     pub created_at: DateTime<Utc>,
     /// When it ended; `None` if it has not.
     pub completed_at: Option<DateTime<Utc>>,
-    /// Its state, and how it ended.
+    /// Its state and, once it is over, its result.
     pub end: Ended,
 }
 
-/// Which executions are asked for. Each condition narrows.
+/// A filter of executions. Each condition narrows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExecutionFilter {
     /// Session that they belong to.
@@ -209,24 +209,24 @@ pub struct SessionRecord {
     pub id: String,
     /// Identity of the caller whose session it is.
     pub holder: String,
-    /// What its client said of itself, as JSON; `null` if nothing.
+    /// Its client's description of itself, as JSON; `null` if absent.
     pub client: Value,
     /// When it was opened.
     pub created_at: DateTime<Utc>,
-    /// When it was last called in.
+    /// Time of the last call in it.
     pub last_activity_at: DateTime<Utc>,
     /// When it ends without a further call.
     pub expires_at: DateTime<Utc>,
     /// When it ends at the latest.
     pub max_expires_at: DateTime<Utc>,
-    /// When it was ended; `None` if it is active.
+    /// When it was ended; `None` if it has not been.
     pub terminated_at: Option<DateTime<Utc>>,
 }
 
-/// Keeps sessions, limits and executions, for all servers that share it.
+/// Stores sessions, limits and executions, for all servers that share it.
 pub trait CallStore: fmt::Debug + Send + Sync {
-    /// Admits a call: finds its session, counts it against its limit, and records its execution. Durable when the future returns, if the call
-    /// may change something.
+    /// Admits a call: finds its session, counts it against its limit, and records its execution. Durable when the future returns, if the
+    /// call may change data.
     fn admit<'a>(&'a self, call: &'a NewExecution<'a>) -> BoxFuture<'a, Result<Admitted, NotAdmitted>>;
 
     /// Records a call that was not admitted, with its error as the contract's error object.
@@ -235,7 +235,7 @@ pub trait CallStore: fmt::Debug + Send + Sync {
     /// Records that a pending execution has begun.
     fn start<'a>(&'a self, execution: &'a str) -> BoxFuture<'a, ()>;
 
-    /// Records how an execution ended. What can't be recorded now is recorded later: that a change was made is known from the change.
+    /// Records the end of an execution. If that fails now, it is recorded later: the change itself proves that it was made.
     fn finish<'a>(&'a self, execution: &'a str, ended: &'a Ended) -> BoxFuture<'a, ()>;
 
     /// Returns the execution with this id, if it is kept.
@@ -250,7 +250,7 @@ pub trait CallStore: fmt::Debug + Send + Sync {
     /// If that can't be recorded.
     fn cancel<'a>(&'a self, execution: &'a str) -> BoxFuture<'a, Result<(), Failure>>;
 
-    /// Returns whether an execution was asked to be cancelled. Cheap: it is asked often.
+    /// Returns true if cancellation of an execution was requested. Cheap: it is called often.
     fn is_cancelled(&self, execution: &str) -> bool;
 
     /// Opens a session of a caller.
@@ -290,7 +290,7 @@ pub trait CallStore: fmt::Debug + Send + Sync {
     fn end_connection(&self, connection: &str);
 }
 
-/// Finds the changes that executions have made, where the changes are.
+/// Finds the changes that executions have made, in the log of changes.
 pub trait Commits: Send + Sync {
     /// Returns the commits of these executions, of which the first was recorded at `since`. A change that was interrupted is completed or
     /// undone first.
@@ -310,9 +310,9 @@ pub fn limit(contract: &ContractSpec, tool: &ToolSpec) -> Option<&'static RateLi
     contract.rate_limits.iter().find(|limit| limit.name == name)
 }
 
-/// Interval at which a running call looks whether it was asked to be cancelled.
+/// Interval at which a running call checks for a request to cancel it.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(20);
-/// Number of characters that an error repeats of an id.
+/// Maximum number of characters of an id that an error repeats.
 const MAX_ID_CHARS: usize = 100;
 /// The limit of sessions.
 const SESSIONS: &str = "sessions";
@@ -328,7 +328,7 @@ pub struct RecordedCall {
 }
 
 impl RecordedCall {
-    /// Records that a call begins; returns the call with its execution, its session, and what its limit said.
+    /// Records that a call begins; returns the call with its execution, its session, and the verdict of its limit.
     ///
     /// # Errors
     /// If it may not begin.
@@ -372,7 +372,7 @@ impl RecordedCall {
         &self.execution
     }
 
-    /// Records how the call ended, and names its execution in the answer.
+    /// Records the end of the call, and adds its execution to the answer.
     pub async fn end(
         self,
         contract: &dyn Contract,
@@ -445,7 +445,7 @@ fn ended(
     }
 }
 
-/// Returns the contract's error for a call that may not begin, or a session that can't be had.
+/// Returns the contract's error for a call that may not begin, or for a session that is unavailable.
 pub fn refused(contract: &dyn Contract, refusal: NotAdmitted) -> ErrorAnswer {
     match refusal {
         NotAdmitted::Failure(failure) => contract.error_for(failure),
@@ -482,7 +482,7 @@ struct Cancellable {
     store: Arc<dyn CallStore>,
     execution: Arc<str>,
     waiting: Waiting,
-    /// When it looked last, and what it saw.
+    /// The time of the last check, and its result.
     looked: Mutex<(Instant, bool)>,
 }
 

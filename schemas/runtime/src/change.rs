@@ -1,8 +1,8 @@
-//! A change of documents: what a mutating method stages, and one commit makes.
+//! A change of documents: a mutating method stages it, and one commit makes it.
 
 use std::collections::BTreeSet;
 
-/// The edits of one commit: at least one, each of another document.
+/// The edits of one commit: at least one, each of a different document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     edits: Vec<Edit>,
@@ -32,10 +32,10 @@ pub enum Content {
     Delete,
 }
 
-/// Why edits are not a change.
+/// The reason that edits are not a change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeError {
-    /// There are none.
+    /// The list of edits is empty.
     #[error("a change needs at least one edit")]
     Empty,
     /// Two edits are of the same document.

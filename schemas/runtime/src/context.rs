@@ -1,4 +1,4 @@
-//! The context of a call beside its arguments: caller, conditions, approver.
+//! The context of a call: caller, conditions, approver.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -24,7 +24,7 @@ use crate::{
 };
 
 const PREFIX: &str = "tabellion/";
-/// Number of characters that are kept of a client's name.
+/// Maximum number of characters of a client's name; the rest is cut off.
 const MAX_CLIENT_CHARS: usize = 200;
 
 /// An author of commits.
@@ -43,29 +43,29 @@ pub struct CallContext {
     pub author: Option<Author>,
     /// The caller, for contracts with `auth`; `None` if it is unknown.
     pub caller: Option<Arc<KnownCaller>>,
-    /// The caller's identity; `None` if callers are not told apart.
+    /// The caller's identity; `None` if callers are not distinguished.
     pub identity: Option<Identity>,
     /// The org that the caller is bound to, if any.
     pub org: Option<Arc<str>>,
-    /// The caller's user, as its key says it: the key of a row, if the contract keeps users as rows.
+    /// The user of the caller's key: the key of a row, if the contract stores users as rows.
     pub user: Option<Arc<str>>,
-    /// Id of the caller for rate limits: its identity or, where callers are not told apart, its address. Calls without one share a limit.
+    /// Id of the caller for rate limits: its identity or, if callers are not distinguished, its address. Calls without one share a limit.
     pub counted_as: Option<Arc<str>>,
     /// The client's name and version, as it sent them.
     pub client: Option<String>,
-    /// Where the call comes from: the sources of its mode and its provenance.
+    /// The origin of the call: the sources of its mode and its provenance.
     pub origin: CallOrigin,
-    /// Its provenance. The runtime sets it, for tools that keep it.
+    /// Its provenance. The runtime sets it, for tools that use it.
     pub provenance: Option<Arc<Provenance>>,
     /// The content that the changed document must have, if the caller gave one.
     pub if_base: Option<Precondition>,
     /// The caller's idempotency key.
     pub idempotency_key: Option<IdempotencyKey>,
-    /// The session that the caller says the call belongs to.
+    /// The session that the caller names.
     pub session: Option<Arc<str>>,
-    /// Id of the call's execution, if executions are kept.
+    /// Id of the call's execution, if executions are recorded.
     pub execution: Option<Arc<str>>,
-    /// What the limit of its tool said, if servers share it: the time to wait, if it is exceeded.
+    /// The verdict of its tool's limit, if servers share the limit: the time to wait, if it is exceeded.
     pub limit: Option<Result<(), Duration>>,
     /// The verdict of its tool's gates so far. The runtime sets it, for the record of a call that fails.
     pub verdict: Verdict,
@@ -90,8 +90,8 @@ impl Verdict {
 }
 
 impl CallContext {
-    /// Returns the call's idempotency key as stores keep it: after the caller's identity and a space, so that no caller is answered with
-    /// another's call. Neither part contains a space, so a key without an identity cannot imitate one with an identity.
+    /// Returns the call's idempotency key in its stored form: after the caller's identity and a space, so that callers never get the
+    /// answers of other callers' calls. Neither part contains a space, so a key without an identity cannot imitate one with an identity.
     pub fn kept_key(&self) -> Option<String> {
         let key = self.idempotency_key.as_deref()?;
         Some(match &self.identity {
@@ -114,7 +114,7 @@ impl CallContext {
         self
     }
 
-    /// Returns whether the call was cancelled.
+    /// Returns true if the call was cancelled.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.waiting
             .0
@@ -122,8 +122,8 @@ impl CallContext {
             .is_some_and(|caller| caller.has_cancelled())
     }
 
-    /// Starts the clock of long work; the returned function tells whether to stop. It does once the caller has cancelled the call, or after
-    /// [`MAX_WORK`]; the answer is then [`Failure::stopped`](crate::Failure::stopped).
+    /// Starts the clock of long work; the returned function returns true once the work must stop: when the caller has cancelled the call,
+    /// or after [`MAX_WORK`]; the answer is then [`Failure::stopped`](crate::Failure::stopped).
     pub fn stop(&self) -> impl Fn() -> bool + Send + Sync + '_ {
         self.stop_after(MAX_WORK)
     }
@@ -175,7 +175,7 @@ impl CallContext {
                     continue;
                 }
                 (SESSION, _) => "must be the id of a session",
-                // Read where the contract has provenance.
+                // Read if the contract has provenance.
                 (PROVENANCE, Value::Object(_)) => continue,
                 (PROVENANCE, _) => "must be an object of fields of provenance",
                 _ => {

@@ -27,8 +27,7 @@ pub trait Contract: Send + Sync {
         arguments: Value,
     ) -> BoxFuture<'a, Result<Answer, Rejection>>;
 
-    /// Returns the contract's error for a failure that ends a call before its method. Contracts of which executions are kept have one for
-    /// every kind.
+    /// Returns the contract's error for a failure that ends a call before its method. Contracts with `executions` have one for every kind.
     fn error_for(&self, failure: Failure) -> ErrorAnswer {
         let Failure { message, data, .. } = failure;
         ErrorAnswer {
@@ -49,7 +48,7 @@ pub trait Contract: Send + Sync {
         Box::pin(async { Err(Rejection::Unknown) })
     }
 
-    /// Returns a version tag, which changes whenever the resource's content does. Cheap: it is asked for often.
+    /// Returns a version tag, which changes whenever the resource's content does. Cheap: it is called often.
     fn resource_version<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<String, Rejection>> {
         let _ = name;
         Box::pin(async { Err(Rejection::Unknown) })
@@ -76,7 +75,7 @@ pub trait Contract: Send + Sync {
         Box::pin(async { Err(Rejection::Unknown) })
     }
 
-    /// Returns values for a variable of a template that begin with `value`, best first; none where the variable has no completion.
+    /// Returns values for a variable of a template that begin with `value`, best first; empty if the variable has no completion.
     fn complete_variable<'a>(
         &'a self,
         call: &'a CallContext,
@@ -99,8 +98,7 @@ pub trait Contract: Send + Sync {
         Box::pin(async { Err(Rejection::Unknown) })
     }
 
-    /// Returns values for an argument of a prompt that begin with `value`, best first; none where the argument has no
-    /// completion.
+    /// Returns values for an argument of a prompt that begin with `value`, best first; empty if the argument has no completion.
     fn complete<'a>(
         &'a self,
         call: &'a CallContext,

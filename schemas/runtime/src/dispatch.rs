@@ -1,8 +1,8 @@
 //! Dispatch of calls to the methods of a contract's trait.
 //!
-//! Reading: check the caller → validate → check the path → decode → gates → call → encode → validate → gates. Mutating: the same, after a person's approval where
-//! it is required, between [`Store::begin`] and [`Session::publish`](crate::Session::publish). The commit is prepared before
-//! the answer is created: an answer that breaks its schema writes nothing, and an answer names the commit that was made.
+//! Reading: check the caller → validate → check the path → decode → gates → call → encode → validate → gates. Mutating: the same, after a
+//! person's approval where it is required, between [`Store::begin`] and [`Session::publish`](crate::Session::publish). The commit is
+//! prepared before the answer is created: an answer that breaks its schema writes nothing, and an answer names the commit that was made.
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -23,7 +23,7 @@ use crate::{
 
 pub use crate::mutation::MAX_ATTEMPTS;
 
-/// A call of an operation, which generated code leads to the operation's method.
+/// A call of an operation, which generated code passes to the operation's method.
 pub struct Run<'a, S, G: Ground> {
     /// The operation.
     pub operation: &'static ToolSpec,
@@ -87,7 +87,7 @@ impl<S, G: Ground> Run<'_, S, G> {
     }
 }
 
-/// Returns the tool of this name, or what an endpoint calls by it.
+/// Returns the tool of this name, or the call of an endpoint with this name.
 ///
 /// # Errors
 /// [`Rejection::UnknownTool`].
@@ -96,10 +96,10 @@ pub fn tool(contract: &'static ContractSpec, name: &str) -> Result<&'static Tool
     contract.tool(name).or_else(call).ok_or(Rejection::UnknownTool)
 }
 
-/// Returns the operation of a tool that `arguments` choose, which is the tool itself if it has no selectors.
+/// Returns the operation that `arguments` choose, which is the tool itself if it has no selectors.
 ///
 /// # Errors
-/// If the tool has none for them: see [`Rejection`].
+/// If the tool has no operation for them: see [`Rejection`].
 pub fn operation<Error: ContractError>(
     tool: &'static ToolSpec,
     arguments: &Value,
@@ -148,7 +148,7 @@ where
     })
 }
 
-/// Decodes the request of a caller who may make it, if the gates before the method approve.
+/// Decodes the request of an authorised caller, if the gates before the method approve.
 fn admit<Request: DeserializeOwned, Error: ContractError>(
     tool: &'static ToolSpec,
     call: &CallContext,
@@ -160,8 +160,7 @@ fn admit<Request: DeserializeOwned, Error: ContractError>(
     Ok((request, CallGates::open::<Error>(tool, call, facts)?))
 }
 
-/// Calls a mutating tool's method, and publishes the change that it stages. A call that is cancelled before that changes
-/// nothing.
+/// Calls a mutating tool's method, and publishes the change that it stages. A call that is cancelled earlier changes nothing.
 ///
 /// # Errors
 /// See [`Rejection`]. After any of them, nothing has changed.

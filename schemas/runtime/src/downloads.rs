@@ -1,4 +1,4 @@
-//! Files that a contract lets clients download: every client that has the URL may, until it expires.
+//! Files for download, available to every client that has the URL, until it expires.
 
 use std::{
     fmt,
@@ -28,11 +28,11 @@ pub struct Download {
 pub enum Opened {
     /// A file.
     File(Download),
-    /// Nothing, since the URL is not one that the server has made. Does not reveal whether there is such a file.
+    /// The URL was not issued by the server. Does not reveal whether the file exists.
     Unsigned,
-    /// Nothing any more.
+    /// The URL has expired.
     Expired,
-    /// Nothing: the file is gone.
+    /// The file is gone.
     Missing,
 }
 

@@ -23,7 +23,7 @@ vocabulary! {
     pub enum FailureKind {
         /// The request breaks a rule of the contract. The same arguments can't succeed.
         Invalid,
-        /// What the request names does not exist.
+        /// The request names an item that does not exist.
         NotFound,
         /// A document has changed since the caller read it. Read it again, then repeat the call.
         Conflict,
@@ -33,7 +33,7 @@ vocabulary! {
         Busy,
         /// A document or an answer is larger than the server handles.
         TooLarge,
-        /// The request names something that must not be read or changed.
+        /// The request names an item that must not be read or changed.
         AccessDenied,
         /// The request names a path that the contract does not permit.
         PathNotAllowed,
@@ -41,7 +41,7 @@ vocabulary! {
         Declined,
         /// The caller has exceeded a rate limit. Repeat the call later.
         RateLimited,
-        /// The contract wants to know who calls, and the caller is unknown or may not do this.
+        /// The contract requires an identified caller, and the caller is unknown or may not do this.
         Unauthenticated,
         /// A gate of the contract refuses the call.
         Violation,
@@ -50,7 +50,7 @@ vocabulary! {
     }
 }
 
-/// Message to clients for a failure whose cause is the operator's to know.
+/// Message to clients for a failure whose cause is only for the operator.
 const INTERNAL: &str = "internal error";
 
 /// The cause of an [internal](Failure::internal) failure, for operators.
@@ -58,16 +58,16 @@ const INTERNAL: &str = "internal error";
 #[error("{0}")]
 struct Detail(String);
 
-/// A failure: its kind, what happened where and what to do about it, and details for programs.
+/// A failure: its kind, a message about the event, its place and its remedy, and details for programs.
 ///
-/// `message` is for clients; `Display` is for operators, who are told the detail of an internal failure, too. Equality ignores the
-/// cause, which callers never see.
+/// `message` is for clients; `Display` is for operators, and includes the detail of an internal failure. Equality ignores the cause, which
+/// callers never see.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{}", self.shown())]
 pub struct Failure {
-    /// What kind of failure it is.
+    /// Its kind.
     pub kind: FailureKind,
-    /// One sentence for a person or a model: what, where, what to do.
+    /// One sentence for a person or a model: the event, its place, the remedy.
     pub message: String,
     /// Details by name, for programs.
     pub data: Map<String, Value>,
@@ -92,8 +92,8 @@ impl Failure {
         }
     }
 
-    /// Creates a failure of the system that clients can do nothing about. They are told no more than that there is one; `detail` is
-    /// for the log and the terminal.
+    /// Creates a failure of the system that clients cannot remedy. Clients learn only that it occurred; `detail` is for the log and the
+    /// terminal.
     pub fn internal(detail: impl Into<String>) -> Self {
         Self::new(FailureKind::Io, INTERNAL).with_source(Detail(detail.into()))
     }
@@ -112,8 +112,7 @@ impl Failure {
         self
     }
 
-    /// Sets the cause, and logs it, because the answer to the client does not tell it. The log's line belongs to the request that is
-    /// being answered.
+    /// Sets the cause, and logs it, because the client's answer omits it. The log's line belongs to the request that is being answered.
     #[must_use]
     pub fn with_source(mut self, source: impl Error + Send + Sync + 'static) -> Self {
         let cause = &source as &dyn Error;
@@ -163,7 +162,7 @@ pub struct ErrorAnswer {
     pub name: &'static str,
     /// JSON-RPC code in the contract's error table.
     pub code: i32,
-    /// What happened and what to do.
+    /// The event and the remedy.
     pub message: String,
     /// Details for programs.
     pub data: Map<String, Value>,

@@ -1,5 +1,5 @@
-//! What a contract reads and changes. Contexts, staged changes and stores are generic over it, so that a method of one
-//! ground can't stage a change of another.
+//! The data that a contract reads and changes. Contexts, staged changes and stores are generic over it, so that a method of one ground
+//! can't stage a change of a different ground.
 
 use std::{borrow::Cow, fmt::Debug};
 
@@ -14,7 +14,7 @@ use crate::{
     spec::Shows,
 };
 
-/// What a contract reads and changes, such as [`Documents`].
+/// The kind of data that a contract reads and changes, such as [`Documents`].
 pub trait Ground: Sized + 'static {
     /// The view that methods read through. A session borrows its store, so a view has a lifetime.
     type View<'v>: Copy + Send + Sync;
@@ -22,10 +22,10 @@ pub trait Ground: Sized + 'static {
     type Change: Debug + Send + Sync;
     /// The state that a change replaces.
     type Before: Send + Sync;
-    /// `_meta` key of a response: the id of the commit, where the response itself has no place for it.
+    /// `_meta` key of the commit id in a response that has no member for it.
     const RECEIPT: &'static str;
 
-    /// Returns the names of what a change edits, for messages.
+    /// Returns the names of the edited items, for messages.
     fn names(change: &Self::Change) -> Vec<&str>;
 
     /// Returns the index, in [`Self::names`], of the item that `tabellion/ifBase` applies to.
@@ -33,7 +33,7 @@ pub trait Ground: Sized + 'static {
         0
     }
 
-    /// Reads what `change` replaces.
+    /// Reads the state that `change` replaces.
     ///
     /// # Errors
     /// If it can't be read.
@@ -45,7 +45,7 @@ pub trait Ground: Sized + 'static {
     /// Returns the content id that `tabellion/ifBase` is compared with; `None` if there is none yet.
     fn base<'b>(before: &'b Self::Before, change: &Self::Change) -> Option<&'b ContentId>;
 
-    /// Returns what `change` does to what it edits, for the question to a person.
+    /// Returns the effect of `change` on the edited items, for the question to a person.
     fn effect(before: &Self::Before, change: &Self::Change) -> ProposedEffect {
         let (_, _) = (before, change);
         ProposedEffect::Change
@@ -54,10 +54,10 @@ pub trait Ground: Sized + 'static {
     /// Returns the text that `change` appends.
     ///
     /// # Errors
-    /// The reason why it does more than append text.
+    /// The reason why it is more than an append.
     fn appended(before: &Self::Before, change: &Self::Change) -> Result<String, String>;
 
-    /// Returns the parts of a change that an approval holds for, in a fixed order; an absent part differs from an empty one.
+    /// Returns the parts of a change that an approval covers, in a fixed order; an absent part differs from an empty one.
     ///
     /// # Errors
     /// As [`Ground::appended`].
@@ -155,8 +155,8 @@ fn bytes(document: &Option<Document>) -> Option<&[u8]> {
     document.as_ref().map(|document| document.bytes.as_slice())
 }
 
-/// Returns the appended bytes, without a line ending that only ends the last line of `old`, so that they are equal whether or
-/// not that line is ended meanwhile.
+/// Returns the appended bytes, without a line ending that only ends the last line of `old`, so that the result does not depend on whether
+/// that line has been ended meanwhile.
 fn appended<'c>(old: Option<&[u8]>, content: &'c Content) -> Result<&'c [u8], String> {
     let old = old.unwrap_or_default();
     let added = content

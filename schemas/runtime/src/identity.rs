@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::vocabulary::vocabulary;
 
-/// Bytes that are percent-encoded in the parts of an identity, among them all that separate parts.
+/// Bytes that are percent-encoded in the parts of an identity, including all separators of parts.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -46,7 +46,7 @@ pub struct Identity {
     agent: Option<Arc<str>>,
 }
 
-/// A text that is no identity.
+/// A text that is not an identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be an identity, such as `local:ada` or `access_token:https%3A%2F%2Fissuer.example/42`")]
 pub struct IdentityError;
@@ -110,7 +110,7 @@ impl Identity {
         self.agent.as_deref()
     }
 
-    /// Returns whether both own the same things: they are the same person, with any client, or the same agent of a person.
+    /// Returns true if both are one owner: the same person, with any client, or the same agent of a person.
     pub fn is_same_actor(&self, other: &Self) -> bool {
         let without_client = |it: &Self| Self {
             client: it.client.clone().filter(|_| it.agent.is_some()),
@@ -219,7 +219,7 @@ mod tests {
         fn a_text_is_one_identity(a in any_identity(), b in any_identity()) {
             prop_assert_eq!(a.to_string().parse(), Ok(a.clone()));
             prop_assert_eq!(a == b, a.to_string() == b.to_string());
-            // What stands before an idempotency key ends at the first space.
+            // The prefix of an idempotency key ends at the first space.
             prop_assert!(a.to_string().bytes().all(|byte| byte.is_ascii_graphic()));
         }
     }

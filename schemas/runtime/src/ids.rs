@@ -114,7 +114,7 @@ pub enum Precondition {
 }
 
 impl Precondition {
-    /// Returns whether a document with this content satisfies it; `None` means that there is no document.
+    /// Returns true if a document with this content satisfies it; `None` means that the document does not exist.
     pub fn is_met_by(&self, found: Option<&ContentId>) -> bool {
         self.content() == found
     }

@@ -1,10 +1,9 @@
 //! The runtime that every contract's generated code calls.
 //!
-//! A contract's JSON is the only place where its tools are declared; `tabellion-codegen` turns it into types, one trait
-//! and a table of tools. The behaviour that all contracts share is here: [`dispatch`] leads a request to the trait's method
-//! and back, [`schema`] validates, [`modes`], [`provenance`], [`rates`],
-//! [`policy`] and an [`Approver`] can reject it, [`resources_and_prompts`] does
-//! the same for resources and prompts, [`ground`] says what contracts change, and [`store`] what a store must implement.
+//! A contract's JSON is the only place where its tools are declared; `tabellion-codegen` turns it into types, one trait and a table of
+//! tools. The behaviour that all contracts share is here: [`dispatch`] passes a request to the trait's method and back, [`schema`]
+//! validates, [`modes`], [`provenance`], [`rates`], [`policy`] and an [`Approver`] can reject it, [`resources_and_prompts`] does the same
+//! for resources and prompts, [`ground`] defines the data that contracts change, and [`store`] the traits of a store.
 //!
 //! This crate knows no contract by name, no file system, no git and no MCP library.
 

@@ -1,4 +1,4 @@
-//! The first step of every call: whether the mode of operation allows its tool.
+//! The first step of every call: the check that the mode of operation allows its tool.
 
 use serde_json::{Map, json};
 
@@ -13,7 +13,7 @@ use crate::{
 /// Value of `rule` in the data of both refusals.
 const RULE: &str = "mode";
 
-/// Checks that the call's mode allows `tool`. A tool that names no mode is allowed in all.
+/// Checks that the call's mode allows `tool`. A tool without modes is allowed in all.
 ///
 /// # Errors
 /// The contract's refusal: the mode is not one of the contract's, or not one of the tool's.
@@ -38,7 +38,7 @@ pub fn check(
     Err(contract.reject(modes.error, tool, sentence, data))
 }
 
-/// Returns the contract's sentence about a mode that is none of its modes; `None` if the sentence has a placeholder of its own.
+/// Returns the contract's message about an unknown mode; `None` if the message has a placeholder of its own.
 pub fn unknown(modes: &ModesSpec, mode: &str) -> Option<String> {
     let values = json!({ "mode": mode, "names": modes.names.join(", ") });
     template::render(modes.unknown, &values)

@@ -35,12 +35,12 @@ pub(crate) struct Mutation<'a, S, Request, Response, Error, G: Ground> {
     gates: CallGates,
     /// The request in normal form, if the call has an idempotency key.
     normal: Option<String>,
-    /// What a person is shown, if the call needs approval.
+    /// The form of the proposal, if the call needs approval.
     shows: Option<Shows>,
     method: MutatingMethod<S, Request, Response, Error, G>,
 }
 
-/// Why an attempt failed.
+/// The reason that an attempt failed.
 enum AttemptError {
     /// Another change was published first.
     Conflict,
@@ -138,7 +138,7 @@ where
         })
     }
 
-    /// Prepares a proposal and asks the approver. `None` if no approval is needed, or the call was made before.
+    /// Prepares a proposal and asks the approver. `None` if approval is not needed, or the call was made before.
     async fn approve(&self) -> Result<Option<Proposal>, Rejection> {
         let Some(shows) = self.shows else { return Ok(None) };
         let Some(proposal) = self.propose(shows).await? else {
@@ -155,7 +155,7 @@ where
         }
     }
 
-    /// Returns what the call would change now. The session ends before anyone is asked.
+    /// Returns the proposal of the call's change in the current state. The session ends before a person is asked.
     async fn propose(&self, shows: Shows) -> Result<Option<Proposal>, Rejection> {
         let session = self
             .store
@@ -197,7 +197,7 @@ where
         replay.map_err(|error| self.store_error(error))
     }
 
-    /// Answers a repeated call like the first one: on the state that the first one found, or as that was answered.
+    /// Answers a repeated call like the first one: on the state that the first one found, or with its stored answer.
     async fn answer_again(&self, replay: Replay<G>) -> Result<Answer, Rejection> {
         let notes = self.gates.notes();
         let (receipt, response) = match replay {
@@ -224,7 +224,7 @@ where
         staged.map_err(|error| declared(self.tool, error.answer()))
     }
 
-    /// Checks that the change is the one that was approved.
+    /// Checks that the change is the approved one.
     async fn check_approved(
         &self,
         session: &dyn Session<G>,
@@ -342,13 +342,13 @@ where
     }
 }
 
-/// Returns the text by which two requests are compared, independent of how their JSON was written.
+/// Returns the text by which two requests are compared, independent of the spelling of their JSON.
 fn normal_form(tool: &'static ToolSpec, request: &impl Serialize) -> Result<String, Rejection> {
     let request = serde_json::to_string(request).map_err(|error| Rejection::breach(tool.label(), error))?;
     Ok(format!("{} {request}", tool.label()))
 }
 
-/// Returns the failure for a document whose content is not the one that the caller expects.
+/// Returns the failure for a document whose content differs from the caller's expectation.
 fn stale(path: &str, expected: &Precondition, found: Option<&ContentId>) -> Failure {
     let message = match (expected, found) {
         (Precondition::Has(_), Some(_)) => {

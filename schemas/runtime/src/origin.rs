@@ -1,8 +1,7 @@
-//! Where a call comes from, as far as its request, its connection and its server know: the sources of its mode and of its
-//! provenance.
+//! The origin of a call, as far as its request, its connection and its server know it: the sources of its mode and of its provenance.
 //!
-//! A server hands these in with each call; [`modes`](crate::modes) and [`provenance`](crate::provenance) decide what counts. What
-//! a server knows by itself is behind [`Environment`], because this crate knows no files, no git and no environment variables.
+//! A server attaches these to each call; [`modes`](crate::modes) and [`provenance`](crate::provenance) decide precedence. The server's own
+//! knowledge is behind [`Environment`], because this crate knows no files, no git and no environment variables.
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +19,7 @@ use crate::{
     spec::{ContractSpec, Discovery},
 };
 
-/// How a call reached the server.
+/// The means by which a call reached the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Transport {
     /// As a line of text, such as on standard input.
@@ -30,22 +29,22 @@ pub enum Transport {
     Http,
 }
 
-/// Where a call comes from.
+/// The origin of a call.
 #[derive(Debug, Clone, Default)]
 pub struct CallOrigin {
-    /// How it reached the server.
+    /// The transport that delivered it.
     pub transport: Transport,
-    /// The URL that clients have for what answers it; `None` if there is none.
+    /// The public URL of the endpoint that answers it; `None` if there is none.
     pub url: Option<Arc<str>>,
     /// The `_meta` of its request.
     pub meta: Arc<Map<String, Value>>,
-    /// The headers of its HTTP request, with names in any case. Those that no contract declares may be left out.
+    /// The headers of its HTTP request, with names in any case. Headers that no contract declares may be absent.
     pub headers: Arc<[(String, String)]>,
     /// The holder of the key that it was made with.
     pub holder: Option<Arc<str>>,
-    /// Its connection; `None` if its calls have nothing in common.
+    /// Its connection; `None` if its calls have no common state.
     pub connection: Option<Arc<Connection>>,
-    /// What the server knows beside; `None` if nothing.
+    /// The server's environment, if it has one.
     pub environment: Option<Arc<dyn Environment>>,
 }
 
@@ -58,22 +57,22 @@ impl CallOrigin {
     }
 }
 
-/// What a server knows that no request says.
+/// A server's knowledge that requests do not carry.
 pub trait Environment: fmt::Debug + Send + Sync {
-    /// Returns the mode that the operator has set for `contract`, whether or not the contract has such a mode.
+    /// Returns the mode that the operator has set for `contract`, which may be unknown to the contract.
     fn mode(&self, contract: &ContractSpec) -> Option<String>;
 
     /// Returns the configured value of a field of provenance.
     fn configured(&self, field: &str) -> Option<Value>;
 
-    /// Returns whether provenance of calls by `transport` may be discovered.
+    /// Returns true if provenance of calls by `transport` may be discovered.
     fn discovers(&self, transport: Transport) -> bool;
 
-    /// Returns what the server can find out about where it runs. May take long the first time.
+    /// Returns the facts that the server can discover about its surroundings. The first call may take long.
     fn discover(&self) -> BoxFuture<'_, Arc<Discovered>>;
 }
 
-/// What a server found out about where it runs.
+/// Facts that a server has discovered about its surroundings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Discovered {
     /// [`Discovery::Project`].
@@ -91,7 +90,7 @@ pub struct Discovered {
 }
 
 impl Discovered {
-    /// Returns a fact about where the server runs; `None` also for facts about the call.
+    /// Returns a fact about the server's surroundings; `None` also for facts about the call.
     pub fn fact(&self, discovery: Discovery) -> Option<&str> {
         let fact = match discovery {
             Discovery::Project => &self.project,
@@ -106,18 +105,18 @@ impl Discovered {
     }
 }
 
-/// One client's connection: what its calls have in common.
+/// One client's connection: the common state of its calls.
 #[derive(Debug)]
 pub struct Connection {
     id: String,
-    /// Whether a session was opened for it.
+    /// True if a session was opened for it.
     has_session: AtomicBool,
     /// By contract, the provenance that its first call carried.
     first: Mutex<BTreeMap<&'static str, Map<String, Value>>>,
 }
 
 impl Connection {
-    /// Creates a connection with this id, which no other one has.
+    /// Creates a connection with this id, which must be unique.
     pub fn new(id: impl Into<String>) -> Self {
         Self {
             id: id.into(),
@@ -131,17 +130,17 @@ impl Connection {
         &self.id
     }
 
-    /// Says that a session was opened for it.
+    /// Records that a session was opened for it.
     pub fn opens_session(&self) {
         self.has_session.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether a session was opened for it.
+    /// Returns true if a session was opened for it.
     pub fn has_session(&self) -> bool {
         self.has_session.load(Ordering::Relaxed)
     }
 
-    /// Returns the provenance that the first call of `contract` with any carried.
+    /// Returns the provenance of the first call of `contract` that carried any.
     pub fn first(&self, contract: &ContractSpec) -> Option<Map<String, Value>> {
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         first.get(contract.id).cloned()

@@ -1,8 +1,8 @@
 //! Path policies: the paths that a tool can name, as its contract declares them.
 //!
-//! Globs match segments, never the whole string, and ignore case and Unicode composition. A denied path is denied in every
-//! spelling that some system takes for it. A path with an empty segment, `.` or `..` matches nothing and is therefore not
-//! permitted. Whether a path exists, and where symbolic links lead, is the [`Store`](crate::Store)'s subject.
+//! Globs match segments, never the whole string, and ignore case and Unicode composition. A denied path is denied in every spelling that
+//! some system treats as the same. A path with an empty segment, `.` or `..` never matches and is therefore not permitted. The existence of
+//! a path, and the targets of symbolic links, are the [`Store`](crate::Store)'s subject.
 
 use crate::{
     failure::{Failure, FailureKind},
@@ -54,13 +54,13 @@ impl PathPolicy {
     }
 }
 
-/// Returns whether `glob` matches all of `segments`; the case of both counts.
+/// Returns true if `glob` matches all of `segments`; the case of both counts.
 fn matches(glob: &str, segments: &[&str]) -> bool {
     let globs: Vec<&str> = glob.split('/').collect();
     sequence(&globs, segments, "**", &of_segment).all
 }
 
-/// Returns whether `glob` matches `segments`, or a prefix of them: a folder that contains the path. The case of both counts.
+/// Returns true if `glob` matches `segments`, or a prefix of them: a folder that contains the path. The case of both counts.
 fn matches_beginning(glob: &str, segments: &[&str]) -> bool {
     let globs: Vec<&str> = glob.split('/').collect();
     sequence(&globs, segments, "**", &of_segment).beginning
@@ -71,12 +71,12 @@ fn of_segment(glob: &str, segment: &str) -> bool {
     sequence(&glob, &segment, '*', &|one, other| one == other).all
 }
 
-/// How much of a sequence a pattern matches.
+/// The extent of a match in a sequence.
 #[derive(Debug, Clone, Copy)]
 struct Matched {
-    /// All items.
+    /// True if all items match.
     all: bool,
-    /// All items, or a prefix of at least one.
+    /// True if all items match, or a prefix of at least one.
     beginning: bool,
 }
 
@@ -88,7 +88,7 @@ fn sequence<P: PartialEq + Copy, T: Copy>(
     any: P,
     same: &dyn Fn(P, T) -> bool,
 ) -> Matched {
-    // After each item: which beginnings of the pattern match all items so far.
+    // After each item: the prefixes of the pattern that match all items so far.
     let mut reached = vec![false; pattern.len() + 1];
     reached[0] = true;
     let skip_any = |reached: &mut [bool]| {

@@ -36,7 +36,7 @@ impl RateLimits {
         let Some((limit, limiter)) = self.0.iter().find(of_tool) else {
             return Ok(());
         };
-        // Servers that share their limits have counted it already.
+        // Servers with shared limits have counted it already.
         let taken = call.limit.unwrap_or_else(|| {
             let caller = call.counted_as.clone().unwrap_or_default();
             limiter.take(&caller, Instant::now())

@@ -23,8 +23,8 @@ use crate::{
 pub type ResourceMethod<S, Response, Error, G = Documents> =
     for<'c> fn(&'c S, &'c ReadCx<'c, G>) -> BoxFuture<'c, Result<Response, Error>>;
 
-/// A method on an implementation `S` from a client's texts to what it asks for: from the arguments of a prompt to its template's values, or
-/// from the variables of a URI to the resource.
+/// A method on an implementation `S` from a client's texts to the requested values: from the arguments of a prompt to its template's
+/// values, or from the variables of a URI to the resource.
 pub type PromptMethod<S, Arguments, Values, Error, G = Documents> =
     for<'c> fn(&'c S, &'c ReadCx<'c, G>, Arguments) -> BoxFuture<'c, Result<Values, Error>>;
 

@@ -19,14 +19,14 @@ pub struct Document {
 
 /// Documents that can be read.
 pub trait Snapshot: Send + Sync {
-    /// Reads the document at `path`; `None` if there is none.
+    /// Reads the document at `path`, if it exists.
     ///
     /// # Errors
     /// If `path` is invalid, or the document can't be read.
     fn read(&self, path: &str) -> Result<Option<Document>, Failure>;
 
-    /// Returns the path under which the store has the document that `path` names: another spelling of the same name if there
-    /// is a document at that one and none at `path`, otherwise `path`.
+    /// Returns the stored path of the document that `path` names: a different spelling if a document exists under that one and none at
+    /// `path`, otherwise `path`.
     ///
     /// # Errors
     /// If `path` is invalid, or the store can't be read.
@@ -34,10 +34,10 @@ pub trait Snapshot: Send + Sync {
         Ok(path.to_owned())
     }
 
-    /// Returns the document at `path` and its history, from the newest commit back to where `until` says.
+    /// Returns the document at `path` and its history, from the newest commit back to the limit `until`.
     ///
     /// # Errors
-    /// If the store keeps no history, or it can't be read.
+    /// If the store has no history, or it can't be read.
     fn history(&self, path: &str, until: Until<'_>) -> Result<DocumentHistory, Failure> {
         let _ = until;
         Err(no_history(path))
@@ -46,7 +46,7 @@ pub trait Snapshot: Send + Sync {
     /// Returns the bytes of an earlier content of the document at `path`, by its id in [`DocumentHistory`].
     ///
     /// # Errors
-    /// If there is no such content, or it can't be read.
+    /// If the content does not exist, or can't be read.
     fn past_content(&self, path: &str, id: &str) -> Result<Vec<u8>, Failure> {
         let _ = id;
         Err(no_history(path))
@@ -60,12 +60,12 @@ fn no_history(path: &str) -> Failure {
     )
 }
 
-/// How far back a history is read.
+/// The lower limit of a history.
 #[derive(Clone, Copy)]
 pub struct Until<'a> {
-    /// To the first of these commits, whether it changed the document or not: only versions since then are read.
+    /// To the first of these commits, which need not have changed the document: only versions since then are read.
     pub known: &'a [&'a str],
-    /// To the first version that is enough, that one included.
+    /// To the first version that is enough, inclusive.
     pub enough: &'a dyn Fn(&Version) -> bool,
 }
 
@@ -80,11 +80,11 @@ impl Until<'_> {
 /// The history of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentHistory {
-    /// The document; `None` if there is none.
+    /// The document, if it exists.
     pub document: Option<Document>,
-    /// Id of its content as the history would store it: that of the newest version, unless there are uncommitted bytes.
+    /// Id of its content in the history's terms: that of the newest version, unless there are uncommitted bytes.
     pub now: Option<ContentId>,
-    /// The newest commit of the store, whether it changed the document or not; `None` before the first one.
+    /// The newest commit of the store, which need not have changed the document; `None` before the first one.
     pub state: Option<CommitId>,
     /// The known commit that `versions` follow; `None` when they go back to the beginning, or to a version that was enough.
     pub since: Option<CommitId>,

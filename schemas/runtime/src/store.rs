@@ -1,6 +1,6 @@
 //! The traits that a store implements.
 //!
-//! A method never sees these traits: it reads through its context and returns what it wants changed. Only
+//! A method never sees these traits: it reads through its context and returns the desired changes. Only
 //! [`dispatch`](crate::dispatch) prepares and publishes.
 
 use std::time::Duration;
@@ -16,15 +16,15 @@ use crate::{
     spec::RowOperation,
 };
 
-/// Keeps what contracts read and change. Its view is the newest state.
+/// Stores the data that contracts read and change. Its view is the newest state.
 pub trait Store<G: Ground = Documents>: HasView<G> {
-    /// Waits for the right to change the store, by itself or beside changes that can't be in each other's way.
+    /// Waits for the right to change the store, alone or alongside changes that can't conflict.
     ///
     /// # Errors
     /// If the store can't be changed now: it is busy, damaged, or in a state that forbids it.
     fn begin<'a>(&'a self, claim: Claim) -> BoxFuture<'a, Result<Box<dyn Session<G> + 'a>, Failure>>;
 
-    /// Returns one state for all reads of a call that changes nothing; `None` if the store's own view does for that.
+    /// Returns one state for all reads of a call that changes nothing; `None` if the store's own view suffices.
     ///
     /// # Errors
     /// If the store can't be read.
@@ -32,8 +32,8 @@ pub trait Store<G: Ground = Documents>: HasView<G> {
         Box::pin(async { Ok(None) })
     }
 
-    /// Returns the state of the newest change on its way to other machines, for the answer of a call (`tabellion/remote`); `None` if the store
-    /// shares its changes with no other machine.
+    /// Returns the progress of the newest change to other machines, for the answer of a call (`tabellion/remote`); `None` if the store does
+    /// not share its changes.
     fn remote(&self) -> Option<Value> {
         None
     }
@@ -42,7 +42,7 @@ pub trait Store<G: Ground = Documents>: HasView<G> {
     fn difference(&self, before: &G::Before, change: &G::Change) -> String;
 }
 
-/// A change that is going to be planned, as far as a store needs to know.
+/// A change that is about to be planned, as far as a store needs to know.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Claim {
     /// Counts from 0 for each call; a higher one follows a [`StoreError::Conflict`] and may wait a little first.
@@ -51,7 +51,7 @@ pub struct Claim {
     pub behind: u32,
     /// Time since the first attempt began.
     pub waited: Duration,
-    /// The operation on rows, if it is one of the table engine's: what it reads and changes follows from the rules of its entity.
+    /// The operation on rows, if it is one of the table engine's: its reads and writes follow from the rules of its entity.
     pub operation: Option<&'static RowOperation>,
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn view<'v, G: Ground>(store: &'v dyn Store<G>, state: &'v Option<Sta
 ///
 /// Until [`publish`](Self::publish), no reader sees a change, and dropping it leaves no trace.
 pub trait Session<G: Ground = Documents>: HasView<G> {
-    /// Returns true if another change may have come between the reads for this one. An error of the method means nothing then, and the
+    /// Returns true if another change may have been published between the reads for this one. An error of the method is then void, and the
     /// change is planned again.
     fn is_overtaken(&self) -> bool {
         false
@@ -95,11 +95,10 @@ pub trait Session<G: Ground = Documents>: HasView<G> {
         entry: &'a Entry<'a>,
     ) -> BoxFuture<'a, Result<Prepared, StoreError>>;
 
-    /// Keeps the answer of a call with an idempotency key, if the store answers a repeated call with it. It is published with the
-    /// change.
+    /// Stores the answer of a call with an idempotency key, if the store answers repeated calls from it. It is published with the change.
     ///
     /// # Errors
-    /// If it can't be kept.
+    /// If it can't be stored.
     fn keep<'a>(&'a mut self, response: &'a Value) -> BoxFuture<'a, Result<(), StoreError>> {
         let _ = response;
         Box::pin(async { Ok(()) })
@@ -115,7 +114,7 @@ pub trait Session<G: Ground = Documents>: HasView<G> {
         Self: 'a;
 }
 
-/// Why a change was not made.
+/// The reason that a change was not made.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum StoreError {
     /// Another change was published first; prepare this one again on the new state.
@@ -129,7 +128,7 @@ pub enum StoreError {
     Failure(#[from] Failure),
 }
 
-/// The log entry of a call, beside the change itself.
+/// The log entry of a call, in addition to the change itself.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
     /// Name of the tool that was called.

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde_json::Value;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-/// Returns whether `c` is invisible or reorders the text around it: Unicode's `Default_Ignorable_Code_Point`s, which
-/// include all that HFS+ ignores in file names, and the interlinear annotation marks.
+/// Returns true if `c` is invisible or reorders the text around it: Unicode's `Default_Ignorable_Code_Point`s, which include all that HFS+
+/// ignores in file names, and the interlinear annotation marks.
 pub fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
@@ -34,7 +34,7 @@ pub fn visible_json(value: &Value) -> String {
     line
 }
 
-/// Returns how a name reads: letters and digits alone, without case and compatibility forms. `Reviewed-By ` reads like `reviewed_by`.
+/// Returns the reading of a name: letters and digits alone, without case and compatibility forms. `Reviewed-By ` reads like `reviewed_by`.
 pub fn reading(name: &str) -> String {
     let plain: String = name.nfkc().filter(|c| c.is_alphanumeric()).collect();
     folded(&plain)
@@ -48,8 +48,8 @@ pub fn composed(name: &str) -> Cow<'_, str> {
     Cow::Owned(name.nfc().collect())
 }
 
-/// Returns the form in which names are compared ignoring case and composition: Unicode's full case folding of the decomposed
-/// name without ignorable characters, as APFS and ext4 do it. It is coarser than NTFS's, so nothing is missed there.
+/// Returns the form in which names are compared ignoring case and composition: Unicode's full case folding of the decomposed name without
+/// ignorable characters, as APFS and ext4 do it. It is coarser than NTFS's, so it misses no match there.
 pub fn folded(name: &str) -> String {
     if name.is_ascii() {
         return name.to_ascii_lowercase();

@@ -1,11 +1,11 @@
-//! JSON texts in a file beside generated code, each read when it is first needed.
+//! JSON texts in a file next to generated code, each read on first use.
 
 use std::{collections::HashMap, fmt, sync::OnceLock};
 
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
-/// A generated file of JSON texts: of each tool and operation by its name, and others.
+/// A generated file of JSON texts: those of each tool and operation by its name, and others.
 pub struct TextFile {
     file: &'static str,
     content: OnceLock<Content>,
@@ -46,7 +46,7 @@ impl TextFile {
     }
 }
 
-/// A JSON text: written where it is used, or kept in a file by its name.
+/// A JSON text: written in place, or stored in a file by its name.
 #[derive(Clone, Copy)]
 pub enum Text {
     /// The text.
@@ -56,10 +56,10 @@ pub enum Text {
 }
 
 impl Text {
-    /// Returns what the text says.
+    /// Returns the value of the text.
     ///
     /// # Panics
-    /// If the file lacks it, or it is not JSON; generated code names what is there.
+    /// If the file lacks it, or it is not JSON; generated code only names existing texts.
     pub fn value(self) -> Value {
         let text = match self {
             Self::Written(text) => text,

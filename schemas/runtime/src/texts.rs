@@ -1,4 +1,4 @@
-//! The schemas and examples of a contract's tools, made of the texts beside its generated code when they are first needed.
+//! The schemas and examples of a contract's tools, parsed from the texts next to its generated code on first use.
 
 use std::{collections::HashMap, fmt, ops::Deref, sync::OnceLock};
 
@@ -56,7 +56,7 @@ impl Texts {
     }
 }
 
-/// A tool's schema: written where it is used, or kept in a file by the name of the tool.
+/// A tool's schema: written in place, or stored in a file by the name of the tool.
 #[derive(Clone, Copy)]
 pub enum ToolSchema {
     /// The schema.
@@ -92,7 +92,7 @@ impl fmt::Debug for ToolSchema {
     }
 }
 
-/// Requests that a contract shows for a tool.
+/// Examples of a tool's requests in a contract.
 #[derive(Clone, Copy)]
 pub enum Examples {
     /// The examples.

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Maximum number of callers whose state is kept.
+/// Maximum number of callers whose state is stored.
 const CAPACITY: usize = 10_000;
 
 /// Capacity and refill time of a bucket.
@@ -30,7 +30,7 @@ impl Rate {
     /// # Errors
     /// The time until there is a token; none is taken then.
     pub fn take(self, full_in: Duration) -> Result<Duration, Duration> {
-        // Nothing is emptier than empty: a bucket that seems so was kept by a clock that was ahead.
+        // A bucket can't be emptier than empty: a larger value was stored by a clock that was ahead.
         let full_in = full_in.min(self.within) + self.within / self.times.get();
         let wait = full_in.saturating_sub(self.within);
         if wait.is_zero() { Ok(full_in) } else { Err(wait) }
@@ -81,7 +81,7 @@ impl RateLimiter {
         Ok(())
     }
 
-    /// Returns how many calls were rejected.
+    /// Returns the number of rejected calls.
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }

@@ -1,7 +1,7 @@
 //! URI templates of RFC 6570: level 1, and `{?x,y}` at the end.
 //!
-//! A variable of the path, `{x}`, matches at least one character other than `/`, `?` and `#`. Those of the query may be absent, and
-//! may come in any order, each once. Values are percent-decoded.
+//! A variable of the path, `{x}`, matches at least one character other than `/`, `?` and `#`. Those of the query may be absent, and may
+//! come in any order, each once. Values are percent-decoded.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ enum Part {
     Variable(String),
 }
 
-/// Why a text is no URI template of this kind.
+/// The reason that a text is not a URI template of this kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UriTemplateError {
     /// A brace has no partner.
@@ -29,13 +29,13 @@ pub enum UriTemplateError {
     /// An expression is neither `{name}` nor `{?name,name}`.
     #[error("`{{{0}}}` is neither `{{name}}` nor, at the end, `{{?name,name}}`")]
     Expression(String),
-    /// A variable is there twice.
+    /// A variable occurs twice.
     #[error("`{0}` is there twice")]
     Twice(String),
     /// Two variables have no text between them.
     #[error("`{0}` and `{1}` have no text between them, so that where one ends can't be known")]
     Adjacent(String, String),
-    /// A character belongs into no URI.
+    /// A character is not permitted in URIs.
     #[error("`{0}` belongs into no URI; write it percent-encoded")]
     Character(char),
 }
@@ -101,7 +101,7 @@ impl UriTemplate {
         Ok(())
     }
 
-    /// Returns the variables, each with whether a URI must have it.
+    /// Returns the variables, each with true if a URI must have it.
     pub fn variables(&self) -> impl Iterator<Item = (&str, bool)> {
         let path = self.path.iter().filter_map(|part| match part {
             Part::Variable(name) => Some((name.as_str(), true)),
@@ -146,7 +146,7 @@ impl UriTemplate {
         Some(values)
     }
 
-    /// Returns where the text behind a variable begins: as late as the segment permits, so that the rest of the segment is matched.
+    /// Returns the start of the text after a variable: as late as the segment permits, so that the rest of the segment is matched.
     fn end_before(&self, text: &str, rest: &str, segment: usize, at: usize) -> Option<usize> {
         let (first, _) = text.split_at(text.find(['/', '?', '#']).unwrap_or(text.len()));
         if first.is_empty() {
@@ -161,7 +161,7 @@ impl UriTemplate {
         found.filter(|end| *end > 0)
     }
 
-    /// Returns the URI with these values; `None` if one that it must have is missing or is no text.
+    /// Returns the URI with these values; `None` if a required one is missing or not a text.
     pub fn expand(&self, values: &Map<String, Value>) -> Option<String> {
         let mut uri = String::new();
         for part in &self.path {
@@ -180,7 +180,7 @@ impl UriTemplate {
         Some(uri)
     }
 
-    /// Returns whether a URI fits both templates. A template without variables is a URI.
+    /// Returns true if a URI matches both templates. A template without variables is a URI.
     pub fn overlaps(&self, other: &Self) -> bool {
         let (left, right) = (self.tokens(), other.tokens());
         let mut seen = BTreeSet::new();
@@ -191,7 +191,7 @@ impl UriTemplate {
             }
             match (left.get(i), right.get(j)) {
                 (None, None) => return true,
-                // A variable ends here, or has what the other template has here.
+                // A variable ends here, or continues with the other template's token.
                 (Some(Token::Any), right) => {
                     waiting.push((i + 1, j));
                     if right.is_some_and(Token::is_in_segment) {
@@ -221,7 +221,7 @@ impl UriTemplate {
     }
 }
 
-/// What a path may have at a place.
+/// An element of a path in a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Token {
     /// This character.
@@ -245,7 +245,7 @@ impl Token {
     }
 }
 
-/// Decodes percent-encoded text; `None` if it is none, or not UTF-8.
+/// Decodes percent-encoded text; `None` if it is malformed, or not UTF-8.
 fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes().iter();

@@ -1,7 +1,7 @@
 //! Workflows as pure functions: a [`WorkflowSpec`], an instance, an event and an actor give the next instance, or a refusal.
 //!
-//! The store of the instances makes each step one commit, together with the transition's effect. Nothing here knows what an
-//! effect is, or when a proposal is stale: the event says so.
+//! The store of the instances makes each step one commit, together with the transition's effect. This module does not know effects, or when
+//! a proposal is stale: the event carries the conditions.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use crate::{
 /// Name of the event that starts an instance, in its history.
 pub const START: &str = "start";
 
-/// An instance of a workflow, as it is kept.
+/// An instance of a workflow, in its stored form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Instance {
     /// Id of the workflow.
@@ -27,12 +27,12 @@ pub struct Instance {
     pub version: u32,
     /// Name of the state.
     pub state: String,
-    /// Name of the caller who started it, as it is shown to people.
+    /// Name of the caller who started it, as shown to people.
     pub author: String,
-    /// Identity of that caller; `None` if it was started before identities were kept. Such an instance belongs to no caller.
+    /// Identity of that caller; `None` in instances from before identities were stored. Such an instance belongs to no caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author_identity: Option<Identity>,
-    /// What has happened, oldest first: at least the start.
+    /// Its history, oldest first: at least the start.
     pub history: Vec<Passage>,
 }
 
@@ -45,20 +45,20 @@ pub struct Passage {
     pub to: String,
     /// The event.
     pub on: String,
-    /// The caller's name, as it is shown to people.
+    /// The caller's name, as shown to people.
     pub by: String,
     /// Time, in UTC, to the millisecond (RFC 3339).
     pub at: String,
 }
 
-/// What happens to an instance.
+/// An event of an instance.
 #[derive(Debug, Clone, Copy)]
 pub struct Event<'a> {
     /// Name of the event.
     pub on: &'a str,
     /// The tool whose call it is; `None` for a decision on a task.
     pub tool: Option<&'a str>,
-    /// What comes with it, such as the reviewer's `notes`.
+    /// Data of the event, such as the reviewer's `notes`.
     pub given: &'a Map<String, Value>,
     /// The conditions that hold now.
     pub holds: &'a [Unless],
@@ -66,7 +66,7 @@ pub struct Event<'a> {
     pub at: DateTime<Utc>,
 }
 
-/// Why an event is refused. The instance stays as it is.
+/// The refusal of an event. The instance does not change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The instance belongs to another workflow, or is in a state that the workflow lacks.
@@ -94,10 +94,10 @@ pub enum Refusal {
         on: String,
         /// The state.
         state: &'static str,
-        /// The events that are possible.
+        /// The possible events.
         possible: Vec<&'static str>,
     },
-    /// The event is the call of a tool, and this is none, or that of another.
+    /// The event is the call of a tool; this is a decision, or the call of a different tool.
     #[error("`{on}` happens by a call of `{tool}`")]
     ByTool {
         /// The event.
@@ -111,7 +111,7 @@ pub enum Refusal {
         /// The event.
         on: &'static str,
     },
-    /// The actor has none of the roles.
+    /// The actor lacks all of the roles.
     #[error("`{on}` needs the role {}", needs.join(" or "))]
     Role {
         /// The event.
@@ -125,21 +125,21 @@ pub enum Refusal {
         /// The event.
         on: &'static str,
     },
-    /// The event lacks something.
+    /// The event lacks required members.
     #[error("`{on}` needs {}", missing.join(" and "))]
     Needs {
         /// The event.
         on: &'static str,
-        /// What is missing or blank.
+        /// The missing or blank members.
         missing: Vec<&'static str>,
     },
-    /// The decision is on something that was different when it was shown.
+    /// The subject of the decision has changed since it was shown.
     #[error("`{on}` is on what was shown, and that has changed since: look at it again, and decide then")]
     Moved {
         /// The event.
         on: &'static str,
     },
-    /// What the instance is about has changed since.
+    /// The subject of the instance has changed since.
     #[error("`{on}` is not possible any more: what it is about has changed since; revise it, or reject it")]
     Stale {
         /// The event.
@@ -203,19 +203,19 @@ impl Instance {
         }
     }
 
-    /// Returns whether `caller` has started it.
+    /// Returns true if `caller` has started it.
     pub fn is_by(&self, caller: &KnownCaller) -> bool {
         let author = self.author_identity.as_ref();
         author.is_some_and(|author| author.is_same_actor(&caller.identity))
     }
 
-    /// Returns whether `caller` must not decide on it: its author, and everyone shown under the author's name. That covers a person with two
-    /// keys, and instances from before identities were kept.
+    /// Returns true if `caller` must not decide on it: its author, and everyone shown under the author's name. That covers a person with
+    /// two keys, and instances from before identities were stored.
     fn bars(&self, caller: &KnownCaller) -> bool {
         self.is_by(caller) || self.author.eq_ignore_ascii_case(&caller.name)
     }
 
-    /// Returns how it has ended; `None` if it has not, or is in an unknown state.
+    /// Returns its outcome; `None` if it has not ended, or is in an unknown state.
     pub fn outcome(&self, spec: &WorkflowSpec) -> Option<Outcome> {
         match spec.state(&self.state)?.kind {
             StateKind::Final(outcome) => Some(outcome),
@@ -227,7 +227,7 @@ impl Instance {
 /// Returns the instance after `event`.
 ///
 /// # Errors
-/// If the event is not possible, or not for `actor`.
+/// If the event is not possible, or `actor` may not cause it.
 pub fn step(
     spec: &WorkflowSpec,
     instance: &Instance,

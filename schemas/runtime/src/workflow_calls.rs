@@ -1,8 +1,8 @@
-//! What clients ask of workflows beside the tools, and the answers: requests that start instances and complete their tasks, and instances
-//! as clients see them.
+//! Requests and answers about workflows, in addition to the tools: requests that start instances and complete their tasks, and instances as
+//! clients see them.
 //!
-//! A contract whose `rest` has such endpoints has a method for each in its trait, with these types. Whom an instance is shown to, and where it
-//! is kept, are the implementation's to say.
+//! A contract whose `rest` has such endpoints has a method for each in its trait, with these types. The implementation decides who may see
+//! an instance, and where it is stored.
 
 use chrono::DateTime;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use crate::{
     workflow::{Instance, Passage},
 };
 
-/// Name of the notes among what comes with a decision.
+/// Name of the notes in the data of a decision.
 pub const NOTES: &str = "notes";
 
 /// A request to start an instance.
@@ -72,34 +72,34 @@ pub struct CompleteTask {
     pub task_id: String,
     /// The decision.
     pub decision: String,
-    /// What the caller says about it.
+    /// The caller's notes.
     pub notes: Option<String>,
-    /// What the task has brought.
+    /// Result data of the task.
     pub data: Option<Map<String, Value>>,
 }
 
 vocabulary! {
-    /// Whether an instance goes on.
+    /// The status of an instance.
     #[serde(rename_all = "snake_case")]
     pub enum InstanceStatus {
         /// A task waits.
         Active,
-        /// It came to its end.
+        /// It reached its end.
         Completed,
-        /// It was given up.
+        /// It was abandoned.
         Cancelled,
     }
 }
 
 vocabulary! {
-    /// How far a task is.
+    /// The status of a task.
     #[serde(rename_all = "snake_case")]
     pub enum TaskState {
         /// It waits for a decision.
         Ready,
         /// It was decided on.
         Completed,
-        /// The instance was given up before.
+        /// The instance was abandoned first.
         Cancelled,
     }
 }
@@ -113,18 +113,18 @@ pub struct StartedInstance {
     pub workflow_id: String,
     /// Version of its workflow.
     pub version: u32,
-    /// Whether it goes on.
+    /// Its status.
     pub status: InstanceStatus,
     /// Its state.
     pub state: String,
-    /// The task that waits; `None` if it has ended at once.
+    /// The waiting task; `None` if the instance has ended at once.
     pub next_task: Option<TaskView>,
 }
 
 /// Instances, oldest first.
 #[derive(Debug, Clone, Serialize)]
 pub struct Instances {
-    /// How many they are.
+    /// The number of instances.
     pub count: usize,
     /// The instances.
     pub instances: Vec<InstanceView>,
@@ -139,16 +139,16 @@ pub struct InstanceView {
     pub workflow_id: String,
     /// Version of its workflow at the start.
     pub version: u32,
-    /// Whether it goes on.
+    /// Its status.
     pub status: InstanceStatus,
     /// Its state.
     pub state: String,
-    /// What it is about, as the workflow's `about` says.
+    /// Its subject, as the workflow's `about` defines it.
     #[serde(flatten)]
     pub about: Map<String, Value>,
-    /// The tasks that it has reached, in the order in which it first did; of each, how it is now.
+    /// The tasks that it has reached, in the order of first arrival, each with its current status.
     pub tasks: Vec<TaskView>,
-    /// What was given at the start and with its tasks.
+    /// The data given at the start and with its tasks.
     pub data: Map<String, Value>,
     /// Identity of the caller who started it.
     pub started_by: String,
@@ -156,7 +156,7 @@ pub struct InstanceView {
     pub created_at: String,
     /// When it last changed (RFC 3339).
     pub updated_at: String,
-    /// What has happened, oldest first.
+    /// Its history, oldest first.
     pub history: Vec<PassageView>,
 }
 
@@ -169,9 +169,9 @@ pub struct TaskView {
     pub name: String,
     /// The roles that may complete it: one, or several.
     pub role: RoleNames,
-    /// How far it is.
+    /// Its status.
     pub state: TaskState,
-    /// The decisions that those roles have.
+    /// The decisions that are open to those roles.
     pub decisions: Vec<String>,
     /// The decision that was made.
     pub decision: Option<String>,
@@ -204,7 +204,7 @@ pub struct PassageView {
     pub by: String,
     /// When it happened (RFC 3339).
     pub at: String,
-    /// Id of the commit; `None` if there is none that made this step alone.
+    /// Id of the commit; `None` if no commit made this step alone.
     pub commit: Option<String>,
 }
 
@@ -219,7 +219,7 @@ impl RoleNames {
 }
 
 impl WorkflowSpec {
-    /// Returns the decisions on the task of a state: transitions that are no call of a tool, and not for others than the task is for.
+    /// Returns the decisions on the task of a state: transitions that are not tool calls and that are open to a role of the task.
     pub fn decisions(&self, state: &str) -> impl Iterator<Item = &'static TransitionSpec> {
         let roles = match self.state(state).map(|state| state.kind) {
             Some(StateKind::Task(task)) => task.roles,
@@ -237,7 +237,7 @@ impl StartWorkflow {
     /// Returns the workflow that is to be started, and its parameters with their defaults.
     ///
     /// # Errors
-    /// If there is no such workflow, a tool starts it, or the parameters are not what it takes.
+    /// If there is no such workflow, a tool starts it, or the parameters do not match its schema.
     pub fn admit(
         &self,
         contract: &ContractSpec,
@@ -288,10 +288,10 @@ fn placed(member: &str, violations: Vec<Violation>) -> Failure {
 }
 
 impl CompleteTask {
-    /// Checks that the task is the one that waits, that the decision is one of the workflow, and that its data are what the workflow takes.
+    /// Checks that the task is waiting, that the workflow has the decision, and that the decision's data match the workflow's schema.
     ///
     /// # Errors
-    /// If it is not.
+    /// If one of these does not hold.
     pub fn check(&self, workflow: &WorkflowSpec, instance: &Instance) -> Result<(), Failure> {
         let task = workflow.state(&self.task_id);
         if !task.is_some_and(|state| matches!(state.kind, StateKind::Task(_))) {
@@ -332,7 +332,7 @@ impl CompleteTask {
         Err(Failure::new(FailureKind::Conflict, message).with(REASON, "not_ready"))
     }
 
-    /// Returns what comes with the decision.
+    /// Returns the decision's notes by name.
     pub fn given(&self) -> Map<String, Value> {
         let notes = self.notes.iter();
         notes
@@ -369,8 +369,8 @@ impl StartedInstance {
 }
 
 impl InstanceView {
-    /// Returns an instance as clients see it, without what it is about; `None` if it is not one of this workflow as it is declared now, such
-    /// as after a person has edited its document.
+    /// Returns an instance as clients see it, without its subject; `None` if it does not match the workflow as it is declared now, such as
+    /// after a person has edited its document.
     pub fn of(workflow: &'static WorkflowSpec, id: impl Into<String>, instance: &Instance) -> Option<Self> {
         let (first, last) = (instance.history.first()?, instance.history.last()?);
         let is_sound_step = |passage: &Passage| {

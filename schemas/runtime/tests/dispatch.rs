@@ -1,4 +1,4 @@
-//! The runtime's promises, on a store in memory: what is published is what was validated, once, or nothing.
+//! The runtime's promises, on a store in memory: a validated change is published once, as validated, or not at all.
 
 use std::{
     collections::BTreeMap,
@@ -134,7 +134,7 @@ struct Memory {
     state: Mutex<State>,
     /// Number of publications that another change will precede.
     races: AtomicU32,
-    /// Whether another process appends to the document right after its first read outside of a session.
+    /// True if another process appends to the document right after its first read outside of a session.
     slips: AtomicBool,
 }
 
@@ -349,7 +349,7 @@ fn call_tool(
     call: CallContext,
 ) -> Result<Answer, Rejection> {
     let answer = dispatch::mutate(tool, &(), store, &call, arguments, method);
-    // Nothing here waits for anything, so one poll is enough.
+    // Futures never wait here, so one poll is enough.
     let mut answer = std::pin::pin!(answer);
     match answer
         .as_mut()
@@ -487,7 +487,7 @@ fn a_stale_base_is_refused() {
     assert_eq!(make(Value::Null), "CONFLICT");
     assert_eq!(make(json!("id:x")), "accepted");
     assert_eq!(make(json!("id:x")), "CONFLICT");
-    // Also where the document moves between planning and publishing.
+    // Also if the document moves between planning and publishing.
     store.races.store(1, Ordering::SeqCst);
     assert_eq!(make(json!("id:xx")), "CONFLICT");
     assert_eq!((text(&store).as_str(), commits(&store)), ("xx+", 2));
@@ -515,7 +515,7 @@ fn a_repeated_key_answers_with_the_first_commit() {
     assert_eq!((text(&store).as_str(), commits(&store)), ("xy", 2));
 }
 
-/// A caller that gives up after it was asked a number of times.
+/// A caller that gives up after a number of calls of `has_cancelled`.
 struct Impatient(AtomicUsize);
 
 impl Caller for Impatient {
@@ -568,7 +568,7 @@ fn a_path_is_judged_where_it_lies_before_the_method_is_called() {
     assert_eq!(name(answer), "accepted");
 }
 
-/// Answers the same each time, and keeps what it was shown. What happens to the store while it thinks is up to a test.
+/// Answers the same each time, and records the proposals. A test decides what happens to the store meanwhile.
 struct Person {
     decision: Decision,
     insists: bool,
@@ -603,7 +603,7 @@ fn person(decision: Decision) -> Person {
     }
 }
 
-/// What becomes of appending `x` to a document that has `old`, and what the person was shown.
+/// Returns the result of appending `x` to a document with the text `old`, and the proposals that the person was shown.
 fn asked(
     tool: &'static ToolSpec,
     store: &Arc<Memory>,
@@ -681,7 +681,7 @@ fn an_approval_holds_for_what_was_shown_and_for_nothing_else() {
             ..person(Decision::Granted)
         }
     };
-    // An appended text is the same whatever it comes after; a difference is not.
+    // An appended text does not depend on the text before it; a difference does.
     for (tool, expected, after) in [
         (&SHOWS_APPENDED, "accepted", "old, newx"),
         (&SHOWS_DIFF, "CONFLICT", "old, new"),

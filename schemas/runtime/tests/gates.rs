@@ -1,4 +1,4 @@
-//! Callers and gates, with the contract of the example `bulletin`: each clause alone, all violations at once, and nothing written.
+//! Callers and gates, with the contract of the example `bulletin`: each clause alone, all violations at once, and no writes.
 
 #[path = "../../../codegen/examples/bulletin/generated/mod.rs"]
 mod generated;
@@ -181,7 +181,7 @@ fn a_call_needs_a_known_caller_with_one_of_the_roles_and_the_scope() {
             &post,
             Some(("missing", json!(["owner", "agent"]))),
         ),
-        // A caller who may not call learns nothing of the request.
+        // A caller without permission gets no information about the request.
         (
             None,
             "post_notice",
@@ -274,7 +274,7 @@ fn the_examples_of_each_clause_break_it_alone_or_satisfy_it() {
     assert_eq!(broken, 6);
 }
 
-/// The clauses that calls of `post_notice` violate, said without their schemas.
+/// The clauses that calls of `post_notice` violate, stated without their schemas.
 fn expected(request: &Value, is_agent: bool, kept: u64) -> (bool, Vec<&'static str>, Vec<&'static str>) {
     let text = |key: &str| request[key].as_str().unwrap_or_default();
     let clauses = [
@@ -291,7 +291,7 @@ fn expected(request: &Value, is_agent: bool, kept: u64) -> (bool, Vec<&'static s
     (is_agent, violated.map(|(id, _)| id).collect(), after)
 }
 
-/// Every combination of what the clauses look at.
+/// Every combination of the facts in clauses.
 fn all_calls() -> impl Iterator<Item = (Value, KnownCaller, u64)> {
     let texts = ["Tea.", "…", "", "1", "é"];
     let reasons = [None, Some(""), Some(" "), Some("asked")];
@@ -332,7 +332,7 @@ fn all_violations_are_said_and_the_same_facts_have_the_same_outcome() {
         assert!(facts["request"]["urgent"].is_boolean(), "defaults are filled in");
         facts.insert("plan".into(), json!({ "kept_percent": kept }));
         facts.insert("answer".into(), json!({ "path": "tea.md" }));
-        // The order of members, and facts that no clause looks at, change nothing.
+        // The order of members, and facts that no clause uses, change nothing.
         let mut others: serde_json::Map<_, _> = facts.clone().into_iter().rev().collect();
         others["caller"]["identity"] = "another".into();
         others.insert("target".into(), json!({ "status": 1 }));

@@ -8,7 +8,7 @@ use serde_json::json;
 use support::origin::{CONTRACT, Facts, TOOLS, rejected};
 use tabellion_runtime::{CallContext, CallOrigin, Rejection, ToolSpec, Transport, modes};
 
-/// Which tool may be called in which mode.
+/// The modes that allow each tool.
 const MATRIX: &str = "
               index search validate memory session agent project vcs entity
 stdio-only      yes    yes      yes    yes     yes   yes     yes yes    yes
@@ -16,7 +16,7 @@ client-hybrid   yes     no      yes     no      no    no      no  no     no
 server-hybrid   yes    yes       no    yes     yes   yes     yes yes    yes
 ";
 
-/// How a mode is set.
+/// The way in which a mode is set.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum By {
     Operator,

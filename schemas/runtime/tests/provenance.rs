@@ -1,4 +1,4 @@
-//! Provenance: where each field is read from, what is missing, and what is kept. The contract has the fields of a real one.
+//! Provenance: the sources of each field, its missing fields, and its stored ones. The contract has the fields of a real one.
 
 mod support;
 
@@ -217,7 +217,7 @@ fn each_field_and_each_two_that_are_missing_are_said_in_order() {
                 Value::from(error.data),
                 json!({ "rule": "provenance", "missing": missing })
             );
-            // A tool that keeps it takes what there is.
+            // A tool that stores it accepts the available fields.
             let found = establish(&NEVER, &call(meta)).unwrap();
             assert!(
                 missing.iter().all(|name| found.get(name).is_none()),

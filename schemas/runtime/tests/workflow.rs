@@ -1,4 +1,4 @@
-//! Random programs of events, beside a model of one workflow that was written by hand and shares nothing with the engine.
+//! Random programs of events, compared with a model of one workflow that was written by hand and shares no code with the engine.
 
 use chrono::DateTime;
 use serde_json::{Map, Value, json};
@@ -84,7 +84,7 @@ static REVIEW: WorkflowSpec = WorkflowSpec {
     ],
 };
 
-/// What a person would say of the workflow: the state, and who wrote the proposal.
+/// A person's description of the workflow: the state, and the author of the proposal.
 struct Model {
     state: &'static str,
     author: &'static str,
@@ -392,7 +392,7 @@ fn a_name_makes_no_caller_the_author() {
     let token = |subject: &str| Identity::token("https://issuer.example", subject);
     let (ada, address) = (token("s1"), "s1@example.com");
     let helper = ada.clone().with_agent("helper");
-    // By whom it was started, and who wants to withdraw it or to approve it.
+    // The author, the actor, and whether the actor may withdraw and approve it.
     for (author, actor, withdraws, approves) in [
         ((&ada, address), (&ada, address), true, false),
         ((&ada, address), (&ada, "another name"), true, false),
@@ -402,7 +402,7 @@ fn a_name_makes_no_caller_the_author() {
             true,
             false,
         ),
-        // Another subject who claims the name has none of the author's rights, and is refused what the author is.
+        // Another subject who claims the name has none of the author's rights, and all of the author's restrictions.
         ((&ada, address), (&token("s2"), address), false, false),
         ((&ada, address), (&token("s2"), "S1@Example.com"), false, false),
         ((&ada, address), (&Identity::key("s1"), "ada"), false, true),
@@ -439,7 +439,7 @@ fn a_name_makes_no_caller_the_author() {
             };
             let made = step(&REVIEW, &instance, &event, &actor);
             assert_eq!(made.is_ok(), expected, "{author:?}, {on} by {actor:?}: {made:?}");
-            // As it was kept before identities were: no caller's own, and not for one of that name.
+            // An instance from before identities were stored: it belongs to no caller, and callers of that name may not decide on it.
             let old = Instance {
                 author_identity: None,
                 ..instance.clone()

@@ -1,4 +1,4 @@
-//! What clients ask of workflows and are shown of instances, as tables.
+//! Requests of clients about workflows, and the instances that they are shown, as tables.
 
 use chrono::DateTime;
 use serde_json::{Value, json};
@@ -92,7 +92,7 @@ static CONTRACT: ContractSpec = ContractSpec {
     ..ContractSpec::EMPTY
 };
 
-/// An instance of `LOOP` after these events, with the states that they lead to.
+/// An instance of `LOOP` after these events, with the resulting states.
 fn after(events: &[(&str, &str)]) -> Instance {
     let mut instance = Instance {
         workflow: LOOP.id.into(),
@@ -261,7 +261,7 @@ fn a_decision_is_of_the_task_that_waits() {
     let ended = after(&[("keep", "kept")]);
     for (instance, task, decision, expected) in [
         (&waits, "mend", "leave", None),
-        // Whether it leads from there is the engine's to say.
+        // The engine decides whether it leads from there.
         (&waits, "mend", "keep", None),
         (&waits, "mend", "mended", Some("decision")),
         (&waits, "mend", "sleep", Some("decision")),

@@ -1,4 +1,4 @@
-//! An implementation makes no receipt and no staged change.
+//! An implementation can't construct a receipt or a staged change.
 
 use tabellion_runtime::{Change, CommitId, Content, Receipt, Staged};
 

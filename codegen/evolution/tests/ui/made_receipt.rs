@@ -1,4 +1,4 @@
-//! Nor does it have one made.
+//! An implementation can't obtain a receipt.
 
 use tabellion_runtime::{CommitId, Receipt};
 

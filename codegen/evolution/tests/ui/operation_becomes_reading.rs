@@ -1,4 +1,4 @@
-//! An operation no longer changes anything: it has nothing to stage.
+//! An operation becomes a reading one: it can't stage a change.
 
 #[path = "desk_implementation.rs"]
 mod implementation;

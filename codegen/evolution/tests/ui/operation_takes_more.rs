@@ -1,4 +1,4 @@
-//! An operation takes another argument: the old one is no field.
+//! The arguments of an operation changed: the old field is gone.
 
 #[path = "desk_implementation.rs"]
 mod implementation;

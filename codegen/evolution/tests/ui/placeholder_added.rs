@@ -1,4 +1,4 @@
-//! A template lacks one value more: it is missing.
+//! A template has one more placeholder: its value is missing.
 
 #[path = "implementation.rs"]
 mod implementation;

@@ -1,4 +1,4 @@
-//! A reading tool's method stages a change, and stages nothing that it could return.
+//! A reading tool's method stages a change, although its context can't stage.
 
 #[path = "generated/unchanged.rs"]
 mod notes;

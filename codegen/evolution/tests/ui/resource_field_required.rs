@@ -1,4 +1,4 @@
-//! A resource must say more: the value has the wrong type.
+//! A field of a resource became required: the value has the wrong type.
 
 #[path = "implementation.rs"]
 mod implementation;

@@ -1,4 +1,4 @@
-//! A tool was removed: its method is none of the trait's.
+//! A tool was removed: its method belongs to no trait.
 
 #[path = "implementation.rs"]
 mod implementation;

@@ -1,4 +1,4 @@
-//! A method says facts that gates can look at, and no others.
+//! A method can add only the facts that gates use.
 
 use tabellion_runtime::{ReadCx, spec::Fact};
 

@@ -340,7 +340,7 @@ arguments = { path = "{/path}", old = "{old}", new = "{new}" }
 response = { "/success" = { is = true } }
 "#;
 
-/// An adapter that finds no section for its edit is no reason to look away: the server has removed it.
+/// An adapter that finds no section for its edit does not excuse the server, which has removed the section.
 #[test]
 fn a_section_that_the_server_removes_fails() {
     let place = Place::new(EMPTIES);
@@ -506,7 +506,7 @@ fn what_there_is_no_time_for_is_not_shown() {
     );
 }
 
-/// What a server does not have is known without a check.
+/// A server's lack of a tool is known without a check.
 #[test]
 fn what_a_server_lacks_does_not_apply_when_the_time_runs_out() {
     let place = Place::new(EMPTIES);

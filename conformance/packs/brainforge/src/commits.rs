@@ -1,4 +1,4 @@
-//! Commits of what is written.
+//! Commits of writing calls.
 
 use std::path::PathBuf;
 

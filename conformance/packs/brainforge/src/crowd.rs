@@ -29,9 +29,9 @@ pub(super) const CHECK: Check = Check {
     shrink: as_small_as_can_be,
 };
 
-/// Changes that each server makes.
+/// Number of changes by each server.
 const CHANGES: usize = 4;
-/// Attempts of a change, beside those of others.
+/// Attempts of a change, while other servers make theirs.
 const ATTEMPTS: usize = 200;
 
 /// A change that was acknowledged: its number, and its word.

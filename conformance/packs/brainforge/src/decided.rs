@@ -1,4 +1,4 @@
-//! Decisions, and what they do.
+//! Decisions, and their effects.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -52,13 +52,13 @@ pub(super) const STALE: Check = Check {
     shrink: as_small_as_can_be,
 };
 
-/// How a person changes a note while a proposal waits.
+/// The way in which a person changes a note while a proposal waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Meanwhile {
     Tool,
     Hand,
-    /// By hand, as was already done before the proposal.
+    /// By hand, after an earlier change by hand before the proposal.
     HandAgain,
 }
 
@@ -118,7 +118,7 @@ fn decided(bench: &Bench<'_>, case: Decided) -> Judgement {
             view.same(&shelf.scene.view()?, "a refused decision")?;
         }
     }
-    // A person goes on from what is there.
+    // A person continues from the current version.
     if is_approved || is_change {
         let version = if is_approved {
             proposed.version

@@ -1,4 +1,4 @@
-//! Decisions of a person on what waits, by the commands that the operator names.
+//! Decisions of a person on pending notes, by the commands that the operator names.
 
 use std::{
     fmt,
@@ -21,11 +21,11 @@ use tabellion_conformance::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Decision {
-    /// It becomes part of the library.
+    /// The proposal becomes part of the library.
     Approve,
-    /// It does not.
+    /// The proposal does not become part of the library.
     Reject,
-    /// Its author is asked for another version.
+    /// Its author must write a new version.
     Revise,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn required(shelf: &Shelf<'_, '_>) -> Result<(), Stop> {
     Err(Stop::NotApplicable(why))
 }
 
-/// Fails unless the operator has also named the command by which a person is shown what waits.
+/// Fails unless the operator has also named the command by which a person is shown a pending note.
 pub(super) fn shown(shelf: &Shelf<'_, '_>) -> Result<(), Stop> {
     required(shelf)?;
     if shelf.bench.subject.launch.show.is_some() {
@@ -65,7 +65,7 @@ pub(super) fn shown(shelf: &Shelf<'_, '_>) -> Result<(), Stop> {
     Err(Stop::NotApplicable(why))
 }
 
-/// Fails unless the command by which a person decides takes parts.
+/// Fails unless the command by which a person decides accepts parts.
 pub(super) fn in_parts(shelf: &Shelf<'_, '_>) -> Result<(), Stop> {
     required(shelf)?;
     let decide = shelf.bench.subject.launch.decide.as_deref();
@@ -91,7 +91,7 @@ impl Shelf<'_, '_> {
         shell.ok_or_else(|| Stop::Harness("there is no command that decides".into()))
     }
 
-    /// Shows a person what waits, if a command does that; returns why not, if it fails.
+    /// Shows a person the pending note, if there is a command for it; returns the command's failure, if any.
     pub(super) fn show(&self, instance: &str) -> Result<(), String> {
         let launch = &self.bench.subject.launch;
         let Some(mut command) = launch.shown(&self.scene.library(), instance) else {
@@ -101,10 +101,10 @@ impl Shelf<'_, '_> {
         run_within(&mut command, launch.patience)
     }
 
-    /// Shows a person what waits, and decides on it; returns why not, if one of the commands fails.
+    /// Shows a person the pending note, and decides on it; returns the failure of the first command that fails.
     ///
     /// # Errors
-    /// If no command decides.
+    /// If there is no command for decisions.
     pub(super) fn decide(&self, decision: Decision, instance: &str) -> Result<Result<(), String>, Stop> {
         match self.show(instance) {
             Ok(()) => self.decide_as_shown(decision, &[], instance),
@@ -112,10 +112,10 @@ impl Shelf<'_, '_> {
         }
     }
 
-    /// Shows a person what waits, and approves the parts of these numbers; returns why not, if one of the commands fails.
+    /// Shows a person the pending note, and approves the parts of these numbers; returns the failure of the first command that fails.
     ///
     /// # Errors
-    /// If no command decides.
+    /// If there is no command for decisions.
     pub(super) fn decide_parts(&self, parts: &[usize], instance: &str) -> Result<Result<(), String>, Stop> {
         match self.show(instance) {
             Ok(()) => self.decide_as_shown(Decision::Approve, parts, instance),
@@ -123,10 +123,10 @@ impl Shelf<'_, '_> {
         }
     }
 
-    /// Decides on what the person was shown last; returns why not, if the command fails.
+    /// Decides on the version that the person was shown last; returns the command's failure, if any.
     ///
     /// # Errors
-    /// If no command decides.
+    /// If there is no command for decisions.
     pub(super) fn decide_as_shown(
         &self,
         decision: Decision,
@@ -141,16 +141,16 @@ impl Shelf<'_, '_> {
         Ok(outcome)
     }
 
-    /// As [`decide`](Self::decide), but a decision that is not taken is a failure.
+    /// As [`decide`](Self::decide), but a failed command is a failure of the check.
     pub(super) fn must_decide(&self, decision: Decision, instance: &str) -> Result<(), Stop> {
         let outcome = self.decide(decision, instance)?;
         outcome.map_err(|why| fail(format!("a person can't {decision} what waits: it {why}")))
     }
 
-    /// Decides on what the person was shown last, and kills the command and all that it started after `delay`.
+    /// Decides on the version that the person was shown last, and kills the command and its process group after `delay`.
     ///
     /// # Errors
-    /// If no command decides, or it can't be run.
+    /// If there is no command for decisions, or it can't be run.
     pub(super) fn decide_and_kill(
         &self,
         decision: Decision,
@@ -167,7 +167,7 @@ impl Shelf<'_, '_> {
         self.scene
             .trace(format!("the decision is killed after {} µs", delay.as_micros()));
         if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-            // It may have ended by itself.
+            // It may have ended already.
             let _ = kill_process_group(pid, Signal::KILL);
         }
         child.wait()?;

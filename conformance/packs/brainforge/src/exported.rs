@@ -1,4 +1,4 @@
-//! What an export holds.
+//! The content of an export.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,7 @@ use tabellion_conformance::judgement::{Judgement, Stop, ensure, fail};
 /// Reads an archive: content by name.
 ///
 /// # Errors
-/// The failure, if it is no archive.
+/// The failure, if it is not an archive.
 pub(super) fn archive(bytes: &[u8]) -> Result<BTreeMap<String, String>, Stop> {
     let broken = |error: &dyn std::fmt::Display| fail(format!("the export is no zip archive: {error}"));
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| broken(&error))?;
@@ -32,10 +32,10 @@ pub(super) fn archive(bytes: &[u8]) -> Result<BTreeMap<String, String>, Stop> {
     Ok(files)
 }
 
-/// Fails unless what an answer says of its file is true. Links that were not asked for may be counted or not: `None`.
+/// Fails unless an answer's numbers match its file. Links that were not requested may be counted or not: `None`.
 ///
 /// # Errors
-/// The failure, if it is not.
+/// The failure, if they do not.
 pub(super) fn ensure_said(answer: &Value, bytes: &[u8], notes: usize, links: Option<usize>) -> Judgement {
     let right = [
         ("file_size_bytes", Some(bytes.len())),

@@ -13,10 +13,10 @@ pub(super) struct Hit {
     pub(super) metadata: Value,
 }
 
-/// Reads the hits of an answer, of which there may be `most`.
+/// Reads the hits of an answer, at most `most`.
 ///
 /// # Errors
-/// The failure of an answer that lacks something, has a score out of 0 to 1 or that ascends, or counts wrongly.
+/// The failure of an answer that is incomplete, has a score outside 0 to 1 or in ascending order, or counts wrongly.
 pub(super) fn hits(answer: &Value, most: u64) -> Result<Vec<Hit>, Stop> {
     let results = answer["results"].as_array();
     let results = results.ok_or_else(|| fail(format!("the answer has no `results`: {answer}")))?;

@@ -1,4 +1,4 @@
-//! Decisions that are killed.
+//! Decisions whose command is killed.
 
 use std::time::{Duration, Instant};
 

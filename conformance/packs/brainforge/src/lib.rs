@@ -1,18 +1,18 @@
-//! Checks of contracts with a library of notes that people and agents write, and in which what agents write waits for a person.
+//! Checks of contracts with a library of notes by people and agents, in which agents' notes wait for a person.
 //!
-//! A contract has one if its tools take what `tool::Tool` lists, and the answer of the one that creates notes can be pending. The notes are
-//! the suite's own: each version has a word that no other one has, so that any place where it turns up tells which version is there.
+//! A contract has one if its tools take the arguments of `tool::Tool`, and the answer of the one that creates notes can be pending. The
+//! notes are the suite's own: each version has a unique word, which identifies it wherever it turns up.
 //!
 //! | module | is for |
 //! |---|---|
 //! | `tool` | the contract's tools |
-//! | `shelf`, `written` | a library, its callers and their calls; what a call wrote |
+//! | `shelf`, `written` | a library, its callers and their calls; the result of a call |
 //! | `decision` | decisions of a person, by the commands that the operator names |
-//! | `review`, `decided`, `program` | what waits is unseen; decisions; random programs beside a model |
-//! | `shown`, `parts` | decisions on what was shown, and on parts of it |
+//! | `review`, `decided`, `program` | pending notes are unseen; decisions; random programs, compared with a model |
+//! | `shown`, `parts` | decisions on the shown version, and on parts of it |
 //! | `versions`, `crowd`, `commits` | numbers and contents; several servers at once; commits |
 //! | `links` | links |
-//! | `search`, `hit` | what is found, filtered and scored |
+//! | `search`, `hit` | hits, filters and scores |
 //! | `export`, `exported` | exports |
 
 mod commits;

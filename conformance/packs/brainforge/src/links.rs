@@ -40,7 +40,7 @@ pub(super) const ONCE: Check = Check {
 /// An id that no note has.
 const ABSENT: &str = "00000000-0000-4000-8000-000000000000";
 
-/// Ends of a link that can't be.
+/// Impossible ends of a link.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Ends {
@@ -83,7 +83,7 @@ fn ends(bench: &Bench<'_>, ends: Ends) -> Judgement {
     Ok(())
 }
 
-/// Returns what identifies a link in an answer.
+/// Returns the identity of a link in an answer.
 fn identity(answer: &Value) -> Result<(String, String), Stop> {
     let text = |key: &str| answer[key].as_str().map(str::to_owned);
     let found = text("link_id").zip(text("created_at"));

@@ -82,7 +82,7 @@ enum Proposal {
 /// Number of parts of each proposal.
 const PARTS: usize = 3;
 
-/// Lines before and after a proposal. Those that differ are a part.
+/// Lines before and after a proposal. Segments that differ are parts.
 struct Segment {
     before: String,
     after: String,

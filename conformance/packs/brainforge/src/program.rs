@@ -1,4 +1,4 @@
-//! Random programs of people and agents, beside a model of what is part of the library.
+//! Random programs of people and agents, compared with a model of the library.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ pub(super) const CHECK: Check = Check {
     shrink: fewer_steps::<Step>,
 };
 
-/// A step. A note is the one with this number, counted around those that there are.
+/// A step. `note` is the index of a note, modulo their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Step {
@@ -65,7 +65,7 @@ impl Step {
     }
 }
 
-/// What waits for a person.
+/// A proposal that waits for a person.
 #[derive(Debug, Clone)]
 struct Waiting {
     instance: String,
@@ -73,11 +73,11 @@ struct Waiting {
     word: String,
     /// Number of the version that it changes; `None` for a new note.
     base: Option<u64>,
-    /// Whether its author is to write it again.
+    /// True if its author must write a new version.
     is_sent_back: bool,
 }
 
-/// A note: the version that is part of the library, and what waits.
+/// A note: the version that is part of the library, and the pending one.
 #[derive(Debug)]
 struct Note {
     id: String,
@@ -91,7 +91,7 @@ impl Note {
     }
 }
 
-/// A library beside its model.
+/// A library and its model.
 struct Model<'s, 'b, 'a> {
     shelf: &'s mut Shelf<'b, 'a>,
     notes: Vec<Note>,
@@ -208,7 +208,7 @@ impl Model<'_, '_, '_> {
         Ok(())
     }
 
-    /// Compares all of the library with the model, in which `many` words were written.
+    /// Compares the whole library with the model, after `many` words were written.
     fn compare(&mut self, many: usize) -> Judgement {
         let canonical = self.notes.iter().filter_map(|note| note.canonical.as_ref());
         let words: BTreeSet<String> = canonical.map(|(_, word)| word.clone()).collect();
@@ -247,7 +247,7 @@ impl Model<'_, '_, '_> {
     }
 }
 
-/// Returns what was created, as the model has it.
+/// Returns the model of a created note.
 fn note(by: By, word: &str, written: Written) -> Result<Note, tabellion_conformance::judgement::Stop> {
     if by == By::Person {
         let Written { id, version, .. } = made(written)?;

@@ -1,4 +1,4 @@
-//! What waits is unseen, and no caller lets their own in.
+//! Pending notes are unseen, and authors can't approve their own.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -47,7 +47,7 @@ pub(super) const OWN: Check = Check {
     shrink: as_small_as_can_be,
 };
 
-/// What is proposed.
+/// The kind of a proposal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Proposal {
@@ -70,7 +70,7 @@ impl Proposal {
         }
     }
 
-    /// Returns who proposes it.
+    /// Returns its author.
     pub(super) const fn author(self) -> By {
         match self {
             Self::Note | Self::Change => By::Agent,
@@ -78,7 +78,7 @@ impl Proposal {
         }
     }
 
-    /// Proposes it with this word; a change is one of the note `of`.
+    /// Proposes it with this word; a change edits the note `of`.
     ///
     /// # Errors
     /// If it is refused, or does not wait.
@@ -102,9 +102,9 @@ impl Proposal {
     }
 }
 
-/// Word of the note that is there before.
+/// Word of the existing note.
 pub(super) const BEFORE: usize = 1;
-/// Word of what is proposed.
+/// Word of the proposal.
 pub(super) const PROPOSED: usize = 2;
 
 fn unseen(bench: &Bench<'_>, proposal: Proposal) -> Judgement {

@@ -1,4 +1,4 @@
-//! What a search finds, and how it is scored.
+//! Searches: their hits and scores.
 
 use std::{collections::BTreeSet, thread, time::Duration};
 
@@ -93,13 +93,13 @@ pub(super) const ANY_TEXT: Check = Check {
     shrink: fewer_steps::<String>,
 };
 
-/// Notes after which the time is a different one.
+/// Number of notes between two different times of creation.
 const APART: usize = 14;
 /// Texts of a case.
 const OF_A_CASE: usize = 12;
-/// The most characters of an excerpt.
+/// Maximum number of characters of an excerpt.
 const MAX_EXCERPT: usize = 500;
-/// A word that many notes have.
+/// A word that many notes contain.
 const COMMON: &str = "harbour";
 const TYPES: [&str; 3] = ["permanent", "literature", "fleeting"];
 const TAGS: [&str; 3] = ["sea", "land", "air"];
@@ -109,7 +109,7 @@ const TAGS: [&str; 3] = ["sea", "land", "air"];
 struct Planned {
     note_type: String,
     tags: Vec<String>,
-    /// How often it has the common word.
+    /// Number of repetitions of the common word.
     repeats: usize,
 }
 
@@ -118,9 +118,9 @@ struct Planned {
 struct Question {
     note_type: Option<String>,
     tags: Vec<String>,
-    /// Only what was created from the note with this number on.
+    /// Only notes created from the note with this number on.
     after: Option<usize>,
-    /// Only what was created before that one.
+    /// Only notes created before that one.
     before: Option<usize>,
     limit: u64,
 }
@@ -155,7 +155,7 @@ impl Question {
         }
     }
 
-    /// Returns whether the note with this number passes, by the times at which all were created.
+    /// Returns true if the note with this number passes, by the times at which all were created.
     fn passes(&self, number: usize, note: &Planned, times: &[DateTime<FixedOffset>]) -> bool {
         self.note_type
             .as_ref()
@@ -168,7 +168,7 @@ impl Question {
 
 fn fresh(bench: &Bench<'_>) -> Judgement {
     let mut shelf = Shelf::start(bench)?;
-    // Both servers have read the library before.
+    // Both servers have read the library already.
     for by in [By::Person, By::Agent] {
         shelf.ensure_seen(by, &word(0), false, "in an empty library")?;
     }
@@ -236,7 +236,7 @@ fn filters(bench: &Bench<'_>, library: Vec<Planned>, questions: Vec<Question>) -
         ids.push(answer["note_id"].as_str().unwrap_or_default().to_owned());
         times.push(answer["created_at"].as_str().unwrap_or_default().to_owned());
         if number % APART == APART - 1 {
-            // So that times tell notes apart, whatever their precision down to a second.
+            // Separates the notes in time, at any precision down to a second.
             thread::sleep(Duration::from_millis(1_050));
         }
     }
@@ -384,7 +384,7 @@ fn any_text(bench: &Bench<'_>, names: &[String]) -> Judgement {
         let content = format!("# A text\n\n{}\n", text.text);
         let arguments = json!({ "content": content, "note_type": "permanent" });
         let created = shelf.ask(By::Person, Tool::Create, &arguments)?;
-        // What can't be stored is another check's concern.
+        // Failures to store are the subject of other checks.
         let id = created
             .ok()
             .and_then(|(answer, _)| answer["note_id"].as_str().map(str::to_owned));

@@ -20,7 +20,7 @@ use tabellion_conformance::{
     scene::Scene,
 };
 
-/// The most hits that a search can ask for.
+/// Maximum number of hits of a search.
 pub(super) const MAX_FOUND: u64 = 100;
 
 /// The caller.
@@ -33,7 +33,7 @@ pub(super) enum By {
     Agent,
 }
 
-/// Why a call was refused.
+/// The refusal of a call.
 #[derive(Debug, Clone)]
 pub(super) struct Refused {
     /// The details of the error.
@@ -49,7 +49,7 @@ pub(super) struct Shelf<'b, 'a> {
     clients: BTreeMap<By, Client<'a>>,
 }
 
-/// Returns the word of a version, which no other number has; no two begin alike.
+/// Returns the unique word of a version; no two begin alike.
 pub(super) fn word(number: usize) -> String {
     const SYLLABLES: [&str; 10] = ["ba", "co", "du", "fo", "gi", "ho", "ju", "ka", "lo", "mu"];
     let digits = format!("{number:04}");
@@ -60,7 +60,7 @@ pub(super) fn word(number: usize) -> String {
     format!("{}zex", syllables.collect::<String>())
 }
 
-/// Returns the content of a note that has this word. The title, which a server may keep from the first version, has it not.
+/// Returns the content of a note with this word. The title, which a server may keep from the first version, does not contain it.
 pub(super) fn content(word: &str) -> String {
     format!("# A note\n\nA sentence on {word}, and no other.\n")
 }
@@ -126,7 +126,7 @@ impl<'b, 'a> Shelf<'b, 'a> {
         client.ok_or_else(|| Stop::Harness("there is no client".into()))
     }
 
-    /// Calls a tool; returns the answer and its `_meta`, or why it was refused.
+    /// Calls a tool; returns the answer and its `_meta`, or the refusal.
     ///
     /// # Errors
     /// If no answer arrives.
@@ -148,7 +148,7 @@ impl<'b, 'a> Shelf<'b, 'a> {
         }
     }
 
-    /// Fails unless a call is refused and changes nothing; returns why it was refused.
+    /// Fails unless a call is refused and changes nothing; returns the refusal.
     pub(super) fn must_not(
         &mut self,
         by: By,
@@ -166,10 +166,10 @@ impl<'b, 'a> Shelf<'b, 'a> {
         }
     }
 
-    /// Calls a tool that writes a note, and returns what it wrote, or why it was refused.
+    /// Calls a tool that writes a note, and returns the written note, or the refusal.
     ///
     /// # Errors
-    /// If no answer arrives, or it is not whole.
+    /// If no answer arrives, or it is incomplete.
     pub(super) fn write(
         &mut self,
         by: By,
@@ -205,7 +205,7 @@ impl<'b, 'a> Shelf<'b, 'a> {
         written.map_err(|why| why.of_valid(&arguments))
     }
 
-    /// Returns whether a search for the word shows it to this caller.
+    /// Returns true if a search for the word shows it to this caller.
     ///
     /// # Errors
     /// If the search is refused.
@@ -220,7 +220,7 @@ impl<'b, 'a> Shelf<'b, 'a> {
         }))
     }
 
-    /// Fails unless a search shows the word exactly if it should.
+    /// Fails unless a search shows the word exactly if `should` is true.
     pub(super) fn ensure_seen(&mut self, by: By, word: &str, should: bool, why: &str) -> Judgement {
         let sees = self.sees(by, word)?;
         ensure(sees == should, || {
@@ -240,10 +240,10 @@ impl<'b, 'a> Shelf<'b, 'a> {
         Ok(text.and_then(|text| serde_json::from_str(text).ok()))
     }
 
-    /// Exports notes; returns the answer, and the file to which it leads.
+    /// Exports notes; returns the answer, and the file that it links to.
     ///
     /// # Errors
-    /// If the export is refused, or its file can't be had.
+    /// If the export is refused, or its file can't be fetched.
     pub(super) fn export(&mut self, by: By, arguments: &Value) -> Result<(Value, Vec<u8>), Stop> {
         let answer = self.must(by, Tool::Export, arguments)?;
         let url = answer["download_url"].as_str().unwrap_or_default();
@@ -251,7 +251,7 @@ impl<'b, 'a> Shelf<'b, 'a> {
         Ok((answer, file))
     }
 
-    /// Returns what a URL of an export leads to.
+    /// Fetches the URL of an export.
     pub(super) fn fetch(&self, url: &str) -> Result<Vec<u8>, Stop> {
         let nothing = |why: String| fail(format!("nothing can be fetched from `{url}`: {why}"));
         if let Some(path) = url.strip_prefix("file://") {
@@ -267,7 +267,7 @@ impl<'b, 'a> Shelf<'b, 'a> {
         response.bytes().map_err(|error| nothing(error.to_string()))
     }
 
-    /// Returns the path of the one file of the library that has the word.
+    /// Returns the path of the one file of the library that contains the word.
     ///
     /// # Errors
     /// If there is none, or more than one.
@@ -301,7 +301,7 @@ pub(super) fn change(id: &str, version: u64, word: &str) -> Value {
     json!({ "note_id": id, "version": version, "content": content(word), "change_reason": "the suite asks for it" })
 }
 
-/// Calls a tool as a client; returns the answer and its `_meta`, or why it was refused.
+/// Calls a tool as a client; returns the answer and its `_meta`, or the refusal.
 ///
 /// # Errors
 /// If no answer arrives.
@@ -358,7 +358,7 @@ pub(super) fn made(written: Written) -> Result<Written, Stop> {
 }
 
 impl Refused {
-    /// Returns why a case shows nothing: a valid call was refused.
+    /// Returns the reason that a case is not shown: a valid call was refused.
     pub(super) fn of_valid(&self, arguments: &Value) -> Stop {
         let refusal = Refusal {
             code: None,

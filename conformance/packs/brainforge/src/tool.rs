@@ -1,4 +1,4 @@
-//! The tools of a library of notes, which a contract may call what it likes.
+//! The tools of a library of notes, whose names are each contract's own.
 
 use tabellion_runtime::{ContractSpec, ToolSpec};
 
@@ -20,7 +20,7 @@ pub(super) enum Tool {
 impl Tool {
     pub(super) const ALL: [Self; 5] = [Self::Search, Self::Create, Self::Update, Self::Link, Self::Export];
 
-    /// Returns the arguments by which the tool is known.
+    /// Returns the arguments that identify the tool.
     const fn arguments(self) -> &'static [&'static str] {
         match self {
             Self::Search => &["query", "filters", "limit", "include_excerpts"],
@@ -31,7 +31,7 @@ impl Tool {
         }
     }
 
-    /// Returns the contract's tool of this kind; `None` if it has none.
+    /// Returns the contract's tool of this kind, if it has one.
     pub(super) fn find(self, contract: &ContractSpec) -> Option<&'static ToolSpec> {
         contract.operations().find(|tool| {
             let wire = tool.input.wire();

@@ -1,4 +1,4 @@
-//! Numbers of versions, and what they hold.
+//! Numbers of versions, and their contents.
 
 use serde_json::Value;
 

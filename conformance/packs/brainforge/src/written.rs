@@ -1,10 +1,10 @@
-//! What a call wrote.
+//! Notes in answers of writing calls.
 
 use serde_json::Value;
 
 use tabellion_conformance::judgement::{Stop, fail};
 
-/// The state of what a call wrote.
+/// The state of a written note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Status {
     /// It is part of the library.
@@ -25,7 +25,7 @@ impl Written {
     /// Reads an answer; `instance` is the id of the instance that its `_meta` names.
     ///
     /// # Errors
-    /// The failure of an answer without an id or a number, or that waits and names no instance.
+    /// The failure of an answer that lacks an id or a number, or is pending without an instance.
     pub(super) fn read(answer: &Value, instance: Option<&str>) -> Result<Self, Stop> {
         let whole = || fail(format!("the answer lacks something: {answer}"));
         let id = answer["note_id"].as_str().ok_or_else(whole)?;
@@ -45,7 +45,7 @@ impl Written {
         })
     }
 
-    /// Returns the id of the instance that decides.
+    /// Returns the id of the instance for its review.
     ///
     /// # Errors
     /// The failure, if it does not wait.

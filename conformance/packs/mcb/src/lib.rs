@@ -1,11 +1,11 @@
-//! Checks of contracts with a memory and an index of source code, as the contract `mcb` has them.
+//! Checks of contracts with a memory and an index of source code, such as the contract `mcb`.
 
 mod code;
 mod memory;
 
 use tabellion_conformance::checks::{Family, Pack};
 
-/// The families of both.
+/// The families of the memory and of the index.
 pub static PACK: Pack = Pack {
     families: &[
         Family::new(memory::CHECKS, memory::is_of).always(),

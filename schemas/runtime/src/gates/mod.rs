@@ -1,8 +1,8 @@
-//! Gates: whether the facts of a call satisfy the contract's principles, and whether a person must review what comes of it.
+//! Gates: judge whether the facts of a call satisfy the contract's principles, and whether a person must review its result.
 //!
-//! The facts are one JSON object, made here: `tool`, `request` with its defaults filled in, and `caller`; after the method also
-//! `answer`, and what the method says of `target`, `plan` and `export`. [`judge`] looks at nothing else, so that the same facts
-//! always have the same outcome. It judges all clauses, so that a refusal names all violations.
+//! The facts are one JSON object, made here: `tool`, `request` with its defaults filled in, and `caller`; after the method also `answer`,
+//! and the method's own facts `target`, `plan` and `export`. [`judge`] reads only these, so the same facts always have the same outcome. It
+//! judges all clauses, so a refusal names all violations.
 
 mod report;
 
@@ -20,7 +20,7 @@ use crate::{
     spec::{GateTime, ToolSpec},
 };
 
-/// Name of what the gates said among the details of a log entry.
+/// Name of the gates' verdict among the details of a log entry.
 pub const DETAIL: &str = "gates";
 
 /// Judges the facts of a call of `tool`, which is an operation, by the clauses of its gates for this time.
@@ -119,12 +119,12 @@ impl CallGates {
         Ok(gates)
     }
 
-    /// Returns the notes for one call of the method, which can ask them what the gates said.
+    /// Returns the notes for one call of the method; the method can read the verdict from them.
     pub(crate) fn notes(&self) -> Notes {
         Notes::under(self.before.clone())
     }
 
-    /// Judges the answer, and notes what the gates said.
+    /// Judges the answer, and records the verdict in the notes.
     pub(crate) fn close<Error: ContractError>(&self, notes: &Notes, answer: &Value) -> Result<(), Rejection> {
         if self.tool.gates.is_empty() {
             return Ok(());
@@ -141,7 +141,7 @@ impl CallGates {
         Ok(())
     }
 
-    /// Returns what the log keeps; `None` for a tool without gates. What is published is approved.
+    /// Returns the detail for the log; `None` for a tool without gates. A published change is an approved one.
     pub(crate) fn detail(&self) -> Option<Value> {
         let gates = &self.before.gates;
         let names: Vec<_> = gates.iter().map(|gate| gate.gate).collect();

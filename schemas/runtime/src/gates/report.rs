@@ -46,12 +46,12 @@ pub struct GateViolation {
 }
 
 impl Report {
-    /// Returns whether no clause is violated.
+    /// Returns true if no clause is violated.
     pub fn is_approved(&self) -> bool {
         self.violations.is_empty()
     }
 
-    /// Returns whether a person must review what comes of the call, before it counts.
+    /// Returns true if a person must review the result of the call before it counts.
     pub fn requires_review(&self) -> bool {
         self.gates.iter().any(|gate| gate.requires_review)
     }
@@ -85,7 +85,7 @@ impl Report {
         Some(failure)
     }
 
-    /// Adds what the same gates said later.
+    /// Adds the later verdict of the same gates.
     pub(super) fn add(&mut self, later: Self) {
         for (gate, later) in self.gates.iter_mut().zip(later.gates) {
             gate.approved &= later.approved;

@@ -11,12 +11,12 @@ use crate::{
 
 /// Header with the id of the session that a request belongs to.
 pub const SESSION_HEADER: &str = "X-Session-Id";
-/// Maximum of the seconds for which a request waits for an execution.
+/// Maximum number of seconds for which a request waits for an execution.
 pub const MAX_WAIT_SECONDS: u64 = 60;
 pub(super) const EXECUTION: &str = "Execution";
 pub(super) const SESSION: &str = "Session";
 
-/// The statuses of requests that have a body.
+/// Further refusal statuses of requests with a body.
 const WITH_BODY: [u16; 3] = [408, 413, 415];
 
 /// Returns the schema of an execution.
@@ -74,7 +74,7 @@ pub(super) fn session() -> Value {
     })
 }
 
-/// Returns the headers that a call of a tool may have beside those of changes.
+/// Returns the headers that a call of a tool may have in addition to those of changes.
 pub(super) fn headers(contract: &ContractSpec) -> Vec<Value> {
     let mut headers = vec![];
     if contract.executions.is_some() {
@@ -92,7 +92,7 @@ pub(super) fn headers(contract: &ContractSpec) -> Vec<Value> {
     headers
 }
 
-/// Returns the answer to a call that goes on.
+/// Returns the answer to a call that continues in the background.
 pub(super) fn accepted() -> Value {
     let mut accepted = content("The execution, which goes on", reference(EXECUTION));
     accepted["headers"] = json!({ "Location": {

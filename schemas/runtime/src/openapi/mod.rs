@@ -1,7 +1,7 @@
 //! The endpoints of a contract as an OpenAPI 3.1 document.
 //!
-//! Schemas are the contract's, which OpenAPI 3.1 takes as they are: of requests with the rules that are enforced. A tool has a path of its
-//! own, with its own request and result.
+//! Schemas are the contract's, which OpenAPI 3.1 accepts unchanged: for requests, with the enforced rules. Each tool has a path of its own,
+//! with its own request and result.
 
 mod calls;
 mod parts;
@@ -25,16 +25,16 @@ use crate::spec::{ContractSpec, RateLimitPer, RestEndpoint, RestOperation, ToolS
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// The URL at which a server serves contracts, unless its operator names another.
+/// The URL at which a server serves contracts, unless its operator sets a different one.
 pub const USUAL_URL: &str = "/mcp";
 
-/// Returns the description of all endpoints at the usual URL, as text for people: what generated files have.
+/// Returns the description of all endpoints at the usual URL, as text for people: the content of generated files.
 pub fn text(contract: &ContractSpec) -> String {
     format!("{:#}\n", document(contract, USUAL_URL, &|_| true))
 }
 
-/// Returns the description of the endpoints that a contract declares, for those of its tools that are offered. Clients know the path at which
-/// the contract is served as `url`.
+/// Returns the description of the endpoints that a contract declares, for the offered ones of its tools. Clients know the path at which the
+/// contract is served as `url`.
 pub fn document(contract: &ContractSpec, url: &str, is_offered: &dyn Fn(&str) -> bool) -> Value {
     let mut schemas = Map::new();
     schemas.insert(ERROR.into(), error(contract));
@@ -105,7 +105,7 @@ pub fn document(contract: &ContractSpec, url: &str, is_offered: &dyn Fn(&str) ->
             },
         },
     });
-    // Without roles, whether callers must be known is the operator's choice.
+    // Without roles, the operator decides whether callers must be known.
     let unknown = contract.auth.is_none().then(|| json!({}));
     let known = json!({ "bearer": [] });
     document["security"] = unknown.into_iter().chain([known]).collect();
@@ -124,7 +124,7 @@ fn of_execution(tool: &ToolSpec) -> String {
     format!("{}_execution", tool.name)
 }
 
-/// Returns a schema for the place `name` among the document's: its references within itself lead there.
+/// Returns a schema for the place `name` in the document: its internal references are relocated to it.
 fn placed(name: &str, mut schema: Value) -> Value {
     relocate(&mut schema, &format!("#/components/schemas/{name}"));
     if let Some(schema) = schema.as_object_mut() {

@@ -1,4 +1,4 @@
-//! Parts that descriptions of several endpoints have: references, headers, and the answers of refused requests.
+//! Common parts of the descriptions of endpoints: references, headers, and the answers of refused requests.
 
 use std::collections::BTreeSet;
 
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use crate::spec::{ContractSpec, ErrorBody, Severity, ToolSpec};
 
-/// Name of an error that fits none of the contract's.
+/// Name of an error that matches none of the contract's.
 pub const UNNAMED: &str = "REFUSED";
 /// Maximum number of characters of an ETag.
 pub const MAX_ETAG: usize = 128;
 pub(super) const ERROR: &str = "Error";
 pub(super) const TOOL: &str = "Tool";
-/// Statuses of what is refused before it is a call: at any endpoint, at those that ask for credentials (from the fourth on), and at those with a
-/// body (all).
+/// Statuses of requests that are refused before they are calls: at any endpoint, at those that require credentials (from the fourth on),
+/// and at those with a body (all).
 pub(super) const REFUSALS: [u16; 11] = [400, 405, 503, 401, 403, 429, 408, 413, 415, 422, 500];
 
 pub(super) fn reference(schema: &str) -> Value {
@@ -91,7 +91,7 @@ pub(super) fn responses(
     std::iter::once(success).chain(refusals).collect()
 }
 
-/// Returns what refusals with this status are.
+/// Returns the description of refusals with this status.
 pub(super) fn refusal(status: u16) -> Value {
     let name = StatusCode::from_u16(status).ok();
     let name = name.and_then(|status| status.canonical_reason());
@@ -105,7 +105,7 @@ pub(super) fn refusal(status: u16) -> Value {
     refusal
 }
 
-/// Returns the schema of what a refusal has for a body.
+/// Returns the schema of a refusal's body.
 pub(super) fn error(contract: &ContractSpec) -> Value {
     let body = contract.error_body.unwrap_or(ErrorBody::USUAL);
     let unnamed = [400, 500].map(|status| contract.error_of(status).is_none());

@@ -1,4 +1,4 @@
-//! Endpoints of workflows in OpenAPI: their schemas are those that the contract's calls are checked with.
+//! Endpoints of workflows in OpenAPI, with the schemas that validate the contract's calls.
 
 use http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use crate::spec::{ContractSpec, Outcome, RestEndpoint, RestOperation, Starts, To
 
 const TAG: &str = "workflows";
 const WORKFLOW: &str = "Workflow";
-/// Where a schema of the wire has its definitions.
+/// Member of a wire schema that contains its definitions.
 const DEFINITIONS: &str = "$defs";
 
 /// Returns the operations of an endpoint of workflows with their paths, and adds their schemas.
@@ -69,14 +69,14 @@ pub(super) fn operations(
     }
 }
 
-/// Returns an operation for each workflow, with its own parameters. Of one that a tool starts, every request is refused.
+/// Returns an operation for each workflow, with its own parameters. For a workflow that a tool starts, every request is refused.
 fn starts(
     contract: &ContractSpec,
     endpoint: &RestEndpoint,
     call: &'static ToolSpec,
     schemas: &mut Map<String, Value>,
 ) -> Vec<(String, Value)> {
-    // The answers of each are definitions of those of all.
+    // The answers of each are among the definitions of the general answer.
     lifted("started_workflow", call, schemas);
     let operations = contract.workflows.iter().map(|workflow| {
         let name = format!("start_{}", workflow.id);
@@ -139,7 +139,7 @@ fn operation(
     })
 }
 
-/// Adds the schema of a call's answers under `name`, and its definitions under theirs; returns the reference to it.
+/// Adds the schema of a call's answers under `name`, and its definitions under their names; returns the reference to it.
 fn lifted(name: &str, call: &ToolSpec, schemas: &mut Map<String, Value>) -> Value {
     let mut schema = call.output.wire();
     let definitions = match schema.as_object_mut().and_then(|it| it.shift_remove(DEFINITIONS)) {
@@ -176,7 +176,7 @@ fn properties(call: &ToolSpec) -> Map<String, Value> {
     }
 }
 
-/// Returns the variables of an endpoint's path as parameters, in its names for them.
+/// Returns the variables of an endpoint's path as parameters, under the path's names.
 fn in_path(endpoint: &RestEndpoint, call: &ToolSpec) -> impl Iterator<Item = Value> {
     let mut properties = properties(call);
     let members = endpoint.is.call_members().into_iter().flatten();
@@ -292,7 +292,7 @@ fn workflow(contract: &ContractSpec) -> Value {
     )
 }
 
-/// Returns the status of an answer that is no error.
+/// Returns the status of a successful answer.
 pub fn success_of(is: RestOperation) -> StatusCode {
     match is {
         RestOperation::WorkflowStart => StatusCode::CREATED,

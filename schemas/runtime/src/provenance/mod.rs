@@ -1,9 +1,8 @@
-//! Provenance of calls: which session, agent, program, machine and person they came from.
+//! Provenance of calls: their session, agent, program, machine and person.
 //!
-//! [`establish`] asks, for each field that the contract declares and in this order: the request's `_meta`, the holder of its key,
-//! its HTTP headers, the session that it names, the first call of its connection, the configuration, what the server discovered,
-//! and the field's default. What it finds is kept with changes and shown to methods. It is never merged into arguments, and never
-//! decides what a call may see.
+//! [`establish`] reads, for each field that the contract declares and in this order: the request's `_meta`, the holder of its key, its HTTP
+//! headers, the session that it names, the first call of its connection, the configuration, the server's discoveries, and the field's
+//! default. The result is stored with changes and shown to methods. It is never merged into arguments, and never decides a call's access.
 
 mod record;
 mod sources;
@@ -35,12 +34,12 @@ pub const DETAIL: &str = "provenance";
 /// Value of `rule` in the data of refusals.
 const RULE: &str = "provenance";
 
-/// The method of an implementation `S` that returns what is bound to the session of this id.
+/// The method of an implementation `S` that returns the values bound to the session of this id.
 pub type BoundMethod<S, Error, G> =
     for<'c> fn(&'c S, &'c ReadCx<'c, G>, &'c str) -> BoxFuture<'c, Result<Map<String, Value>, Error>>;
 
-/// Returns the context of a call of `tool` with its provenance. `bound` is asked at most once, and only if a value that can be
-/// bound to the call's session is missing.
+/// Returns the context of a call of `tool` with its provenance. `bound` is called at most once, and only if a value that can be bound to
+/// the call's session is missing.
 ///
 /// # Errors
 /// The contract's refusal, if a field is missing that the tool requires, or a value is not of its field's type; the method's error

@@ -1,4 +1,4 @@
-//! The provenance of one call, as logs, rows and methods have it.
+//! The provenance of one call, for logs, rows and methods.
 
 use serde_json::{Map, Value};
 
@@ -7,9 +7,9 @@ use crate::{
     vocabulary::vocabulary,
 };
 
-/// Name of the time at which the server received the call, beside the fields.
+/// Name of the time at which the server received the call, alongside the fields.
 pub const RECEIVED_AT: &str = "received_at";
-/// Name of the list of fields that the server discovered, beside the fields.
+/// Name of the list of fields that the server discovered, alongside the fields.
 pub const DISCOVERED: &str = "discovered";
 
 vocabulary! {
@@ -26,15 +26,15 @@ vocabulary! {
         Bound,
         /// The configuration.
         Config,
-        /// The server found it out.
+        /// Discovery by the server.
         Discovered,
-        /// Nowhere: it is the field's default.
+        /// The field's default.
         Default,
     }
 }
 
 impl ProvenanceSource {
-    /// Returns whether the call itself carried the value.
+    /// Returns true if the call itself carried the value.
     fn is_of_call(self) -> bool {
         matches!(self, Self::Meta | Self::Holder | Self::Header)
     }
@@ -54,7 +54,7 @@ pub(super) struct FieldValue {
     source: ProvenanceSource,
 }
 
-/// The provenance of calls whose contract keeps none.
+/// The provenance of calls whose contract does not declare any.
 pub(crate) static NO_PROVENANCE: Provenance = Provenance {
     fields: vec![],
     received_at: 0,
@@ -86,18 +86,18 @@ impl Provenance {
         self.get(name)?.as_bool()
     }
 
-    /// Returns where the value of a field came from.
+    /// Returns the source of a field's value.
     pub fn source(&self, name: &str) -> Option<ProvenanceSource> {
         self.field(name).map(|field| field.source)
     }
 
-    /// Returns when the server received the call, in Unix seconds, whatever the call says of the time.
+    /// Returns the time at which the server received the call, in Unix seconds, independent of the call's own timestamp.
     pub fn received_at(&self) -> i64 {
         self.received_at
     }
 
-    /// Returns all of it as a JSON object, as logs and rows keep it: every field, `null` where there is none, [`RECEIVED_AT`], and
-    /// the names of the fields that were [`DISCOVERED`].
+    /// Returns all of it as a JSON object, the form in logs and rows: every field, `null` if it has no value, [`RECEIVED_AT`], and the
+    /// names of the fields that were [`DISCOVERED`].
     pub fn to_value(&self) -> Value {
         let value = |value: &Option<FieldValue>| value.as_ref().map(|field| field.value.clone());
         let mut all: Map<_, _> = self

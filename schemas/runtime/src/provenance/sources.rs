@@ -1,4 +1,4 @@
-//! The sources of one call's provenance, asked one after the other. A value that is found is not replaced.
+//! The sources of one call's provenance, in order of precedence: a value found earlier is not replaced.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,7 +15,7 @@ use crate::{
     spec::{ContractSpec, Discovery, ProvenanceDefault, ProvenanceField, ProvenancePlace, ProvenanceSpec},
 };
 
-/// What a field has where no one can say more.
+/// The last-resort value of a field.
 const UNKNOWN: &str = "unknown";
 
 pub(super) struct Sources<'a> {
@@ -45,11 +45,11 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// Reads what the request carries: its `_meta`, the holder of its key, its headers.
+    /// Reads the request: its `_meta`, the holder of its key, its headers.
     ///
     /// # Errors
-    /// What is wrong, if a value under a key of ours is not of its field's type, or is no field's. Other keys and headers may be
-    /// another program's; where nothing is discovered they are ours too, and elsewhere unfit ones are ignored.
+    /// A message, if a value under our own key is not of its field's type, or its name is not a field's. Other keys and headers may belong
+    /// to another program; if discovery is off they are ours too, and elsewhere unfit ones are ignored.
     pub(super) fn read_request(&mut self) -> Result<(), String> {
         let origin = &self.call.origin;
         let own = match origin.meta.get(PROVENANCE) {
@@ -122,14 +122,14 @@ impl<'a> Sources<'a> {
         Ok(())
     }
 
-    /// Returns true if nothing is discovered: fields that were not sent are then missing.
+    /// Returns true if discovery is off: fields that were not sent are then missing.
     fn is_strict(&self) -> bool {
         let origin = &self.call.origin;
         let environment = origin.environment.as_ref();
         environment.is_some_and(|environment| !environment.discovers(origin.transport))
     }
 
-    /// Names a member of our own key that is no field's.
+    /// Reports a member of our own key that is not a field's.
     fn check_names(&self, own: &Map<String, Value>) -> Result<(), String> {
         let is_known = |name: &&String| {
             let mut fields = self.spec.fields.iter();
@@ -146,7 +146,7 @@ impl<'a> Sources<'a> {
         ))
     }
 
-    /// Finds out which session the call belongs to: what is bound to it is asked for next.
+    /// Determines the call's session; its bound values are the next source.
     pub(super) fn find_session(&mut self) {
         let Some(session) = self.spec.session else { return };
         let first = self.call.origin.connection.as_ref();
@@ -171,14 +171,14 @@ impl<'a> Sources<'a> {
         id.filter(|_| is_asked)
     }
 
-    /// Adds what is bound to the session.
+    /// Adds the values bound to the session.
     pub(super) fn add_bound(&mut self, values: &Map<String, Value>) {
         for (name, value) in values {
             self.add(name, ProvenancePlace::Bound, value, ProvenanceSource::Bound);
         }
     }
 
-    /// Adds what the first call of the connection carried, unless this call is of another session.
+    /// Adds the provenance that the first call of the connection carried, unless this call belongs to a different session.
     pub(super) fn add_of_connection(&mut self) {
         let first = self.call.origin.connection.as_ref();
         let Some(first) = first.and_then(|connection| connection.first(self.contract)) else {
@@ -193,7 +193,7 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// Adds what is configured.
+    /// Adds the configured values.
     pub(super) fn add_configured(&mut self) {
         let Some(environment) = &self.call.origin.environment else {
             return;
@@ -210,7 +210,7 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// Adds what the server may find out.
+    /// Adds the facts that the server may discover.
     pub(super) async fn add_discovered(&mut self) {
         let origin = &self.call.origin;
         let environment = origin.environment.as_ref();
@@ -269,7 +269,7 @@ impl<'a> Sources<'a> {
         self.found
     }
 
-    /// Adds a value from `place`, if the field may have one from there.
+    /// Adds a value from `place`, if the field accepts values from there.
     fn add(&mut self, name: &str, place: ProvenancePlace, value: &Value, source: ProvenanceSource) {
         let field = self.spec.field(name).filter(|field| field.from.contains(&place));
         if let Some(value) = field.and_then(|field| fit(read(field.kind, value))) {
@@ -278,7 +278,7 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// Returns the names under which `tabellion/provenance` may have a field.
+/// Returns the names of a field in `tabellion/provenance`.
 fn names(field: &'static ProvenanceField) -> impl Iterator<Item = &'static str> {
     let others = field.keys.iter().copied().filter(|key| *key != field.name);
     std::iter::once(field.name).chain(others)

@@ -1,24 +1,24 @@
-//! The values of fields of provenance, as requests, headers and configurations spell them.
+//! The values of fields of provenance, in the spellings of requests, headers and configurations.
 
 use serde_json::Value;
 
 use crate::spec::ProvenanceType;
 
-/// Maximum length of a text, in bytes. It is kept with every change.
+/// Maximum length of a text, in bytes. It is stored with every change.
 const MAX_BYTES: usize = 1024;
 
-/// A value as it was found.
+/// A value from a source.
 #[derive(Debug, PartialEq)]
 pub(super) enum Found {
     /// It is of the field's type.
     Value(Value),
-    /// It says nothing: `null`, or a blank text.
+    /// It is empty: `null`, or a blank text.
     Blank,
-    /// It is of another type, or too long.
+    /// It is of a different type, or too long.
     Unfit(String),
 }
 
-/// Reads a value of a field of this type. Integers and booleans can be spelt as text, as headers do.
+/// Reads a value of a field of this type. Integers and booleans can be spelt as text, as in headers.
 pub(super) fn read(kind: ProvenanceType, value: &Value) -> Found {
     match (kind, value) {
         (_, Value::Null) => Found::Blank,

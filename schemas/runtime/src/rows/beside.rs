@@ -1,11 +1,11 @@
-//! Changes that can be made at the same time as others of their org: unique indexes, foreign keys and the lock of the changed row protect
-//! all that their rules have read.
+//! Changes that can be made concurrently with others of their org: unique indexes, foreign keys and the lock of the changed row protect all
+//! the data that their rules have read.
 
 use super::{RowChange, RowEdit, RowsChange};
 use crate::spec::{EntitySpec, FieldSpec, FieldType, Next, RowsSpec};
 
 impl RowsChange {
-    /// Returns true if the change can be planned and made at the same time as others of this kind.
+    /// Returns true if the change can be planned and made concurrently with others of this kind.
     pub fn fits_beside_others(&self, spec: &RowsSpec) -> bool {
         self.rows().iter().all(|change| change.fits_beside_others(spec))
     }
@@ -40,7 +40,7 @@ impl RowChange {
     }
 }
 
-/// Returns true if an index makes sure that a number is counted once.
+/// Returns true if an index ensures that a number is used once.
 fn is_unique(entity: &EntitySpec, name: &'static str, next: Next) -> bool {
     let is_of_next = |field: &&str| *field == name || next.within.contains(field);
     entity.uniques.iter().any(|unique| {

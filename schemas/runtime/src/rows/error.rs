@@ -1,4 +1,4 @@
-//! Why a change of rows is refused.
+//! Refusals of changes of rows.
 
 use serde_json::{Map, Value};
 
@@ -11,10 +11,10 @@ use crate::{
 /// Maximum number of characters that a message quotes of a value.
 const MAX_SHOWN: usize = 128;
 
-/// Why an operation on rows is refused. Nothing has changed.
+/// The refusal of an operation on rows. The rows are unchanged.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RowError {
-    /// The row is not there, or in another org.
+    /// The row does not exist, or belongs to a different org.
     #[error("there is no {entity} {key}; list those that there are")]
     NotFound {
         /// Name of the entity.
@@ -22,7 +22,7 @@ pub enum RowError {
         /// The key, for people.
         key: String,
     },
-    /// A row that a field refers to is not there, or in another org.
+    /// A row that a field refers to does not exist, or belongs to a different org.
     #[error("`{field}` names no {entity}: there is no {key}")]
     NoSuch {
         /// Name of the field.
@@ -67,15 +67,15 @@ pub enum RowError {
         entity: &'static str,
         /// The key, for people.
         key: String,
-        /// How many rows of which entities refer to it.
+        /// Numbers of rows that refer to it, by entity.
         by: Vec<(&'static str, u64)>,
     },
-    /// A field that can't change is given with another value, or the server sets it.
+    /// A field that can't change is given with a different value, or the server sets it.
     #[error("`{field}` {}; leave it out", if *.on_create { "is set by the server" } else { "can't be changed" })]
     Immutable {
         /// Name of the field.
         field: &'static str,
-        /// Whether a row was to be created with it.
+        /// True if a row was to be created with it.
         on_create: bool,
     },
     /// A number is not the next one.
@@ -94,7 +94,7 @@ pub enum RowError {
         /// Keys of the rows on the way, from the first one back to it.
         way: Vec<Value>,
     },
-    /// The row is the org of calls that name none.
+    /// The row is the default org.
     #[error("{entity} {key} can't be deleted: calls that name no {entity} are in it")]
     Kept {
         /// Name of the entity.
@@ -102,7 +102,7 @@ pub enum RowError {
         /// The key, for people.
         key: String,
     },
-    /// A field is the caller's row, which is not there.
+    /// A field defaults to the caller's row, which does not exist.
     #[error(
         "`{field}` is missing, and the caller's {entity} {key} is not in this org; give it a {entity} of this org"
     )]
@@ -147,7 +147,7 @@ pub enum RowError {
     Value {
         /// Name of the field.
         field: String,
-        /// What is wrong with it, as the rest of a sentence.
+        /// The problem, as the rest of a sentence.
         problem: String,
     },
     /// The store failed.
@@ -174,7 +174,7 @@ impl RowError {
         }
     }
 
-    /// Returns the name of the field that is wrong, if it is one.
+    /// Returns the name of the wrong field, if the error is about one.
     pub fn field(&self) -> Option<&str> {
         match self {
             Self::NoSuch { field, .. }
@@ -206,13 +206,13 @@ impl RowError {
         }
     }
 
-    /// Returns the failure. `within` is the JSON pointer to the member of the request that has the fields.
+    /// Returns the failure. `within` is the JSON pointer to the member of the request that contains the fields.
     pub fn into_failure(self, within: &str) -> Failure {
         let pointer = self.field().map(|field| pointer::push(within, field));
         self.into_failure_at(pointer.unwrap_or_default())
     }
 
-    /// Returns the failure. `pointer` is the JSON pointer to the member of the request that is wrong, if one is.
+    /// Returns the failure. `pointer` is the JSON pointer to the wrong member of the request, if there is one.
     pub(crate) fn into_failure_at(self, pointer: String) -> Failure {
         let Self::Store(failure) = self else {
             let mut failure = Failure::new(self.kind(), self.to_string()).with("rule", self.rule());

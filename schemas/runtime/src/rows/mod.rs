@@ -1,7 +1,7 @@
-//! Rows: what contracts read and change whose store is a database.
+//! Rows: the data of contracts whose store is a database.
 //!
-//! A change is a list of [`RowChange`]s, which a store makes in one transaction with one entry in its log. [`table`] plans the
-//! changes of operations on entities; [`view`] says what a store lets it read.
+//! A change is a list of [`RowChange`]s, which a store makes in one transaction with one entry in its log. [`table`] plans the changes of
+//! operations on entities; [`view`] defines the reads that a store permits.
 
 mod beside;
 pub mod error;
@@ -44,7 +44,7 @@ pub type Row = Map<String, Value>;
 #[derive(Debug)]
 pub enum Rows {}
 
-/// What one transaction changes: at least one row, each once.
+/// The changes of one transaction: at least one row, each once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowsChange {
     rows: Vec<RowChange>,
@@ -59,14 +59,14 @@ pub struct RowChange {
     pub entity: &'static EntitySpec,
     /// The values that identify it, in the order of [`EntitySpec::identity`].
     pub key: Vec<Value>,
-    /// What becomes of it.
+    /// Its edit.
     pub edit: RowEdit,
     /// Names of the fields whose values the store made: ids, times, secrets.
     pub made: BTreeSet<&'static str>,
     name: String,
 }
 
-/// What becomes of a row.
+/// The edit of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RowEdit {
     /// It is added.
@@ -87,7 +87,7 @@ pub struct RowBefore {
 }
 
 impl RowChange {
-    /// Creates the change of the row with these identifying values. The store has made the values of the fields in `made`.
+    /// Creates the change of the row with these identifying values. The store generated the values of the fields in `made`.
     pub fn new(
         entity: &'static EntitySpec,
         key: Vec<Value>,
@@ -113,10 +113,10 @@ impl RowChange {
 }
 
 impl RowsChange {
-    /// Creates a change of several rows. The first one is what the caller's `tabellion/ifBase` is compared with.
+    /// Creates a change of several rows. The caller's `tabellion/ifBase` is compared with the first one.
     ///
     /// # Errors
-    /// If there is no row, or a row stands there twice.
+    /// If there is no row, or a row is listed twice.
     pub fn new(rows: Vec<RowChange>, operation: &'static str) -> Result<Self, ChangeError> {
         if rows.is_empty() {
             return Err(ChangeError::Empty);
@@ -140,7 +140,7 @@ impl RowsChange {
         self.rows
     }
 
-    /// Returns the ids that the store made.
+    /// Returns the generated ids.
     fn made_ids(&self) -> Vec<&Value> {
         let made = self.rows.iter().flat_map(|change| {
             let is_id = |name: &&&str| {
@@ -156,7 +156,7 @@ impl RowsChange {
         made.collect()
     }
 
-    /// Returns the change of one row as text, without what the store makes anew when the change is planned again.
+    /// Returns the change of one row as text, without values that are generated anew when the change is planned again.
     fn approved(&self, change: &RowChange) -> String {
         let ids = self.made_ids();
         let mask = |value: &Value| match ids.iter().position(|id| *id == value) {

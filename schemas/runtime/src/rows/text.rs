@@ -1,4 +1,4 @@
-//! What must hold of a text besides its length.
+//! Constraints on a text, in addition to its length.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +14,7 @@ use crate::{schema::compile, spec::TextRule};
 /// Checks a text.
 ///
 /// # Errors
-/// What is wrong with it, as the rest of a sentence.
+/// The problem, as the rest of a sentence.
 pub(super) fn check(rules: &[TextRule], text: &str) -> Result<(), String> {
     for rule in rules {
         match rule {
@@ -48,7 +48,7 @@ fn is_json<T: DeserializeOwned>(text: &str) -> bool {
     T::deserialize(&mut json).is_ok() && json.end().is_ok()
 }
 
-/// Returns whether a text satisfies a keyword of JSON Schema, just as schemas of requests understand it.
+/// Returns true if a text satisfies a keyword of JSON Schema, by the same rules as in schemas of requests.
 fn fits(keyword: &'static str, value: &'static str, text: &str) -> bool {
     // A contract has a few patterns, which are compiled once.
     static VALIDATORS: Mutex<BTreeMap<(&str, &str), &'static Validator>> = Mutex::new(BTreeMap::new());

@@ -1,4 +1,4 @@
-//! Values of fields: whether a field can have a value, and its only form in the store.
+//! Values of fields: their validity, and their canonical form in the store.
 
 use serde_json::{Number, Value};
 
@@ -8,15 +8,15 @@ use super::{
 };
 use crate::spec::{FieldSpec, FieldType};
 
-/// The largest integer that all JSON implementations agree on.
+/// The largest integer that all JSON implementations represent exactly.
 const MAX_INTEGER: i64 = (1 << 53) - 1;
 const MAX_ID_CHARS: usize = 128;
-/// Maximum number of characters of a reference to a row that need not be there.
+/// Maximum number of characters of a reference to a row that may be absent.
 pub const MAX_LOOSE_CHARS: usize = 256;
 /// Maximum number of characters of a slug.
 const MAX_SLUG_CHARS: usize = 63;
 
-/// Returns `value` in the form in which `field` keeps it.
+/// Returns `value` in the stored form of `field`.
 ///
 /// # Errors
 /// If the field can't have the value.
@@ -127,7 +127,7 @@ fn number(value: &Value) -> Result<Value, String> {
     let is_exact = value.is_f64() || value.as_i64().is_some_and(|whole| whole.abs() <= MAX_INTEGER);
     let exact = |number: &f64| is_exact && number.is_finite();
     let number = value.as_f64().filter(exact).ok_or("must be a number")?;
-    // Negative zero has no form of its own in the store.
+    // Negative zero has no stored form of its own.
     let number = if number == 0.0 { 0.0 } else { number };
     Number::from_f64(number)
         .map(Value::Number)

@@ -1,4 +1,4 @@
-//! What a store of rows lets a call read, and what it makes for it: ids, times, secrets.
+//! A call's reads of a store of rows, and the values that the store generates for it: ids, times, secrets.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::{failure::Failure, future::BoxFuture, spec::EntitySpec};
 
 /// A state of a store of rows. The futures do not block.
 pub trait RowView: Send + Sync {
-    /// Returns the row with these values of [`EntitySpec::identity`]; `None` if there is none.
+    /// Returns the row with these values of [`EntitySpec::identity`], if it exists.
     ///
     /// # Errors
     /// If it can't be read.
@@ -40,11 +40,11 @@ pub trait RowView: Send + Sync {
     /// If they can't be read.
     fn count<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<u64, Failure>>;
 
-    /// Returns what the store makes for this call.
+    /// Returns the generator of values for this call.
     fn fresh(&self) -> &dyn Fresh;
 }
 
-/// What a store makes for a call, so that planning a change needs neither a clock nor randomness.
+/// The generator of values for a call, so that planning a change needs neither a clock nor randomness.
 pub trait Fresh: Send + Sync {
     /// Returns the call's time in seconds of Unix time. It is the same for the whole call.
     fn now(&self) -> i64;
@@ -72,7 +72,7 @@ pub struct Select {
     pub entity: &'static EntitySpec,
     /// The filters that a row must pass.
     pub all: Vec<Filter>,
-    /// Alternatives: a row must pass one filter at least of each.
+    /// Alternatives: a row must pass at least one filter of each.
     pub any: Vec<Vec<Filter>>,
     /// The order; the key decides last.
     pub order: Vec<(&'static str, Order)>,
@@ -102,7 +102,7 @@ pub struct Filter {
     pub value: Value,
 }
 
-/// How a field is compared with a value.
+/// Comparison of a field with a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Test {
     /// It is equal; `null` equals `null`.
@@ -134,13 +134,13 @@ impl Select {
         }
     }
 
-    /// Returns whether `row` passes the filters.
+    /// Returns true if `row` passes the filters.
     pub fn passes(&self, row: &Row) -> bool {
         let passes = |filter: &Filter| filter.passes(row);
         self.all.iter().all(passes) && self.any.iter().all(|any| any.iter().any(passes))
     }
 
-    /// Returns the order with the identifying fields that it lacks at its end.
+    /// Returns the order, completed by the identifying fields that it lacks.
     pub fn whole_order(&self) -> Vec<(&'static str, Order)> {
         let mut order = self.order.clone();
         for name in self.entity.identity() {
@@ -162,7 +162,7 @@ impl Filter {
         }
     }
 
-    /// Returns whether `row` passes.
+    /// Returns true if `row` passes.
     pub fn passes(&self, row: &Row) -> bool {
         let found = row.get(self.field).unwrap_or(&Value::Null);
         match self.test {

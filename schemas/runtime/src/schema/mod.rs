@@ -1,8 +1,8 @@
 //! Exact validation of requests and responses.
 //!
-//! A [`Schema`] has two views of one text: *wire*, which clients see, and *enforced*, which adds the contract's
-//! `x-enforce` rules ([`views`]). A violation has a rule's id, a JSON pointer and a sentence for people; it never quotes the value, which
-//! may be a whole document.
+//! A [`Schema`] has two views of one text: *wire*, which clients see, and *enforced*, which adds the contract's `x-enforce` rules
+//! ([`views`]). A violation consists of a rule's id, a JSON pointer and a sentence for people; it never quotes the value, which may be a
+//! whole document.
 
 use std::{borrow::Cow, fmt, sync::OnceLock};
 
@@ -24,13 +24,13 @@ const MAX_VIOLATIONS: usize = 8;
 /// Maximum number of an enumeration's values that are listed.
 const MAX_OPTIONS: usize = 30;
 
-/// The least [`likeness`] of a name that is suggested: a third of the letters may differ.
+/// Minimum [`likeness`] of a suggested name: a third of the letters may differ.
 const MIN_LIKENESS: f64 = 0.65;
 
 /// A schema in its two views, and its validator.
 pub struct Schema {
     text: Text,
-    /// True if the text may have the contract's own keys and rules.
+    /// True if the text may contain the contract's own keys and rules.
     is_authored: bool,
     wire: OnceLock<Value>,
     compiled: OnceLock<Compiled>,
@@ -61,7 +61,7 @@ pub struct Violation {
     pub rule: Cow<'static, str>,
     /// JSON pointer to the value.
     pub pointer: String,
-    /// What is wrong, and how to correct it.
+    /// The problem and its correction.
     pub message: String,
 }
 
@@ -86,7 +86,7 @@ impl Schema {
         }
     }
 
-    /// Creates a schema that enforces exactly what clients see.
+    /// Creates a schema that enforces exactly its wire view.
     pub const fn plain(json: &'static str) -> Self {
         Self::exact(Text::Written(json))
     }
@@ -153,8 +153,8 @@ impl Schema {
     /// Checks `value` against the enforced schema.
     ///
     /// # Errors
-    /// The first violations, at most eight. A rule is reported once per value, however many of its keywords are broken. Of a value of a
-    /// wrong type, nothing else is reported.
+    /// The first violations, at most eight. A rule is reported once per value, however many of its keywords are broken. For a value of a
+    /// wrong type, only the type is reported.
     pub fn check(&self, value: &Value) -> Result<(), Vec<Violation>> {
         let validator = &self.compiled().validator;
         if validator.is_valid(value) {
@@ -222,7 +222,7 @@ impl Schema {
     }
 }
 
-/// Returns how alike two names are, in any case and with any separator between words: 1 if they are equal.
+/// Returns the similarity of two names, ignoring case and separators between words: 1 if they are equal.
 fn likeness(a: &str, b: &str) -> f64 {
     let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");
     strsim::normalized_damerau_levenshtein(&plain(a), &plain(b))
@@ -247,7 +247,7 @@ fn is_below(pointer: &str, prefix: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Returns what a value of this format is, with its article.
+/// Returns a description of a format's values, with its article.
 fn of_format(format: &str) -> String {
     match format {
         "date-time" => "a date and time like 2026-02-03T04:05:06Z".into(),

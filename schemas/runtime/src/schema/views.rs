@@ -1,15 +1,15 @@
 //! Two views of an authored schema.
 //!
-//! *Wire* is the schema that clients see: the source document's, key by key. *Enforced* is the schema that the server checks:
-//! the wire view, the rules of `x-enforce`, integers limited to the range that is exact in JSON and, of a request, no members that its type
-//! has no place for.
+//! *Wire* is the schema that clients see: the source document's, key by key. *Enforced* is the schema that the server checks: the wire
+//! view, the rules of `x-enforce`, integers limited to the range that is exact in JSON and, for a request, a ban on members without a field
+//! in its type.
 
 use serde_json::{Map, Value};
 
 use super::walk as schema;
 use crate::pointer;
 
-/// The largest integer that every JSON implementation keeps exactly (RFC 8259, section 6).
+/// The largest integer that every JSON implementation represents exactly (RFC 8259, section 6).
 pub const LARGEST_INTEGER: i64 = 9_007_199_254_740_991;
 
 /// Annotation keywords, which do not constrain values.
@@ -22,8 +22,8 @@ const ANNOTATIONS: &[&str] = &[
     "$comment",
 ];
 
-/// Marks, at the root of a schema, a request that a type is made of: members for which the type has no place are refused. Generated code
-/// sets it.
+/// Marks, at the root of a schema, a request with a generated type: members without a field in the type are refused. Generated code sets
+/// it.
 pub const CLOSED: &str = "x-closed";
 
 /// Returns the wire view: `schema` without our own keys.
@@ -37,8 +37,8 @@ pub fn wire(schema: &Value) -> Value {
 
 /// Returns the enforced view.
 ///
-/// `x-enforce` becomes the end of `allOf`, so the wire view covers it by construction. Of a request that is marked [`CLOSED`], members beside
-/// `properties` are refused unless a keyword permits them: the type would silently drop them.
+/// `x-enforce` becomes the end of `allOf`, so the wire view covers it by construction. For a request that is marked [`CLOSED`], members
+/// outside of `properties` are refused unless a keyword permits them: the type would silently drop them.
 pub fn enforced(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if unmark(&mut schema) {
@@ -49,7 +49,7 @@ pub fn enforced(schema: &Value) -> Value {
     wire(&schema)
 }
 
-/// Takes the mark away; returns whether there was one.
+/// Removes the mark; returns true if it was present.
 fn unmark(schema: &mut Value) -> bool {
     let mark = schema.as_object_mut().and_then(|it| it.shift_remove(CLOSED));
     mark.is_some()
@@ -92,7 +92,7 @@ fn bound_integers(members: &mut Map<String, Value>) {
     }
 }
 
-/// Keywords that permit or describe members beside `properties`.
+/// Keywords that permit or describe members outside of `properties`.
 const OPEN: [&str; 5] = ["additionalProperties", "allOf", "anyOf", "oneOf", "x-rust-map"];
 
 fn close(schema: &mut Value) {
@@ -176,7 +176,7 @@ mod tests {
         })
     }
 
-    /// Compared as text, since the order of keys counts.
+    /// Compares as text, since the order of keys counts.
     #[track_caller]
     fn assert_same(view: &Value, expected: &Value) {
         assert_eq!(view.to_string(), expected.to_string());

@@ -1,4 +1,4 @@
-//! The schemas in a schema.
+//! Traversal of the schemas in a schema.
 
 use serde_json::{Map, Value};
 
@@ -28,12 +28,12 @@ fn holds(keyword: &str) -> Holds {
     }
 }
 
-/// Returns whether a keyword's value contains schemas.
+/// Returns true if a keyword's value contains schemas.
 pub fn holds_schemas(keyword: &str) -> bool {
     holds(keyword) != Holds::Nothing
 }
 
-/// Returns whether a keyword's subschemas describe parts of the value, not the value itself.
+/// Returns true if a keyword's subschemas describe parts of the value, not the value itself.
 pub fn is_part(keyword: &str) -> bool {
     matches!(keyword, "properties" | "items" | "additionalProperties")
 }
@@ -58,7 +58,7 @@ pub fn children(schema: &Value) -> Vec<(Step, &Value)> {
     children
 }
 
-/// Returns those of [`children`] that describe parts of the value. Only these can have our own keys.
+/// Returns those of [`children`] that describe parts of the value. Only these can contain our own keys.
 pub fn parts(schema: &Value) -> Vec<(Step, &Value)> {
     let mut children = children(schema);
     children.retain(|(step, _)| is_part(&step[0]));
@@ -109,7 +109,7 @@ fn map_in_place(schema: &mut Value, change: &impl Fn(&mut Map<String, Value>)) {
     }
 }
 
-/// Returns whether the schema's `type` permits values of `kind`.
+/// Returns true if the schema's `type` permits values of `kind`.
 pub fn has_type(members: &Map<String, Value>, kind: &str) -> bool {
     match members.get("type") {
         Some(Value::Array(kinds)) => kinds.iter().any(|k| k == kind),

@@ -5,16 +5,16 @@ use serde::Deserialize;
 /// MCP's tool annotations. All four are always sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct Annotations {
-    /// The tool changes nothing.
+    /// True if the tool changes nothing.
     #[serde(rename = "readOnlyHint")]
     pub read_only: bool,
-    /// The tool may remove or overwrite what was there.
+    /// True if the tool may remove or overwrite existing data.
     #[serde(rename = "destructiveHint")]
     pub destructive: bool,
-    /// The same call twice has the effect of one.
+    /// True if a repeated call has no further effect.
     #[serde(rename = "idempotentHint")]
     pub idempotent: bool,
-    /// The tool reaches beyond the server's own data.
+    /// True if the tool reaches beyond the server's own data.
     #[serde(rename = "openWorldHint")]
     pub open_world: bool,
 }
@@ -44,7 +44,7 @@ impl Annotations {
         }
     }
 
-    /// Adds the hint that two calls have the effect of one.
+    /// Adds the hint that a repeated call has no further effect.
     pub const fn idempotent(self) -> Self {
         Self {
             idempotent: true,

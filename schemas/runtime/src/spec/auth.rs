@@ -14,20 +14,20 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// What keys and tokens permit. They are a set: a key with one of them need not have another.
+    /// The permissions of keys and tokens. They are a set: one does not imply the others.
     #[serde(rename_all = "snake_case")]
     pub enum ScopeWord {
         /// Reading.
         Read,
         /// Changing, and reading.
         Write,
-        /// Deciding on what waits for a review, and reading. Never an agent's.
+        /// Deciding on pending reviews, and reading. Never an agent's.
         Review,
     }
 }
 
 impl ScopeWord {
-    /// Returns whether a key with this permits what `needed` names.
+    /// Returns true if a key with this scope permits the operations of `needed`.
     pub fn includes(self, needed: Self) -> bool {
         self == needed || needed == Self::Read
     }
@@ -38,18 +38,18 @@ impl ScopeWord {
 pub struct AuthSpec {
     /// The roles, in the contract's order.
     pub roles: &'static [RoleSpec],
-    /// Which roles may read each resource.
+    /// The roles that may read each resource.
     pub resources: &'static [ResourceRoles],
 }
 
-/// A role, and which callers have it.
+/// A role, and its conditions on callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoleSpec {
     /// Name of the role.
     pub name: &'static str,
     /// The kind of its callers.
     pub kind: CallerKind,
-    /// What a caller's key must permit; `None` if any key will do.
+    /// The scope that a caller's key must permit; `None` if any key is enough.
     pub scope: Option<ScopeWord>,
 }
 

@@ -1,15 +1,15 @@
-//! What is kept of calls: executions and sessions.
+//! Retention of calls: executions and sessions.
 
-/// How long executions are kept.
+/// Retention of executions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExecutionsSpec {
-    /// Number of seconds that an execution is kept.
+    /// Number of seconds that an execution is stored.
     pub keep_seconds: u32,
-    /// Number of seconds that its result is.
+    /// Number of seconds that its result is stored.
     pub result_seconds: u32,
 }
 
-/// The sessions that callers have.
+/// The sessions of callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionsSpec {
     /// Maximum number of active sessions of one caller.

@@ -1,14 +1,14 @@
-//! What calls do to documents.
+//! Effects of calls on documents.
 
 use serde_json::Value;
 
 use super::ToolSpec;
 use crate::vocabulary::vocabulary;
 
-/// What a call does to the document at the tool's path. Conformance checks compare it with the document.
+/// The effect of a call on the document at the tool's path. Conformance checks compare it with the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effect {
-    /// What is done.
+    /// Its kind.
     pub kind: EffectKind,
     /// The requests that have this effect; without it, all of them.
     pub when: Option<When>,
@@ -24,7 +24,7 @@ pub struct Effect {
     pub position: Option<&'static str>,
 }
 
-/// A condition on a request: at `at` stands the string `is`.
+/// A condition on a request: the value at `at` is the string `is`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct When {
     /// JSON pointer in the request.
@@ -38,15 +38,15 @@ vocabulary! {
     /// mutating tools alone.
     #[serde(rename_all = "snake_case")]
     pub enum EffectKind {
-        /// The response has the document's whole text.
+        /// The response contains the document's whole text.
         Read,
-        /// The document becomes exactly the text, whether or not it was there.
+        /// The document becomes exactly the text, whether or not it existed.
         Write,
         /// The document is deleted.
         Delete,
         /// The text is added at the end.
         Append,
-        /// The object is added at the end as one line of JSON, with its members in the order in which they came.
+        /// The object is added at the end as one line of JSON, with its members in the order of the request.
         AppendLine,
         /// The text is added at the beginning.
         Prepend,
@@ -56,7 +56,7 @@ vocabulary! {
         InsertBefore,
         /// The text is inserted after the section.
         InsertAfter,
-        /// The response has the section's own text, without its heading and its subsections.
+        /// The response contains the section's own text, without its heading and its subsections.
         ReadSection,
         /// A section with a heading and the text is inserted at the position.
         InsertSection,
@@ -74,7 +74,7 @@ vocabulary! {
 }
 
 impl EffectKind {
-    /// Returns whether it changes nothing.
+    /// Returns true if it does not change the document.
     pub fn reads(self) -> bool {
         matches!(self, Self::Read | Self::ReadSection)
     }

@@ -3,56 +3,56 @@
 //! Constants like the rest of a contract's declaration; the [table engine](crate::rows::table) runs the operations that expand from
 //! them, and a store makes its tables from them.
 
-/// The rows of a contract: its entities, and how it is divided into orgs.
+/// The rows of a contract: its entities and their division into orgs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowsSpec {
     /// Name of the contract.
     pub contract: &'static str,
     /// Semantic version of the contract.
     pub version: &'static str,
-    /// How the rows are divided into orgs; `None` if they are not.
+    /// Division of the rows into orgs; `None` if they are not divided.
     pub org: Option<OrgSpec>,
-    /// Which row is the caller's; `None` if fields don't ask for it.
+    /// Selection of the caller's row; `None` if fields don't ask for it.
     pub caller: Option<CallerSpec>,
     /// The entities, in the order in which they are documented.
     pub entities: &'static [EntitySpec],
-    /// The rows that a new store begins with.
+    /// The initial rows of a new store.
     pub seeds: &'static [Seed],
 }
 
-/// How rows are divided into orgs: what is in another org is not there.
+/// Division of rows into orgs. Rows of other orgs are reported as not found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OrgSpec {
     /// Name of the entity whose rows are the orgs.
     pub entity: &'static str,
     /// Member of a request that names the org, if there is one.
     pub argument: Option<&'static str>,
-    /// Key of the org of calls that name none.
+    /// Key of the org of calls that do not name an org.
     pub default: &'static str,
 }
 
-/// Which row is the caller's, for fields that have it if a request gives no other: the one of the key that the call was made with, else
-/// the one that the call names, else a default.
+/// Selection of the caller's row, the default of fields that refer to it: the row of the call's key, else the row that the call names, else
+/// a default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallerSpec {
     /// Name of the entity, which has a key of one field.
     pub entity: &'static str,
-    /// Names of the fields by which calls name the row, the first that fits.
+    /// Names of the fields by which calls name the row; the first match counts.
     pub by: &'static [&'static str],
-    /// Name of the field of the provenance that has such a value, if calls name the row at all.
+    /// Name of the provenance field with such a value, if calls name the row at all.
     pub provenance: Option<&'static str>,
-    /// Key of the row of calls that name none.
+    /// Key of the row of calls that do not name a row.
     pub default: &'static str,
 }
 
-/// A row that a new store begins with.
+/// An initial row of a new store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seed {
     /// Name of its entity.
     pub entity: &'static str,
     /// Key of its org, if the entity is divided into orgs.
     pub org: Option<&'static str>,
-    /// The fields that are given, as the JSON text of an object.
+    /// The given fields, as the JSON text of an object.
     pub row: &'static str,
 }
 
@@ -63,38 +63,38 @@ pub struct EntitySpec {
     pub name: &'static str,
     /// Name of the table: `issues`.
     pub table: &'static str,
-    /// Which rows a caller of an org has.
+    /// The rows that a caller of an org can access.
     pub scope: Scope,
     /// Names of the fields that identify a row within its org.
     pub key: &'static [&'static str],
-    /// The fields, in the order in which answers have them.
+    /// The fields, in the order of answers.
     pub fields: &'static [FieldSpec],
-    /// What only one row can have.
+    /// Uniqueness constraints.
     pub uniques: &'static [Unique],
     /// Names of the fields by which lists are ordered, before the key.
     pub order: &'static [&'static str],
-    /// Names of fields by whose values together rows are looked up often, beside references and `order`.
+    /// Names of fields by whose combined values rows are looked up often, in addition to references and `order`.
     pub indexes: &'static [&'static [&'static str]],
-    /// What follows from a field's value.
+    /// Assignments that follow from a field's value.
     pub on: &'static [Hook],
     /// Changes of other rows that are part of a change of this one.
     pub also: &'static [Also],
     /// The graphs without circles that the rows are edges of.
     pub acyclic: &'static [Edges],
-    /// What must hold of several fields of a row together.
+    /// Conditions on several fields of a row together.
     pub rules: &'static [RowRule],
-    /// What answers add to a row from rows that it refers to.
+    /// Members that answers add to a row from rows that it refers to.
     pub adds: &'static [Added],
 }
 
-/// Which rows of an entity a caller of an org has.
+/// The rows of an entity that a caller of an org can access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// All of them.
     Global,
     /// Those whose field of this name is the org's key. The engine sets it.
     Org(&'static str),
-    /// The rows are the orgs: a caller that is bound to one has that alone.
+    /// The rows are the orgs: a caller that is bound to one can access that one alone.
     Root,
 }
 
@@ -105,49 +105,49 @@ pub struct FieldSpec {
     pub name: &'static str,
     /// Type of its values.
     pub kind: FieldType,
-    /// Whether it may be `null`, which it is if it is not given.
+    /// True if it may be `null`, the value of an absent field.
     pub optional: bool,
-    /// Whether it keeps the value that it was created with.
+    /// True if it keeps its initial value.
     pub fixed: bool,
-    /// Whether requests can't give it: hooks and other rows' changes set it.
+    /// True if requests can't set it: hooks and other rows' changes do.
     pub of_store: bool,
-    /// Whether answers leave it out and requests can't give it.
+    /// True if answers leave it out and requests can't set it.
     pub hidden: bool,
-    /// The value if none is given, as a JSON text.
+    /// The default, as a JSON text.
     pub default: Option<&'static str>,
-    /// Name of the fact of the call that is the value if none is given: [`CALLER`].
+    /// Name of the fact of the call that is the default: [`CALLER`].
     pub from: Option<&'static str>,
-    /// The fields within whose equal values only one row can have `true`: setting it takes it from the other.
+    /// Fields within whose equal values at most one row has `true`: setting it clears it in the other row.
     pub one_true_in: &'static [&'static str],
-    /// What must hold of a text besides its length.
+    /// Constraints on a text, in addition to its length.
     pub text: &'static [TextRule],
-    /// Whether requests can spell the words of an enumeration in PascalCase, too.
+    /// True if requests can also spell the words of an enumeration in PascalCase.
     pub pascal_case: bool,
-    /// Name of the field whose slug is the value if none is given.
+    /// Name of the field whose slug is the default.
     pub slug_of: Option<&'static str>,
-    /// Where a given time must lie.
+    /// Permitted range of a given time.
     pub range: Option<Range>,
-    /// Where the value is copied from: the store sets it.
+    /// Source of a copied value: the store sets it.
     pub copy: Option<Copied>,
-    /// Another name that requests can give it under.
+    /// Alternative name in requests.
     pub alias: Option<&'static str>,
-    /// Whether a reference can name a row that is not there.
+    /// True if a reference can name a row that does not exist.
     pub loose: bool,
 }
 
 /// Name of the fact that is the key of the caller's row: see [`CallerSpec`].
 pub const CALLER: &str = "caller";
 
-/// What must hold of a text.
+/// A constraint on a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextRule {
-    /// It has a character that is no white space.
+    /// It has a character other than white space.
     NotBlank,
     /// It has at most this number of bytes.
     MaxBytes(usize),
     /// It matches this regular expression, as JSON Schema's `pattern` does.
     Pattern(&'static str),
-    /// It is an email address, as JSON Schema's format `email` has it.
+    /// It is an email address, as defined by JSON Schema's format `email`.
     Email,
     /// It is the JSON of a value.
     JsonValue,
@@ -157,7 +157,7 @@ pub enum TextRule {
     JsonTexts,
 }
 
-/// Where a given time must lie.
+/// Permitted range of a given time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Range {
     /// After the time of the change.
@@ -166,7 +166,7 @@ pub enum Range {
     UntilNow,
 }
 
-/// Where a field's value is copied from.
+/// Source of a copied value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copied {
     /// Name of the field that refers to the other row.
@@ -175,10 +175,10 @@ pub struct Copied {
     pub field: &'static str,
 }
 
-/// What must hold of several fields of a row together.
+/// A condition on several fields of a row together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowRule {
-    /// One of these at least has a value.
+    /// At least one of these has a value.
     AnyOf(&'static [&'static str]),
     /// No two of these have the same value.
     Differ(&'static [&'static str]),
@@ -186,7 +186,7 @@ pub enum RowRule {
     Ordered(&'static [&'static str]),
 }
 
-/// What answers add to a row.
+/// A member that answers add to a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Added {
     /// Name of the member that is added.
@@ -200,7 +200,7 @@ pub struct Added {
 /// The type of a field's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldType {
-    /// An opaque id of 1 to 128 of `A–Z a–z 0–9 . _ : -`. The store makes one if none is given.
+    /// An opaque id of 1 to 128 of `A–Z a–z 0–9 . _ : -`, generated by the store if it is not given.
     Id,
     /// The key of a row of another entity.
     Ref(Reference),
@@ -237,7 +237,7 @@ pub enum FieldType {
         /// Maximum number of characters of each.
         max_chars: usize,
     },
-    /// A secret of 256 random bits that the store makes, answered once as the prefix and 64 hexadecimal digits. The row has the
+    /// A secret of 256 random bits that the store generates, answered once as the prefix and 64 hexadecimal digits. The row contains the
     /// SHA-256 of that text.
     Secret {
         /// Prefix of the text.
@@ -254,18 +254,18 @@ pub enum FieldType {
 pub struct Reference {
     /// Name of the entity, which has a key of one field.
     pub to: &'static str,
-    /// What deleting that row does to this one.
+    /// Effect of that row's deletion on this row.
     pub on_delete: OnDelete,
     /// Names of fields that both rows must have with equal values.
     pub same: &'static [&'static str],
-    /// Whether following the reference from row to row must never lead back; only for references to the same entity.
+    /// True if chains of the reference must not form a circle; only for references to the same entity.
     pub acyclic: bool,
 }
 
-/// What deleting a row does to those that refer to it.
+/// Effect of a row's deletion on the rows that refer to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnDelete {
-    /// The row can't be deleted while they are there.
+    /// The row can't be deleted while they exist.
     Restrict,
     /// They are deleted too.
     Cascade,
@@ -282,16 +282,16 @@ pub enum Moment {
     Change,
 }
 
-/// How a number is counted on.
+/// Numbering of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Next {
     /// Names of the fields within whose equal values it is counted.
     pub within: &'static [&'static str],
-    /// Whether a given number must be the next one; otherwise any may be given.
+    /// True if a given number must be the next one; otherwise any number is accepted.
     pub strict: bool,
 }
 
-/// Fields whose values together only one row of an org can have. Rows with a `null` among them don't count.
+/// Fields whose combined values are unique within an org. Rows with a `null` among them don't count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unique {
     /// Names of the fields.
@@ -302,16 +302,16 @@ pub struct Unique {
     pub while_null: Option<&'static str>,
 }
 
-/// What follows when a field becomes a value, and when it no longer is.
+/// Assignments when a field takes a value, and when it loses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hook {
     /// Name of the field.
     pub field: &'static str,
     /// The value, as a JSON text.
     pub is: &'static str,
-    /// What is set when it becomes that value.
+    /// Assignments when the field takes that value.
     pub set: &'static [Assignment],
-    /// What is set when it no longer is.
+    /// Assignments when the field loses that value.
     pub otherwise: &'static [Assignment],
 }
 
@@ -322,7 +322,7 @@ pub struct Assignment {
     pub field: &'static str,
     /// The value.
     pub value: Assigned,
-    /// Whether it is set only where the field is `null`.
+    /// True if it is set only where the field is `null`.
     pub if_null: bool,
 }
 
@@ -342,13 +342,13 @@ pub enum Assigned {
 pub struct Also {
     /// The operation that it is part of.
     pub on: Action,
-    /// Fields with the values, as JSON texts, that the row must have; otherwise nothing is changed.
+    /// Fields with the values, as JSON texts, that the row must have; otherwise the other row is unchanged.
     pub when: &'static [(&'static str, &'static str)],
     /// Name of the other row's entity.
     pub entity: &'static str,
     /// Name of the field that refers to the other row.
     pub key: &'static str,
-    /// What is set in it.
+    /// Assignments to the other row.
     pub set: &'static [Assignment],
 }
 
@@ -359,13 +359,13 @@ pub struct Edges {
     pub from: &'static str,
     /// Name of the field with its end.
     pub to: &'static str,
-    /// Name of the field whose value tells the graphs apart, if there are several.
+    /// Name of the field whose value distinguishes the graphs, if there are several.
     pub by: Option<&'static str>,
     /// The values of that field, as JSON texts, whose graphs can't have circles; all, if empty.
     pub among: &'static [&'static str],
 }
 
-/// What an operation on rows does.
+/// The kind of an operation on rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Adds a row.
@@ -376,41 +376,41 @@ pub enum Action {
     Update,
     /// Reads the rows that match.
     List,
-    /// Removes a row, with those that refer to it where the reference says so.
+    /// Removes a row, and the rows that refer to it where the reference cascades.
     Delete,
 }
 
-/// An operation that the table engine runs: how its request and its answer are laid out.
+/// An operation that the table engine runs: the layout of its request and its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowOperation {
     /// Name of the entity.
     pub entity: &'static str,
-    /// What it does.
+    /// Its kind.
     pub action: Action,
-    /// Member of the request with the row's fields, for operations that create and update; without it, the request has them itself.
+    /// Member of the request with the row's fields, for operations that create and update; without it, the request itself contains them.
     pub data: Option<&'static str>,
-    /// Members of the request, and the fields whose values they are. For `Create` they are values, for the others the key and
-    /// what the row must have besides.
+    /// Members of the request, with the fields that they are values of. `Create` sets these fields; the other operations use them as key
+    /// and as conditions on the row.
     pub arguments: &'static [(&'static str, &'static str)],
-    /// Member of the request that names the maximum number of listed rows.
+    /// Member of the request with the maximum number of listed rows.
     pub limit: Option<&'static str>,
-    /// The number of listed rows if none is named, and the maximum.
+    /// The default and the maximum number of listed rows.
     pub limits: (u64, u64),
     /// Member of the request that continues a list: the key of the last row seen, for entities with a key of one field.
     pub after: Option<&'static str>,
-    /// Member of the answer that the row stands in; without it, the answer is the row.
+    /// Member of the answer that contains the row; without it, the answer is the row.
     pub answer: Option<&'static str>,
     /// Value of the member `resource` in the answers of `List` and `Delete`, if they have one.
     pub resource: Option<&'static str>,
-    /// What an `Update` sets where the request gives no value.
+    /// Assignments of an `Update` where the request does not give a value.
     pub set: &'static [Assignment],
-    /// Names of the only fields that the data can give, for an `Update` that sets; it can give none, if empty.
+    /// Names of the only fields that the data can contain, for an `Update` that sets.
     pub fields: &'static [&'static str],
-    /// Whether the data has the key of the row to get, update or delete.
+    /// True if the data contains the key of the row to get, update or delete.
     pub key_in_data: bool,
-    /// Members of the request of a `List` that select rows, and how.
+    /// Members of the request of a `List` that select rows, with their comparisons.
     pub filters: &'static [ListFilter],
-    /// Member of the request that has the filters, `limit` and `after`; without it, the request has them itself.
+    /// Member of the request that contains the filters, `limit` and `after`; without it, the request itself contains them.
     pub filters_in: Option<&'static str>,
     /// Name of the field that `after` is a value of, if not the key.
     pub after_by: Option<&'static str>,
@@ -423,11 +423,11 @@ pub struct RowOperation {
 pub struct ListFilter {
     /// Name of the member.
     pub member: &'static str,
-    /// How a row is compared with its value.
+    /// Comparison of a row with its value.
     pub by: FilterBy,
 }
 
-/// How a row is compared with the value of a [`ListFilter`].
+/// Comparison of a row with the value of a [`ListFilter`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FilterBy {
     /// One of these fields has that value.
@@ -512,7 +512,7 @@ impl EntitySpec {
         matches!(self.key, [name] if is_id(name))
     }
 
-    /// Returns whether values of that field are unique without regard to the case of ASCII letters.
+    /// Returns true if values of that field are unique without regard to the case of ASCII letters.
     pub fn is_folded(&self, name: &str) -> bool {
         self.uniques.iter().any(|unique| unique.folded.contains(&name))
     }
@@ -559,7 +559,7 @@ impl FieldSpec {
         }
     }
 
-    /// Returns whether the store alone sets it.
+    /// Returns true if only the store sets it.
     pub fn is_of_store(&self) -> bool {
         self.of_store
             || self.hidden
@@ -570,14 +570,14 @@ impl FieldSpec {
             )
     }
 
-    /// Returns whether it keeps the value that it was created with.
+    /// Returns true if it keeps its initial value.
     pub fn is_fixed(&self) -> bool {
         self.fixed || self.is_of_store() || matches!(self.kind, FieldType::Id)
     }
 }
 
 impl RowRule {
-    /// Returns the names of the fields that it is about.
+    /// Returns the names of the rule's fields.
     pub fn fields(&self) -> &'static [&'static str] {
         match self {
             Self::AnyOf(fields) | Self::Differ(fields) | Self::Ordered(fields) => fields,
@@ -586,8 +586,8 @@ impl RowRule {
 }
 
 impl RowOperation {
-    /// Returns the operation that does this with rows of an entity: with the usual layout and limits of operations that a contract
-    /// derives, for `..` in a constant.
+    /// Returns the operation of this kind on rows of an entity, with the usual layout and limits of operations that a contract derives, for
+    /// `..` in a constant.
     pub const fn new(entity: &'static str, action: Action) -> Self {
         let is_changed = matches!(action, Action::Create | Action::Update);
         let is_named = matches!(action, Action::List | Action::Delete);

@@ -1,4 +1,4 @@
-//! How errors reach clients, and the error table.
+//! Errors: their transport to clients, and the error table.
 
 use serde_json::{Map, Value, json};
 
@@ -16,11 +16,11 @@ const INTERNAL_ERROR: i32 = -32603;
 
 /// Details of the runtime, and their names in an error's object.
 const USUAL_DETAILS: [(&str, &str); 2] = [("rule", "reason"), (RETRY_AFTER, RETRY_AFTER_SECONDS)];
-/// Name, in an error's object, of the number of seconds after which the caller may try again.
+/// Name, in an error's object, of the number of seconds before a retry.
 pub const RETRY_AFTER_SECONDS: &str = "retry_after_seconds";
 
 vocabulary! {
-    /// How the errors of a contract reach the client.
+    /// The channel by which the errors of a contract reach the client.
     #[serde(rename_all = "kebab-case")]
     pub enum ErrorChannel {
         /// As a tool result with `isError: true`, which the model can read and act on.
@@ -37,22 +37,22 @@ pub struct ErrorSpec {
     pub name: &'static str,
     /// JSON-RPC error code.
     pub code: i32,
-    /// What the code means, for people.
+    /// Meaning of the code, for people.
     pub message: &'static str,
 }
 
-/// The object that stands for an error in the structured content of a result: the names of its members.
+/// The object that represents an error in the structured content of a result: the names of its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ErrorBody {
-    /// Member of the result that has the object.
+    /// Member of the result that contains the object.
     pub at: &'static str,
     /// The error's name.
     pub code: &'static str,
-    /// The sentence.
+    /// The message.
     pub message: &'static str,
     /// Details for programs.
     pub details: &'static str,
-    /// The violations of gates; an empty list if it is another error.
+    /// The violations of gates; an empty list for other errors.
     pub violations: &'static str,
 }
 
@@ -84,21 +84,21 @@ impl ErrorBody {
 pub struct ErrorStatus {
     /// Name of the error.
     pub error: &'static str,
-    /// The `reason` (or `rule`) in the details of which it is the status; `None` for all others.
+    /// The `reason` (or `rule`) in the error's details that has this status; `None` for all others.
     pub reason: Option<&'static str>,
     /// The status.
     pub status: u16,
 }
 
 impl ContractSpec {
-    /// Returns the object that stands for an error, if the contract has one.
+    /// Returns the object that represents an error, if the contract has one.
     pub fn error_object(&self, error: &ErrorAnswer) -> Option<Value> {
         let at = self.error_body?.at;
         self.error_body(error).map(|mut body| body[at].take())
     }
 
     /// Returns the contract's object for an error in a result's structured content, if it declares one. The runtime's details `rule` and
-    /// `retryAfterSeconds` are named as contracts with such objects name them: `reason` and `retry_after_seconds`.
+    /// `retryAfterSeconds` get the names of such objects: `reason` and `retry_after_seconds`.
     pub fn error_body(&self, error: &ErrorAnswer) -> Option<Value> {
         let body = self.error_body?;
         let mut details = error.data.clone();
@@ -110,14 +110,14 @@ impl ContractSpec {
         Some(body.of(error, details))
     }
 
-    /// Returns the body of an error over REST: that of its result, in the members' usual names if the contract says none.
+    /// Returns the body of an error over REST: that of its result, with the usual names of members if the contract does not declare names.
     pub fn rest_body(&self, error: &ErrorAnswer) -> Value {
         let usual = || ErrorBody::USUAL.of(error, error.data.clone());
         self.error_body(error).unwrap_or_else(usual)
     }
 
-    /// Returns the error that stands for an HTTP status, where what is refused is no call of a tool. Who may not is refused as who is
-    /// unknown: errors with 403 can be about anything that is forbidden.
+    /// Returns the error for an HTTP status, for refusals of requests that are not tool calls. A forbidden caller gets the error of an
+    /// unknown one: errors with 403 can be about any forbidden item.
     pub fn error_of(&self, status: u16) -> Option<&'static ErrorSpec> {
         let status = if status == 403 { 401 } else { status };
         let named = |reasoned: bool| {
@@ -134,7 +134,7 @@ impl ContractSpec {
         named(false).or_else(|| named(true)).or_else(general)
     }
 
-    /// Returns the HTTP status of an error: that of its `reason` or `rule`, else its own; `None` if the contract does not say it.
+    /// Returns the HTTP status of an error: that of its `reason` or `rule`, else its own; `None` if the contract declares neither.
     pub fn status(&self, error: &ErrorAnswer) -> Option<u16> {
         let said = |key: &str| error.data.get(key).and_then(Value::as_str);
         let reason = said("reason").or(said("rule"));
@@ -145,8 +145,8 @@ impl ContractSpec {
         find(reason).or_else(|| find(None))
     }
 
-    /// Returns an error of the table for one case. `detail` says what happened, where, and what to do; if it is empty, the
-    /// message is the table's.
+    /// Returns an error of the table for one case. `detail` describes the event, its place and its remedy; if it is empty, the message is
+    /// the table's.
     pub fn answer(&self, error: &ErrorSpec, detail: String, mut data: Map<String, Value>) -> ErrorAnswer {
         let message = match self.error_details {
             _ if detail.is_empty() => error.message.into(),
@@ -165,8 +165,8 @@ impl ContractSpec {
         }
     }
 
-    /// Returns the rejection of a call of `tool` with the error of this name and a sentence that the contract words. Both are linted, so
-    /// that a contract without them is broken.
+    /// Returns the rejection of a call of `tool` with the error of this name and a message that the contract words. Both are linted, so a
+    /// contract without them is broken.
     pub(crate) fn reject(
         &self,
         error: &str,

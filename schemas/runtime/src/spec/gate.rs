@@ -3,7 +3,7 @@
 use crate::{Text, schema::Schema, vocabulary::vocabulary};
 
 vocabulary! {
-    /// When a clause is judged.
+    /// The time at which a clause is judged.
     #[serde(rename_all = "snake_case")]
     pub enum GateTime {
         /// Before the method is called, on the request and the caller.
@@ -14,11 +14,11 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// How grave a violation is, for people. Every violation refuses the call.
+    /// The gravity of a violation, for people. Every violation refuses the call.
     #[derive(PartialOrd, Ord)]
     #[serde(rename_all = "snake_case")]
     pub enum Severity {
-        /// Little harm would come of it.
+        /// It would do little harm.
         Low,
         /// It would spoil the result.
         Medium,
@@ -28,7 +28,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// What a clause asks for instead of a refusal.
+    /// A clause's alternative to refusal.
     #[serde(rename_all = "snake_case")]
     pub enum Asks {
         /// A person reviews the result before it counts. The call goes on.
@@ -40,11 +40,11 @@ vocabulary! {
     /// Facts that only a method knows, for clauses that are judged after it.
     #[serde(rename_all = "snake_case")]
     pub enum Fact {
-        /// What the call is about, as it was before.
+        /// The subject of the call, before the change.
         Target,
-        /// What the change keeps and loses.
+        /// The kept and lost content of the change.
         Plan,
-        /// What would leave the store.
+        /// The data that would leave the store.
         Export,
     }
 }
@@ -75,31 +75,31 @@ pub struct GateSpec {
     pub clauses: &'static [ClauseSpec],
 }
 
-/// A clause: what the facts of a call must satisfy.
+/// A clause: a condition on the facts of a call.
 #[derive(Debug)]
 pub struct ClauseSpec {
     /// Stable id.
     pub id: &'static str,
     /// Labels of the operations that it is for.
     pub tools: &'static [&'static str],
-    /// When it is judged.
+    /// The time at which it is judged.
     pub at: GateTime,
-    /// What it asks for where the facts do not satisfy it; `None` refuses the call.
+    /// The alternative to refusal where the facts do not satisfy it; `None` refuses the call.
     pub asks: Option<Asks>,
-    /// How grave that is.
+    /// The gravity of a violation.
     pub severity: Severity,
-    /// What is wrong, as a short sentence.
+    /// The violation, as a short sentence.
     pub issue: &'static str,
     /// Advice to the caller.
     pub actionable: &'static str,
-    /// What the facts must satisfy.
+    /// The schema of facts that satisfy the clause.
     pub schema: &'static Schema,
     /// Facts that satisfy the clause, and facts that break it.
     pub examples: &'static [GateExample],
 }
 
 impl ClauseSpec {
-    /// Returns whether it is judged at this time of calls of the operation `label`.
+    /// Returns true if it is judged at this time, for calls of the operation `label`.
     pub fn applies(&self, label: &str, at: GateTime) -> bool {
         self.at == at && self.tools.contains(&label)
     }
@@ -112,7 +112,7 @@ pub struct GateExample {
     pub name: &'static str,
     /// The facts, as JSON.
     pub json: Text,
-    /// Whether they break the clause, and no other.
+    /// True if they break the clause, and no other.
     pub breaks: bool,
     /// Documents among which a call leads to these facts, as a JSON object from paths to texts.
     pub documents: Option<Text>,

@@ -1,4 +1,4 @@
-//! What an implementation promises.
+//! Promises of an implementation.
 
 use crate::vocabulary::vocabulary;
 
@@ -14,37 +14,36 @@ pub struct Guarantee {
 }
 
 vocabulary! {
-    /// The kind of a guarantee. Programs that must know whether a contract promises something use it, since ids are each
-    /// contract's own.
+    /// The kind of a guarantee. Programs that depend on a promise look for its kind, since ids are each contract's own.
     #[serde(rename_all = "snake_case")]
     pub enum GuaranteeKind {
         /// Each mutation is one commit.
         Commit,
         /// Each mutation is one entry of the activity log.
         Log,
-        /// A preview shows what the mutation then does.
+        /// A preview shows exactly the change of its mutation.
         Preview,
         /// A mutation happens completely or not at all.
         Atomic,
         /// Reading tools change nothing.
         Pure,
-        /// What was acknowledged is in the branch of the remote that the library is shared through.
+        /// Acknowledged changes are in the branch of the remote that the library is shared through.
         Remote,
         /// Nothing is written without a person's approval.
         Approval,
         /// Only certain paths are read or written.
         Paths,
-        /// Each mutation of rows is one entry of the log, which says exactly what it changed.
+        /// Each mutation of rows is one entry of the log, which records exactly its changes.
         OneChange,
-        /// Rows are what the entities' rules make of the calls.
+        /// Rows are the result of the calls under the entities' rules.
         Rows,
-        /// What was acknowledged survives a crash.
+        /// Acknowledged changes survive a crash.
         Durable,
         /// No change is lost or doubled where several clients work together.
         Together,
-        /// What is in another org is not there.
+        /// Rows of other orgs are reported as not found.
         Orgs,
-        /// A secret is answered once, and kept nowhere.
+        /// A secret is answered once, and stored nowhere.
         Secrets,
     }
 }

@@ -1,6 +1,6 @@
 //! The tool that reads the activity log.
 
-/// The tool that reads the activity log, and where an entry has its fields.
+/// The tool that reads the activity log, and the layout of its entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogSpec {
     /// Name of the tool.

@@ -65,15 +65,15 @@ use crate::{Examples, Schema, Texts, ToolSchema};
 /// A whole contract.
 #[derive(Debug, Clone, Copy)]
 pub struct ContractSpec {
-    /// Name of the contract, which is that of its folder: `reading-list`.
+    /// Name of the contract, equal to that of its folder: `reading-list`.
     pub id: &'static str,
     /// Semantic version of the contract.
     pub version: &'static str,
     /// Name for people.
     pub title: &'static str,
-    /// Whether all tools work on one document, which the operator names.
+    /// True if all tools work on one document, which the operator names.
     pub document: bool,
-    /// How errors reach the client.
+    /// The channel of errors to the client.
     pub error_channel: ErrorChannel,
     /// Key in an error's data that repeats the detail of the case, if the contract has one.
     pub error_details: Option<&'static str>,
@@ -97,17 +97,17 @@ pub struct ContractSpec {
     pub log: Option<LogSpec>,
     /// Rate limits per caller, by name.
     pub rate_limits: &'static [RateLimit],
-    /// How long executions are kept, if they are.
+    /// Retention of executions, if they are stored.
     pub executions: Option<&'static ExecutionsSpec>,
     /// The sessions of callers, if they have any.
     pub sessions: Option<&'static SessionsSpec>,
-    /// The endpoints over REST; none if the contract is not served so.
+    /// The endpoints over REST; empty if the contract is not served over REST.
     pub rest: &'static [RestEndpoint],
-    /// What endpoints call beside the tools, by the names of their kinds. No client of MCP sees them.
+    /// Calls of endpoints in addition to the tools, by the names of their kinds. MCP clients do not see them.
     pub calls: &'static [ToolSpec],
     /// The modes of operation, if the contract has any.
     pub modes: Option<&'static ModesSpec>,
-    /// The provenance of calls, if a tool keeps it.
+    /// The provenance of calls, if a tool stores it.
     pub provenance: Option<&'static ProvenanceSpec>,
     /// The entities, if the store keeps rows.
     pub rows: Option<&'static RowsSpec>,
@@ -171,7 +171,7 @@ impl ContractSpec {
         self.operations().find(|operation| operation.label() == label)
     }
 
-    /// Returns the operation that takes this request of a tool, if one does.
+    /// Returns the operation that accepts this request of a tool, if one does.
     pub fn taker(&self, tool: &str, request: &Value) -> Option<&'static ToolSpec> {
         let operation = self.tool(tool)?.operation_of(request.as_object()?)?;
         operation.input.check(request).is_ok().then_some(operation)
@@ -200,7 +200,7 @@ impl ContractSpec {
     }
 }
 
-/// One tool, or one operation of a tool. What a call comes to is always an operation: a tool without selectors is its only one.
+/// One tool, or one operation of a tool. Each call is a call of an operation: a tool without selectors is its only one.
 #[derive(Debug)]
 pub struct ToolSpec {
     /// Name on the wire.
@@ -209,13 +209,13 @@ pub struct ToolSpec {
     pub description: &'static str,
     /// Hints for clients.
     pub annotations: Annotations,
-    /// Set if the request chooses among operations. The other fields then say what holds for some of them.
+    /// Set if the request chooses among operations. The other fields then hold for at least some of them.
     pub operations: Option<Operations>,
     /// Set for an operation of a tool.
     pub operation: Option<Operation>,
     /// Set for an operation that the table engine runs.
     pub rows: Option<RowOperation>,
-    /// Whether a call makes a commit. Such a tool's method returns [`Staged`](crate::Staged).
+    /// True if a call makes a commit. Such a tool's method returns [`Staged`](crate::Staged).
     pub mutating: bool,
     /// JSON pointer in the request to the path that the tool works on.
     pub path: Option<&'static str>,
@@ -234,7 +234,7 @@ pub struct ToolSpec {
     pub rate_limit: Option<&'static str>,
     /// Names of the roles of which a caller must have one; empty if callers need not be known.
     pub roles: &'static [&'static str],
-    /// What a caller's key must permit, at least one of these; empty if it follows from `mutating`.
+    /// The scopes of which a caller's key must permit one; empty if they follow from `mutating`.
     pub scopes: &'static [ScopeWord],
     /// Its gates.
     pub gates: &'static [&'static GateSpec],
@@ -242,11 +242,11 @@ pub struct ToolSpec {
     pub tags: &'static [&'static str],
     /// Names of the modes in which it may be called, if the contract has modes. Set for tools, not for their operations.
     pub modes: &'static [&'static str],
-    /// What it does with the provenance of calls; `None` if nothing. Set for tools, not for their operations.
+    /// Its use of the provenance of calls, if any. Set for tools, not for their operations.
     pub provenance: Option<ProvenanceUse>,
     /// Names of the errors that the tool can return.
     pub errors: &'static [&'static str],
-    /// What calls do to the document at `path`. At most one holds for a request.
+    /// The effects of calls on the document at `path`. At most one applies to a request.
     pub effects: &'static [Effect],
     /// Schema of the arguments.
     pub input: ToolSchema,
@@ -257,12 +257,12 @@ pub struct ToolSpec {
 }
 
 impl ToolSpec {
-    /// Returns a tool that changes nothing and has no key but its schemas, for `..` in a static.
+    /// Returns a tool without mutation and without any key but its schemas, for `..` in a static.
     pub const fn new(input: &'static Schema, output: &'static Schema) -> Self {
         Self::with("", ToolSchema::Written(input), ToolSchema::Written(output))
     }
 
-    /// Returns the tool of this name, whose schemas and examples a generated file has. That of an operation is its label.
+    /// Returns the tool of this name, with the schemas and examples of a generated file. For an operation, the name is its label.
     pub const fn of_file(texts: &'static Texts, name: &'static str) -> Self {
         let [input, output] = [ToolSchema::Input(texts, name), ToolSchema::Output(texts, name)];
         Self {

@@ -2,14 +2,14 @@
 
 use crate::origin::Transport;
 
-/// The modes of a contract, and what is answered to a call that its mode does not allow.
+/// The modes of a contract, and the refusals of calls that a mode does not allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModesSpec {
     /// Names of the modes.
     pub names: &'static [&'static str],
     /// The environment variable of the server that sets the mode.
     pub env: Option<&'static str>,
-    /// The HTTP header that sets the mode of a request, where the server has none.
+    /// The HTTP header that sets the mode of a request, if the server does not set one.
     pub header: Option<&'static str>,
     /// The mode over lines, if none is set.
     pub lines: &'static str,
@@ -17,9 +17,9 @@ pub struct ModesSpec {
     pub http: &'static str,
     /// Name in the error table of both refusals.
     pub error: &'static str,
-    /// What a tool answers in a mode that it is not for, with `{tool}`, `{mode}` and `{allowed}`.
+    /// The message of a tool in a mode that does not allow it, with `{tool}`, `{mode}` and `{allowed}`.
     pub refused: &'static str,
-    /// What every tool answers in a mode that is not known, with `{mode}` and `{names}`.
+    /// The message of every tool in an unknown mode, with `{mode}` and `{names}`.
     pub unknown: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! Tools that are many operations.
+//! Tools with several operations.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,13 @@ use crate::{Texts, pointer};
 pub struct Operations {
     /// JSON pointers in the request to the selectors: strings at its root.
     pub select: &'static [&'static str],
-    /// Combinations of values that have no operation for a reason.
+    /// Combinations of values without an operation, with the reasons.
     pub refused: &'static [RefusedValues],
-    /// The operations. Each is a tool of the same name, with the requests and responses of its own.
+    /// The operations. Each is a tool of the same name, with its own requests and responses.
     pub all: &'static [ToolSpec],
 }
 
-/// Values of the selectors that no operation has.
+/// Values of the selectors that have no operation.
 #[derive(Debug, Clone, Copy)]
 pub struct RefusedValues {
     /// The values, in the order of the selectors.
@@ -27,7 +27,7 @@ pub struct RefusedValues {
     pub why: &'static str,
 }
 
-/// Which of a tool's requests are an operation's.
+/// The requests of a tool that belong to an operation.
 #[derive(Debug, Clone, Copy)]
 pub struct Operation {
     /// `tool/name`.
@@ -36,7 +36,7 @@ pub struct Operation {
     pub select: &'static [&'static str],
     /// Their values.
     pub is: &'static [&'static str],
-    /// JSON pointers to members that tell it from another operation with these values.
+    /// JSON pointers to members that distinguish it from other operations with these values.
     pub has: &'static [&'static str],
 }
 
@@ -55,7 +55,7 @@ impl Operation {
         }
     }
 
-    /// Has these members tell it from another with its values.
+    /// Adds members that distinguish it from other operations with its values.
     pub const fn having(self, has: &'static [&'static str]) -> Self {
         Self { has, ..self }
     }
@@ -83,7 +83,7 @@ pub struct Parts {
     pub texts: &'static Texts,
     /// JSON pointers in the request to the selectors.
     pub select: &'static [&'static str],
-    /// Hints for clients, but for that which says whether something is changed.
+    /// Hints for clients, except the read-only hint.
     pub annotations: Annotations,
     /// Names of the errors that most of them can return.
     pub errors: &'static [&'static str],
@@ -92,7 +92,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Returns the operation of these values of the selectors, which changes nothing.
+    /// Returns the reading operation of these values of the selectors.
     pub const fn reading(&self, label: &'static str, is: &'static [&'static str]) -> ToolSpec {
         ToolSpec {
             name: self.tool,
@@ -107,7 +107,7 @@ impl Parts {
         }
     }
 
-    /// Returns the operation of these values of the selectors, which changes something.
+    /// Returns the mutating operation of these values of the selectors.
     pub const fn changing(&self, label: &'static str, is: &'static [&'static str]) -> ToolSpec {
         let reading = self.reading(label, is);
         ToolSpec {
@@ -122,13 +122,13 @@ impl Parts {
 }
 
 impl Operations {
-    /// Returns the values of the selectors in a request; `None` if one is missing or no string.
+    /// Returns the values of the selectors in a request; `None` if one is missing or not a string.
     pub fn values<'r>(&self, arguments: &'r Map<String, Value>) -> Option<Vec<&'r str>> {
         let value = |selector: &&str| arguments.get(&name(selector))?.as_str();
         self.select.iter().map(value).collect()
     }
 
-    /// Returns the operation of a request: of those with its selectors' values, the one that needs most of its members.
+    /// Returns the operation of a request: among those with its selectors' values, the one with the most required members.
     pub fn choose(&self, arguments: &Map<String, Value>) -> Option<&'static ToolSpec> {
         let values = self.values(arguments)?;
         let fits = |tool: &&ToolSpec| tool.operation.is_some_and(|it| it.is_of(&values, arguments));
@@ -136,7 +136,7 @@ impl Operations {
         all.max_by_key(|tool| tool.operation.map_or(0, |it| it.has.len()))
     }
 
-    /// Returns why there is no operation for `values`: the contract's reason, or else what there is.
+    /// Returns the reason that no operation has `values`: the contract's, or else the list of operations.
     pub fn refusal(&self, values: &[&str]) -> String {
         let named = self.select.iter().zip(values);
         let named = named.map(|(selector, value)| format!("{} {value}", name(selector)));
@@ -149,7 +149,7 @@ impl Operations {
             let needs: Vec<_> = operation.has.iter().map(|member| name(member)).collect();
             return format!("{text} without {}", needs.join(", "));
         }
-        // Those that share the last of several values come closest; where there are none, all do.
+        // Operations with the same last selector are the closest; if there are none, all are listed.
         let shares = |it: &Operation| it.is.len() > 1 && it.is.last() == values.last();
         let near: BTreeSet<_> = all().filter(shares).map(|it| it.words()).collect();
         let words = if near.is_empty() {

@@ -27,8 +27,8 @@ pub struct ArgumentSpec {
     pub name: &'static str,
     /// Description on the wire.
     pub description: &'static str,
-    /// Whether the prompt requires it.
+    /// True if the prompt requires it.
     pub required: bool,
-    /// Whether the server offers completions for it.
+    /// True if the server offers completions for it.
     pub completes: bool,
 }

@@ -1,19 +1,19 @@
-//! Provenance: which agent, program, machine and person a call came from, as a contract declares it.
+//! Provenance: the agent, program, machine and person behind a call, as a contract declares it.
 
 use crate::vocabulary::vocabulary;
 
-/// The fields of provenance, and what is answered to a call that lacks some.
+/// The fields of provenance, and the answer to a call that lacks required ones.
 #[derive(Debug, Clone, Copy)]
 pub struct ProvenanceSpec {
-    /// The fields, in the order in which they are kept.
+    /// The fields, in storage order.
     pub fields: &'static [ProvenanceField],
     /// Name of the field that identifies the caller's session, to which values can be bound.
     pub session: Option<&'static str>,
-    /// Names of the fields that a call needs, in the order in which they are missed.
+    /// Names of the required fields, in the order in which missing ones are reported.
     pub required: &'static [&'static str],
     /// Further fields that some calls need.
     pub also_if: &'static [AlsoIf],
-    /// The answer to a call that lacks one.
+    /// The answer to a call that lacks a required field.
     pub missing: MissingProvenance,
 }
 
@@ -24,15 +24,15 @@ pub struct ProvenanceField {
     pub name: &'static str,
     /// Type of its values.
     pub kind: ProvenanceType,
-    /// Keys of a request's `_meta`, the first of which counts.
+    /// Keys of a request's `_meta`; the first match counts.
     pub keys: &'static [&'static str],
-    /// HTTP headers, the first of which counts.
+    /// HTTP headers; the first match counts.
     pub headers: &'static [&'static str],
-    /// Where else it may come from.
+    /// Its other sources.
     pub from: &'static [ProvenancePlace],
-    /// What the server may discover in place of it.
+    /// The fact that the server may discover in place of it.
     pub discover: Option<Discovery>,
-    /// Its value if nothing else has one.
+    /// Its value if no source has one.
     pub default: Option<ProvenanceDefault>,
 }
 
@@ -50,16 +50,16 @@ pub struct AlsoIf {
 pub struct MissingProvenance {
     /// Name in the error table.
     pub error: &'static str,
-    /// The sentence, with `{tool}` and `{fields}`.
+    /// The message, with `{tool}` and `{fields}`.
     pub message: &'static str,
 }
 
-/// The value of a field that is nowhere else.
+/// The value of a field that no source has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProvenanceDefault {
     /// The time at which the server received the call, in Unix seconds.
     Now,
-    /// Whether the call has the named field.
+    /// True if the call has the named field.
     Present(&'static str),
 }
 
@@ -77,7 +77,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// A place where a server keeps values of provenance for calls that carry none.
+    /// A place where a server keeps values of provenance for calls that do not carry them.
     #[serde(rename_all = "lowercase")]
     pub enum ProvenancePlace {
         /// The holder of the API key, over HTTP; asked before the headers.
@@ -90,7 +90,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// What a server can find out by itself about where a call came from.
+    /// A fact about a call's origin that a server can discover by itself.
     #[serde(rename_all = "kebab-case")]
     pub enum Discovery {
         /// An id of the connection.
@@ -109,18 +109,18 @@ vocabulary! {
         Machine,
         /// Name of the client.
         Client,
-        /// The word `unknown`, for what no one can find out.
+        /// The word `unknown`, for facts that can't be discovered.
         Unknown,
     }
 }
 
 vocabulary! {
-    /// What a tool does with the provenance of its calls.
+    /// A tool's use of the provenance of its calls.
     #[serde(rename_all = "lowercase")]
     pub enum ProvenanceUse {
-        /// Refuses calls without the required fields, and keeps it with changes.
+        /// Refuses calls without the required fields, and stores it with changes.
         Required,
-        /// Keeps with changes what there is of it.
+        /// Stores the available fields with changes.
         Kept,
     }
 }

@@ -5,7 +5,7 @@ use std::{num::NonZeroU32, time::Duration};
 use crate::{token_bucket::Rate, vocabulary::vocabulary};
 
 vocabulary! {
-    /// What a limit counts the calls of.
+    /// The unit whose calls a limit counts.
     #[serde(rename_all = "snake_case")]
     pub enum RateLimitPer {
         /// Each caller.
@@ -24,7 +24,7 @@ pub struct RateLimit {
     pub calls: NonZeroU32,
     /// Seconds in which that number is available again.
     pub seconds: u32,
-    /// What it counts the calls of.
+    /// The unit whose calls it counts.
     pub per: RateLimitPer,
 }
 

@@ -16,16 +16,16 @@ pub struct ResourceSpec {
     pub description: &'static str,
     /// Media type of the text.
     pub mime_type: &'static str,
-    /// Schema of the JSON that the text is.
+    /// Schema of the text, which is JSON.
     pub schema: &'static Schema,
 }
 
 /// A family of resources: one for each URI that fits a template.
 #[derive(Debug)]
 pub struct ResourceTemplateSpec {
-    /// What all of them have. The URI is the template.
+    /// Their common fields. The URI is the template.
     pub resource: ResourceSpec,
-    /// The variables of the template. Those of the path are required.
+    /// The variables of the template. Path variables are required.
     pub variables: &'static [ArgumentSpec],
 }
 

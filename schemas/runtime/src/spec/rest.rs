@@ -1,4 +1,4 @@
-//! The contract over REST: which endpoint does what.
+//! The contract over REST: its endpoints and their operations.
 
 use super::{ContractSpec, ToolSpec};
 use crate::vocabulary::vocabulary;
@@ -7,19 +7,19 @@ vocabulary! {
     /// The method of an endpoint.
     #[serde(rename_all = "UPPERCASE")]
     pub enum RestMethod {
-        /// Changes nothing.
+        /// Never changes data.
         Get,
-        /// May change something.
+        /// May change data.
         Post,
-        /// Makes what it names the newer.
+        /// Renews its target.
         Put,
-        /// Ends what it names.
+        /// Ends its target.
         Delete,
     }
 }
 
 vocabulary! {
-    /// What an endpoint does.
+    /// The operation of an endpoint.
     pub enum RestOperation {
         /// Lists the tools.
         #[serde(rename = "tool.list")]
@@ -57,10 +57,10 @@ vocabulary! {
         /// Ends the session that the path's variable names.
         #[serde(rename = "session.end")]
         SessionEnd,
-        /// Serves the file that a tool's answer leads to. Its URL says that it may be fetched: it asks for no other credentials.
+        /// Serves the file that a tool's answer links to. Its URL is the credential: no other is required.
         #[serde(rename = "download")]
         Download,
-        /// Describes the endpoints, as OpenAPI 3.1. Asks for no credentials.
+        /// Describes the endpoints, as OpenAPI 3.1. Requires no credentials.
         #[serde(rename = "openapi")]
         OpenApi,
     }
@@ -85,7 +85,7 @@ impl RestOperation {
         }
     }
 
-    /// Returns how many variables its paths have.
+    /// Returns the number of variables in its paths.
     pub const fn variables(self) -> usize {
         match self {
             Self::ToolList
@@ -105,8 +105,8 @@ impl RestOperation {
         }
     }
 
-    /// Returns the names that the path's variables have as arguments of the call that the endpoint makes, one of [`ContractSpec::calls`];
-    /// `None` if it makes no such call.
+    /// Returns the argument names of the path's variables in the call that the endpoint makes, one of [`ContractSpec::calls`]; `None` if it
+    /// makes no such call.
     pub const fn call_members(self) -> Option<&'static [&'static str]> {
         match self {
             Self::WorkflowStart => Some(&["workflow_id"]),
@@ -125,9 +125,9 @@ pub struct RestEndpoint {
     pub method: RestMethod,
     /// Path below the one at which the contract is served, as in `/tools/{tool_name}/execute`.
     pub path: &'static str,
-    /// What it does.
+    /// Its operation.
     pub is: RestOperation,
-    /// Names of the roles that it also shows what is not the caller's own.
+    /// Names of the roles that may also see other callers' items.
     pub others: &'static [&'static str],
 }
 
@@ -172,7 +172,7 @@ fn is_variable(segment: &str) -> bool {
 }
 
 impl ContractSpec {
-    /// Returns the endpoints at this path, with the values of its variables. A path that is written out goes before one with variables.
+    /// Returns the endpoints at this path, with the values of its variables. A literal path takes precedence over one with variables.
     pub fn endpoints_at<'p>(&self, path: &'p str) -> Vec<(&'static RestEndpoint, Vec<&'p str>)> {
         let at = self.rest.iter();
         let mut at: Vec<_> = at
@@ -183,7 +183,7 @@ impl ContractSpec {
         at
     }
 
-    /// Returns the endpoint that does this, if the contract has one.
+    /// Returns the endpoint with this operation, if the contract has one.
     pub fn endpoint(&self, is: RestOperation) -> Option<&'static RestEndpoint> {
         self.rest.iter().find(|endpoint| endpoint.is == is)
     }

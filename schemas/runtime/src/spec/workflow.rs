@@ -1,9 +1,9 @@
-//! Workflows: state machines by which people and agents decide on what waits.
+//! Workflows: state machines for pending decisions of people and agents.
 
 use crate::{schema::Schema, vocabulary::vocabulary};
 
 vocabulary! {
-    /// What starts an instance of a workflow.
+    /// The start event of an instance of a workflow.
     #[serde(rename_all = "snake_case")]
     pub enum Starts {
         /// A call of a tool whose answer is pending.
@@ -14,23 +14,23 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// How an instance ends.
+    /// The result of an instance.
     #[serde(rename_all = "snake_case")]
     pub enum Outcome {
-        /// It came to its end.
+        /// It reached its end.
         Completed,
-        /// It was given up.
+        /// It was abandoned.
         Cancelled,
     }
 }
 
 vocabulary! {
-    /// A condition under which a transition is not possible.
+    /// A condition that blocks a transition.
     #[serde(rename_all = "snake_case")]
     pub enum Unless {
-        /// What the instance is about has changed since.
+        /// The subject of the instance has changed since.
         Stale,
-        /// The instance, or what it is about, is not what the decision says that it was shown.
+        /// The instance or its subject differs from the version that the decision names as shown.
         Moved,
     }
 }
@@ -47,15 +47,15 @@ pub struct WorkflowSpec {
     pub name: &'static str,
     /// Version: one more with each change of its states or transitions.
     pub version: u32,
-    /// What it is for.
+    /// Its purpose.
     pub description: &'static str,
-    /// What starts an instance.
+    /// The start event of an instance.
     pub starts: Starts,
     /// Names of the gates that it belongs to.
     pub gates: &'static [&'static str],
     /// Schema of the parameters of a request that starts one.
     pub parameters: Option<&'static Schema>,
-    /// Schema of the data that a decision may have; `None` permits any.
+    /// Schema of the optional data of a decision; `None` permits any.
     pub takes: Option<&'static Schema>,
     /// The first state.
     pub initial: &'static str,
@@ -70,11 +70,11 @@ pub struct WorkflowSpec {
 pub struct StateSpec {
     /// Its name.
     pub name: &'static str,
-    /// What happens in it.
+    /// Its kind: a waiting task, or an end.
     pub kind: StateKind,
 }
 
-/// What happens in a state.
+/// The kind of a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateKind {
     /// A task waits.
@@ -90,7 +90,7 @@ pub struct TaskSpec {
     pub name: &'static str,
     /// The roles of which a caller must have one to complete it: roles of the contract, or [`AUTHOR`].
     pub roles: &'static [&'static str],
-    /// Whether the caller who started the instance may not complete it, whichever roles they have.
+    /// True if the caller who started the instance may not complete it, whichever roles they have.
     pub not_by_author: bool,
 }
 
@@ -103,15 +103,15 @@ pub struct TransitionSpec {
     pub on: &'static str,
     /// The state that it leads to.
     pub to: &'static str,
-    /// What else happens in the same commit.
+    /// Further effect in the same commit.
     pub effect: Option<&'static str>,
-    /// When it is not possible.
+    /// The conditions that block it.
     pub unless: &'static [Unless],
     /// Members that the event must have, other than null and blank texts.
     pub needs: &'static [&'static str],
-    /// The tool whose call is the event; who may call it, the tool says. `None` for a decision on the task.
+    /// The tool whose call is the event; the tool's own roles apply. `None` for a decision on the task.
     pub by: Option<&'static str>,
-    /// The roles that may do it, if not those of the task.
+    /// The roles that may trigger it, if not those of the task.
     pub roles: &'static [&'static str],
 }
 
@@ -129,7 +129,7 @@ impl WorkflowSpec {
     }
 }
 
-/// That an operation's answer can mean: the change waits, and nothing canonical has changed.
+/// The mark of an answer whose change is pending: canonical data has not changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pending {
     /// JSON pointer in the response to a string.

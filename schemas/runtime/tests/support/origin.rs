@@ -197,7 +197,7 @@ const SERVER: &[&str] = &["stdio-only", "server-hybrid"];
 
 /// A tool that requires provenance.
 pub(crate) static ALWAYS: ToolSpec = tool("always", ALL, Some(ProvenanceUse::Required));
-/// A tool that keeps what there is of it.
+/// A tool that stores the available fields.
 pub(crate) static NEVER: ToolSpec = tool("never", ALL, Some(ProvenanceUse::Kept));
 
 pub(crate) static TOOLS: [ToolSpec; 9] = [
@@ -260,7 +260,7 @@ impl ContractError for Error {
     }
 }
 
-/// What a server knows.
+/// A server's environment.
 #[derive(Debug)]
 pub(crate) struct Facts {
     pub(crate) mode: Option<&'static str>,
@@ -352,7 +352,7 @@ pub(crate) fn establish_with(
     Ok(ready(established)?.provenance.unwrap())
 }
 
-/// Returns the fields that were said, with where: all but defaults.
+/// Returns the fields with their sources: all but defaults.
 pub(crate) fn said(provenance: &Provenance) -> Value {
     let fields = FIELDS.iter().filter_map(|field| {
         let source = provenance.source(field.name)?;
@@ -371,7 +371,7 @@ pub(crate) fn rejected<T>(outcome: Result<T, Rejection>) -> ErrorAnswer {
     }
 }
 
-/// A store that keeps the details of log entries alone.
+/// A store that records only the details of log entries.
 #[derive(Default)]
 pub(crate) struct Memory {
     pub(crate) details: Arc<Mutex<Vec<Map<String, Value>>>>,
@@ -467,7 +467,7 @@ pub(crate) fn put(memory: &Memory, call: &CallContext, arguments: Value) -> Resu
     ))
 }
 
-/// Polls a future that waits for nothing.
+/// Polls a future that never waits.
 pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
     let mut future = std::pin::pin!(future);
     let waker = std::task::Waker::noop();

@@ -1,4 +1,4 @@
-//! Code of one branch among that of others is searched.
+//! Searches of one branch's code among that of others.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Repositories whose branches have trees of sources, and what a server must find of them.
+//! Repositories whose branches have trees of sources, and the expected hits in them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,7 +23,7 @@ use tabellion_conformance::{
 pub(super) const MAIN: &str = "main";
 pub(super) const TOPIC: &str = "topic/x";
 
-/// What the branches of a repository have. Some files are the same on both, some have another content, and some are on one of them only.
+/// The trees of a repository's branches. Some files are the same on both, some differ, and some are on one of them only.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Branched {
     pub(super) main: Tree,
@@ -31,7 +31,7 @@ pub(super) struct Branched {
 }
 
 impl Branched {
-    /// Returns random trees; `main` has so many files.
+    /// Returns random trees; `main` has `many` files.
     pub(super) fn random(dice: &mut fastrand::Rng, many: usize) -> Self {
         let main = tree::random(dice, many);
         let mut topic = main.clone();
@@ -98,7 +98,7 @@ pub(super) fn blobs(root: &Path, branch: &str) -> Result<BTreeMap<String, String
     Ok(listed.split_terminator('\0').filter_map(entry).collect())
 }
 
-/// What indexing must leave as it is: what is checked out, staged and changed, and where the branches are.
+/// State that indexing must preserve: the checked-out, staged and changed files, and the branches.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Standing {
     files: Files,
@@ -124,7 +124,7 @@ impl Standing {
         Ok(Self { files, git: all })
     }
 
-    /// Returns what differs afterwards; `None` if nothing does.
+    /// Returns the first difference afterwards, if any.
     pub(super) fn differs(&self, after: &Self) -> Option<String> {
         let changed = self.files.keys().chain(after.files.keys());
         let mut changed = changed.filter(|path| self.files.get(*path) != after.files.get(*path));
@@ -170,8 +170,8 @@ impl Server<'_, '_> {
         self.idle(name)
     }
 
-    /// Fails unless a collection has of a branch just the files of its last commit: each is found by its word, with its branch and git's
-    /// id of it, and nothing else is.
+    /// Fails unless a collection has exactly the files of a branch's last commit: each is found by its word, with its branch and git's id
+    /// of it, and no other file is.
     ///
     /// # Errors
     /// The failure.

@@ -55,14 +55,14 @@ pub(super) const FRESH: Check = Check {
     shrink: as_small_as_can_be,
 };
 
-/// What happens to a tree.
+/// A tree, and its changes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Program {
     tree: Tree,
     steps: Vec<Step>,
 }
 
-/// A change, before the tree is indexed again. Numbers choose among the files that are there.
+/// A change, before the tree is indexed again. Numbers choose among the existing files.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Step {
@@ -74,7 +74,7 @@ enum Step {
     Restart,
 }
 
-/// What a run takes.
+/// The files that a run indexes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Filter {
     extensions: Vec<String>,
@@ -109,7 +109,7 @@ impl Filter {
         arguments
     }
 
-    /// Returns true if a file of the tree is taken.
+    /// Returns true if a run indexes the file.
     fn takes(&self, path: &str) -> bool {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let extension = name.rsplit('.').next().unwrap_or_default();
@@ -160,7 +160,7 @@ fn programs(bench: &Bench<'_>) -> Vec<Case> {
                 }
             })
             .collect();
-        // Each case has the changes that servers miss most often.
+        // Each case contains the changes that servers miss most often.
         let only = |extension: &str| Filter {
             extensions: vec![extension.into()],
             ..Filter::default()

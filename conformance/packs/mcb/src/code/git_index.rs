@@ -63,19 +63,19 @@ pub(super) const MOVED: Check = Check {
     shrink: as_small_as_can_be,
 };
 
-/// What is checked out when branches are indexed.
+/// State of the work tree when branches are indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Checkout {
     Main,
     Topic,
-    /// A commit, and no branch.
+    /// A commit without a branch.
     Detached,
-    /// Nothing: the repository has no work tree.
+    /// The repository has no work tree.
     Bare,
 }
 
-/// A repository that is indexed.
+/// A repository to index.
 #[derive(Debug, Serialize, Deserialize)]
 struct Indexed {
     branched: Branched,
@@ -84,7 +84,7 @@ struct Indexed {
 
 /// Words that are in no commit.
 const UNCOMMITTED: [usize; 3] = [900, 901, 902];
-/// Name of the file that says which branches are indexed.
+/// Name of the file that lists the branches to index.
 const SETTINGS: &str = ".mcp-context.toml";
 
 fn indexed(bench: &Bench<'_>, Indexed { branched, checkout }: &Indexed) -> Judgement {
@@ -143,7 +143,7 @@ fn indexed(bench: &Bench<'_>, Indexed { branched, checkout }: &Indexed) -> Judge
     Ok(())
 }
 
-/// Names branches, for servers that look.
+/// Names branches, for servers that read such settings.
 fn settings(root: &Path, branches: &[&str]) -> Result<(), Stop> {
     let table = format!("[git]\nbranches = {}\n", json!(branches));
     write(&root.join(SETTINGS), table.as_bytes())
@@ -171,7 +171,7 @@ fn begin(server: &mut Server<'_, '_>, place: &str) -> Result<Value, Stop> {
     server.must(GIT_INDEX, &asked)
 }
 
-/// Returns the trees that a branch has, one after another.
+/// Returns the successive trees of a branch.
 fn moves(dice: &mut fastrand::Rng) -> Vec<Tree> {
     let mut tree = tree::random(dice, 6);
     let mut trees = vec![tree.clone()];
@@ -215,7 +215,7 @@ fn moved(bench: &Bench<'_>, trees: &[Tree]) -> Judgement {
         .flat_map(Tree::values)
         .map(|source| source.word)
         .collect();
-    // On, one by one, and back to the first.
+    // Forward, one by one, and back to the first.
     for (number, (tree, commit)) in trees
         .iter()
         .zip(&commits)

@@ -1,4 +1,4 @@
-//! Hits of a search, and what they must be.
+//! Hits of a search, and the rules for them.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub(super) struct Hit {
     pub(super) end: usize,
     pub(super) content: String,
     pub(super) score: f64,
-    /// All that is answered.
+    /// The whole entry of the answer.
     pub(super) all: Value,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn hits(answer: &Value) -> Vec<Hit> {
 }
 
 impl Hit {
-    /// Returns what a chunk is known by: collection, branch, path and lines.
+    /// Returns the identity of a chunk: collection, branch, path and lines.
     pub(super) fn place(&self) -> (String, String, String, usize, usize) {
         let text = |name: &str| self.all[name].as_str().unwrap_or_default().to_owned();
         (

@@ -1,4 +1,4 @@
-//! The impact of a branch: numbers beside the git program, symbols that are touched, and who uses them.
+//! The impact of a branch: numbers, compared with the git program, changed symbols, and their callers.
 
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ pub(super) const CHECK: Check = Check {
     shrink: as_small_as_can_be,
 };
 
-/// A function, which the other branch changes, and those who call it.
+/// A function, which the other branch changes, and its callers.
 const CALLED: &str = "parse_price";
 const CALLERS: &[(&str, u64)] = &[("src/shop.rs", 2), ("src/deep/bank.rs", 4)];
 
@@ -121,7 +121,7 @@ fn impacted<'v>(answer: &'v Value, path: &str) -> Option<&'v Value> {
 fn dependents(answer: &Value) -> Judgement {
     let none = Value::Null;
     let file = impacted(answer, "src/price.rs").unwrap_or(&none);
-    // Symbols may be named with what they are in.
+    // Symbols may be qualified by their containers.
     let named = |symbol: &Value| symbol.as_str().is_some_and(|symbol| symbol.ends_with(CALLED));
     let symbols = file["symbols"].as_array().into_iter().flatten();
     ensure(symbols.clone().any(named), || {
@@ -135,7 +135,7 @@ fn dependents(answer: &Value) -> Judgement {
         )
     })?;
     let all: Vec<_> = file["dependents"].as_array().into_iter().flatten().collect();
-    // Whether `symbol` is what is used or where, the contract leaves open.
+    // The contract leaves open whether `symbol` is the called function or its caller.
     for (path, line) in CALLERS {
         let has = all.iter().any(|it| it["path"] == *path && it["line"] == *line);
         ensure(has, || {

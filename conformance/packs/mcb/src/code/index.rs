@@ -1,4 +1,4 @@
-//! What is indexed, what the status says of it, and what is left of it after restarts, kills and `clear`.
+//! The index and its status, also after restarts, kills and `clear`.
 
 use std::{collections::BTreeSet, thread, time::Duration};
 
@@ -98,7 +98,7 @@ pub(super) const CLEARED: Check = Check {
 #[derive(Debug, Serialize, Deserialize)]
 struct Killed {
     tree: Tree,
-    /// After how many milliseconds.
+    /// Milliseconds before each kill.
     delays: Vec<u64>,
 }
 
@@ -124,7 +124,7 @@ fn status(bench: &Bench<'_>, files: &Tree) -> Judgement {
     let status = server.index(&json!({ "max_file_size": MAX_SIZE }))?;
     numbers(&mut server, &status, files.len(), &["src/large.rs", "src/odd.rs"])?;
     server.holds(files, &[], "when the status was `idle`")?;
-    // All files go, but not their folder.
+    // All files are removed, but not their folder.
     for folder in tree::FOLDERS {
         let folder = server.path(&format!("{SHOP}/{folder}"));
         if folder.exists() {
@@ -137,7 +137,7 @@ fn status(bench: &Bench<'_>, files: &Tree) -> Judgement {
     server.holds(&Tree::new(), &words, "when all files were removed")
 }
 
-/// Fails unless the numbers of a status are those of so many files that are indexed, and these that can't be.
+/// Fails unless the numbers of a status count `indexed` files, and these that can't be indexed.
 fn numbers(
     server: &mut Server<'_, '_>,
     status: &serde_json::Value,
@@ -212,7 +212,7 @@ fn killed(bench: &Bench<'_>, killed: &Killed) -> Judgement {
     server.begin(&json!({}))?;
     let mut delays = killed.delays.iter().copied().map(Duration::from_millis);
     let mut delay = delays.next().unwrap_or_default();
-    // A run that has ended can't be killed: then it begins anew, and has less time.
+    // A run that has ended can't be killed: then it begins anew, with less time.
     for _ in 0..MAX_BEGINNINGS {
         thread::sleep(delay);
         if server.status(SHOP)?["state"] != "idle" {

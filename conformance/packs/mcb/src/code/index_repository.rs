@@ -61,7 +61,7 @@ pub(super) const COMMITS: Check = Check {
     shrink: as_small_as_can_be,
 };
 
-/// A branch with so many commits, and how many are indexed.
+/// A branch with a number of commits, of which `depth` are indexed.
 #[derive(Debug, Serialize, Deserialize)]
 struct History {
     commits: usize,
@@ -90,7 +90,7 @@ fn indexed(bench: &Bench<'_>, branched: &Branched) -> Judgement {
             json!({ "branches": asked })
         };
         let (answer, collection) = index(&mut server, more)?;
-        // Without any, the default branch.
+        // Without any, the default branch is indexed.
         let branches = if asked.is_empty() { &[MAIN] } else { asked };
         numbers(&answer, branches, branched)?;
         finds(&mut server, &collection, &root, branches, branched)?;
@@ -109,7 +109,7 @@ fn indexed(bench: &Bench<'_>, branched: &Branched) -> Judgement {
     finds(&mut server, &collection, &root, earlier, branched)
 }
 
-/// Fails unless an answer has git's branches, and the numbers of what it says is indexed.
+/// Fails unless an answer has git's branches, and plausible numbers of files and commits.
 fn numbers(answer: &Value, branches: &[&str], branched: &Branched) -> Judgement {
     let mut found: Vec<_> = answer["branches_found"].as_array().cloned().unwrap_or_default();
     found.sort_by_key(Value::to_string);
@@ -137,7 +137,7 @@ fn numbers(answer: &Value, branches: &[&str], branched: &Branched) -> Judgement 
     })
 }
 
-/// Fails unless the collection has the files of just these branches.
+/// Fails unless the collection has exactly the files of these branches.
 fn finds(
     server: &mut Server<'_, '_>,
     collection: &str,
@@ -167,7 +167,7 @@ struct Committed {
     body: String,
 }
 
-/// Makes a commit with words that no other has.
+/// Makes a commit with unique words.
 fn commit(root: &Path, number: usize) -> Result<Committed, Stop> {
     let (title, body) = (word(2 * number), word(2 * number + 1));
     fs::write(root.join("count.txt"), format!("{number}\n"))?;
@@ -207,7 +207,7 @@ fn commits(bench: &Bench<'_>, history: &History) -> Judgement {
     for commit in &main {
         has(&mut server, (&collection, None), commit, false)?;
     }
-    // A branch that goes on from the first commit.
+    // A branch that continues from the first commit.
     git(&root, &["checkout", "--quiet", "-b", TOPIC, &main[0].id])?;
     let topic = commit(&root, asked + 2)?;
     let with = json!({ "branches": [MAIN, TOPIC], "include_commits": true, "depth": 1 });

@@ -1,18 +1,18 @@
 //! Checks of contracts that index, search, compare and judge source code in a workspace.
 //!
 //! A contract has a family if it has operations with the selectors' values of [`OPERATIONS`]. The sources are the suite's own: it writes
-//! them into the folder that a server's command names as `{workspace}`, and knows which words and symbols they have.
+//! them into the folder that a server's command names as `{workspace}`, and knows their words and symbols.
 //!
 //! | module | is for |
 //! |---|---|
-//! | [`tree`] | trees of source files, as data: which words and functions they have |
-//! | [`server`], [`hit`] | a server over a workspace, its calls, and what its hits must be |
-//! | [`index`], [`changes`], [`outside`] | what is indexed: after restarts, kills and changes, and nothing outside of the workspace |
+//! | [`tree`] | trees of source files, as data: their words and functions |
+//! | [`server`], [`hit`] | a server over a workspace, its calls, and the rules for its hits |
+//! | [`index`], [`changes`], [`outside`] | the index: after restarts, kills and changes, and never of files outside of the workspace |
 //! | [`search`], [`question`], [`words`] | filters, scores, hits; any text, exact names |
-//! | [`repository`], [`branched`] | repositories, as data, and what the git program says of them |
+//! | [`repository`], [`branched`] | repositories, as data, and the git program's report on them |
 //! | [`git_index`], [`branch_filter`], [`index_repository`] | branches and commits that are indexed without a checkout, and searched |
-//! | [`vcs`], [`impact`] | branches beside the git program |
-//! | [`repositories`] | which repositories are in a folder |
+//! | [`vcs`], [`impact`] | branches, compared with the git program |
+//! | [`repositories`] | lists of the repositories in a folder |
 //! | [`validate`], [`metrics`] | rules and findings; functions that were counted by hand |
 
 mod branch_filter;

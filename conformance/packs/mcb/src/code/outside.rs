@@ -1,4 +1,4 @@
-//! Nothing outside of the workspace is read.
+//! Files outside of the workspace are not read.
 
 use std::{fs, os::unix::fs::symlink};
 
@@ -36,20 +36,20 @@ pub(super) const CHECK: Check = Check {
     shrink: as_small_as_can_be,
 };
 
-/// How something outside is named.
+/// The form of a path to the outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Way {
     Absolute,
     Dots,
     Link,
-    /// Links in the folder that is indexed.
+    /// Links in the indexed folder.
     Followed,
     /// Not outside.
     TwoDots,
 }
 
-/// What is in the files outside.
+/// Content of the files outside.
 const SECRET: &str = "zsecretx";
 
 fn outside(bench: &Bench<'_>, way: Way) -> Judgement {

@@ -1,4 +1,4 @@
-//! Searches with filters, and what they must find.
+//! Searches with filters, and their expected hits.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{
 };
 use tabellion_conformance::judgement::{Judgement, ensure};
 
-/// A search with filters, and which hits pass.
+/// A search with filters, and the condition on its hits.
 pub(super) struct Question {
     pub(super) arguments: Value,
     pub(super) passes: Box<dyn Fn(&Hit) -> bool>,
@@ -71,7 +71,7 @@ impl Question {
         asked
     }
 
-    /// Returns true if a hit may be part of a hit of the same search without filters: the matching definition in it.
+    /// Returns true if a hit may be part of an unfiltered hit: the matching definition in it.
     fn is_of_definitions(&self) -> bool {
         let filters = self.arguments["filters"].as_array().into_iter().flatten();
         filters
@@ -79,8 +79,8 @@ impl Question {
             .any(|filter| filter.starts_with("kind:"))
     }
 
-    /// Searches for definitions, with and without a limit. Each hit must pass and have lines of one of `all`, and each of `all` that passes
-    /// must have a hit in it.
+    /// Searches for definitions, with and without a limit. Each hit must pass and overlap one of `all`, and each of `all` that passes must
+    /// contain a hit.
     fn holds_in_part(&self, server: &mut Server<'_, '_>, query: &str, all: &[Hit]) -> Judgement {
         for limit in [ALL, 3] {
             let asked = self.search(query, limit);
@@ -111,7 +111,7 @@ impl Question {
         Ok(())
     }
 
-    /// Searches with the filters, with and without a limit. The hits must be those of `all` that pass.
+    /// Searches with the filters, with and without a limit. The hits must be the passing ones of `all`.
     ///
     /// # Errors
     /// The failure.

@@ -38,14 +38,14 @@ pub(super) const CHECK: Check = Check {
     shrink: as_small_as_can_be,
 };
 
-/// What is at a path of the workspace.
+/// The kind of a path in the workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Place {
     Repository,
     /// A repository without commits.
     Empty,
-    /// A folder that is no repository.
+    /// A folder that is not a repository.
     Folder,
     /// A link to the repository `a`.
     Link,
@@ -93,7 +93,7 @@ const CASES: &[(&str, &[(&str, Place)])] = &[
     ),
 ];
 
-/// How deep below the folder repositories are listed.
+/// Depth below the folder to which repositories are listed.
 const DEPTH: usize = 3;
 
 /// A listed repository.
@@ -161,7 +161,7 @@ fn init(path: &Path) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Makes a repository with a commit that no other has.
+/// Makes a repository with a unique commit.
 fn repository(path: &Path) -> Result<(), Stop> {
     init(path)?;
     write(&path.join("own.txt"), path.to_string_lossy().as_bytes())?;
@@ -192,7 +192,7 @@ fn expected(top: &Path, from: &Path, places: &Places) -> Result<Vec<Listed>, Sto
     Ok(right)
 }
 
-/// Returns what the server lists, by path, with its ids.
+/// Returns the server's list, by path, with its ids.
 fn list(server: &mut Server<'_, '_>, from: &Path, more: Value) -> Result<Vec<(String, Listed)>, Stop> {
     let mut asked = json!({ "repo_id": "*", "repo_path": from.to_string_lossy() });
     for (name, value) in more.as_object().into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! Repositories with two branches, as data, and what the git program says of them.
+//! Repositories with two branches, as data, and the git program's report on them.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -49,7 +49,7 @@ fn one(dice: &mut fastrand::Rng) -> &'static str {
     WORDS[dice.usize(..WORDS.len())]
 }
 
-/// Changes few of the lines, so that what is renamed is still similar.
+/// Changes few of the lines, so that a renamed file is still similar.
 fn edited(dice: &mut fastrand::Rng, content: &[u8]) -> Vec<u8> {
     let mut lines: Vec<Vec<u8>> = content
         .split_inclusive(|byte| *byte == b'\n')
@@ -126,7 +126,7 @@ impl Repository {
     }
 }
 
-/// Commits just these files to the branch that is checked out.
+/// Commits exactly these files to the checked-out branch.
 ///
 /// # Errors
 /// If git fails.
@@ -140,7 +140,7 @@ pub(super) fn commit(root: &Path, files: &Files, message: &str) -> Result<(), St
     Ok(())
 }
 
-/// A file that two trees differ in, as git has it.
+/// A file that differs between two trees, as git reports it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Changed {
     pub(super) path: String,
@@ -151,7 +151,7 @@ pub(super) struct Changed {
     pub(super) binary: bool,
 }
 
-/// Returns what the git program says of two branches: the merge base, and the files.
+/// Returns the git program's comparison of two branches: the merge base, and the files.
 ///
 /// # Errors
 /// If git fails.

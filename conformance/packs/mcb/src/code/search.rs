@@ -1,4 +1,4 @@
-//! Searching code: filters hold before the cut, scores say how well something matches, and a chunk is one hit.
+//! Searching code: filters apply before the cut, scores measure how well a chunk matches, and a chunk is one hit.
 
 use std::collections::BTreeSet;
 
@@ -101,7 +101,7 @@ fn filters(bench: &Bench<'_>, files: &Tree) -> Judgement {
     by_symbol(&mut server, files)
 }
 
-/// The name of a function as a filter leaves its chunk.
+/// Checks that a filter by the name of a function leaves only its chunk.
 fn by_symbol(server: &mut Server<'_, '_>, files: &Tree) -> Judgement {
     let rust = files.iter().find(|(_, source)| source.kind == 0);
     let Some((path, source)) = rust else { return Ok(()) };
@@ -157,7 +157,7 @@ fn scores(bench: &Bench<'_>, files: &Tree) -> Judgement {
     best_first(&mut server, files)
 }
 
-/// A chunk with the query's rare word comes before those with its common word alone.
+/// Checks that a chunk with the query's rare word comes before those with its common word alone.
 fn best_first(server: &mut Server<'_, '_>, files: &Tree) -> Judgement {
     for (path, source) in files {
         let query = format!("{} {COMMON}", word(source.word));

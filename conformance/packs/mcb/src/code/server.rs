@@ -1,4 +1,4 @@
-//! A server over a workspace, its calls, and what its hits must be.
+//! A server over a workspace, its calls, and the rules for its hits.
 
 use std::{
     collections::BTreeMap,
@@ -31,11 +31,11 @@ pub(super) const CODE: &[&str] = &["code"];
 
 /// The name of the collection of most checks.
 pub(super) const SHOP: &str = "shop";
-/// The most hits that can be asked for.
+/// Maximum number of hits of a query.
 pub(super) const ALL: u64 = 1_000;
-/// How long to wait between two questions whether a run is over.
+/// Interval between two polls of a run's status.
 const POLL_INTERVAL: Duration = Duration::from_millis(15);
-/// How long a run of a small tree may take.
+/// Timeout for a run of a small tree.
 const RUN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A server over a workspace of its own.
@@ -48,7 +48,7 @@ pub(super) struct Server<'b, 'a> {
 /// Creates the scene of a server with a workspace.
 ///
 /// # Errors
-/// If the server's command names no workspace.
+/// If the server's command does not name a workspace.
 pub(super) fn scene<'a>(bench: &Bench<'a>) -> Result<Scene<'a>, Stop> {
     if !bench.subject.launch.names("{workspace}") {
         let why = "the command does not name the folder with source code; put `{workspace}` into it, as in `--workspace {workspace}`";
@@ -61,7 +61,7 @@ impl<'b, 'a> Server<'b, 'a> {
     /// Starts a server over an empty workspace.
     ///
     /// # Errors
-    /// If the command names no workspace, or the server does not start.
+    /// If the command does not name a workspace, or the server does not start.
     pub(super) fn start(bench: &'b Bench<'a>) -> Result<Self, Stop> {
         let scene = scene(bench)?;
         let client = scene.start()?;
@@ -132,7 +132,7 @@ impl<'b, 'a> Server<'b, 'a> {
         self.client.call(tool, &arguments)
     }
 
-    /// Makes a valid call; returns what is answered.
+    /// Makes a valid call; returns the response.
     ///
     /// # Errors
     /// If there is no answer, or the server refuses the call.
@@ -157,7 +157,7 @@ impl<'b, 'a> Server<'b, 'a> {
         }
     }
 
-    /// Begins to index the folder `shop`, with more arguments.
+    /// Begins to index the folder `shop`, with further arguments.
     ///
     /// # Errors
     /// If the call is refused.
@@ -233,8 +233,8 @@ impl<'b, 'a> Server<'b, 'a> {
         Ok(hits(&answer))
     }
 
-    /// Fails unless a search for the word of each file of the tree finds it, and all hits are what these files have now. `gone` are words
-    /// that no file has any more.
+    /// Fails unless a search for the word of each file of the tree finds it, and all hits match the current content of these files. `gone`
+    /// are words that no file contains any more.
     ///
     /// # Errors
     /// The failure.

@@ -1,4 +1,4 @@
-//! Trees of source files, as data: each file has a word that no other has, in the name of a function and in what is said of it.
+//! Trees of source files, as data: each file has a unique word, in the name of a function and in its comment.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -21,7 +21,7 @@ pub(super) const FOLDERS: &[&str] = &["src", "src/deep", "lib", "fixtures"];
 /// A source file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Source {
-    /// Which of [`KINDS`] it is.
+    /// Index of its kind in [`KINDS`].
     pub(super) kind: usize,
     /// The number of its word.
     pub(super) word: usize,
@@ -32,7 +32,7 @@ pub(super) struct Source {
 /// Files by their paths.
 pub(super) type Tree = BTreeMap<String, Source>;
 
-/// Returns a word of lower-case letters that no other number has.
+/// Returns the unique word of a number, in lower-case letters.
 pub(super) fn word(number: usize) -> String {
     const SYLLABLES: [&str; 10] = ["ba", "co", "du", "fo", "gi", "ho", "ju", "ka", "lo", "mu"];
     let digits = format!("{number:03}");

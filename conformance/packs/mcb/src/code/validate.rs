@@ -1,4 +1,4 @@
-//! Rules, and what they find.
+//! Rules, and their findings.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ pub(super) const RULES: Check = Check {
     shrink: as_small_as_can_be,
 };
 
-/// Code with defects that most sets of rules know, and some without any.
+/// Code with defects that most sets of rules know, and code without defects.
 const BAD: &[(&str, &str)] = &[
     (
         "src/bad.rs",
@@ -46,7 +46,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "src/keys.py",
-        // In two parts, so that it is no key here.
+        // In two parts, so that this file does not contain a key.
         concat!(
             "AWS_ACCESS_KEY_ID = \"AKIA",
             "IOSFODNN7EXAMPLQ\"\n\n\ndef total(rows):\n    # FIXME: slow\n    return sum(rows)\n"

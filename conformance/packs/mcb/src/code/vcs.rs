@@ -1,4 +1,4 @@
-//! Branches of a repository, compared and searched, beside the git program.
+//! Branches of a repository, compared and searched, with the git program as reference.
 
 use std::collections::BTreeSet;
 
@@ -168,7 +168,7 @@ fn search(bench: &Bench<'_>, made: &Repository) -> Judgement {
     Ok(())
 }
 
-/// Returns the lines that hold a text, by path and number.
+/// Returns the lines that contain a text, by path and number.
 fn holding(files: &Files, query: &str) -> BTreeSet<(String, u64)> {
     let is_exact = query.chars().any(char::is_uppercase);
     let mut found = BTreeSet::new();

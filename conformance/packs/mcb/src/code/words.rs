@@ -55,7 +55,7 @@ pub(super) const EXACT: Check = Check {
 /// Number of texts of a case.
 const TEXTS_OF_A_CASE: usize = 12;
 
-/// What is searched, and the file that must be found first.
+/// A query, and the file that must be found first.
 #[derive(Debug, Serialize, Deserialize)]
 struct Sought {
     query: String,
@@ -90,7 +90,7 @@ fn any_text(bench: &Bench<'_>, names: &[String]) -> Judgement {
     Ok(())
 }
 
-/// Files among which names and lines are searched.
+/// Files that the names and lines are searched in.
 const SOUGHT_AMONG: &[(&str, &str)] = &[
     (
         "src/price.rs",

@@ -15,7 +15,7 @@ use tabellion_conformance::{
     scene::Scene,
 };
 
-/// What a contract with a memory can be asked: the values of its selectors.
+/// The operations of a contract with a memory, by the values of their selectors.
 pub(super) const OPERATIONS: &[&[&str]] = &[
     &["store", "observation"],
     &["store", "execution"],
@@ -50,12 +50,12 @@ pub(super) const MEMORY: &[&str] = &["memory"];
 /// Searches those of one type.
 pub(super) const CONTEXT: &[&str] = &["context"];
 
-/// Where calls come from.
+/// The origin of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Caller(pub(super) usize);
 
 impl Caller {
-    /// Number of callers. Each differs from the one before it in more and more of its provenance.
+    /// Number of callers. Each differs from the previous one in more of its provenance.
     pub(super) const MANY: usize = 4;
 
     pub(super) fn session(self) -> &'static str {
@@ -120,7 +120,7 @@ impl<'b, 'a> Memory<'b, 'a> {
         Ok(Self { bench, scene, client })
     }
 
-    /// Starts a second server beside the first, over the same folder, and makes one call of it.
+    /// Starts a second server alongside the first, over the same folder, and makes one call of it.
     ///
     /// # Errors
     /// If it does not start, or does not answer the valid call.
@@ -141,7 +141,7 @@ impl<'b, 'a> Memory<'b, 'a> {
         self.client.call_with(tool, &arguments, meta)
     }
 
-    /// Makes a valid call; returns what is answered.
+    /// Makes a valid call; returns the response.
     ///
     /// # Errors
     /// If there is no answer, or the server refuses the call.
@@ -175,7 +175,7 @@ impl<'b, 'a> Memory<'b, 'a> {
     }
 }
 
-/// The caller that reads what others stored.
+/// The caller that reads other callers' notes.
 pub(super) const READER: Caller = Caller(3);
 
 fn done(reply: Reply, is: &[&str], arguments: &Value) -> Result<Value, Stop> {
@@ -185,7 +185,7 @@ fn done(reply: Reply, is: &[&str], arguments: &Value) -> Result<Value, Stop> {
     }
 }
 
-/// Returns a call as messages name it.
+/// Returns the name of a call in messages.
 pub(crate) fn said(is: &[&str], arguments: &Value) -> String {
     format!("the valid call `{}` with `{arguments}`", is.join(" "))
 }

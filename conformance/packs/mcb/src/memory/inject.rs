@@ -30,10 +30,10 @@ pub(super) const CHECK: Check = Check {
 const QUESTIONS: usize = 50;
 /// Characters of a token.
 const CHARS_PER_TOKEN: usize = 4;
-/// Entries and tokens where the request does not say how many.
+/// Default numbers of entries and tokens.
 const DEFAULTS: (usize, usize) = (10, 2_000);
 
-/// What is stored, and what is then asked.
+/// Stored notes, and queries about them.
 #[derive(Debug, Serialize, Deserialize)]
 struct Contexts {
     steps: Vec<Step>,
@@ -130,7 +130,7 @@ fn judge_one(shelf: &Shelf, question: &Question, answer: &Value, what: &str) -> 
         answer["observation_count"] == ids.len() && ids.len() <= limit,
         || format!("{what} counts {} of {ids:?}", answer["observation_count"]),
     )?;
-    // Tags are what entries should share; they need not.
+    // Tags rank entries; they do not filter.
     let selected = Asked {
         tags: Vec::new(),
         ..question.asked.clone()
@@ -188,7 +188,7 @@ fn entry(note: &Note) -> String {
     format!("[{}] {}: {}\n\n", note.word.to_uppercase(), note.id, note.content)
 }
 
-/// Returns the ids of the newest entries that fit, and whether one before the limit did not.
+/// Returns the ids of the newest entries that fit, and true if one before the limit did not fit.
 fn newest_that_fit<'n>(all: &[&'n Note], limit: usize, max_chars: usize) -> (Vec<&'n str>, bool) {
     let (mut ids, mut left, mut is_skipping) = (Vec::new(), max_chars, false);
     for note in all {

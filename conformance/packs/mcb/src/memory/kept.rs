@@ -1,4 +1,4 @@
-//! Storing and reading: what is stored is kept as it was said; the same is counted, but runs never are.
+//! Storing and reading: notes are kept verbatim; repeated ones are counted, except runs.
 
 use serde_json::{Map, Value, json};
 
@@ -94,7 +94,7 @@ fn read_back(memory: &mut Memory<'_, '_>, shelf: &Shelf) -> Judgement {
         }
         let all: Vec<_> = shelf.0.iter().filter(|note| note.resource == resource).collect();
         for part in all.chunks(MAX_IDS - 1) {
-            // Observations are read in the order in which they are asked for, runs the newest first.
+            // Observations are read in the order of the request, runs newest first.
             let mut order: Vec<_> = part.iter().rev().copied().collect();
             if resource == Resource::Observation {
                 order.rotate_left(part.len() / 2);
@@ -163,13 +163,13 @@ fn same(found: &Value, note: &Note, what: &str) -> Judgement {
     })
 }
 
-/// Fails unless the tables have just what was stored.
+/// Fails unless the tables contain exactly the stored notes.
 fn on_disk(memory: &Memory<'_, '_>, shelf: &Shelf) -> Judgement {
     let Some(ledger) = memory.scene.rows()? else {
         return Ok(());
     };
     for resource in Resource::ALL {
-        // An execution and a quality gate have rows of their own beside their observations.
+        // An execution and a quality gate have rows of their own in addition to their observations.
         let mut expected: Vec<_> = shelf.of(resource).map(|note| note.id.as_str()).collect();
         let id = match resource {
             Resource::Execution | Resource::QualityGate => "observation_id",
@@ -247,7 +247,7 @@ fn runs(bench: &Bench<'_>, case: &Case) -> Judgement {
     wrong_runs(&mut memory, &shelf)
 }
 
-/// Fails if an id of a run can be used twice, or a gate can be of a run that is not there.
+/// Fails if an id of a run can be used twice, or a gate can refer to an absent run.
 fn wrong_runs(memory: &mut Memory<'_, '_>, shelf: &Shelf) -> Judgement {
     let by = Caller(0);
     let mut trials = vec![(

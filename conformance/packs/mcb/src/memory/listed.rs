@@ -1,4 +1,4 @@
-//! Lists, and who may read: filters hold before a list is cut, and the caller's provenance is none.
+//! Lists and their readers: filters apply before a list is cut, and the caller's provenance is not a filter.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ const MAX_PREVIEW_CHARS: usize = 120;
 /// Number of questions of a case.
 const QUESTIONS: usize = 30;
 
-/// What is stored, and what is then asked.
+/// Stored notes, and queries about them.
 #[derive(Debug, Serialize, Deserialize)]
 struct Listing {
     steps: Vec<Step>,
@@ -112,7 +112,7 @@ fn listed(bench: &Bench<'_>, case: &Case) -> Judgement {
     Ok(())
 }
 
-/// Says what is wrong with an entry of a list.
+/// Describes the defect of an entry of a list.
 fn previews(entry: &Value, note: &Note) -> Result<(), String> {
     let preview = entry["content_preview"].as_str().unwrap_or_default();
     let many = preview.chars().count();
@@ -120,7 +120,7 @@ fn previews(entry: &Value, note: &Note) -> Result<(), String> {
         return Err(format!("a preview has {many} characters: {preview:?}"));
     }
     let is_whole = preview == note.content;
-    // A mark can stand for what was cut off.
+    // A mark can replace the cut text.
     let cut = preview.trim_end_matches(['…', '.']);
     let is_beginning = note.content.starts_with(cut) && !cut.is_empty() && many >= MAX_PREVIEW_CHARS / 2;
     if note.resource.has_text() && !is_whole && !is_beginning {
@@ -178,7 +178,7 @@ fn no_filter(bench: &Bench<'_>, case: &Case) -> Judgement {
     Ok(())
 }
 
-/// Fails unless all callers are answered the same.
+/// Fails unless all callers get the same answer.
 fn same(memory: &mut Memory<'_, '_>, is: &[&str], arguments: &Value) -> Judgement {
     let first = memory.must(Caller(0), is, arguments)?;
     for other in (1..Caller::MANY).map(Caller) {

@@ -1,16 +1,16 @@
-//! Checks of contracts with a memory: what agents store of what they did and learned, and find again.
+//! Checks of contracts with a memory, in which agents store their actions and lessons, and find them again.
 //!
-//! A contract has a memory if it has operations with the selectors' values of [`ask::OPERATIONS`]. Nothing else of it is
-//! assumed: the model of what is stored is this module's own.
+//! A contract has a memory if it has operations with the selectors' values of [`ask::OPERATIONS`]. The module assumes no more of it: the
+//! model of stored notes is its own.
 //!
 //! | module | is for |
 //! |---|---|
 //! | [`ask`] | the callers, with their provenance, and their calls |
-//! | [`program`] | random programs of what is stored, as data |
-//! | [`shelf`], [`note`] | the model: what is stored, and which of it is asked for |
-//! | [`kept`] | storing and reading: what is kept, counted, and never merged |
+//! | [`program`] | random programs of stored notes, as data |
+//! | [`shelf`], [`note`] | the model: stored notes, and the filters of queries |
+//! | [`kept`] | storing and reading: notes are kept, counted, and never merged |
 //! | [`listed`], [`timeline`], [`inject`] | lists, timelines and contexts |
-//! | [`words`], [`search`] | any text as a query; what is found, filtered and scored |
+//! | [`words`], [`search`] | any text as a query; hits, filters and scores |
 
 mod ask;
 mod inject;

@@ -1,4 +1,4 @@
-//! What a memory keeps, as the model has it, and which of it a call asks for.
+//! Notes of a memory in the model, and the filters of calls.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -34,7 +34,7 @@ impl Resource {
         }
     }
 
-    /// Returns the name of the table that has its rows.
+    /// Returns the name of its table.
     pub(super) fn entity(self) -> &'static str {
         match self {
             Self::Session => "session_summary",
@@ -42,7 +42,7 @@ impl Resource {
         }
     }
 
-    /// Returns the member of `get`'s answer that has what was read, and of those the member with the id.
+    /// Returns the member of `get`'s answer that contains the notes, and the member of a note that contains its id.
     pub(super) fn answered(self) -> (&'static str, &'static str) {
         match self {
             Self::Observation => ("observations", "id"),
@@ -53,19 +53,19 @@ impl Resource {
         }
     }
 
-    /// Returns true if what is stored as `other` is among it: executions and quality gates are observations too.
+    /// Returns true if notes stored as `other` belong to it: executions and quality gates are observations too.
     pub(super) fn has(self, other: Self) -> bool {
         let is_observed = !matches!(other, Self::ErrorPattern | Self::Session);
         self == other || self == Self::Observation && is_observed
     }
 
-    /// Returns true if the text of an entry is settled: that of a summary is the server's own.
+    /// Returns true if the text of an entry is specified: that of a summary is the server's own.
     pub(super) fn has_text(self) -> bool {
         self != Self::Session
     }
 }
 
-/// Something that was stored.
+/// A stored note.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Note {
     pub(super) resource: Resource,
@@ -82,13 +82,13 @@ pub(super) struct Note {
     pub(super) session: String,
     pub(super) file: Option<String>,
     pub(super) branch: Option<String>,
-    /// Fields that `get` answers, but for times.
+    /// Fields that `get` answers, except times.
     pub(super) fields: Map<String, Value>,
-    /// Time and number, which the server makes.
+    /// Time and number, assigned by the server.
     pub(super) at: (i64, i64),
 }
 
-/// What is asked for: all that is given must hold.
+/// Filters of a query: all given ones must hold.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Asked {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -104,7 +104,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Returns whether a note passes.
+    /// Returns true if a note passes.
     pub(super) fn passes(&self, note: &Note) -> bool {
         let is = |asked: &Option<String>, has: &str| asked.as_deref().is_none_or(|asked| asked == has);
         is(&self.project_id, &note.project)
@@ -114,7 +114,7 @@ impl Asked {
             && (self.observation_types.is_empty() || self.observation_types.contains(&note.word))
     }
 
-    /// Returns the arguments that ask for it.
+    /// Returns the arguments with these filters.
     pub(super) fn arguments(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
             Ok(Value::Object(arguments)) => arguments,
@@ -122,7 +122,7 @@ impl Asked {
         }
     }
 
-    /// Keeps what calls of the resource can ask for.
+    /// Keeps the filters that calls of the resource accept.
     pub(super) fn fit(mut self, action: &str, resource: Resource) -> Self {
         if resource == Resource::Session {
             self.tags.clear();
@@ -144,7 +144,7 @@ impl Asked {
         tags.into_iter().map(str::to_owned).collect()
     }
 
-    /// Makes a random question.
+    /// Makes random filters.
     pub(super) fn random(dice: &mut fastrand::Rng) -> Self {
         let mut pick = |from: &[&str]| {
             let is_asked = dice.u8(..4) == 0;

@@ -1,4 +1,4 @@
-//! Random programs of what is stored, as data.
+//! Random programs that store notes, as data.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -22,22 +22,22 @@ pub(super) enum Step {
     Restart,
 }
 
-/// Something is stored.
+/// A note to store.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Store {
     pub(super) by: Caller,
     pub(super) resource: Resource,
     pub(super) data: Map<String, Value>,
-    /// Arguments that say where it belongs.
+    /// Arguments that specify its project, repository or session.
     #[serde(default)]
     pub(super) place: Map<String, Value>,
 }
 
-/// What programs are made of.
+/// Parameters of programs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mix {
     pub(super) resources: &'static [Resource],
-    /// Whether the same is stored again and again.
+    /// True if the same notes are stored again and again.
     pub(super) repeats: bool,
     pub(super) pauses: usize,
     pub(super) restarts: usize,
@@ -45,7 +45,7 @@ pub(super) struct Mix {
 }
 
 impl Mix {
-    /// All resources, and nothing twice.
+    /// All resources, without repeated notes.
     pub(super) const ALL: Self = Self {
         resources: &Resource::ALL,
         repeats: false,
@@ -126,7 +126,7 @@ impl Mix {
                     set("timestamp", 1_700_000_000_i64.into());
                 }
                 if dice.bool() {
-                    // It stays only where this run is in the project.
+                    // It is kept only if this run is in the project.
                     set("execution_id", format!("run-{}", dice.usize(..=number)).into());
                 }
             }

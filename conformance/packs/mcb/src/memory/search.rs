@@ -1,4 +1,4 @@
-//! Searching: filters hold before the cut, and scores say how well something matches.
+//! Searching: filters apply before the cut, and scores measure how well an entry matches.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -43,10 +43,10 @@ pub(super) const SCORES: Check = Check {
 const QUESTIONS: usize = 40;
 /// The word that all have in common.
 const COMMON: &str = "cents";
-/// More than a case stores.
+/// More than the notes of a case.
 const ALL: u64 = 1_000;
 
-/// What is stored, and what is then asked.
+/// Stored notes, and queries about them.
 #[derive(Debug, Serialize, Deserialize)]
 struct Searches {
     steps: Vec<Step>,
@@ -62,7 +62,7 @@ struct Question {
     tags: Vec<String>,
     /// Pairs of a filter's name and its value.
     filters: Vec<(String, String)>,
-    /// Which time bounds it, from the oldest entry on, and on which side.
+    /// Bound on the time: index of the entry with that time, oldest first, and the side.
     bound: Option<(usize, Side)>,
 }
 
@@ -142,7 +142,7 @@ impl Question {
         }
     }
 
-    /// Returns the arguments, and which notes pass.
+    /// Returns the arguments, and the notes that pass.
     fn arguments<'s>(&self, shelf: &'s Shelf) -> (Value, Vec<&'s Note>) {
         let mut arguments = Map::from_iter([
             ("query".to_owned(), json!(COMMON)),

@@ -1,4 +1,4 @@
-//! The model: what is stored, by the rules of the contract's specification, in the order of arrival.
+//! The model: the stored notes, by the rules of the contract's specification, in the order of arrival.
 
 use std::{thread, time::Duration};
 
@@ -18,19 +18,19 @@ use tabellion_conformance::{
 
 /// Tolerance of clocks, in seconds.
 const CLOCK_TOLERANCE: i64 = 2;
-/// How long a pause is: what is stored after it has another time.
+/// Length of a pause; notes stored before and after it differ in time.
 const PAUSE: Duration = Duration::from_millis(1_100);
 /// More than any program stores.
 const ALL: i64 = 1_000;
 
-/// What a memory has, oldest first.
+/// The notes of a memory, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Shelf(pub(super) Vec<Note>);
 
-/// Runs a program; returns the server and what it must have.
+/// Runs a program; returns the server and the model of its content.
 ///
 /// # Errors
-/// What is wrong with an answer.
+/// The defect of an answer.
 pub(super) fn play<'b, 'a>(bench: &'b Bench<'a>, steps: &[Step]) -> Result<(Memory<'b, 'a>, Shelf), Stop> {
     let mut memory = Memory::start(bench)?;
     let mut shelf = Shelf::default();
@@ -46,22 +46,22 @@ pub(super) fn play<'b, 'a>(bench: &'b Bench<'a>, steps: &[Step]) -> Result<(Memo
 }
 
 impl Shelf {
-    /// Returns what a resource has, oldest first.
+    /// Returns the notes of a resource, oldest first.
     pub(super) fn of(&self, resource: Resource) -> impl DoubleEndedIterator<Item = &Note> + Clone {
         self.0.iter().filter(move |note| resource.has(note.resource))
     }
 
-    /// Returns what passes of a resource, newest first.
+    /// Returns the notes of a resource that pass the filters, newest first.
     pub(super) fn newest(&self, resource: Resource, asked: &Asked) -> Vec<&Note> {
         let mut all: Vec<_> = self.of(resource).filter(|note| asked.passes(note)).collect();
         all.sort_by_key(|note| std::cmp::Reverse(note.at));
         all
     }
 
-    /// Stores something, and judges the answer.
+    /// Stores a note, and judges the answer.
     ///
     /// # Errors
-    /// What is wrong with the answer.
+    /// The defect of the answer.
     pub(super) fn store(&mut self, memory: &mut Memory<'_, '_>, store: &Store) -> Judgement {
         let mut store = store.clone();
         let note = self.note(&store);
@@ -149,7 +149,7 @@ impl Shelf {
         Ok(())
     }
 
-    /// Returns what is to be kept.
+    /// Returns the expected note.
     fn note(&self, store: &Store) -> Note {
         let Store {
             by,
@@ -267,7 +267,7 @@ impl Shelf {
     /// Learns times and numbers from lists of all, which must be in the order of arrival, newest first.
     ///
     /// # Errors
-    /// What is wrong with the lists.
+    /// The defect of the lists.
     pub(super) fn learn(&mut self, memory: &mut Memory<'_, '_>) -> Judgement {
         for resource in Resource::ALL {
             let answer = memory.read("list", resource, &json!({ "limit": ALL }))?;
@@ -322,7 +322,7 @@ fn missing(name: &str, entry: &Value) -> Stop {
     fail(format!("an entry of a list has no number `{name}`: {entry}"))
 }
 
-/// Returns true if the second is the first again.
+/// Returns true if the second note repeats the first.
 fn is_same(earlier: &Note, note: &Note) -> bool {
     let is_of = earlier.resource == note.resource && earlier.project == note.project;
     is_of
@@ -333,7 +333,7 @@ fn is_same(earlier: &Note, note: &Note) -> bool {
         }
 }
 
-/// Counts a note again.
+/// Counts a repeated note.
 fn count(earlier: &mut Note, note: &Note) {
     let fields = &mut earlier.fields;
     let counter = match note.resource {
@@ -363,7 +363,7 @@ pub(super) fn texts(list: Option<&Value>) -> Vec<String> {
         .collect()
 }
 
-/// Returns two lists as one, without doubles, in the order of arrival.
+/// Returns two lists as one, without duplicates, in the order of arrival.
 fn joined(first: &[String], second: &[String]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for text in first.iter().chain(second) {

@@ -1,4 +1,4 @@
-//! Timelines: what came before and after, exactly.
+//! Timelines: the exact notes before and after an anchor.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -31,10 +31,10 @@ pub(super) const CHECK: Check = Check {
 
 /// Number of questions of a case.
 const QUESTIONS: usize = 60;
-/// Neighbours on each side, where the request does not say how many.
+/// Default number of neighbours on each side.
 const DEFAULT_DEPTH: u64 = 5;
 
-/// What is stored, and what is then asked.
+/// Stored notes, and queries about them.
 #[derive(Debug, Serialize, Deserialize)]
 struct Timelines {
     steps: Vec<Step>,
@@ -44,7 +44,7 @@ struct Timelines {
 #[derive(Debug, Serialize, Deserialize)]
 struct Question {
     resource: Resource,
-    /// Which of the resource's entries is the anchor, from the oldest on.
+    /// Index of the anchor among the resource's entries, oldest first.
     anchor: usize,
     before: Option<u64>,
     after: Option<u64>,

@@ -1,4 +1,4 @@
-//! Any text is a query, and what was stored is found by its words at once.
+//! Any text is a query, and stored notes are found by their words at once.
 
 use serde_json::{Value, json};
 
@@ -92,7 +92,7 @@ trait About {
 }
 
 impl About for Stop {
-    /// Says of which text a failure is.
+    /// Adds the text's name to a failure.
     fn about(self, name: &str) -> Self {
         match self {
             Self::Fail(mut failure) => {
@@ -104,7 +104,7 @@ impl About for Stop {
     }
 }
 
-/// Asks for a text in all ways, and fails if one is refused.
+/// Searches for a text in all ways, and fails if one is refused.
 fn answered(memory: &mut Memory<'_, '_>, query: &str) -> Judgement {
     let asked = json!({ "query": query });
     let mut ways: Vec<Vec<&str>> = vec![MEMORY.to_vec(), CONTEXT.to_vec()];
@@ -128,7 +128,7 @@ fn hits(answer: &Value) -> impl Iterator<Item = &Value> {
     answer["results"].as_array().into_iter().flatten()
 }
 
-/// Something that is stored to be found, by the words of `word`.
+/// A note to store and find, by the words of `word`.
 fn sample(resource: Resource, word: &str) -> Value {
     match resource {
         Resource::Observation => {
@@ -165,7 +165,7 @@ fn judge_found(bench: &Bench<'_>, case: &Case) -> Judgement {
             )
         })
     };
-    // What is not there yet is not found, so that an index that was read before has to follow.
+    // A note is not found before it is stored, so an index that was already read must be updated.
     let none = memory.must(READER, &is, &asked("heron"))?;
     ensure(hits(&none).count() == 0, || {
         format!("`heron` is found before it is stored: {none}")
@@ -190,7 +190,7 @@ fn judge_found(bench: &Bench<'_>, case: &Case) -> Judgement {
         "after it was stored by a server that was restarted,",
     )?;
     if resource == Resource::Observation {
-        // The same again has another tag.
+        // The same note, with a different tag.
         let mut again = sample(resource, "heron");
         again["tags"] = json!(["second"]);
         memory.must(Caller(1), &["store", "observation"], &json!({ "data": again }))?;

@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Plan<'_> {
-    /// Checks the rules for a row that becomes `row`.
+    /// Checks the rules for the new state `row` of a row.
     pub(super) async fn check(
         &self,
         entity: &'static EntitySpec,
@@ -54,7 +54,7 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// Checks what must hold of several fields together.
+    /// Checks the conditions on several fields together.
     fn check_together(
         entity: &'static EntitySpec,
         differs: impl Fn(&str) -> bool,
@@ -96,7 +96,7 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// Checks that a row can be removed at all: the org of calls that name none can't.
+    /// Checks that a row can be removed at all: the default org can't.
     pub(super) fn check_kept(&self, entity: &'static EntitySpec, row: &Row) -> Result<(), RowError> {
         let key = entity.key.first().and_then(|name| row.get(*name));
         match self.spec.org {
@@ -110,7 +110,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Checks that the call's org is there.
+    /// Checks that the call's org exists.
     pub(in crate::rows) async fn check_org(&self, entity: &'static EntitySpec) -> Result<(), RowError> {
         let (Some(_), Some(org), Some(key)) = (entity.org_field(), self.spec.org, self.org()) else {
             return Ok(());
@@ -149,7 +149,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Checks that following `field` from `row` does not lead back to it.
+    /// Checks that the chain of `field` from `row` does not lead back to it.
     async fn check_chain(
         &self,
         entity: &'static EntitySpec,

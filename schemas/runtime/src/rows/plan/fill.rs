@@ -1,4 +1,4 @@
-//! The values of a new row: given, made, copied or by default.
+//! The values of a new row: given, generated, copied or default.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl Plan<'_> {
-    /// Returns a new row with the given values, and with those that follow from them.
+    /// Returns a new row with the given values, and with the values derived from them.
     pub(super) async fn draft(&self, entity: &'static EntitySpec, given: &Row) -> Result<Draft, RowError> {
         let mut draft = Draft {
             row: Row::new(),
@@ -44,7 +44,7 @@ impl Plan<'_> {
         Ok(draft)
     }
 
-    /// Returns a value that a request gives, in the form in which the field keeps it.
+    /// Returns a value of a request, in the stored form of the field.
     pub(super) fn given(&self, field: &'static FieldSpec, value: Value) -> Result<Value, RowError> {
         let value = checked(field, value)?;
         let now = self.view.fresh().now();
@@ -59,7 +59,7 @@ impl Plan<'_> {
         })
     }
 
-    /// Sets a field of a new row to the value of a row that it refers to. One that is given must be the same.
+    /// Sets a field of a new row to the value of a row that it refers to. A given value must be the same.
     async fn copy(
         &self,
         entity: &'static EntitySpec,
@@ -85,7 +85,7 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// Copies anew what is copied from a row that is no longer the one referred to.
+    /// Updates the copied values of a row whose reference has changed.
     pub(super) async fn copy_again(
         &self,
         entity: &'static EntitySpec,
@@ -123,7 +123,7 @@ impl Plan<'_> {
         Ok(row.get(copy.field).cloned().unwrap_or_default())
     }
 
-    /// Returns the key of the caller's row: the one of its key, else the one that it names, else the default.
+    /// Returns the key of the caller's row: the user of its key, else the row that the call names, else the default.
     async fn caller(&self, caller: CallerSpec, field: &'static FieldSpec) -> Result<Value, RowError> {
         let entity = self.entity(caller.entity)?;
         let key = |row: Row| {
@@ -214,7 +214,7 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// Returns the fact of the call that is the field's value if none is given.
+    /// Returns the fact of the call that is the field's default.
     async fn fact(&self, field: &'static FieldSpec) -> Result<Option<Value>, RowError> {
         let Some(name) = field.from else { return Ok(None) };
         match (self.facts.get(name), self.spec.caller) {
@@ -260,7 +260,7 @@ impl Plan<'_> {
     }
 }
 
-/// Returns the slug of the field that `field` follows from.
+/// Returns the slug of the field that `field` is derived from.
 fn slug_of(field: &FieldSpec, draft: &Draft) -> Result<Value, RowError> {
     let of = field.slug_of.unwrap_or_default();
     let text = draft.get(of).as_str().unwrap_or_default();

@@ -1,8 +1,8 @@
-//! A planned change of rows: what is asked for, and all that follows from it by the entities' rules.
+//! A planned change of rows: the requested change, and its consequences under the entities' rules.
 //!
-//! A plan reads through a view and writes nothing. Its own reads see what it has planned. A row of another org is not there.
+//! A plan reads through a view and writes nothing. Its own reads include its planned changes. Rows of other orgs are reported as not found.
 //!
-//! `fill` makes the values of new rows, `checks` has the rules, and `write` plans what is asked for and what follows.
+//! `fill` makes the values of new rows, `checks` has the rules, and `write` plans the requested change and its consequences.
 
 mod checks;
 mod fill;
@@ -23,12 +23,12 @@ use crate::{
     spec::{EntitySpec, FieldSpec, RowsSpec, Scope},
 };
 
-/// The part of the rows that a call has.
+/// The part of the rows that a call can access.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Within {
     /// Key of the call's org; `None` if rows are not divided into orgs.
     pub org: Option<String>,
-    /// Whether the caller is bound to that org.
+    /// True if the caller is bound to that org.
     pub is_bound: bool,
 }
 
@@ -39,7 +39,7 @@ pub struct Plan<'a> {
     within: Within,
     facts: &'a Map<String, Value>,
     planned: Vec<Planned>,
-    /// Where in `planned` a row is, by its entity and the JSON of its identity.
+    /// Index in `planned` of each row, by its entity and the JSON of its identity.
     places: BTreeMap<(&'static str, String), usize>,
     secrets: Vec<(&'static str, String)>,
 }
@@ -53,7 +53,7 @@ struct Planned {
     made: BTreeSet<&'static str>,
 }
 
-/// A row to be written, with what the store made of it.
+/// A row to be written, with the names of the fields that the store generated.
 struct Draft {
     row: Row,
     made: BTreeSet<&'static str>,
@@ -76,7 +76,7 @@ impl Draft {
 }
 
 impl<'a> Plan<'a> {
-    /// Begins a plan on `view`. `facts` of the call are values of fields that say so, and say who the caller is; see
+    /// Begins a plan on `view`. `facts` of the call are values of fields declared with `from`, and identify the caller; see
     /// [`facts_of`](super::facts_of).
     pub fn new(
         spec: &'static RowsSpec,
@@ -98,7 +98,7 @@ impl<'a> Plan<'a> {
     /// Returns the change. Rows that were created and removed again are not part of it.
     ///
     /// # Errors
-    /// If nothing was planned.
+    /// If the plan is empty.
     pub fn finish(self, operation: &'static str) -> Result<RowsChange, RowError> {
         let mut rows = vec![];
         for Planned {
@@ -124,7 +124,7 @@ impl<'a> Plan<'a> {
             .map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()).into())
     }
 
-    /// Adds the changes of an earlier plan, which this one sees, where they are new rows.
+    /// Adds the new rows of an earlier plan, so that this plan's reads include them.
     pub fn adopt(&mut self, changes: Vec<RowChange>) {
         for change in changes {
             if let RowEdit::Insert(row) = change.edit {
@@ -133,7 +133,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Returns the secrets that were made, with the names of their fields.
+    /// Returns the generated secrets, with the names of their fields.
     pub fn secrets(&self) -> &[(&'static str, String)] {
         &self.secrets
     }
@@ -141,7 +141,7 @@ impl<'a> Plan<'a> {
     /// Returns the entity of that name.
     ///
     /// # Errors
-    /// If the contract has none.
+    /// If the contract lacks it.
     pub fn entity(&self, name: &str) -> Result<&'static EntitySpec, RowError> {
         let entity = self.spec.entity(name);
         entity.ok_or_else(|| Failure::internal(format!("there is no entity `{name}`")).into())
@@ -238,7 +238,7 @@ impl<'a> Plan<'a> {
         Ok((self.view.count(select).await? + there).saturating_sub(gone))
     }
 
-    /// Records what becomes of a row.
+    /// Records the new state of a row.
     fn put(
         &mut self,
         entity: &'static EntitySpec,
@@ -285,8 +285,8 @@ fn equal(names: &'static [&'static str], row: &Row) -> impl Iterator<Item = Filt
     names.iter().map(move |name| Filter::is(name, value(name)))
 }
 
-/// Checks that the entity has all fields that are named, and that they are not hidden. A new row can be given a hidden field that is
-/// copied, which the row that it is copied from must then have, too.
+/// Checks that the entity has all given fields, and that they are not hidden. A new row can contain a hidden copied field, whose value must
+/// then equal the source row's.
 fn check_names(entity: &'static EntitySpec, given: &Row, is_new: bool) -> Result<(), RowError> {
     let can_be_given = |field: &&FieldSpec| !field.is_of_store();
     let is_kept_back = |field: &FieldSpec| field.hidden && !(is_new && field.copy.is_some());

@@ -1,4 +1,4 @@
-//! Writing: creating, changing and removing rows, and what follows from that for others.
+//! Writing: creating, changing and removing rows, and the consequences for other rows.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -34,7 +34,7 @@ impl Plan<'_> {
         if self.row(entity, &key).await?.is_some() {
             return Err(taken(entity, entity.key));
         }
-        // An id that the store makes is new.
+        // A generated id is new.
         if entity.has_id()
             && entity.key.iter().any(|name| given.contains_key(*name))
             && self.view.was_removed(entity, &key).await?
@@ -55,7 +55,7 @@ impl Plan<'_> {
         Ok(row)
     }
 
-    /// Plans that fields of a row get new values, and returns it.
+    /// Plans new values for fields of a row, and returns the row.
     ///
     /// # Errors
     /// If there is no such row, or the entity's rules forbid it.
@@ -86,7 +86,7 @@ impl Plan<'_> {
         self.patch(entity, old, changed, BTreeSet::new()).await
     }
 
-    /// Plans that fields of a row are set as `set` says, or to the values in `given`, and returns it.
+    /// Plans the assignments `set` to a row, where values in `given` take precedence, and returns the row.
     ///
     /// # Errors
     /// If there is no such row, or the entity's rules forbid it.
@@ -126,7 +126,7 @@ impl Plan<'_> {
         self.patch(entity, old, changed, made).await
     }
 
-    /// Plans that a row gets new values, which fit their fields. The store made those in `made`.
+    /// Plans new values, which fit their fields, for a row. The store generated those in `made`.
     async fn patch(
         &mut self,
         entity: &'static EntitySpec,
@@ -162,7 +162,7 @@ impl Plan<'_> {
         Ok(row)
     }
 
-    /// Plans that a row is removed, with all rows that go with it, and returns it.
+    /// Plans the removal of a row, with all rows that go with it, and returns the row.
     ///
     /// # Errors
     /// If there is no such row, or other rows refer to it.
@@ -170,7 +170,7 @@ impl Plan<'_> {
         let first = self.get(entity, key).await?;
         let first = first.ok_or_else(|| not_found(entity, key))?;
         self.check_kept(entity, &first)?;
-        // What the call names is the first row of the change: the caller's base is that row's.
+        // The named row is the first of the change: the caller's base is that row's.
         self.remove(entity, &first);
         self.also(entity, Action::Delete, &first).await?;
         let mut removed = vec![];
@@ -231,14 +231,14 @@ impl Plan<'_> {
         })
     }
 
-    /// Sets what follows from the fields that have become, or are no longer, a certain value.
+    /// Applies the assignments of hooks whose fields take or lose a certain value.
     fn apply_hooks(&self, entity: &'static EntitySpec, old: Option<&Row>, given: &Row, draft: &mut Draft) {
         let mut follows = vec![];
         for hook in entity.on {
             let Ok(value) = constant(hook.is) else { continue };
             let was = old.is_some_and(|old| old.get(hook.field) == Some(&value));
             let is = *draft.get(hook.field) == value;
-            // What is no longer comes before what is now, whichever hook stands first.
+            // Lost values come before taken ones, in any order of the hooks.
             match (was, is) {
                 (true, false) => follows.insert(0, hook.otherwise),
                 (false, true) => follows.push(hook.set),
@@ -268,7 +268,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Takes the marks that only one row can have from the others.
+    /// Clears, in the other rows, the marks that only one row can have.
     async fn take_marks(
         &mut self,
         entity: &'static EntitySpec,
@@ -277,7 +277,7 @@ impl Plan<'_> {
     ) -> Result<(), RowError> {
         for field in entity.fields.iter().filter(|field| !field.one_true_in.is_empty()) {
             let has = |row: &Row| row.get(field.name) == Some(&true.into());
-            // A marked row that moves takes the mark of those that it moves to.
+            // A marked row that moves clears the mark of the rows at its new place.
             let had_here = |old: &Row| {
                 let is_same = |name: &&str| old.get(*name) == row.get(*name);
                 has(old) && field.one_true_in.iter().all(is_same)

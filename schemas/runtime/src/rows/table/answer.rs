@@ -48,7 +48,7 @@ impl Table {
         }
         let total = plan.count(select.clone()).await?;
         select.order = entity.order.iter().map(|name| (*name, Order::Up)).collect();
-        // One more shows whether any are left.
+        // One more row shows whether any are left.
         select.limit = Some(request.limit.saturating_add(1));
         if let Some(after) = request.after {
             self.continue_after(plan, &mut select, after).await?;
@@ -71,7 +71,7 @@ impl Table {
         Ok(answer.into())
     }
 
-    /// Selects only what comes after the row that the request names.
+    /// Selects only the rows after the one that the request names.
     async fn continue_after(
         &self,
         plan: &Plan<'_>,
@@ -99,7 +99,7 @@ impl Table {
         Ok(())
     }
 
-    /// Returns the answer that has a row, with the secrets that the plan made for it.
+    /// Returns the answer with a row, including the secrets that the plan generated for it.
     pub(super) async fn answer(
         &self,
         plan: &Plan<'_>,
@@ -136,7 +136,7 @@ impl Table {
     }
 }
 
-/// Selects only the rows that a filter lets through.
+/// Selects only the rows that pass a filter.
 async fn narrow(
     plan: &Plan<'_>,
     select: &mut Select,
@@ -189,7 +189,7 @@ async fn narrow(
     Ok(())
 }
 
-/// Checks that the row that a field refers to is there. `member` is the request's name for it.
+/// Checks that the row that a field refers to exists. `member` is the request's name for the field.
 async fn check_there(
     plan: &Plan<'_>,
     field: &'static FieldSpec,
@@ -210,7 +210,7 @@ async fn check_there(
     })
 }
 
-/// Returns the row as answers have it, with what they add from other rows.
+/// Returns the row as in answers, with the members that they add from other rows.
 async fn whole(plan: &Plan<'_>, entity: &'static EntitySpec, row: &Row) -> Result<Value, RowError> {
     let mut answer = shape(entity, row);
     for added in entity.adds {
@@ -229,7 +229,7 @@ async fn whole(plan: &Plan<'_>, entity: &'static EntitySpec, row: &Row) -> Resul
     Ok(answer)
 }
 
-/// Returns the row as answers have it: without secrets, and without what is hidden.
+/// Returns the row as in answers: without secrets and hidden fields.
 pub fn shape(entity: &EntitySpec, row: &Row) -> Value {
     let is_shown = |name: &str| {
         let field = entity.field(name);

@@ -11,12 +11,12 @@ use crate::{
     spec::{Action, EntitySpec, RowOperation, RowsSpec},
 };
 
-/// Name of the fact that is the key of the caller's row, as the caller's own key says it.
+/// Name of the fact with the key of the caller's row, as recorded with the caller's own key.
 pub const USER: &str = "user";
-/// Name of the fact that is the call's provenance, by field.
+/// Name of the fact with the call's provenance, by field.
 pub const PROVENANCE: &str = "provenance";
 
-/// Returns the facts of a call: the caller's user, as its key says it, and its provenance.
+/// Returns the facts of a call: the user of its key, and its provenance.
 pub fn facts_of(call: &CallContext) -> Map<String, Value> {
     let user = call.user.as_deref().map(Value::from);
     let provenance = call.provenance.as_deref().map(Provenance::to_value);
@@ -34,12 +34,12 @@ pub struct Table {
     pub spec: &'static RowsSpec,
     /// The operation.
     pub operation: &'static RowOperation,
-    /// Facts by name, which are values of fields that say so, beside those of the call.
+    /// Facts by name, in addition to those of the call: values of fields declared with `from`.
     pub facts: Map<String, Value>,
 }
 
 impl Table {
-    /// Creates the table of an operation, without facts beside those of the call.
+    /// Creates the table of an operation, without facts other than the call's.
     pub fn new(spec: &'static RowsSpec, operation: &'static RowOperation) -> Self {
         Self {
             spec,
@@ -54,7 +54,7 @@ impl Table {
         entity.ok_or_else(|| breach(format!("there is no entity `{name}`")))
     }
 
-    /// Returns the arguments that the request has, and the fields whose values they are, but for those that its data have, too.
+    /// Returns the arguments in the request, and the fields that they are values of, except those that its data contain, too.
     pub(super) fn arguments_in(&self, request: &Value) -> Vec<(&'static str, &'static str)> {
         let data = self.operation.data.and_then(|member| request.get(member));
         let is_given = |(member, field): &(&str, &str)| {
@@ -73,7 +73,7 @@ impl Table {
         self.spec.org.and_then(|org| org.argument)
     }
 
-    /// Returns the failure, which points at the member of the request that the field's value comes from.
+    /// Returns the failure, with a pointer to the member of the request that the field's value comes from.
     pub(super) fn failure(&self, arguments: &[(&'static str, &'static str)], error: RowError) -> Failure {
         let within = self.operation.data.or(self.operation.filters_in);
         let within = within.map(|member| pointer::push("", member));
@@ -97,7 +97,7 @@ impl Table {
     }
 }
 
-/// Returns the error of an operation that no valid contract leads to.
+/// Returns the error of an operation that a valid contract never causes.
 pub(super) fn breach(detail: impl Into<String>) -> RowError {
     Failure::internal(detail).into()
 }

@@ -1,7 +1,7 @@
 //! The table engine: runs the operations on entities, without Rust of their own.
 //!
-//! [`read`] and [`mutate`] are methods for [`dispatch`](crate::dispatch): the service that they are called on is a [`Table`].
-//! `request` takes requests apart, and `answer` makes answers.
+//! [`read`] and [`mutate`] are methods for [`dispatch`](crate::dispatch), on a [`Table`] as service. `request` parses requests, and
+//! `answer` builds answers.
 
 mod answer;
 mod call;
@@ -26,7 +26,7 @@ use crate::{
     spec::{Action, RowsSpec},
 };
 
-/// Runs an operation that has no method, by the rules of its entity.
+/// Runs an operation without a method, by the rules of its entity.
 ///
 /// # Errors
 /// See [`Rejection`]. After any of them, nothing has changed.

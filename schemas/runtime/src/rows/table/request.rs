@@ -1,4 +1,4 @@
-//! Requests of operations on rows, taken apart.
+//! Parsing of requests of operations on rows.
 
 use serde_json::Value;
 
@@ -12,21 +12,21 @@ use crate::{
     spec::{Action, EntitySpec, RowOperation, Scope},
 };
 
-/// A request taken apart.
+/// A parsed request.
 pub(super) struct Request {
     pub(super) within: Within,
-    /// The values beside the data, by field.
+    /// The values outside of the data, by field.
     pub(super) arguments: Row,
     /// The row's fields.
     pub(super) data: Row,
-    /// What selects rows of a list, by member.
+    /// The filters of a list, by member.
     pub(super) filters: Row,
     pub(super) limit: u64,
     pub(super) after: Option<Value>,
 }
 
 impl Table {
-    /// Takes a valid request apart.
+    /// Parses a valid request.
     pub(super) fn take_apart(
         &self,
         entity: &'static EntitySpec,
@@ -98,7 +98,7 @@ impl Table {
         })
     }
 
-    /// Returns whether the data can have this member, as far as the operation says it; the entity says the rest.
+    /// Returns true if the operation permits this member in the data; the entity has further rules.
     fn takes(&self, name: &str) -> bool {
         match self.operation.action {
             Action::Create => true,
@@ -118,7 +118,7 @@ impl Table {
             })
     }
 
-    /// Returns the org of the call (the one that it names, that of the caller, or the default), and the one that it names.
+    /// Returns the org of the call (the named one, that of the caller, or the default), and the named one.
     fn within(&self, call: &CallContext, members: &mut Row) -> Result<(Within, Option<Value>), RowError> {
         let Some(org) = self.spec.org else {
             return Ok((Within::default(), None));
@@ -143,7 +143,7 @@ impl Table {
         Ok((within, named))
     }
 
-    /// An org that is named is the row's key where rows are orgs: of the one to create, or of the only ones there are.
+    /// If rows are orgs, a named org is the key of the row: of the one to create, or of the only ones in reach.
     fn name_org(
         &self,
         entity: &'static EntitySpec,
@@ -162,7 +162,7 @@ impl Table {
     }
 }
 
-/// Adds a field that the row to find must have.
+/// Adds a field value that the row to find must have.
 fn name_row(
     entity: &'static EntitySpec,
     arguments: &mut Row,
@@ -176,7 +176,7 @@ fn name_row(
     Ok(())
 }
 
-/// Returns the members of an object in a request, or none if it is left out.
+/// Returns the members of an object in a request; empty if it is absent.
 fn object(member: &str, value: Option<Value>) -> Result<Row, RowError> {
     match value {
         Some(Value::Object(members)) => Ok(members),
@@ -195,7 +195,7 @@ fn unknown_filters<'f>(operation: &RowOperation, filters: &'f Row) -> impl Itera
     })
 }
 
-/// Gives fields their own names.
+/// Replaces aliases by the fields' own names.
 fn take_aliases(entity: &'static EntitySpec, data: &mut Row) -> Result<(), RowError> {
     for field in entity.fields {
         let Some(alias) = field.alias else { continue };
@@ -247,7 +247,7 @@ pub(super) async fn find(
     plan.select(select).await?.pop().ok_or_else(missing)
 }
 
-/// Returns the filter that a field has a value of a request.
+/// Returns the filter for a field and a value of a request.
 pub(super) fn filter(entity: &'static EntitySpec, name: &str, value: &Value) -> Result<Filter, RowError> {
     let field = entity.field(name);
     let field = field.ok_or_else(|| breach(format!("there is no field `{name}` to find by")))?;
@@ -259,7 +259,7 @@ pub(super) fn filter(entity: &'static EntitySpec, name: &str, value: &Value) -> 
     Ok(filter)
 }
 
-/// Joins the values beside the data to those in it.
+/// Joins the arguments to the data; both may contain equal values.
 pub(super) fn joined(entity: &'static EntitySpec, arguments: &Row, mut data: Row) -> Result<Row, RowError> {
     for (name, value) in arguments {
         if data.get(name).is_some_and(|given| given != value) {
