@@ -2,7 +2,7 @@
 
 use tabellion_runtime::spec::RowsSpec;
 
-use super::rows::{Entry, LoggedRow, Row, Tables, canonical_row, shown_place};
+use super::rows::{Entry, LoggedRow, Row, RowLedger, Tables, canonical_row, shown_place};
 
 /// Returns the tables that the log gives, beginning with an empty store.
 ///
@@ -25,6 +25,21 @@ pub fn apply(spec: &RowsSpec, tables: &mut Tables, entry: &Entry) -> Result<(), 
         apply_row(spec, tables, logged)?;
     }
     Ok(())
+}
+
+impl RowLedger {
+    /// Returns the difference between the tables and those that the log gives when it is replayed; `None` if they are equal,
+    /// or the log can't be read.
+    pub fn replay_differs(&self, spec: &RowsSpec) -> Option<String> {
+        let replayed = match tables(spec, self.log.as_ref()?) {
+            Ok(tables) => tables,
+            Err(why) => return Some(why),
+        };
+        let difference = replayed.difference(&self.tables)?;
+        Some(format!(
+            "replaying the log does not give the tables: {difference}"
+        ))
+    }
 }
 
 fn apply_row(spec: &RowsSpec, tables: &mut Tables, logged: &LoggedRow) -> Result<(), String> {

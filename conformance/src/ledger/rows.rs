@@ -7,9 +7,7 @@ use std::{
 
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
-use tabellion_runtime::spec::{EntitySpec, FieldSpec, FieldType, RowsSpec};
-
-use super::replay;
+use tabellion_runtime::spec::{EntitySpec, FieldSpec, FieldType};
 
 /// The fields of a row by their names.
 pub type Row = Map<String, Value>;
@@ -134,19 +132,6 @@ impl RowLedger {
             Some((before, new)) if before == old => Ok(Some(new)),
             _ => Err("an entry of the log was changed or removed".to_owned()),
         }
-    }
-
-    /// Returns the difference between the tables and those that the log gives when it is replayed; `None` if they are equal,
-    /// or the log can't be read.
-    pub fn replay_differs(&self, spec: &RowsSpec) -> Option<String> {
-        let replayed = match replay::tables(spec, self.log.as_ref()?) {
-            Ok(tables) => tables,
-            Err(why) => return Some(why),
-        };
-        let difference = replayed.difference(&self.tables)?;
-        Some(format!(
-            "replaying the log does not give the tables: {difference}"
-        ))
     }
 }
 

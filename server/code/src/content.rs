@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use crate::{
     CodeError,
-    segment::{ChunkFacts, SymbolFacts},
+    facts::{ChunkFacts, SymbolFacts},
 };
 
 /// Returns a file's text, and the facts about its chunks.

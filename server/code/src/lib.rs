@@ -8,7 +8,7 @@
 //! | `index`, `run` | collections, their runs and states; reading and cutting files on several threads |
 //! | `tree` | trees of files; folders by their ignore rules |
 //! | `terms`, `names` | terms of files and queries; names of symbols in queries |
-//! | `segment`, `filter`, `write` | words of some files and the chunks that have them; filters of words; transactions |
+//! | `facts`, `segment`, `filter`, `write` | facts about chunks; words of some files and the chunks that have them; filters of words; transactions |
 //! | `columns`, `search`, `ranking` | data in memory; a search; the formula, with its reasons |
 //! | `content` | texts of files, and places in them |
 //! | `file` | the SQLite file |
@@ -22,6 +22,7 @@ mod columns;
 mod content;
 mod corpus;
 mod error;
+mod facts;
 mod file;
 mod filter;
 mod fusion;
@@ -42,11 +43,11 @@ mod write;
 
 pub use self::{
     error::CodeError,
+    facts::commit_path,
     index::{CodeIndex, MAX_FAILURES, Outcome, Run, State, Status, abandoned},
     query::{CodeFilters, CodeQuery},
     run::{Failed, blob_id},
     search::{CodeHit, CodeHits},
-    segment::commit_path,
     stop::Stop,
     tree::{Choice, Entry, Folder, Selection, Tree},
 };

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use tabellion_retrieval::TextKey;
 
-use crate::segment::ChunkFacts;
+use crate::facts::ChunkFacts;
 
 /// Characters of a word; longer ones are data.
 const MAX_WORD: usize = 60;

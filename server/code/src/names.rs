@@ -2,7 +2,7 @@
 //! def total`).
 
 use crate::{
-    segment::SymbolFacts,
+    facts::SymbolFacts,
     terms::{identifiers, last_key, name_key, whole},
 };
 

@@ -8,8 +8,8 @@ use tabellion_syntax::{Language, is_definition_word};
 
 use crate::{
     CodeError,
+    facts::SymbolFacts,
     names::SymbolName,
-    segment::SymbolFacts,
     terms::{Kind, identifiers, whole},
     tree::plain_extension,
 };

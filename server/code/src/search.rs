@@ -13,11 +13,12 @@ use crate::{
     CodeError, CodeIndex, CodeQuery,
     columns::{Columns, DEAD, FileColumns, Sizes},
     content::{bytes_of, content, facts, lines_of},
+    facts::{ChunkFacts, SymbolFacts},
     filter::WordHash,
     fusion, names,
     query::{self, Cut},
     ranking::{FileKind, SOURCES_ABOUT_TESTS, WEIGHTS, rarity, score},
-    segment::{self, ChunkFacts, SymbolFacts},
+    segment,
     terms::{self, Kind},
     write,
 };

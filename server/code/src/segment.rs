@@ -3,40 +3,15 @@
 //! A segment is made from texts alone, by any thread, without the database. Its chunks are numbered from 0; the offset of its numbers
 //! among those of all segments is determined when it is stored.
 
-use serde::{Deserialize, Serialize};
 use tabellion_retrieval::TextKey;
-use tabellion_syntax::{Chunk, Outline, Symbol, outline};
+use tabellion_syntax::outline;
 
 use crate::{
+    facts::ChunkFacts,
     filter::{WordFilter, WordHash},
     meaning,
     terms::{Interner, TermId},
 };
-
-/// Prefix of the path of a commit's message.
-const COMMIT: &str = "commit:";
-/// The kind of a chunk of a commit's message.
-const COMMIT_KIND: &str = "commit";
-
-/// Returns the path of a commit's message, as an entry of a tree. Its chunks are of the kind `commit`.
-pub fn commit_path(id: &str) -> String {
-    format!("{COMMIT}{id}")
-}
-
-/// Returns true if a path is that of a commit's message.
-fn is_commit(path: &str) -> bool {
-    let id = path.strip_prefix(COMMIT).unwrap_or_default();
-    id.len() == 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-/// Returns the kind of a chunk that is about `symbol`.
-pub(crate) fn kind(path: &str, symbol: Option<&Symbol>) -> &'static str {
-    match symbol {
-        Some(symbol) => symbol.kind.word(),
-        None if is_commit(path) => COMMIT_KIND,
-        None => "text",
-    }
-}
 
 /// A file that is to be indexed.
 pub(crate) struct Source {
@@ -47,106 +22,6 @@ pub(crate) struct Source {
     /// SHA-1 as git computes it for a blob.
     pub(crate) blob: [u8; 20],
     pub(crate) text: String,
-}
-
-/// Facts about a chunk that a hit shows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ChunkFacts {
-    /// Length in bytes: chunks follow one another.
-    pub(crate) bytes: u32,
-    pub(crate) start_line: u32,
-    pub(crate) end_line: u32,
-    /// The kind of its symbol.
-    pub(crate) kind: String,
-    /// The symbols that begin in it, and the one that it is about; and the number of the latter.
-    pub(crate) symbols: Vec<SymbolFacts>,
-    pub(crate) about: Option<usize>,
-}
-
-impl ChunkFacts {
-    fn of(path: &str, outline: &Outline, chunk: &Chunk) -> Self {
-        let (start, end) = (*chunk.lines.start(), *chunk.lines.end());
-        let facts = |symbol: &Symbol| SymbolFacts {
-            name: symbol.name.clone(),
-            path: symbol.path.clone(),
-            kind: symbol.kind.word().to_owned(),
-            start_line: symbol.begins.max(start) as u32,
-            end_line: (*symbol.lines.end()).min(end) as u32,
-            has_body: symbol.has_body,
-        };
-        let before = chunk.symbol.filter(|at| !chunk.defines.contains(at));
-        let all = before.into_iter().chain(chunk.defines.clone());
-        Self {
-            bytes: chunk.bytes.len() as u32,
-            start_line: start as u32,
-            end_line: end as u32,
-            kind: kind(path, outline.about(chunk)).to_owned(),
-            symbols: all.map(|at| facts(&outline.symbols[at])).collect(),
-            about: chunk.symbol.map(|at| at.saturating_sub(chunk.defines.start)),
-        }
-    }
-
-    /// Returns the symbol that the chunk is about.
-    pub(crate) fn about(&self) -> Option<&SymbolFacts> {
-        self.symbols.get(self.about?)
-    }
-}
-
-/// A symbol of a chunk. There are several times as many as chunks; to save space they are stored as [`Row`]s.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Row", into = "Row")]
-pub(crate) struct SymbolFacts {
-    pub(crate) name: String,
-    pub(crate) path: String,
-    pub(crate) kind: String,
-    /// Its lines in the chunk, with the comments before it.
-    pub(crate) start_line: u32,
-    pub(crate) end_line: u32,
-    /// True if it is defined here, not only declared.
-    pub(crate) has_body: bool,
-}
-
-/// Name (empty if it is the path's last word), path, kind, lines, and true if it has a body.
-type Row = (String, String, String, u32, u32, bool);
-
-impl From<Row> for SymbolFacts {
-    fn from((name, path, kind, start_line, end_line, has_body): Row) -> Self {
-        let name = if name.is_empty() {
-            last_word(&path).to_owned()
-        } else {
-            name
-        };
-        Self {
-            name,
-            path,
-            kind,
-            start_line,
-            end_line,
-            has_body,
-        }
-    }
-}
-
-impl From<SymbolFacts> for Row {
-    fn from(facts: SymbolFacts) -> Self {
-        let name = if last_word(&facts.path) == facts.name {
-            String::new()
-        } else {
-            facts.name
-        };
-        (
-            name,
-            facts.path,
-            facts.kind,
-            facts.start_line,
-            facts.end_line,
-            facts.has_body,
-        )
-    }
-}
-
-fn last_word(path: &str) -> &str {
-    path.rsplit(' ').next().unwrap_or(path)
 }
 
 /// A file of a segment.

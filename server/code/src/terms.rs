@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use tabellion_retrieval::words;
 use tabellion_syntax::Outline;
 
-use crate::segment::kind;
+use crate::facts::kind;
 
 /// The kind of a word: its source. The examples are of a chunk that defines `parseHTTPHeader` in `server/http_header.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 mod callers;
 mod grounds;
 pub(crate) mod libraries;
+mod opened;
 mod options;
 mod over_http;
 mod server;
@@ -18,13 +19,18 @@ use std::{
 };
 
 use futures_util::FutureExt as _;
-use tabellion_runtime::{Contract, ContractSpec, downloads::Downloads};
+use tabellion_runtime::{Contract, ContractSpec};
 use tokio::runtime::{Builder, Runtime};
 use tracing_subscriber::EnvFilter;
 
 pub(crate) use self::callers::local as local_caller;
 pub use self::server::{Server, ServerError};
-use self::{grounds::Specs, libraries::Named, over_http::Access};
+use self::{
+    grounds::Specs,
+    libraries::Named,
+    opened::Opened,
+    over_http::{Access, REVIEW_COMMAND},
+};
 pub(crate) use self::{
     grounds::{Needs, check},
     options::{HttpOptions, OAuthOptions, Options},
@@ -38,7 +44,7 @@ use crate::{
     provenance::{self, ServerEnvironment},
 };
 use tabellion_brainforge::desk::Desk;
-use tabellion_gateway::{ApprovalPolicy, ReviewPlace};
+use tabellion_gateway::ApprovalPolicy;
 use tabellion_library::{
     self as library, CreateFolders, Created, Library, OpenError,
     path::{LibraryPath, PathError},
@@ -63,9 +69,6 @@ const PREVIEWS: &str = "Preview an edit first, then repeat it with `_meta` {\"ta
 const ERRORS: &str = "An error says what to do next.";
 /// A process with this many pipes also has enough files for tokio to start.
 const PIPES: usize = 3;
-
-/// The place for people's decisions if no page is served.
-const REVIEW_COMMAND: ReviewPlace = ReviewPlace::Command("tabellion review --web");
 
 /// Serves until the client disconnects, or, over HTTP, until the process is asked to end. The options must have passed [`check`].
 pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
@@ -171,22 +174,6 @@ type Contracts = Vec<Arc<dyn Contract>>;
 
 /// Contracts over rows, and these rows.
 type ContractsWithRows = (Contracts, Vec<Arc<Records>>);
-
-/// The contents of one path: contracts over a library, over rows, or over both.
-struct Opened {
-    /// Name of the library, if it has one.
-    name: Option<String>,
-    /// The folders that must exist.
-    folders: Vec<PathBuf>,
-    library: Option<Arc<Library>>,
-    /// The place of the rows, if there are any: a folder, or the address of a database.
-    data: Option<PathBuf>,
-    /// The rows, to be settled in the end.
-    rows: Vec<Arc<Records>>,
-    adapter: Adapter,
-    /// The downloads over HTTP.
-    downloads: Option<Arc<dyn Downloads>>,
-}
 
 /// Opens the libraries and rows, one part for each path. Rows are served next to the library that has no name.
 fn open(

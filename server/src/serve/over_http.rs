@@ -25,6 +25,9 @@ use tabellion_platform as platform;
 use tabellion_platform::parent::Parent;
 use tabellion_runtime::ContractSpec;
 
+/// The place for people's decisions if no page is served.
+pub(super) const REVIEW_COMMAND: ReviewPlace = ReviewPlace::Command("tabellion review --web");
+
 /// The accepted credentials and the certificates.
 pub(super) struct Access {
     credentials: Credentials,
@@ -92,7 +95,7 @@ pub(super) async fn serve(
         opened
             .adapter
             .gateway()
-            .set_review_place(place.unwrap_or(super::REVIEW_COMMAND));
+            .set_review_place(place.unwrap_or(REVIEW_COMMAND));
     }
     let page = options.page.then(|| {
         page(

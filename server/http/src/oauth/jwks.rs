@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::jws::{self, Algorithm, Token};
+use super::token::{self, Algorithm, Token};
 use tabellion_gateway::json;
 
 /// The reason that a text is not a usable key set.
@@ -71,7 +71,7 @@ impl KeySet {
 
 fn key(key: &Map<String, Value>) -> Option<Key> {
     let text = |name| key.get(name).and_then(Value::as_str);
-    let part = |name| text(name).and_then(|text| jws::bytes(text).ok());
+    let part = |name| text(name).and_then(|text| token::bytes(text).ok());
     let is_for_signatures = key.get("use").is_none_or(|it| it == "sig");
     let checks = |uses: &Value| {
         uses.as_array()

@@ -6,7 +6,7 @@
 //! verifies signatures. Scopes have the same meaning as those of API keys ([`keys`](crate::keys)).
 //!
 //! ```text
-//! Authorization → Token (jws) → KeySet (jwks ← source ← file | https) → Claims → Principal
+//! Authorization → Token (token, jws) → KeySet (jwks ← source ← file | https) → Claims → Principal
 //! ```
 //!
 //! The headers with tokens are the subject of `credentials`. This server issues no tokens.
@@ -18,6 +18,7 @@ mod jwks;
 mod jws;
 mod resource;
 mod source;
+mod token;
 
 pub use self::{
     claims::Bearer,
@@ -28,7 +29,7 @@ pub(crate) mod tests;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use self::{claims::Claims, jws::Token};
+use self::{claims::Claims, token::Token};
 
 pub use jwks::{KeySet, KeySetError};
 pub(crate) use resource::WELL_KNOWN;

@@ -7,4 +7,4 @@ mod signatures;
 mod sources;
 mod tokens;
 
-use super::{jwks::KeySet, jws::Token, *};
+use super::{jwks::KeySet, token::Token, *};

@@ -8,6 +8,7 @@ mod errors;
 mod front_matter;
 mod history_cache;
 mod parsed;
+mod state;
 mod view;
 
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use tabellion_contracts::safe_markdown_editor::{
 };
 use tabellion_runtime::{Change, Content, Contract, ReadCx, Staged, WriteCx};
 
-use self::{history_cache::HistoryCache, parsed::LastParsed, view::DocumentView};
+use self::{history_cache::HistoryCache, parsed::LastParsed, state::Editor, view::DocumentView};
 use tabellion_library::{Library, path::LibraryPath};
 use tabellion_markdown::{
     editor::{self, SectionPlan},
@@ -38,13 +39,6 @@ pub(super) fn service(library: Arc<Library>, path: &LibraryPath) -> Arc<dyn Cont
         last_parsed: LastParsed::default(),
     };
     Arc::new(Service::new(editor, library))
-}
-
-struct Editor {
-    path: LibraryPath,
-    library: Arc<Library>,
-    history_cache: HistoryCache,
-    last_parsed: LastParsed,
 }
 
 impl Editor {

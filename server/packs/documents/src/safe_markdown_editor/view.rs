@@ -6,8 +6,9 @@ use tabellion_contracts::safe_markdown_editor::{MetadataResource, ToolError};
 use tabellion_runtime::{Content, ContentId, Failure, FailureKind, ReadCx};
 
 use super::{
-    Editor, errors, front_matter,
+    errors, front_matter,
     history_cache::{DocumentTimeline, Operation},
+    state::Editor,
 };
 use tabellion_library::{Library, path::LibraryPath};
 use tabellion_markdown::{
