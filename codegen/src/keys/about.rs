@@ -44,7 +44,7 @@ impl Key for About {
         }
     }
 
-    fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
+    fn compare_any_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
         let is_own = |of: ToolOf<'_>| of.tool.document.value.get("description").is_some();
         if !is_own(old) && !is_own(new) {
             return;

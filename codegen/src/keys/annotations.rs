@@ -41,7 +41,7 @@ impl Key for Annotated {
     }
 
     /// Compares hints. A hint is a promise in one direction: a client that relies on it must not lose it.
-    fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
+    fn compare_any_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
         let is_operation = old.tool.operation.is_some();
         let (old, new) = (old.tool.spec.annotations, new.tool.spec.annotations);
         let promises = [

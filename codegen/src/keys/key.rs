@@ -29,6 +29,9 @@ pub(crate) trait Key: Sync {
     /// Adds what has changed in one operation.
     fn compare_tool(&self, _changes: &mut Changes<'_>, _old: ToolOf<'_>, _new: ToolOf<'_>) {}
 
+    /// As [`compare_tool`](Self::compare_tool), for a key that tools with operations have as a whole.
+    fn compare_any_tool(&self, _changes: &mut Changes<'_>, _old: ToolOf<'_>, _new: ToolOf<'_>) {}
+
     /// Returns the Rust that the key becomes in the contract.
     fn emit(&self, _contract: &Contract) -> Emitted {
         Emitted::default()

@@ -124,7 +124,7 @@ impl Key for OperationModes {
     }
 
     /// A call that was allowed in a mode must stay so. Without modes it was allowed in all.
-    fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
+    fn compare_any_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
         let Some(modes) = &new.contract.spec.modes else {
             return;
         };

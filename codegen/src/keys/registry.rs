@@ -75,17 +75,11 @@ impl Key for Tools {
                 tool: after,
             };
             match [before, after].map(|it| it.tool.spec.select.is_empty()) {
-                [true, true] => {
-                    for key in KEYS {
-                        key.compare_tool(&mut changes, before, after);
-                    }
-                }
+                [true, true] => compare_all(&mut changes, before, after),
                 [false, false] => {
-                    about::About.compare_tool(&mut changes, before, after);
-                    annotations::Annotated.compare_tool(&mut changes, before, after);
-                    tags::Tags.compare_tool(&mut changes, before, after);
-                    modes::OperationModes.compare_tool(&mut changes, before, after);
-                    provenance::CallProvenance.compare_tool(&mut changes, before, after);
+                    for key in KEYS {
+                        key.compare_any_tool(&mut changes, before, after);
+                    }
                     compare_operations(&mut changes, before, after);
                 }
                 [true, false] => changes.breaking("it has become a tool with operations"),
@@ -231,6 +225,14 @@ fn entry(tool: &Tool) -> spec::ToolSpec {
     entry
 }
 
+/// Asks all keys for the changes of a tool without operations, or of an operation.
+fn compare_all(changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
+    for key in KEYS {
+        key.compare_any_tool(changes, old, new);
+        key.compare_tool(changes, old, new);
+    }
+}
+
 /// Lists what has changed operation by operation. They are known by the requests that they are chosen by, not by their names.
 fn compare_operations(changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
     if old.tool.spec.select != new.tool.spec.select {
@@ -256,9 +258,7 @@ fn compare_operations(changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_
             continue;
         };
         let [before, after] = [(old, before), (new, after)].map(|(of, tool)| ToolOf { tool, ..of });
-        for key in KEYS {
-            key.compare_tool(&mut changes, before, after);
-        }
+        compare_all(&mut changes, before, after);
     }
     for after in &new.tool.parts {
         if !old

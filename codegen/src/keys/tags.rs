@@ -13,7 +13,7 @@ use crate::{
 pub(super) struct Tags;
 
 impl Key for Tags {
-    fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
+    fn compare_any_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
         if old.tool.spec.tags != new.tool.spec.tags {
             changes.compatible("its tags changed");
         }

@@ -31,7 +31,7 @@ impl Key for CallProvenance {
         );
     }
 
-    fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
+    fn compare_any_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
         compare::tool(changes, old.tool.spec.provenance, new.tool.spec.provenance);
     }
 
