@@ -97,7 +97,10 @@ fn the_table_at_run_time_is_the_generated_one() {
         let table = table(&root().join(folder)).unwrap_or_else(|problems| panic!("{problems}"));
         let [table, generated] = [table, generated].map(|table| format!("{table:#?}"));
         let differs = table.lines().zip(generated.lines()).find(|(a, b)| a != b);
-        assert_eq!(differs, None, "{folder}");
+        assert_eq!(
+            differs, None,
+            "{folder}; if generated files were just rewritten, run the test again"
+        );
         assert_eq!(table.len(), generated.len(), "{folder}");
     }
 }

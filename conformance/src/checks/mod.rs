@@ -317,7 +317,7 @@ pub fn did_you_mean(wanted: &str) -> String {
 }
 
 /// Returns true if a check of severity `Must` covers the guarantee with this id.
-pub fn is_checked(guarantee: &str) -> bool {
+fn is_checked(guarantee: &str) -> bool {
     all().any(|check| check.severity == Severity::Must && check.guarantees.contains(&guarantee))
 }
 
