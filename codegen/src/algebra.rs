@@ -17,12 +17,12 @@ pub(crate) fn set(schema: &Value) -> Result<CanonicalSchema, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Returns whether it is proved that no value satisfies `schema`.
+/// Returns true if it is proved that no value satisfies `schema`.
 pub(crate) fn is_empty(schema: &Value) -> bool {
     set(schema).is_ok_and(|set| set.satisfiability() == Satisfiability::No)
 }
 
-/// Returns whether every value of `inner` is one of `outer`; `None` if neither can be proved.
+/// Returns true if every value of `inner` is one of `outer`; `None` if neither answer can be proved.
 pub(crate) fn covers(outer: &Value, inner: &Value) -> Option<bool> {
     match set(outer).ok()?.covers(&set(inner).ok()?).ok()? {
         Containment::Yes => Some(true),
@@ -31,7 +31,7 @@ pub(crate) fn covers(outer: &Value, inner: &Value) -> Option<bool> {
     }
 }
 
-/// Returns the values of `left` that are not in `right`, as a schema; `None` if it can't be expressed.
+/// Returns the values of `left` that are not in `right`, as a schema; `None` if they can't be expressed.
 pub(crate) fn difference(left: &Value, right: &Value) -> Option<Value> {
     let mut schema = set(left).ok()?.subtract(&set(right).ok()?).ok()?.to_json_schema();
     if let Some(members) = schema.as_object_mut() {

@@ -1,4 +1,4 @@
-//! Differences between two versions of a contract, which the file of each key lists.
+//! Differences between two versions of a contract, listed by the file of each key.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 pub struct Change {
     /// True if a client of the old version can fail with the new one.
     pub breaking: bool,
-    /// The tool, unless it is about the contract as a whole.
+    /// The tool, unless the change concerns the contract as a whole.
     pub tool: Option<String>,
     /// The change, in a sentence.
     pub what: String,
@@ -27,7 +27,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// The changes so far, and the tool that the next ones are about.
+/// The changes so far, and the tool of the next ones.
 #[derive(Debug)]
 pub(crate) struct Changes<'a> {
     tool: Option<&'a str>,

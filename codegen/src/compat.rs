@@ -1,8 +1,8 @@
-//! Compatibility: whether a correct client of a contract is correct for a later version.
+//! Compatibility: checks that a correct client of a contract is correct for a later version.
 //!
-//! Requests and responses are compared as sets of values, not by keywords: a change is compatible if every valid request stays
-//! valid, and every response that is possible now was possible before. An undecided comparison counts as breaking. The file of
-//! a key decides what a change of the key means.
+//! Requests and responses are compared as sets of values, not by keywords: a change is compatible if every valid request stays valid, and
+//! every response that is possible now was possible before. An undecided comparison counts as breaking. The file of a key classifies
+//! changes of the key.
 
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ pub fn compare(old: &Contract, new: &Contract) -> Vec<Change> {
     all
 }
 
-/// What has changed between two versions of several contracts.
+/// The changes between two versions of several contracts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// Every change on a line of its own, for people.

@@ -11,15 +11,15 @@ use crate::{document::Document, names, views};
 /// A contract with its tools, in wire order.
 #[derive(Debug, Clone)]
 pub struct Contract {
-    /// Name of its folder.
+    /// Name of the folder.
     pub folder: String,
     /// `contract.json` as read.
     pub document: Document,
-    /// The content of `contract.json`.
+    /// The decoded content of `contract.json`.
     pub spec: ContractSpec,
-    /// The tools in the order that `contract.json` gives.
+    /// The tools, in the order of `contract.json`.
     pub tools: Vec<Tool>,
-    /// The entities in the order that `contract.json` gives.
+    /// The entities, in the order of `contract.json`.
     pub entities: Vec<Entity>,
     /// SHA-256 over the texts of all files, in hexadecimal digits.
     pub digest: String,
@@ -41,7 +41,7 @@ impl Contract {
         self.entities.iter().find(|entity| entity.file.name == name)
     }
 
-    /// Returns every operation, in wire order: what each call comes to. A tool without `select` is one.
+    /// Returns every operation, in wire order; each call runs one of them. A tool without `select` is one operation.
     pub fn operations(&self) -> impl Iterator<Item = &Tool> {
         self.tools.iter().flat_map(Tool::operations)
     }
@@ -75,7 +75,7 @@ impl Contract {
         }
     }
 
-    /// Returns the name of the error that the contract gives failures of `kind`. Those that can't happen need none.
+    /// Returns the name of the contract's error for failures of `kind`. Failures that can't happen need none.
     pub fn error_for(&self, kind: FailureKind) -> Option<&str> {
         self.spec
             .errors
@@ -84,8 +84,8 @@ impl Contract {
             .map(|(name, _)| name.as_str())
     }
 
-    /// Returns the name of the error for failures of `kind`: its own, or that of the nearest kind that has one, since an
-    /// implementation may still make such a failure.
+    /// Returns the name of the error for failures of `kind`: its own, or that of the nearest kind with an error, since an implementation
+    /// may still make such a failure.
     pub(crate) fn error_or_nearest(&self, kind: FailureKind) -> Option<&str> {
         let nearest = match kind {
             FailureKind::AccessDenied => FailureKind::PathNotAllowed,
@@ -99,19 +99,19 @@ impl Contract {
     }
 }
 
-/// A tool, or an operation of one, and its file.
+/// A tool, or one of its operations, and its file.
 #[derive(Debug, Clone)]
 pub struct Tool {
     /// The file as read.
     pub document: Document,
-    /// Its content, with each `{"$use": …}` replaced by the named rule. Of a tool with operations, what they say together; of
-    /// an operation, what it says and what it has from the tool.
+    /// The file's content, with each `{"$use": …}` replaced by the named rule. For a tool with operations, the union of theirs; for an
+    /// operation, its own content and the tool's.
     pub spec: ToolSpec,
-    /// Which requests are the operation's; `None` for a tool.
+    /// The selection of the operation's requests; `None` for a tool.
     pub operation: Option<Operation>,
     /// The operations of a tool with `select`, in the order of their names.
     pub parts: Vec<Self>,
-    /// Set for an operation that follows from an entity and so has no method.
+    /// Set for an operation that follows from an entity, and so has no method.
     pub rows: Option<RowsOperation>,
 }
 
@@ -133,7 +133,7 @@ impl Tool {
         }
     }
 
-    /// Returns the name that those of methods and types in Rust are made of.
+    /// Returns the base of the operation's method and type names in Rust.
     pub(crate) fn rust_base(&self) -> String {
         self.label().replace('/', "_")
     }
@@ -182,24 +182,24 @@ impl Tool {
 /// The schema of a request, a response or a resource, and its location.
 #[derive(Debug, Clone)]
 pub struct Authored<'a> {
-    /// The file that contains it.
+    /// The file with the schema.
     pub document: &'a Document,
-    /// JSON pointer to it in the file.
+    /// JSON pointer to the schema in the file.
     pub at: String,
-    /// Its content, with each `{"$use": …}` replaced by the named rule.
+    /// The schema's content, with each `{"$use": …}` replaced by the named rule.
     pub schema: &'a Value,
-    /// How it came about.
+    /// The schema's origin.
     pub kind: SchemaKind<'a>,
-    /// Whether it describes requests.
+    /// True if it describes requests.
     pub is_request: bool,
-    /// Its Rust type, unless `x-rust-name` names another.
+    /// The name of its Rust type, unless `x-rust-name` names another.
     pub usual_name: String,
-    /// Its name in the generated `mod schema`.
+    /// The name of its static in the generated `mod schema`.
     pub constant: String,
 }
 
 impl Authored<'_> {
-    /// Returns the text of which the runtime makes its views. A request of a type has no members that the type would drop.
+    /// Returns the text from which the runtime makes its views. A request of a type has no members that the type would drop.
     pub(crate) fn text(&self) -> Value {
         let mut text = self.schema.clone();
         if self.is_request
@@ -217,15 +217,14 @@ impl Authored<'_> {
     }
 }
 
-/// How a schema came about, and what it is for.
+/// The origin and the use of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SchemaKind<'a> {
-    /// It stands in a file and becomes a Rust type.
+    /// It is written in a file and becomes a Rust type.
     Authored,
-    /// The request of an operation, which is the tool's narrowed. Its Rust type lacks the selectors, to which these JSON
-    /// pointers lead.
+    /// The request of an operation, narrowed from the tool's. Its Rust type lacks the selectors, to which these JSON pointers lead.
     Narrowed(&'a [String]),
-    /// The request of a tool with operations, which stands in a file. Only clients see it.
+    /// The request of a tool with operations, written in a file. Only clients see it.
     WireOnly,
     /// The response of a tool with operations, made of theirs. Only clients see it.
     Union,
@@ -234,7 +233,7 @@ pub enum SchemaKind<'a> {
 }
 
 impl SchemaKind<'_> {
-    /// Returns whether there is a Rust type for it.
+    /// Returns true if it has a Rust type.
     pub(crate) fn is_typed(self) -> bool {
         matches!(self, Self::Authored | Self::Narrowed(_))
     }
@@ -250,7 +249,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// Both.
+    /// Both sides.
     pub const ALL: [Self; 2] = [Self::Input, Self::Output];
 
     /// Returns the default name of the type of a tool's requests or responses: `ReadNoteRequest`.
@@ -262,7 +261,7 @@ impl Side {
         names::type_name(tool) + suffix
     }
 
-    /// Returns the suffix of the names of statics with such a schema.
+    /// Returns the suffix of statics with such a schema.
     fn constant(self) -> &'static str {
         match self {
             Self::Input => "INPUT",

@@ -15,9 +15,9 @@ use crate::{
 /// A JSON file that has been read.
 #[derive(Debug, Clone)]
 pub struct Document {
-    /// The file, from the schemas' folder on.
+    /// The file's path, beginning with the schemas' folder.
     pub file: PathBuf,
-    /// Its value.
+    /// The file's value.
     pub value: Value,
     places: BTreeMap<String, Place>,
 }
@@ -26,7 +26,7 @@ impl Document {
     /// Reads `text`.
     ///
     /// # Errors
-    /// When it is not JSON, or an object in it has a key twice (of which serde_json would silently keep the last).
+    /// When it is not JSON, or an object in it has a key twice (serde_json would silently keep the last).
     pub fn parse(file: &Path, text: &str) -> Result<Self, Vec<Problem>> {
         let value = serde_json::from_str(text).map_err(|error| {
             vec![Problem {

@@ -13,17 +13,17 @@ use crate::{
     rust::{HEAD, OPENAPI},
 };
 
-/// A generated file that is not what the contracts say.
+/// A generated file that differs from the contracts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stale {
     /// Its path.
     pub path: PathBuf,
-    /// The text that it should have; `None` if its contract is gone.
+    /// The text required by the contracts; `None` if the file's contract is gone.
     pub text: Option<String>,
 }
 
-/// Returns the files in `folder` that differ from what [`generate`] returns, sorted by path. Files that were not generated are
-/// left alone: others than modules with the first line of one, and the JSON of the same name.
+/// Returns the files in `folder` that differ from the output of [`generate`], sorted by path. Considers only generated files: modules with
+/// the first line of one, and the JSON of the same name.
 ///
 /// # Errors
 /// All problems of all contracts.
@@ -55,7 +55,7 @@ pub fn stale(schemas: &Path, folder: &Path, command: &str) -> Result<Vec<Stale>,
         .collect())
 }
 
-/// Writes the files that are [`stale`], and removes those of contracts that are gone. Returns their paths.
+/// Writes the [`stale`] files, and removes those of deleted contracts. Returns their paths.
 ///
 /// # Errors
 /// All problems of all contracts, or the disk's.

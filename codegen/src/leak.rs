@@ -1,16 +1,16 @@
-//! Values of the runtime's tables that are made at run time. Tables are statics, so the values are leaked.
+//! Values of the runtime's tables that are built at run time. Tables are statics, so the values are leaked.
 
 use serde_json::Value;
 use tabellion_runtime::{Schema, Text};
 
 use crate::{contract::Authored, rust::text};
 
-/// Returns a schema as the generated `mod schema` has it.
+/// Returns a schema in the form of the generated `mod schema`.
 pub(crate) fn schema(authored: &Authored<'_>) -> &'static Schema {
     Box::leak(Box::new(Schema::authored(written(&authored.text()))))
 }
 
-/// Returns a text as the generated file has it.
+/// Returns a text in the form of the generated file.
 pub(crate) fn written(value: &Value) -> Text {
     Text::Written(leaked(&text::pretty(value)))
 }

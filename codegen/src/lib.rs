@@ -1,11 +1,11 @@
 //! From contracts in JSON to Rust: load → lint → views → types → emit.
 //!
-//! [`generate`] turns a folder of contracts into the text of Rust modules, or returns all problems; [`build`] is a build
-//! script that keeps them on disk. [`compat`] reports whether a changed contract is compatible. [`table`] is a contract for a
-//! program that takes any. `README.md` has the format, the passes and a worked example.
+//! [`generate`] turns a folder of contracts into the text of Rust modules, or returns all problems; [`build`] is a build script that keeps
+//! them on disk. [`compat`] reports whether a changed contract is compatible. [`table`] returns a contract for a program that works with
+//! any. `README.md` has the format, the passes and a worked example.
 //!
-//! Nothing but [`build`] and [`write()`] writes a file, and nothing asks for the time or knows a contract by name: the same files
-//! give the same text.
+//! Only [`build`] and [`write()`] write files, and no part reads the time or knows a contract by name: the same files produce the same
+//! text.
 
 mod algebra;
 mod changes;
@@ -56,8 +56,8 @@ pub fn load(sources: &Sources) -> Result<Vec<Contract>, Problems> {
     Ok(contracts)
 }
 
-/// Returns the table of the contract in `folder`, which has its `contract.json`: what a generated `CONTRACT` is, for a program
-/// that takes any contract. The table is leaked; keep it instead of calling this again.
+/// Returns the table of the contract in `folder`, which contains its `contract.json`: the value of a generated `CONTRACT`, for a program
+/// that works with any contract. The table is leaked; keep it instead of calling this again.
 ///
 /// # Errors
 /// All problems of the contract.
@@ -87,7 +87,7 @@ pub fn lint(sources: &Sources) -> Result<Vec<Contract>, Problems> {
 /// Returns the files of `src/generated` for the contracts below `schemas`, by name: for each, a module, its texts, and the description
 /// of its endpoints if it has any.
 ///
-/// `command` is what writes them, for the line at their top: `cargo build`.
+/// `command` is the command that writes them, for the line at their top: `cargo build`.
 ///
 /// # Errors
 /// All problems of all contracts.

@@ -17,7 +17,7 @@ static ENTITY: LazyLock<Validator> = LazyLock::new(|| meta_schema(include_str!("
 
 const TOOL_TEXT: &str = include_str!("meta/tool.schema.json");
 
-/// Compiles a meta-schema, with `tool.schema.json` at hand for references to it.
+/// Compiles a meta-schema, with `tool.schema.json` available for its references.
 fn meta_schema(text: &str) -> Validator {
     let parse = |text| serde_json::from_str::<Value>(text).expect("meta-schemas are JSON");
     let (mut schema, mut tool) = (parse(text), parse(TOOL_TEXT));
@@ -57,7 +57,7 @@ impl Meta {
     }
 }
 
-/// Returns a validator's error as a problem at its location.
+/// Returns the messages of a validator's error, each with its location.
 fn said(error: &ValidationError<'_>) -> Vec<(String, String)> {
     let at = error.instance_path().as_str();
     match error.kind() {

@@ -42,8 +42,8 @@ pub(crate) fn type_name(wire: &str) -> String {
     identifier(wire.to_pascal_case(), "X")
 }
 
-/// Returns a method or field for a name on the wire. Wire names are verbatim from a source document, so a
-/// keyword is no mistake: it gets a trailing underscore.
+/// Returns a method or field for a name on the wire. Wire names are verbatim from a source document, so a keyword is not a mistake: it gets
+/// a trailing underscore.
 pub(crate) fn value_name(wire: &str) -> String {
     identifier(wire.to_snake_case(), "x")
 }
@@ -62,7 +62,7 @@ fn identifier(name: String, prefix: &str) -> String {
     if is_keyword(&name) { name + "_" } else { name }
 }
 
-/// Returns whether Rust reserves `name`.
+/// Returns true if Rust reserves `name`.
 pub(crate) fn is_keyword(name: &str) -> bool {
     !typify::accept_as_ident(name)
 }

@@ -14,7 +14,7 @@ pub(crate) fn walk(pointer: &str, tokens: &[String]) -> String {
 pub(crate) struct Described<'a> {
     /// The subschema.
     pub(crate) schema: &'a Value,
-    /// Whether every object on the path requires the next property.
+    /// True if every object on the path requires the next property.
     pub(crate) always_there: bool,
 }
 

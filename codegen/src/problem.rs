@@ -11,9 +11,9 @@ pub struct Problem {
     pub place: Option<Place>,
     /// JSON pointer to the culprit; empty for the whole file, or if it is not JSON.
     pub pointer: String,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub help: String,
 }
 
@@ -28,7 +28,7 @@ pub struct Place {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Windows writes the same path as everybody else, so that outputs can be compared.
+        // Windows writes the same path as all other systems, so that outputs can be compared.
         let file = self.file.display().to_string().replace('\\', "/");
         match self.place {
             Some(place) if self.pointer.is_empty() => write!(f, "{file}:{}:{}", place.line, place.column)?,

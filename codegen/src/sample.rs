@@ -1,6 +1,6 @@
 //! Examples for comparisons: a value that one schema accepts and another rejects.
 //!
-//! Candidates come from the examples and schemas of both sides. The first one that a validator confirms is taken.
+//! Candidates come from the examples and schemas of both sides. The first that a validator confirms is used.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub(crate) fn between(side: Side, inside: &Value, outside: &Value, tools: [&Tool
         .find(is_between)
 }
 
-/// Makes values, with the values of examples for properties of the same name.
+/// Generates candidate values, reusing example values of properties with the same name.
 #[derive(Default)]
 struct Maker {
     known: BTreeMap<String, Vec<Value>>,

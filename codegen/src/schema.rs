@@ -55,7 +55,7 @@ pub(crate) const RULE: &[&str] = &[
     "$comment",
 ];
 
-/// Takes away the members of an object to which JSON pointers of one step lead.
+/// Removes the members of an object to which JSON pointers of one step lead.
 pub(crate) fn without_members(schema: &mut Value, pointers: &[String]) {
     for name in pointers.iter().filter_map(|pointer| tokens(pointer).next()) {
         if let Some(properties) = schema["properties"].as_object_mut() {

@@ -17,8 +17,8 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Returns every contract below `schemas`: each folder in it that has a `contract.json`, and the `tools/*.json`,
-    /// `operations/*/*.json` and `entities/*.json` beside.
+    /// Returns every contract below `schemas`: each folder in it that has a `contract.json`, and the `tools/*.json`, `operations/*/*.json`
+    /// and `entities/*.json` next to it.
     ///
     /// # Errors
     /// If a folder or file can't be read.
@@ -36,7 +36,7 @@ impl Sources {
         Ok(sources)
     }
 
-    /// Returns the one contract in `folder`. Problems name the folder as it is given.
+    /// Returns the one contract in `folder`. Problems name the folder as given.
     ///
     /// # Errors
     /// If it has no `contract.json`, or a file can't be read.
@@ -80,7 +80,7 @@ impl Sources {
         Ok(())
     }
 
-    /// Reads the JSON files of a folder, which is called `name` in the keys.
+    /// Reads the JSON files of a folder, called `name` in the keys.
     fn read_folder(&mut self, folder: &Path, name: &str) -> Result<(), Problems> {
         for file in list(folder).map_err(|error| self.unreadable(name, &error))? {
             if file.ends_with(".json") {
@@ -99,7 +99,7 @@ impl Sources {
         }
     }
 
-    /// Returns the folders that hold a contract, sorted.
+    /// Returns the folders that contain a contract, sorted.
     pub(crate) fn folders(&self) -> impl Iterator<Item = &str> {
         self.files
             .keys()

@@ -1,7 +1,7 @@
-//! The table of a contract at run time: what the generated `CONTRACT` has, without generating it. For programs that take any
+//! The table of a contract at run time: the value of the generated `CONTRACT`, without generating it. For programs that work with any
 //! contract, such as a conformance suite.
 //!
-//! The runtime's tables are statics, so what is built here is leaked. The file of each key fills its fields.
+//! The runtime's tables are statics, so the values built here are leaked. The file of each key fills its fields.
 
 use tabellion_runtime::spec::ContractSpec;
 

@@ -114,7 +114,7 @@ impl Lowering<'_> {
         let enforced = views::enforced(schema);
         let first = !self.types.definitions.contains_key(name);
         if first {
-            // Taken before its parts are, so that types stand in the order in which a reader meets them.
+            // Taken before its parts, so that types are in the order in which a reader meets them.
             let definition = Definition {
                 place: format!("{}#{at}", self.document.file.display()).replace('\\', "/"),
                 ..Definition::default()
@@ -181,7 +181,7 @@ impl Lowering<'_> {
         if let Some(Value::Array(kinds)) = members.get("type")
             && kinds.iter().filter(|kind| *kind != "null").count() != 1
         {
-            // Several kinds of value are any value in Rust; typify would make up an enum and its names.
+            // Several kinds of value are any value in Rust; typify would invent an enum and its names.
             lowered.remove("type");
             return lowered;
         }
@@ -219,7 +219,7 @@ impl Lowering<'_> {
             let properties: Map<_, _> = properties
                 .iter()
                 .map(|(name, property)| {
-                    // A tag's values become the variants' names, so the tag itself is no type.
+                    // A tag's values become the variants' names, so the tag itself has no type.
                     let property = if tag == Some(name) {
                         property.clone()
                     } else {

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::{algebra, views};
 
-/// Returns the schema of the enum: `oneOf` with one closed set of properties per value of `tag`. `lowered` is what the
-/// object would be without it. An error is what is wrong, and what to do.
+/// Returns the schema of the enum: `oneOf` with one closed set of properties per value of `tag`. `lowered` is the object's schema without
+/// it. An error is the fault and the remedy.
 pub(crate) fn lower(
     schema: &Value,
     lowered: &Map<String, Value>,

@@ -1,4 +1,4 @@
-//! What is breaking, with an example of what is lost: one change of a contract each.
+//! Breaking changes, each with an example of a loss: one change of a contract each.
 
 mod support;
 

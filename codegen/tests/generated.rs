@@ -1,6 +1,6 @@
-//! What is generated is checked in, compared byte by byte, and compiled.
+//! Generated files are checked in, compared byte by byte, and compiled.
 
-// Compiled here, so that a golden file that is no Rust can't be accepted.
+// Compiled here, so that a golden file that is not Rust can't be accepted.
 #[path = "../examples/bulletin/generated/mod.rs"]
 mod bulletin_module;
 #[path = "../examples/desk/generated/mod.rs"]
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use support::{desk, files, notes, root};
 use tabellion_codegen::{Sources, generate, generate_from, table};
 
-/// How the checked-in modules are written.
+/// The command that writes the checked-in modules.
 const BY: &str = "UPDATE_GOLDEN=1 cargo test -p tabellion-codegen";
 
 #[test]

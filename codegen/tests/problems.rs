@@ -70,7 +70,7 @@ fn a_main_that_returns_problems_prints_them_as_text() {
     assert_eq!(format!("{boxed:?}").trim_start(), problems.to_string());
 }
 
-/// The messages in the README, when its tool is added to its contract: not listed, then listed, then with the examples that it asks for.
+/// The README's messages while its tool is added to its contract: not listed, then listed, then with the examples that they demand.
 #[test]
 fn the_readme_shows_the_messages_on_the_way_to_a_new_tool() {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -1,4 +1,4 @@
-//! The program `tabellion-codegen` and the build script, on a package of their own.
+//! The program `tabellion-codegen` and the build script, on their own package.
 #![cfg(feature = "cli")]
 
 mod support;
@@ -19,7 +19,7 @@ fn package() -> TempDir {
     package
 }
 
-/// Runs a command in the package; returns whether it succeeds, and what it writes.
+/// Runs a command in the package; returns true if it succeeds, and its output.
 fn run(package: &Path, program: &str, arguments: &[&str]) -> (bool, String) {
     let mut command = Command::new(program);
     command.current_dir(package).args(arguments);

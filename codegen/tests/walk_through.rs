@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What a dependency of the README's `Cargo.toml` says of its place, and where it is here.
+/// The path of a dependency in the README's `Cargo.toml`, and its path here.
 const PLACES: [(&str, &str); 4] = [
     ("tabellion", "server"),
     ("tabellion-runtime", "schemas/runtime"),
@@ -98,7 +98,7 @@ fn target() -> PathBuf {
     profile.parent().expect("the target folder").to_owned()
 }
 
-/// A command in the package's folder, in a shell that it replaces.
+/// Returns a command in the package's folder, in a shell that it replaces.
 fn shell(folder: &Path, line: &str) -> Command {
     let cargo = env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let line = line.replacen("cargo", &format!("exec '{cargo}'"), 1);
@@ -141,7 +141,7 @@ fn initialize() -> String {
     request(1, "initialize", &params)
 }
 
-/// Runs the server on standard input and output, and has it add a step.
+/// Runs the server on standard input and output, and calls a tool that adds a step.
 fn over_stdio(folder: &Path, line: &str) {
     let mut command = shell(folder, line);
     let mut server = command
@@ -236,7 +236,7 @@ fn the_walk_through_works_word_for_word() {
     over_stdio(&folder, stdio);
     over_http(&folder, http);
 
-    // A new key of an answer is a field that the compiler asks for, and a mistake stops the build with its remedy.
+    // A new key of an answer is a field that the compiler demands, and a mistake stops the build with its remedy.
     let tool = folder.join("schemas/recipes/tools/add_step.json");
     let text = fs::read_to_string(&tool).expect("a tool");
     let more = text.replacen(

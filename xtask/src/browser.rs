@@ -1,4 +1,4 @@
-//! The tests that drive the page in a real browser, and what they need.
+//! The tests that drive the page in a real browser, and their prerequisites.
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -9,7 +9,7 @@ use xtask::{
     run,
 };
 
-/// Set to `required`, what is missing fails; else the tests are skipped with a message.
+/// If `required`, a missing program fails the task; else the tests are skipped with a message.
 const VARIABLE: &str = "TABELLION_BROWSER";
 const PROGRAMS: [&str; 2] = ["chromium", "chromedriver"];
 const AXE_VERSION: &str = "4.14.1";
@@ -41,7 +41,7 @@ pub(crate) fn test() -> Outcome {
     )
 }
 
-/// Returns the script of axe-core, if the browser is there too.
+/// Returns the script of axe-core, if the browser is installed too.
 fn axe() -> Outcome<PathBuf> {
     for program in PROGRAMS {
         if Command::new(program).arg("--version").output().is_err() {

@@ -1,4 +1,4 @@
-//! Licences, bans and sources of the dependencies, judged by cargo-deny as `.cargo/deny.toml` says.
+//! Licences, bans and sources of the dependencies, checked by cargo-deny according to `.cargo/deny.toml`.
 
 use std::process::Command;
 

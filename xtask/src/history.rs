@@ -1,7 +1,7 @@
-//! Refuses commits of more than a few lines that do not say why.
+//! Refuses commits of more than a few lines that give no reason.
 //!
-//! Judged are the commits since the one that introduced this check, on the way to `HEAD`. Moves, generated files, expected
-//! output and merges don't count.
+//! It judges the commits since the one that introduced this check, on the way to `HEAD`. Moves, generated files, expected output and merges
+//! don't count.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use xtask::{Outcome, run};
 
 use crate::words;
 
-/// This file, whose first commit is the first that is judged.
+/// This file, whose first commit is the first to be judged.
 const CHECK: &str = "xtask/src/history.rs";
 /// Upper bound of the changed lines of a commit without a body.
 const MAX_LINES_WITHOUT_BODY: usize = 30;
 /// Minimum length of a body, in characters, without trailers.
 const MIN_BODY: usize = 60;
-/// Separate commits, and the parts of one.
+/// Separators of commits, and of the parts of one.
 const RECORD: char = '\u{1e}';
 const UNIT: char = '\u{1f}';
 
@@ -59,7 +59,7 @@ pub(crate) struct FirstVersion {
     pub(crate) moved: BTreeMap<String, String>,
 }
 
-/// Returns a file as it was added; `None` if that is unknown.
+/// Returns a file as it was added; `None` if its first version is unknown.
 ///
 /// # Errors
 /// If git fails.
@@ -68,7 +68,7 @@ pub(crate) fn at_introduction(path: &str) -> Outcome<Option<FirstVersion>> {
         return Ok(None);
     };
     let text = run::git(&["show", &format!("{commit}:{path}")])?;
-    // A file that moved is the same file also when most of it has changed since.
+    // A file that moved is the same file even if most of it has changed since.
     let renamed = run::git(&["diff", "-M20%", "--diff-filter=R", "--name-status", &commit])?;
     let moved = renamed.lines().filter_map(|line| {
         let mut columns = line.split('\t').skip(1);

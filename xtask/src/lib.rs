@@ -1,6 +1,6 @@
 //! Shared by `cargo xtask` and `cargo lab`: the workspace's folders, programs that tasks run, and foreign programs.
 //!
-//! `cargo xtask` repairs the tree, so this package depends on no crate whose code is generated: of the workspace's crates, on
+//! `cargo xtask` repairs the tree, so this package depends on no crate with generated code: of the workspace's crates, on
 //! `tabellion-codegen` alone. Tasks that need the product belong to `xtask/lab`.
 
 use std::{

@@ -1,4 +1,4 @@
-//! `cargo xtask`: tasks that keep the tree whole. They need nothing of it but `tabellion-codegen`.
+//! `cargo xtask`: tasks that maintain the tree. Of the tree, they need only `tabellion-codegen`.
 
 mod browser;
 mod circles;

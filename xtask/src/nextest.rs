@@ -1,4 +1,4 @@
-//! Builds and runs the tests with cargo-nextest, which fills all cores and keeps the time of each test.
+//! Builds and runs the tests with cargo-nextest, which uses all cores and records the time of each test.
 //!
 //! `.config/nextest.toml` has a profile for each size of `cargo xtask test`.
 
@@ -10,10 +10,10 @@ use crate::times;
 
 /// The version that the configuration was written for.
 const VERSION: &str = "0.9.143";
-/// Tests of the fast size, where cargo-nextest is missing: all but those of these packages.
+/// Tests of the fast size without cargo-nextest: all but those of these packages.
 const SLOW_PACKAGES: [&str; 4] = ["--exclude", "tabellion-it", "--exclude", "tabellion-evolution"];
 
-/// Builds all tests, and keeps how long each crate took.
+/// Builds all tests, and keeps each crate's build time.
 ///
 /// # Errors
 /// If a test does not compile.
@@ -27,7 +27,7 @@ pub(crate) fn build() -> Outcome {
     Ok(())
 }
 
-/// Runs the tests of a profile. Without cargo-nextest, and if it can't be installed, Cargo runs them, and no times are kept.
+/// Runs the tests of a profile. Without cargo-nextest, and if it can't be installed, Cargo runs them, without times.
 ///
 /// # Errors
 /// If a test fails.

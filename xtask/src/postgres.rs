@@ -1,4 +1,4 @@
-//! The tests of rows in PostgreSQL, and the server that they need.
+//! The tests of rows in PostgreSQL, and their server.
 
 use std::process::Command;
 
@@ -13,20 +13,20 @@ use xtask::{
 
 use crate::nextest;
 
-/// Environment variable: set to `required`, what is missing fails; else the tests are skipped with a message.
+/// Environment variable: if `required`, a missing program fails the task; else the tests are skipped with a message.
 const REQUIRED: &str = "TABELLION_POSTGRES";
 /// Environment variable with the address of a server, for tests of the store and of the index of memories. Each test creates its own databases.
 const SERVER: &str = "TABELLION_TEST_POSTGRES";
-/// Environment variables with the numbers of conflicting changes and of kills, and what they are if there is time.
+/// Environment variables with the numbers of conflicting changes and of kills, and their values in a long run.
 const MORE: [(&str, &str); 2] = [
     ("TABELLION_TEST_CHANGES", "40000"),
     ("TABELLION_TEST_KILLS", "40"),
 ];
 
-/// Environment variable with the seconds of each measurement; without it, nothing is measured.
+/// Environment variable with the seconds of each measurement; without it, no measurement runs.
 const SECONDS: &str = "TABELLION_TEST_SECONDS";
 
-/// The families of checks that are about rows.
+/// The families of checks about rows.
 const JUDGED: [&str; 9] = [
     "pure",
     "operations",
@@ -39,14 +39,14 @@ const JUDGED: [&str; 9] = [
     "errors",
 ];
 
-/// Runs the tests; with `all`, for as long as it takes to try much.
+/// Runs the tests; with `all`, also the long ones.
 ///
 /// # Errors
 /// With [`Missing`](xtask::foreign::Missing) if PostgreSQL is missing and not required; if a test fails.
 pub(crate) fn test(all: bool) -> Outcome {
     let programs = required(REQUIRED, Programs::fetch())?;
     let folder = programs.folder().to_str().ok_or("the path is no text")?;
-    // Each test has connections of its own.
+    // Each test has its own connections.
     let server = Cluster::start(&programs, &["max_connections=300"])?;
     for package in ["tabellion-records", "tabellion-mcb"] {
         nextest::run_package(package, &[(SERVER, &server.address())])?;
@@ -67,7 +67,7 @@ pub(crate) fn test(all: bool) -> Outcome {
     run::cargo_with(&of_it, &[&[(PROGRAMS, folder)], more].concat())
 }
 
-/// Measures how fast rows are created, beside pgbench, for so many seconds each; in a release build.
+/// Measures the rate of creating rows, next to pgbench's, for so many seconds each; in a release build.
 ///
 /// # Errors
 /// If PostgreSQL is missing, or the measurement fails.

@@ -1,7 +1,7 @@
 //! The tables in a contract's README.
 //!
-//! They list the contract's tools, roles, gates, workflows, resources and prompts, between the lines [`BEGIN`] and [`END`]. The rest of the file is written
-//! by hand.
+//! They list the contract's tools, roles, gates, workflows, resources and prompts, between the lines [`BEGIN`] and [`END`]. The rest of the
+//! file is written by hand.
 
 use std::fmt::Write;
 
@@ -121,7 +121,7 @@ fn workflows(contract: &Contract) -> String {
     tables
 }
 
-/// Says how many of a tool's operations change something.
+/// Returns the number of a tool's changing operations, as a phrase.
 fn operations(all: &[Tool]) -> String {
     let changing = all.iter().filter(|operation| operation.spec.mutating).count();
     format!(
@@ -130,7 +130,7 @@ fn operations(all: &[Tool]) -> String {
     )
 }
 
-/// Returns the tables of resources and of prompts, each only if the contract has any.
+/// Returns the tables of resources and of prompts, without empty ones.
 fn offers(contract: &Contract) -> String {
     let (resources, prompts) = (&contract.spec.resources, &contract.spec.prompts);
     let mut table = String::new();

@@ -1,7 +1,7 @@
 //! `cargo xtask test`, in three sizes, each a superset of the one before.
 //!
-//! Cheap steps come first, and the first failure ends the run. Steps that need programs which may be missing come last, and are
-//! skipped with a message if these are not installed. [`times`](crate::times) keeps how long everything took.
+//! Cheap steps come first, and the first failure ends the run. Steps that need programs which may be missing come last, and are skipped
+//! with a message if these are not installed. [`times`](crate::times) keeps the times of everything.
 
 use std::{fs, process::Command, time::Instant};
 
@@ -9,7 +9,7 @@ use xtask::{Outcome, foreign::Missing, root, run};
 
 use crate::{browser, codegen, deny, nextest, postgres, tidy, times::Times};
 
-/// Always all members: with a selection, Cargo chooses other features of shared dependencies, and builds them again.
+/// Always all members: with a selection, Cargo chooses other features of shared dependencies, and rebuilds them.
 const ALL: [&str; 2] = ["--workspace", "--quiet"];
 const LINTS: [&str; 4] = ["--all-targets", "--", "-D", "warnings"];
 const WARNINGS_DENIED: [(&str, &str); 1] = [("RUSTDOCFLAGS", "-D warnings")];
@@ -49,7 +49,7 @@ impl Size {
 /// One step of the run.
 struct Step {
     name: &'static str,
-    /// The smallest size that has it.
+    /// The smallest size with this step.
     from: Size,
     run: fn(Size) -> Outcome,
 }
@@ -148,7 +148,7 @@ const STEPS: [Step; 17] = [
     },
 ];
 
-/// Runs all steps of a size; stops at the first that fails.
+/// Runs all steps of a size; stops at the first failure.
 ///
 /// # Errors
 /// If a step fails, after its times were written.
@@ -186,7 +186,7 @@ pub(crate) fn all(options: &Options) -> Outcome {
     Ok(())
 }
 
-/// Writes the commit on which everything passed, when, and how long it took. Only for a tree without changes.
+/// Writes the commit on which everything passed, the date, and the duration. Only for a tree without changes.
 fn record(since: Instant, skipped: &[String]) -> Outcome {
     if !run::git(&["status", "--porcelain"])?.is_empty() {
         eprintln!("{PASSED} is not written: the tree has changes that are not committed");

@@ -25,7 +25,7 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    /// Removes the times of the run before.
+    /// Removes the times of the previous run.
     ///
     /// # Errors
     /// If the folder can't be emptied.
@@ -46,7 +46,7 @@ impl Times {
         self.steps.push((step, took));
     }
 
-    /// Writes `steps.tsv` and `tests.tsv`, and prints both as tables, of the tests only the slowest.
+    /// Writes `steps.tsv` and `tests.tsv`, and prints both as tables, with only the slowest tests.
     ///
     /// # Errors
     /// If they can't be written, or the results of the tests can't be read.

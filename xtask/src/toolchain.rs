@@ -1,4 +1,4 @@
-//! Compilers for other targets than this machine's.
+//! Compilers for other targets than this machine.
 
 use std::{
     env,
@@ -13,7 +13,7 @@ pub struct Toolchain {
     target: String,
     compiler: PathBuf,
     cargo: PathBuf,
-    /// Builds the standard library from source, which only the compiler of the same version can do.
+    /// True if it builds the standard library from source, which only the compiler of the same version can do.
     builds_library: bool,
 }
 

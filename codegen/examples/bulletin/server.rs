@@ -1,8 +1,8 @@
-//! A server for a contract with roles and gates: `schemas/bulletin` is the contract, `generated` is what
-//! `tabellion_codegen::generate` makes of it, this file is all that a person writes.
+//! A server for a contract with roles and gates: `schemas/bulletin` is the contract, `generated` is the output of
+//! `tabellion_codegen::generate`, and only this file is written by hand.
 //!
-//! `cargo run -p tabellion-it -- bulletin FOLDER [--as ROLE]` serves a library over standard input and output;
-//! `FOLDER ADDRESS KEYS` serves it over HTTP to the holders of keys. A program of its own calls [`serve`] in its `main`.
+//! `cargo run -p tabellion-it -- bulletin FOLDER [--as ROLE]` serves a library over standard input and output; `FOLDER ADDRESS KEYS` serves
+//! it over HTTP to the holders of keys. A separate program calls [`serve`] in its `main`.
 
 mod generated;
 
@@ -90,7 +90,7 @@ fn kept_percent(old: &str, new: &str) -> usize {
     (new.len() * 100).checked_div(old.len()).unwrap_or(100)
 }
 
-/// Serves as the arguments of a command line say, without the program's name.
+/// Serves according to a command line's arguments, without the program's name.
 pub(crate) fn serve(arguments: impl Iterator<Item = String>) -> Result<(), Box<dyn Error>> {
     let arguments: Vec<_> = arguments.collect();
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();

@@ -1,5 +1,5 @@
-//! A server for a contract whose two tools have seven operations: `schemas/desk` is the contract, `generated` is what
-//! `tabellion_codegen::generate` makes of it, this file is all that a person writes.
+//! A server for a contract whose two tools have seven operations: `schemas/desk` is the contract, `generated` is the output of
+//! `tabellion_codegen::generate`, and only this file is written by hand.
 //!
 //! `cargo run -p tabellion-it -- desk FOLDER [ADDRESS]` serves a library over standard input and output, or over HTTP. A program of
 //! its own calls [`serve`] in its `main`.
@@ -17,7 +17,7 @@ use tabellion_library::{Library, path::LibraryDir};
 use tabellion_markdown::{Edit, Flavor, plan};
 use tabellion_runtime::{Change, Content, ReadCx, Staged, WriteCx};
 
-/// Pages in a library, which is kept to list them.
+/// Pages in a library, which is kept for listing them.
 struct Pages(Arc<Library>);
 
 impl Desk for Pages {}
@@ -111,7 +111,7 @@ fn changed(cx: &WriteCx<'_>, path: String, content: Content, verb: &'static str)
     })
 }
 
-/// Serves as the arguments of a command line say, without the program's name.
+/// Serves according to a command line's arguments, without the program's name.
 pub(crate) fn serve(mut arguments: impl Iterator<Item = String>) -> Result<(), Box<dyn Error>> {
     let folder = arguments.next().ok_or("usage: desk FOLDER [ADDRESS]")?;
     let server = tabellion::Server::open("desk", env!("CARGO_PKG_VERSION"), folder)?;

@@ -1,5 +1,5 @@
-//! A server for a contract of its own: `schemas/notes` is the contract, `generated` is what
-//! [`tabellion_codegen::generate`] makes of it, this file is all that a person writes.
+//! A server for its own contract: `schemas/notes` is the contract, `generated` is the output of [`tabellion_codegen::generate`], and only
+//! this file is written by hand.
 //!
 //! `cargo run -p tabellion-codegen --example notes` calls each tool once.
 
@@ -109,7 +109,7 @@ fn kind(text: &str) -> Kind {
     }
 }
 
-/// What a note says after a change. Preview and change ask the same function.
+/// Returns a note's text after a change. Preview and change call the same function.
 fn plan(old: &str, change: NoteChange) -> Result<String, ToolError> {
     match change {
         NoteChange::Append { text } => Ok(old.to_string() + &text),
@@ -159,7 +159,7 @@ fn call(service: &dyn Contract, tool: &str, arguments: Value) -> Result<Value, S
         .map_err(|rejection| format!("{rejection:?}"))
 }
 
-/// What a future comes to. Nothing here waits, so the first poll is ready; a server has a runtime such as tokio.
+/// Returns a future's result. No future here waits, so the first poll is ready; a server has a runtime such as tokio.
 fn done<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     loop {

@@ -1,4 +1,4 @@
-//! The least store there can be: documents in memory, gone with the process.
+//! The smallest possible store: documents in memory, gone with the process.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +10,7 @@ use tabellion_runtime::{
     IdempotencyKey, Prepared, Replay, Session, Snapshot, Store, StoreError,
 };
 
-/// Documents by path, and how many commits there were.
+/// Documents by path, and the number of commits.
 #[derive(Debug, Default)]
 pub(crate) struct Memory(Mutex<State>);
 

@@ -1,8 +1,8 @@
-//! A server for a contract whose store keeps rows: `schemas/tracker` has the entities, `generated` is what
-//! `tabellion_codegen::generate` makes of it. All operations follow from the entities, so that a person writes none of them.
+//! A server for a contract whose store keeps rows: `schemas/tracker` has the entities, `generated` is the output of
+//! `tabellion_codegen::generate`. All operations follow from the entities, so none is written by hand.
 //!
-//! `cargo run -p tabellion-it -- tracker FOLDER [ADDRESS]` keeps its data in that folder, and serves standard input and output, or
-//! HTTP. A program of its own calls [`serve`] in its `main`.
+//! `cargo run -p tabellion-it -- tracker FOLDER [ADDRESS]` keeps its data in that folder, and serves standard input and output, or HTTP. A
+//! separate program calls [`serve`] in its `main`.
 
 mod generated;
 
@@ -15,7 +15,7 @@ struct Rules;
 
 impl Tracker for Rules {}
 
-/// Serves as the arguments of a command line say, without the program's name.
+/// Serves according to a command line's arguments, without the program's name.
 pub(crate) fn serve(mut arguments: impl Iterator<Item = String>) -> Result<(), Box<dyn Error>> {
     let folder: PathBuf = arguments.next().ok_or("usage: tracker FOLDER [ADDRESS]")?.into();
     let server = tabellion::Server::open_rows("tracker", env!("CARGO_PKG_VERSION"), folder, &ROWS)?;

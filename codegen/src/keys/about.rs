@@ -18,7 +18,7 @@ pub struct Source {
     pub document: String,
     /// Its version.
     pub version: String,
-    /// Its copy beside `contract.json`.
+    /// Its copy next to `contract.json`.
     pub file: Option<String>,
 }
 

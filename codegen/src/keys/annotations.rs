@@ -50,7 +50,7 @@ impl Key for Annotated {
             ("idempotent", old.idempotent, new.idempotent),
             ("closed to the outer world", !old.open_world, !new.open_world),
         ];
-        // All but the first are the tool's.
+        // All but the first belong to the tool.
         let of_this = if is_operation { &promises[..1] } else { &promises };
         for (promise, before, after) in of_this.iter().copied() {
             match (before, after) {
@@ -62,7 +62,7 @@ impl Key for Annotated {
     }
 
     fn emit_tool(&self, tool: &Tool) -> EmittedTool {
-        // Those of an operation follow from the tool's.
+        // The hints of an operation follow from the tool's.
         if tool.operation.is_some() {
             return EmittedTool::default();
         }

@@ -1,4 +1,4 @@
-//! `auth` and `roles`: who may call what.
+//! `auth` and `roles`: the tools that each role may call.
 
 use indexmap::IndexMap;
 use quote::quote;
@@ -25,13 +25,13 @@ pub struct Auth {
     pub roles: IndexMap<String, Role>,
 }
 
-/// A role, and which callers have it.
+/// A role, and the condition for having it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct Role {
     /// The kind of its callers.
     #[serde(default = "human")]
     pub kind: CallerKind,
-    /// What a caller's key must permit.
+    /// The scope that a caller's key must permit.
     pub scope: Option<ScopeWord>,
 }
 
@@ -40,7 +40,7 @@ fn human() -> CallerKind {
 }
 
 impl Role {
-    /// Returns whether every caller with the role `other` has this one too.
+    /// Returns true if every caller with the role `other` has this one too.
     fn includes(self, other: Self) -> bool {
         let is_permitted = match (self.scope, other.scope) {
             (None, _) => true,
@@ -125,7 +125,7 @@ impl Key for Callers {
 
     fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
         let [before, after] = [old, new].map(|of| of.contract.spec.auth.as_ref());
-        // Where one has no roles, it is said of the contract.
+        // If either version has no roles, the change is listed under the contract.
         let (Some(before), Some(after)) = (before, after) else {
             return;
         };
@@ -207,7 +207,7 @@ impl Key for Callers {
     }
 }
 
-/// Returns what a tool says of its calls; nothing for a tool with operations, which say it themselves.
+/// Returns a tool's own declaration; empty for a tool with operations, which have their own.
 pub(super) fn of_operation<'a>(tool: &Tool, said: &'a [String]) -> &'a [String] {
     if tool.spec.select.is_empty() { said } else { &[] }
 }
@@ -216,7 +216,7 @@ fn texts(texts: &[String]) -> &'static [&'static str] {
     list(texts.iter().map(|text| leaked(text)))
 }
 
-/// Where roles stand.
+/// The location of roles.
 pub(super) struct Place<'a> {
     pub(super) document: &'a Document,
     pub(super) at: String,

@@ -16,7 +16,7 @@ pub(super) struct Commit;
 
 impl Key for Commit {
     fn lint(&self, contract: &Contract, problems: &mut Vec<Problem>) {
-        // A change of rows is no commit.
+        // A change of rows is not a commit.
         for tool in contract.operations().filter(|_| contract.spec.rows.is_none()) {
             is_given(tool, problems);
             if let (Some(commit), true) = (&tool.spec.commit, tool.spec.mutating) {
@@ -46,7 +46,7 @@ impl Key for Commit {
     }
 }
 
-/// Checks that a mutating tool has the key, if only to say that the response has no place for the commit.
+/// Checks that a mutating tool has the key, even if `null`: the response may have no place for the commit.
 fn is_given(tool: &Tool, problems: &mut Vec<Problem>) {
     let is_given = tool.document.value.get("commit").is_some();
     if tool.spec.mutating && !is_given {

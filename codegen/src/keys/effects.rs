@@ -1,6 +1,6 @@
-//! `effects`: what a tool's calls do to a document. Conformance checks compare it with the document.
+//! `effects`: the effects of a tool's calls on a document. Conformance checks compare them with the document.
 //!
-//! `meta/tool.schema.json` declares which pointers each kind of effect needs; the lints here check where they lead.
+//! `meta/tool.schema.json` declares the pointers of each kind of effect; the lints here check their targets.
 
 use std::collections::BTreeMap;
 
@@ -22,13 +22,13 @@ use crate::{
     views,
 };
 
-/// What a call does to the document at the tool's path.
+/// An effect of a call on the document at the tool's path.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Effect {
-    /// What is done.
+    /// The kind of effect.
     #[serde(rename = "effect")]
     pub kind: EffectKind,
-    /// The requests that have it; `None` for all.
+    /// The condition on requests with this effect; `None` for all requests.
     pub when: Option<When>,
     /// JSON pointer to the text.
     pub content: Option<String>,
@@ -205,7 +205,7 @@ fn when(tool: &Tool, when: &When, at: &str, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Beside others, an effect has its own value at a place that all of them have.
+/// Each of several effects must have its own value at one common place.
 fn told_apart(tool: &Tool, problems: &mut Vec<Problem>) {
     let effects = &tool.spec.effects;
     if effects.len() < 2 {
@@ -236,7 +236,7 @@ fn told_apart(tool: &Tool, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Returns an effect as changes name it.
+/// Returns an effect in the words of a change.
 fn words(effect: &Effect) -> String {
     let pointer = |name: &str, pointer: &Option<String>| {
         pointer

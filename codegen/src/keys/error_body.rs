@@ -1,4 +1,4 @@
-//! `errorBody`, and `http` and `httpFor` of errors: how errors look in results, and over HTTP.
+//! `errorBody`, and `http` and `httpFor` of errors: the form of errors in results, and over HTTP.
 
 use quote::quote;
 use serde::Deserialize;
@@ -22,11 +22,11 @@ use crate::{
 /// The names of the members of an error in a result.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ErrorBody {
-    /// Member of the result that has the object.
+    /// Member of the result that contains the object.
     pub at: String,
     /// The error's name.
     pub code: String,
-    /// The sentence.
+    /// The message.
     pub message: String,
     /// Details for programs.
     pub details: String,

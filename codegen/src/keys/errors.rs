@@ -1,4 +1,4 @@
-//! `errorChannel`, `errorDetails` and `errors`: the error table, and which of its errors a tool answers with.
+//! `errorChannel`, `errorDetails` and `errors`: the error table, and the errors of each tool.
 
 use indexmap::IndexMap;
 use quote::quote;
@@ -20,11 +20,11 @@ use crate::{
 pub struct ErrorEntry {
     /// JSON-RPC code.
     pub code: i32,
-    /// What it means.
+    /// The error's default message.
     pub message: String,
     /// HTTP status.
     pub http: Option<u16>,
-    /// Other HTTP statuses, by the reason in its details.
+    /// Other HTTP statuses, by the reason in the error's details.
     #[serde(default)]
     pub http_for: IndexMap<String, u16>,
     /// The runtime's failures that become this error.

@@ -17,25 +17,25 @@ use crate::{
     views::{self, Rule},
 };
 
-/// A request or a response, and how it must be judged.
+/// A request or a response, and the required judgement.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Example {
-    /// What it shows; unique in its file.
+    /// The case that it shows; unique in its file.
     pub name: String,
     /// A request.
     pub input: Option<Value>,
     /// A response.
     pub output: Option<Value>,
-    /// Whether it satisfies the enforced schema.
+    /// True if it satisfies the enforced schema.
     pub valid: bool,
-    /// JSON pointer to the value that is wrong.
+    /// JSON pointer to the invalid value.
     pub at: Option<String>,
     /// Id of the rule, or the keyword, that it breaks.
     pub rule: Option<String>,
 }
 
 impl Example {
-    /// Which side it is an example of, and the value.
+    /// Returns the side of the example, and the value.
     pub fn instance(&self) -> Option<(Side, &Value)> {
         match (&self.input, &self.output) {
             (Some(value), None) => Some((Side::Input, value)),
@@ -221,7 +221,7 @@ fn misjudged(example: &Example, faults: &[Fault]) -> Option<String> {
     }
 }
 
-/// Returns whether `value` has a part that the schema at `owner` describes.
+/// Returns true if `value` has a part that the schema at `owner` describes.
 fn occurs(owner: &str, value: &Value) -> bool {
     let steps: Vec<_> = pointer::tokens(owner).collect();
     reaches(&steps, value)

@@ -1,4 +1,4 @@
-//! `executions` and `sessions`: what is kept of calls beside their changes.
+//! `executions` and `sessions`: records of calls in addition to their changes.
 
 use proc_macro2::Literal;
 use quote::quote;
@@ -8,33 +8,33 @@ use tabellion_runtime::{FailureKind, spec};
 use super::{Emitted, Key};
 use crate::{changes::Changes, contract::Contract, leak::leaked, problem::Problem};
 
-/// How long executions are kept.
+/// The time for which executions are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Executions {
     /// Number of seconds that an execution is kept.
     pub keep_seconds: u32,
-    /// Number of seconds that its result is.
+    /// Number of seconds that its result is kept.
     pub result_seconds: u32,
 }
 
-/// The sessions that callers have.
+/// The sessions of callers.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sessions {
-    /// Maximum number of active ones of one caller.
+    /// Maximum number of active sessions of one caller.
     pub most: u32,
-    /// Age in seconds at which one ends.
+    /// Age in seconds at which a session ends.
     pub seconds: u32,
-    /// Seconds without a call after which one ends.
+    /// Seconds without a call after which a session ends.
     pub idle_seconds: u32,
-    /// Name of the error for one that is not active.
+    /// Name of the error for a session that is not active.
     pub expired: String,
 }
 
-/// What can prevent that an execution is recorded.
+/// Failures of recording an execution.
 const OF_EXECUTIONS: [FailureKind; 2] = [FailureKind::Busy, FailureKind::Io];
-/// What can prevent that a session is opened.
+/// Failures of opening a session.
 const OF_SESSIONS: [FailureKind; 1] = [FailureKind::RateLimited];
 
 pub(super) struct Calls;

@@ -1,4 +1,4 @@
-//! `guarantees`: what an implementation promises. The conformance suite has a check of each.
+//! `guarantees`: the promises of an implementation. The conformance suite has a check of each.
 
 use quote::quote;
 use serde::Deserialize;
@@ -17,7 +17,7 @@ use crate::{
 pub struct Guarantee {
     /// Stable id.
     pub id: String,
-    /// What it is about.
+    /// The subject.
     pub kind: Option<GuaranteeKind>,
     /// The wording.
     pub text: String,

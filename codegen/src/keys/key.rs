@@ -10,12 +10,12 @@ use crate::{
     rust::text::Texts,
 };
 
-/// A key, or a few that make sense only together.
+/// A key, or a few keys that depend on each other.
 pub(crate) trait Key: Sync {
     /// Adds the key's faults that do not depend on schemas.
     fn lint(&self, _contract: &Contract, _problems: &mut Vec<Problem>) {}
 
-    /// Adds what is wrong with the key in view of the schemas. Called only if these are sound.
+    /// Adds the key's faults that depend on schemas. Called only if these are sound.
     fn lint_with_schemas(&self, _contract: &Contract, _problems: &mut Vec<Problem>) {}
 
     /// Returns the failures that calls of `tool` can end with because of this key.
@@ -23,10 +23,10 @@ pub(crate) trait Key: Sync {
         &[]
     }
 
-    /// Adds what has changed in the contract as a whole.
+    /// Adds the changes of the contract as a whole.
     fn compare(&self, _changes: &mut Changes<'_>, _old: &Contract, _new: &Contract) {}
 
-    /// Adds what has changed in one operation.
+    /// Adds the changes of one operation.
     fn compare_tool(&self, _changes: &mut Changes<'_>, _old: ToolOf<'_>, _new: ToolOf<'_>) {}
 
     /// As [`compare_tool`](Self::compare_tool), for a key that tools with operations have as a whole.
@@ -37,7 +37,7 @@ pub(crate) trait Key: Sync {
         Emitted::default()
     }
 
-    /// Returns the Rust that the key becomes in a tool, or in an operation of one.
+    /// Returns the Rust that the key becomes in a tool, or in one of its operations.
     fn emit_tool(&self, _tool: &Tool) -> EmittedTool {
         EmittedTool::default()
     }
@@ -49,19 +49,19 @@ pub(crate) trait Key: Sync {
     fn fill_tool(&self, _tool: &Tool, _entry: &mut spec::ToolSpec) {}
 }
 
-/// A tool and the contract that it belongs to.
+/// A tool and its contract.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ToolOf<'a> {
     pub(crate) contract: &'a Contract,
     pub(crate) tool: &'a Tool,
 }
 
-/// Rust for a contract. What a contract lacks is left empty, so that its module does not change when a key is added.
+/// Rust for a contract. Parts without content are empty, so that a contract's module does not change when a key is added.
 #[derive(Default)]
 pub(crate) struct Emitted {
     /// Fields of `CONTRACT`, each with a comma.
     pub(crate) fields: TokenStream,
-    /// Items beside `CONTRACT`.
+    /// Items next to `CONTRACT`.
     pub(crate) items: Vec<TokenStream>,
     /// Types for implementations.
     pub(crate) types: Vec<TokenStream>,
@@ -71,13 +71,13 @@ pub(crate) struct Emitted {
     pub(crate) first: TokenStream,
     /// Statements of `Service::call` before the operation's method is called. `operation` is its entry.
     pub(crate) before: TokenStream,
-    /// Arms of `Service::call` beside those of tools. `run` is the call.
+    /// Arms of `Service::call` in addition to those of tools. `run` is the call.
     pub(crate) arms: Vec<TokenStream>,
     /// Methods of the `impl Contract for Service`.
     pub(crate) methods: Vec<TokenStream>,
     /// State of `Service`.
     pub(crate) state: Option<State>,
-    /// Its texts, for the file beside the generated module.
+    /// The texts, for the file next to the generated module.
     pub(crate) texts: Texts,
 }
 
@@ -93,12 +93,12 @@ pub(crate) struct State {
 pub(crate) struct EmittedTool {
     /// Fields of its entry in `TOOLS`, each with a comma.
     pub(crate) fields: TokenStream,
-    /// Its texts, for the file beside the generated module.
+    /// The texts, for the file next to the generated module.
     pub(crate) texts: Texts,
 }
 
 impl EmittedTool {
-    /// Rust that is fields alone.
+    /// Returns Rust that consists of fields alone.
     pub(super) fn fields(fields: TokenStream) -> Self {
         Self {
             fields,

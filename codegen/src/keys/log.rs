@@ -1,4 +1,4 @@
-//! `log`: the tool that reads the activity log, and where an entry has its fields.
+//! `log`: the tool that reads the activity log, and the locations of an entry's fields.
 
 use quote::quote;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use crate::{
     problem::Problem,
 };
 
-/// Where the record of mutations can be read.
+/// The location of the record of mutations.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Log {
     /// The tool.

@@ -1,8 +1,7 @@
-//! The keys of the contract format, one file each: how a key is read, what must hold of it, what a change of it means to clients,
-//! and which Rust it becomes.
+//! The keys of the contract format, one file each: its form, its lints, the effect of its changes on clients, and the generated Rust.
 //!
-//! `meta/contract.schema.json`, `meta/tool.schema.json` and `meta/operation.schema.json` describe the keys. To add one, write its file, give it a field in
-//! [`ContractSpec`] or [`ToolSpec`], and list it in `registry::KEYS`.
+//! `meta/contract.schema.json`, `meta/tool.schema.json` and `meta/operation.schema.json` describe the keys. To add one, write its file,
+//! give it a field in [`ContractSpec`] or [`ToolSpec`], and list it in `registry::KEYS`.
 
 mod about;
 mod annotations;
@@ -70,7 +69,7 @@ pub use self::{
     schemas::NamedRule,
     workflows::{OneOrMore, Pending, State as WorkflowState, Task, Transition, Workflow},
 };
-/// What `contract.json` says.
+/// The content of `contract.json`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContractSpec {
@@ -80,24 +79,24 @@ pub struct ContractSpec {
     pub version: String,
     /// Name for people.
     pub title: String,
-    /// What the contract is for.
+    /// The contract's purpose.
     pub description: Option<String>,
-    /// That the store keeps rows, and how they are divided.
+    /// The rows of the store, and their division into orgs.
     pub rows: Option<Rows>,
     /// The document that the contract was taken from.
     pub source: Source,
     /// Names in Rust.
     pub rust: RustNames,
-    /// Whether all of it is about one document, which the operator names.
+    /// True if the whole contract is about one document, which the operator names.
     #[serde(default)]
     pub document: bool,
-    /// How errors reach clients.
+    /// The channel by which errors reach clients.
     pub error_channel: ErrorChannel,
-    /// Key in an error's data for the sentence about the case.
+    /// Key in an error's data for the message about the case.
     pub error_details: Option<String>,
     /// The error table, by name.
     pub errors: IndexMap<String, ErrorEntry>,
-    /// The object that errors have in results.
+    /// The object for errors in results.
     pub error_body: Option<ErrorBody>,
     /// The roles of callers.
     pub auth: Option<Auth>,
@@ -109,26 +108,26 @@ pub struct ContractSpec {
     /// Clauses that tool files use by their id.
     #[serde(default)]
     pub rules: IndexMap<String, NamedRule>,
-    /// What an implementation promises.
+    /// The promises of an implementation.
     #[serde(default)]
     pub guarantees: Vec<Guarantee>,
-    /// Which tool shows beforehand what which other tool does.
+    /// Pairs of tools: a preview, and the tool whose effect it shows.
     #[serde(default)]
     pub previews: Vec<PreviewPair>,
-    /// Where the record of mutations can be read.
+    /// The location of the record of mutations.
     pub log: Option<Log>,
-    /// How often tools may be called, by the name that they share a limit under.
+    /// Limits on the rate of calls, by the name under which tools share them.
     #[serde(default)]
     pub rate_limits: IndexMap<String, RateLimit>,
-    /// How long executions are kept, if they are.
+    /// The time for which executions are kept, if they are.
     pub executions: Option<Executions>,
-    /// The sessions of callers, if they have any.
+    /// The sessions of callers, if they have sessions.
     pub sessions: Option<Sessions>,
     /// The endpoints over REST.
     pub rest: Option<Rest>,
     /// The modes of operation.
     pub modes: Option<Modes>,
-    /// Where calls come from.
+    /// The provenance of calls.
     pub provenance: Option<Provenance>,
     /// The workflows by id.
     #[serde(default)]
@@ -143,7 +142,7 @@ pub struct ContractSpec {
     pub prompts: Vec<Prompt>,
 }
 
-/// What a tool file says.
+/// The content of a tool file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolSpec {
@@ -156,33 +155,33 @@ pub struct ToolSpec {
     /// JSON pointers to the strings in the request that choose the operation.
     #[serde(default)]
     pub select: Vec<String>,
-    /// Why a combination of values has no operation.
+    /// The reasons why combinations of values have no operation.
     #[serde(default)]
     pub refused: IndexMap<String, String>,
-    /// Whether a call makes a commit.
+    /// True if a call makes a commit.
     #[serde(default)]
     pub mutating: bool,
     /// JSON pointer to the path in the request.
     pub path: Option<String>,
     /// The folder below which the path lies.
     pub path_in: Option<String>,
-    /// Which paths may be named.
+    /// The permitted paths.
     pub paths: Option<PathPolicy>,
     /// JSON pointer to the commit in the response, unless there is no place for it.
     pub commit: Option<String>,
-    /// How the response says that the change waits for a decision.
+    /// The marks of a response whose change waits for a decision.
     pub pending: Option<Pending>,
-    /// Whether a person must approve, and of what.
+    /// The approval by a person that the change needs, if any.
     pub approval: Option<Approval>,
-    /// Name of the limit to how often it may be called.
+    /// Name of its rate limit.
     pub rate_limit: Option<String>,
-    /// Names of the roles that may call it; of a tool with operations, those that do not say their own.
+    /// Names of the roles that may call it; for a tool with operations, the default of theirs.
     #[serde(default)]
     pub roles: Vec<String>,
     /// Names of its gates, likewise.
     #[serde(default)]
     pub gates: Vec<String>,
-    /// These gates, as the contract has them.
+    /// These gates, in the contract's form.
     #[serde(skip)]
     pub passed: IndexMap<String, Gate>,
     /// Words by which clients can group it.
@@ -191,12 +190,12 @@ pub struct ToolSpec {
     /// Names of the modes in which it may be called.
     #[serde(default)]
     pub modes: Vec<String>,
-    /// What it does with the provenance of calls.
+    /// Its use of the provenance of calls.
     pub provenance: Option<ProvenanceUse>,
-    /// Names of the errors that the tool answers with.
+    /// Names of the errors that the tool can return.
     #[serde(default)]
     pub errors: Vec<String>,
-    /// What calls do to the document at `path`.
+    /// The effects of calls on the document at `path`.
     #[serde(default)]
     pub effects: Vec<Effect>,
     /// Requests: the source document's schema and `x-*` keys.
@@ -204,7 +203,7 @@ pub struct ToolSpec {
     /// Responses, likewise.
     #[serde(default)]
     pub output_schema: Value,
-    /// Requests and responses that are judged when code is generated.
+    /// Requests and responses that are checked when code is generated.
     #[serde(default)]
     pub examples: Vec<Example>,
 }

@@ -1,4 +1,4 @@
-//! `modes`: the modes of operation, and in which of them each tool may be called.
+//! `modes`: the modes of operation, and the modes in which each tool may be called.
 
 use indexmap::IndexMap;
 use quote::quote;
@@ -15,7 +15,7 @@ use crate::{
     rust::text,
 };
 
-/// The modes of a contract, and what is answered to a call that its mode does not allow.
+/// The modes of a contract, and the refusals of calls outside of their modes.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Modes {
@@ -25,17 +25,17 @@ pub struct Modes {
     pub env: Option<String>,
     /// The HTTP header that sets it.
     pub header: Option<String>,
-    /// The modes if none is set: of `lines` and of `http`.
+    /// The modes if none is set: for `lines` and for `http`.
     pub default: IndexMap<String, String>,
-    /// Name of the error of both refusals.
+    /// Name of the error for both refusals.
     pub error: String,
-    /// What a tool answers in a mode that it is not for.
+    /// The message of a tool in a mode that excludes it.
     pub refused: String,
-    /// What every tool answers in a mode that is not known.
+    /// The message of every tool in an unknown mode.
     pub unknown: String,
 }
 
-/// Names of the transports, as `default` has them.
+/// Names of the transports in `default`.
 const LINES: &str = "lines";
 const HTTP: &str = "http";
 
@@ -82,7 +82,7 @@ impl Key for OperationModes {
     fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
         let (old, new) = match (&old.spec.modes, &new.spec.modes) {
             (None, None) => return,
-            // What it means for each tool is said of the tool.
+            // The effect on each tool is listed under the tool.
             (None, Some(_)) => return changes.compatible("the contract has modes"),
             (Some(_), None) => return changes.breaking("the contract no longer has modes"),
             (Some(old), Some(new)) => (old, new),
@@ -123,7 +123,7 @@ impl Key for OperationModes {
         }
     }
 
-    /// A call that was allowed in a mode must stay so. Without modes it was allowed in all.
+    /// A call that was allowed in a mode must stay so. Without modes, all calls were allowed.
     fn compare_any_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
         let Some(modes) = &new.contract.spec.modes else {
             return;
@@ -243,7 +243,7 @@ fn declared(contract: &Contract, modes: &Modes, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that a tool says in which modes it may be called.
+/// Checks that a tool declares the modes in which it may be called.
 fn of_tool(tool: &Tool, modes: &Modes, problems: &mut Vec<Problem>) {
     if tool.spec.modes.is_empty() {
         problems.push(tool.document.problem(

@@ -1,5 +1,5 @@
-//! `select` and `refused` of a tool, and the files of its operations: a tool that is many, each with a request, a response, errors
-//! and a method of its own.
+//! `select` and `refused` of a tool, and the files of its operations: a tool that stands for many, each with its own request, response,
+//! errors and method.
 
 use std::collections::BTreeSet;
 
@@ -22,60 +22,60 @@ use crate::{
     views,
 };
 
-/// Which of a tool's requests are an operation's.
+/// The selection of an operation's requests among its tool's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Operation {
-    /// Name of its file.
+    /// Name of the file.
     pub name: String,
     /// The tool's selectors.
     pub select: Vec<String>,
-    /// Their values.
+    /// The values of the selectors.
     pub is: Vec<String>,
-    /// JSON pointers to members that its requests have, and those of other operations with these values lack.
+    /// JSON pointers to members of its requests that those of other operations with these values lack.
     pub has: Vec<String>,
 }
 
-/// What an operation file says. All but `is`, `has`, `request` and `response` are keys of tools.
+/// The content of an operation file. All but `is`, `has`, `request` and `response` are keys of tools.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OperationSpec {
-    /// What it does, if not what the tool does.
+    /// Its description; by default the tool's.
     pub description: Option<String>,
     /// The values of the tool's selectors.
     pub is: Vec<String>,
-    /// Members that tell it from another operation with the same values.
+    /// Members that distinguish it from another operation with the same values.
     #[serde(default)]
     pub has: Vec<String>,
-    /// Whether it changes something.
+    /// True if it changes data.
     pub mutating: bool,
     /// JSON pointer to the path in the request.
     pub path: Option<String>,
     /// The folder below which the path lies.
     pub path_in: Option<String>,
-    /// Which paths may be named.
+    /// The permitted paths.
     pub paths: Option<PathPolicy>,
     /// JSON pointer to the commit in the response.
     pub commit: Option<String>,
-    /// How the response says that the change waits for a decision.
+    /// The marks of a response whose change waits for a decision.
     pub pending: Option<Pending>,
-    /// Whether a person must approve, and of what.
+    /// The approval by a person that the change needs, if any.
     pub approval: Option<Approval>,
-    /// Name of the limit to how often it may be called.
+    /// Name of its rate limit.
     pub rate_limit: Option<String>,
     /// Names of the roles that may call it, if not those of the tool.
     pub roles: Option<Vec<String>>,
     /// Names of its gates, if not those of the tool.
     pub gates: Option<Vec<String>>,
-    /// Names of the errors that it answers with.
+    /// Names of the errors that it can return.
     pub errors: Vec<String>,
-    /// What calls do to the document at `path`.
+    /// The effects of calls on the document at `path`.
     #[serde(default)]
     pub effects: Vec<Effect>,
     /// The members of the tool's request that it takes.
     pub request: Value,
     /// Responses.
     pub response: Value,
-    /// Requests and responses that are judged when code is generated.
+    /// Requests and responses that are checked when code is generated.
     #[serde(default)]
     pub examples: Vec<Example>,
 }
@@ -110,7 +110,7 @@ impl OperationSpec {
             gates: self.gates.unwrap_or_else(|| tool.gates.clone()),
             passed: Default::default(),
             tags: vec![],
-            // Said of the tool, before an operation is chosen.
+            // Declared by the tool, before an operation is chosen.
             modes: vec![],
             provenance: None,
             errors: self.errors,
@@ -129,7 +129,7 @@ impl OperationSpec {
     }
 }
 
-/// Adds to a tool what its operations say together.
+/// Adds to a tool the union of its operations.
 pub(crate) fn unite(tool: &mut Tool) {
     tool.spec.mutating = tool.parts.iter().any(|part| part.spec.mutating);
     let errors: BTreeSet<_> = tool.parts.iter().flat_map(|part| &part.spec.errors).collect();
@@ -141,7 +141,7 @@ pub(crate) fn unite(tool: &mut Tool) {
 fn narrowed(wire: &Value, operation: &Operation, request: &Value) -> Value {
     let property = |name: &str| wire["properties"].get(name).and_then(Value::as_object);
     let mut properties = Map::new();
-    // Those of the file come first, where problems point at them.
+    // The members of the file come first, where problems point at them.
     let mut required = request["required"].as_array().cloned().unwrap_or_default();
     for (name, is) in names(&operation.select).zip(&operation.is) {
         let mut selector = property(&name).cloned().unwrap_or_default();
@@ -174,8 +174,8 @@ fn narrowed(wire: &Value, operation: &Operation, request: &Value) -> Value {
 
 /// Returns a schema with the members of all operations' responses, none of them required.
 ///
-/// Each response is held by its operation's own schema. This one is read by every client with `tools/list`, so it says what kind of
-/// value a member is, and neither sizes nor patterns.
+/// Each response is checked against its operation's own schema. Every client reads this one with `tools/list`, so it has the kind of each
+/// member's value, but neither sizes nor patterns.
 fn united(parts: &[Tool]) -> Value {
     let mut members: Map<String, Value> = Map::new();
     for part in parts {
@@ -191,7 +191,7 @@ fn united(parts: &[Tool]) -> Value {
     json!({ "type": "object", "properties": members })
 }
 
-/// Returns a schema that lets in what `schema` does, without its limits.
+/// Returns a schema that accepts all values of `schema`, without its limits.
 fn kind(schema: &Value) -> Value {
     let Value::Object(schema) = schema else {
         return json!({});
@@ -215,7 +215,7 @@ fn kind(schema: &Value) -> Value {
     kind.into()
 }
 
-/// Returns a schema that lets in what either does.
+/// Returns a schema that accepts all values of either.
 fn joined(one: Value, other: Value) -> Value {
     let (Value::Object(one), Value::Object(mut other)) = (one, other) else {
         return json!({});
@@ -237,7 +237,7 @@ fn joined(one: Value, other: Value) -> Value {
     Value::Object(one.into_iter().filter_map(join).collect())
 }
 
-/// Returns the words of both, of which each is one or a list.
+/// Returns the words of both, each of which is a word or a list.
 fn either(one: Value, other: Value) -> Vec<Value> {
     let words = |value| match value {
         Value::Array(words) => words,
@@ -260,7 +260,7 @@ fn names(pointers: &[String]) -> impl Iterator<Item = String> {
 pub(super) struct Operations;
 
 impl Key for Operations {
-    /// What an operation takes, the tool's schema must let in.
+    /// Checks that the tool's schema accepts all requests of the operation.
     fn lint_with_schemas(&self, contract: &Contract, problems: &mut Vec<Problem>) {
         for tool in &contract.tools {
             for part in &tool.parts {
@@ -272,7 +272,7 @@ impl Key for Operations {
     }
 
     fn emit_tool(&self, tool: &Tool) -> EmittedTool {
-        // The others are said where the entry begins.
+        // The others are in the entry's constructor.
         let Some(Operation { select, is, has, .. }) = tool.operation.as_ref().filter(|it| !it.has.is_empty())
         else {
             return EmittedTool::default();
@@ -294,7 +294,7 @@ impl Key for Operations {
     }
 }
 
-/// Checks which requests are whose operation's. All else that is said of an operation depends on it, so it is checked first.
+/// Checks the operations' selections of requests. Runs first, because all other lints of operations depend on them.
 pub(crate) fn lint_selectors(contract: &Contract, problems: &mut Vec<Problem>) {
     for tool in contract.tools.iter().filter(|tool| !tool.spec.select.is_empty()) {
         let Some(values) = values(tool, problems) else {
@@ -343,7 +343,7 @@ fn values(tool: &Tool, problems: &mut Vec<Problem>) -> Option<Vec<Vec<String>>> 
     (found.len() == tool.spec.select.len()).then_some(found)
 }
 
-/// Checks one operation beside the tool that it belongs to.
+/// Checks one operation against its tool.
 fn part(tool: &Tool, part: &Tool, values: &[Vec<String>], problems: &mut Vec<Problem>) {
     let (document, Some(operation)) = (&part.document, &part.operation) else {
         return;
@@ -395,7 +395,7 @@ fn part(tool: &Tool, part: &Tool, values: &[Vec<String>], problems: &mut Vec<Pro
     }
 }
 
-/// Checks that of two operations with the same values, one has all that the other has, and more.
+/// Checks that of two operations with the same values, one has all members of the other, and more.
 fn told_apart(tool: &Tool, problems: &mut Vec<Problem>) {
     for (i, part) in tool.parts.iter().enumerate() {
         for other in &tool.parts[..i] {
@@ -446,7 +446,7 @@ fn refused(tool: &Tool, values: &[Vec<String>], problems: &mut Vec<Problem>) {
     }
 }
 
-/// Returns the problem of an operation that takes what the tool's schema refuses.
+/// Returns the problem of an operation whose requests the tool's schema rejects.
 fn lets_in(tool: &Tool, part: &Tool) -> Option<Problem> {
     let [wire, narrow] = [tool, part].map(|tool| views::enforced(tool.schema(Side::Input)));
     let member = |name: &str| Some(covers(wire["properties"].get(name)?, &narrow["properties"][name]));
@@ -476,8 +476,8 @@ fn lets_in(tool: &Tool, part: &Tool) -> Option<Problem> {
     )
 }
 
-/// Returns whether `wire` takes all that `narrow` does. It does if its keywords are among those of `narrow`, which can be told
-/// where sets of values can't be compared.
+/// Returns true if `wire` accepts all values of `narrow`. It does if its keywords are among those of `narrow`, which can be checked even if
+/// sets of values can't be compared.
 fn covers(wire: &Value, narrow: &Value) -> Option<bool> {
     let depends_on_others = |key: &str| matches!(key, "additionalProperties" | "properties" | "required");
     let keywords = wire.as_object()?;
@@ -489,7 +489,7 @@ fn covers(wire: &Value, narrow: &Value) -> Option<bool> {
     algebra::covers(wire, narrow)
 }
 
-/// Returns whether `wire` takes each object of `narrow` whose members it takes.
+/// Returns true if `wire` accepts each object of `narrow` whose members it accepts.
 fn has_only_members(wire: &Value, narrow: &Value) -> bool {
     let required = |schema: &Value| schema["required"].as_array().cloned().unwrap_or_default();
     let needed = required(narrow);

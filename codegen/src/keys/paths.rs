@@ -1,4 +1,4 @@
-//! `path`, `pathIn` and `paths`: where in a request the path stands, and which paths may be named.
+//! `path`, `pathIn` and `paths`: the location of the path in a request, and the permitted paths.
 
 use quote::quote;
 use serde::Deserialize;
@@ -16,9 +16,9 @@ use crate::{
 /// Globs over the segments of paths.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct PathPolicy {
-    /// What may be named.
+    /// Permitted paths.
     pub allow: Vec<String>,
-    /// What must not be, even where it is allowed.
+    /// Denied paths, even if `allow` permits them.
     #[serde(default)]
     pub deny: Vec<String>,
 }
@@ -137,7 +137,7 @@ fn globs(tool: &Tool, policy: &PathPolicy, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Returns why no path is like `path`.
+/// Returns the reason why no path is like `path`.
 fn unplain(path: &str) -> Option<&'static str> {
     let mut segments = path.split('/');
     segments.find_map(|segment| match segment {
@@ -148,8 +148,8 @@ fn unplain(path: &str) -> Option<&'static str> {
     })
 }
 
-/// Compares policies: a permitted path must stay permitted. Globs are compared as text: what a different glob permits can't be
-/// told from it.
+/// Compares policies: a permitted path must stay permitted. Globs are compared as text: the paths that a different glob permits can't be
+/// derived from it.
 fn policies(changes: &mut Changes<'_>, old: Option<&PathPolicy>, new: Option<&PathPolicy>) {
     let (old, new) = match (old, new) {
         (None, None) => return,

@@ -1,4 +1,4 @@
-//! `previews`: which tool shows beforehand what which other tool does.
+//! `previews`: pairs of tools, of which one shows the effect of the other beforehand.
 
 use quote::quote;
 use serde::Deserialize;
@@ -15,14 +15,14 @@ use crate::{
     sample, views,
 };
 
-/// `preview` shows what `applies` does.
+/// `preview` shows the effect of `applies`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct PreviewPair {
-    /// The tool that shows.
+    /// The tool that shows the effect.
     pub preview: String,
     /// JSON pointer to the diff in its response.
     pub diff: String,
-    /// The tool that does.
+    /// The tool that has the effect.
     pub applies: String,
 }
 
@@ -52,7 +52,7 @@ impl Key for Previews {
         }
     }
 
-    /// A preview must accept exactly the requests that it is a preview of.
+    /// A preview must accept exactly the requests of its tool.
     fn lint_with_schemas(&self, contract: &Contract, problems: &mut Vec<Problem>) {
         for (i, pair) in contract.spec.previews.iter().enumerate() {
             if let Some(message) = difference(contract, pair) {
@@ -115,7 +115,7 @@ fn mutates(contract: &Contract, tool: &Tool, expected: bool, at: &str, problems:
     problems.push(contract.document.problem(at, message, help));
 }
 
-/// Returns how the requests of the two tools differ, if they do.
+/// Returns the difference between the requests of the two tools, if there is one.
 fn difference(contract: &Contract, pair: &PreviewPair) -> Option<String> {
     let (preview, applies) = (contract.tool(&pair.preview)?, contract.tool(&pair.applies)?);
     let shown = views::enforced(preview.schema(Side::Input));

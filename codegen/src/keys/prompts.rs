@@ -22,7 +22,7 @@ pub struct Prompt {
     pub name: String,
     /// Description on the wire.
     pub description: String,
-    /// What a client may say.
+    /// The arguments that a client may supply.
     #[serde(default)]
     pub arguments: Vec<Argument>,
     /// The source document's text, with placeholders in braces.
@@ -36,7 +36,7 @@ pub struct Argument {
     pub name: String,
     /// Description on the wire.
     pub description: String,
-    /// Whether the prompt can't be made without it.
+    /// True if the prompt needs it.
     #[serde(default)]
     pub required: bool,
     /// True if values can be offered.
@@ -113,7 +113,7 @@ impl Key for Prompts {
     }
 }
 
-/// What a client says must remain right.
+/// Compares arguments: a valid request must stay valid.
 fn prompt(changes: &mut Changes<'_>, old: &Prompt, new: &Prompt) {
     let name = &old.name;
     let of = |argument: &str| format!("argument `{argument}` of prompt `{name}`");
@@ -204,7 +204,7 @@ fn signature(prompt: &Prompt) -> TokenStream {
     }
 }
 
-/// Returns the types of what a client says to a prompt and of what its template lacks.
+/// Returns the types of a prompt's arguments and of its template's missing values.
 fn types(prompt: &Prompt) -> [TokenStream; 2] {
     let [arguments, values] = names::prompt(&prompt.name).map(|name| text::ident(&name));
     let fields = prompt.arguments.iter().map(|argument| {

@@ -1,4 +1,4 @@
-//! `rateLimits` and `rateLimit`: how often each caller may call the tools that share a limit.
+//! `rateLimits` and `rateLimit`: limits on each caller's calls of the tools that share them.
 
 use std::num::NonZeroU32;
 
@@ -20,14 +20,14 @@ use crate::{
     rust::text,
 };
 
-/// How often a caller may call the tools that share it.
+/// A limit on the calls of the tools that share it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct RateLimit {
-    /// So many calls, all of which may be at once,
+    /// Number of calls, all of which may be made at once,
     pub calls: u32,
-    /// in so many seconds.
+    /// within this number of seconds.
     pub seconds: u32,
-    /// What it counts the calls of.
+    /// The unit whose calls it counts.
     #[serde(default = "caller")]
     pub per: RateLimitPer,
 }
@@ -77,7 +77,7 @@ impl Key for RateLimits {
         }
     }
 
-    /// A caller who kept to a limit must still do so by calling as often as before.
+    /// A caller who kept to a limit must still do so at the same rate.
     fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
         let (before, after) = match (limit(old), limit(new)) {
             (None, None) => return,
@@ -175,7 +175,7 @@ impl Key for RateLimits {
     }
 }
 
-/// Returns whether `tool` has the limit `name`.
+/// Returns true if `tool` has the limit `name`.
 fn shares(tool: &Tool, name: &str) -> bool {
     tool.spec.rate_limit.as_deref() == Some(name)
 }

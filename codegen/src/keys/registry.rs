@@ -1,4 +1,4 @@
-//! All keys, and `tools`: the tools in wire order and their operations, of each of which every key is asked.
+//! All keys, and `tools`: the tools in wire order and their operations, to each of which every key is applied.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -55,7 +55,7 @@ pub(crate) static KEYS: &[&dyn Key] = &[
 struct Tools;
 
 impl Key for Tools {
-    /// Lists what has changed tool by tool, and asks every other key about each.
+    /// Lists the changes tool by tool, and calls every other key for each.
     fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
         if !same_order(&old.spec.tools, &new.spec.tools) {
             changes.compatible("the order of the tools changed");
@@ -134,7 +134,7 @@ impl Key for Tools {
         }
     }
 
-    /// Asks every other key about each tool.
+    /// Calls every other key for each tool.
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
         table.tools = list(contract.tools.iter().map(entry));
     }
@@ -160,7 +160,7 @@ pub(crate) fn emitted_entry(tool: &Tool, texts: &mut Texts) -> TokenStream {
     emitted(tool, quote!(ToolSpec::of_file(&TEXTS, #name)), &[], texts)
 }
 
-/// Returns the Rust of the fields that the operations of a tool share; `None` if it has no operations.
+/// Returns the Rust of the fields shared by a tool's operations; `None` if it has no operations.
 pub(crate) fn emitted_parts(tool: &Tool) -> Option<TokenStream> {
     let (name, tool_name, select) = (parts_name(tool), &tool.spec.name, &tool.spec.select);
     let annotations = annotations::emitted(tool.spec.annotations);
@@ -184,7 +184,7 @@ fn parts_name(tool: &Tool) -> Ident {
     format_ident!("{}_PARTS", names::constant(&tool.spec.name))
 }
 
-/// Returns the fields that most operations of a tool have.
+/// Returns the most frequent values of fields among a tool's operations.
 fn shared(tool: &Tool) -> [TokenStream; 2] {
     let usual = |list: fn(&Tool) -> &Vec<String>| {
         let lists = || tool.parts.iter().map(list);
@@ -233,7 +233,7 @@ fn compare_all(changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
     }
 }
 
-/// Lists what has changed operation by operation. They are known by the requests that they are chosen by, not by their names.
+/// Lists the changes operation by operation. Operations are identified by the requests that select them, not by their names.
 fn compare_operations(changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
     if old.tool.spec.select != new.tool.spec.select {
         return changes.breaking("its operations are chosen by other members");
@@ -273,7 +273,7 @@ fn compare_operations(changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_
     }
 }
 
-/// Returns whether the names that both lists have stand in the same order.
+/// Returns true if the names in both lists are in the same order.
 fn same_order(before: &[String], after: &[String]) -> bool {
     let kept = before.iter().filter(|name| after.contains(name));
     kept.eq(after.iter().filter(|name| before.contains(name)))

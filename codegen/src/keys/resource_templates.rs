@@ -23,7 +23,7 @@ fn templates(contract: &Contract) -> Vec<(usize, &Resource, &str)> {
         .collect()
 }
 
-/// Returns whether a URI must have the variable.
+/// Returns true if a URI must have the variable.
 fn is_required(template: &str, variable: &Variable) -> bool {
     let parsed = UriTemplate::parse(template);
     parsed.is_ok_and(|parsed| {
@@ -49,11 +49,11 @@ impl Key for ResourceTemplates {
                     problems.push(contract.document.problem(at, error.to_string(), help));
                     continue;
                 }
-                // A URI with other characters than templates have fits none.
+                // A URI with characters outside of templates' fits none.
                 Err(_) => continue,
             };
             variables(contract, i, resource, &template, problems);
-            // Two equal URIs are said elsewhere.
+            // Two equal URIs are reported elsewhere.
             let overlaps = |(other, of): &&(&str, UriTemplate)| of.overlaps(&template) && *other != text;
             let is_equal = |(other, _): &(&str, UriTemplate)| *other == text;
             let first = parsed.iter().find(overlaps).map(|(other, _)| *other);
@@ -205,7 +205,7 @@ fn compare(changes: &mut Changes<'_>, old: &Resource, new: &Resource) {
     }
 }
 
-/// Returns whether every URI of the old template fits the new one with the same values.
+/// Returns true if every URI of the old template fits the new one with the same values.
 fn only_adds_to_query(old: &str, new: &str) -> bool {
     let path = |text: &str| text.split("{?").next().map(str::to_owned);
     let [Ok(before), Ok(after)] = [old, new].map(UriTemplate::parse) else {

@@ -1,4 +1,4 @@
-//! `resources`: what a client can read as a whole.
+//! `resources`: data that a client can read as a whole.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub struct Variable {
     pub completes: bool,
 }
 
-/// Something that a client can read as a whole.
+/// Data that a client can read as a whole.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resource {
@@ -55,9 +55,9 @@ pub struct Resource {
     /// Names of the roles that may read it.
     #[serde(default)]
     pub roles: Vec<String>,
-    /// The source document's schema of the JSON that the text is, and `x-*` keys.
+    /// The source document's schema of the text, which is JSON, and `x-*` keys.
     pub schema: Value,
-    /// Texts that are judged when code is generated.
+    /// Texts that are checked when code is generated.
     #[serde(default)]
     pub examples: Vec<Example>,
 }
@@ -138,7 +138,7 @@ fn fixed(contract: &Contract) -> Vec<(usize, &Resource)> {
         .collect()
 }
 
-/// What it reads must have been possible before.
+/// Compares resources: all contents must have been possible before.
 fn resource(changes: &mut Changes<'_>, old: &Resource, new: &Resource) {
     let name = &old.name;
     if old.uri != new.uri && old.uri_template.is_none() && new.uri_template.is_none() {

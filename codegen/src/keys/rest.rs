@@ -1,4 +1,4 @@
-//! `rest`: the endpoints by which the contract is served over REST.
+//! `rest`: the endpoints that serve the contract over REST.
 
 use quote::quote;
 use serde::Deserialize;
@@ -27,18 +27,18 @@ pub struct Endpoint {
     pub method: RestMethod,
     /// Path below the contract's.
     pub path: String,
-    /// What it does.
+    /// The operation.
     pub is: RestOperation,
-    /// The roles that may call it, where it is no tool's.
+    /// The roles that may call it, if it belongs to no tool.
     #[serde(default)]
     pub roles: Vec<String>,
-    /// The roles that it also shows what is not the caller's own.
+    /// The roles that may also see other callers' data.
     #[serde(default)]
     pub others: Vec<String>,
 }
 
 impl Endpoint {
-    /// Returns its path without names of variables: paths that are equal then are routed alike.
+    /// Returns the path without names of variables: paths of equal shape are routed alike.
     fn shape(&self) -> Vec<&str> {
         let segments = self.path.split('/');
         segments

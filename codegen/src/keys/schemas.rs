@@ -1,6 +1,6 @@
-//! `inputSchema`, `outputSchema` and `rules`: what requests and responses are.
+//! `inputSchema`, `outputSchema` and `rules`: the schemas of requests and responses.
 //!
-//! `lint::keywords` checks how schemas are written before any key is looked at, and `rust::schemas` writes them.
+//! `lint::keywords` checks the form of schemas before any key, and `rust::schemas` writes them.
 
 use std::collections::BTreeMap;
 
@@ -21,9 +21,9 @@ use crate::{
 /// A clause that tool files use by its id.
 #[derive(Debug, Clone, Deserialize)]
 pub struct NamedRule {
-    /// Message for a value that breaks it.
+    /// Message for a violation.
     pub message: String,
-    /// What values must satisfy.
+    /// The condition on values.
     pub schema: Value,
 }
 
@@ -49,7 +49,7 @@ impl Key for Schemas {
     }
 }
 
-/// Requests must remain valid, and responses must have been possible before.
+/// Compares sets: requests must remain valid, and responses must have been possible before.
 fn values(changes: &mut Changes<'_>, side: Side, old: &Tool, new: &Tool) {
     let (kept, other) = match side {
         Side::Input => (old, new),
@@ -87,7 +87,7 @@ fn values(changes: &mut Changes<'_>, side: Side, old: &Tool, new: &Tool) {
     }
 }
 
-/// A request that leaves a value out must mean what it meant.
+/// A request without a value must keep its meaning.
 fn defaults(changes: &mut Changes<'_>, old: &Tool, new: &Tool) {
     let [before, after] = [old, new].map(|tool| {
         let mut defaults = BTreeMap::new();

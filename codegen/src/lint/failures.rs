@@ -1,4 +1,4 @@
-//! Lints of failures: each that a key makes possible becomes exactly one error, which the tool declares.
+//! Lints of failures: each failure that a key makes possible becomes exactly one error, which the tool declares.
 
 use tabellion_runtime::FailureKind;
 
@@ -47,7 +47,7 @@ fn table(contract: &Contract, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Returns whether a call of the contract can end with a failure of this kind.
+/// Returns true if a call of the contract can end with a failure of this kind.
 fn can_happen(contract: &Contract, kind: FailureKind) -> bool {
     let of_tool = |tool: &Tool| KEYS.iter().any(|key| key.failures(tool).contains(&kind));
     OF_ANY_CONTRACT.contains(&kind) || contract.operations().any(of_tool)

@@ -56,7 +56,7 @@ const PRELUDE: &[&str] = &[
     "Vec",
 ];
 
-/// What `ToolError` has beside the constructors that errors give it.
+/// Functions of `ToolError` in addition to the constructors of errors.
 const ERROR_FUNCTIONS: &[&str] = &[
     "answer",
     "clone",

@@ -1,4 +1,4 @@
-//! Lints of keywords: known ones, where they have an effect.
+//! Lints of keywords: only known ones, and only where they have an effect.
 
 use std::collections::BTreeMap;
 
@@ -76,7 +76,7 @@ pub(super) fn schema(authored: &Authored<'_>, problems: &mut Vec<Problem>) {
             }
         }
         SchemaKind::Narrowed(_) => check.root(authored.schema, at, Role::Root),
-        // What they are made of is checked where it stands.
+        // Their sources are checked in their own files.
         SchemaKind::Union | SchemaKind::Derived => check.is_schema(authored.schema, at),
     }
 }
@@ -84,7 +84,7 @@ pub(super) fn schema(authored: &Authored<'_>, problems: &mut Vec<Problem>) {
 struct Check<'a> {
     document: &'a Document,
     problems: &'a mut Vec<Problem>,
-    /// Whether there are Rust types for the schema and its parts.
+    /// True if the schema and its parts have Rust types.
     is_typed: bool,
     /// Location of the first schema with each `title`.
     titles: BTreeMap<String, String>,
@@ -334,7 +334,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Returns whether `at` is the property that an `x-rust-union` around it names.
+    /// Returns true if `at` is the property that an `x-rust-union` around it names.
     fn is_tag(&self, at: &str) -> bool {
         let Some((around, name)) = at.rsplit_once("/properties/") else {
             return false;

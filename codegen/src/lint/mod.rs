@@ -1,8 +1,7 @@
 //! Lints: checks of a contract before any Rust is generated.
 //!
-//! Everything that a later pass, a client or typify would drop silently is a problem, with location and help. Lints of one key
-//! are in the key's file; these here concern schemas and names of any key. Lints that need valid schemas run only if
-//! [`keywords`] reports nothing.
+//! Everything that a later pass, a client or typify would drop silently is a problem, with location and help. Lints of one key are in the
+//! key's file; these here concern schemas and names of any key. Lints that need valid schemas run only if [`keywords`] reports no problem.
 
 mod failures;
 mod identifiers;

@@ -1,4 +1,4 @@
-//! Lints of rules: schemas that accept nothing, rules that exclude nothing, and wire schemas narrower than the enforced ones.
+//! Lints of rules: schemas that accept no value, rules that exclude none, and wire schemas narrower than the enforced ones.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::{
     views::{self, Rule},
 };
 
-/// Checks that each part of a schema accepts some value, and that the wire schema accepts all that is enforced.
+/// Checks that each part of a schema accepts some value, and that the wire schema accepts all enforced values.
 pub(crate) fn satisfiable(authored: &Authored<'_>, problems: &mut Vec<Problem>) {
     let Authored {
         document, at, schema, ..
@@ -46,8 +46,8 @@ fn admits_something(schema: &Value, at: &str, document: &Document, problems: &mu
     }
 }
 
-/// Returns whether a schema accepts an object with a value of each property, if there are such values. Saves most of the time that
-/// contracts with many operations would take.
+/// Returns true if a schema accepts an object with a value of each property, if there are such values. Saves most of the time for contracts
+/// with many operations.
 fn is_plain_object(schema: &Value) -> bool {
     let (Some(keys), Some(properties)) = (schema.as_object(), schema["properties"].as_object()) else {
         return false;
@@ -74,13 +74,13 @@ fn is_plain_object(schema: &Value) -> bool {
             .all(|name| properties.contains_key(name))
 }
 
-/// Returns whether `wire` accepts all values of `enforced`, as far as that can be decided. It holds by construction; this
-/// check guards the construction.
+/// Returns true if `wire` accepts all values of `enforced`, or if that can't be decided. It holds by construction; this check guards the
+/// construction.
 fn is_covered(wire: &Value, enforced: &Value) -> bool {
     algebra::covers(wire, enforced) != Some(false)
 }
 
-/// Returns whether it is proved that the part of `schema` with `rule` accepts the same values without it.
+/// Returns true if it is proved that the part of `schema` with `rule` accepts the same values without it.
 pub(crate) fn is_vacuous(schema: &Value, rule: &Rule) -> bool {
     let Some(with) = schema.pointer(&rule.owner) else {
         return false;

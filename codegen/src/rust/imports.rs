@@ -49,7 +49,7 @@ const KNOWN: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Returns whether a generated module may import `name`.
+/// Returns true if a generated module may import `name`.
 pub(crate) fn may_import(name: &str) -> bool {
     KNOWN
         .iter()

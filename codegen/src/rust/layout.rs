@@ -47,7 +47,7 @@ fn unparsed(item: Item) -> String {
     })
 }
 
-/// Returns a static, its value in wide lines.
+/// Returns a static, with its value in wide lines.
 fn table(table: &ItemStatic) -> String {
     const VALUE: &str = "()";
     let head = unparsed(Item::Static(ItemStatic {
@@ -59,7 +59,7 @@ fn table(table: &ItemStatic) -> String {
     format!("{head}{};\n", tables::expression(&table.expr, taken))
 }
 
-/// Returns an `impl` whose arms of `match` stand on a line each where they await something.
+/// Returns an `impl` with each awaiting arm of a `match` on one line.
 fn with_rows(methods: ItemImpl) -> String {
     struct Rows(Vec<String>);
 

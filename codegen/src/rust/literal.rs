@@ -1,5 +1,5 @@
-//! Constants of the runtime's types as Rust. Their `Debug` form is Rust but for the names of enums, for references, and for fields
-//! that say nothing, so that what is generated and what is built at run time come from one value.
+//! Constants of the runtime's types as Rust. Their `Debug` form is Rust except for the names of enums, references, and fields with default
+//! values, so generated constants and those built at run time come from one value.
 
 use std::fmt::Debug;
 
@@ -41,7 +41,7 @@ const ENUMS: &[(&str, &[&str])] = &[
     ("FilterBy", &["Value", "Item", "Words"]),
 ];
 
-/// What stands for the fields of a struct that say nothing.
+/// The bases of structs, which supply their fields with default values.
 const BASES: &[(&str, &str)] = &[
     ("EntitySpec", "spec::EntitySpec::EMPTY"),
     ("RowsSpec", "spec::RowsSpec::EMPTY"),
@@ -58,7 +58,7 @@ pub(crate) fn of(value: &impl Debug) -> TokenStream {
     expression.into_token_stream()
 }
 
-/// Returns the expression of a constant struct that says how it differs from what `constructor` makes.
+/// Returns the expression of a constant struct as its difference from the result of `constructor`.
 ///
 /// # Panics
 /// As [`of`], or if the types differ.
@@ -83,7 +83,7 @@ pub(crate) fn differing<T: Debug>(value: &T, base: &T, constructor: TokenStream)
     }
 }
 
-/// Gives names their paths. The field that a value stands in says which enum it is of, where a variant's name is in several.
+/// Qualifies names with their paths. If several enums have a variant of that name, the field decides.
 struct Rewrite {
     enums: Vec<&'static str>,
 }
@@ -134,7 +134,7 @@ impl VisitMut for Rewrite {
     }
 
     fn visit_expr_mut(&mut self, expression: &mut Expr) {
-        // What is in a variant of one enum is of another.
+        // The argument of a variant may belong to another enum.
         if let Expr::Call(call) = expression {
             if let Expr::Path(function) = &mut *call.func {
                 self.rename(&mut function.path);
@@ -151,7 +151,7 @@ impl VisitMut for Rewrite {
         visit_mut::visit_expr_mut(self, expression);
         match expression {
             Expr::Path(path) => self.rename(&mut path.path),
-            // All of it is the base's.
+            // All fields come from the base.
             Expr::Struct(literal) if literal.fields.is_empty() => {
                 if let Some(base) = literal.rest.take() {
                     *expression = *base;

@@ -6,7 +6,7 @@ use quote::{format_ident, quote};
 use super::text::Texts;
 use crate::contract::{Authored, Contract};
 
-/// Returns the module with a static for each resource's schema, if there is one.
+/// Returns the module with a static for each resource's schema, if there are any.
 pub(super) fn module(contract: &Contract, texts: &mut Texts) -> Option<TokenStream> {
     let resources = 0..contract.spec.resources.len();
     let schemas = resources.map(|i| {

@@ -10,8 +10,8 @@ use crate::{
     names,
 };
 
-/// Returns the trait with a method per tool, and those of resources and prompts; and a trait for each tool with operations, of which it is
-/// made.
+/// Returns the trait with a method per tool, and those of resources and prompts; and a trait for each tool with operations, which the first
+/// trait includes.
 pub(super) fn traits(contract: &Contract, trait_name: &Ident, keys: &[Emitted]) -> Vec<TokenStream> {
     let parts = contract.tools.iter().filter(|tool| has_trait(tool));
     let name = |tool: &Tool| format_ident!("{}", names::tool_trait(&tool.spec.name));
@@ -56,7 +56,7 @@ pub(super) fn traits(contract: &Contract, trait_name: &Ident, keys: &[Emitted]) 
     std::iter::once(joined).chain(traits).collect()
 }
 
-/// Returns whether a tool has a trait of its own: operations with methods.
+/// Returns true if a tool has its own trait: it has operations with methods.
 fn has_trait(tool: &Tool) -> bool {
     tool.parts.iter().any(|part| part.rows.is_none())
 }

@@ -1,14 +1,14 @@
-//! Tables as text: an expression stands on one line where it fits, which prettyplease does only for short ones.
+//! Tables as text: an expression is written on one line if it fits, which prettyplease does only for short ones.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::{Expr, FieldValue, Member};
 
-/// Maximum width of a line that can be broken: that of comments in this tree. An entry of a table is read as a row.
+/// Maximum width of a line that can be broken: that of comments in this tree. Table entries are read as rows.
 const WIDTH: usize = 140;
 const INDENT: &str = "    ";
 
-/// Returns an expression that begins behind `taken` columns of a line.
+/// Returns an expression that begins after `taken` columns of a line.
 pub(super) fn expression(expression: &Expr, taken: usize) -> String {
     let mut text = String::new();
     write(expression, 0, taken, &mut text);
@@ -20,7 +20,7 @@ pub(super) fn line(expression: &Expr) -> String {
     one_line(expression)
 }
 
-/// Writes an expression, on one line if that fits behind the `taken` columns.
+/// Writes an expression, on one line if it fits after the `taken` columns.
 fn write(expression: &Expr, indent: usize, taken: usize, out: &mut String) {
     let line = one_line(expression);
     // A comma may follow.
@@ -58,7 +58,7 @@ fn write(expression: &Expr, indent: usize, taken: usize, out: &mut String) {
     }
 }
 
-/// Writes parts on a line each. Nothing may follow `..base`, not even a comma.
+/// Writes parts on a line each. Not even a comma may follow `..base`.
 fn broken<'e>(
     open: &str,
     parts: impl Iterator<Item = (String, &'e Expr)>,

@@ -60,13 +60,13 @@ fn doc_lines(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the arm of `Service::call` that leads to the method of an operation.
+/// Returns the arm of `Service::call` for the method of an operation.
 pub(crate) fn arm(label: &str, mutating: bool, method: &str) -> TokenStream {
     let (run, method) = (ident(if mutating { "mutate" } else { "read" }), ident(method));
     quote!(#label => run.#run(|service, cx, req| Box::pin(service.#method(cx, req))).await,)
 }
 
-/// The texts in the file beside the generated module, by name.
+/// The texts in the file next to the generated module, by name.
 #[derive(Default)]
 pub(crate) struct Texts {
     pub(crate) tools: Map<String, Value>,
@@ -74,7 +74,7 @@ pub(crate) struct Texts {
 }
 
 impl Texts {
-    /// Adds a text, and returns the expression that stands for it.
+    /// Adds a text, and returns the expression that refers to it.
     pub(crate) fn keep(&mut self, name: impl Into<String>, value: Value) -> TokenStream {
         let name = name.into();
         let expression = quote!(TEXTS.text(#name));
@@ -94,14 +94,14 @@ impl Texts {
     }
 }
 
-/// Returns `value` as people would write it.
+/// Returns `value` in the layout of hand-written JSON.
 pub(crate) fn pretty(value: &Value) -> String {
     let mut text = String::new();
     write(value, 0, 0, &mut text);
     text
 }
 
-/// Writes `value`, on one line if it fits beside the `taken` columns.
+/// Writes `value`, on one line if it fits after the `taken` columns.
 fn write(value: &Value, indent: usize, taken: usize, out: &mut String) {
     let line = one_line(value);
     if indent * 2 + taken + line.chars().count() < WIDTH {

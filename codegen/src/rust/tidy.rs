@@ -43,8 +43,7 @@ pub(super) fn file(file: &mut syn::File) {
     }
 }
 
-/// Returns whether to keep an impl. typify generates many conversions; only serde's, `Default`, and `Display` of string enums
-/// remain.
+/// Returns true if an impl is to be kept. typify generates many conversions; only serde's, `Default`, and `Display` of string enums remain.
 fn is_used(item: &Item) -> bool {
     match item {
         Item::Impl(item) => item.trait_.as_ref().is_some_and(|(path, _)| {
@@ -56,7 +55,7 @@ fn is_used(item: &Item) -> bool {
     }
 }
 
-/// Says why a default can't fail: its schema accepts it, which the lint checks.
+/// Adds the reason why a default can't fail: its schema accepts it, which the lint checks.
 struct Reasons;
 
 impl VisitMut for Reasons {
@@ -134,7 +133,7 @@ fn argument(meta: Meta) -> TokenStream {
     meta.to_token_stream()
 }
 
-/// `::std::string::String` is `String`: what the prelude has, or what the module imports.
+/// `::std::string::String` is `String`: a name of the prelude, or an import of the module.
 fn shorten(path: &mut Path) {
     if path.leading_colon.is_none() {
         return;

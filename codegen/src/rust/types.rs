@@ -53,7 +53,7 @@ pub(super) fn items(types: &Types) -> Result<Vec<TokenStream>, String> {
 
 fn typify(types: &Types) -> Result<TokenStream, String> {
     let mut settings = TypeSpaceSettings::default();
-    // typify's own choice, `DateTime<Utc>`, loses the offset; this gives back what came in.
+    // typify's own choice, `DateTime<Utc>`, loses the offset; this one preserves it.
     let date_time = SchemaObject {
         instance_type: Some(InstanceType::String.into()),
         format: Some("date-time".into()),
@@ -83,7 +83,7 @@ fn typify(types: &Types) -> Result<TokenStream, String> {
             definitions.push((variant.type_name, schema));
         }
     }
-    // What typify panics on does not get this far; should a case have been missed, it is still a problem's text.
+    // The lints catch schemas on which typify panics; a case that they miss is still a problem's text.
     catch_unwind(AssertUnwindSafe(|| {
         let mut space = TypeSpace::new(&settings);
         space
@@ -98,7 +98,7 @@ fn parsed(name: &str, schema: &Value) -> Result<Schema, String> {
     serde_json::from_value(schema.clone()).map_err(|error| format!("{name}: {error}"))
 }
 
-/// Returns the items that define a type or implement something for it, by its name, and the others.
+/// Returns the items that define a type or an impl for it, by its name, and the others.
 fn by_owner(items: Vec<Item>) -> (BTreeMap<String, Vec<Item>>, Vec<Item>) {
     let (mut of_types, mut rest) = (BTreeMap::<_, Vec<_>>::new(), vec![]);
     for item in items {

@@ -14,7 +14,7 @@ use crate::{names, types::Definition};
 pub(super) struct Variant {
     /// The tag's value.
     value: String,
-    /// The type that typify makes of its fields.
+    /// The type that typify generates from its fields.
     pub(super) type_name: String,
     /// The fields, without the tag.
     pub(super) schema: Value,
@@ -48,7 +48,7 @@ pub(super) fn variants(name: &str, definition: &Definition) -> Vec<Variant> {
         .collect()
 }
 
-/// Returns the enum of `variants`, with the structs that typify made of them in the same order.
+/// Returns the enum of `variants`, with the structs that typify generated from them in the same order.
 pub(super) fn item(
     name: &str,
     definition: &Definition,

@@ -1,4 +1,4 @@
-//! What the tests share: the contracts to start from, changes to them as data, and golden files.
+//! Shared by the tests: the contracts to start from, changes to them as data, and golden files.
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
@@ -18,17 +18,17 @@ pub(crate) fn root() -> PathBuf {
     root.expect("the crate is in `codegen`").into()
 }
 
-/// Where the contract `notes` lies, from which most cases start.
+/// Returns the folder of the contract `notes`, from which most cases start.
 pub(crate) fn notes() -> PathBuf {
     root().join("examples/notes/schemas")
 }
 
-/// Where the contract `desk` lies, whose tools have operations.
+/// Returns the folder of the contract `desk`, whose tools have operations.
 pub(crate) fn desk() -> PathBuf {
     root().join("examples/desk/schemas")
 }
 
-/// The JSON files below `schemas`, as `Sources::from_map` takes them.
+/// Returns the JSON files below `schemas`, in the form of `Sources::from_map`.
 pub(crate) fn files(schemas: &Path) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut folders = vec![schemas.to_path_buf()];
@@ -51,9 +51,9 @@ pub(crate) fn files(schemas: &Path) -> BTreeMap<String, String> {
     files
 }
 
-/// The contract `notes`, or the one that `change` names as `contract`, after `change`, which says in this order: `replace` (file → [text, other text]), `remove` and
-/// `set` (parts by file and JSON pointer), `copy` (file → other file), `then_set` (once more), `delete` (files).
-/// A file that begins with `$/` lies in the contract's `tools`, one with `@/` in its `operations`, one with `#/` in its `entities`.
+/// Returns the contract `notes`, or the one that `change` names as `contract`, after `change`, which has in this order: `replace` (file →
+/// [text, other text]), `remove` and `set` (parts by file and JSON pointer), `copy` (file → other file), `then_set` (once more), `delete`
+/// (files). A file that begins with `$/` is in the contract's `tools`, one with `@/` in its `operations`, one with `#/` in its `entities`.
 pub(crate) fn changed(change: &Value) -> Sources {
     let contract = change["contract"].as_str().unwrap_or("notes");
     let mut files = files(&root().join(format!("examples/{contract}/schemas")));
@@ -94,7 +94,7 @@ fn members<'a>(change: &'a Value, key: &str) -> impl Iterator<Item = (&'a String
     change[key].as_object().into_iter().flatten()
 }
 
-/// Sets or removes what stands at `file#pointer`; `-` as last step appends.
+/// Sets or removes the value at `file#pointer`; `-` as last step appends.
 fn edit(files: &mut BTreeMap<String, String>, place: &str, value: Option<&Value>) {
     let (file, pointer) = place.split_once('#').unwrap();
     let mut document: Value = serde_json::from_str(&files[file]).unwrap();
@@ -121,7 +121,7 @@ fn edit(files: &mut BTreeMap<String, String>, place: &str, value: Option<&Value>
     files.insert(file.into(), serde_json::to_string_pretty(&document).unwrap());
 }
 
-/// Compares what `say` says about each named case of the JSON files in `folder` with the text beside each file.
+/// Compares the text of `say` for each named case of the JSON files in `folder` with the text next to each file.
 #[track_caller]
 pub(crate) fn check_cases(folder: &str, say: impl Fn(&Value) -> String) {
     let entries = fs::read_dir(root().join(folder)).unwrap();

@@ -9,10 +9,10 @@ pub struct Address {
     transport: &'static str,
 }
 
-/// Why an address is refused.
+/// Reason for refusing an address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// It has no characters, or some that can't be shown.
+    /// It is empty, or has characters that can't be shown.
     #[error("an address has visible characters only; give a URL such as `https://example.com/notes.git`")]
     Unprintable,
     /// Programs would take it for an option.

@@ -1,9 +1,9 @@
 //! Fetches from and pushes to one branch of a git remote.
 //!
-//! The `git` program speaks to the remote, because it knows every transport and the user's credentials, proxies and certificates. It runs in
-//! a repository of our own that has no objects: those of the library are lent to it by the environment. So the library's configuration,
-//! which its sender may have written, runs no program and redirects nothing; the user's and the system's hold. No program asks
-//! anything, each has a deadline, and what they print is cut and masked.
+//! The `git` program speaks to the remote, because it knows every transport and the user's credentials, proxies and certificates. It runs
+//! in a repository of our own that has no objects: the library lends its objects through the environment. So the library's configuration,
+//! which its sender may have written, can't run programs or redirect addresses; the user's and the system's apply. No program prompts,
+//! each has a deadline, and its output is cut and masked.
 
 #![cfg_attr(
     test,
@@ -27,19 +27,19 @@ pub use self::address::{Address, AddressError};
 use self::program::{Ended, Git};
 pub use self::program::{Lent, Trouble, Unreachable};
 
-/// Maximum time of a fetch if nothing was fetched before.
+/// Minimum deadline of a fetch if no commit of the branch is known.
 const FIRST_FETCH: Duration = Duration::from_secs(30 * 60);
-/// The commit of the branch that the library took or pushed last: what a fetch need not transfer.
+/// The commit of the branch that the library took or pushed last; a fetch need not transfer it.
 const KNOWN: &str = "refs/known";
-/// What our own repository consists of.
+/// The entries of our own repository.
 const FILES: [&str; 5] = ["HEAD", "config", "objects", "refs", "trouble.json"];
-/// What follows the name of a file that is being written; a name of the process and of the write comes after it.
+/// Infix in the name of a file that is being written, before the numbers of the process and of the write.
 const UNFINISHED: &str = ".new-";
-/// What git says of a reference of ours whose object is not there.
+/// Git's message about a reference of ours whose object is missing.
 const BAD_REFERENCE: &str = "bad object refs/";
 /// References of fetches under way, one each: an orphaned git program holds only its own.
 const FETCHED: &str = "refs/fetched";
-/// Age from which what a killed process has left is removed.
+/// Age from which files left by a killed process are removed.
 const LEFT: Duration = Duration::from_secs(60 * 60);
 
 /// One branch of a remote.
@@ -56,14 +56,14 @@ pub struct Remote {
 pub enum Pushed {
     /// The branch is at the pushed commit.
     Accepted,
-    /// The remote said no: the branch is elsewhere, or it refuses the change.
+    /// The remote refused: the branch is at a different commit, or the change is not allowed.
     Rejected(String),
-    /// No answer came. The push may have been accepted, or still be.
+    /// No answer came. The push may have been accepted, or may still be.
     Silent(Unreachable),
 }
 
 impl Remote {
-    /// Returns the branch with the full name `branch` at `address`. Writes our own repository anew, whatever was there.
+    /// Returns the branch with the full name `branch` at `address`. Writes our own repository anew, regardless of its state.
     ///
     /// # Errors
     /// If it can't be written.
@@ -171,8 +171,8 @@ impl Remote {
         }
     }
 
-    /// Removes our references if one of them is the trouble: it names a commit that the library no longer has, or is the rest of a killed
-    /// process. Without them, a fetch transfers more. Returns true if it is worth trying again.
+    /// Removes our references if one of them is the trouble: it names a commit that the library no longer has, or was left by a killed
+    /// process. Without them, a fetch transfers more. Returns true if a retry is worthwhile.
     fn forgets(&self, unreachable: &Unreachable) -> bool {
         let folder = self.git.folder();
         let forget = || {
@@ -211,7 +211,7 @@ impl Remote {
         let ended = self.git.run(&arguments.concat(), deadline);
         let file = self.git.folder().join(&reference);
         let tip = read_text(&file).map(|text| text.trim_end().to_owned());
-        // It may not be there; another run leaves the rest of a killed one.
+        // It may be absent; `open` removes old ones of killed processes.
         let _ = fs::remove_file(&file);
         match (ended, tip) {
             (Ended::Well(_), Ok(tip)) => Ok(Some(tip)),
@@ -223,7 +223,7 @@ impl Remote {
         }
     }
 
-    /// Asks whether there is a branch, without its objects.
+    /// Checks if the branch exists, without fetching its objects.
     fn exists(&self, deadline: Duration) -> Result<Option<String>, Unreachable> {
         let arguments = [
             "ls-remote",
@@ -241,7 +241,7 @@ impl Remote {
         }
     }
 
-    /// Remembers that the library has this commit of the branch, so that a fetch need not transfer it.
+    /// Remembers that the library has this commit of the branch, so a fetch need not transfer it.
     pub fn remember(&self, commit: &str) {
         if let Err(error) = write(self.git.folder(), KNOWN, &format!("{commit}\n")) {
             tracing::debug!(%error, "the remote's commit can't be remembered");

@@ -1,4 +1,4 @@
-//! The `git` program: its environment, its deadline, and what it says.
+//! The `git` program: its environment, its deadline, and its output.
 
 use std::{
     env,
@@ -13,15 +13,15 @@ use std::{
 use parking_lot::Mutex;
 use tabellion_platform as platform;
 
-/// Most of what is kept of each stream, in bytes.
+/// Maximum bytes kept of each stream.
 const MAX_PRINTED: usize = 64 << 10;
-/// Most of what is shown of a program's words, in characters.
+/// Maximum characters shown of a program's output.
 const MAX_WORDS: usize = 300;
-/// Maximum interval at which the program's end is looked for.
+/// Maximum interval between checks for the program's end.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Maximum time that the output of a program which has ended is waited for: one that it started may hold the stream open.
+/// Maximum wait for the output of a program that has ended: a child of it may hold the stream open.
 const DRAIN: Duration = Duration::from_millis(200);
-/// Variables of git's that belong to the user, and not to a repository.
+/// Git's variables that belong to the user, not to a repository.
 const OF_USER: [&str; 10] = [
     "GIT_SSH",
     "GIT_SSH_COMMAND",
@@ -35,26 +35,26 @@ const OF_USER: [&str; 10] = [
     "GIT_CONFIG_NOSYSTEM",
 ];
 
-/// Where the library keeps what git needs.
+/// The paths that the library lends to git.
 #[derive(Debug, Clone)]
 pub struct Lent {
     /// The folder for our own repository, which is created.
     pub folder: PathBuf,
     /// The library's folder of objects.
     pub objects: PathBuf,
-    /// The file that says where a shallow clone ends; it need not exist.
+    /// The file with the boundary of a shallow clone; it need not exist.
     pub shallow: PathBuf,
-    /// The user's folder for connections of ssh that are kept for a minute, if there is one.
+    /// The user's folder for ssh connections, which are kept for a minute, if there is one.
     pub connections: Option<PathBuf>,
 }
 
-/// Why the remote did not answer.
+/// Reason for a missing answer from the remote.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{words}")]
 pub struct Unreachable {
-    /// What kind of trouble it is, as far as the words say.
+    /// The kind of trouble, as far as the words reveal it.
     pub trouble: Trouble,
-    /// The last words of the programs, masked and on one line.
+    /// The output of the programs or our own message, masked, cut and on one line.
     pub words: String,
 }
 
@@ -67,16 +67,16 @@ pub enum Trouble {
     Offline,
     /// There is no repository at the address. Nothing was sent.
     Missing,
-    /// This machine's disk is full. What was sent may have arrived.
+    /// This machine's disk is full. Sent data may have arrived.
     Full,
     /// The git program can't be started.
     NoGit,
-    /// Anything else: the connection was cut, or the deadline passed. What was sent may have arrived.
+    /// Anything else: the connection was cut, or the deadline passed. Sent data may have arrived.
     Cut,
 }
 
 impl Trouble {
-    /// Returns the name for programs.
+    /// Returns the machine-readable name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Auth => "auth",
@@ -90,7 +90,7 @@ impl Trouble {
 }
 
 impl Unreachable {
-    /// Returns true if a push that ended so may have been accepted.
+    /// Returns true if a push that failed this way may have been accepted.
     pub fn may_have_arrived(&self) -> bool {
         matches!(self.trouble, Trouble::Cut | Trouble::Full)
     }
@@ -103,11 +103,11 @@ pub(crate) struct Git {
     has_own_ssh: OnceLock<bool>,
 }
 
-/// How a program ended.
+/// The outcome of a program.
 pub(crate) enum Ended {
-    /// With success, and what it printed.
+    /// Success, with the standard output.
     Well(String),
-    /// With an error.
+    /// Failure, with the exit code, the standard output and the standard error.
     Badly {
         code: Option<i32>,
         printed: String,
@@ -182,8 +182,8 @@ impl Git {
 /// Longest path, in bytes, of a folder for connections: ssh adds 58 to name a socket, whose path has at most 103.
 const MAX_CONNECTIONS: usize = 45;
 
-/// Returns the command for ssh, as a shell takes it. It asks nothing; its connection is kept for a minute, because opening one takes longer than
-/// a push.
+/// Returns the command for ssh, as a shell takes it. It never prompts; its connection is kept for a minute, because opening one takes
+/// longer than a push.
 fn ssh(connections: Option<&Path>) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
     let folder = connections
@@ -256,7 +256,7 @@ fn wait(child: &mut Child, end: Instant) -> Option<std::process::ExitStatus> {
     }
 }
 
-/// What a program writes to one stream, collected in the background: another program may hold it open for ever.
+/// The output of a program on one stream, collected in the background: another program may hold it open for ever.
 struct Stream {
     text: Arc<Mutex<Vec<u8>>>,
     reader: thread::JoinHandle<()>,
@@ -286,7 +286,7 @@ impl Stream {
     }
 }
 
-/// Returns what the remote said, of what git printed.
+/// Returns the remote's messages in git's output.
 pub(crate) fn of_remote(words: &str) -> String {
     let lines = words.lines().filter_map(|line| line.strip_prefix("remote:"));
     lines
@@ -296,7 +296,7 @@ pub(crate) fn of_remote(words: &str) -> String {
         .join(" ")
 }
 
-/// Returns words of a program for people: on one line, cut, and without what may be secret.
+/// Returns a program's words for people: on one line, cut, and without possible secrets.
 pub(crate) fn masked(words: &str) -> String {
     let shown: Vec<_> = words.split_whitespace().map(without_secrets).collect();
     let line = shown.join(" ");
@@ -329,7 +329,7 @@ fn without_secrets(word: &str) -> String {
     shown
 }
 
-/// What programs say, and the trouble that it means; the first that is said counts.
+/// Troubles with the messages that indicate them; the first trouble with a match counts.
 const WORDS: [(Trouble, &[&str]); 4] = [
     (
         Trouble::Full,
@@ -374,7 +374,7 @@ const WORDS: [(Trouble, &[&str]); 4] = [
     ),
 ];
 
-/// Returns what the words of a program say.
+/// Classifies the words of a program.
 pub(crate) fn unreachable(words: &str) -> Unreachable {
     let is_said = |(_, parts): &&(Trouble, &[&str])| parts.iter().any(|part| words.contains(part));
     Unreachable {

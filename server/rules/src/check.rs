@@ -23,16 +23,16 @@ use crate::{
     rule::{Category, Context, Finder, Limit, Metric, Rule, Severity},
 };
 
-/// How long all rules together may take on a file, besides parsing it.
+/// Maximum time of all rules together on a file, not counting its parsing.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
-/// How many unfinished matches each selector may have at a time.
+/// Maximum number of unfinished matches at a time, per selector.
 const MATCH_LIMIT: u32 = 4096;
-/// A regular expression sees longer lines in pieces, so that no step of it takes long.
+/// Regular expressions are matched on pieces of longer lines, to keep each step short.
 const MAX_LINE_BYTES: usize = 64 * 1024;
-/// A found text that a message quotes is cut at this length.
+/// Maximum length of a text quoted in a message, in characters.
 const MAX_QUOTED: usize = 60;
 
-/// What a rule found.
+/// A finding of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     /// The file, relative to the workspace, with `/`.
@@ -43,13 +43,13 @@ pub struct Finding {
     pub column: usize,
     /// The rule.
     pub id: String,
-    /// What the rule is about.
+    /// The rule's category.
     pub category: Category,
-    /// How much it matters.
+    /// Its severity.
     pub severity: Severity,
-    /// What is wrong.
+    /// The rule's message with its placeholders filled in.
     pub message: String,
-    /// What to do.
+    /// The rule's suggestion.
     pub suggestion: Option<String>,
 }
 
@@ -59,11 +59,11 @@ pub(crate) struct Source<'text> {
     pub(crate) path: &'text str,
     pub(crate) text: &'text str,
     pub(crate) language: Option<Language>,
-    /// Whether all of it is tests.
+    /// True if all of it is tests.
     pub(crate) is_test: bool,
 }
 
-/// What the rules need of a file, made once.
+/// The parsed form of a file, made once for all rules.
 struct Parsed<'source> {
     tree: Tree,
     flat: FlatTree<'source>,
@@ -84,13 +84,13 @@ impl<'source> Parsed<'source> {
     }
 }
 
-/// Measures a file; `None` if nothing is known about its language.
+/// Measures a file; `None` if its language can't be measured.
 pub(crate) fn measure(source: &Source<'_>) -> Result<Option<FileMetrics>, SkipReason> {
     let parsed = Parsed::of(source)?;
     Ok(parsed.map(|parsed| metrics::measure(&parsed.flat, parsed.grammar.kinds)))
 }
 
-/// Runs rules on a file. The findings are in no order.
+/// Runs rules on a file. The findings are unsorted.
 pub(crate) fn check(
     plan: &Plan<'_>,
     source: &Source<'_>,
@@ -150,7 +150,7 @@ pub(crate) fn check(
     Ok(run.found)
 }
 
-/// What a message is filled in with.
+/// Values for the placeholders of a message.
 #[derive(Debug, Default)]
 struct Values {
     value: String,
@@ -193,7 +193,7 @@ impl Run<'_> {
         });
     }
 
-    /// Returns whether the rule holds at a node.
+    /// Returns true if the rule holds at a node.
     fn holds_at(&self, rule: &Rule, index: impl FnOnce(&FlatTree<'_>) -> Index) -> bool {
         if rule.when.is_empty() && rule.unless.is_empty() {
             return true;
@@ -221,7 +221,7 @@ impl Run<'_> {
                 let byte = from + found.start();
                 let mut passes = except.iter().flat_map(|except| except.find_iter(piece));
                 let overlap = |a: &Match<'_>, b: &Match<'_>| a.start() < b.end() && b.start() < a.end();
-                // What is about one found text lets no other one pass.
+                // An exception that overlaps matches excepts only these; one that overlaps none excepts the whole piece.
                 let is_excepted = passes
                     .any(|pass| overlap(&pass, found) || !all.iter().any(|other| overlap(&pass, other)));
                 if !is_excepted && self.holds_at(rule, |tree| tree.at_byte(byte)) {
@@ -262,7 +262,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Returns the places that the parts of a query find, each with the nodes that it counts there.
+    /// Returns the matches of a query's parts by part and node, each with the ids of its counted nodes.
     fn matches(
         &self,
         joined: &Joined<'_>,
@@ -339,7 +339,7 @@ impl Run<'_> {
     }
 }
 
-/// Returns what a metric is of a function. What stands outside of functions has no length of its own.
+/// Returns the value of a metric for a function. Code outside of functions has no length of its own.
 fn value_of(function: &FunctionMetrics, metric: Metric) -> Option<f64> {
     let is_module = function.name == MODULE;
     #[expect(
@@ -377,7 +377,7 @@ fn line_starts(text: &str) -> Vec<usize> {
     std::iter::once(0).chain(after).collect()
 }
 
-/// Cuts a line into the pieces that a regular expression sees.
+/// Cuts a line into the pieces that regular expressions are matched on.
 fn pieces(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {
@@ -391,7 +391,7 @@ fn pieces(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the first line of a text, cut to what a message has room for.
+/// Returns the first line of a text, cut to `MAX_QUOTED` characters.
 fn quoted(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default().trim();
     match line.char_indices().nth(MAX_QUOTED) {

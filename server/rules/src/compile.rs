@@ -1,5 +1,5 @@
-//! Makes what a rule runs with from the texts of its file: queries, regular expressions, globs. Each has a bound on its size, since
-//! a rule file may come from anywhere.
+//! Compiles the texts of a rule file: queries, regular expressions, globs. Each has a bound on its size, since a rule file may come from
+//! anywhere.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use regex::{Regex, RegexBuilder};
@@ -16,7 +16,7 @@ const MAX_REGEX_NESTING: u32 = 64;
 const MAX_PATTERN_LENGTH: usize = 4096;
 /// Deeper queries are refused: tree-sitter reads them recursively.
 const MAX_QUERY_NESTING: usize = 32;
-/// What tree-sitter needs to analyse a query grows with the square of its wildcards and repetitions.
+/// Tree-sitter's cost of analysing a query grows with the square of its wildcards and repetitions.
 const MAX_QUERY_STEPS: usize = 256;
 
 pub(crate) fn regex(pattern: &Text) -> Result<Regex, Problem> {
@@ -52,7 +52,7 @@ pub(crate) fn regex(pattern: &Text) -> Result<Regex, Problem> {
     Ok(regex)
 }
 
-/// The `regex` crate draws the place over several lines, and says what is wrong in the last one.
+/// The `regex` crate draws the place over several lines; the last one names the error.
 fn last_line(message: &str) -> &str {
     message
         .lines()
@@ -120,7 +120,7 @@ pub(crate) fn selector(
     })
 }
 
-/// Bounds what tree-sitter's reader of queries, in C, is given.
+/// Bounds the input of tree-sitter's query parser, which is written in C.
 fn check_size(query: &str) -> Result<(), String> {
     let (mut depth, mut steps) = (0_usize, 0_usize);
     let (mut in_string, mut escaped, mut in_comment) = (false, false, false);

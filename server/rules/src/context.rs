@@ -1,4 +1,4 @@
-//! What surrounds a place: a test, an asynchronous function, an item with documentation.
+//! Contexts of a place: a test, an asynchronous function, an item with documentation.
 
 use tabellion_syntax::Language;
 
@@ -9,16 +9,16 @@ use crate::{
     rust_tests,
 };
 
-/// A file whose places are asked about.
+/// A file whose nodes are looked up.
 pub(crate) struct Surroundings<'tree> {
     pub(crate) tree: &'tree FlatTree<'tree>,
     pub(crate) language: Language,
-    /// Whether all of the file is tests, by its path or by the module that declares it.
+    /// True if all of the file is tests, by its path or by the module that declares it.
     pub(crate) is_test_file: bool,
 }
 
 impl Surroundings<'_> {
-    /// Returns whether the node at `index` is in the context.
+    /// Returns true if the node at `index` is in the context.
     pub(crate) fn is_in(&self, context: Context, index: Index) -> bool {
         match context {
             Context::Test => {
@@ -37,12 +37,12 @@ impl Surroundings<'_> {
         }
     }
 
-    /// Returns whether a node or one around it is such.
+    /// Returns true if `is_such` holds for a node or one of its ancestors.
     fn is_below(&self, index: Index, is_such: impl Fn(Index) -> bool) -> bool {
         is_such(index) || self.tree.ancestors(index).any(is_such)
     }
 
-    /// Returns whether a node declares a constant. Where a language has none, a name in capitals says so.
+    /// Returns true if a node declares a constant. In languages without constants, a name in capitals marks one.
     fn is_constant(&self, index: Index) -> bool {
         let text = self.tree.text(index);
         let begins = |words: &[&str]| words.iter().any(|word| text.starts_with(word));
@@ -63,7 +63,7 @@ impl Surroundings<'_> {
         }
     }
 
-    /// Returns whether the innermost function around a node is asynchronous. A closure in it may run anywhere, so it is not.
+    /// Returns true if the innermost function around a node is asynchronous. A closure in it may run anywhere, so it does not count.
     fn is_async(&self, index: Index) -> bool {
         for around in self.tree.ancestors(index) {
             let node = &self.tree.nodes[around];
@@ -86,7 +86,7 @@ impl Surroundings<'_> {
         false
     }
 
-    /// Returns whether a documentation comment belongs to an item.
+    /// Returns true if a documentation comment belongs to an item.
     fn is_documented(&self, index: Index) -> bool {
         if self.language == Language::Python {
             return self.has_docstring(index);
@@ -153,7 +153,7 @@ impl Surroundings<'_> {
     }
 }
 
-/// Returns whether a file is tests by its path, relative to the workspace and with `/`.
+/// Returns true if a file is tests by its path, relative to the workspace and with `/`.
 pub(crate) fn is_test_path(language: Option<Language>, path: &str) -> bool {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = name.split_once('.').map_or(name, |(stem, _)| stem);

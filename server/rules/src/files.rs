@@ -1,4 +1,4 @@
-//! Which files a run looks at, and reading one.
+//! Lists the files of a run, and reads them.
 
 use std::{
     io,
@@ -10,23 +10,23 @@ use tabellion_platform::{
     walk::{Walk, WalkError},
 };
 
-/// Larger files are skipped, and said so.
+/// Larger files are skipped and reported.
 pub const MAX_FILE_BYTES: u64 = 1024 * 1024;
-/// Folders that a run skips, whatever the ignore rules say.
+/// Folders that a run skips, regardless of the ignore rules.
 pub const SKIPPED_FOLDERS: [&str; 4] = [".git", "node_modules", "target", "__pycache__"];
-/// Bound of the names that are read of one folder.
+/// Maximum number of names read from one folder.
 const MAX_NAMES: usize = 100_000;
 
-/// A file that was not looked at, and why.
+/// A file that was not checked, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Skipped {
     /// The file, relative to the workspace, with `/`.
     pub file: String,
-    /// Why.
+    /// The reason.
     pub reason: SkipReason,
 }
 
-/// Why a file was not looked at.
+/// Reason for skipping a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum SkipReason {
     /// It is larger than [`MAX_FILE_BYTES`].
@@ -35,15 +35,15 @@ pub enum SkipReason {
     /// It is not text in UTF-8.
     #[error("not UTF-8")]
     NotUtf8,
-    /// The system does not let it be read.
+    /// It can't be read.
     #[error("can't be read")]
     Unreadable,
-    /// It took longer than any file that a person wrote.
+    /// It took longer than any handwritten file.
     #[error("takes too long")]
     TooSlow,
 }
 
-/// A workspace, held open: what takes its place during a run is not read, and nothing in it leads out.
+/// A workspace, held open: a folder that replaces it during a run is not read, and no link leads out of it.
 #[derive(Debug)]
 pub(crate) struct Workspace {
     path: PathBuf,
@@ -59,17 +59,17 @@ impl Workspace {
         })
     }
 
-    /// Returns true if a path is in the workspace, whether something exists there or not.
+    /// Returns true if a path is in the workspace; it need not exist.
     pub(crate) fn has(&self, path: &Path) -> bool {
         path.starts_with(&self.path)
     }
 
-    /// Returns a path relative to the workspace, with `/`, to be shown.
+    /// Returns a path relative to the workspace, with `/`, for display.
     pub(crate) fn relative(&self, path: &Path) -> String {
         relative(&self.path, path)
     }
 
-    /// Returns what is at a path: a file or folder that no link leads to.
+    /// Returns the kind of the file or folder at a path without following links.
     pub(crate) fn kind(&self, path: &Path) -> Option<Kind> {
         let path = self.inner(path)?;
         let (above, name) = path.rsplit_once('/').unwrap_or((".", &path));
@@ -79,7 +79,7 @@ impl Workspace {
         }
     }
 
-    /// Returns the files of a folder that git's and other ignore rules let through, sorted, and what could not be looked at.
+    /// Returns the files of a folder that git's and other ignore rules do not exclude, sorted, and the unreadable entries.
     pub(crate) fn list(
         &self,
         folder: &Path,
@@ -132,7 +132,7 @@ impl Workspace {
             _ => SkipReason::Unreadable,
         })?;
         let text = String::from_utf8(bytes).map_err(|_| SkipReason::NotUtf8)?;
-        // NUL is UTF-8, but of no text.
+        // NUL is valid UTF-8, but no text contains it.
         if text.contains('\0') {
             Err(SkipReason::NotUtf8)
         } else {

@@ -1,5 +1,5 @@
-//! A syntax tree as a list of its nodes in order, each with its parent: what rules ask of a place costs no descent from the root, and a
-//! deeply nested file needs no deep stack.
+//! A syntax tree as a list of its nodes in order, each with its parent: lookups around a place need no descent from the root, and a deeply
+//! nested file needs no deep stack.
 
 use std::{cmp::Reverse, ops::Range};
 
@@ -80,7 +80,7 @@ impl<'source> FlatTree<'source> {
     pub(crate) fn index_of(&self, node: Node<'_>) -> Option<Index> {
         let Range { start, end } = node.byte_range();
         let place = |flat: &Flat| (flat.bytes.start, Reverse(flat.bytes.end));
-        // An empty rule's only child can share its id with it: the outer one, which comes first, is meant.
+        // An empty rule's only child can share its id: the outer node, which comes first, is meant.
         let find = |first: usize, is_near: &dyn Fn(&Flat) -> bool| {
             let mut near = self.nodes[first..].iter().take_while(|flat| is_near(flat));
             near.position(|flat| flat.id == node.id())

@@ -1,4 +1,4 @@
-//! What the kinds of nodes mean to the metrics and contexts, for each language, as data.
+//! Roles of the kinds of nodes for metrics and contexts, for each language, as data.
 //!
 //! A kind that a grammar does not have fails a test: grammars rename them.
 
@@ -6,12 +6,12 @@ use std::{collections::HashMap, sync::LazyLock};
 
 use tabellion_syntax::{Language, tree_sitter};
 
-/// What a node counts as: a set of bits.
+/// The roles of a node: a set of bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Roles(u16);
 
 impl Roles {
-    /// A function, or what works like one.
+    /// A function, or a construct that works like one.
     pub(crate) const FUNCTION: Self = Self(1);
     /// A function without a name of its own: a closure, a lambda.
     pub(crate) const LAMBDA: Self = Self(1 << 1);
@@ -21,11 +21,11 @@ impl Roles {
     pub(crate) const IF: Self = Self(1 << 3);
     /// An `else` or `elif` that is a node of its own.
     pub(crate) const ELSE: Self = Self(1 << 4);
-    /// One more way through a function.
+    /// An additional path through a function.
     pub(crate) const DECISION: Self = Self(1 << 5);
     /// A branch of a choice that has no default: all but the first are decisions.
     pub(crate) const ARM: Self = Self(1 << 6);
-    /// An expression that `&&` and the like stand in.
+    /// An expression whose operator can be `&&` or the like.
     pub(crate) const LOGICAL: Self = Self(1 << 7);
     /// Parentheses around an expression.
     pub(crate) const PARENTHESES: Self = Self(1 << 8);
@@ -37,7 +37,7 @@ impl Roles {
     pub(crate) const CALL: Self = Self(1 << 11);
     /// A comment.
     pub(crate) const COMMENT: Self = Self(1 << 12);
-    /// A string, which counts as one operand, whatever it consists of.
+    /// A string, which counts as one operand, whatever its parts.
     pub(crate) const STRING: Self = Self(1 << 13);
     /// The name of a label.
     pub(crate) const LABEL: Self = Self(1 << 14);
@@ -53,7 +53,7 @@ impl Roles {
     }
 }
 
-/// What is known of a language's nodes.
+/// The roles of a language's nodes and tokens.
 pub(crate) struct Kinds {
     language: Language,
     roles: &'static [(Roles, &'static [&'static str])],
@@ -61,7 +61,7 @@ pub(crate) struct Kinds {
     pub(crate) decision_tokens: &'static [(&'static str, &'static str)],
     /// Operators whose sequences count.
     pub(crate) logical: &'static [&'static str],
-    /// Which functions inside a function without a control structure of its own stand for themselves.
+    /// The functions that count on their own inside a function without a control structure.
     pub(crate) declared: Declared,
 }
 
@@ -76,7 +76,7 @@ pub(crate) enum Declared {
     All,
 }
 
-/// A language's table by the numbers of kinds.
+/// A language's table, indexed by the numbers of kinds.
 pub(crate) struct Grammar {
     pub(crate) kinds: &'static Kinds,
     grammar: tree_sitter::Language,
@@ -84,7 +84,7 @@ pub(crate) struct Grammar {
 }
 
 impl Grammar {
-    /// Returns the table of a language; `None` for a language that nothing is known about.
+    /// Returns the table of a language; `None` for a language without one.
     pub(crate) fn of(language: Language) -> Option<&'static Self> {
         static GRAMMARS: LazyLock<HashMap<Language, Grammar>> = LazyLock::new(|| {
             ALL.iter()
@@ -131,7 +131,7 @@ impl Grammar {
     }
 }
 
-/// Fields of a control structure that stand before its body.
+/// Fields of a control structure that precede its body.
 pub(crate) const HEAD_FIELDS: &[&str] = &[
     "condition",
     "value",

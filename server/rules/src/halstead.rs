@@ -1,7 +1,7 @@
-//! Halstead's volume: how many operators and operands a text has, times the bits that it takes to tell them apart.
+//! Halstead's volume: the number of operators and operands in a text, times the bits needed to tell them apart.
 //!
-//! Operands are names and literals, a string being one. Operators are all other tokens, but separators and closing brackets, whose opening
-//! ones count.
+//! Operands are names and literals, a string being one. Operators are all other tokens except separators and closing brackets; opening
+//! brackets count.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::{
 
 const UNCOUNTED: [&str; 5] = [")", "]", "}", ",", ";"];
 
-/// Returns the volume of what is at a node and below.
+/// Returns the volume of a node and its descendants.
 pub(crate) fn volume(tree: &FlatTree<'_>, root: Index) -> f64 {
     let mut distinct: HashSet<(bool, &str)> = HashSet::new();
     let mut total = 0_u32;

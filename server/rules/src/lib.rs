@@ -1,19 +1,19 @@
-//! Rules over source files: what they are read from, what they find, and metrics of complexity.
+//! Rules over source files: rule files, findings, and metrics of complexity.
 //!
 //! A [`RuleSet`] has the rules of this crate and those of a workspace, each read from a file. [`run`] runs them on a file or a folder and
-//! answers a [`Report`]; [`analyze`] measures one file. Findings are data: only what a caller asks wrongly, or an unreadable file, is an
-//! error. The crate knows no contract, and writes nothing.
+//! returns a [`Report`]; [`analyze`] measures one file. Findings are data: only an invalid request or an unreadable file is an error. The
+//! crate depends on no contract, and writes no files.
 //!
 //! | module | does |
 //! |---|---|
 //! | `rule`, `names` | a rule, and the closed sets of names that its file uses |
 //! | `rule_file`, `tree`, `compile` | reading a rule file: TOML, YAML, JSON; queries, regular expressions, globs |
 //! | `set` | the rules of this crate and of a workspace |
-//! | `flat`, `grammar` | a syntax tree as a list; what its nodes mean, for each language |
+//! | `flat`, `grammar` | a syntax tree as a list; the roles of its nodes, for each language |
 //! | `metrics`, `halstead`, `signature` | complexity |
-//! | `context`, `rust_tests` | whether a place is in a test, in an asynchronous function, documented |
+//! | `context`, `rust_tests` | the contexts of a place: in a test, in an asynchronous function, documented |
 //! | `check` | the rules on one file |
-//! | `files`, `run` | which files there are, and the rules on all of them |
+//! | `files`, `run` | the files of a run, and the rules on all of them |
 
 #![cfg_attr(
     test,

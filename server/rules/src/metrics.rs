@@ -6,10 +6,10 @@
 //! - *Maintainability index* (Coleman and Oman): 171 − 5.2 ln V − 0.23 C − 16.2 ln L, clamped to 0–100, with Halstead's volume V, the
 //!   cyclomatic number C and the lines of code L.
 //!
-//! A function inside a function belongs to it, one level deeper, as that paper has it. So each decision of a file is in exactly one
-//! function, and a file's numbers are the sums of its functions'. What decides outside of all functions belongs to a function `<module>`.
+//! A function inside a function belongs to it, one level deeper, as in that paper. So each decision of a file is in exactly one function,
+//! and a file's numbers are the sums of its functions'. Decisions outside of all functions belong to a function `<module>`.
 //!
-//! Which nodes mean what is data, in `grammar`. `halstead` has the volume, `signature` names and parameters.
+//! The roles of nodes are data, in `grammar`. `halstead` computes the volume; `signature` finds names and parameters.
 
 use std::collections::HashMap;
 
@@ -19,13 +19,13 @@ use crate::{
     halstead, signature,
 };
 
-/// The name of what stands outside of all functions.
+/// The name for code outside of all functions.
 pub(crate) const MODULE: &str = "<module>";
 
 /// The metrics of a function.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FunctionMetrics {
-    /// Its name; `<anonymous>` if it has none, `<module>` for what stands outside of functions.
+    /// Its name; `<anonymous>` if it has none, `<module>` for code outside of functions.
     pub name: String,
     /// Its first line, from 1.
     pub line: usize,
@@ -39,7 +39,7 @@ pub struct FunctionMetrics {
     pub sloc: usize,
     /// Its parameters, `self` among them.
     pub parameters: usize,
-    /// How deep control structures are nested in it.
+    /// Maximum nesting of control structures in it.
     pub nesting: u32,
     /// Maintainability index, 0 to 100.
     pub maintainability_index: f64,
@@ -87,7 +87,7 @@ pub(crate) fn measure(tree: &FlatTree<'_>, kinds: &'static Kinds) -> FileMetrics
     }
 }
 
-/// Returns the maintainability index. Nothing to read is easy to maintain.
+/// Returns the maintainability index; 100 for an empty text.
 pub(crate) fn maintainability(volume: f64, cyclomatic: u32, sloc: usize) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "no file has 2^52 lines")]
     let lines = sloc.max(1) as f64;
@@ -95,7 +95,7 @@ pub(crate) fn maintainability(volume: f64, cyclomatic: u32, sloc: usize) -> f64 
     index.clamp(0.0, 100.0)
 }
 
-/// What a function has so far.
+/// The counts of a function so far.
 struct Function {
     name: String,
     index: Index,
@@ -129,7 +129,7 @@ impl Function {
     }
 }
 
-/// Where a node is: in which function, and how deep.
+/// The position of a node: its function and its depth.
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
     function: usize,
@@ -142,9 +142,9 @@ struct Place {
 struct Count<'tree> {
     tree: &'tree FlatTree<'tree>,
     kinds: &'static Kinds,
-    /// The first is what is outside of all functions.
+    /// The first is for code outside of all functions.
     functions: Vec<Function>,
-    /// For each node, its place and that of what is in it.
+    /// For each node, its place and the place inside of it.
     places: Vec<(Place, Place)>,
     /// For each logical expression, the outermost one that it is an operand of.
     sequences: HashMap<Index, Index>,
@@ -225,7 +225,7 @@ impl<'tree> Count<'tree> {
         self.functions[place.function].cognitive += cognitive;
     }
 
-    /// Returns the place of what is in a function.
+    /// Returns the place inside of a function.
     fn enter_function(&mut self, index: Index, outer: Place) -> Place {
         let node = &self.tree.nodes[index];
         let around = &self.functions[outer.function];
@@ -257,7 +257,7 @@ impl<'tree> Count<'tree> {
         }
     }
 
-    /// Returns whether a function has no control structure of its own.
+    /// Returns true if a function has no control structure of its own.
     fn only_declares(&self, function: Index) -> bool {
         let end = self.tree.nodes[function].end as usize;
         let mut index = function + 1;
@@ -301,7 +301,7 @@ impl<'tree> Count<'tree> {
         self.functions[place.function].decisions += u32::from(decides);
     }
 
-    /// Returns whether a branch is taken if no other is: `case _`.
+    /// Returns true if a branch is the default: `case _`.
     fn is_default(&self, branch: Index) -> bool {
         let mut children = self.tree.named_children(branch);
         let is_wildcard = children
@@ -310,7 +310,7 @@ impl<'tree> Count<'tree> {
         is_wildcard && self.tree.field(branch, "guard").is_none()
     }
 
-    /// Returns the outermost logical expression that one is an operand of, whatever parentheses are between them.
+    /// Returns the outermost logical expression that has this one as an operand, at any depth and through any parentheses.
     fn sequence_of(&mut self, expression: Index) -> Index {
         if let Some(&sequence) = self.sequences.get(&expression) {
             return sequence;
@@ -341,7 +341,7 @@ impl<'tree> Count<'tree> {
         self.tree.nodes[index].roles.has(Roles::LOGICAL) && self.tree.children(index).any(is_operator)
     }
 
-    /// Adds one for each run of like operators. `??` is left out, as the paper leaves it out.
+    /// Adds one for each run of like operators. `??` is left out, as in the paper.
     fn add_sequences(&mut self) {
         for (sequence, mut operators) in std::mem::take(&mut self.operators) {
             operators.retain(|(_, operator)| *operator != "??");
@@ -370,7 +370,7 @@ impl<'tree> Count<'tree> {
     }
 }
 
-/// Returns for each line of the file whether it holds code.
+/// Returns a flag for each line of the file: true if it holds code.
 fn code_lines(tree: &FlatTree<'_>) -> Vec<bool> {
     let mut code = vec![false; tree.source.lines().count()];
     let mut index = 0;

@@ -1,6 +1,6 @@
 //! Closed sets of names.
 
-/// Declares an enum whose variants have names, as rule files and answers spell them.
+/// Declares an enum whose variants have names, as spelled in rule files and answers.
 macro_rules! names {
     (
         $(#[$attribute:meta])*

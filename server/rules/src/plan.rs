@@ -6,20 +6,20 @@ use tabellion_syntax::{Language, tree_sitter::Query};
 
 use crate::rule::{Finder, Rule, Selector};
 
-/// How many selectors one query joins. Each is bounded when it is read, and so is their sum.
+/// Maximum number of selectors in one query. Each is bounded when it is read, and so is their sum.
 const MAX_JOINED: usize = 16;
 
 /// Rules to run.
 pub(crate) struct Plan<'run> {
     pub(crate) rules: &'run [Arc<Rule>],
-    /// By language, in the order of [`Language::ALL`]; made when the first file of it is met.
+    /// By language, in the order of [`Language::ALL`]; made for the first file of the language.
     queries: Vec<OnceLock<Vec<Joined<'run>>>>,
 }
 
 /// Selectors of one language as one query.
 pub(crate) struct Joined<'run> {
     pub(crate) query: Query,
-    /// By the patterns of `query`, whose they are: positions in `parts`.
+    /// For each pattern of `query`, the position of its selector in `parts`.
     pub(crate) owners: Vec<usize>,
     pub(crate) parts: Vec<(&'run Rule, &'run Selector)>,
 }

@@ -1,4 +1,4 @@
-//! A rule: what it is called, where it holds, and how it finds what it looks for.
+//! A rule: its names, the contexts in which it holds, and its finder.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -9,11 +9,11 @@ use tabellion_syntax::Language;
 use crate::names::names;
 
 names! {
-    /// How much a finding matters.
+    /// Severity of a finding.
     pub enum Severity {
-        /// A run that has one does not pass.
+        /// Fails the run.
         Error = "error",
-        /// Worth mending.
+        /// Worth fixing.
         Warning = "warning",
         /// Worth knowing.
         Info = "info",
@@ -21,13 +21,13 @@ names! {
 }
 
 names! {
-    /// What a rule is about: the categories of MCB's rules.
+    /// The subject of a rule: the categories of MCB's rules.
     pub enum Category {
         /// Layers and their borders.
         Architecture = "architecture",
         /// Settings.
         Configuration = "configuration",
-        /// How objects get what they need.
+        /// Passing objects their dependencies.
         DependencyInjection = "dependency_injection",
         /// Comments for readers.
         Documentation = "documentation",
@@ -35,11 +35,11 @@ names! {
         Metrics = "metrics",
         /// Moving from one library to the next.
         Migration = "migration",
-        /// Where things are.
+        /// Structure and constants.
         Organization = "organization",
         /// Speed.
         Performance = "performance",
-        /// What makes code fail or hard to read.
+        /// Failures and poor readability.
         Quality = "quality",
         /// The five principles of object-oriented design.
         Solid = "solid",
@@ -55,9 +55,9 @@ names! {
         Kiss = "kiss",
         /// Unfinished changes of structure.
         Refactoring = "refactoring",
-        /// Where errors are turned into others.
+        /// Conversion of errors.
         ErrorBoundary = "error_boundary",
-        /// What is missing from an implementation.
+        /// Missing parts of an implementation.
         Implementation = "implementation",
         /// Checks of the PMAT tool.
         Pmat = "pmat",
@@ -65,7 +65,7 @@ names! {
 }
 
 names! {
-    /// What surrounds a place in a source file.
+    /// Surroundings of a place in a source file.
     pub(crate) enum Context {
         /// A test, or code that is compiled for tests alone.
         Test = "test",
@@ -83,7 +83,7 @@ names! {
 }
 
 names! {
-    /// What is measured of a function, or of a file.
+    /// A metric of a function or of a file.
     pub(crate) enum Metric {
         /// McCabe's number of a function.
         Cyclomatic = "cyclomatic",
@@ -93,7 +93,7 @@ names! {
         Lines = "lines",
         /// Lines of a function that hold code.
         Sloc = "sloc",
-        /// How deep control structures are nested in a function.
+        /// Maximum nesting of control structures in a function.
         Nesting = "nesting",
         /// Parameters of a function.
         Parameters = "parameters",
@@ -111,19 +111,19 @@ pub struct Rule {
     pub id: String,
     /// Its name, for people.
     pub name: String,
-    /// What it is about.
+    /// Its category.
     pub category: Category,
-    /// How much its findings matter.
+    /// The severity of its findings.
     pub severity: Severity,
-    /// Whether it runs when it is not asked for by its id.
+    /// True if it runs without being selected by its id.
     pub enabled: bool,
-    /// What it finds.
+    /// Description of its findings.
     pub description: String,
-    /// Why, and how it differs from MCB's rule of the same id.
+    /// The reason for it, and its differences from MCB's rule of the same id.
     pub rationale: String,
-    /// What is said of a finding, with `{value}`, `{limit}`, `{name}` and `{text}` filled in.
+    /// Template of a finding's message, with the placeholders `{value}`, `{limit}`, `{name}` and `{text}`.
     pub message: String,
-    /// What to do about a finding.
+    /// Advice on fixing a finding.
     pub suggestion: Option<String>,
     pub(crate) languages: Vec<Language>,
     pub(crate) when: Vec<Context>,
@@ -131,7 +131,7 @@ pub struct Rule {
     pub(crate) finder: Finder,
 }
 
-/// How a rule finds what it looks for.
+/// The method that produces a rule's findings.
 #[derive(Debug)]
 pub(crate) enum Finder {
     Selectors(Vec<Selector>),
@@ -152,13 +152,13 @@ pub(crate) struct Selector {
     pub(crate) language: Language,
     /// The query, with patterns whose captures `match` are findings.
     pub(crate) pattern: String,
-    /// How many patterns it has.
+    /// The number of its patterns.
     pub(crate) patterns: usize,
-    /// How many nodes of the capture `count` are still fine, if they are counted.
+    /// Maximum number of nodes of the capture `count`, if they are counted.
     pub(crate) max_count: Option<usize>,
 }
 
-/// What a metric may be.
+/// Bound of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Limit {
     Max(u32),
@@ -166,13 +166,13 @@ pub(crate) enum Limit {
 }
 
 impl Rule {
-    /// Returns the names of the languages that the rule looks at, sorted; none if it looks at every file.
+    /// Returns the sorted names of the languages that the rule applies to; none if it applies to every file.
     #[must_use]
     pub fn languages(&self) -> Vec<&'static str> {
         self.languages.iter().map(|language| language.name()).collect()
     }
 
-    /// Returns how the rule finds what it looks for: `selectors`, `regex`, `path` or `metrics`, as its file names it.
+    /// Returns the key of the finder in the rule's file: `selectors`, `regex`, `path` or `metrics`.
     #[must_use]
     pub fn engine(&self) -> &'static str {
         match self.finder {
@@ -183,7 +183,7 @@ impl Rule {
         }
     }
 
-    /// Returns whether the rule looks at files of this language; `None` for files of no known language.
+    /// Returns true if the rule applies to files of this language; `None` is an unknown language.
     pub(crate) fn looks_at(&self, language: Option<Language>) -> bool {
         match language {
             _ if self.languages.is_empty() => true,
@@ -192,7 +192,7 @@ impl Rule {
         }
     }
 
-    /// Returns whether the rule asks for the syntax tree of a file.
+    /// Returns true if the rule needs the syntax tree of a file.
     pub(crate) fn needs_tree(&self) -> bool {
         match &self.finder {
             Finder::Selectors(_) => true,

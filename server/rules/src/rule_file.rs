@@ -1,6 +1,6 @@
-//! Reading a rule file: MCB's form `rule/v2`, as far as it is of no language.
+//! Reads a rule file: MCB's form `rule/v2`, as far as it is specific to no language.
 //!
-//! Everything that can be wrong is said with its line and what to write instead. `compile` makes what a rule runs with.
+//! Each problem is reported with its line and its correction. `compile` makes the queries, regular expressions and globs.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -16,7 +16,7 @@ use crate::{
 
 /// Larger files are refused.
 pub(crate) const MAX_BYTES: usize = 64 * 1024;
-/// The endings of rule files' names.
+/// The extensions of rule files.
 pub(crate) const EXTENSIONS: [&str; 4] = ["toml", "yml", "yaml", "json"];
 const SCHEMA: &str = "rule/v2";
 const MAX_SELECTORS: usize = 64;
@@ -25,7 +25,7 @@ static ID: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^[A-Z]{2,8}[0-9]{3,4}$").expect("the pattern of ids is a regular expression")
 });
 
-/// What is wrong with a rule file.
+/// A problem of a rule file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub(crate) line: usize,
@@ -35,7 +35,7 @@ pub(crate) struct Problem {
 impl Problem {
     pub(crate) fn new(line: usize, message: impl Into<String>) -> Self {
         let message = message.into();
-        // A reader of a message, too, is spared what a hostile file repeats.
+        // A hostile file can't make messages long.
         let message = match message.char_indices().nth(1000) {
             Some((cut, _)) => format!("{}…", &message[..cut]),
             None => message,
@@ -47,7 +47,7 @@ impl Problem {
     }
 }
 
-/// A rule, and whether its file says that it replaces the server's rule of the same id.
+/// A rule from a file. `overrides` lets it replace the server's rule of the same id.
 #[derive(Debug)]
 pub(crate) struct RuleFile {
     pub(crate) rule: Rule,
@@ -55,7 +55,7 @@ pub(crate) struct RuleFile {
     pub(crate) overrides: bool,
 }
 
-/// Reads the rule of a file by the ending of its name.
+/// Reads a rule in the format of the file name's extension.
 pub(crate) fn read(extension: &str, text: &str) -> Result<RuleFile, Problem> {
     if text.len() > MAX_BYTES {
         return Err(Problem::new(
@@ -147,7 +147,7 @@ pub(crate) fn read(extension: &str, text: &str) -> Result<RuleFile, Problem> {
     })
 }
 
-/// Reads the one way of finding that a rule has.
+/// Reads a rule's only finder.
 fn finder(table: &mut Table, languages: &[Language]) -> Result<Finder, Problem> {
     const WAYS: &str = "`selectors`, `regex`, `path`, `metrics`";
     let ways: Vec<Member> = ["selectors", "regex", "path", "metrics"]
@@ -276,7 +276,7 @@ pub(crate) struct Text {
     pub(crate) text: String,
 }
 
-/// A table whose members are taken one by one, so that what is left over is unknown.
+/// A table whose members are taken one by one; the remaining ones are unknown keys.
 struct Table {
     line: usize,
     name: String,
@@ -371,7 +371,7 @@ impl Table {
             .map_or(Ok(Vec::new()), |member| texts(member.value, key))
     }
 
-    /// Refuses what was not taken.
+    /// Refuses members that were not taken.
     fn end(self) -> Result<(), Problem> {
         let Some(member) = self.members.first() else {
             return Ok(());

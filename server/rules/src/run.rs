@@ -30,7 +30,7 @@ use crate::{
 pub const MAX_FINDINGS: usize = 1000;
 const MAX_THREADS: usize = 2;
 
-/// What a run looked at.
+/// The extent of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// One file.
@@ -39,7 +39,7 @@ pub enum Scope {
     Project,
 }
 
-/// What a run found.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// A file or a folder.
@@ -50,24 +50,24 @@ pub struct Report {
     pub warnings: usize,
     /// Findings that are worth knowing.
     pub infos: usize,
-    /// How long the run took.
+    /// Duration of the run.
     pub duration: Duration,
     /// At most [`MAX_FINDINGS`], sorted by file, line, column and rule. If there are more, the most severe ones are listed.
     pub findings: Vec<Finding>,
-    /// Files that were looked at.
+    /// Number of checked files.
     pub files: usize,
-    /// Files that were not, sorted. Files that are no text are not among them if the run was of a folder.
+    /// Files that were not checked, sorted. A run on a folder leaves out files of unknown languages that are not UTF-8.
     pub skipped: Vec<Skipped>,
 }
 
 impl Report {
-    /// Returns whether no finding is an error.
+    /// Returns true if no finding is an error.
     #[must_use]
     pub fn passed(&self) -> bool {
         self.errors == 0
     }
 
-    /// Returns how many findings there are.
+    /// Returns the number of findings, listed or not.
     #[must_use]
     pub fn total(&self) -> usize {
         self.errors + self.warnings + self.infos
@@ -81,33 +81,33 @@ pub struct Analysis {
     pub path: String,
     /// Its language.
     pub language: Language,
-    /// What was measured.
+    /// The metrics.
     pub metrics: FileMetrics,
-    /// How long it took.
+    /// Duration of the analysis.
     pub duration: Duration,
 }
 
-/// Why there is no report.
+/// Reason for a missing report or analysis.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RunError {
-    /// The selection names what does not exist.
+    /// The selection names an unknown rule or category.
     #[error(transparent)]
     Selection(#[from] SelectionError),
-    /// There is neither a file nor a folder, or it is outside of the workspace.
+    /// The path is neither a file nor a folder, or is outside of the workspace.
     #[error("`{path}` is neither a file nor a folder of the workspace")]
     NoSuchPath {
-        /// The path that was asked for.
+        /// The requested path.
         path: String,
     },
-    /// A file that was asked for by name can't be looked at.
+    /// A file that was requested by name can't be checked.
     #[error("`{path}`: {reason}")]
     Unusable {
         /// The file.
         path: String,
-        /// Why.
+        /// The reason.
         reason: SkipReason,
     },
-    /// Nothing is known about the language of a file to be analysed.
+    /// The language of a file to be analysed can't be measured.
     #[error("`{path}` is in none of the languages that can be measured: {}", known.join(", "))]
     UnknownLanguage {
         /// The file.
@@ -115,20 +115,20 @@ pub enum RunError {
         /// The names of the languages.
         known: Vec<&'static str>,
     },
-    /// The folder has more than a run looks at.
+    /// The folder exceeds the limits of a run.
     #[error("{0}")]
     TooMany(String),
-    /// The caller no longer wants the answer.
+    /// The caller cancelled the run.
     #[error("cancelled")]
     Cancelled,
 }
 
-/// Runs rules on a file, or on the files of a folder that the ignore rules let through.
+/// Runs rules on a file, or on the files of a folder that the ignore rules do not exclude.
 ///
-/// Both paths are absolute and hold no links; `path` is in `workspace` or is it. `cancelled` is asked often.
+/// Both paths are absolute and hold no links; `path` is in `workspace` or equals it. `cancelled` is called often.
 ///
 /// # Errors
-/// If the selection or the path names nothing, a single file can't be read, or the run was cancelled.
+/// If the selection or the path does not exist, a single file can't be read, a folder exceeds the limits, or the run was cancelled.
 pub fn run(
     set: &RuleSet,
     workspace: &Path,
@@ -189,7 +189,7 @@ pub fn run(
 /// Both paths are absolute and hold no links; `path` is in `workspace`.
 ///
 /// # Errors
-/// If there is no such file, it can't be read, or nothing is known about its language.
+/// If there is no such file, it can't be read, or its language can't be measured.
 pub fn analyze(workspace: &Path, path: &Path) -> Result<Analysis, RunError> {
     let begun = Instant::now();
     let workspace = open(workspace)?;
@@ -247,7 +247,7 @@ fn scope_of(workspace: &Workspace, path: &Path) -> Result<Scope, RunError> {
     }
 }
 
-/// What the threads of a run share.
+/// The shared state of a run's threads.
 struct Job<'run> {
     plan: Plan<'run>,
     workspace: &'run Workspace,
@@ -313,7 +313,7 @@ impl Job<'_> {
     }
 }
 
-/// What was found so far.
+/// The results so far.
 #[derive(Default)]
 struct Tally {
     errors: usize,
@@ -339,7 +339,7 @@ impl Tally {
         }
     }
 
-    /// Keeps the most severe findings.
+    /// Keeps the `count` most severe findings.
     fn cut(&mut self, count: usize) {
         if self.findings.len() > count {
             self.findings

@@ -1,4 +1,4 @@
-//! Which Rust code is compiled for tests alone: by `#[test]` and `#[cfg(test)]`, in the file or where another file declares it.
+//! Detects Rust code that is compiled for tests alone: by `#[test]` and `#[cfg(test)]`, in the file or in the file that declares it.
 
 use std::{
     collections::HashMap,
@@ -19,7 +19,7 @@ use crate::{
 /// Modules nested deeper in files are not followed.
 const MAX_DEPTH: usize = 32;
 
-/// Returns whether a node is in an item that is compiled for tests alone.
+/// Returns true if a node is in an item that is compiled for tests alone.
 pub(crate) fn is_test(tree: &FlatTree<'_>, index: Index) -> bool {
     let mut first = tree.children(0).take_while(|&child| {
         let node = &tree.nodes[child];
@@ -36,7 +36,7 @@ pub(crate) fn is_test(tree: &FlatTree<'_>, index: Index) -> bool {
     })
 }
 
-/// Returns whether the attributes before an item say that it is for tests.
+/// Returns true if an attribute before an item marks it as being for tests.
 fn has_test_attribute(tree: &FlatTree<'_>, item: Index) -> bool {
     for sibling in tree.named_before(item) {
         match tree.nodes[sibling].kind {
@@ -48,7 +48,7 @@ fn has_test_attribute(tree: &FlatTree<'_>, item: Index) -> bool {
     false
 }
 
-/// Returns whether an attribute marks a test, or a condition that holds for tests alone.
+/// Returns true if an attribute marks a test, or a condition that holds for tests alone.
 fn is_for_tests(attribute: &str) -> bool {
     let inner = attribute
         .trim_start_matches(['#', '!', '[', ' '])
@@ -68,7 +68,7 @@ fn is_for_tests(attribute: &str) -> bool {
 struct Condition<'text>(&'text str);
 
 impl Condition<'_> {
-    /// Returns whether the condition holds only if `test` does.
+    /// Returns true if the condition holds only if `test` does.
     fn implies_test(&self, depth: usize) -> bool {
         let text = self.0.trim().trim_end_matches(',').trim();
         let Some((operator, inner)) = text.split_once('(') else {
@@ -88,7 +88,7 @@ impl Condition<'_> {
     }
 }
 
-/// Splits at the commas that are in no parentheses.
+/// Splits at the commas outside of parentheses.
 fn split(list: &str) -> Vec<&str> {
     let (mut depth, mut start) = (0_usize, 0);
     let mut parts = Vec::new();
@@ -122,14 +122,14 @@ static PATH: LazyLock<Regex> = LazyLock::new(|| {
 /// The modules that files of a workspace declare for tests alone, read once.
 #[derive(Debug, Default)]
 pub(crate) struct Modules {
-    /// By the file that declares them, their names.
+    /// Their names, by the file that declares them.
     named: Mutex<HashMap<PathBuf, Vec<String>>>,
     /// By folder, the files that one of its files declares with `#[path]`.
     placed: Mutex<HashMap<PathBuf, Vec<PathBuf>>>,
 }
 
 impl Modules {
-    /// Returns whether the file at `path`, below `workspace`, is a module that is declared for tests alone, or is below one.
+    /// Returns true if the file at `path`, below `workspace`, is a module that is declared for tests alone, or is below one.
     pub(crate) fn is_test_file(&self, workspace: &Workspace, path: &Path) -> bool {
         let relative = workspace.relative(path);
         if context::is_test_path(Some(Language::Rust), &relative) {
@@ -175,7 +175,7 @@ impl Modules {
         known.entry(file.to_path_buf()).or_insert_with(read).clone()
     }
 
-    /// Returns whether a file of the same folder declares this one for tests, with `#[path]`.
+    /// Returns true if a file of the same folder declares this one for tests, with `#[path]`.
     fn is_placed_for_tests(&self, workspace: &Workspace, file: &Path) -> bool {
         let Some(folder) = file.parent().filter(|folder| workspace.has(folder)) else {
             return false;
@@ -196,7 +196,7 @@ impl Modules {
     }
 }
 
-/// Returns the modules that a file declares for tests alone, each with the path that its declaration gives.
+/// Returns the modules that a file declares for tests alone: the `#[path]` of each, if it has one, and the name.
 fn declared_for_tests(workspace: &Workspace, file: &Path) -> impl Iterator<Item = (Option<String>, String)> {
     let text = workspace.read(file).unwrap_or_default();
     let declared = |declaration: Captures<'_>| {
@@ -209,7 +209,7 @@ fn declared_for_tests(workspace: &Workspace, file: &Path) -> impl Iterator<Item 
     all.into_iter()
 }
 
-/// Returns the name of the module that a file is, and the files that can declare it.
+/// Returns the name of a file's module, and the files that can declare it.
 fn declared_in(file: &Path) -> Option<(String, Vec<PathBuf>)> {
     let stem = file.file_stem()?.to_str()?;
     let folder = file.parent()?;

@@ -1,4 +1,4 @@
-//! The rules there are: those of this crate, and those of a workspace.
+//! The set of rules: those of this crate, and those of a workspace.
 
 use std::{
     collections::BTreeSet,
@@ -16,7 +16,7 @@ use crate::{
     rule_file::{self, EXTENSIONS, MAX_BYTES, Problem, RuleFile},
 };
 
-/// Where a workspace keeps its rules.
+/// The folder of a workspace's rules.
 const FOLDER: &str = ".mcb/rules";
 /// Further rule files of a workspace are left out.
 const MAX_FILES: usize = 500;
@@ -57,14 +57,14 @@ static BUILT_IN: LazyLock<Vec<Arc<Rule>>> = LazyLock::new(|| {
     EMBEDDED.iter().map(read).collect()
 });
 
-/// A rule file that is left out, and why.
+/// A rule file that is left out, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleFileError {
     /// The file, relative to the workspace, with `/`.
     pub file: String,
-    /// The line that is wrong, from 1.
+    /// The line of the problem, from 1.
     pub line: usize,
-    /// What is wrong, and what to write instead.
+    /// The problem and its correction.
     pub message: String,
 }
 
@@ -81,22 +81,22 @@ pub struct RuleSet {
     errors: Vec<RuleFileError>,
 }
 
-/// Which rules to run.
+/// The rules to run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// The ids of rules; all that are enabled if there is none.
+    /// The ids of rules; if empty, all enabled rules.
     pub rules: Vec<String>,
     /// The name of a category.
     pub category: Option<String>,
 }
 
-/// What a selection names does not exist.
+/// A selection names an unknown rule or category.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SelectionError {
     /// No rule has this id.
     #[error("no rule `{id}`; there are {}", known.join(", "))]
     Rule {
-        /// The id that was asked for.
+        /// The requested id.
         id: String,
         /// All ids.
         known: Vec<String>,
@@ -104,7 +104,7 @@ pub enum SelectionError {
     /// No category has this name.
     #[error("no category `{name}`; there are {}", known.join(", "))]
     Category {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
         /// All names.
         known: Vec<&'static str>,
@@ -124,7 +124,7 @@ impl RuleSet {
     /// Returns the rules of this crate and of the files in `.mcb/rules` of a workspace. A file that can't be used is left out and listed
     /// by [`errors`](Self::errors).
     ///
-    /// A rule of the workspace takes the place of this crate's rule of the same id if it says `overrides = true`; else it is left out.
+    /// A rule of the workspace replaces this crate's rule of the same id if it sets `overrides = true`; else it is left out.
     #[must_use]
     pub fn of_workspace(workspace: &Path) -> Self {
         let mut set = Self::built_in();
@@ -203,7 +203,7 @@ impl RuleSet {
         Ok(self.rules.iter().filter(is_listed).cloned().collect())
     }
 
-    /// Returns the rules that a selection means: those of its ids, enabled or not, or all that are enabled; of its category alone.
+    /// Returns the selected rules: those with its ids, enabled or not, or all enabled ones; of its category alone.
     ///
     /// # Errors
     /// If an id or the category does not exist.
@@ -248,7 +248,7 @@ fn error(file: &str, problem: Problem) -> RuleFileError {
     }
 }
 
-/// Returns the names of the rule files of a workspace, sorted, and what is wrong with their folder. Links are not followed.
+/// Returns the names of the rule files of a workspace, sorted, and the problem of their folder, if any. Links are not followed.
 fn rule_files(workspace: &Workspace, folder: &Path) -> (Vec<String>, Option<Problem>) {
     let names = match workspace.names(folder) {
         Ok(names) => names.into_iter(),

@@ -1,11 +1,11 @@
-//! What a function is called, what it takes, and whether a call is one of itself.
+//! A function's name, its parameters, and calls of itself.
 
 use crate::{
     flat::{FlatTree, Index},
     grammar::Roles,
 };
 
-/// The name of a function that has none.
+/// The name for a function without one.
 const ANONYMOUS: &str = "<anonymous>";
 /// Nodes that make a function in them a method.
 const CLASSES: [&str; 6] = [
@@ -16,7 +16,7 @@ const CLASSES: [&str; 6] = [
     "class_specifier",
     "struct_specifier",
 ];
-/// Nodes among parameters that are none.
+/// Nodes in a list of parameters that are not parameters.
 const NO_PARAMETERS: [&str; 6] = [
     "attribute_item",
     "keyword_separator",
@@ -26,7 +26,7 @@ const NO_PARAMETERS: [&str; 6] = [
     "ERROR",
 ];
 
-/// Returns the function's name, or that of the variable it is the value of.
+/// Returns the function's name, or that of the variable it is assigned to.
 pub(crate) fn name(tree: &FlatTree<'_>, function: Index) -> String {
     let named = tree
         .field(function, "name")
@@ -65,7 +65,7 @@ fn function_declarator(tree: &FlatTree<'_>, function: Index) -> Option<Index> {
     Some(declarator)
 }
 
-/// Returns how many parameters a function has.
+/// Returns the number of a function's parameters.
 pub(crate) fn parameters(tree: &FlatTree<'_>, function: Index) -> usize {
     let declarator = function_declarator(tree, function);
     let holder = declarator.unwrap_or(function);
@@ -94,7 +94,7 @@ fn count(tree: &FlatTree<'_>, child: Index) -> usize {
     names.max(1)
 }
 
-/// Returns whether a function is a method.
+/// Returns true if a function is a method.
 pub(crate) fn is_method(tree: &FlatTree<'_>, function: Index) -> bool {
     let functions = |&index: &Index| !tree.nodes[index].roles.has(Roles::FUNCTION);
     tree.ancestors(function)
@@ -102,7 +102,7 @@ pub(crate) fn is_method(tree: &FlatTree<'_>, function: Index) -> bool {
         .any(|index| CLASSES.contains(&tree.nodes[index].kind))
 }
 
-/// Returns whether a call is one of the function of this name.
+/// Returns true if a call is one of the function with this name.
 pub(crate) fn calls(tree: &FlatTree<'_>, call: Index, name: &str, is_method: bool) -> bool {
     let callee = tree.field(call, "function");
     let text = match callee {
@@ -126,7 +126,7 @@ pub(crate) fn calls(tree: &FlatTree<'_>, call: Index, name: &str, is_method: boo
     }
 }
 
-/// Returns whether a node is Python's documentation of a module, class or function.
+/// Returns true if a node is Python's documentation of a module, class or function.
 pub(crate) fn is_docstring(tree: &FlatTree<'_>, index: Index) -> bool {
     if tree.nodes[index].kind != "expression_statement" || tree.nodes[0].kind != "module" {
         return false;

@@ -1,6 +1,6 @@
-//! A data file as a tree whose nodes know their lines, whichever format the file has.
+//! A data file as a tree whose nodes know their lines, in any of the formats.
 //!
-//! JSON is read as the part of YAML that it is.
+//! JSON is read as a subset of YAML.
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use toml::{

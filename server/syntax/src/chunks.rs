@@ -1,7 +1,7 @@
 //! Cutting a file into chunks.
 //!
-//! A chunk is some whole lines, at most [`MAX_BYTES`] of them where lines are not longer. Items that stand side by side share a chunk while
-//! they fit; one that does not fit is cut between its own parts. Comments and attributes before an item stay with it.
+//! A chunk is a range of whole lines of at most [`MAX_BYTES`] bytes; only a longer line is cut. Adjacent items share a chunk while they
+//! fit; one that does not fit is cut between its own parts. Comments and attributes before an item stay with it.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -9,9 +9,9 @@ use tree_sitter::{Node, Tree};
 
 use crate::{Language, Symbol, SymbolKind, lines::Lines, parse, symbols, text};
 
-/// The bytes of a chunk, at most: about 400 tokens, which is what models of meaning read, and half a screen for a reader.
+/// Maximum bytes of a chunk: about 400 tokens, which embedding models read, and half a screen for a reader.
 pub const MAX_BYTES: usize = 1600;
-/// How deep an item is cut. Below, and in long strings and comments, chunks are as many lines as fit.
+/// Maximum depth at which an item is cut. Below, and in long strings and comments, chunks are as many lines as fit.
 const DEEPEST: usize = 64;
 
 /// A file, cut.
@@ -19,7 +19,7 @@ const DEEPEST: usize = 64;
 pub struct Outline {
     /// Its chunks, in order. Their bytes are the file's, each once.
     pub chunks: Vec<Chunk>,
-    /// What it defines, in order.
+    /// Its symbols, in order.
     pub symbols: Vec<Symbol>,
 }
 
@@ -31,7 +31,7 @@ pub struct Chunk {
     /// Its lines, from 1.
     pub lines: RangeInclusive<usize>,
     /// The symbol that it is about, a number of [`Outline::symbols`]: the largest that is whole in it, else the innermost that it is a
-    /// part of; a constant only if there is nothing else.
+    /// part of; a constant only if there is no other.
     pub symbol: Option<usize>,
     /// The symbols that begin in it, numbers of [`Outline::symbols`].
     pub defines: Range<usize>,
@@ -60,7 +60,7 @@ pub fn outline(path: &str, source: &str) -> Outline {
 /// Some lines, from 0, that are cut no further unless they are too many.
 pub(crate) struct Piece {
     pub(crate) lines: Range<usize>,
-    /// Whether a chunk begins here, whatever fits into the one before.
+    /// True if a chunk begins here, even if the piece fits into the one before.
     pub(crate) apart: bool,
 }
 
@@ -103,11 +103,11 @@ fn cut_long(source: &str, bytes: Range<usize>) -> Vec<Range<usize>> {
     parts
 }
 
-/// Says where a chunk is and what it is about.
+/// Makes a chunk, with its lines and symbols.
 fn described(bytes: Range<usize>, lines: &Lines<'_>, symbols: &[Symbol]) -> Chunk {
     let first = symbols.partition_point(|symbol| symbol.bytes.start < bytes.start);
     let behind = symbols.partition_point(|symbol| symbol.bytes.start < bytes.end);
-    // A constant is what a chunk is about if there is nothing else.
+    // A constant is the chunk's symbol only if there is no other.
     let is_constant = |at: &usize| symbols[*at].kind == SymbolKind::Constant;
     let largest = |constant: bool| {
         let whole = |at: &usize| symbols[*at].bytes.end <= bytes.end && is_constant(at) == constant;
@@ -154,7 +154,7 @@ fn cut(
 ) {
     let leading = language.facts().leading;
     let mut cursor = node.walk();
-    // Where pieces begin, each with the node that it is about.
+    // First lines of the pieces, each with its largest node.
     let mut cuts: Vec<(usize, Node<'_>)> = vec![];
     let mut waiting: Option<usize> = None;
     for child in node.children(&mut cursor) {
@@ -163,7 +163,7 @@ fn cut(
             .last()
             .is_some_and(|(_, before)| before.end_position().row >= line);
         if leading.contains(&child.kind()) && !trails {
-            // A comment that a blank line parts from the one before begins anew.
+            // A comment after a blank line begins a new group.
             waiting = waiting
                 .filter(|first| *first < line && !has_blank(lines, *first..line))
                 .or(Some(line));
@@ -181,7 +181,7 @@ fn cut(
     if let Some(first) = cuts.first_mut() {
         first.0 = within.start;
     }
-    // What follows a large item is not in its last part.
+    // Items after a large one do not share its last part.
     let mut apart = false;
     for (at, (start, child)) in cuts.iter().enumerate() {
         let end = cuts.get(at + 1).map_or(within.end, |next| next.0);
@@ -225,7 +225,7 @@ impl Outline {
         chunk.symbol.map(|at| &self.symbols[at])
     }
 
-    /// Returns the innermost symbol that has a line, from 1.
+    /// Returns the innermost symbol, constants left out, that contains a line, from 1.
     pub fn at_line(&self, line: usize) -> Option<&Symbol> {
         self.symbols
             .iter()

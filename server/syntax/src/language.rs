@@ -1,4 +1,4 @@
-//! The languages: how files of them are known, and which nodes of their trees are definitions.
+//! The languages: the extensions of their files, and the nodes of their trees that are definitions.
 
 use std::{path::Path, sync::OnceLock};
 
@@ -47,29 +47,29 @@ pub enum Language {
     Shell,
 }
 
-/// A node that defines something: its kind in the grammar, what it defines, and the word that its symbol begins with, if the language has
-/// one for it.
+/// A node that is a definition: its kind in the grammar, the kind of its symbol, and the word that the symbol begins with; empty if the
+/// language has none.
 pub(crate) type Definition = (&'static str, SymbolKind, &'static str);
 
-/// What nodes of a kind are for.
+/// The role of nodes of a kind.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Role {
-    /// They define something, and the symbol begins with the word.
+    /// They define a symbol, which begins with the word.
     Defines(SymbolKind, &'static str),
-    /// They stand before an item and belong to it.
+    /// They precede an item and belong to it.
     Leads,
 }
 
-/// The parameters of a template of C++, which stand between `template` and what it is of.
+/// The parameters of a C++ template, between `template` and the item.
 pub(crate) const TEMPLATE: &str = "template_parameter_list";
 
-/// What is known of a language.
+/// Names and nodes of a language.
 pub(crate) struct Facts {
     name: &'static str,
     extensions: &'static [&'static str],
     grammar: fn() -> Grammar,
     definitions: &'static [Definition],
-    /// Nodes that stand before an item and belong to it.
+    /// Nodes that precede an item and belong to it.
     pub(crate) leading: &'static [&'static str],
 }
 
@@ -113,7 +113,7 @@ impl Language {
             .find(|language| language.facts().extensions.contains(&extension.as_str()))
     }
 
-    /// Returns the language of a name that [`name`](Self::name) gives.
+    /// Returns the language with this [`name`](Self::name).
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|language| language.name() == name)
     }
@@ -133,7 +133,7 @@ impl Language {
         (self.facts().grammar)()
     }
 
-    /// Returns what nodes of a kind are for, if anything. Files have many nodes, so that kinds are looked up by number.
+    /// Returns the role of nodes of a kind, if any. Files have many nodes, so kinds are looked up by number.
     pub(crate) fn role(self, kind: u16) -> Option<Role> {
         static TABLES: [OnceLock<Box<[Option<Role>]>>; Language::ALL.len()] =
             [const { OnceLock::new() }; Language::ALL.len()];
@@ -182,7 +182,7 @@ impl Language {
     }
 }
 
-/// Returns whether paths of symbols can have this word before a name: `fn`, `class`.
+/// Returns true if paths of symbols can have this word before a name: `fn`, `class`.
 pub fn is_definition_word(word: &str) -> bool {
     let mut definitions = Language::ALL
         .iter()
@@ -326,7 +326,7 @@ const CPP: Facts = Facts {
     leading: &["comment"],
 };
 
-/// C++ has C's, and some of its own.
+/// C++ has C's definitions, and some more.
 const C_DEFINITIONS: &[Definition] = &[
     ("function_definition", Function, "function"),
     ("declaration", Function, "function"),

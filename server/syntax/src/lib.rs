@@ -1,13 +1,13 @@
 //! Source files, cut into chunks and symbols with tree-sitter.
 //!
-//! [`outline`] cuts a file into [`Chunk`]s, which concatenate to the file, and names its [`Symbol`]s. Files of no known language are cut by
-//! paragraphs, Markdown by sections. [`parse`] and [`Language::grammar`] give the tree to those who want to ask it more.
+//! [`outline`] cuts a file into [`Chunk`]s, which concatenate to the file, and lists its [`Symbol`]s. Files of no known language are cut by
+//! paragraphs, Markdown by sections. [`parse`] and [`Language::grammar`] give access to the tree for other queries.
 //!
 //! | module | does |
 //! |---|---|
-//! | `language` | the languages as data: extensions, grammars, which nodes define something |
+//! | `language` | the languages as data: extensions, grammars, nodes that are definitions |
 //! | `parse` | parsing, with a bound |
-//! | `symbols` | what a file defines |
+//! | `symbols` | the symbols of a file |
 //! | `chunks` | cutting a parsed file, and packing pieces into chunks |
 //! | `text` | cutting texts and Markdown |
 //! | `lines` | lines of a text |

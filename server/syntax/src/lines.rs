@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Where the lines of a text begin. A text that is not empty has at least one line; a line has its line break.
+/// Index of the lines of a text. A text that is not empty has at least one line; a line includes its line break.
 pub(crate) struct Lines<'t> {
     text: &'t str,
     starts: Vec<usize>,
@@ -19,17 +19,17 @@ impl<'t> Lines<'t> {
         Self { text, starts }
     }
 
-    /// Returns how many there are.
+    /// Returns the number of lines.
     pub(crate) fn count(&self) -> usize {
         self.starts.len()
     }
 
-    /// Returns where line `line`, from 0, begins; behind the last one, the text's end.
+    /// Returns the first byte of line `line`, from 0; behind the last one, the text's end.
     pub(crate) fn start(&self, line: usize) -> usize {
         self.starts.get(line).copied().unwrap_or(self.text.len())
     }
 
-    /// Returns the line, from 0, that has the byte `at`.
+    /// Returns the line, from 0, that contains the byte `at`.
     pub(crate) fn at(&self, at: usize) -> usize {
         self.starts
             .partition_point(|start| *start <= at)

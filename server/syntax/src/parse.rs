@@ -9,10 +9,10 @@ use tree_sitter::{ParseOptions, Parser, Tree};
 
 use crate::Language;
 
-/// How long a file may take.
+/// Maximum time of parsing a file.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Returns the tree of a source text; `None` if it takes longer than written sources do. A tree that has errors is a tree.
+/// Returns the tree of a source text; `None` if it takes longer than handwritten sources do. Sources with syntax errors have a tree, too.
 pub fn parse(language: Language, source: &str) -> Option<Tree> {
     let mut parser = Parser::new();
     parser

@@ -1,4 +1,4 @@
-//! What a file defines.
+//! The symbols that a file defines.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -9,10 +9,10 @@ use crate::{
     language::{Role, TEMPLATE},
 };
 
-/// What a symbol is.
+/// The kind of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SymbolKind {
-    /// A function of its own.
+    /// A free function.
     Function,
     /// A function of a type.
     Method,
@@ -24,9 +24,9 @@ pub enum SymbolKind {
     Enum,
     /// An interface, trait or protocol.
     Interface,
-    /// What a type implements, in Rust.
+    /// An `impl` block in Rust, an extension in Swift.
     Impl,
-    /// A named type that is none of the others.
+    /// A named type of another kind.
     Type,
     /// A module or namespace.
     Module,
@@ -57,7 +57,7 @@ impl SymbolKind {
         }
     }
 
-    /// Returns whether functions in it are methods.
+    /// Returns true if functions in it are methods.
     fn has_methods(self) -> bool {
         matches!(
             self,
@@ -66,29 +66,29 @@ impl SymbolKind {
     }
 }
 
-/// Something that a file defines.
+/// A definition in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Symbol {
     /// Its own name: `bar`.
     pub name: String,
-    /// It and what it is in, from the outside, each with the language's word: `impl Foo > fn bar`.
+    /// Its name after those of the symbols around it, outermost first, each with the language's word: `impl Foo > fn bar`.
     pub path: String,
-    /// What it is.
+    /// Its kind.
     pub kind: SymbolKind,
     /// The lines of its definition, from 1, without the comments before it.
     pub lines: RangeInclusive<usize>,
-    /// The line of the first comment or attribute that stands before it and belongs to it; else its own first line.
+    /// The line of the first comment or attribute that precedes it and belongs to it; else its own first line.
     pub begins: usize,
     /// The bytes of its definition.
     pub bytes: Range<usize>,
-    /// Whether it has a body, or is no function: a prototype has none, and is defined elsewhere.
+    /// True unless it is a function without a body: a prototype, which is defined elsewhere.
     pub has_body: bool,
 }
 
-/// How deep symbols nest. What is deeper is part of what it is in.
+/// Maximum nesting of symbols. A deeper one is part of the symbol around it.
 const DEEPEST: usize = 16;
 
-/// Returns what a file defines, in the order of the text; what is in something follows it. Variables of functions are left out.
+/// Returns the symbols of a file in the order of the text, each before those inside of it. Variables of functions are left out.
 pub fn symbols(language: Language, tree: &Tree, source: &str) -> Vec<Symbol> {
     let mut collector = Collector {
         language,
@@ -121,9 +121,9 @@ struct Collector<'s> {
     language: Language,
     source: &'s str,
     found: Vec<Symbol>,
-    /// Those around the current node, outermost first.
+    /// Symbols around the current node, outermost first.
     around: Vec<usize>,
-    /// First and last row of the comments and attributes that came last, without a gap between them.
+    /// First and last row of the latest comments and attributes without a gap between them.
     leading: Option<(usize, usize)>,
 }
 
@@ -132,7 +132,7 @@ impl Collector<'_> {
         let start = node.start_position();
         let line = node.start_byte() - start.column;
         let before = self.source.get(line..node.start_byte()).unwrap_or_default();
-        // A comment behind an item is not of the next one.
+        // A comment behind an item does not belong to the next one.
         if node.kind() == TEMPLATE || before.trim_start().is_empty() {
             let joined = self.leading.filter(|(_, last)| start.row <= last + 1);
             self.leading = Some((joined.map_or(start.row, |(first, _)| first), last_line(node) - 1));
@@ -178,7 +178,7 @@ fn is_code(kind: SymbolKind) -> bool {
     matches!(kind, SymbolKind::Function | SymbolKind::Method)
 }
 
-/// Returns what a definition is and the word that it is shown with, seen with what it stands in and what it has.
+/// Returns the final kind and word of a definition, which depend on the symbol around it and on its parts.
 fn settled<'w>(
     language: Language,
     kind: SymbolKind,
@@ -219,7 +219,7 @@ fn settled<'w>(
     }
 }
 
-/// Returns the value that a definition gives to its name.
+/// Returns the value that a definition assigns to its name.
 fn value(node: Node<'_>) -> Option<Node<'_>> {
     let field = |name: &str| node.child_by_field_name(name);
     let value = match node.kind() {
@@ -264,7 +264,7 @@ fn last_line(node: Node<'_>) -> usize {
     last + 1
 }
 
-/// Returns whether a function is defined here, not only announced.
+/// Returns true if a function is defined here, not only declared.
 fn has_body(language: Language, node: Node<'_>) -> bool {
     let field = |name: &str| node.child_by_field_name(name).is_some();
     // Ruby has no prototypes, and its empty methods no bodies.
@@ -275,7 +275,7 @@ fn has_body(language: Language, node: Node<'_>) -> bool {
 /// Returns the last part of a qualified name, without arguments of types: `Foo<T>` is `Foo`, `a::b` is `b`, `T for Foo` is `Foo`.
 fn own(name: &str) -> String {
     let of = name.rsplit(" for ").next().unwrap_or(name);
-    // The name of an operator is one word with marks.
+    // An operator's name includes its punctuation.
     let operator = of.rfind("operator").filter(|at| {
         let (before, after) = (&of[..*at], &of[at + "operator".len()..]);
         !before.ends_with(is_part_of_name) && !after.starts_with(is_part_of_name) && !after.is_empty()
@@ -303,7 +303,7 @@ fn is_part_of_name(char: char) -> bool {
     char.is_alphanumeric() || char == '_'
 }
 
-/// Returns the names that a definition gives, none if it gives none: each as its symbol shows it, and alone.
+/// Returns the names that a definition introduces, if any: each as its symbol's path shows it, and alone.
 fn names(language: Language, node: Node<'_>, source: &str) -> Vec<(String, String)> {
     let text = |node: Node<'_>| source.get(node.byte_range()).map(one_line);
     let shown: Vec<String> = match (language.name(), node.kind()) {
@@ -360,14 +360,14 @@ fn names(language: Language, node: Node<'_>, source: &str) -> Vec<(String, Strin
     shown.map(with_own).collect()
 }
 
-/// Returns what a macro defines: the second of two arguments, as in `TEST(Suite, Name)`, else the first.
+/// Returns the name that a macro defines: the second of two arguments, as in `TEST(Suite, Name)`, else the first.
 fn invoked(shown: &str) -> Option<&str> {
     let (_, arguments) = shown.strip_suffix(')')?.split_once('(')?;
     let arguments: Vec<&str> = arguments.split(',').map(str::trim).collect();
     arguments.get(usize::from(arguments.len() == 2)).copied()
 }
 
-/// Returns the name that a definition gives, as its symbol says it; `None` if it gives none.
+/// Returns the name that a definition introduces, as its symbol's path shows it; `None` if there is none.
 fn named(language: Language, node: Node<'_>, source: &str) -> Option<String> {
     let text = |node: Node<'_>| source.get(node.byte_range()).map(one_line);
     let field = |name: &str| node.child_by_field_name(name);
@@ -399,12 +399,12 @@ fn named(language: Language, node: Node<'_>, source: &str) -> Option<String> {
             })
         }
         ("c" | "cpp", kind) => match kind {
-            // Without a body it is no definition but a use: `struct stat buffer;`.
+            // Without a body it is a use, not a definition: `struct stat buffer;`.
             "struct_specifier" | "union_specifier" | "class_specifier" | "enum_specifier" => {
                 field("body")?;
                 text(field("name")?)
             }
-            // Fields have a name of their own if they have a value, as constants of classes do.
+            // Fields define a symbol only if they are functions or have a value, as constants of classes do.
             "field_declaration" => {
                 let declarator = declared(node)?;
                 function_in(declarator).or_else(|| field("default_value"))?;
@@ -423,7 +423,7 @@ fn named(language: Language, node: Node<'_>, source: &str) -> Option<String> {
         },
         ("java" | "csharp", "variable_declarator")
         | ("javascript" | "typescript" | "tsx", "enum_assignment") => text(field("name")?),
-        // What is taken apart has several names: `const { a, b } = c`.
+        // A destructuring pattern has several names: `const { a, b } = c`.
         (_, "variable_declarator") => field("name")
             .filter(|name| name.kind() == "identifier")
             .and_then(text),
@@ -461,7 +461,7 @@ fn named(language: Language, node: Node<'_>, source: &str) -> Option<String> {
     }
 }
 
-/// Returns a text without line breaks, and not longer than a name is.
+/// Returns a text on one line, cut at 200 characters.
 fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut line = words.join(" ");
@@ -476,14 +476,14 @@ fn declared(node: Node<'_>) -> Option<Node<'_>> {
     node.child_by_field_name("declarator")
 }
 
-/// Returns the keyword and the name of a class or namespace of C++ that macros stand before: it is read as a function, of the type that the
-/// first macro or `class` and the macro are, with the keyword or the name as what is defined.
+/// Returns the keyword and the name of a C++ class or namespace that is preceded by macros. The grammar reads it as a function whose type
+/// is the first macro, or `class` with the macro, and whose declarator is the keyword or the name.
 fn misread<'t>(node: Node<'t>) -> Option<(&'static str, Node<'t>)> {
     let (of, declarator) = (node.child_by_field_name("type")?, declared(node)?);
     if node.kind() != "function_definition" || declarator.kind() != "identifier" {
         return None;
     }
-    // What follows the name, as `: public Base`, may be part of the error.
+    // Text after the name, such as `: public Base`, may be part of the error.
     let error = child(node, "ERROR").and_then(|error| {
         let first = error.named_child(0);
         first.filter(|first| first.start_byte() == error.start_byte())
@@ -503,7 +503,7 @@ fn misread<'t>(node: Node<'t>) -> Option<(&'static str, Node<'t>)> {
     Some((keyword, name))
 }
 
-/// Returns whether a C function is what a macro defines, as in `TEST(Suite, Name) { … }`: it has no type, and its parameters no names.
+/// Returns true if a macro defines a C function, as in `TEST(Suite, Name) { … }`: it has no type, and its parameters no names.
 fn is_macro(node: Node<'_>, function: Node<'_>, source: &str) -> bool {
     let name = function.child_by_field_name("declarator");
     let name = name

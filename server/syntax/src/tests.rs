@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::{Language, MAX_BYTES, Outline, outline};
 
-/// Checks what holds for every file, and returns its outline.
+/// Checks the invariants of every outline, and returns the file's.
 fn cut(path: &str, source: &str) -> Outline {
     let outline = outline(path, source);
     let joined: String = outline
@@ -43,7 +43,7 @@ fn cut(path: &str, source: &str) -> Outline {
 /// A symbol: path, kind, first and last line.
 type Expected = (&'static str, &'static str, usize, usize);
 
-/// Names of files, their sources, and the symbols that they have.
+/// Names of files, their sources, and their symbols.
 const SYMBOLS: &[(&str, &str, &[Expected])] = &[
     (
         "a.rs",
@@ -232,7 +232,7 @@ fn anything_is_cut_into_what_it_was() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Mixtures of what the sources above have.
+    /// Mixtures of parts of the sources above.
     #[test]
     fn any_mixture_is_cut_into_what_it_was(parts in prop::collection::vec((0..SYMBOLS.len(), 0usize..400, 0usize..400), 0..40), of in 0..SYMBOLS.len()) {
         let mut source = String::new();

@@ -1,10 +1,10 @@
-//! Cutting what is no program.
+//! Cuts files that are not programs.
 
 use std::path::Path;
 
 use crate::{Symbol, SymbolKind, chunks::Piece, lines::Lines};
 
-/// Returns whether a file is Markdown, by its name.
+/// Returns true if a file is Markdown, by its name.
 pub(crate) fn is_markdown(path: &str) -> bool {
     let extension = Path::new(path)
         .extension()

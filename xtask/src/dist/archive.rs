@@ -1,4 +1,4 @@
-//! Archives: the same entries give the same bytes.
+//! Archives: the same entries produce the same bytes.
 
 use std::{
     fmt::Write as _,
@@ -12,7 +12,7 @@ use zip::{ZipArchive, ZipWriter, write::SimpleFileOptions};
 use super::targets::Format;
 use xtask::Outcome;
 
-/// The time of every entry, in seconds: 1985-10-26, which npm's packages have too.
+/// The time of every entry, in seconds: 1985-10-26, as in npm's packages.
 const TIME: u64 = 499_162_500;
 const EVERYONE_READS: u32 = 0o644;
 const EVERYONE_RUNS: u32 = 0o755;
@@ -86,7 +86,7 @@ fn zip(entries: &[Entry]) -> Outcome<Vec<u8>> {
 /// Returns the bytes of the file at `path` in an archive.
 ///
 /// # Errors
-/// If it is no such archive, or has no such file.
+/// If it is not such an archive, or has no such file.
 pub(super) fn unpack(format: Format, archive: &[u8], path: &str) -> Outcome<Vec<u8>> {
     let mut bytes = Vec::new();
     match format {

@@ -1,7 +1,6 @@
 //! The bundle (`.mcpb`) that Claude Desktop and other clients install when it is opened: programs and a manifest.
 //!
-//! A manifest can tell systems apart, but no architectures. So one bundle holds all programs, and outside of Windows a script
-//! chooses.
+//! A manifest can distinguish systems, but not architectures. So one bundle contains all programs, and outside of Windows a script chooses.
 
 use std::path::Path;
 
@@ -79,7 +78,7 @@ fn manifest(product: &Product, releases: &[Release]) -> Value {
                 "title": "Folder of notes",
                 "description": "The folder with your Markdown files. A git repository is created in it if there is none.",
                 "required": true,
-                // Over standard input and output, a server has one library.
+                // Over standard input and output, a server serves one library.
                 "multiple": false,
             },
         },

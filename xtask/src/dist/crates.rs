@@ -1,4 +1,4 @@
-//! Tests that the crates are ready to be published. `cargo publish --workspace --dry-run` tries it, in minutes.
+//! Tests that the crates are ready to be published. `cargo publish --workspace --dry-run` checks it in full, in minutes.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use toml::{Table, Value};
 
 use xtask::root;
 
-/// What crates.io takes.
+/// Limit of crates.io.
 const MAX_KEYWORDS: usize = 5;
 
 /// Returns the folder and the manifest of each member of the workspace.
@@ -34,7 +34,7 @@ fn name(manifest: &Table) -> &str {
     manifest["package"]["name"].as_str().unwrap()
 }
 
-/// Returns what keeps a crate from being published; `published` are the names of those that are.
+/// Returns the obstacles to publishing a crate; `published` are the names of the published crates.
 fn problems(folder: &Path, manifest: &Table, published: &[&str]) -> Vec<String> {
     let mut problems = Vec::new();
     let package = manifest["package"].as_table().unwrap();

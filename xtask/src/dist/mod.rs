@@ -1,7 +1,7 @@
 //! `cargo xtask dist`: builds the programs that are released, and makes a package for each way of installing them.
 //!
-//! First an archive per target; each needs the tools of its target, and those for macOS need a Mac. Then, of all archives that
-//! are in the folder, whichever machine built them, the packages that hold or name them. Nothing is published.
+//! First an archive per target; each needs the tools of its target, and those for macOS need a Mac. Then, from all archives in the folder,
+//! built on any machine, the packages that contain or name them. Publishing is left to a person.
 
 mod archive;
 mod bundle;
@@ -33,7 +33,7 @@ use self::{
 };
 use xtask::{Outcome, foreign::Missing, root};
 
-/// File with the digests of all other files, as `sha256sum --check` reads it.
+/// File with the digests of all other files, in the form of `sha256sum --check`.
 const CHECKSUMS: &str = "SHA256SUMS";
 
 /// Options of the task.
@@ -60,7 +60,7 @@ pub(crate) struct Options {
 /// Makes archives and packages of each program.
 ///
 /// # Errors
-/// If something can't be built. If only tools are missing, after all else, with [`Missing`].
+/// If a build fails. If only tools are missing, after all else, with [`Missing`].
 pub(crate) fn make(options: &Options) -> Outcome {
     let out = options.out.clone().unwrap_or_else(|| root().join("target/dist"));
     fs::create_dir_all(&out)?;
@@ -78,7 +78,7 @@ pub(crate) fn make(options: &Options) -> Outcome {
     )))
 }
 
-/// Makes archives and packages of a program. Adds what is missing, and the digests of what is downloaded.
+/// Makes archives and packages of a program. Appends to `missing`, and the digests of downloads to `downloads`.
 fn make_one(
     product: &Product,
     options: &Options,
@@ -163,7 +163,7 @@ fn build(product: &Product, target: &Target, out: &Path) -> Outcome {
     )?)
 }
 
-/// Reads the archives that are in the folder.
+/// Reads the archives in the folder.
 fn find(product: &Product, out: &Path) -> Outcome<Vec<Release>> {
     let mut releases = Vec::new();
     for target in TARGETS {
@@ -185,7 +185,7 @@ fn find(product: &Product, out: &Path) -> Outcome<Vec<Release>> {
     Ok(releases)
 }
 
-/// Writes all packages of the archives; returns the checksums of what is downloaded.
+/// Writes all packages of the archives; returns the checksums of the downloads.
 fn package(product: &Product, releases: &[Release], out: &Path) -> Outcome<String> {
     let mut downloads: Vec<_> = releases
         .iter()

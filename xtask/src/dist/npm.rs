@@ -1,5 +1,5 @@
-//! npm packages: one for each platform that holds the program, and one that depends on them all and runs the one that npm
-//! installed. No script runs at installation: many people forbid them.
+//! npm packages: one with the program for each platform, and one that depends on them all and runs the installed one. No script runs at
+//! installation: many people forbid them.
 
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,7 @@ const LAUNCHER: &str = include_str!("../../packages/launch.js");
 /// Minimum version of Node.
 const NODE: &str = ">=18";
 
-/// Returns the path and the bytes of each package, as `npm publish` takes it.
+/// Returns the path and the bytes of each package, in the form of `npm publish`.
 pub(super) fn packages(product: &Product, releases: &[Release]) -> Outcome<Vec<(String, Vec<u8>)>> {
     let mut packages = Vec::new();
     for release in releases {
@@ -57,7 +57,7 @@ fn name(product: &Product, target: &Target) -> String {
     format!("{}{system}-{architecture}", product.npm_prefix())
 }
 
-/// Returns what the manifests have in common.
+/// Returns the common part of the manifests.
 fn manifest(product: &Product, name: &str) -> Map<String, Value> {
     let mut manifest = Map::new();
     for (key, value) in [
@@ -77,7 +77,7 @@ fn manifest(product: &Product, name: &str) -> Map<String, Value> {
     manifest
 }
 
-/// A static program needs no `libc` of the platform's.
+/// A static program needs no `libc` of the platform.
 fn for_platform(product: &Product, target: &Target) -> Value {
     let (system, architecture) = target.node;
     let mut manifest = manifest(product, &name(product, target));
@@ -130,7 +130,7 @@ mod tests {
             let program = format!("package/{}", release.target.program("tool"));
             let program = archive::unpack(Format::TarGz, bytes, &program).unwrap();
             assert_eq!(program, release.program);
-            // How the wrapper's script asks for it.
+            // The name that the wrapper's script requires.
             assert_eq!(package["name"], json!(format!("@tool/{system}-{architecture}")));
             found.insert(
                 package["name"].as_str().unwrap().into(),

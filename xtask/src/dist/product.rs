@@ -1,4 +1,4 @@
-//! What all packages say about a program: read from the manifests, which are the only place where it stands.
+//! A program's data for all packages, read from the manifests alone.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use xtask::{Outcome, root};
 /// Maximum length of a description, in characters: Homebrew's. The MCP registry takes 100.
 const MAX_DESCRIPTION: usize = 80;
 
-/// A program as its packages name it.
+/// A program as its packages describe it.
 #[derive(Debug, Clone)]
 pub(super) struct Product {
     pub(super) kind: Kind,
@@ -25,12 +25,12 @@ pub(super) struct Product {
     pub(super) keywords: &'static [&'static str],
 }
 
-/// Which of the programs that are released.
+/// One of the released programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// For those who have notes: all packages.
+    /// For owners of notes: all packages.
     Server,
-    /// For authors of servers, on systems that it runs on: packages that run without being installed.
+    /// For authors of servers, on systems that it runs on: packages that run without installation.
     Suite,
 }
 

@@ -17,7 +17,7 @@ use xtask::{
 /// Zig's C compiler and linker, with musl for each architecture, and the subcommand of cargo that uses them; from PyPI.
 const ZIG: [&str; 2] = ["ziglang==0.13.0", "cargo-zigbuild==0.24.0"];
 const PROFILE: &str = "dist";
-/// Each shell, with the name under which it looks for completions of `tabellion`.
+/// Each shell, with the prefix and suffix of its completion file's name.
 const SHELLS: [(&str, &str, &str); 4] = [
     ("bash", "", ".bash"),
     ("zsh", "_", ""),
@@ -51,7 +51,7 @@ pub(super) fn build(target: &Target, name: &str) -> Outcome<Vec<u8>> {
             "CARGO_TARGET_{}_RUSTFLAGS",
             target.triple.to_uppercase().replace('-', "_")
         );
-        // Zig brings what Rust would link into a program for musl.
+        // Zig provides the files that Rust would link into a program for musl.
         let variables = [("PATH", &*paths), (&flags, "-C link-self-contained=no")];
         cargo("zigbuild", &variables)?;
     }

@@ -1,4 +1,4 @@
-//! What other packagers take: a Homebrew formula, a Scoop manifest, and what a container image is built from.
+//! Files for other packagers: a Homebrew formula, a Scoop manifest, and the context of a container image.
 
 use serde_json::json;
 
@@ -43,7 +43,7 @@ fn formula(product: &Product, releases: &[Release]) -> Outcome<String> {
 
 fn scoop(product: &Product, release: &Release) -> Outcome<String> {
     let stem = release.target.stem(&product.name, &product.version);
-    // Scoop replaces `$version` in what it looks for next time.
+    // Scoop replaces `$version` in the texts that it searches next time.
     let next = |text: &str| text.replace(&product.version, "$version");
     let url = product.url(&release.archive);
     let manifest = json!({
@@ -60,7 +60,7 @@ fn scoop(product: &Product, release: &Release) -> Outcome<String> {
     Ok(serde_json::to_string_pretty(&manifest)? + "\n")
 }
 
-/// Returns the context of an image's build: `podman build DIR`.
+/// Returns the context for building an image: `podman build DIR`.
 fn container(product: &Product, releases: &[Release]) -> Outcome<Vec<(String, Vec<u8>)>> {
     let mut files = Vec::new();
     for release in releases {

@@ -1,4 +1,4 @@
-//! `server.json`, by which the MCP registry knows the server and its packages.
+//! `server.json`, the MCP registry's description of the server and its packages.
 
 use serde_json::json;
 
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
     use crate::dist::{Kind, archive};
 
-    /// What the registry's schema demands of the members that are used here; it is more than this.
+    /// The demands of the registry's schema on the members that are used here; the schema has more.
     fn rules() -> Value {
         let input = json!({ "format": { "enum": ["string", "number", "boolean", "filepath"] } });
         json!({
@@ -81,7 +81,7 @@ mod tests {
                             ],
                         } },
                     },
-                    // The registry itself: a bundle has a digest, and its URL says what it is.
+                    // The registry itself: a bundle has a digest, and its URL contains `mcp`.
                     "if": { "properties": { "registryType": { "const": "mcpb" } } },
                     "then": { "required": ["fileSha256"], "properties": { "identifier": { "pattern": "^https://.*mcp" } } },
                 } },

@@ -1,4 +1,4 @@
-//! What has been built for a target, for the packages that hold it.
+//! The build for a target, for packages.
 
 use std::fs;
 

@@ -1,6 +1,6 @@
 //! The targets for which programs are released, and each packager's name for them.
 
-/// What an archive is packed as.
+/// The format of an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     TarGz,
@@ -24,7 +24,7 @@ pub(super) struct Target {
     pub(super) homebrew: Option<(&'static str, &'static str)>,
 }
 
-/// Linux has one program for all distributions: it is static, so it needs no library of theirs, be it glibc or musl.
+/// Linux has one program for all distributions: it is static, so it needs no library of theirs, glibc or musl.
 pub(super) const TARGETS: [Target; 5] = [
     Target {
         triple: "x86_64-unknown-linux-musl",
@@ -144,7 +144,7 @@ mod tests {
         let manifest: Table = toml::from_str(&manifest).unwrap();
         let binstall = &manifest["package"]["metadata"]["binstall"];
         for target in TARGETS {
-            // Windows has msvc's triple for binstall.
+            // On Windows, binstall uses msvc's triple.
             let (asked, keys) = if target.is_windows() {
                 let asked = target.triple.replace("-gnu", "-msvc");
                 let keys = &binstall["overrides"][&*asked];

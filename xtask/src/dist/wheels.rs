@@ -1,4 +1,4 @@
-//! Wheels for PyPI: one for each platform, which holds the program as a script, so that `uvx NAME` runs it.
+//! Wheels for PyPI: one for each platform, with the program as a script, so that `uvx NAME` runs it.
 
 use std::fmt::Write as _;
 
@@ -13,13 +13,13 @@ use super::{
 };
 use xtask::Outcome;
 
-/// Returns the path and the bytes of each wheel, as `twine upload` takes it.
+/// Returns the path and the bytes of each wheel, in the form of `twine upload`.
 pub(super) fn all(product: &Product, releases: &[Release]) -> Outcome<Vec<(String, Vec<u8>)>> {
     releases.iter().map(|release| wheel(product, release)).collect()
 }
 
 fn wheel(product: &Product, release: &Release) -> Outcome<(String, Vec<u8>)> {
-    // In names of files, a hyphen separates.
+    // In file names, a hyphen is a separator.
     let stem = format!("{}-{}", product.name.replace('-', "_"), product.version);
     let info = format!("{stem}.dist-info");
     let program = release.target.program(&product.name);
@@ -53,7 +53,7 @@ fn metadata(product: &Product) -> Outcome<String> {
     product.fill(&[head, product.readme].concat(), &[])
 }
 
-/// Returns the file `WHEEL`: it is no library, and is for these platforms.
+/// Returns the file `WHEEL`: not a library, for these platforms.
 fn description(platforms: &[&str]) -> String {
     let head = "Wheel-Version: 1.0\nGenerator: xtask\nRoot-Is-Purelib: false\n".to_owned();
     platforms

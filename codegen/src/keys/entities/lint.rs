@@ -1,4 +1,4 @@
-//! What must hold of entities: names lead somewhere, rows belong to an org or to none, and what refers can be created.
+//! Lints of entities: names exist, each row belongs to an org or to none, and referring rows can be created.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -273,7 +273,7 @@ impl Lint<'_> {
         }
     }
 
-    /// Returns a field of a row that this one refers to.
+    /// Returns a field of a row to which this entity refers.
     fn field_of(&mut self, at: &str, of: &FieldOf) -> Option<&Field> {
         let referring = self.entity.file.fields.get(&of.reference);
         let to = referring
@@ -295,7 +295,7 @@ impl Lint<'_> {
         found
     }
 
-    /// Each name must be a field's.
+    /// Checks that each name is a field's.
     pub(super) fn names(&mut self, at: &str, names: &[String]) {
         for name in names {
             if !self.entity.file.fields.contains_key(name) {
@@ -391,7 +391,7 @@ impl Lint<'_> {
         }
     }
 
-    /// Checks what a field's value follows from if none is given.
+    /// Checks the sources of a field's default value.
     fn follows(&mut self, at: &str, name: &String, field: &Field) {
         let file = &self.entity.file;
         if field.from.is_some()

@@ -1,4 +1,4 @@
-//! What must hold of the operations that an entity has: members and fields lead somewhere, and keys go with what an operation does.
+//! Lints of an entity's operations: members and fields exist, and keys fit the operation's action.
 
 use tabellion_runtime::spec::Action;
 
@@ -144,12 +144,12 @@ fn operation(
     }
 }
 
-/// Each name must be a field's.
+/// Checks that each name is a field's.
 fn names<'n>(lint: &mut Lint<'_>, at: &str, names: impl Iterator<Item = &'n String>) {
     lint.names(at, &names.cloned().collect::<Vec<_>>());
 }
 
-/// Each member must be one of the tool's request.
+/// Checks that each member is one of the tool's request.
 fn taken<'n>(lint: &mut Lint<'_>, at: &str, tool: &Tool, members: impl Iterator<Item = &'n String>) {
     let properties = &tool.schema(Side::Input)["properties"];
     for member in members.filter(|member| properties.get(member).is_none()) {

@@ -1,7 +1,7 @@
-//! `rows` and the files of entities: what a contract whose store keeps rows has, and the operations that need no Rust.
+//! `rows` and the files of entities: the data of a contract whose store keeps rows, and the operations that need no Rust.
 //!
-//! An entity becomes a constant of the runtime, which has the engine. The operations that follow from it are parts of a tool like
-//! those that have files of their own, but have no method.
+//! An entity becomes a constant of the runtime, which has the engine. The operations that follow from it are parts of a tool like those
+//! with files, but have no method.
 
 mod compare;
 mod expand;
@@ -74,7 +74,7 @@ impl Key for Entities {
     }
 }
 
-/// Checks all entities. The operations that follow from them are checked afterwards, as others are.
+/// Checks all entities. The operations that follow from them are checked afterwards, like all others.
 pub(crate) fn lint(contract: &Contract, problems: &mut Vec<Problem>) {
     if let Some(rows) = &contract.spec.rows {
         lint::contract(contract, rows, problems);

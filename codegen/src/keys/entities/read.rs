@@ -1,4 +1,4 @@
-//! How entities are written.
+//! Entities as contracts write them.
 
 use indexmap::IndexMap;
 use serde::{
@@ -15,7 +15,7 @@ use crate::document::Document;
 pub struct Entity {
     /// The file as read.
     pub document: Document,
-    /// Its content.
+    /// The decoded file.
     pub file: EntityFile,
 }
 
@@ -26,69 +26,69 @@ pub struct RowsOperation {
     pub run: spec::RowOperation,
 }
 
-/// That a contract's store keeps rows, and how they are divided.
+/// The rows of a contract's store, and their division into orgs.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rows {
     /// Names of the entities, in the order in which they are documented.
     pub entities: Vec<String>,
-    /// How the rows are divided into orgs.
+    /// The division of the rows into orgs.
     pub org: Option<Org>,
-    /// Which row is the caller's.
+    /// The caller's own row.
     pub caller: Option<Caller>,
     /// The rows that a new store begins with.
     #[serde(default)]
     pub seeds: Vec<SeedRow>,
 }
 
-/// How rows are divided into orgs.
+/// The division of rows into orgs.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Org {
     /// The entity whose rows are the orgs.
     pub entity: String,
     /// The member of a request that names the org.
     pub argument: Option<String>,
-    /// Key of the org of calls that name none.
+    /// Key of the org of calls without one.
     pub default: String,
 }
 
-/// Which row is the caller's.
+/// The caller's own row.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Caller {
     /// The entity.
     pub entity: String,
-    /// The fields by which calls name the row.
+    /// The fields by which calls identify the row.
     pub by: Vec<String>,
     /// The field of the provenance that has such a value.
     pub provenance: Option<String>,
-    /// Key of the row of calls that name none.
+    /// Key of the row of calls without a caller.
     pub default: String,
 }
 
-/// A row that a new store begins with.
+/// An initial row of a new store.
 #[derive(Debug, Clone, Deserialize)]
 pub struct SeedRow {
-    /// Its entity.
+    /// The entity.
     pub entity: String,
-    /// Key of its org.
+    /// Key of the org.
     pub org: Option<String>,
-    /// The fields that are given.
+    /// The row's given fields.
     pub row: Value,
 }
 
-/// What an entity file says.
+/// The content of an entity file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EntityFile {
-    /// Its name.
+    /// The entity's name.
     pub name: String,
-    /// What a row is.
+    /// Description of a row.
     pub description: Option<String>,
     /// Name of the table.
     pub table: String,
     /// The field with the org's key.
     pub scope: Option<String>,
-    /// Whether the rows belong to no org.
+    /// True if the rows belong to no org.
     #[serde(default)]
     pub global: bool,
     /// The fields that identify a row.
@@ -96,7 +96,7 @@ pub struct EntityFile {
     pub key: Vec<String>,
     /// The fields.
     pub fields: IndexMap<String, Field>,
-    /// What only one row can have.
+    /// Fields whose values must be unique.
     #[serde(default)]
     pub unique: Vec<UniqueFields>,
     /// The fields by which lists are ordered.
@@ -105,7 +105,7 @@ pub struct EntityFile {
     /// The fields by which rows are looked up often.
     #[serde(default)]
     pub index: Vec<Vec<String>>,
-    /// What follows from a field's value.
+    /// Consequences of a field's value.
     #[serde(default)]
     pub on: Vec<When>,
     /// Changes of other rows.
@@ -114,10 +114,10 @@ pub struct EntityFile {
     /// The graphs without circles that the rows are edges of.
     #[serde(default)]
     pub acyclic: Vec<EdgesOf>,
-    /// What must hold of several fields together.
+    /// Conditions on several fields together.
     #[serde(default)]
     pub rules: Vec<RuleOf>,
-    /// What answers add from other rows.
+    /// Members that answers add from other rows.
     #[serde(default)]
     pub adds: IndexMap<String, FieldOf>,
     /// The operations that follow, by tool.
@@ -125,7 +125,7 @@ pub struct EntityFile {
     pub operations: Vec<OperationsOf>,
 }
 
-/// Reads a value that need not stand in a list.
+/// Reads a value that may be written without a list.
 fn one_or_several<'de, D: Deserializer<'de>, T: DeserializeOwned>(read: D) -> Result<Vec<T>, D::Error> {
     let value = Value::deserialize(read)?;
     let several = match value {
@@ -152,7 +152,7 @@ pub struct Field {
     pub fixed: bool,
     pub of_store: bool,
     pub hidden: bool,
-    /// `null` is a default too.
+    /// `null` is a valid default too.
     pub default: Option<Value>,
     pub from: Option<String>,
     pub one_true_in: Vec<String>,
@@ -183,7 +183,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// Returns whether requests can never give it.
+    /// Returns true if requests can never set the field.
     pub(super) fn is_of_store(&self) -> bool {
         self.of_store
             || self.hidden
@@ -191,13 +191,13 @@ impl Field {
             || matches!(self.kind.as_str(), "now" | "secret" | "seq")
     }
 
-    /// Returns whether it keeps the value that it was created with.
+    /// Returns true if the field keeps its first value.
     pub(super) fn is_fixed(&self) -> bool {
         self.fixed || self.is_of_store() || self.kind == "id"
     }
 }
 
-/// A field of a row that is referred to.
+/// A field of a row that another row refers to.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct FieldOf {
     /// The field that refers to the row.
@@ -207,11 +207,11 @@ pub struct FieldOf {
     pub field: String,
 }
 
-/// What must hold of several fields together.
+/// A condition on several fields together.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RuleOf {
-    /// One at least has a value.
+    /// At least one has a value.
     AnyOf(Vec<String>),
     /// Neighbours have different values.
     Differ(Vec<String>),
@@ -228,7 +228,7 @@ impl RuleOf {
     }
 }
 
-/// Fields whose values only one row can have.
+/// Fields whose values must be unique.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum UniqueFields {
@@ -239,7 +239,7 @@ pub enum UniqueFields {
     Conditional {
         /// The fields.
         fields: Vec<String>,
-        /// Those that are compared without regard to case.
+        /// The fields that are compared without regard to case.
         #[serde(default)]
         folded: Vec<String>,
         /// Only rows in which this field is null count.
@@ -256,14 +256,14 @@ impl UniqueFields {
     }
 }
 
-/// What follows when a field becomes a value.
+/// The consequences of a field's value.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct When {
     /// The field and the value.
     pub when: IndexMap<String, Value>,
-    /// What is set then.
+    /// The values to set then.
     pub set: IndexMap<String, Value>,
-    /// What is set when it no longer is.
+    /// The values to set when it changes to another value.
     #[serde(default, rename = "else")]
     pub otherwise: IndexMap<String, Value>,
 }
@@ -278,7 +278,7 @@ pub struct Other {
     /// Values that the row must have.
     #[serde(default)]
     pub when: IndexMap<String, Value>,
-    /// What is set in it.
+    /// The values to set in it.
     pub set: IndexMap<String, Value>,
 }
 
@@ -289,7 +289,7 @@ pub struct EdgesOf {
     pub from: String,
     /// The field with the end.
     pub to: String,
-    /// The field that tells several graphs apart.
+    /// The field that distinguishes several graphs.
     pub by: Option<String>,
     /// The values of that field whose graphs can't have circles.
     #[serde(default)]
@@ -307,25 +307,25 @@ pub struct OperationsOf {
     /// The member of the request with the row's fields.
     #[serde(default = "data")]
     pub data: String,
-    /// Errors beside those that follow from the failures.
+    /// Errors in addition to those that follow from the failures.
     #[serde(default)]
     pub errors: Vec<String>,
     /// Members of the request by the field of the key.
     #[serde(default)]
     pub key: IndexMap<String, String>,
-    /// Whether the data names the row.
+    /// True if the data identifies the row.
     #[serde(default)]
     pub key_in_data: bool,
-    /// Members of the request that each operation takes, by the field whose value they are.
+    /// Members of the request that each operation takes, by the field with their value.
     #[serde(default)]
     pub by: IndexMap<String, String>,
-    /// Those that each request must have.
+    /// The fields of `by` whose members each request must have.
     #[serde(default)]
     pub required: Vec<String>,
-    /// Whether answers of `list` and `delete` have the value of the second selector.
+    /// True if answers of `list` and `delete` contain the value of the second selector.
     #[serde(default)]
     pub names_resource: bool,
-    /// The operations by what they do.
+    /// The operations by their action.
     #[serde(flatten)]
     pub actions: IndexMap<String, ActionOf>,
 }
@@ -338,66 +338,66 @@ fn data() -> String {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ActionOf {
-    /// Its name.
+    /// The name.
     pub name: Option<String>,
-    /// What it does.
+    /// The description.
     pub description: Option<String>,
-    /// Members that name the row instead of the key, by the field.
+    /// Members that identify the row instead of the key, by the field.
     pub or_by: IndexMap<String, String>,
     /// A value of members of `by` that all rows match.
     pub wildcard: Option<String>,
-    /// What it sets.
+    /// The values to set.
     pub set: IndexMap<String, Value>,
-    /// Those of `set` whose value a request may give.
+    /// The fields of `set` whose value a request may override.
     pub fields: Vec<String>,
-    /// Fields that the data can't give.
+    /// Fields that the data can't set.
     pub omit: Vec<String>,
     /// Members that select the rows of a list.
     pub filters: IndexMap<String, FilterOf>,
-    /// The member of the request that has them.
+    /// The member of the request that contains the filters.
     pub filters_in: Option<String>,
-    /// The field that `after` has the value of.
+    /// The field whose value is in `after`.
     pub after_by: Option<String>,
-    /// Members of the request by the field whose value they are.
+    /// Members of the request, by the field with their value.
     pub by: IndexMap<String, String>,
-    /// Those that a request must have.
+    /// The fields of `by` whose members a request must have.
     pub required: Vec<String>,
-    /// The member with the largest number of listed rows.
+    /// The member with the maximum number of listed rows.
     pub limit: Option<String>,
-    /// That number if none is given.
+    /// The default of that number.
     pub default: Option<u64>,
-    /// The largest that can be given.
+    /// The maximum of that number.
     pub most: Option<u64>,
     /// The member with the key of the last row seen.
     pub after: Option<String>,
-    /// The member of the answer that has the row.
+    /// The member of the answer that contains the row.
     pub answer: Option<String>,
 }
 
-/// How a row is compared with the value of a filter.
+/// The comparison of a row with the value of a filter.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", untagged)]
 pub enum FilterOf {
-    /// This field has it.
+    /// The field equals the value.
     Field(String),
-    /// In another way.
+    /// Another comparison.
     Other(OtherFilter),
 }
 
-/// Another way in which a row is compared with the value of a filter.
+/// Another comparison of a row with the value of a filter.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum OtherFilter {
-    /// One of these fields has it.
+    /// One of these fields equals the value.
     Either(Vec<String>),
     /// This list contains it.
     Item(String),
-    /// Its words are in these texts.
+    /// The words of the value are in these texts.
     Words(Vec<String>),
 }
 
 impl FilterOf {
-    /// Returns the fields that are compared.
+    /// Returns the compared fields.
     pub fn fields(&self) -> &[String] {
         match self {
             Self::Field(field) | Self::Other(OtherFilter::Item(field)) => std::slice::from_ref(field),
@@ -406,7 +406,7 @@ impl FilterOf {
     }
 }
 
-/// Returns what `word` in an entity's file does. Words beside the five are updates that set fields.
+/// Returns the action of `word` in an entity's file. Words other than the five are updates that set fields.
 pub(super) fn action(word: &str) -> Action {
     match word {
         "create" => Action::Create,

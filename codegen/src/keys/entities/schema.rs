@@ -8,19 +8,19 @@ use super::{
     table::{MAX_ITEMS, MAX_TEXT, max_chars},
 };
 
-/// What ids consist of. Their length stands beside it: a bounded repetition takes long to compile, and contracts have thousands of ids.
+/// The characters of ids. Their length is checked separately: a bounded repetition is slow to compile, and contracts have thousands of ids.
 const ID: &str = "^[A-Za-z0-9._:-]*$";
 const MAX_ID: usize = 128;
 
 /// Returns the schema of a field's values.
-/// `is_request` adds how requests alone can spell them.
+/// `is_request` adds the spellings that only requests may use.
 pub(super) fn value(field: &Field, is_request: bool) -> Value {
     let mut schema = match field.kind.as_str() {
         "ref" if field.loose => json!({ "type": "string", "minLength": 1, "maxLength": MAX_LOOSE_CHARS }),
         "id" | "ref" if is_request => {
             json!({ "type": "string", "minLength": 1, "maxLength": MAX_ID, "pattern": ID })
         }
-        // Answers have ids that requests gave, or that the store made.
+        // Answers contain ids that came from requests or from the store.
         "id" | "ref" => json!({ "type": "string", "minLength": 1, "maxLength": MAX_ID }),
         "string" => {
             let mut schema = json!({ "type": "string" });
@@ -62,7 +62,7 @@ pub(super) fn value(field: &Field, is_request: bool) -> Value {
             "maxItems": field.max_items.unwrap_or(MAX_ITEMS),
             "items": { "type": "string", "maxLength": field.max_length.unwrap_or(MAX_TEXT) },
         }),
-        // A repeated call is answered without it.
+        // The answer to a repeated call lacks it.
         "secret" => json!({ "type": ["string", "null"] }),
         _ => json!({}),
     };

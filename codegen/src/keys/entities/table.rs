@@ -1,4 +1,4 @@
-//! The constants of the runtime that entities become.
+//! The runtime's constants for entities.
 
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -13,14 +13,14 @@ use crate::{
     leak::{leaked, list},
 };
 
-/// Largest number of characters of a text that says no other.
+/// Default maximum number of characters of a text.
 pub(super) const MAX_TEXT: usize = 8 << 20;
-/// Largest number of texts in a list that says no other.
+/// Default maximum number of texts in a list.
 pub(super) const MAX_ITEMS: usize = 10_000;
 /// Largest integer that all JSON implementations agree on.
 const MAX_INTEGER: i64 = crate::views::LARGEST_INTEGER;
 
-/// Returns the constant of a contract that has rows.
+/// Returns the constant of a contract with rows.
 pub(crate) fn table(contract: &Contract) -> Option<RowsSpec> {
     let rows = contract.spec.rows.as_ref()?;
     Some(RowsSpec {
@@ -231,12 +231,12 @@ pub(super) fn texts(texts: &[String]) -> &'static [&'static str] {
     list(texts.iter().map(|text| leaked(text)))
 }
 
-/// Returns the largest number of characters of a text; none has fewer bytes.
+/// Returns the maximum number of characters of a text, which never exceeds its number of bytes.
 pub(super) fn max_chars(field: &Field) -> usize {
     field.max_length.or(field.max_bytes).unwrap_or(MAX_TEXT)
 }
 
-/// Returns the JSON text of a value, as constants have it.
+/// Returns the JSON text of a value, in the form of constants.
 fn json(value: &Value) -> &'static str {
     leaked(&value.to_string())
 }

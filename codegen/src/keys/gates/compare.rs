@@ -1,4 +1,4 @@
-//! What a change of gates means: a call that passed them must still pass.
+//! Classifies changes of gates: a call that passed them must still pass.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ pub(super) fn tool(changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) 
             continue;
         }
         if let Some(was) = was.filter(|was| was.asks.is_none() && clause.asks.is_some()) {
-            // What was refused now waits.
+            // Calls that were refused now wait.
             if algebra::covers(&views::bare(&clause.schema), &views::bare(&was.schema)) == Some(true) {
                 changes.compatible(format!("clause `{id}` asks for a review, and no longer refuses"));
                 continue;
@@ -76,7 +76,7 @@ pub(super) fn tool(changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) 
     }
 }
 
-/// Returns whether what `old` refused does not count as having passed, for a comparison with `new`.
+/// Returns true if calls refused by `old` do not count as having passed, for a comparison with `new`.
 fn refuses_what(new: &Clause, old: &Clause) -> bool {
     old.asks.is_none() || new.asks.is_some()
 }
@@ -85,7 +85,7 @@ fn is_same(old: &Clause, new: &Clause) -> bool {
     old.schema == new.schema && old.asks == new.asks
 }
 
-/// Returns the facts of a call that passed before and no longer does, if an example of the clause is one.
+/// Returns the facts of a call that passed before and no longer does, if a clause's example has such facts.
 fn example(tool: &Tool, before: &BTreeMap<&str, &Clause>, clause: &Clause) -> Option<Value> {
     let label = tool.label();
     let examples = clause.examples.iter().map(|example| &example.facts);

@@ -25,7 +25,7 @@ fn schema(gate: &str, clause: &Clause) -> Ident {
     format_ident!("{}_{}", names::constant(gate), names::constant(&clause.id))
 }
 
-/// Returns what is enforced of a clause's schema.
+/// Returns the enforced schema of a clause.
 fn enforced(clause: &Clause) -> Value {
     views::bare(&clause.schema)
 }

@@ -1,4 +1,4 @@
-//! What must hold of gates: clauses and operations name each other, and every clause is broken alone by an example.
+//! Lints of gates: clauses and operations name each other, and every clause has an example that breaks it alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -87,7 +87,7 @@ pub(super) fn schemas(contract: &Contract, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that a schema names facts that there are when it is judged. A misspelt fact would never be looked at.
+/// Checks that a schema names facts that exist when it is judged. A misspelt fact would never be checked.
 fn names_known_facts(contract: &Contract, placed: &Placed<'_>, problems: &mut Vec<Problem>) {
     let mut named = BTreeSet::new();
     facts_in(&placed.clause.schema, &mut named);
@@ -111,7 +111,7 @@ fn names_known_facts(contract: &Contract, placed: &Placed<'_>, problems: &mut Ve
     }
 }
 
-/// Adds the names of the members of the whole that a schema looks at.
+/// Adds the names of the top-level members that a schema mentions.
 fn facts_in(schema: &Value, named: &mut BTreeSet<String>) {
     let properties = schema["properties"].as_object().into_iter().flatten();
     named.extend(properties.map(|(name, _)| name.clone()));
@@ -154,7 +154,7 @@ fn excludes_something(contract: &Contract, placed: &Placed<'_>, problems: &mut V
     }
 }
 
-/// Checks that each example is as it says: it satisfies the clause, or breaks it and no other of the operation.
+/// Checks the declaration of each example: it satisfies the clause, or breaks it and no other clause of the operation.
 fn examples(contract: &Contract, placed: &Placed<'_>, problems: &mut Vec<Problem>) {
     let Placed { clause, at, .. } = placed;
     for (i, example) in clause.examples.iter().enumerate() {
@@ -180,7 +180,7 @@ fn examples(contract: &Contract, placed: &Placed<'_>, problems: &mut Vec<Problem
     }
 }
 
-/// Returns what is wrong with an example, if anything.
+/// Returns an example's fault, if it has one.
 fn wrong(contract: &Contract, clause: &Clause, example: &GateExample) -> Option<String> {
     let label = example.facts["tool"].as_str().unwrap_or_default();
     let tool = contract
@@ -194,7 +194,7 @@ fn wrong(contract: &Contract, clause: &Clause, example: &GateExample) -> Option<
     }
     let mut facts = example.facts.clone();
     fill_defaults(&views::wire(tool.schema(Side::Input)), &mut facts["request"]);
-    // One that only asks for a review violates nothing.
+    // A clause that only asks for a review is not violated.
     let counts = |other: &Clause| other.asks.is_none() || other.id == clause.id;
     let broken =
         clauses_of(contract, tool).filter(|other| other.clause.at == clause.at && counts(other.clause));
@@ -216,7 +216,7 @@ fn wrong(contract: &Contract, clause: &Clause, example: &GateExample) -> Option<
     }
 }
 
-/// Returns which of an example's facts can't be.
+/// Returns the fault of an example's facts, if they are impossible.
 fn wrong_facts(contract: &Contract, tool: &Tool, clause: &Clause, example: &GateExample) -> Option<String> {
     let facts = &example.facts;
     let is_valid = |side, value: &Value| {

@@ -1,5 +1,5 @@
-//! `gates` and `gateMembers`: rules of conduct, as schemas of the facts of a call, which operations they are for, and where clients find
-//! them.
+//! `gates` and `gateMembers`: rules of conduct, as schemas of the facts of a call, with their operations, and the members that show them to
+//! clients.
 
 mod compare;
 mod emit;
@@ -61,7 +61,7 @@ impl Key for Gates {
     }
 }
 
-/// Gives each operation the gates that it names.
+/// Adds to each operation the gates that it names.
 pub(crate) fn resolve(gates: &IndexMap<String, Gate>, tools: &mut [Tool]) {
     for tool in tools {
         let named = gates.iter().filter(|(name, _)| tool.spec.gates.contains(name));

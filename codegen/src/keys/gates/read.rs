@@ -33,9 +33,9 @@ pub struct Gate {
 pub struct Clause {
     /// Stable id.
     pub id: String,
-    /// Labels of the operations that it is for.
+    /// Labels of the operations to which it applies.
     pub tools: Vec<String>,
-    /// When it is judged.
+    /// The time of its judgement.
     pub at: GateTime,
     /// The review that it asks for instead of refusing the call.
     pub asks: Option<Asks>,
@@ -60,11 +60,11 @@ pub struct GateExample {
     pub facts: Value,
     /// True if they break the clause.
     pub breaks: bool,
-    /// Documents among which a call leads to these facts.
+    /// Documents with which a call leads to these facts.
     pub documents: Option<IndexMap<String, String>>,
 }
 
-/// The name of a gate, one of its clauses, and the location of that in `contract.json`.
+/// The name of a gate, one of its clauses, and the location of the clause in `contract.json`.
 pub(super) struct Placed<'a> {
     pub(super) gate: &'a str,
     pub(super) clause: &'a Clause,
@@ -83,7 +83,7 @@ pub(super) fn clauses(contract: &Contract) -> impl Iterator<Item = Placed<'_>> {
     })
 }
 
-/// Returns the clauses of an operation's gates that are for it.
+/// Returns the clauses of an operation's gates that apply to it.
 pub(super) fn clauses_of<'a>(contract: &'a Contract, tool: &'a Tool) -> impl Iterator<Item = Placed<'a>> {
     let label = tool.label();
     let gates = &tool.spec.gates;

@@ -1,4 +1,4 @@
-//! What a change of `provenance` means to clients: a call that carried enough must still do so, under the same names.
+//! Classifies changes of `provenance`: a call that carried enough must still do so, under the same names.
 
 use tabellion_runtime::spec::ProvenanceUse;
 
@@ -8,7 +8,7 @@ use crate::changes::Changes;
 pub(super) fn contract(changes: &mut Changes<'_>, old: Option<&Provenance>, new: Option<&Provenance>) {
     let (old, new) = match (old, new) {
         (None, None) => return,
-        // What it means for each tool is said of the tool.
+        // The effect on each tool is listed under the tool.
         (None, Some(_)) => return changes.compatible("calls have provenance"),
         (Some(_), None) => return changes.breaking("calls no longer have provenance"),
         (Some(old), Some(new)) => (old, new),
@@ -60,7 +60,7 @@ pub(super) fn contract(changes: &mut Changes<'_>, old: Option<&Provenance>, new:
     }
 }
 
-/// Compares the places that a field is read from.
+/// Compares the sources of a field.
 fn field(changes: &mut Changes<'_>, name: &str, old: &ProvenanceField, new: &ProvenanceField) {
     if old.kind != new.kind {
         changes.breaking(format!(
@@ -123,7 +123,7 @@ pub(super) fn tool(changes: &mut Changes<'_>, old: Option<ProvenanceUse>, new: O
     }
 }
 
-/// Returns the word of a tool's use as contracts spell it.
+/// Returns the word of a tool's use in the spelling of contracts.
 fn word(used: ProvenanceUse) -> &'static str {
     match used {
         ProvenanceUse::Required => "required",

@@ -12,9 +12,9 @@ use crate::{
     rust::text,
 };
 
-/// Name of the type with a field for each of the contract's.
+/// Name of the type with a field for each field of the contract.
 pub(crate) const TYPE: &str = "CallProvenance";
-/// Name of the method that an implementation answers with what is bound to a session.
+/// Trait method that returns the provenance bound to a session.
 pub(crate) const METHOD: &str = "bound_provenance";
 
 pub(super) fn contract(contract: &Contract, provenance: &Provenance) -> Emitted {

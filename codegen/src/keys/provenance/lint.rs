@@ -1,4 +1,4 @@
-//! What must hold of `provenance`.
+//! Lints of `provenance`.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use tabellion_runtime::{
 use super::read::{Provenance, ProvenanceDefault, ProvenanceField};
 use crate::{contract::Contract, pointer, problem::Problem};
 
-/// Begins the keys of `_meta` that the runtime reads itself.
+/// Prefix of the `_meta` keys that the runtime reads itself.
 const OWN: &str = "tabellion/";
 /// The placeholders of the sentence about missing fields.
 const PLACEHOLDERS: &[&str] = &["tool", "fields"];
@@ -24,9 +24,9 @@ const RESERVED: &[&str] = &[
     "last-event-id",
     "origin",
 ];
-/// Begins those of MCP.
+/// Prefix of MCP's headers.
 const RESERVED_PREFIX: &str = "mcp-";
-/// Names that are kept beside the fields.
+/// Names that are kept next to the fields.
 const BESIDE: &[&str] = &[
     tabellion_runtime::provenance::RECEIVED_AT,
     tabellion_runtime::provenance::DISCOVERED,
@@ -70,7 +70,7 @@ impl Check<'_> {
         self.problems.push(problem);
     }
 
-    /// Checks each field, and that no key or header is two fields'.
+    /// Checks each field, and that each key or header belongs to one field.
     fn fields(&mut self) {
         // A field's own name is a key under `tabellion/provenance`.
         let names = self.provenance.fields.keys();
@@ -147,7 +147,7 @@ impl Check<'_> {
         }
     }
 
-    /// Checks that what is a text is taken for a text.
+    /// Checks that textual sources belong to fields of texts.
     fn texts_only(&mut self, at: &str, field: &ProvenanceField) {
         if field.kind == ProvenanceType::String {
             return;

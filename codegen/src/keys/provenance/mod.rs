@@ -1,4 +1,4 @@
-//! `provenance`: where calls come from, as fields with the places that they are read from, and which tools need or keep it.
+//! `provenance`: the origin of calls, as fields with their sources, and the tools that need or keep it.
 
 mod compare;
 pub(crate) mod emit;

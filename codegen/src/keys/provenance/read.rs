@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use tabellion_runtime::spec::{Discovery, ProvenancePlace, ProvenanceType};
 
-/// The fields of provenance, and what is answered to a call that lacks some.
+/// The fields of provenance, and the answer to a call that lacks some.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Provenance {
@@ -12,12 +12,12 @@ pub struct Provenance {
     pub session: Option<String>,
     /// The fields by name, in the order in which they are kept.
     pub fields: IndexMap<String, ProvenanceField>,
-    /// Names of the fields that a call needs, in the order in which they are missed.
+    /// Names of the fields that a call needs, in the order in which errors list them.
     pub required: Vec<String>,
     /// Further fields that some calls need.
     #[serde(default)]
     pub also_if: Vec<AlsoIf>,
-    /// The answer to a call that lacks one.
+    /// The answer to a call that lacks a field.
     pub missing: MissingProvenance,
 }
 
@@ -33,16 +33,16 @@ pub struct ProvenanceField {
     /// HTTP headers.
     #[serde(default)]
     pub headers: Vec<String>,
-    /// Its other sources.
+    /// Other sources.
     #[serde(default)]
     pub from: Vec<ProvenancePlace>,
-    /// The server's own discovery in place of it.
+    /// The server's discovery of a missing value.
     pub discover: Option<Discovery>,
-    /// Its value if nothing else has one.
+    /// The value if there is no other.
     pub default: Option<ProvenanceDefault>,
 }
 
-/// Further fields of calls that have `true` for one field.
+/// Further fields required of calls whose `field` is `true`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct AlsoIf {
     /// Name of the field that is true.
@@ -56,11 +56,11 @@ pub struct AlsoIf {
 pub struct MissingProvenance {
     /// Name in the error table.
     pub error: String,
-    /// The sentence.
+    /// The message.
     pub message: String,
 }
 
-/// The value of a field that is nowhere else.
+/// The value of a field that has no other source.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProvenanceDefault {
@@ -71,7 +71,7 @@ pub enum ProvenanceDefault {
 }
 
 impl Provenance {
-    /// Returns whether an implementation is asked what is bound to a session.
+    /// Returns true if an implementation supplies the provenance bound to a session.
     pub(super) fn asks_sessions(&self) -> bool {
         let is_bound = |field: &ProvenanceField| field.from.contains(&ProvenancePlace::Bound);
         self.session.is_some() && self.fields.values().any(is_bound)

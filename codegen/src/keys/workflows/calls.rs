@@ -1,7 +1,7 @@
-//! The calls that endpoints of workflows make: for each such endpoint of `rest` an entry in `CALLS`, with exact schemas that follow from the
+//! The calls of workflow endpoints: for each such endpoint of `rest` an entry in `CALLS`, with exact schemas that follow from the
 //! workflows, and a method of the trait.
 //!
-//! They are tools that no client of MCP sees: the runtime dispatches them like every other, so that a transition is one transaction, one
+//! They are tools that clients of MCP do not see: the runtime dispatches them like all others, so a transition is one transaction, one
 //! commit and one entry in the log, and callers, conditions and schemas are checked in the same place.
 
 use proc_macro2::{Ident, Literal, TokenStream};
@@ -40,16 +40,16 @@ pub(super) const MEMBERS: [&str; 11] = [
     "updated_at",
     "history",
 ];
-/// Maximum length of what a caller says about a decision, in characters.
+/// Maximum length of a caller's notes on a decision, in characters.
 const MAX_NOTES: usize = 8192;
 
-/// A call that an endpoint makes.
+/// A call of an endpoint.
 struct Call<'a> {
     contract: &'a Contract,
     endpoint: &'a Endpoint,
     method: &'static str,
     description: &'static str,
-    /// Type of its requests and of its answers, in the runtime.
+    /// Types of its requests and of its answers, in the runtime.
     types: [&'static str; 2],
     mutating: bool,
     scopes: &'static [ScopeWord],
@@ -92,7 +92,7 @@ fn calls(contract: &Contract) -> impl Iterator<Item = Call<'_>> {
             description,
             types,
             mutating,
-            // Reviewers decide, too, whose keys permit no other change.
+            // Reviewers' keys, which permit no other change, permit decisions too.
             scopes: if mutating && !endpoint.roles.is_empty() {
                 &[ScopeWord::Write, ScopeWord::Review]
             } else {
@@ -102,7 +102,7 @@ fn calls(contract: &Contract) -> impl Iterator<Item = Call<'_>> {
     })
 }
 
-/// Returns the methods of the trait that endpoints need, with the endpoints' places.
+/// Returns the trait's methods for endpoints, with the endpoints' places.
 pub(crate) fn methods(contract: &Contract) -> impl Iterator<Item = (usize, &'static str)> {
     calls(contract).filter_map(move |call| {
         let mut all = endpoints(contract).iter();
@@ -110,7 +110,7 @@ pub(crate) fn methods(contract: &Contract) -> impl Iterator<Item = (usize, &'sta
     })
 }
 
-/// Adds what is wrong with endpoints of workflows.
+/// Adds the problems of workflow endpoints.
 pub(super) fn lint(contract: &Contract, problems: &mut Vec<Problem>) {
     for (i, endpoint) in endpoints(contract).iter().enumerate() {
         let at = |member: &str| format!("/rest/endpoints/{i}/{member}");
@@ -199,7 +199,7 @@ impl Call<'_> {
         }
     }
 
-    /// Returns the names of the errors that it can end with: all that the runtime's failures become.
+    /// Returns the names of its possible errors: all errors with failures of the runtime.
     fn errors(&self) -> impl Iterator<Item = &str> {
         let errors = self.contract.spec.errors.iter();
         errors
@@ -307,7 +307,7 @@ impl Workflows<'_> {
         all.map(|(id, workflow)| (id.as_str(), workflow))
     }
 
-    /// Returns the schema of a value that is of one of these workflows: `each` of those that `is_meant`.
+    /// Returns the schema of a value that belongs to one of the workflows that `is_meant` accepts; `each` makes theirs.
     fn of_each(
         &self,
         suffix: &str,
@@ -449,7 +449,7 @@ fn task(workflow: &Workflow) -> Value {
         let states = workflow.states.iter();
         states.filter_map(|(name, state)| Some((name, state.task.as_ref()?)))
     };
-    // As the declaration has them: one role, or several.
+    // In the form of the declaration: one role, or several.
     let has = |is: fn(&OneOrMore) -> bool| tasks().any(|(_, task)| is(&task.role));
     let one = has(|role| role.names().len() == 1).then(|| json!({ "type": "string" }));
     let several = has(|role| role.names().len() != 1)

@@ -1,4 +1,4 @@
-//! What a change of workflows means to those who decide: a transition that was possible must stay possible.
+//! Classifies changes of workflows: a transition that was possible must stay possible.
 
 use indexmap::IndexMap;
 

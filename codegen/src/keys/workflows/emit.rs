@@ -135,7 +135,7 @@ impl Workflow {
 }
 
 impl Transition {
-    /// Returns the roles and the tool by which it happens, for people.
+    /// Returns the roles and the tool that can make the transition, for people.
     fn by_whom(&self, state: &State) -> String {
         let roles = self.roles(state).map(|roles| roles.join(" or "));
         let barred = self.is_barred(state).then(|| "not the author".to_owned());

@@ -1,5 +1,5 @@
-//! What must hold of a workflow: its names exist, one transition leads from a state on an event, every state is reached and every
-//! state but a final one is left for a final one.
+//! Lints of a workflow: its names exist, at most one transition leads from a state on an event, every state is reachable, and from every
+//! state that is not final, a final one is reachable.
 
 use std::collections::BTreeSet;
 
@@ -94,7 +94,7 @@ impl Lint<'_> {
         );
     }
 
-    /// Returns whether all names of states exist.
+    /// Returns true if the state exists; reports it otherwise.
     fn exists(&mut self, at: &str, state: &str) -> bool {
         let exists = self.workflow.states.contains_key(state);
         if !exists {
@@ -164,7 +164,7 @@ impl Lint<'_> {
         }
     }
 
-    /// Checks that every state is reached, and left for a final one.
+    /// Checks that every state is reachable, and leads to a final one.
     fn ways(&mut self) {
         let workflow = self.workflow;
         let mut reached = BTreeSet::from([workflow.initial.as_str()]);

@@ -1,4 +1,4 @@
-//! `workflows`, and `pending` of operations: how people and agents decide on what waits.
+//! `workflows`, and `pending` of operations: decisions by people and agents on waiting changes.
 
 mod calls;
 mod compare;

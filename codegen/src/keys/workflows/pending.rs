@@ -1,4 +1,4 @@
-//! `pending` of an operation: how its answer says that the change waits.
+//! `pending` of an operation: the marks of an answer whose change waits.
 
 use quote::quote;
 use serde::Deserialize;
@@ -17,7 +17,7 @@ use crate::{
     views,
 };
 
-/// How an answer says that the change waits for a decision.
+/// The marks of an answer whose change waits for a decision.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Pending {
     /// JSON pointer in the response to a string.
@@ -84,7 +84,7 @@ pub(super) fn lint(contract: &Contract, tool: &Tool, problems: &mut Vec<Problem>
     }
 }
 
-/// A change that took effect must still do so.
+/// A change that took effect at once must still do so.
 pub(super) fn compare(changes: &mut Changes<'_>, old: &Tool, new: &Tool) {
     match (&old.spec.pending, &new.spec.pending) {
         (None, Some(_)) => changes.breaking("its changes can wait for a decision"),

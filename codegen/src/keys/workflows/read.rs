@@ -12,18 +12,18 @@ pub struct Workflow {
     pub name: String,
     /// Version of its states and transitions.
     pub version: u32,
-    /// Its purpose.
+    /// The purpose.
     pub description: String,
     /// The start of an instance: a tool or a request.
     pub starts: Starts,
     /// Names of the gates that it belongs to.
     #[serde(default)]
     pub gates: Vec<String>,
-    /// Schema of the parameters of a request that starts one.
+    /// Schema of the parameters of a request that starts an instance.
     pub parameters: Option<Value>,
-    /// Schema of the data that a decision may have.
+    /// Schema of the data that a decision may include.
     pub takes: Option<Value>,
-    /// Schemas of what its instances say they are about, by member.
+    /// Schemas of the data that describe its instances' subjects, by member.
     #[serde(default)]
     pub about: IndexMap<String, Value>,
     /// The first state.
@@ -52,7 +52,7 @@ pub struct Task {
     pub name: String,
     /// The roles that may complete it.
     pub role: OneOrMore,
-    /// The role that may not complete it; only the author's.
+    /// The role that may not complete the task; only the author's.
     pub not_by: Option<String>,
 }
 
@@ -67,9 +67,9 @@ pub struct Transition {
     pub to: String,
     /// A further effect in the same commit.
     pub effect: Option<String>,
-    /// When it is not possible.
+    /// The conditions under which it is not possible.
     pub unless: Option<OneOrMore<Unless>>,
-    /// Members that the event must have.
+    /// Members that the event needs.
     #[serde(default)]
     pub needs: Vec<String>,
     /// The tool whose call is the event.
@@ -89,7 +89,7 @@ pub enum OneOrMore<T = String> {
 }
 
 impl<T> OneOrMore<T> {
-    /// Returns all of them.
+    /// Returns all names.
     pub fn names(&self) -> &[T] {
         match self {
             Self::One(name) => std::slice::from_ref(name),
@@ -129,7 +129,7 @@ impl Workflow {
 }
 
 impl Transition {
-    /// Returns the roles that may make it from `state`; `None` if its tool says who may.
+    /// Returns the roles that may make the transition from `state`; `None` if its tool decides.
     pub(super) fn roles<'a>(&'a self, state: &'a State) -> Option<&'a [String]> {
         match (&self.role, &self.by, &state.task) {
             (Some(role), _, _) => Some(role.names()),
@@ -138,7 +138,7 @@ impl Transition {
         }
     }
 
-    /// Returns whether the author may not make it from `state`.
+    /// Returns true if the author may not make the transition from `state`.
     pub(super) fn is_barred(&self, state: &State) -> bool {
         let is_decision = self.role.is_none() && self.by.is_none();
         is_decision && state.task.as_ref().is_some_and(|task| task.not_by.is_some())

@@ -1,8 +1,8 @@
-//! What each rule finds and lets pass, for each of its languages.
+//! Code with and without findings of each rule, for each of its languages.
 //!
-//! A case is a block of code in `testdata/rules/RULE.md`. A line that ends with `~!` is one on which the rule finds something. The word
-//! after the language is the path of the file. `@repeat N TEXT` stands for N lines, with `{n}` the number of each; `‖` is removed, so that
-//! no key stands in the data.
+//! A case is a block of code in `testdata/rules/RULE.md`. The rule has a finding on each line that ends with `~!`. The word after the
+//! language is the path of the file. `@repeat N TEXT` expands to N lines, with `{n}` the number of each; `‖` is removed: it keeps keys out
+//! of the data.
 
 use std::{collections::BTreeMap, sync::Arc};
 

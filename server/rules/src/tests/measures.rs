@@ -1,4 +1,4 @@
-//! Metrics beside numbers that were computed by hand or by published tools: `testdata/metrics/`.
+//! Metrics against numbers that were computed by hand or by published tools: `testdata/metrics/`.
 
 use tabellion_syntax::Language;
 

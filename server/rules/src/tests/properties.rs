@@ -1,4 +1,4 @@
-//! Whatever is in a file, its rules end without a panic; where it is in the order of files changes nothing.
+//! Rules end without a panic on any file; findings do not depend on the order of files.
 
 use proptest::prelude::*;
 use tabellion_syntax::Language;
@@ -13,7 +13,7 @@ use crate::{
     set::{EMBEDDED, RuleSet},
 };
 
-/// Pieces of the languages, in any order: most are no programs, but all are nearly ones.
+/// Pieces of the languages, in any order: most are not programs, but all nearly are.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "fn f(",
@@ -154,7 +154,7 @@ fn deep_nesting_needs_no_deep_stack() {
             language: Some(Language::Rust),
             is_test: false,
         };
-        // Parsing may end by its time limit; nothing may end by the stack.
+        // Parsing may reach its time limit; the stack must not overflow.
         let _ = check(&Plan::new(RuleSet::built_in().rules()), &source, &|| false);
     }
 }

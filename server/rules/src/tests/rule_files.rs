@@ -1,4 +1,4 @@
-//! What is wrong with rule files, and what is said of it.
+//! Problems of rule files, and their messages.
 
 use std::{fs, path::Path};
 

@@ -261,7 +261,7 @@ fn an_analysis_needs_a_file_of_a_known_language() {
     }
 }
 
-/// What a clone may have in place of a file of rules: the run goes on without it, and does not wait.
+/// Special and huge files that a clone may have in place of a file of rules: the run goes on without them, and does not wait.
 #[cfg(unix)]
 #[test]
 fn what_is_no_regular_file_is_not_read() {

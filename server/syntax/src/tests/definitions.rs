@@ -1,8 +1,8 @@
-//! Definitions of every language, by small inputs: what is found by a name has to be a symbol first.
+//! Definitions of every language, by small inputs: only symbols can be found by name.
 
 use super::cut;
 
-/// Names of files, their sources, and their symbols: what is shown, the name alone if it differs from the last word, the kind and the lines;
+/// Names of files, their sources, and their symbols: the path, the name alone if it differs from the last word, the kind and the lines;
 /// `from`, if comments or attributes before it belong to it; `announced`, if it has no body.
 const DEFINITIONS: &[(&str, &str, &str)] = &[
     (
