@@ -340,7 +340,14 @@ fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<Str
         Kind::Mutant(Specimen { breaks, .. }, _) => detected_by
             .iter()
             .filter(|id| !failed.iter().any(|failed| covers(id, failed)))
-            .map(|id| format!("{name} passes {id}, although it is broken: {breaks}"))
+            .map(|id| {
+                let tried = report.checks.iter().find(|check| covers(id, &check.id));
+                let verdict = tried.map_or("not run", CheckReport::word).to_lowercase();
+                let why = tried
+                    .and_then(|check| check.reason.as_deref())
+                    .unwrap_or_default();
+                format!("{name} does not fail {id} ({verdict}), although it is broken: {breaks}; {why}")
+            })
             .collect(),
     };
     Some((failed, wrong))
