@@ -104,7 +104,7 @@ impl Contract {
 pub struct Tool {
     /// The file as read.
     pub document: Document,
-    /// The file's content, with each `{"$use": …}` replaced by the named rule. For a tool with operations, the union of theirs; for an
+    /// The file's content, with each `{"$use": …}` replaced by the named rule. For a tool with operations, the union of their schemas; for an
     /// operation, its own content and the tool's.
     pub spec: ToolSpec,
     /// The selection of the operation's requests; `None` for a tool.

@@ -175,7 +175,7 @@ pub struct ToolSpec {
     pub approval: Option<Approval>,
     /// Name of its rate limit.
     pub rate_limit: Option<String>,
-    /// Names of the roles that may call it; for a tool with operations, the default of theirs.
+    /// Names of the roles that may call it. For a tool with operations, the default for each operation.
     #[serde(default)]
     pub roles: Vec<String>,
     /// Names of its gates, likewise.

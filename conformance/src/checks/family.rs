@@ -85,7 +85,7 @@ pub(super) const fn has_rows(contract: &ContractSpec) -> bool {
     contract.rows.is_some()
 }
 
-/// Families about one contract, in a crate of their own, so that builds for other contracts don't include them.
+/// Families about one contract, in a separate crate: a suite for other contracts does not build them.
 #[derive(Debug)]
 pub struct Pack {
     /// Families, in the order in which they run.

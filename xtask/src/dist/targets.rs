@@ -24,7 +24,7 @@ pub(super) struct Target {
     pub(super) homebrew: Option<(&'static str, &'static str)>,
 }
 
-/// Linux has one program for all distributions: it is static, so it needs no library of theirs, glibc or musl.
+/// Linux has one program for all distributions: it is linked statically, so it needs neither glibc nor musl.
 pub(super) const TARGETS: [Target; 5] = [
     Target {
         triple: "x86_64-unknown-linux-musl",
