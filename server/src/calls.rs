@@ -18,7 +18,7 @@ const FIRST_ENTRIES: usize = 64;
 struct OfLibrary(Arc<Library>);
 
 impl Commits for OfLibrary {
-    fn of<'a>(
+    fn find<'a>(
         &'a self,
         executions: &'a [String],
         since: DateTime<Utc>,

@@ -252,7 +252,7 @@ impl Undo {
             contract,
         };
         let request = self.request();
-        let new = NewExecution::of(contract, self.tool, call, &request);
+        let new = NewExecution::new(contract, self.tool, call, &request);
         let (recorded, call) = RecordedCall::begin(calls, &tool, &new, call).await?;
         let outcome = self.dispatched(library, &call).await;
         recorded.end(&tool, &call, outcome).await

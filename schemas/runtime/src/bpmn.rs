@@ -20,7 +20,7 @@ const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance""#;
 
 /// Returns the workflow as a document of BPMN 2.0.
-pub fn of(workflow: &WorkflowSpec) -> String {
+pub fn render(workflow: &WorkflowSpec) -> String {
     let mut process = Process {
         xml: String::new(),
         flows: 0,
@@ -198,7 +198,7 @@ mod tests {
     ];
 
     fn workflow(id: &'static str, transitions: &'static [TransitionSpec]) -> String {
-        of(&WorkflowSpec {
+        render(&WorkflowSpec {
             id,
             name: "Keep & \"leave\"",
             version: 1,

@@ -87,7 +87,7 @@ pub struct NewExecution<'a> {
 
 impl<'a> NewExecution<'a> {
     /// Returns a call that is answered when it has ended, in the caller's own session.
-    pub fn of(
+    pub fn new(
         contract: &'static ContractSpec,
         tool: &'static ToolSpec,
         call: &'a CallContext,
@@ -297,7 +297,7 @@ pub trait Commits: Send + Sync {
     ///
     /// # Errors
     /// If the changes can't be read, or an interrupted one can't be decided now.
-    fn of<'a>(
+    fn find<'a>(
         &'a self,
         executions: &'a [String],
         since: DateTime<Utc>,

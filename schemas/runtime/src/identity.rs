@@ -81,7 +81,7 @@ impl Identity {
     #[must_use]
     pub fn with_client(self, name: &str) -> Self {
         Self {
-            client: Some(kept(name)),
+            client: Some(truncate(name)),
             ..self
         }
     }
@@ -90,7 +90,7 @@ impl Identity {
     #[must_use]
     pub fn with_agent(self, name: &str) -> Self {
         Self {
-            agent: Some(kept(name)),
+            agent: Some(truncate(name)),
             ..self
         }
     }
@@ -120,7 +120,7 @@ impl Identity {
     }
 }
 
-fn kept(name: &str) -> Arc<str> {
+fn truncate(name: &str) -> Arc<str> {
     name.chars().take(MAX_PROGRAM_CHARS).collect::<String>().into()
 }
 

@@ -210,7 +210,7 @@ pub struct PassageView {
 
 impl RoleNames {
     /// Returns the roles of a task.
-    pub fn of(task: &TaskSpec) -> Self {
+    pub fn from_task(task: &TaskSpec) -> Self {
         match task.roles {
             [role] => Self::One((*role).into()),
             roles => Self::Several(roles.iter().map(|role| (*role).into()).collect()),
@@ -343,7 +343,7 @@ impl CompleteTask {
 
 impl InstanceStatus {
     /// Returns the status of an instance.
-    pub fn of(workflow: &WorkflowSpec, instance: &Instance) -> Self {
+    pub fn from_instance(workflow: &WorkflowSpec, instance: &Instance) -> Self {
         match instance.outcome(workflow) {
             None => Self::Active,
             Some(Outcome::Completed) => Self::Completed,
@@ -359,7 +359,7 @@ impl StartedInstance {
             instance_id: id.into(),
             workflow_id: workflow.id.into(),
             version: instance.version,
-            status: InstanceStatus::of(workflow, instance),
+            status: InstanceStatus::from_instance(workflow, instance),
             state: instance.state.clone(),
             next_task: tasks(workflow, instance)
                 .into_iter()
@@ -371,7 +371,7 @@ impl StartedInstance {
 impl InstanceView {
     /// Returns an instance as clients see it, without its subject; `None` if it does not match the workflow as it is declared now, such as
     /// after a person has edited its document.
-    pub fn of(workflow: &'static WorkflowSpec, id: impl Into<String>, instance: &Instance) -> Option<Self> {
+    pub fn new(workflow: &'static WorkflowSpec, id: impl Into<String>, instance: &Instance) -> Option<Self> {
         let (first, last) = (instance.history.first()?, instance.history.last()?);
         let is_sound_step = |passage: &Passage| {
             let is_event = |on: &str| workflow.transitions.iter().any(|transition| transition.on == on);
@@ -387,7 +387,7 @@ impl InstanceView {
             instance_id: id.into(),
             workflow_id: workflow.id.into(),
             version: instance.version,
-            status: InstanceStatus::of(workflow, instance),
+            status: InstanceStatus::from_instance(workflow, instance),
             state: instance.state.clone(),
             about: Map::new(),
             tasks: tasks(workflow, instance),
@@ -435,7 +435,7 @@ fn tasks(workflow: &'static WorkflowSpec, instance: &Instance) -> Vec<TaskView> 
         let reached = TaskView {
             task_id: passage.to.clone(),
             name: task.name.into(),
-            role: RoleNames::of(&task),
+            role: RoleNames::from_task(&task),
             state: TaskState::Ready,
             decisions: workflow
                 .decisions(&passage.to)

@@ -62,7 +62,7 @@ fn with(mut call: CallContext, facts: Option<Facts>, connection: Option<&Arc<Con
 }
 
 #[track_caller]
-fn kept(call: &CallContext) -> Arc<Provenance> {
+fn provenance(call: &CallContext) -> Arc<Provenance> {
     establish(&ALWAYS, call).unwrap_or_else(|rejection| panic!("{rejection:?}"))
 }
 
@@ -82,7 +82,7 @@ fn every_field_is_read_from_each_of_its_keys_and_headers() {
                     &mut meta
                 };
                 place.insert((*key).into(), value(field.name));
-                let found = kept(&call(meta));
+                let found = provenance(&call(meta));
                 assert_eq!(found.get(field.name), Some(&value(field.name)), "{key}");
                 assert_eq!(found.source(field.name), Some(ProvenanceSource::Meta), "{key}");
             }
@@ -95,7 +95,7 @@ fn every_field_is_read_from_each_of_its_keys_and_headers() {
             for header in [(*header).to_owned(), header.to_ascii_lowercase()] {
                 let mut call = over_http(&[(&header, &text)]);
                 call.origin.meta = Arc::new(all.clone());
-                let found = kept(&call);
+                let found = provenance(&call);
                 assert_eq!(found.get(field.name), Some(&value(field.name)), "{header}");
                 assert_eq!(
                     found.source(field.name),
@@ -261,11 +261,11 @@ fn a_delegated_call_needs_its_parent() {
 
 #[test]
 fn the_time_is_the_callers_beside_the_servers() {
-    let found = kept(&call(meta_without(&["timestamp"])));
+    let found = provenance(&call(meta_without(&["timestamp"])));
     assert_eq!(found.integer("timestamp"), Some(found.received_at()));
     assert_eq!(found.source("timestamp"), Some(ProvenanceSource::Default));
     assert!(found.received_at() > 1_700_000_000, "{}", found.received_at());
-    let found = kept(&call(meta_without(&[])));
+    let found = provenance(&call(meta_without(&[])));
     assert_eq!(found.integer("timestamp"), Some(1_700_000_000));
     assert!(found.received_at() > 1_700_000_000, "{}", found.received_at());
 }

@@ -149,7 +149,7 @@ fn tasks_are_shown_as_they_are_now() {
         ),
     ] {
         let instance = after(events);
-        let view = InstanceView::of(&LOOP, "i1", &instance).expect("it is sound");
+        let view = InstanceView::new(&LOOP, "i1", &instance).expect("it is sound");
         let view = serde_json::to_value(view).expect("JSON");
         assert_eq!(view["status"], status, "{events:?}");
         let tasks = view["tasks"].as_array().expect("tasks");
@@ -173,7 +173,7 @@ fn tasks_are_shown_as_they_are_now() {
             waits.map(|(id, ..)| (*id).to_owned())
         );
     }
-    let view = InstanceView::of(&LOOP, "i1", &after(&[("return", "mend")])).expect("it is sound");
+    let view = InstanceView::new(&LOOP, "i1", &after(&[("return", "mend")])).expect("it is sound");
     let shown = serde_json::to_value(&view.tasks).expect("JSON");
     assert_eq!(shown[0]["role"], json!(["owner", "agent"]));
     assert_eq!(
@@ -195,7 +195,7 @@ fn what_is_no_instance_of_the_workflow_is_not_shown() {
         change(&mut instance);
         instance
     };
-    assert!(InstanceView::of(&LOOP, "i1", &sound).is_some());
+    assert!(InstanceView::new(&LOOP, "i1", &sound).is_some());
     for broken in [
         with(|it| it.workflow = "bare".into()),
         with(|it| it.version = 0),
@@ -205,7 +205,7 @@ fn what_is_no_instance_of_the_workflow_is_not_shown() {
         with(|it| it.history[1].to = "nowhere".into()),
         with(|it| it.history[1].on = "sleep".into()),
     ] {
-        assert_eq!(InstanceView::of(&LOOP, "i1", &broken), None, "{broken:?}");
+        assert_eq!(InstanceView::new(&LOOP, "i1", &broken), None, "{broken:?}");
     }
 }
 

@@ -160,7 +160,7 @@ impl Calls {
             .collect();
         let Some(first) = left.first() else { return Ok(()) };
         let ids: Vec<_> = left.iter().map(|open| open.id.clone()).collect();
-        let commits = self.commits.of(&ids, clock::time(first.created_at)).await?;
+        let commits = self.commits.find(&ids, clock::time(first.created_at)).await?;
         for id in &ids {
             let end = match commits.get(id) {
                 Some(commit) => Ended {

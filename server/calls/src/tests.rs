@@ -56,7 +56,7 @@ static CONTRACT: ContractSpec = ContractSpec {
 struct Made(Mutex<BTreeMap<String, String>>);
 
 impl Commits for Made {
-    fn of<'a>(
+    fn find<'a>(
         &'a self,
         executions: &'a [String],
         _: DateTime<Utc>,

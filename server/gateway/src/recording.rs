@@ -72,7 +72,7 @@ pub(crate) async fn begin(
         },
         is_pending: awaited.is_some_and(|awaited| awaited.is_pending),
         keeps_result: awaited.is_some(),
-        ..NewExecution::of(spec, beginning.tool, &call, beginning.arguments)
+        ..NewExecution::new(spec, beginning.tool, &call, beginning.arguments)
     };
     let (recorded, call) = RecordedCall::begin(store, contract, &new, &call).await?;
     if let (SessionOf::Connection(_), Some(connection)) = (&new.session, &connection) {

@@ -99,7 +99,7 @@ fn workflow_listed(contract: &ContractSpec, workflow: &'static WorkflowSpec) -> 
             Some(json!({
                 "task_id": state.name,
                 "name": task.name,
-                "role": RoleNames::of(&task),
+                "role": RoleNames::from_task(&task),
                 "not_by_author": task.not_by_author,
                 "decisions": decisions.collect::<Vec<_>>(),
             }))
@@ -122,6 +122,6 @@ fn workflow_listed(contract: &ContractSpec, workflow: &'static WorkflowSpec) -> 
         "tasks": tasks.collect::<Vec<_>>(),
         "tool_mappings": tools,
         (contract.gate_members.gates): workflow.gates,
-        "bpmn": bpmn::of(workflow),
+        "bpmn": bpmn::render(workflow),
     })
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     record::{Provenance, ProvenanceSource},
-    value::{Found, of_text, read},
+    value::{SourceValue, of_text, read},
 };
 use crate::{
     context::CallContext,
@@ -71,20 +71,20 @@ impl<'a> Sources<'a> {
                     continue;
                 };
                 match read(field.kind, value) {
-                    Found::Value(value) => found = found.or(Some((value, ProvenanceSource::Meta))),
-                    Found::Blank => {}
-                    Found::Unfit(why) => {
+                    SourceValue::Value(value) => found = found.or(Some((value, ProvenanceSource::Meta))),
+                    SourceValue::Blank => {}
+                    SourceValue::Unfit(why) => {
                         return Err(format!("`{}` of `{PROVENANCE}` {why}", key.escape_debug()));
                     }
                 }
             }
             let is_strict = self.is_strict();
-            let first = |values: &mut dyn Iterator<Item = (&'static str, Found)>| {
+            let first = |values: &mut dyn Iterator<Item = (&'static str, SourceValue)>| {
                 for (name, found) in values {
                     match found {
-                        Found::Value(value) => return Ok(Some(value)),
-                        Found::Unfit(why) if is_strict => return Err(format!("`{name}` {why}")),
-                        Found::Unfit(_) | Found::Blank => {}
+                        SourceValue::Value(value) => return Ok(Some(value)),
+                        SourceValue::Unfit(why) if is_strict => return Err(format!("`{name}` {why}")),
+                        SourceValue::Unfit(_) | SourceValue::Blank => {}
                     }
                 }
                 Ok(None)
@@ -284,9 +284,9 @@ fn names(field: &'static ProvenanceField) -> impl Iterator<Item = &'static str> 
     std::iter::once(field.name).chain(others)
 }
 
-fn fit(found: Found) -> Option<Value> {
+fn fit(found: SourceValue) -> Option<Value> {
     match found {
-        Found::Value(value) => Some(value),
-        Found::Blank | Found::Unfit(_) => None,
+        SourceValue::Value(value) => Some(value),
+        SourceValue::Blank | SourceValue::Unfit(_) => None,
     }
 }

@@ -9,7 +9,7 @@ const MAX_BYTES: usize = 1024;
 
 /// A value from a source.
 #[derive(Debug, PartialEq)]
-pub(super) enum Found {
+pub(super) enum SourceValue {
     /// It is of the field's type.
     Value(Value),
     /// It is empty: `null`, or a blank text.
@@ -19,9 +19,9 @@ pub(super) enum Found {
 }
 
 /// Reads a value of a field of this type. Integers and booleans can be spelt as text, as in headers.
-pub(super) fn read(kind: ProvenanceType, value: &Value) -> Found {
+pub(super) fn read(kind: ProvenanceType, value: &Value) -> SourceValue {
     match (kind, value) {
-        (_, Value::Null) => Found::Blank,
+        (_, Value::Null) => SourceValue::Blank,
         (_, Value::String(text)) => of_text(kind, text),
         (ProvenanceType::Integer, Value::Number(number)) => {
             let float = || {
@@ -30,11 +30,11 @@ pub(super) fn read(kind: ProvenanceType, value: &Value) -> Found {
                     .filter(|float| float.fract() == 0.0 && float.abs() < EXACT)
             };
             match number.as_i64().or_else(|| float().map(|float| float as i64)) {
-                Some(integer) => Found::Value(integer.into()),
+                Some(integer) => SourceValue::Value(integer.into()),
                 None => unfit(kind),
             }
         }
-        (ProvenanceType::Boolean, Value::Bool(_)) => Found::Value(value.clone()),
+        (ProvenanceType::Boolean, Value::Bool(_)) => SourceValue::Value(value.clone()),
         _ => unfit(kind),
     }
 }
@@ -43,31 +43,31 @@ pub(super) fn read(kind: ProvenanceType, value: &Value) -> Found {
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Reads the text of a header, or of JSON.
-pub(super) fn of_text(kind: ProvenanceType, text: &str) -> Found {
+pub(super) fn of_text(kind: ProvenanceType, text: &str) -> SourceValue {
     let trimmed = text.trim();
     if trimmed.is_empty() {
-        return Found::Blank;
+        return SourceValue::Blank;
     }
     match kind {
         ProvenanceType::String if text.len() > MAX_BYTES => {
-            Found::Unfit(format!("is longer than {MAX_BYTES} bytes"))
+            SourceValue::Unfit(format!("is longer than {MAX_BYTES} bytes"))
         }
-        ProvenanceType::String if text.contains('\0') => Found::Unfit("has a NUL character".into()),
-        ProvenanceType::String => Found::Value(text.into()),
+        ProvenanceType::String if text.contains('\0') => SourceValue::Unfit("has a NUL character".into()),
+        ProvenanceType::String => SourceValue::Value(text.into()),
         ProvenanceType::Integer => match trimmed.parse::<i64>() {
-            Ok(integer) => Found::Value(integer.into()),
+            Ok(integer) => SourceValue::Value(integer.into()),
             Err(_) => unfit(kind),
         },
         ProvenanceType::Boolean => match trimmed.to_ascii_lowercase().as_str() {
-            "true" | "1" => Found::Value(true.into()),
-            "false" | "0" => Found::Value(false.into()),
+            "true" | "1" => SourceValue::Value(true.into()),
+            "false" | "0" => SourceValue::Value(false.into()),
             _ => unfit(kind),
         },
     }
 }
 
-fn unfit(kind: ProvenanceType) -> Found {
-    Found::Unfit(
+fn unfit(kind: ProvenanceType) -> SourceValue {
+    SourceValue::Unfit(
         match kind {
             ProvenanceType::String => "must be a text",
             ProvenanceType::Integer => "must be an integer",
@@ -108,15 +108,15 @@ mod tests {
             (Boolean, json!("yes"), None),
         ] {
             let found = match read(kind, &value) {
-                Found::Value(value) => Some(value),
-                Found::Unfit(_) => None,
-                Found::Blank => panic!("{value} is not blank"),
+                SourceValue::Value(value) => Some(value),
+                SourceValue::Unfit(_) => None,
+                SourceValue::Blank => panic!("{value} is not blank"),
             };
             assert_eq!(found, expected, "{kind}: {value}");
         }
         for kind in ProvenanceType::ALL {
             for blank in [json!(null), json!(""), json!(" \t\u{a0}\n")] {
-                assert_eq!(read(*kind, &blank), Found::Blank, "{kind}: {blank}");
+                assert_eq!(read(*kind, &blank), SourceValue::Blank, "{kind}: {blank}");
             }
         }
     }

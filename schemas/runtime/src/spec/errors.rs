@@ -68,7 +68,7 @@ impl ErrorBody {
 }
 
 impl ErrorBody {
-    fn of(self, error: &ErrorAnswer, mut details: Map<String, Value>) -> Value {
+    fn render(self, error: &ErrorAnswer, mut details: Map<String, Value>) -> Value {
         let violations = details.shift_remove(VIOLATIONS).unwrap_or_else(|| json!([]));
         json!({ self.at: {
             self.code: error.name,
@@ -107,12 +107,12 @@ impl ContractSpec {
                 details.entry(usual).or_insert(value);
             }
         }
-        Some(body.of(error, details))
+        Some(body.render(error, details))
     }
 
     /// Returns the body of an error over REST: that of its result, with the usual names of members if the contract does not declare names.
     pub fn rest_body(&self, error: &ErrorAnswer) -> Value {
-        let usual = || ErrorBody::USUAL.of(error, error.data.clone());
+        let usual = || ErrorBody::USUAL.render(error, error.data.clone());
         self.error_body(error).unwrap_or_else(usual)
     }
 

@@ -416,7 +416,7 @@ impl Desk {
         let Some(calls) = &self.calls else {
             return decide(call, request).await;
         };
-        let new = NewExecution::of(&CONTRACT, &DECIDE, call, &request);
+        let new = NewExecution::new(&CONTRACT, &DECIDE, call, &request);
         let (recorded, call) = RecordedCall::begin(calls, self, &new, call).await?;
         let outcome = decide(&call, request.clone()).await;
         recorded.end(self, &call, outcome).await

@@ -94,7 +94,7 @@ impl Kept {
 
     /// Returns true if the instance is valid in the current declaration of its workflow.
     fn is_sound(&self) -> bool {
-        InstanceView::of(self.workflow(), "", self.instance()).is_some()
+        InstanceView::new(self.workflow(), "", self.instance()).is_some()
     }
 
     /// Returns true if a caller may see it. A proposal of another agent is not shown to agents, since it holds a note's text.
@@ -110,7 +110,8 @@ impl Kept {
         cx: &ReadCx<'_>,
         detail: Detail,
     ) -> Result<Option<InstanceView>, ToolError> {
-        let Some(mut view) = InstanceView::of(self.workflow(), self.id().to_string(), self.instance()) else {
+        let Some(mut view) = InstanceView::new(self.workflow(), self.id().to_string(), self.instance())
+        else {
             return Ok(None);
         };
         match self {
@@ -176,7 +177,7 @@ fn proposal(
 pub(super) fn parse(path: &str, bytes: &[u8]) -> Option<notes::Instance> {
     let kept = Kept::parse(path, bytes)?;
     let instance = kept.instance();
-    let status = InstanceStatus::of(kept.workflow(), instance);
+    let status = InstanceStatus::from_instance(kept.workflow(), instance);
     let review = match &kept {
         Kept::Review(review) => Some(&**review),
         Kept::Requested(_) => None,

@@ -135,7 +135,7 @@ impl Call {
         };
         let operation = self.contract.taker(self.tool.name, &arguments);
         let tool = operation.unwrap_or(self.tool);
-        let new = NewExecution::of(self.contract, tool, &context, &arguments);
+        let new = NewExecution::new(self.contract, tool, &context, &arguments);
         let store: Arc<dyn CallStore> = calls;
         let (recorded, context) = RecordedCall::begin(&store, service, &new, &context).await?;
         let outcome = service.call(&context, self.tool.name, arguments.clone()).await;
