@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{
     places,
-    problem::{Place, Problem},
+    problem::{Position, Problem},
 };
 
 /// A JSON file that has been read.
@@ -19,7 +19,7 @@ pub struct Document {
     pub file: PathBuf,
     /// The file's value.
     pub value: Value,
-    places: BTreeMap<String, Place>,
+    places: BTreeMap<String, Position>,
 }
 
 impl Document {
@@ -31,7 +31,7 @@ impl Document {
         let value = serde_json::from_str(text).map_err(|error| {
             vec![Problem {
                 file: file.into(),
-                place: Some(Place {
+                place: Some(Position {
                     line: error.line(),
                     column: error.column(),
                 }),
@@ -78,7 +78,7 @@ impl Document {
         }
     }
 
-    fn place(&self, mut pointer: &str) -> Option<Place> {
+    fn place(&self, mut pointer: &str) -> Option<Position> {
         loop {
             if let Some(place) = self.places.get(pointer) {
                 return Some(*place);

@@ -35,7 +35,7 @@ use std::{collections::BTreeMap, path::Path};
 
 pub use contract::{Contract, Tool};
 pub use files::{Stale, build, stale, write};
-pub use problem::{Place, Problem, Problems};
+pub use problem::{Position, Problem, Problems};
 pub use sources::Sources;
 
 /// Returns the contracts below `schemas`, sorted by folder.
@@ -67,7 +67,7 @@ pub fn table(folder: &Path) -> Result<&'static tabellion_runtime::ContractSpec, 
     Problems::none_of(problems)?;
     let contract = &contracts[0];
     lint::contract(contract)?;
-    Ok(table::of(contract))
+    Ok(table::build(contract))
 }
 
 /// Returns all problems of the contracts in `sources`.
@@ -116,7 +116,7 @@ pub fn generate_from(sources: &Sources, command: &str) -> Result<BTreeMap<String
                 let name = |extension| format!("{}.{extension}", contract.spec.rust.module);
                 files.extend(["rs", "json"].map(name).into_iter().zip(texts));
                 if contract.spec.rest.is_some() {
-                    let text = tabellion_runtime::openapi::text(table::of(contract));
+                    let text = tabellion_runtime::openapi::text(table::build(contract));
                     files.insert(name(rust::OPENAPI), text);
                 }
             }

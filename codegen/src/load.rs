@@ -198,7 +198,7 @@ fn operation(
         use_rules(root, at, rules, &document, &mut problems);
     }
     if problems.is_empty() {
-        Ok(spec.of(name, document, &tool.spec))
+        Ok(spec.into_tool(name, document, &tool.spec))
     } else {
         Err(problems)
     }

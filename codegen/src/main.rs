@@ -114,7 +114,7 @@ fn run(command: Subcommands) -> Result<(), Box<dyn Error>> {
         }
         Subcommands::Compat { base, old, schemas } => {
             let old = match (base, old) {
-                (Some(revision), _) => load(&at(&schemas, &revision)?)?,
+                (Some(revision), _) => load(&sources_at(&schemas, &revision)?)?,
                 (None, Some(folder)) => load_all(&folder)?,
                 (None, None) => vec![],
             };
@@ -129,7 +129,7 @@ fn run(command: Subcommands) -> Result<(), Box<dyn Error>> {
 }
 
 /// Returns the contracts in `schemas` at a revision of git.
-fn at(schemas: &Path, revision: &str) -> Result<Sources, Box<dyn Error>> {
+fn sources_at(schemas: &Path, revision: &str) -> Result<Sources, Box<dyn Error>> {
     // A revision that looks like an option must not be passed as one.
     let commit = format!("{revision}^{{commit}}");
     let commit = git(schemas, &["rev-parse", "--verify", "--end-of-options", &commit])?;

@@ -4,10 +4,10 @@
 
 use std::{collections::BTreeMap, iter::Peekable, str::CharIndices};
 
-use crate::{pointer, problem::Place};
+use crate::{pointer, problem::Position};
 
 /// Returns the position of every key and item by JSON pointer, and the pointers of duplicate keys.
-pub(crate) fn scan(text: &str) -> (BTreeMap<String, Place>, Vec<(String, Place)>) {
+pub(crate) fn scan(text: &str) -> (BTreeMap<String, Position>, Vec<(String, Position)>) {
     let mut scanner = Scanner {
         text,
         rest: text.char_indices().peekable(),
@@ -25,13 +25,13 @@ struct Scanner<'a> {
     rest: Peekable<CharIndices<'a>>,
     line: usize,
     column: usize,
-    places: BTreeMap<String, Place>,
-    duplicates: Vec<(String, Place)>,
+    places: BTreeMap<String, Position>,
+    duplicates: Vec<(String, Position)>,
 }
 
 impl Scanner<'_> {
     /// Skips a value. The position of a member is that of its key.
-    fn value(&mut self, at: &str, key: Option<Place>) {
+    fn value(&mut self, at: &str, key: Option<Position>) {
         self.skip(|c| c.is_whitespace());
         let place = key.unwrap_or(self.here());
         self.places.insert(at.into(), place);
@@ -109,8 +109,8 @@ impl Scanner<'_> {
         Some(c)
     }
 
-    fn here(&self) -> Place {
-        Place {
+    fn here(&self) -> Position {
+        Position {
             line: self.line,
             column: self.column,
         }
@@ -143,6 +143,6 @@ mod tests {
     #[test]
     fn a_key_that_is_there_twice_is_found_also_when_it_is_escaped() {
         let (_, duplicates) = scan(r#"{"a": 1, "b": {"a": 1}, "\u0061": 2}"#);
-        assert_eq!(duplicates, [("/a".into(), Place { line: 1, column: 25 })]);
+        assert_eq!(duplicates, [("/a".into(), Position { line: 1, column: 25 })]);
     }
 }

@@ -8,7 +8,7 @@ pub struct Problem {
     /// Path of the file: `schemas/notes/tools/read_note.json`.
     pub file: PathBuf,
     /// Position in the file, if it could be parsed that far.
-    pub place: Option<Place>,
+    pub place: Option<Position>,
     /// JSON pointer to the culprit; empty for the whole file, or if it is not JSON.
     pub pointer: String,
     /// The fault.
@@ -19,7 +19,7 @@ pub struct Problem {
 
 /// A position in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct Position {
     /// Line, from 1.
     pub line: usize,
     /// Column in characters, from 1.

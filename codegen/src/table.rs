@@ -8,7 +8,7 @@ use tabellion_runtime::spec::ContractSpec;
 use crate::{contract::Contract, keys::registry::KEYS};
 
 /// Returns the table of a contract without problems.
-pub(crate) fn of(contract: &Contract) -> &'static ContractSpec {
+pub(crate) fn build(contract: &Contract) -> &'static ContractSpec {
     let mut table = ContractSpec::EMPTY;
     for key in KEYS {
         key.fill(contract, &mut table);

@@ -6,7 +6,10 @@ use xtask::{Outcome, run, schemas};
 
 /// Prints every change since `base`; fails if a version does not announce its changes.
 pub(crate) fn compare(base: &str) -> Outcome {
-    let (old, new) = (load(&at(base)?)?, tabellion_codegen::load_all(&schemas())?);
+    let (old, new) = (
+        load(&sources_at(base)?)?,
+        tabellion_codegen::load_all(&schemas())?,
+    );
     let compared = compat::compare_all(&old, &new);
     print!("{}", compared.text);
     if compared.mistakes.is_empty() {
@@ -17,7 +20,7 @@ pub(crate) fn compare(base: &str) -> Outcome {
 }
 
 /// Returns the contracts at a git revision.
-fn at(revision: &str) -> Outcome<Sources> {
+fn sources_at(revision: &str) -> Outcome<Sources> {
     // A revision that looks like an option must not be passed as one.
     let revision = run::git(&[
         "rev-parse",

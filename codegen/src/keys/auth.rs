@@ -71,7 +71,7 @@ impl Key for Callers {
             .flat_map(|tool| std::iter::once(tool).chain(&tool.parts))
         {
             let needs_own = tool.spec.select.is_empty();
-            let place = Place {
+            let place = RoleLocation {
                 document: &tool.document,
                 at: "/roles".into(),
                 what: if tool.operation.is_some() {
@@ -83,7 +83,7 @@ impl Key for Callers {
             place.check(auth, &tool.spec.roles, needs_own, problems);
         }
         for (i, resource) in contract.spec.resources.iter().enumerate() {
-            let place = Place {
+            let place = RoleLocation {
                 document: &contract.document,
                 at: format!("/resources/{i}/roles"),
                 what: "resource",
@@ -217,13 +217,13 @@ fn texts(texts: &[String]) -> &'static [&'static str] {
 }
 
 /// The location of roles.
-pub(super) struct Place<'a> {
+pub(super) struct RoleLocation<'a> {
     pub(super) document: &'a Document,
     pub(super) at: String,
     pub(super) what: &'static str,
 }
 
-impl Place<'_> {
+impl RoleLocation<'_> {
     /// Checks that roles are named if there are any, and that they exist.
     pub(super) fn check(
         &self,

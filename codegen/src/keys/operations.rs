@@ -82,7 +82,7 @@ pub struct OperationSpec {
 
 impl OperationSpec {
     /// Returns the operation `name` of `tool`.
-    pub(crate) fn of(self, name: &str, document: Document, tool: &ToolSpec) -> Tool {
+    pub(crate) fn into_tool(self, name: &str, document: Document, tool: &ToolSpec) -> Tool {
         let operation = Operation {
             name: name.into(),
             select: tool.select.clone(),

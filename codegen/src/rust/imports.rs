@@ -58,7 +58,7 @@ pub(crate) fn may_import(name: &str) -> bool {
 }
 
 /// Returns the imports of a module with these items.
-pub(super) fn of(items: &[TokenStream]) -> TokenStream {
+pub(super) fn for_items(items: &[TokenStream]) -> TokenStream {
     let mut used = BTreeSet::new();
     for item in items {
         identifiers(item.clone(), &mut used);

@@ -52,7 +52,7 @@ const BASES: &[(&str, &str)] = &[
 ///
 /// # Panics
 /// If its `Debug` form is not that of structs, enums, slices, texts and numbers.
-pub(crate) fn of(value: &impl Debug) -> TokenStream {
+pub(crate) fn expression(value: &impl Debug) -> TokenStream {
     let mut expression: Expr = syn::parse_str(&format!("{value:?}")).expect("a constant is an expression");
     Rewrite { enums: vec![] }.visit_expr_mut(&mut expression);
     expression.into_token_stream()
@@ -61,7 +61,7 @@ pub(crate) fn of(value: &impl Debug) -> TokenStream {
 /// Returns the expression of a constant struct as its difference from the result of `constructor`.
 ///
 /// # Panics
-/// As [`of`], or if the types differ.
+/// As [`expression`], or if the types differ.
 pub(crate) fn differing<T: Debug>(value: &T, base: &T, constructor: TokenStream) -> TokenStream {
     let fields =
         |value: &T| -> ExprStruct { syn::parse_str(&format!("{value:?}")).expect("a constant is a struct") };

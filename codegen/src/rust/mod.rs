@@ -53,7 +53,7 @@ pub(crate) fn module(
     items.extend(types);
     items.extend(keys.iter().flat_map(|key| key.types.clone()));
     items.extend(table::items(contract, &keys, &mut texts));
-    items.insert(0, imports::of(&items));
+    items.insert(0, imports::for_items(&items));
 
     let mut docs = format!(
         "{}, {} {}.",

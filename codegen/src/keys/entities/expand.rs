@@ -105,7 +105,7 @@ impl Whole<'_> {
         };
         let name = self.of.name.clone();
         let name = name.unwrap_or_else(|| format!("{}-{}", self.word, resource.replace('_', "-")));
-        let mut tool = spec.of(&name, entity.document.clone(), self.tool);
+        let mut tool = spec.into_tool(&name, entity.document.clone(), self.tool);
         tool.rows = Some(RowsOperation { run: self.run() });
         tool
     }

@@ -43,7 +43,7 @@ impl Key for Entities {
         let Some(table) = table(contract) else {
             return Emitted::default();
         };
-        let table = literal::of(&table);
+        let table = literal::expression(&table);
         Emitted {
             fields: quote!(rows: Some(&ROWS),),
             items: vec![quote! {

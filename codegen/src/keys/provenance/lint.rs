@@ -134,7 +134,7 @@ impl Check<'_> {
             None => return,
             Some(ProvenanceDefault::Now(_)) => ("the time", ProvenanceType::Integer),
             Some(ProvenanceDefault::Present(other)) => {
-                self.known(&format!("{at}/default/present"), other);
+                self.require_field(&format!("{at}/default/present"), other);
                 ("whether there is another", ProvenanceType::Boolean)
             }
         };
@@ -167,10 +167,10 @@ impl Check<'_> {
     fn names(&mut self) {
         let provenance = self.provenance;
         for (i, name) in provenance.required.iter().enumerate() {
-            self.known(&format!("/provenance/required/{i}"), name);
+            self.require_field(&format!("/provenance/required/{i}"), name);
         }
         if let Some(session) = &provenance.session {
-            self.known("/provenance/session", session);
+            self.require_field("/provenance/session", session);
             let field = provenance.fields.get(session);
             if field.is_some_and(|field| field.kind != ProvenanceType::String) {
                 let message = format!("`{session}` is not of type `string`");
@@ -179,7 +179,7 @@ impl Check<'_> {
         }
         for (i, also) in provenance.also_if.iter().enumerate() {
             let at = format!("/provenance/alsoIf/{i}");
-            self.known(&format!("{at}/field"), &also.field);
+            self.require_field(&format!("{at}/field"), &also.field);
             if provenance
                 .fields
                 .get(&also.field)
@@ -190,7 +190,7 @@ impl Check<'_> {
             }
             for (j, name) in also.then.iter().enumerate() {
                 let at = format!("{at}/then/{j}");
-                self.known(&at, name);
+                self.require_field(&at, name);
                 if provenance.required.contains(name) {
                     self.say(
                         at,
@@ -202,7 +202,7 @@ impl Check<'_> {
         }
     }
 
-    fn known(&mut self, at: &str, name: &str) {
+    fn require_field(&mut self, at: &str, name: &str) {
         if !self.provenance.fields.contains_key(name) {
             self.say(
                 at,

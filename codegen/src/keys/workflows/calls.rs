@@ -18,7 +18,7 @@ use crate::{
     contract::Contract,
     keys::{
         Emitted,
-        auth::Place,
+        auth::RoleLocation,
         rest::{Endpoint, endpoints},
     },
     leak::{leaked, list, written},
@@ -116,7 +116,7 @@ pub(super) fn lint(contract: &Contract, problems: &mut Vec<Problem>) {
         let at = |member: &str| format!("/rest/endpoints/{i}/{member}");
         let is = endpoint.is;
         if is.call_members().is_some() {
-            let place = Place {
+            let place = RoleLocation {
                 document: &contract.document,
                 at: at("roles"),
                 what: "endpoint",
