@@ -17,7 +17,7 @@ use tabellion_platform::{Dir, OpenError, read_regular};
 use tabellion_runtime::Failure;
 
 use super::{
-    failures::{At as _, InRepository as _, refused},
+    failures::{InRepository as _, IoContext as _, refused},
     ignore::MAX_RULES_BYTES,
 };
 
@@ -41,7 +41,7 @@ impl Attributes {
     ///
     /// # Errors
     /// If an attributes file can't be read, or is a pipe or device. As for git, a link in the working tree has none.
-    pub(super) fn of(git: &gix::Repository, path: &str) -> Result<Self, Failure> {
+    pub(super) fn for_path(git: &gix::Repository, path: &str) -> Result<Self, Failure> {
         let mut names = MetadataCollection::default();
         // Without files it has git's own macros, which can't fail.
         let search = Search::new_globals(None::<PathBuf>, &mut Vec::new(), &mut names);
@@ -63,7 +63,7 @@ impl Attributes {
                 None,
             )?;
         }
-        let open = |folder: &Path| Dir::open(folder).at("open the folder", folder);
+        let open = |folder: &Path| Dir::open(folder).context("open the folder", folder);
         let top = open(git.workdir().unwrap_or(git.git_dir()))?;
         for (end, _) in path.match_indices('/') {
             let folder = path[..end].rsplit_once('/').map_or("", |(above, _)| above);
@@ -157,7 +157,7 @@ fn present(read: Result<Vec<u8>, OpenError>, name: &str) -> Result<Option<Vec<u8
         {
             Ok(None)
         }
-        Err(OpenError::Io(error)) => Err(error).at("read the attributes file", name),
+        Err(OpenError::Io(error)) => Err(error).context("read the attributes file", name),
         Err(error) => Err(refused(format!(
             "the attributes file `{name}`, which decides how git stores the files beside it, can't be read: {error}; remove or replace it"
         ))),

@@ -14,7 +14,7 @@ use tabellion_runtime::{Failure, StoreError};
 
 use super::{
     durable::{SyncTarget, remove_if_there, sync_all},
-    failures::At,
+    failures::IoContext,
     intent::Logged,
     lock::{GitLock, LockFiles},
     repository::Repository,
@@ -47,7 +47,7 @@ impl BranchMove {
     pub(super) fn prepare(repository: &Repository, branch: &str, next: ObjectId) -> Result<Self, Failure> {
         let [_, files] = locks(repository, branch);
         let folder = files.target.parent().expect("a branch is in a folder").to_owned();
-        create_folders(&folder, branch.matches('/').count()).at("create", &folder)?;
+        create_folders(&folder, branch.matches('/').count()).context("create", &folder)?;
         let mut lock = files.prepare()?;
         lock.write(format!("{next}\n").as_bytes())?;
         Ok(Self { lock })
@@ -108,7 +108,7 @@ pub(super) fn commit(repository: &Repository, branch: &str) -> Result<(), Failur
     let [_, files] = locks(repository, branch);
     // An empty folder may be left over from branches below it.
     if files.target.is_dir() {
-        fs::remove_dir(&files.target).at("replace", &files.target)?;
+        fs::remove_dir(&files.target).context("replace", &files.target)?;
     }
     files.publish()
 }
@@ -132,7 +132,7 @@ pub(super) fn log(
     for (folder, name) in [(repository.git_dir(), "HEAD"), (repository.common_dir(), branch)] {
         let log = folder.join("logs").join(name);
         if repository.keeps_logs() || log.exists() {
-            append_once(&log, 1 + name.matches('/').count(), &lines).at("write", &log)?;
+            append_once(&log, 1 + name.matches('/').count(), &lines).context("write", &log)?;
         }
     }
     Ok(())

@@ -40,7 +40,7 @@ pub(super) fn to_git<'a>(
         return Ok(Cow::Borrowed(bytes));
     }
     let git = working_tree.repository.git();
-    let attributes = Attributes::of(&git, path)?;
+    let attributes = Attributes::for_path(&git, path)?;
     let mut kept = Cow::Borrowed(bytes);
     if has_crlf {
         kept = with_gits_line_endings(working_tree, &git, path, &attributes, bytes)?;
@@ -70,7 +70,7 @@ pub(super) fn kept_id(
 /// # Errors
 /// Refused if the file at `path` needs a conversion that is not supported.
 pub(super) fn check(git: &gix::Repository, path: &str) -> Result<(), Failure> {
-    let attributes = Attributes::of(git, path)?;
+    let attributes = Attributes::for_path(git, path)?;
     match attributes.out_of_reach(&git.config_snapshot()) {
         None => Ok(()),
         Some(attribute) => Err(refused(format!(

@@ -12,7 +12,7 @@ use std::{
 use gix::ObjectId;
 use tabellion_runtime::Failure;
 
-use super::{failures::At, intent::Exchange, objects::blob_id, working_tree::WorkingTree};
+use super::{failures::IoContext, intent::Exchange, objects::blob_id, working_tree::WorkingTree};
 use crate::path::{LibraryDir, LibraryPath};
 use tabellion_platform::{self as platform, Dir, OpenError};
 
@@ -51,7 +51,7 @@ impl From<Option<ObjectId>> for FileContent {
 
 impl<'a> ExchangeFiles<'a> {
     /// Returns the files named in the intent.
-    pub(super) fn of(working_tree: &'a WorkingTree, exchange: &'a Exchange) -> Self {
+    pub(super) fn new(working_tree: &'a WorkingTree, exchange: &'a Exchange) -> Self {
         Self {
             working_tree,
             path: &exchange.path,
@@ -86,7 +86,7 @@ impl<'a> ExchangeFiles<'a> {
             return self.folder();
         }
         let own = self.working_tree.repository.own("");
-        Dir::open(&own).map(Some).at("open", &own)
+        Dir::open(&own).map(Some).context("open", &own)
     }
 }
 
@@ -110,7 +110,7 @@ impl ExchangeFiles<'_> {
             return Ok(None);
         };
         match folder.open_entry(self.name()) {
-            Ok(file) => file.metadata().map(Some).at("look at", self.path.as_path()),
+            Ok(file) => file.metadata().map(Some).context("look at", self.path.as_path()),
             Err(_) => Ok(None),
         }
     }
@@ -146,10 +146,10 @@ pub(super) fn make_folders(
         let above = above(folder);
         let above = open_folder(working_tree, above)?
             .ok_or(io::ErrorKind::NotFound.into())
-            .at("open", above)?;
+            .context("open", above)?;
         match above.create_dir(folder.file_name()) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            made => made.at("create", folder.as_str())?,
+            made => made.context("create", folder.as_str())?,
         }
     }
     Ok(())
@@ -173,7 +173,7 @@ pub(super) fn remove_empty_folders(
         {
             Ok(()) | Err((NotFound, _)) => {}
             Err((DirectoryNotEmpty | PermissionDenied | ResourceBusy, _)) => return Ok(()),
-            Err((_, error)) => return Err(error).at("remove", folder.as_str()),
+            Err((_, error)) => return Err(error).context("remove", folder.as_str()),
         }
     }
     Ok(())
@@ -219,8 +219,8 @@ pub(super) fn open_folder(working_tree: &WorkingTree, path: &str) -> Result<Opti
     match working_tree.root.dir().open_dir(shown) {
         Ok(dir) => Ok(Some(dir)),
         Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(OpenError::Io(error)) => Err(error).at("open", shown),
-        Err(other) => Err(io::Error::other(other)).at("open", shown),
+        Err(OpenError::Io(error)) => Err(error).context("open", shown),
+        Err(other) => Err(io::Error::other(other)).context("open", shown),
     }
 }
 
@@ -232,17 +232,17 @@ pub(super) fn look(folder: Option<&Dir>, name: &str) -> Result<FileContent, Fail
     match folder.open_entry(name) {
         Ok(file) => look_at(&file, name),
         Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(FileContent::Nothing),
-        Err(OpenError::Io(error)) => Err(error).at("read", name),
+        Err(OpenError::Io(error)) => Err(error).context("read", name),
         Err(OpenError::Symlink | OpenError::Special | OpenError::TooLarge { .. }) => Ok(FileContent::Other),
     }
 }
 
 /// Returns the kind and content of the open `file` called `name`.
 pub(super) fn look_at(mut file: &File, name: &str) -> Result<FileContent, Failure> {
-    if !file.metadata().at("look at", name)?.is_file() {
+    if !file.metadata().context("look at", name)?.is_file() {
         return Ok(FileContent::Other);
     }
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).at("read", name)?;
+    file.read_to_end(&mut bytes).context("read", name)?;
     Ok(FileContent::Bytes(blob_id(&bytes)?))
 }

@@ -11,7 +11,7 @@ use std::{
 
 use tabellion_runtime::Failure;
 
-use super::failures::At;
+use super::failures::IoContext;
 use tabellion_platform::{self as platform, Dir, Journal};
 
 /// A file or folder to sync.
@@ -32,9 +32,9 @@ const DOING: &str = "bring to the disk";
 impl SyncTarget<'_> {
     fn sync(&self) -> Result<(), Failure> {
         match self {
-            Self::File(file, path) => file.sync_all().at(DOING, path),
-            Self::Names(path) => Dir::open(path).and_then(|dir| dir.sync()).at(DOING, path),
-            Self::NamesIn(dir, path) => dir.sync().at(DOING, path),
+            Self::File(file, path) => file.sync_all().context(DOING, path),
+            Self::Names(path) => Dir::open(path).and_then(|dir| dir.sync()).context(DOING, path),
+            Self::NamesIn(dir, path) => dir.sync().context(DOING, path),
         }
     }
 
@@ -101,13 +101,13 @@ pub(super) fn sync_with<'a>(
     let (in_order, others): (Vec<_>, Vec<_>) = targets.into_iter().partition(|thing| thing.is_in(journal));
     for thing in in_order {
         if let SyncTarget::File(file, path) = thing {
-            platform::write_out(file).at(DOING, path)?;
+            platform::write_out(file).context(DOING, path)?;
         }
     }
     sync_all(&others)?;
     // Modified after everything else, which puts its journal record behind the others.
-    file.set_modified(SystemTime::now()).at(DOING, path)?;
-    file.sync_all().at(DOING, path)
+    file.set_modified(SystemTime::now()).context(DOING, path)?;
+    file.sync_all().context(DOING, path)
 }
 
 /// Starts writing back the files among `targets`. Best effort.
@@ -124,15 +124,15 @@ pub(super) fn start_writing(targets: &[SyncTarget<'_>]) {
 /// # Errors
 /// If it can't be written.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<File, Failure> {
-    let mut file = platform::create(path).at("create", path)?;
-    file.write_all(bytes).at("write", path)?;
+    let mut file = platform::create(path).context("create", path)?;
+    file.write_all(bytes).context("write", path)?;
     Ok(file)
 }
 
 /// Removes a file if it exists.
 pub(super) fn remove_if_there(path: &Path) -> Result<(), Failure> {
     match platform::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).at("remove", path),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).context("remove", path),
         _ => Ok(()),
     }
 }

@@ -9,13 +9,13 @@ use super::root::FileError;
 use crate::path::PathError;
 
 /// Adds the operation and path to an I/O error.
-pub(super) trait At<T> {
+pub(super) trait IoContext<T> {
     /// Converts the error to a [`Failure`] that names `path`. `doing` completes "can't …".
-    fn at(self, doing: &str, path: impl AsRef<Path>) -> Result<T, Failure>;
+    fn context(self, doing: &str, path: impl AsRef<Path>) -> Result<T, Failure>;
 }
 
-impl<T> At<T> for io::Result<T> {
-    fn at(self, doing: &str, path: impl AsRef<Path>) -> Result<T, Failure> {
+impl<T> IoContext<T> for io::Result<T> {
+    fn context(self, doing: &str, path: impl AsRef<Path>) -> Result<T, Failure> {
         self.map_err(|error| {
             let message = format!(
                 "can't {doing} `{}`: {error}{}",

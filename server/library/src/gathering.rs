@@ -45,7 +45,7 @@ pub(super) struct Gathering {
 
 impl Gathering {
     /// Returns the gathering of the packs in `repository`.
-    pub(super) fn of(repository: &Repository) -> Self {
+    pub(super) fn new(repository: &Repository) -> Self {
         Self {
             packs: pack_folder(repository.objects()),
             own: repository.own(""),
@@ -175,7 +175,7 @@ pub(super) fn is_unfinished(name: &str) -> bool {
 /// If it can't be removed.
 pub(super) fn remove_unfinished(repository: &Repository) -> io::Result<()> {
     if let Some(_lock) = try_lock_file(&repository.own(LOCK))? {
-        Gathering::of(repository).discard();
+        Gathering::new(repository).discard();
     }
     Ok(())
 }

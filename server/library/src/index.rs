@@ -6,7 +6,7 @@ use tabellion_platform::{FileStat, Timestamp, file_stat, read_regular};
 use tabellion_runtime::Failure;
 
 use super::{
-    failures::{At, refused},
+    failures::{IoContext, refused},
     index_file::{self, IndexError},
 };
 
@@ -27,11 +27,11 @@ impl Index {
     /// If the file can't be read.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         loop {
-            let stat = IndexStat::of(path)?;
+            let stat = IndexStat::read(path)?;
             let bytes = match stat.0 {
                 Some(_) => read_regular(path, MAX_BYTES)
                     .map_err(std::io::Error::from)
-                    .at("read", path)?,
+                    .context("read", path)?,
                 None => index_file::empty(),
             };
             if stat.is_at(path)? {
@@ -46,13 +46,15 @@ impl Index {
 pub(super) struct IndexStat(Option<FileStat>);
 
 impl IndexStat {
+    /// Reads the identity of the index at `path`.
+    ///
     /// # Errors
     /// If the system can't stat the file.
-    pub(super) fn of(path: &Path) -> Result<Self, Failure> {
+    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         match fs::metadata(path) {
             Ok(found) => Ok(Self(Some(file_stat(&found)))),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self(None)),
-            Err(error) => Err(error).at("look at", path),
+            Err(error) => Err(error).context("look at", path),
         }
     }
 
@@ -66,7 +68,7 @@ impl IndexStat {
     /// # Errors
     /// If the system can't stat the file.
     pub(super) fn is_at(&self, path: &Path) -> Result<bool, Failure> {
-        Ok(Self::of(path)? == *self)
+        Ok(Self::read(path)? == *self)
     }
 }
 

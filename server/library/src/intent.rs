@@ -125,8 +125,8 @@ impl Intent {
                 path: LibraryPath::of_entry(path).ok()?,
                 old: optional(lines.value("old")?, id).ok()?,
                 new: optional(lines.value("new")?, id).ok()?,
-                kept_before: optional(lines.value("kept-before")?, kept).ok()?,
-                kept_after: optional(lines.value("kept-after")?, kept).ok()?,
+                kept_before: optional(lines.value("kept-before")?, parse_tree_entry).ok()?,
+                kept_after: optional(lines.value("kept-after")?, parse_tree_entry).ok()?,
                 aside: lines.value("aside")?.to_owned(),
                 beside: lines.value("beside")?.parse().ok()?,
                 folders: lines.value("folders")?.parse().ok()?,
@@ -200,7 +200,7 @@ fn id(hex: &str) -> Option<ObjectId> {
     ObjectId::from_hex(hex.as_bytes()).ok()
 }
 
-fn kept(text: &str) -> Option<TreeEntry> {
+fn parse_tree_entry(text: &str) -> Option<TreeEntry> {
     let (mode, blob) = text.split_once(' ')?;
     Some(TreeEntry {
         blob: id(blob)?,

@@ -101,7 +101,7 @@ use std::{
 use self::{
     blocking::blocking,
     checkpoint::Watch,
-    failures::{At, invalid_path, unreadable},
+    failures::{IoContext, invalid_path, unreadable},
     history::History,
     maintenance::Maintenance,
     remote::shared::Shared,
@@ -181,7 +181,7 @@ impl Library {
             ..Options::default()
         };
         let working_tree = WorkingTree::open(dir, options, Box::new(|_| Ok(())))?;
-        Ok(Self::of(working_tree))
+        Ok(Self::from_working_tree(working_tree))
     }
 
     /// Returns the parts that opening created, if any.
@@ -196,7 +196,7 @@ impl Library {
 
     fn open_watched(dir: &Path, options: Options, watch: Watch) -> Result<Self, OpenError> {
         let working_tree = WorkingTree::open(dir, options, watch)?;
-        let library = Self::of(working_tree);
+        let library = Self::from_working_tree(working_tree);
         if let Err(failure) = library.recover_if_free() {
             // Reading works; each change tries again first.
             tracing::warn!(%failure, "an interrupted change could not be completed");
@@ -204,8 +204,8 @@ impl Library {
         Ok(library)
     }
 
-    fn of(working_tree: WorkingTree) -> Self {
-        let (shared, foreign) = Shared::of(&working_tree);
+    fn from_working_tree(working_tree: WorkingTree) -> Self {
+        let (shared, foreign) = Shared::load(&working_tree);
         Self {
             history: History::new(&working_tree.repository),
             shared,
@@ -275,7 +275,7 @@ impl Library {
         let Some(file) = file else {
             return Ok(String::new());
         };
-        let metadata = file.metadata().at("look at", path.as_path())?;
+        let metadata = file.metadata().context("look at", path.as_path())?;
         Ok(format!(
             "{:?} {:?}",
             tabellion_platform::file_stat(&metadata),
@@ -321,7 +321,7 @@ impl Library {
             .root
             .open_document(path)
             .map_err(|error| unreadable(&error))?;
-        let mode = file.map(|file| file.metadata().at("look at", path.as_path()));
+        let mode = file.map(|file| file.metadata().context("look at", path.as_path()));
         let mode = mode
             .transpose()?
             .map(|metadata| tabellion_platform::mode(&metadata));

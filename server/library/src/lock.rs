@@ -15,7 +15,7 @@ use tabellion_runtime::{Failure, FailureKind};
 
 use super::{
     durable::{SyncTarget, remove_if_there},
-    failures::At,
+    failures::IoContext,
     repository::Repository,
 };
 use tabellion_platform::{self as platform, entry_id_at, make_like};
@@ -55,9 +55,9 @@ impl LockFiles {
     pub(super) fn prepare(self) -> Result<GitLock, Failure> {
         // It may be a link to the file published last: it must be removed, never written to.
         remove_if_there(&self.marker)?;
-        let content = File::create_new(&self.marker).at("create", &self.marker)?;
+        let content = File::create_new(&self.marker).context("create", &self.marker)?;
         if let Ok(target) = fs::metadata(&self.target) {
-            make_like(&content, &target).at("protect", &self.marker)?;
+            make_like(&content, &target).context("protect", &self.marker)?;
         }
         Ok(GitLock { files: self, content })
     }
@@ -92,7 +92,7 @@ impl LockFiles {
 
     /// Ends the lock, which is ours: the written content replaces the locked file.
     pub(super) fn publish(&self) -> Result<(), Failure> {
-        platform::rename(&self.lock(), &self.target).at("replace", &self.target)?;
+        platform::rename(&self.lock(), &self.target).context("replace", &self.target)?;
         remove_if_there(&self.marker)
     }
 
@@ -115,7 +115,7 @@ impl GitLock {
             match fs::hard_link(&self.files.marker, &lock) {
                 Ok(()) => return Ok(()),
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(error).at("lock", &lock);
+                    return Err(error).context("lock", &lock);
                 }
                 Err(_) if started.elapsed() < LOCK_TIMEOUT => thread::sleep(POLL_INTERVAL),
                 Err(_) => return Err(held(&lock)),
@@ -125,7 +125,7 @@ impl GitLock {
 
     /// Writes the new content of the locked file. It is not durable before [`Self::content`] is synced.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.content.write_all(bytes).at("write", &self.files.marker)
+        self.content.write_all(bytes).context("write", &self.files.marker)
     }
 
     /// Overwrites bytes at the offset `at`.
@@ -133,7 +133,7 @@ impl GitLock {
         let there = self.content.seek(SeekFrom::Start(at as u64));
         there
             .and_then(|_| self.content.write_all(bytes))
-            .at("write", &self.files.marker)
+            .context("write", &self.files.marker)
     }
 
     /// Sets the modification time of the new content, unless the disk's clock is not there yet.
@@ -141,7 +141,7 @@ impl GitLock {
         let written = self.content.metadata().and_then(|found| found.modified());
         written
             .and_then(|written| self.content.set_modified(time.min(written)))
-            .at("date", &self.files.marker)
+            .context("date", &self.files.marker)
     }
 
     /// Returns the written content, to be synced.

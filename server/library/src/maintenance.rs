@@ -60,7 +60,7 @@ impl Maintenance {
             .fetch_add(1, Ordering::Relaxed)
             .is_multiple_of(MAX_PACKS)
         {
-            let gathering = Gathering::of(repository);
+            let gathering = Gathering::new(repository);
             // At the usual priority: the fewer packs there are, the less each change costs.
             self.gathering.start(move || {
                 if let Err(error) = gathering.run() {

@@ -22,7 +22,7 @@ use tabellion_runtime::Failure;
 
 use super::{
     durable::{SyncTarget, remove_if_there},
-    failures::{At, InRepository},
+    failures::{InRepository, IoContext},
     pack::{self, Deflater, PackObject},
 };
 
@@ -126,7 +126,7 @@ impl NewObjects {
         let mut files = Vec::new();
         for (number, object) in self.0.iter().enumerate() {
             let home = home(database, object.id);
-            let loose = object.loose(&mut deflater).at("compress", &home)?;
+            let loose = object.loose(&mut deflater).context("compress", &home)?;
             files.push(StagedFile::write(loose, home, temporary(number))?);
         }
         Ok(StagedObjects { files, keep: None })
@@ -145,7 +145,7 @@ impl NewObjects {
         });
         let folder = pack_folder(database);
         let mut pack = Vec::new();
-        let written = pack::write(&objects.collect::<Vec<_>>(), &mut pack).at("compress", &folder)?;
+        let written = pack::write(&objects.collect::<Vec<_>>(), &mut pack).context("compress", &folder)?;
         let home = |extension| folder.join(&written.name).with_extension(extension);
         // The index is placed last, because git finds packs by their indexes.
         let files = [(&pack, "pack"), (&written.index, "idx")].into_iter().enumerate();
@@ -196,7 +196,7 @@ pub(super) fn release_packs(database: &Path) -> Result<(), Failure> {
     let folder = pack_folder(database);
     let names = match platform::names(&folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        names => names.at("look into", &folder)?,
+        names => names.context("look into", &folder)?,
     };
     for name in names {
         let keep = folder.join(name);
@@ -231,18 +231,18 @@ impl StagedFile {
     fn write(bytes: &[u8], home: PathBuf, staging: PathBuf) -> Result<Self, Failure> {
         // An existing object may be empty or torn after a crash: it counts only if its bytes are equal.
         if platform::read_regular(&home, bytes.len() as u64).is_ok_and(|there| there == bytes) {
-            let file = platform::open_to_sync(&home).at("open", &home)?;
+            let file = platform::open_to_sync(&home).context("open", &home)?;
             return Ok(Self {
                 file,
                 at: home.clone(),
                 home,
             });
         }
-        let mut file = platform::create(&staging).at("create", &staging)?;
-        file.write_all(bytes).at("write", &staging)?;
-        let mut permissions = file.metadata().at("look at", &staging)?.permissions();
+        let mut file = platform::create(&staging).context("create", &staging)?;
+        file.write_all(bytes).context("write", &staging)?;
+        let mut permissions = file.metadata().context("look at", &staging)?.permissions();
         permissions.set_readonly(true);
-        file.set_permissions(permissions).at("protect", &staging)?;
+        file.set_permissions(permissions).context("protect", &staging)?;
         Ok(Self {
             file,
             at: staging,
@@ -297,13 +297,13 @@ impl StagedFile {
         for left in (0..MAX_FOLDER_ATTEMPTS).rev() {
             match fs::create_dir(folder) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(error).at("create", folder);
+                    return Err(error).context("create", folder);
                 }
                 _ => {}
             }
             match platform::rename(&self.at, &self.home) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound && left > 0 => {}
-                placed => return placed.at("create", &self.home),
+                placed => return placed.context("create", &self.home),
             }
         }
         Ok(())

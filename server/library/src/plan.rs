@@ -17,7 +17,7 @@ use super::{
     commit::Authorship,
     commit_message::{EXTERNAL, Record, RecordedCall, ToolDetails},
     conversion,
-    failures::{At, invalid_path, refused},
+    failures::{IoContext, invalid_path, refused},
     history::Touched,
     index_file::Mark,
     intent::Logged,
@@ -57,7 +57,11 @@ impl LoadedDocument {
     }
 
     /// Returns the id of the document as git stores it at `git_path`.
-    pub(super) fn kept(&self, working_tree: &WorkingTree, git_path: &str) -> Result<ObjectId, Failure> {
+    pub(super) fn git_blob_id(
+        &self,
+        working_tree: &WorkingTree,
+        git_path: &str,
+    ) -> Result<ObjectId, Failure> {
         conversion::kept_id(working_tree, git_path, &self.file.bytes, self.id)
     }
 }
@@ -294,7 +298,7 @@ impl DocumentState {
     }
 
     fn touched(&self, before: Option<TreeEntry>, after: Option<TreeEntry>) -> Touched {
-        Touched::of(&self.git_path, before, after)
+        Touched::new(&self.git_path, before, after)
     }
 }
 
@@ -397,7 +401,7 @@ impl Planner<'_> {
                         .working_tree
                         .root
                         .case_twin(path)
-                        .at("look for", path.as_path())?,
+                        .context("look for", path.as_path())?,
                 };
                 match twin {
                     Some(twin) => Err(refused(format!(
@@ -472,7 +476,7 @@ impl Planner<'_> {
             _ => EntryKind::Blob.into(),
         };
         // Not added to the objects, because HEAD usually has it.
-        let blob = before.kept(self.working_tree, git_path)?;
+        let blob = before.git_blob_id(self.working_tree, git_path)?;
         Ok(Some(TreeEntry { blob, mode }))
     }
 

@@ -10,7 +10,7 @@ use tabellion_runtime::{Failure, FailureKind};
 use super::{
     blocking::blocking,
     conversion,
-    failures::{At, unreadable},
+    failures::{IoContext, unreadable},
     index::IndexStat,
     intent,
     lock::index_lock,
@@ -88,7 +88,7 @@ impl WorkingTree {
                 }
                 return Ok(None);
             };
-            let leased = Lease::take(file.try_clone().at("read", path.as_path())?);
+            let leased = Lease::take(file.try_clone().context("read", path.as_path())?);
             if !matches!(leased, Leased::BeingWritten) {
                 return Root::read_open(path, file)
                     .map(Some)
@@ -110,7 +110,7 @@ impl WorkingTree {
         if lock.is_taken() {
             return None;
         }
-        IndexStat::of(&lock.target).ok()
+        IndexStat::read(&lock.target).ok()
     }
 
     /// Returns true if no git program can have changed the working tree since `earlier`. Such a program removes and rewrites

@@ -18,7 +18,7 @@ use super::{
     branch,
     document::{self, ExchangeFiles, FileContent},
     durable::{self, SyncTarget, remove_if_there},
-    failures::{At, InRepository, refused},
+    failures::{InRepository, IoContext, refused},
     gathering, history,
     index::{Index, index_failure},
     index_file::{self, Folders, IndexError},
@@ -117,7 +117,7 @@ pub(super) fn complete(
     release_locks(working_tree, intent)?;
     let mut documents = BTreeMap::new();
     for exchange in &intent.documents {
-        ExchangeFiles::of(working_tree, exchange).add_new_names(exchange.folders, &mut documents)?;
+        ExchangeFiles::new(working_tree, exchange).add_new_names(exchange.folders, &mut documents)?;
     }
     let branch = branch::folder(repository, &intent.branch);
     let names = documents
@@ -167,7 +167,7 @@ fn bring_over(
     from: Option<ObjectId>,
     to: Option<ObjectId>,
 ) -> Result<(), Failure> {
-    let place = ExchangeFiles::of(working_tree, exchange);
+    let place = ExchangeFiles::new(working_tree, exchange);
     let (folder, aside) = (place.folder()?, place.aside_folder()?);
     let (name, aside_name) = (place.name(), place.aside());
     let found = document::look(folder.as_ref(), name)?;
@@ -185,9 +185,11 @@ fn bring_over(
         (Some(_), Some(_), _) => folder.exchange(name, &aside, aside_name).map(drop),
         (None, Some(_), _) => aside.rename_noreplace(aside_name, &folder, name),
     };
-    moved.at("restore", exchange.path.as_path())?;
+    moved.context("restore", exchange.path.as_path())?;
     keep_newest(&folder, name, &aside, aside_name, from)?;
-    folder.sync().at("bring to the disk", exchange.path.as_path())
+    folder
+        .sync()
+        .context("bring to the disk", exchange.path.as_path())
 }
 
 /// Exchanges again if a person saved over the document meanwhile: their version is then the newest.
@@ -205,7 +207,7 @@ fn keep_newest(
     folder
         .exchange(name, aside, aside_name)
         .map(drop)
-        .at("restore", name)
+        .context("restore", name)
 }
 
 /// Writes a committed transaction's entries to the index, unless it has them.
@@ -256,30 +258,32 @@ fn end(working_tree: &WorkingTree, exchange: &Exchange, folders: usize) -> Resul
 /// Records that no transaction is under way.
 fn clear(working_tree: &WorkingTree) -> Result<(), Failure> {
     let (file, path) = open_intent(working_tree)?;
-    file.set_len(0).at("clear", &path)
+    file.set_len(0).context("clear", &path)
 }
 
 fn open_intent(working_tree: &WorkingTree) -> Result<(File, PathBuf), Failure> {
     let path = working_tree.repository.own(INTENT);
-    let file = open_to_write(&path, OpenOptions::new().write(true)).at("open", &path)?;
+    let file = open_to_write(&path, OpenOptions::new().write(true)).context("open", &path)?;
     Ok((file, path))
 }
 
 /// Removes the exchange file. If its bytes equal neither side, they are a person's late save and are kept.
 fn drop_aside(working_tree: &WorkingTree, exchange: &Exchange) -> Result<(), Failure> {
-    let place = ExchangeFiles::of(working_tree, exchange);
+    let place = ExchangeFiles::new(working_tree, exchange);
     let Some(folder) = place.aside_folder()? else {
         return Ok(());
     };
     let unfinished = place.unfinished();
     if document::look(Some(&folder), &unfinished)? != FileContent::Nothing {
-        folder.remove_file(&unfinished).at("remove", place.aside_path())?;
+        folder
+            .remove_file(&unfinished)
+            .context("remove", place.aside_path())?;
     }
     match document::look(Some(&folder), place.aside())? {
         FileContent::Nothing => Ok(()),
-        FileContent::Bytes(id) if [exchange.old, exchange.new].contains(&Some(id)) => {
-            folder.remove_file(place.aside()).at("remove", place.aside_path())
-        }
+        FileContent::Bytes(id) if [exchange.old, exchange.new].contains(&Some(id)) => folder
+            .remove_file(place.aside())
+            .context("remove", place.aside_path()),
         FileContent::Bytes(id) => keep(working_tree, exchange, &format!("late-{id}.md")),
         FileContent::Other => keep(working_tree, exchange, &format!("late-{}", exchange.aside)),
     }
@@ -288,12 +292,12 @@ fn drop_aside(working_tree: &WorkingTree, exchange: &Exchange) -> Result<(), Fai
 /// Keeps the exchange file, to which a person has saved, under the first free name from `name` on: in our own folder, or hidden
 /// next to a document on another device. Bytes already kept are not kept twice.
 pub(super) fn keep(working_tree: &WorkingTree, exchange: &Exchange, name: &str) -> Result<(), Failure> {
-    let place = ExchangeFiles::of(working_tree, exchange);
+    let place = ExchangeFiles::new(working_tree, exchange);
     let own = working_tree.repository.own("");
     let to = if exchange.beside {
         place.folder()?
     } else {
-        Some(Dir::open(&own).at("open", &own)?)
+        Some(Dir::open(&own).context("open", &own)?)
     };
     let (Some(folder), Some(to)) = (place.aside_folder()?, to) else {
         return Ok(());
@@ -305,12 +309,14 @@ pub(super) fn keep(working_tree: &WorkingTree, exchange: &Exchange, name: &str) 
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let found = document::look(Some(&folder), place.aside())?;
                 if found != FileContent::Other && document::look(Some(&to), &late)? == found {
-                    return folder.remove_file(place.aside()).at("remove", place.aside_path());
+                    return folder
+                        .remove_file(place.aside())
+                        .context("remove", place.aside_path());
                 }
                 late = format!("{hidden}{number}-{name}");
             }
             done => {
-                done.at("keep", place.aside_path())?;
+                done.context("keep", place.aside_path())?;
                 break;
             }
         }
@@ -323,7 +329,7 @@ pub(super) fn keep(working_tree: &WorkingTree, exchange: &Exchange, name: &str) 
 
 /// Finishes a half-done exchange on file systems that exchange in several steps.
 fn finish_exchange(working_tree: &WorkingTree, exchange: &Exchange) -> Result<(), Failure> {
-    let place = ExchangeFiles::of(working_tree, exchange);
+    let place = ExchangeFiles::new(working_tree, exchange);
     let Some(aside) = place.aside_folder()? else {
         return Ok(());
     };
@@ -332,19 +338,19 @@ fn finish_exchange(working_tree: &WorkingTree, exchange: &Exchange) -> Result<()
         FileContent::Nothing => Ok(()),
         _ if document::look(Some(&aside), place.aside())? == FileContent::Nothing => aside
             .rename_noreplace(&between, &aside, place.aside())
-            .at("restore", place.aside_path()),
-        _ => aside.remove_file(&between).at("remove", place.aside_path()),
+            .context("restore", place.aside_path()),
+        _ => aside.remove_file(&between).context("remove", place.aside_path()),
     }
 }
 
 /// Removes files of a transaction that died before its intent was written.
 fn tidy(working_tree: &WorkingTree) -> Result<(), Failure> {
     let own = working_tree.repository.own("");
-    for name in names(&own).at("look into", &own)? {
+    for name in names(&own).context("look into", &own)? {
         if name.to_str().is_some_and(is_temporary) {
             remove_if_there(&own.join(name))?;
         } else if name.to_str().is_some_and(gathering::is_unfinished) {
-            gathering::remove_unfinished(&working_tree.repository).at("remove", &own)?;
+            gathering::remove_unfinished(&working_tree.repository).context("remove", &own)?;
         }
     }
     Ok(())
@@ -365,7 +371,7 @@ fn read(working_tree: &WorkingTree) -> Result<Option<Intent>, Failure> {
     let text = match read_text(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => String::new(),
-        text => text.at("read", &path)?,
+        text => text.context("read", &path)?,
     };
     let intent = Intent::parse(&text);
     if intent.is_none() && is_under_way(&working_tree.repository) {

@@ -124,7 +124,7 @@ impl Repository {
             common_dir: absolute(local.common_dir()),
             objects: absolute(local.objects.store_ref().path()),
             own,
-            journal: Journal::of(&git_dir),
+            journal: Journal::detect(&git_dir),
             git_dir,
             prefix: if prefix.is_empty() {
                 String::new()

@@ -18,7 +18,7 @@ impl TestLibrary {
         Self { folder, root }
     }
 
-    fn at(&self, path: &str) -> PathBuf {
+    fn path(&self, path: &str) -> PathBuf {
         self.folder.path().join("library").join(path)
     }
 
@@ -35,9 +35,9 @@ impl TestLibrary {
 #[test]
 fn reads_only_regular_files_inside() {
     let place = TestLibrary::new();
-    fs::write(place.at("sub/a.md"), "inside").unwrap();
-    fs::create_dir(place.at("folder.md")).unwrap();
-    fs::write(place.at("empty.md"), "").unwrap();
+    fs::write(place.path("sub/a.md"), "inside").unwrap();
+    fs::create_dir(place.path("folder.md")).unwrap();
+    fs::write(place.path("empty.md"), "").unwrap();
     let mut expected = vec![
         ("sub/a.md", "inside"),
         ("empty.md", ""),
@@ -49,11 +49,11 @@ fn reads_only_regular_files_inside() {
     #[cfg(unix)]
     {
         use std::os::unix::fs::symlink;
-        symlink("../../outside", place.at("sub/out")).unwrap();
-        symlink("../outside/a.md", place.at("out.md")).unwrap();
-        symlink("sub/a.md", place.at("alias.md")).unwrap();
-        symlink("nowhere", place.at("dangling.md")).unwrap();
-        let _socket = std::os::unix::net::UnixListener::bind(place.at("socket.md")).unwrap();
+        symlink("../../outside", place.path("sub/out")).unwrap();
+        symlink("../outside/a.md", place.path("out.md")).unwrap();
+        symlink("sub/a.md", place.path("alias.md")).unwrap();
+        symlink("nowhere", place.path("dangling.md")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(place.path("socket.md")).unwrap();
         expected.extend([
             ("out.md", "file_symlink"),
             ("sub/out/a.md", "file_symlink"),
@@ -67,7 +67,7 @@ fn reads_only_regular_files_inside() {
     {
         use rustix::fs::{CWD, FileType, Mode, mknodat};
         // The pipe has no writer: opening it for reading would block for ever.
-        mknodat(CWD, place.at("pipe.md"), FileType::Fifo, Mode::RUSR, 0).unwrap();
+        mknodat(CWD, place.path("pipe.md"), FileType::Fifo, Mode::RUSR, 0).unwrap();
         expected.push(("pipe.md", "file_not_regular"));
     }
     for (path, text) in expected {
@@ -78,7 +78,12 @@ fn reads_only_regular_files_inside() {
 #[test]
 fn stops_at_the_size_limit() {
     let place = TestLibrary::new();
-    let sized = |size| fs::File::create(place.at("a.md")).unwrap().set_len(size).unwrap();
+    let sized = |size| {
+        fs::File::create(place.path("a.md"))
+            .unwrap()
+            .set_len(size)
+            .unwrap()
+    };
     sized(MAX_FILE_BYTES);
     assert_eq!(place.read("a.md").len() as u64, MAX_FILE_BYTES);
     sized(MAX_FILE_BYTES + 7);
@@ -92,14 +97,17 @@ fn stops_at_the_size_limit() {
 #[test]
 fn errors_have_the_systems_cause() {
     let place = TestLibrary::new();
-    fs::write(place.at("a.md"), "text").unwrap();
+    fs::write(place.path("a.md"), "text").unwrap();
     let path = LibraryPath::parse("a.md").unwrap();
     let file = place.root.read(&path).unwrap().unwrap();
-    let metadata = fs::metadata(place.at("a.md")).unwrap();
+    let metadata = fs::metadata(place.path("a.md")).unwrap();
     assert_eq!(file.modified, metadata.modified().unwrap());
     assert_eq!(
         (file.mode, file.id),
-        (platform::mode(&metadata), platform::file_id_at(&place.at("a.md")))
+        (
+            platform::mode(&metadata),
+            platform::file_id_at(&place.path("a.md"))
+        )
     );
     // Root may read everything, so the mapping alone is tried.
     let denied = FileError::io(&path, io::ErrorKind::PermissionDenied.into());
@@ -111,7 +119,7 @@ fn errors_have_the_systems_cause() {
 #[test]
 fn the_root_itself_may_be_a_link() {
     let place = TestLibrary::new();
-    fs::write(place.at("a.md"), "inside").unwrap();
+    fs::write(place.path("a.md"), "inside").unwrap();
     let at = |name: &str| place.folder.path().join(name);
     std::os::unix::fs::symlink("library", at("link")).unwrap();
     let root = Root::open(&at("link")).unwrap();
@@ -135,8 +143,8 @@ fn the_root_itself_may_be_a_link() {
 #[test]
 fn a_swapped_folder_leads_nowhere() {
     let place = TestLibrary::new();
-    fs::write(place.at("sub/a.md"), "inside").unwrap();
-    std::os::unix::fs::symlink("../outside", place.at("link")).unwrap();
+    fs::write(place.path("sub/a.md"), "inside").unwrap();
+    std::os::unix::fs::symlink("../outside", place.path("link")).unwrap();
     let (done, dir) = (AtomicBool::new(false), place.root.dir());
     let mut seen = std::collections::BTreeSet::new();
     std::thread::scope(|scope| {
@@ -160,7 +168,7 @@ fn a_swapped_folder_leads_nowhere() {
 fn a_missing_name_stands_for_its_only_other_composition() {
     let place = TestLibrary::new();
     for folder in ["Re\u{301}sume\u{301}s", "both é", "both e\u{301}"] {
-        fs::create_dir(place.at(folder)).unwrap();
+        fs::create_dir(place.path(folder)).unwrap();
     }
     // The last two are compositions of one name, neither of them NFC or NFD.
     for name in [
@@ -173,7 +181,7 @@ fn a_missing_name_stands_for_its_only_other_composition() {
         "o\u{308}ö\u{304}.md",
         "öo\u{308}\u{304}.md",
     ] {
-        fs::write(place.at(name), "").unwrap();
+        fs::write(place.path(name), "").unwrap();
     }
     for (asked, found) in [
         ("café.md", "cafe\u{301}.md"),
@@ -206,7 +214,7 @@ fn a_missing_name_stands_for_its_only_other_composition() {
 #[test]
 fn twins() {
     let place = TestLibrary::new();
-    fs::create_dir(place.at("Docs")).unwrap();
+    fs::create_dir(place.path("Docs")).unwrap();
     for name in [
         "Docs/Note.md",
         "straße.md",
@@ -215,7 +223,7 @@ fn twins() {
         "K.md",
         "1\u{fe0f}\u{20e3}.md",
     ] {
-        fs::write(place.at(name), "").unwrap();
+        fs::write(place.path(name), "").unwrap();
     }
     let cases = [
         ("new.md", None),

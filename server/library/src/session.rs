@@ -243,7 +243,7 @@ impl Snapshot for Turn<'_> {
         let document = self.document(&path)?;
         let now = document
             .as_ref()
-            .map(|before| before.kept(&library.working_tree, &git_path))
+            .map(|before| before.git_blob_id(&library.working_tree, &git_path))
             .transpose()?;
         let git = library.working_tree.repository.git();
         let (head, newest) = match self.pending() {

@@ -27,7 +27,7 @@ use super::{
     checkpoint::{Checkpoint, Interruption},
     document::{self, ExchangeFiles, FileContent},
     durable::{self, SyncTarget},
-    failures::{At, refused},
+    failures::{IoContext, refused},
     index_file::PartialChecksum,
     intent::{Exchange, INTENT, Intent, OLD_INDEX},
     lock::{GitLock, index_lock},
@@ -167,7 +167,7 @@ impl<'a> Transaction<'a> {
             .zip(&work.contents)
             .map(|(exchange, bytes)| DocumentSwap {
                 working_tree,
-                place: ExchangeFiles::of(working_tree, exchange),
+                place: ExchangeFiles::new(working_tree, exchange),
                 exchange,
                 bytes: bytes.as_deref(),
                 content: None,
@@ -193,7 +193,7 @@ impl<'a> Transaction<'a> {
                 durable::start_writing(&[index.content()]);
                 Ok(())
             });
-            let writing = writing.at("write", repository.index())?;
+            let writing = writing.context("write", repository.index())?;
             let synced = durable::sync_with((&intent_file, &intent_path), things, repository.journal());
             let checksum = work.draft.begin();
             let written: Result<(), Failure> = writing.join().expect("writing does not panic");
@@ -265,7 +265,7 @@ impl<'a> Transaction<'a> {
         let (index, old) = (repository.index(), repository.own(OLD_INDEX));
         match fs::hard_link(&index, &old) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            linked => linked.at("keep", &old),
+            linked => linked.context("keep", &old),
         }
     }
 
@@ -300,13 +300,13 @@ impl DocumentSwap<'_> {
         let Some(bytes) = self.bytes else { return Ok(()) };
         let (name, path) = (self.place.unfinished(), self.place.aside_path());
         let folder = self.place.aside_folder()?.ok_or_else(|| gone(&path))?;
-        let mut file = folder.create_file(&name).at("create", &path)?;
-        file.write_all(bytes).at("write", &path)?;
+        let mut file = folder.create_file(&name).context("create", &path)?;
+        file.write_all(bytes).context("write", &path)?;
         if let Some(old) = self.place.metadata()? {
-            platform::make_like(&file, &old).at("protect", &path)?;
+            platform::make_like(&file, &old).context("protect", &path)?;
         }
-        self.make_executable(&file).at("protect", &path)?;
-        let stat = platform::file_stat(&file.metadata().at("look at", &path)?);
+        self.make_executable(&file).context("protect", &path)?;
+        let stat = platform::file_stat(&file.metadata().context("look at", &path)?);
         self.content = Some(WrittenContent { file, path, stat });
         Ok(())
     }
@@ -340,7 +340,7 @@ impl DocumentSwap<'_> {
         let folder = self.place.aside_folder()?.ok_or_else(|| gone(path))?;
         folder
             .rename_noreplace(&self.place.unfinished(), &folder, self.place.aside())
-            .at("rename", path)
+            .context("rename", path)
     }
 
     /// Checks the document. No program can write to it afterwards.
@@ -349,14 +349,14 @@ impl DocumentSwap<'_> {
         let (Some(folder), Some(aside)) = (self.place.folder()?, self.place.aside_folder()?) else {
             return Err(StoreError::Conflict);
         };
-        let id = folder.file_id(name).at("look at", name)?;
+        let id = folder.file_id(name).context("look at", name)?;
         let (found, lease) = match folder.open_entry(name) {
             Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
                 (FileContent::Nothing, None)
             }
-            Err(OpenError::Io(error)) => Err(error).at("read", name)?,
+            Err(OpenError::Io(error)) => Err(error).context("read", name)?,
             Err(_) => (FileContent::Other, None),
-            Ok(file) => match Lease::take(file.try_clone().at("read", name)?) {
+            Ok(file) => match Lease::take(file.try_clone().context("read", name)?) {
                 Leased::BeingWritten => return Err(StoreError::Conflict),
                 Leased::Yes(lease) => (document::look_at(&file, name)?, Some(lease)),
                 Leased::Unsupported => (document::look_at(&file, name)?, None),
@@ -385,7 +385,7 @@ impl DocumentSwap<'_> {
         else {
             return Err(StoreError::Conflict);
         };
-        if folder.file_id(name).at("look at", name)? != *id {
+        if folder.file_id(name).context("look at", name)? != *id {
             return Err(StoreError::Conflict);
         }
         let swapped = match (old, new) {
@@ -403,7 +403,7 @@ impl DocumentSwap<'_> {
             {
                 return Err(StoreError::Conflict);
             }
-            other => other.at("replace", path.as_path())?,
+            other => other.context("replace", path.as_path())?,
         }
         if self.is_what_came_out()? && !self.is_wanted() {
             return Ok(());
@@ -413,7 +413,7 @@ impl DocumentSwap<'_> {
             (Some(_), None) => aside.rename_noreplace(aside_name, folder, name),
             (None, _) => Ok(()),
         };
-        back.at("restore", path.as_path())?;
+        back.context("restore", path.as_path())?;
         Err(StoreError::Conflict)
     }
 
@@ -424,7 +424,7 @@ impl DocumentSwap<'_> {
             (_, None) => Ok(true),
             (None, Some(_)) => Ok(false),
             (Some(checked), old) => {
-                let same = checked.aside.file_id(name).at("look at", name)? == checked.id;
+                let same = checked.aside.file_id(name).context("look at", name)? == checked.id;
                 // A leased file has the checked bytes; any other may have been written to since.
                 Ok(same
                     && (checked.lease.is_some()

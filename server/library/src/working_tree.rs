@@ -16,7 +16,7 @@ use super::{
     blocking::blocking,
     checkpoint::Watch,
     counts::Counts,
-    failures::{At, refused, unreadable},
+    failures::{IoContext, refused, unreadable},
     folder::{self, CreateFolders, Created},
     ignore::IgnoreRules,
     open_error::OpenError,
@@ -117,7 +117,7 @@ impl WorkingTree {
     /// Takes the inter-process lock; waits for `timeout` at most.
     pub(super) fn lock(&self, timeout: Duration) -> Result<FileLock, Failure> {
         let path = self.lock_path()?;
-        let lock = match try_lock_file(&path).at("lock", &path)? {
+        let lock = match try_lock_file(&path).context("lock", &path)? {
             Some(lock) => lock,
             None => blocking(|| wait_for_lock(path, timeout))?,
         };
@@ -148,7 +148,7 @@ impl WorkingTree {
         let own = self.repository.own("");
         create_folders(&own, 1).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => self.gone(),
-            _ => Err::<(), _>(error).at("create", &own).unwrap_err(),
+            _ => Err::<(), _>(error).context("create", &own).unwrap_err(),
         })?;
         Ok(self.repository.own("lock"))
     }
@@ -160,7 +160,7 @@ fn wait_for_lock(path: PathBuf, timeout: Duration) -> Result<FileLock, Failure> 
     let waiting_for = path.clone();
     thread::spawn(move || sender.send(lock_file(&waiting_for)));
     match receiver.recv_timeout(timeout) {
-        Ok(lock) => lock.at("lock", &path),
+        Ok(lock) => lock.context("lock", &path),
         Err(_) => {
             let message =
                 "another Tabellion process has been changing this library for too long; try again later";

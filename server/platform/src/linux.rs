@@ -386,7 +386,7 @@ pub struct Journal {
 
 impl Journal {
     /// Returns the journal of the file system at `path`; `None` if it is not known to have one.
-    pub fn of(path: &Path) -> Option<Self> {
+    pub fn detect(path: &Path) -> Option<Self> {
         const EXT4: u32 = 0xef53;
         if sys::statfs(path).ok()?.f_type as u32 != EXT4 {
             return None;

@@ -32,7 +32,7 @@ pub enum Journal {}
 
 impl Journal {
     /// Returns `None`.
-    pub fn of(_: &Path) -> Option<Self> {
+    pub fn detect(_: &Path) -> Option<Self> {
         None
     }
 

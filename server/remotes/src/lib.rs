@@ -105,7 +105,7 @@ impl Remote {
     }
 
     /// Returns the commit of the remote's branch that was last [remembered](Self::remember); `None` if none was.
-    pub fn known(&self) -> Option<String> {
+    pub fn known_commit(&self) -> Option<String> {
         let text = read_text(&self.git.folder().join(KNOWN)).ok()?;
         Some(text.trim_end().to_owned()).filter(|id| !id.is_empty())
     }
@@ -203,7 +203,7 @@ impl Remote {
                 &what,
             ],
         ];
-        let deadline = if self.known().is_none() {
+        let deadline = if self.known_commit().is_none() {
             deadline.max(FIRST_FETCH)
         } else {
             deadline

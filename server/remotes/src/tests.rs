@@ -92,12 +92,12 @@ impl Bench {
 fn a_branch_is_pushed_and_fetched() {
     let bench = Bench::new();
     let remote = bench.remote();
-    assert_eq!((remote.known(), remote.fetch(SOON)), (None, Ok(None)));
+    assert_eq!((remote.known_commit(), remote.fetch(SOON)), (None, Ok(None)));
     let first = bench.commit("ours");
     assert_eq!(remote.push(&first, None, SOON), Pushed::Accepted);
     remote.remember(&first);
     assert_eq!(
-        (bench.tip(), remote.known()),
+        (bench.tip(), remote.known_commit()),
         (first.clone(), Some(first.clone()))
     );
 
@@ -134,7 +134,7 @@ fn a_repository_can_be_opened_by_many_at_once() {
                 scope.spawn(|| bench.remote().remember("of a thread"));
             }
         });
-        assert_eq!(bench.remote().known().as_deref(), Some("of a thread"));
+        assert_eq!(bench.remote().known_commit().as_deref(), Some("of a thread"));
     }
 }
 
@@ -162,7 +162,7 @@ fn references_to_nothing_do_not_matter() {
         assert_eq!((pushed, bench.tip()), (Pushed::Accepted, second), "{name}");
         bench.git("shared.git", &["update-ref", MAIN, &first]);
         remote.remember(&first);
-        assert_eq!(remote.known(), Some(first.clone()), "{name}");
+        assert_eq!(remote.known_commit(), Some(first.clone()), "{name}");
     }
 }
 

@@ -101,7 +101,7 @@ pub(crate) fn agreement(
         if let Some(entry) = visited
             .commit
             .record
-            .and_then(|record| LogEntry::of(visited.id, record, prefix))
+            .and_then(|record| LogEntry::from_record(visited.id, record, prefix))
         {
             entries.insert(entry.commit);
         }

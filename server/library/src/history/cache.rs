@@ -350,7 +350,7 @@ fn entry(row: &Row<'_>, prefix: &str) -> Result<LogEntry, CacheError> {
         caller: row.get(12)?,
         tool_details: None,
     };
-    LogEntry::of(commit, record, prefix).ok_or(CacheError::Content)
+    LogEntry::from_record(commit, record, prefix).ok_or(CacheError::Content)
 }
 
 fn object_id(bytes: &[u8]) -> Result<ObjectId, CacheError> {

@@ -72,8 +72,8 @@ pub(in super::super) struct Touched {
 }
 
 impl Touched {
-    /// A document that a commit's record names, and its entries in the trees before and after.
-    pub(in super::super) fn of(path: &str, before: Option<TreeEntry>, after: Option<TreeEntry>) -> Self {
+    /// Compares the entries of a document, which a commit's record names, in the trees before and after.
+    pub(in super::super) fn new(path: &str, before: Option<TreeEntry>, after: Option<TreeEntry>) -> Self {
         Self {
             path: path.to_owned(),
             is_same: before == after || !is_markdown(path),
@@ -179,7 +179,7 @@ pub(super) fn since(
 
 /// Returns true if `commit` changed the file at the git path `path`.
 pub(super) fn touches(git: &gix::Repository, commit: &CommitData, path: &str) -> Result<bool, Failure> {
-    let now = kept(git, commit, path)?;
+    let now = tree_entry(git, commit, path)?;
     let parents = trees_of_parents(git, commit)?;
     if parents.is_empty() {
         return Ok(now.is_some());
@@ -192,7 +192,7 @@ pub(super) fn touches(git: &gix::Repository, commit: &CommitData, path: &str) ->
     Ok(true)
 }
 
-fn kept(git: &gix::Repository, commit: &CommitData, path: &str) -> Result<Option<TreeEntry>, Failure> {
+fn tree_entry(git: &gix::Repository, commit: &CommitData, path: &str) -> Result<Option<TreeEntry>, Failure> {
     match commit.tree {
         Some(tree) => tree::look_up(git, tree, path),
         None => Ok(None),

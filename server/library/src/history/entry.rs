@@ -36,7 +36,7 @@ pub struct LogEntry {
 
 impl LogEntry {
     /// Returns the entry of the commit `id`, if it belongs to the library at `prefix`.
-    pub(super) fn of(id: ObjectId, record: Record, prefix: &str) -> Option<Self> {
+    pub(super) fn from_record(id: ObjectId, record: Record, prefix: &str) -> Option<Self> {
         // The first document determines the library.
         if !is_entry(&record) || !record.paths[0].starts_with(prefix) {
             return None;

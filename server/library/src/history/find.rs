@@ -55,7 +55,7 @@ pub(crate) fn find(
             continue;
         }
         let record = CommitData::read(git, object)?.and_then(|commit| commit.record);
-        match record.and_then(|record| LogEntry::of(object, record, prefix)) {
+        match record.and_then(|record| LogEntry::from_record(object, record, prefix)) {
             Some(entry) => entries.push(entry),
             None => others += 1,
         }

@@ -220,6 +220,6 @@ impl Front {
     }
 
     fn entry(&self, id: ObjectId, commit: CommitData) -> Option<Arc<LogEntry>> {
-        LogEntry::of(id, commit.record?, &self.prefix).map(Arc::new)
+        LogEntry::from_record(id, commit.record?, &self.prefix).map(Arc::new)
     }
 }

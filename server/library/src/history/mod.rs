@@ -320,7 +320,7 @@ impl History {
         head: Option<ObjectId>,
         read: impl Fn(&mut HistoryState, Option<&Cache>) -> Result<Option<T>, ReadError>,
     ) -> Result<T, Failure> {
-        let mut known = self.known();
+        let mut known = self.state();
         loop {
             known.front.go_to(git, head)?;
             let cache = known.take_cache(self.keeper.file());
@@ -352,7 +352,7 @@ impl History {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, HistoryState> {
+    fn state(&self) -> MutexGuard<'_, HistoryState> {
         self.known.lock()
     }
 }

@@ -48,7 +48,7 @@ impl Draft {
             if entries::second(entry) < since || !entries::is_read_by_stat(entry) {
                 return;
             }
-            let kept = entries::kept(entry).blob;
+            let kept = entries::tree_entry(entry).blob;
             let name = std::str::from_utf8(name);
             if name.is_ok_and(|name| is_doubtful(name, &entries::stat(entry), kept)) {
                 doubtful.push(HEADER_BYTES + at);

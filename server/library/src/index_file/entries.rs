@@ -185,7 +185,7 @@ fn check_below(name: &[u8], path: &[u8]) -> Result<(), IndexError> {
 }
 
 /// Returns the stored blob and mode of an entry.
-pub(super) fn kept(entry: &[u8]) -> TreeEntry {
+pub(super) fn tree_entry(entry: &[u8]) -> TreeEntry {
     let blob = ObjectId::from_bytes_or_panic(&entry[ID]);
     let executable = be32(&entry[MODE]) & 0o100 != 0;
     TreeEntry {

@@ -54,7 +54,7 @@ pub(super) fn look_up_marked(
     extensions::check_whole(&body[found.end..])?;
     Ok(found.entry.map(|entry| {
         let entry = &body[entry.span];
-        (entries::kept(entry), entries::mark(entry))
+        (entries::tree_entry(entry), entries::mark(entry))
     }))
 }
 

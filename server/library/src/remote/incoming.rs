@@ -394,7 +394,7 @@ impl Incoming<'_> {
 
     /// Fails if a filter would change the file's bytes. Large files of `git lfs` are left as their pointers.
     fn check_filter(&self, path: &str) -> Result<(), Failure> {
-        let attributes = Attributes::of(self.git, path)?;
+        let attributes = Attributes::for_path(self.git, path)?;
         match attributes.out_of_reach(&self.git.config_snapshot()) {
             Some(what) if what != "filter=lfs" => {
                 Err(by_hand(&format!("`{path}` has git's attribute `{what}`")))

@@ -62,7 +62,7 @@ impl Library {
     /// # Errors
     /// If the settings can't be written.
     pub fn set_remote(&self, settings: &RemoteSettings) -> std::io::Result<()> {
-        let place = SettingsPath::of(&self.working_tree);
+        let place = SettingsPath::new(&self.working_tree);
         let is_other =
             |known: &RemoteSettings| (&known.address, &known.branch) != (&settings.address, &settings.branch);
         if self.remote_settings().is_none_or(is_other) {
@@ -76,7 +76,7 @@ impl Library {
     /// # Errors
     /// If the settings can't be removed.
     pub fn forget_remote(&self) -> std::io::Result<()> {
-        RemoteSettings::remove(&SettingsPath::of(&self.working_tree))
+        RemoteSettings::remove(&SettingsPath::new(&self.working_tree))
     }
 
     /// Returns the address of a remote that came with the library, and that this user has not set: it is not used.
@@ -130,7 +130,7 @@ impl Library {
     fn ahead(&self, shared: &Shared) -> Result<usize, Failure> {
         let git = self.working_tree.repository.git();
         let head = self.working_tree.repository.head_commit(&git)?;
-        self.commits_after(&git, head, shared.known()?)
+        self.commits_after(&git, head, shared.known_commit()?)
     }
 
     /// Returns the number of commits of `head` that `known` lacks, at most [`MAX_AHEAD`].
@@ -302,7 +302,7 @@ impl Library {
             let is_here = git.try_find_object(known).reading("a commit")?.is_some();
             Ok(is_here && !history::reaches(&git, tip, known, None)?)
         };
-        match (shared.known()?, tip) {
+        match (shared.known_commit()?, tip) {
             (Some(_), None) => Err(refused(format!(
                 "the remote has no branch `{branch}` any more; choose another (`tabellion remote set`), or push it (`git push`)"
             ))),
@@ -338,7 +338,10 @@ impl Library {
                 return Ok(true);
             }
             let git = self.working_tree.repository.git();
-            match (self.working_tree.repository.head_commit(&git)?, shared.known()?) {
+            match (
+                self.working_tree.repository.head_commit(&git)?,
+                shared.known_commit()?,
+            ) {
                 (Some(head), Some(known)) => Ok(!history::reaches(&git, head, known, None)?),
                 (None, Some(_)) | (_, None) => Ok(true),
             }
@@ -370,7 +373,7 @@ impl Library {
     /// Called after a change that was pushed but could not become visible here: takes it like other machines' commits.
     pub(super) fn bring_back(&self, shared: &Shared, next: ObjectId) {
         shared.standing.lock().is_behind = true;
-        let known = shared.known().unwrap_or_default();
+        let known = shared.known_commit().unwrap_or_default();
         let fetched = Fetched {
             tip: Some(next),
             known,

@@ -178,7 +178,7 @@ pub(super) struct SettingsPath {
 }
 
 impl SettingsPath {
-    pub(super) fn of(working_tree: &WorkingTree) -> Self {
+    pub(super) fn new(working_tree: &WorkingTree) -> Self {
         Self {
             own: working_tree.repository.own(""),
             user: working_tree.options.user.clone().or_else(user_folder),

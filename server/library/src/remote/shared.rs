@@ -20,7 +20,7 @@ use super::{
         blocking::blocking,
         counts::Counts,
         durable::remove_if_there,
-        failures::{At, refused},
+        failures::{IoContext, refused},
         history,
         repository::Repository,
         versions,
@@ -152,8 +152,8 @@ pub(super) struct RemoteView {
 
 impl Shared {
     /// Returns the remote that this user has set for a library, or the address of one that came with it. Writes nothing.
-    pub(crate) fn of(working_tree: &WorkingTree) -> (Option<Self>, Option<Address>) {
-        let place = SettingsPath::of(working_tree);
+    pub(crate) fn load(working_tree: &WorkingTree) -> (Option<Self>, Option<Address>) {
+        let place = SettingsPath::new(working_tree);
         let settings = match RemoteSettings::read(&place) {
             Some(StoredSettings::Set(settings)) => settings,
             Some(StoredSettings::Foreign(address)) => return (None, Some(address)),
@@ -179,7 +179,7 @@ impl Shared {
     pub(super) fn remote(&self) -> Result<&Remote, Failure> {
         if self.remote.get().is_none() {
             let RemoteSettings { address, branch, .. } = self.settings.clone();
-            let opened = Remote::open(&self.lent, address, branch).at("write", &self.lent.folder)?;
+            let opened = Remote::open(&self.lent, address, branch).context("write", &self.lent.folder)?;
             // Another thread may have been faster.
             let _ = self.remote.set(opened);
         }
@@ -192,15 +192,15 @@ impl Shared {
     }
 
     /// Returns the commit of the remote's branch that was taken or pushed last.
-    pub(super) fn known(&self) -> Result<Option<ObjectId>, Failure> {
-        let known = self.remote()?.known();
+    pub(super) fn known_commit(&self) -> Result<Option<ObjectId>, Failure> {
+        let known = self.remote()?.known_commit();
         Ok(known.and_then(|id| ObjectId::from_hex(id.as_bytes()).ok()))
     }
 
     /// Fetches the branch, without the library's lock: another program may take and push commits meanwhile.
     pub(super) fn fetch(&self, wait: Duration) -> Result<Fetched, SyncError> {
         let begun = Instant::now();
-        let known = self.known().map_err(SyncError::Blocked)?;
+        let known = self.known_commit().map_err(SyncError::Blocked)?;
         let remote = self.remote().map_err(SyncError::Blocked)?;
         let fetched = remote.fetch(wait);
         self.counts.fetched(fetched.is_ok());
@@ -234,7 +234,7 @@ impl Shared {
     /// [`StoreError::Behind`] if the branch has moved; a failure if the remote refuses, or does not answer in time. After any error
     /// but `remote_unknown`, the remote does not have the commit.
     pub(crate) fn push_first(&self, repository: &Repository, next: ObjectId) -> Result<(), StoreError> {
-        let base = self.known()?;
+        let base = self.known_commit()?;
         let end = Instant::now() + self.settings.wait;
         let left = || {
             end.saturating_duration_since(Instant::now())

@@ -39,7 +39,7 @@ fn wait_for_gathering(library: &Library) {
 /// Gathers now. Only one thread can.
 fn gather(library: &Library) {
     wait_for_gathering(library);
-    Gathering::of(&library.working_tree.repository).run().unwrap();
+    Gathering::new(&library.working_tree.repository).run().unwrap();
 }
 
 #[test]
@@ -191,7 +191,9 @@ fn a_pack_that_cannot_be_written_leaves_nothing() {
     let before = packs(&bench);
     let in_the_way = bench.path(".git/tabellion/gathered.idx");
     std::fs::create_dir(&in_the_way).unwrap();
-    Gathering::of(&library.working_tree.repository).run().unwrap_err();
+    Gathering::new(&library.working_tree.repository)
+        .run()
+        .unwrap_err();
     std::fs::remove_dir(in_the_way).unwrap();
     assert_eq!(packs(&bench), before);
     bench.assert_sound();

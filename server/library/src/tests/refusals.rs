@@ -140,7 +140,7 @@ struct State {
 }
 
 impl State {
-    fn of(bench: &Bench, path: &str) -> Self {
+    fn capture(bench: &Bench, path: &str) -> Self {
         Self {
             head: bench.head(),
             status: bench.status(),
@@ -155,11 +155,11 @@ fn each_refusal_says_why_and_changes_nothing() {
     for (shown, bring_about, path, kind, said) in CASES {
         let bench = Bench::new();
         bring_about(&bench);
-        let (before, objects) = (State::of(&bench, path), bench.git(&["count-objects"]));
+        let (before, objects) = (State::capture(&bench, path), bench.git(&["count-objects"]));
         let failure = refusal(&bench.library(), &change(path, Some("new\n")));
         assert_eq!(failure.kind, kind, "{shown}: {failure}");
         assert!(failure.message.contains(said), "{shown}: {failure}");
-        assert_eq!(State::of(&bench, path), before, "{shown}");
+        assert_eq!(State::capture(&bench, path), before, "{shown}");
         // A held lock is detected only after the objects were written.
         if kind != FailureKind::Busy {
             assert_eq!(bench.git(&["count-objects"]), objects, "{shown}");

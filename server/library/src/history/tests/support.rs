@@ -238,7 +238,7 @@ pub(super) struct Answers {
 impl WakeState {
     /// Returns the log's answer, with all of the cache in use.
     pub(super) fn answers(&self, few: usize) -> Answers {
-        self.history.known().renew(true);
+        self.history.state().renew(true);
         self.next_answers(few)
     }
 
@@ -268,7 +268,7 @@ impl WakeState {
 
     /// Returns true if all of the history comes from the cache.
     pub(super) fn is_all_cached(&self) -> bool {
-        let known = self.history.known();
+        let known = self.history.state();
         known.front.commits.is_empty() && matches!(known.cache, Slot::Open(_))
     }
 
@@ -286,8 +286,9 @@ impl WakeState {
                 }
             }
             let record = visited.commit.record;
-            entries
-                .extend(record.and_then(|record| LogEntry::of(visited.id, record, self.repository.prefix())));
+            entries.extend(
+                record.and_then(|record| LogEntry::from_record(visited.id, record, self.repository.prefix())),
+            );
         }
         let with_key = |key: &&str| {
             entries
