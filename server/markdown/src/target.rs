@@ -123,11 +123,12 @@ fn named<'s>(
     let wanted = HeadingLine::parse(&joined);
     let line = wanted.line();
     let is_written = |section: &Section| join_lines(&form(&text[section.heading.clone()])) == joined;
-    let is_line =
-        |section: &Section| wanted.level.is_some() && HeadingLine::of(section, text).in_form(&form) == wanted;
+    let is_line = |section: &Section| {
+        wanted.level.is_some() && HeadingLine::from_section(section, text).in_form(&form) == wanted
+    };
     let is_text = |section: &Section| {
         let seen = form(section.text.trim());
-        seen == line || seen == joined || HeadingLine::of(section, text).in_form(&form).text == line
+        seen == line || seen == joined || HeadingLine::from_section(section, text).in_form(&form).text == line
     };
     let anchor = line.strip_prefix('#').unwrap_or(&line);
     let is_slug = |section: &Section| form(&section.slug) == anchor;
@@ -155,7 +156,7 @@ pub(super) struct HeadingLine {
 
 impl HeadingLine {
     /// Returns the heading of a section of `text`.
-    pub(super) fn of(section: &Section, text: &str) -> Self {
+    pub(super) fn from_section(section: &Section, text: &str) -> Self {
         let line = as_written(section, text);
         match HeadingLine::parse(&line) {
             written if written.level == Some(section.level) => written,

@@ -71,10 +71,10 @@ struct Parsed<'source> {
 }
 
 impl<'source> Parsed<'source> {
-    fn of(source: &Source<'source>) -> Result<Option<Self>, SkipReason> {
+    fn from_source(source: &Source<'source>) -> Result<Option<Self>, SkipReason> {
         let Some((language, grammar)) = source
             .language
-            .and_then(|language| Some((language, Grammar::of(language)?)))
+            .and_then(|language| Some((language, Grammar::for_language(language)?)))
         else {
             return Ok(None);
         };
@@ -86,7 +86,7 @@ impl<'source> Parsed<'source> {
 
 /// Measures a file; `None` if its language can't be measured.
 pub(crate) fn measure(source: &Source<'_>) -> Result<Option<FileMetrics>, SkipReason> {
-    let parsed = Parsed::of(source)?;
+    let parsed = Parsed::from_source(source)?;
     Ok(parsed.map(|parsed| metrics::measure(&parsed.flat, parsed.grammar.kinds)))
 }
 
@@ -102,7 +102,11 @@ pub(crate) fn check(
         .filter(|rule| rule.looks_at(source.language))
         .collect();
     let needs_tree = applicable.iter().any(|rule| rule.needs_tree());
-    let parsed = if needs_tree { Parsed::of(source)? } else { None };
+    let parsed = if needs_tree {
+        Parsed::from_source(source)?
+    } else {
+        None
+    };
     let measured = applicable
         .iter()
         .any(|rule| matches!(rule.finder, Finder::Metrics(_)) && rule.needs_tree());

@@ -85,7 +85,7 @@ pub(crate) struct Grammar {
 
 impl Grammar {
     /// Returns the table of a language; `None` for a language without one.
-    pub(crate) fn of(language: Language) -> Option<&'static Self> {
+    pub(crate) fn for_language(language: Language) -> Option<&'static Self> {
         static GRAMMARS: LazyLock<HashMap<Language, Grammar>> = LazyLock::new(|| {
             ALL.iter()
                 .map(|kinds| (kinds.language, Grammar::new(kinds)))

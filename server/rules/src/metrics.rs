@@ -131,7 +131,7 @@ impl Function {
 
 /// The position of a node: its function and its depth.
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
+struct Position {
     function: usize,
     /// Levels of nesting as cognitive complexity counts them.
     depth: u32,
@@ -145,7 +145,7 @@ struct Count<'tree> {
     /// The first is for code outside of all functions.
     functions: Vec<Function>,
     /// For each node, its place and the place inside of it.
-    places: Vec<(Place, Place)>,
+    places: Vec<(Position, Position)>,
     /// For each logical expression, the outermost one that it is an operand of.
     sequences: HashMap<Index, Index>,
     operators: HashMap<Index, Vec<(usize, &'tree str)>>,
@@ -185,7 +185,7 @@ impl<'tree> Count<'tree> {
         let is_head = parent_roles.has(Roles::STRUCTURE)
             && (roles.has(Roles::HEAD) || node.field.is_some_and(|field| HEAD_FIELDS.contains(&field)));
         let outer = match parent {
-            None => Place::default(),
+            None => Position::default(),
             Some(parent) if is_head => self.places[parent].0,
             Some(parent) => self.places[parent].1,
         };
@@ -199,7 +199,7 @@ impl<'tree> Count<'tree> {
                 self.add(outer, 1);
             } else {
                 self.add(outer, 1 + outer.depth);
-                inner = Place {
+                inner = Position {
                     depth: outer.depth + 1,
                     structures: outer.structures + 1,
                     ..outer
@@ -221,12 +221,12 @@ impl<'tree> Count<'tree> {
         self.count_jumps_and_calls(index, outer);
     }
 
-    fn add(&mut self, place: Place, cognitive: u32) {
+    fn add(&mut self, place: Position, cognitive: u32) {
         self.functions[place.function].cognitive += cognitive;
     }
 
     /// Returns the place inside of a function.
-    fn enter_function(&mut self, index: Index, outer: Place) -> Place {
+    fn enter_function(&mut self, index: Index, outer: Position) -> Position {
         let node = &self.tree.nodes[index];
         let around = &self.functions[outer.function];
         let may_be_declared = match self.kinds.declared {
@@ -236,7 +236,7 @@ impl<'tree> Count<'tree> {
         };
         let in_declaration = may_be_declared && outer.function != 0 && self.only_declares(around.index);
         if outer.function != 0 && !in_declaration {
-            return Place {
+            return Position {
                 depth: outer.depth + 1,
                 ..outer
             };
@@ -251,9 +251,9 @@ impl<'tree> Count<'tree> {
             parameters: signature::parameters(self.tree, index),
             recurses: false,
         });
-        Place {
+        Position {
             function: self.functions.len() - 1,
-            ..Place::default()
+            ..Position::default()
         }
     }
 
@@ -275,7 +275,7 @@ impl<'tree> Count<'tree> {
         true
     }
 
-    fn count_decisions(&mut self, index: Index, place: Place) {
+    fn count_decisions(&mut self, index: Index, place: Position) {
         let node = &self.tree.nodes[index];
         let Some(parent) = self.tree.parent(index) else {
             return;
@@ -353,7 +353,7 @@ impl<'tree> Count<'tree> {
         }
     }
 
-    fn count_jumps_and_calls(&mut self, index: Index, place: Place) {
+    fn count_jumps_and_calls(&mut self, index: Index, place: Position) {
         let roles = self.tree.nodes[index].roles;
         let names_label = || {
             self.tree

@@ -51,13 +51,13 @@ impl<'run> Plan<'run> {
             .collect();
         parts
             .chunks(MAX_JOINED)
-            .map(|parts| Joined::of(language, parts))
+            .map(|parts| Joined::new(language, parts))
             .collect()
     }
 }
 
 impl<'run> Joined<'run> {
-    fn of(language: Language, parts: &[(&'run Rule, &'run Selector)]) -> Self {
+    fn new(language: Language, parts: &[(&'run Rule, &'run Selector)]) -> Self {
         let texts: Vec<&str> = parts.iter().map(|(_, selector)| &*selector.pattern).collect();
         // A pattern may end with a comment, which ends with its line.
         let query = Query::new(&language.grammar(), &texts.join("\n"))

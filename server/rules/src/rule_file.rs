@@ -70,7 +70,7 @@ pub(crate) fn read(extension: &str, text: &str) -> Result<RuleFile, Problem> {
         "toml" => tree::read_toml(text)?,
         _ => tree::read_yaml(text)?,
     };
-    let mut table = Table::of(root, "a rule")?;
+    let mut table = Table::from_node(root, "a rule")?;
     if let Some(schema) = table.text("schema", 1..=64)?
         && schema.text != SCHEMA
     {
@@ -184,7 +184,7 @@ fn finder(table: &mut Table, languages: &[Language]) -> Result<Finder, Problem> 
             })
         }
         "path" => {
-            let mut table = Table::of(way.value, "`path`")?;
+            let mut table = Table::from_node(way.value, "`path`")?;
             let globs = table.texts("glob")?;
             if globs.is_empty() {
                 return Err(Problem::new(
@@ -201,7 +201,7 @@ fn finder(table: &mut Table, languages: &[Language]) -> Result<Finder, Problem> 
         }
         _ => match languages
             .iter()
-            .find(|language| Grammar::of(**language).is_none())
+            .find(|language| Grammar::for_language(**language).is_none())
         {
             Some(unmeasured) => Err(Problem::new(
                 way.line,
@@ -217,7 +217,7 @@ fn finder(table: &mut Table, languages: &[Language]) -> Result<Finder, Problem> 
 
 fn selector(node: Node) -> Result<Selector, Problem> {
     let line = node.line;
-    let mut table = Table::of(node, "a selector")?;
+    let mut table = Table::from_node(node, "a selector")?;
     let language = language(&table.required("language", 1..=64)?)?;
     let pattern = table.text("pattern", 1..=8192)?;
     let node_type = table.text("node_type", 1..=128)?;
@@ -241,7 +241,7 @@ fn selector(node: Node) -> Result<Selector, Problem> {
 
 fn metrics(node: Node) -> Result<Finder, Problem> {
     let line = node.line;
-    let table = Table::of(node, "`metrics`")?;
+    let table = Table::from_node(node, "`metrics`")?;
     let mut limits = BTreeMap::new();
     for member in table.members {
         let key = Text {
@@ -249,7 +249,7 @@ fn metrics(node: Node) -> Result<Finder, Problem> {
             text: member.key,
         };
         let metric = one_of(&key, "metric", Metric::ALL, Metric::name)?;
-        let mut table = Table::of(member.value, &format!("`{}`", key.text))?;
+        let mut table = Table::from_node(member.value, &format!("`{}`", key.text))?;
         let limit = match (table.count("max")?, table.count("min")?) {
             (Some(max), None) => Limit::Max(max),
             (None, Some(min)) => Limit::Min(min),
@@ -285,7 +285,7 @@ struct Table {
 }
 
 impl Table {
-    fn of(node: Node, name: &str) -> Result<Self, Problem> {
+    fn from_node(node: Node, name: &str) -> Result<Self, Problem> {
         match node.value {
             Value::Table(members) => Ok(Self {
                 line: node.line,

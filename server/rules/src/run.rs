@@ -200,7 +200,7 @@ pub fn analyze(workspace: &Path, path: &Path) -> Result<Analysis, RunError> {
     let unknown = |path: String| {
         let known = Language::ALL
             .iter()
-            .filter(|language| crate::grammar::Grammar::of(**language).is_some());
+            .filter(|language| crate::grammar::Grammar::for_language(**language).is_some());
         RunError::UnknownLanguage {
             path,
             known: known.map(|language| language.name()).collect(),

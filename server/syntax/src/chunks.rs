@@ -39,7 +39,7 @@ pub struct Chunk {
 
 /// Cuts a file. Files of no known language are cut at blank lines, Markdown at its headings.
 pub fn outline(path: &str, source: &str) -> Outline {
-    let lines = Lines::of(source);
+    let lines = Lines::new(source);
     let parsed = Language::of_path(path).and_then(|language| Some((language, parse(language, source)?)));
     let (symbols, pieces) = match &parsed {
         Some((language, tree)) => (
@@ -121,7 +121,7 @@ fn described(bytes: Range<usize>, lines: &Lines<'_>, symbols: &[Symbol]) -> Chun
         .or_else(|| largest(true))
         .or_else(|| (first < behind).then_some(first));
     Chunk {
-        lines: lines.at(bytes.start) + 1..=lines.at(bytes.end - 1) + 1,
+        lines: lines.line_at(bytes.start) + 1..=lines.line_at(bytes.end - 1) + 1,
         symbol,
         defines: first..behind,
         bytes,

@@ -9,7 +9,7 @@ pub(crate) struct Lines<'t> {
 }
 
 impl<'t> Lines<'t> {
-    pub(crate) fn of(text: &'t str) -> Self {
+    pub(crate) fn new(text: &'t str) -> Self {
         let mut starts: Vec<usize> = vec![];
         if !text.is_empty() {
             starts.push(0);
@@ -30,7 +30,7 @@ impl<'t> Lines<'t> {
     }
 
     /// Returns the line, from 0, that contains the byte `at`.
-    pub(crate) fn at(&self, at: usize) -> usize {
+    pub(crate) fn line_at(&self, at: usize) -> usize {
         self.starts
             .partition_point(|start| *start <= at)
             .saturating_sub(1)

@@ -207,7 +207,7 @@ impl Blobs<'_> {
         let Ok(found) = workspaces.folder(&top.to_string_lossy()) else {
             return Ok(None);
         };
-        if found.path() != top || Layout::of(&top) != Some(Layout::WorkTree) {
+        if found.path() != top || Layout::detect(&top) != Some(Layout::WorkTree) {
             return Ok(None);
         }
         let opened = GitRepository::open_at(workspaces, &top, Layout::WorkTree, self.cancelled);

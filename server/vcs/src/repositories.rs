@@ -69,7 +69,7 @@ pub fn repositories(
             list.truncated = true;
             break;
         }
-        let layout = Layout::of(&at);
+        let layout = Layout::detect(&at);
         if let Some(layout) = layout {
             match summary(workspaces, &at, layout, cancelled) {
                 Ok(summary) => list.repositories.push(summary),

@@ -106,7 +106,7 @@ impl GitRepository {
     ) -> Result<Self, VcsError> {
         let inside = |folder: &&Path| folder.starts_with(at.root());
         let mut folders = at.path().ancestors().take_while(inside);
-        let found = folders.find_map(|folder| Some((folder, Layout::of(folder)?)));
+        let found = folders.find_map(|folder| Some((folder, Layout::detect(folder)?)));
         let (top, layout) = found.ok_or_else(|| VcsError::NoRepository(at.path().to_owned()))?;
         Self::open_at(workspaces, top, layout, cancelled)
     }
@@ -119,7 +119,7 @@ impl GitRepository {
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Self, VcsError> {
         for _ in 0..MAX_TRIES {
-            let folders = Folders::of(workspaces, top, layout)?;
+            let folders = Folders::find(workspaces, top, layout)?;
             let seal = folders.check(cancelled)?;
             if seal.is_settled() {
                 return Self::open_judged(top, &folders, seal);
@@ -188,7 +188,7 @@ pub(crate) enum Layout {
 
 impl Layout {
     /// Returns the layout of the repository at a folder; `None` if there is none.
-    pub(crate) fn of(folder: &Path) -> Option<Self> {
+    pub(crate) fn detect(folder: &Path) -> Option<Self> {
         if folder.join(".git").symlink_metadata().is_ok() {
             return Some(Self::WorkTree);
         }
@@ -243,7 +243,7 @@ struct Folders<'w> {
 
 impl<'w> Folders<'w> {
     /// Finds git's folders of the repository at `top`.
-    fn of(workspaces: &'w Workspaces, top: &Path, layout: Layout) -> Result<Self, VcsError> {
+    fn find(workspaces: &'w Workspaces, top: &Path, layout: Layout) -> Result<Self, VcsError> {
         let entry = match layout {
             Layout::WorkTree => top.join(".git"),
             Layout::Bare => top.to_owned(),

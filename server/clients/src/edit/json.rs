@@ -88,7 +88,7 @@ pub(super) fn insert(text: &str, root: Option<&Node>, place: EntryPath<'_>, entr
         let whole = render::pretty(&whole, "", "  ", newline);
         return vec![[&scan::ended(text), &*whole, newline].concat()];
     };
-    let style = Style::of(text, root);
+    let style = Style::detect(text, root);
     let new = match root.get(place.servers) {
         None => style.member(root, place.servers, &servers),
         Some(node) if node.kind == Kind::Null => {
@@ -113,7 +113,7 @@ struct Style<'t> {
 }
 
 impl<'t> Style<'t> {
-    fn of(text: &'t str, root: &Node) -> Self {
+    fn detect(text: &'t str, root: &Node) -> Self {
         let own = scan::indent(text, root.span.start);
         let first = root.members().first().map(|member| member.key_span.start);
         let unit = first

@@ -23,7 +23,7 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, EditError> {
             message,
         }
     };
-    let offsets = Offsets::of(text);
+    let offsets = Offsets::new(text);
     let mut builder = Builder::default();
     for event in Parser::new_from_str(text) {
         let (event, span) =
@@ -40,7 +40,7 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, EditError> {
 struct Offsets(Vec<usize>);
 
 impl Offsets {
-    fn of(text: &str) -> Self {
+    fn new(text: &str) -> Self {
         let all = text.char_indices().map(|(at, _)| at);
         Self(all.chain([text.len()]).collect())
     }

@@ -16,7 +16,7 @@ pub fn content<'t>(text: &'t str, section: &Section) -> &'t str {
 
 /// Returns a section's heading as written, without `#` or underline.
 pub fn title(text: &str, section: &Section) -> String {
-    HeadingLine::of(section, text).text
+    HeadingLine::from_section(section, text).text
 }
 
 /// Returns the range of `text` without the blank lines around it and without its last line ending; an empty range at the

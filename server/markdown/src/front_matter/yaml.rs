@@ -90,7 +90,7 @@ pub(super) fn parse(text: &str, range: Range<usize>) -> Result<Option<Node>, Fro
         let message = format!("front matter has at most {MAX_BYTES} bytes");
         return Err(syntax(range.start, &message));
     }
-    let places = Places::of(yaml, range.start);
+    let places = Places::new(yaml, range.start);
     let mut builder = Builder::new(text);
     for event in Parser::new_from_str(yaml) {
         let (event, span) =
@@ -112,7 +112,7 @@ pub(super) fn parse(text: &str, range: Range<usize>) -> Result<Option<Node>, Fro
 struct Places(Vec<usize>);
 
 impl Places {
-    fn of(yaml: &str, start: usize) -> Self {
+    fn new(yaml: &str, start: usize) -> Self {
         let all = yaml.char_indices().map(|(at, _)| start + at);
         Self(all.chain([start + yaml.len()]).collect())
     }

@@ -34,7 +34,7 @@ pub struct Fingerprint {
 
 impl Fingerprint {
     /// Returns the fingerprints of a document's sections.
-    pub fn of(document: &ParsedDocument<'_>) -> Vec<Self> {
+    pub fn for_sections(document: &ParsedDocument<'_>) -> Vec<Self> {
         let fingerprint = |section| {
             let content = editor::content(document.text, section);
             Self {

@@ -166,7 +166,7 @@ impl Lineage {
             return self.ids.clone();
         }
         // The history was written by a version of the editor that parsed this text differently.
-        self.match_ids(&[], &Fingerprint::of(document))
+        self.match_ids(&[], &Fingerprint::for_sections(document))
     }
 
     /// Returns the section ids of `document`, which is not committed yet.
@@ -179,7 +179,7 @@ impl Lineage {
         load: impl Fn(&str) -> Result<Vec<u8>, E>,
     ) -> Result<Vec<SectionId>, E> {
         let old = self.load(self.content.as_deref(), &load)?;
-        Ok(self.match_ids(&old, &Fingerprint::of(document)))
+        Ok(self.match_ids(&old, &Fingerprint::for_sections(document)))
     }
 
     /// Returns an unused id for a section inserted into `content`, which is the newest version's or uncommitted.
@@ -201,7 +201,7 @@ impl Lineage {
         let text = String::from_utf8_lossy(&bytes);
         // A text with too much structure to be parsed counts as one without sections.
         Ok(ParsedDocument::new(&text, self.flavor)
-            .map_or_else(|_| Vec::new(), |document| Fingerprint::of(&document)))
+            .map_or_else(|_| Vec::new(), |document| Fingerprint::for_sections(&document)))
     }
 
     /// Returns the ids of the sections `new`. `old` are the fingerprints of the newest version.

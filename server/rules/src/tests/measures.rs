@@ -96,7 +96,11 @@ fn metrics_equal_the_table() {
 fn the_volume_is_halsteads() {
     let source = "// words\nfn f(a: u8) -> u8 {\n    a + 1\n}\n";
     let tree = tabellion_syntax::parse(Language::Rust, source).expect("a tree");
-    let flat = FlatTree::new(&tree, Grammar::of(Language::Rust).expect("a grammar"), source);
+    let flat = FlatTree::new(
+        &tree,
+        Grammar::for_language(Language::Rust).expect("a grammar"),
+        source,
+    );
     let volume = halstead::volume(&flat, 0);
     assert!((volume - 39.863_137).abs() < 1e-5, "{volume}");
 }

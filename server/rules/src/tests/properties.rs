@@ -95,7 +95,7 @@ proptest! {
             prop_assert!(finding.column >= 1);
         }
         let measured = measure(&source).expect("parsed in time");
-        prop_assert_eq!(measured.is_some(), Grammar::of(Language::ALL[which]).is_some());
+        prop_assert_eq!(measured.is_some(), Grammar::for_language(Language::ALL[which]).is_some());
         if let Some(measured) = measured {
             prop_assert!((0.0..=100.0).contains(&measured.maintainability_index));
             prop_assert!(measured.sloc <= lines);

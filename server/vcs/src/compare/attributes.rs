@@ -68,7 +68,7 @@ impl<'r> Attributes<'r> {
     }
 
     /// Returns the effect of the attributes on the regular file at `path`.
-    pub(super) fn of(&self, path: &BStr) -> DiffAttribute {
+    pub(super) fn diff_attribute(&self, path: &BStr) -> DiffAttribute {
         let mut state = self.state.borrow_mut();
         let mut at = Some(0);
         while let Some(end) = at {

@@ -63,7 +63,7 @@ impl<'r> Contents<'r> {
             return Ok(Content::Text(of_submodule(file.id)));
         }
         let attribute = if file.is_regular() {
-            self.attributes.of(path)
+            self.attributes.diff_attribute(path)
         } else {
             DiffAttribute::ByContent
         };

@@ -237,7 +237,7 @@ impl RenameSearch<'_> {
         if let Some(known) = self.pieces.get(&file.id) {
             return Ok(known.clone());
         }
-        let pieces = Rc::new(Pieces::of(&self.contents.read(path, file)?));
+        let pieces = Rc::new(Pieces::from_content(&self.contents.read(path, file)?));
         if self.cached + pieces.size() <= MAX_CACHED_BYTES {
             self.cached += pieces.size();
             self.pieces.insert(file.id, pieces.clone());

@@ -19,7 +19,7 @@ pub(super) struct Pieces(Vec<(u32, u32)>);
 
 impl Pieces {
     /// Returns the pieces of a file. In text, `\r` before `\n` does not count.
-    pub(super) fn of(content: &Content) -> Self {
+    pub(super) fn from_content(content: &Content) -> Self {
         let is_text = matches!(content, Content::Text(_));
         let bytes = content.bytes();
         let mut pieces = Vec::with_capacity(bytes.len() / 24);

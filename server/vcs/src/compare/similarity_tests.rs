@@ -2,7 +2,10 @@ use super::*;
 
 fn score_of(old: &Content, new: &Content) -> u64 {
     let size = |content: &Content| content.bytes().len() as u64;
-    score((&Pieces::of(old), size(old)), (&Pieces::of(new), size(new)))
+    score(
+        (&Pieces::from_content(old), size(old)),
+        (&Pieces::from_content(new), size(new)),
+    )
 }
 
 fn text(text: &str) -> Content {

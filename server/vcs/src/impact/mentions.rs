@@ -122,7 +122,7 @@ enum Role {
 /// Returns the mentions of names that `is_wanted` accepts, without variables of functions.
 pub(super) fn mentions(source: &Source, is_wanted: impl Fn(&str) -> bool) -> Vec<Mention> {
     let mut leaves = vec![];
-    let mut functions = Functions::of(source);
+    let mut functions = Functions::new(source);
     walk(&source.tree, |node, path| {
         let text = source.text.as_bytes();
         // A macro of C is a line that is not parsed.
@@ -251,7 +251,7 @@ struct Functions<'s> {
 }
 
 impl<'s> Functions<'s> {
-    fn of(source: &'s Source) -> Self {
+    fn new(source: &'s Source) -> Self {
         Self {
             source,
             outer: vec![None; source.symbols.len()],

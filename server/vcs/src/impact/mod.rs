@@ -60,9 +60,9 @@ impl GitRepository {
         changes.truncate(limit);
         let mut touched = Vec::new();
         for change in &changes {
-            touched.push(Touched::of(self, change, cancelled)?);
+            touched.push(Touched::find(self, change, cancelled)?);
         }
-        let mut uses = Uses::of(&changes, &touched);
+        let mut uses = Uses::new(&changes, &touched);
         uses.find(self, &comparison.target, cancelled)?;
         let skipped = uses.skipped;
         let mut dependents = uses.into_dependents();

@@ -23,7 +23,7 @@ pub(super) struct Touched {
 }
 
 impl Touched {
-    pub(super) fn of(
+    pub(super) fn find(
         repository: &GitRepository,
         change: &FileChange,
         cancelled: &dyn Fn() -> bool,
@@ -107,7 +107,7 @@ pub(super) struct Source {
 
 impl Source {
     /// Parses a file and finds its symbols; `None` if parsing takes too long.
-    pub(super) fn of(language: Language, text: String) -> Option<Self> {
+    pub(super) fn parse(language: Language, text: String) -> Option<Self> {
         let tree = parse(language, &text)?;
         let symbols = symbols(language, &tree, &text);
         let mut innermost = vec![None; text.lines().count()];
@@ -154,5 +154,5 @@ pub(super) fn source_of(language: Language, bytes: Vec<u8>) -> Option<Source> {
     if is_binary(&bytes) {
         return None;
     }
-    Source::of(language, String::from_utf8(bytes).ok()?)
+    Source::parse(language, String::from_utf8(bytes).ok()?)
 }

@@ -52,7 +52,7 @@ pub(super) struct Dependents {
 
 impl Uses {
     /// Prepares the search for uses of the symbols that each file has touched.
-    pub(super) fn of(changes: &[&FileChange], touched: &[Touched]) -> Self {
+    pub(super) fn new(changes: &[&FileChange], touched: &[Touched]) -> Self {
         let mut wanted: HashMap<Name, Vec<usize>> = HashMap::new();
         for (file, touched) in touched.iter().enumerate() {
             for (family, name) in touched.names() {
