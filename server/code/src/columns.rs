@@ -147,7 +147,7 @@ impl Columns {
                 first,
                 chunks: sizes.chunks as u32,
                 length: u32::try_from(sizes.length).unwrap_or(u32::MAX),
-                place: ranking::FileKind::of(&path),
+                place: ranking::FileKind::from_path(&path),
                 path: path.into(),
             });
         }

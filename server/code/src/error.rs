@@ -41,7 +41,7 @@ pub enum CodeError {
 
 impl CodeError {
     /// Makes a function that adds the path to an error.
-    pub(crate) fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         |source| Self::Io { path, source }
     }

@@ -43,7 +43,7 @@ pub(crate) struct ChunkFacts {
 }
 
 impl ChunkFacts {
-    pub(crate) fn of(path: &str, outline: &Outline, chunk: &Chunk) -> Self {
+    pub(crate) fn new(path: &str, outline: &Outline, chunk: &Chunk) -> Self {
         let (start, end) = (*chunk.lines.start(), *chunk.lines.end());
         let facts = |symbol: &Symbol| SymbolFacts {
             name: symbol.name.clone(),

@@ -9,7 +9,7 @@ const BITS: usize = 10;
 pub(crate) struct WordHash([[u8; 4]; 5]);
 
 impl WordHash {
-    pub(crate) fn of(word: &[u8]) -> Self {
+    pub(crate) fn new(word: &[u8]) -> Self {
         let hash: [u8; 20] = Sha1::digest(word).into();
         let mut parts = [[0; 4]; 5];
         parts.as_flattened_mut().copy_from_slice(&hash);
@@ -34,10 +34,10 @@ impl WordHash {
 pub(crate) struct WordFilter(Box<[u8]>);
 
 impl WordFilter {
-    pub(crate) fn of<'t>(words: impl ExactSizeIterator<Item = &'t [u8]>) -> Self {
+    pub(crate) fn from_words<'t>(words: impl ExactSizeIterator<Item = &'t [u8]>) -> Self {
         let mut bytes = vec![0; (words.len() * BITS).div_ceil(8)];
         for word in words {
-            for (at, mask) in WordHash::of(word).bits(bytes.len()) {
+            for (at, mask) in WordHash::new(word).bits(bytes.len()) {
                 bytes[at] |= mask;
             }
         }
@@ -68,11 +68,11 @@ mod tests {
         for count in [0, 1, 7, 20_000] {
             let word = |number: usize| format!("w{number}").into_bytes();
             let words: Vec<_> = (0..count).map(word).collect();
-            let filter = WordFilter::of(words.iter().map(Vec::as_slice));
+            let filter = WordFilter::from_words(words.iter().map(Vec::as_slice));
             let filter = WordFilter::from_bytes(filter.as_bytes());
-            assert!(words.iter().all(|word| filter.may_have(&WordHash::of(word))));
+            assert!(words.iter().all(|word| filter.may_have(&WordHash::new(word))));
             let others =
-                (count..count + 20_000).filter(|number| filter.may_have(&WordHash::of(&word(*number))));
+                (count..count + 20_000).filter(|number| filter.may_have(&WordHash::new(&word(*number))));
             let others = others.count();
             assert!(others <= 300, "{others} of {count}");
         }

@@ -33,7 +33,7 @@ pub(crate) fn nearby(search: &Search<'_>, nearness: &dyn Nearness) -> Option<Nea
     let texts = chunks
         .enumerate()
         .map(|(chunk, (file, text))| (*file != DEAD && search.passes(chunk)).then_some(text));
-    Nearby::of(texts, nearness)
+    Nearby::compare(texts, nearness)
 }
 
 /// Adds meaning to the values of chunks, and adds chunks that only meaning finds. `weight` is that of the query's words.

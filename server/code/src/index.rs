@@ -193,10 +193,10 @@ impl CodeIndex {
     /// Takes the lock of a collection's runs, which ends with the process.
     fn lock(&self, connection: &Connection, key: &str) -> Result<FileLock, CodeError> {
         let path = self.lock_path(key);
-        tabellion_platform::create_own(&path).map_err(CodeError::at(&path))?;
+        tabellion_platform::create_own(&path).map_err(CodeError::io(&path))?;
         let begun = Instant::now();
         loop {
-            if let Some(lock) = try_lock_file(&path).map_err(CodeError::at(&path))? {
+            if let Some(lock) = try_lock_file(&path).map_err(CodeError::io(&path))? {
                 return Ok(lock);
             }
             // Status readers hold it for a moment; during a run, the row's state is `indexing`.
@@ -242,7 +242,7 @@ impl CodeIndex {
         if !path.exists() {
             return Ok(true);
         }
-        Ok(try_share_lock(&path).map_err(CodeError::at(&path))?.is_some())
+        Ok(try_share_lock(&path).map_err(CodeError::io(&path))?.is_some())
     }
 
     /// Removes a collection; returns its numbers of files and chunks, or `None` if it does not exist. A run of it must have

@@ -39,7 +39,7 @@ impl Meant<'_> {
     /// Returns the key of its vector. It is that of the source, not of the condensed text: keys are needed of all chunks, texts only of
     /// those that are embedded.
     pub(crate) fn key(&self) -> TextKey {
-        TextKey::of(&[RECIPE, self.symbol, self.content].join("\0"))
+        TextKey::from_text(&[RECIPE, self.symbol, self.content].join("\0"))
     }
 
     /// Returns the text that is embedded.

@@ -18,7 +18,7 @@ pub(crate) struct SymbolName {
 }
 
 impl SymbolName {
-    pub(crate) fn of(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let text = text.trim().trim_end_matches("()");
         let parts = identifiers(text).map(whole);
         Self {

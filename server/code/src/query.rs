@@ -67,7 +67,7 @@ impl CodeFilters {
         match field {
             "language" => self.languages.push(value.to_lowercase()),
             "kind" => self.kinds.push(value.to_lowercase()),
-            "symbol" => self.symbols.push(SymbolName::of(value)),
+            "symbol" => self.symbols.push(SymbolName::parse(value)),
             "branch" => self.branches.push(value.to_owned()),
             "path" => {
                 let segments = value.split('/').filter(|segment| !matches!(*segment, "" | "."));
@@ -77,7 +77,7 @@ impl CodeFilters {
                     return Err(CodeError::Filter(why));
                 }
                 if !path.is_empty() {
-                    self.paths.push(PathFilter::of(path)?);
+                    self.paths.push(PathFilter::parse(path)?);
                 }
             }
             _ => return Err(CodeError::Filter(format!("`{field}` is no field to filter by"))),
@@ -140,7 +140,7 @@ enum PathFilter {
 }
 
 impl PathFilter {
-    fn of(path: String) -> Result<Self, CodeError> {
+    fn parse(path: String) -> Result<Self, CodeError> {
         if !path.contains(['*', '?', '[', '{']) {
             return Ok(Self::Below(path));
         }
@@ -198,7 +198,7 @@ pub(crate) fn cut(text: &str) -> Cut {
     let begins_as_shown = || runs.len() > 1 && is_definition_word(runs[0]);
     let is_alone = !text.contains(char::is_whitespace);
     let is_symbol = is_alone || text.contains(" > ") || begins_as_shown();
-    cut.symbol = (is_symbol && !runs.is_empty()).then(|| SymbolName::of(text));
+    cut.symbol = (is_symbol && !runs.is_empty()).then(|| SymbolName::parse(text));
     let has_others = all.iter().any(|word| !word.is_stop_word);
     let mut seen = BTreeSet::new();
     for word in all {

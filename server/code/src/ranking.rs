@@ -168,7 +168,7 @@ pub(crate) enum FileKind {
 }
 
 impl FileKind {
-    pub(crate) fn of(path: &str) -> Self {
+    pub(crate) fn from_path(path: &str) -> Self {
         let lower = path.to_ascii_lowercase();
         let mut parts: Vec<&str> = lower.split('/').collect();
         let name = parts.pop().unwrap_or_default();
@@ -299,7 +299,7 @@ mod tests {
         ];
         for (place, paths) in cases {
             for path in *paths {
-                assert_eq!(FileKind::of(path), *place, "{path}");
+                assert_eq!(FileKind::from_path(path), *place, "{path}");
             }
         }
     }

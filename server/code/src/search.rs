@@ -294,7 +294,7 @@ impl<'s> Search<'s> {
             .connection
             .prepare_cached("SELECT words FROM bucket WHERE number = ?")?;
         let word = word.as_bytes();
-        let hash = WordHash::of(word);
+        let hash = WordHash::new(word);
         let mut found = kinds.map(|_| vec![]);
         let (mut first, mut first_file) = (0, 0);
         for part in self.parts {

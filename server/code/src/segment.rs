@@ -86,7 +86,7 @@ impl Builder {
                 *last = chunk;
             }
         }
-        let facts = |chunk| ChunkFacts::of(&source.path, &outline, chunk);
+        let facts = |chunk| ChunkFacts::new(&source.path, &outline, chunk);
         let chunks: Vec<ChunkFacts> = outline.chunks.iter().map(facts).collect();
         self.chunks += chunks.len() as u32;
         let texts = meaning::of_chunks(&chunks, &source.text).map(|meant| meant.key());
@@ -118,12 +118,12 @@ impl Builder {
         let bytes: usize = words.iter().map(|(word, lists)| word.len() + lists.len()).sum();
         let mut buckets = vec![vec![]; bytes.div_ceil(BUCKET_BYTES)];
         for (word, lists) in &words {
-            let at = WordHash::of(word).bucket(buckets.len());
+            let at = WordHash::new(word).bucket(buckets.len());
             push_bytes(&mut buckets[at], word);
             push_bytes(&mut buckets[at], lists);
         }
         Segment {
-            words: WordFilter::of(words.iter().map(|(word, _)| *word)),
+            words: WordFilter::from_words(words.iter().map(|(word, _)| *word)),
             files: self.files,
             chunks: self.chunks,
             buckets,

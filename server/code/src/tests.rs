@@ -22,7 +22,7 @@ use crate::{
 struct Texts(BTreeMap<(String, String), Vec<u8>>);
 
 impl Texts {
-    fn of(files: &[(&str, &str)]) -> Self {
+    fn new(files: &[(&str, &str)]) -> Self {
         Self(
             files
                 .iter()
@@ -144,7 +144,7 @@ type Case = (
 #[test]
 fn definitions_come_first_and_filters_hold() {
     let bench = Bench::new();
-    assert_eq!(bench.run(&Texts::of(PROJECT)), (6, 0, 0));
+    assert_eq!(bench.run(&Texts::new(PROJECT)), (6, 0, 0));
     let cases: &[Case] = &[
         (
             "parse_http_header",
@@ -194,7 +194,7 @@ fn definitions_come_first_and_filters_hold() {
     for (query, filters, expected) in cases {
         assert_eq!(bench.paths(query, filters), *expected, "{query} {filters:?}");
     }
-    let spelled = Texts::of(&[
+    let spelled = Texts::new(&[
         ("a.js", "function parsePrice() {}\n"),
         ("src/price.rs", "fn parse_price() {}\n"),
         ("price.py", "def parse_price(): pass\n"),
@@ -250,7 +250,7 @@ fn who_asks_for_tests_finds_them_unless_the_project_is_about_tests() {
         (runner, "header test", "examples/parse.rs"),
     ] {
         let bench = Bench::new();
-        bench.run(&Texts::of(&[source, example, test]));
+        bench.run(&Texts::new(&[source, example, test]));
         let found = bench.paths(query, &[]);
         let found = found.iter().find(|path| **path != source.0);
         assert_eq!(
@@ -264,7 +264,7 @@ fn who_asks_for_tests_finds_them_unless_the_project_is_about_tests() {
 #[test]
 fn a_run_takes_what_changed_and_says_what_it_could_not() {
     let bench = Bench::new();
-    let mut texts = Texts::of(PROJECT);
+    let mut texts = Texts::new(PROJECT);
     bench.run(&texts);
     assert_eq!(bench.run(&texts), (0, 0, 0));
     let name = |path: &str| (String::new(), path.to_owned());
@@ -325,7 +325,7 @@ fn a_run_that_stopped_or_died_is_interrupted_and_one_at_a_time_runs() {
     stop.stop();
     let run = other.begin("c", "second").unwrap();
     assert!(matches!(
-        run.finish(&Texts::of(PROJECT), &stop),
+        run.finish(&Texts::new(PROJECT), &stop),
         Err(CodeError::Ended)
     ));
     assert_eq!(
@@ -346,7 +346,7 @@ fn a_run_that_stopped_or_died_is_interrupted_and_one_at_a_time_runs() {
     other
         .begin("c", "fourth")
         .unwrap()
-        .finish(&Texts::of(PROJECT), &Stop::default())
+        .finish(&Texts::new(PROJECT), &Stop::default())
         .unwrap();
     assert_eq!(bench.paths("serve", &[]), ["src/server.rs"]);
 }
@@ -362,10 +362,10 @@ fn a_run_waits_as_long_as_another_process_writes_unless_it_is_to_end() {
     let writes = crate::write::begin(&other).unwrap();
     thread::scope(|scope| {
         let [waits, ends] = runs;
-        let waits = scope.spawn(|| waits.finish(&Texts::of(PROJECT), &Stop::default()));
+        let waits = scope.spawn(|| waits.finish(&Texts::new(PROJECT), &Stop::default()));
         stop.stop();
         assert!(matches!(
-            ends.finish(&Texts::of(PROJECT), &stop),
+            ends.finish(&Texts::new(PROJECT), &stop),
             Err(CodeError::Busy)
         ));
         assert!(!waits.is_finished());
@@ -390,7 +390,7 @@ fn a_damaged_index_is_made_anew() {
         index
             .begin("c", "run")
             .unwrap()
-            .finish(&Texts::of(PROJECT), &Stop::default())
+            .finish(&Texts::new(PROJECT), &Stop::default())
             .unwrap();
         drop(index);
     }
@@ -411,7 +411,7 @@ fn damaged_rows_end_no_search() {
             .flat_map(|column| VALUES.map(|value| (column, value)))
         {
             let bench = Bench::new();
-            bench.run(&Texts::of(PROJECT));
+            bench.run(&Texts::new(PROJECT));
             let file = rusqlite::Connection::open(bench.folder.path().join("code.db")).unwrap();
             // Values of the wrong type are refused by SQLite; texts take any.
             let sql = format!("UPDATE {table} SET {column} = {value}");
@@ -619,7 +619,7 @@ fn two_processes_index_and_search_at_the_same_time() {
                 let key = format!("c{number}");
                 for round in 0..20 {
                     let text = format!("fn word{round}() {{}}\n");
-                    let texts = Texts::of(&[("a.rs", text.as_str()), ("b.rs", "fn other() {}\n")]);
+                    let texts = Texts::new(&[("a.rs", text.as_str()), ("b.rs", "fn other() {}\n")]);
                     index
                         .begin(&key, "run")
                         .unwrap()
@@ -662,9 +662,9 @@ proptest! {
                 })
                 .collect();
             let borrowed: Vec<(&str, &str)> = texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-            bench.run(&Texts::of(&borrowed));
+            bench.run(&Texts::new(&borrowed));
             let anew = Bench::new();
-            anew.run(&Texts::of(&borrowed));
+            anew.run(&Texts::new(&borrowed));
             for query in WORDS {
                 let (found, expected) = (bench.search(query), anew.search(query));
                 prop_assert_eq!(&found, &expected);
@@ -680,7 +680,7 @@ proptest! {
     #[test]
     fn any_text_is_a_query(text in any::<String>(), quoted in any::<String>()) {
         let bench = Bench::new();
-        bench.run(&Texts::of(PROJECT));
+        bench.run(&Texts::new(PROJECT));
         bench.search(&text);
         bench.search(&format!("{text} \"{quoted}\""));
     }
@@ -721,7 +721,7 @@ fn a_run_whose_process_ended_twice_has_failed_until_one_is_begun_anew() {
     let stop = Stop::default();
     stop.stop();
     // A run that was stopped is not counted.
-    let ended = anew.finish(&Texts::of(&[("a.rs", "fn a() {}")]), &stop);
+    let ended = anew.finish(&Texts::new(&[("a.rs", "fn a() {}")]), &stop);
     assert!(
         matches!(ended, Err(CodeError::Ended | CodeError::Busy)),
         "{ended:?}"
@@ -729,7 +729,7 @@ fn a_run_whose_process_ended_twice_has_failed_until_one_is_begun_anew() {
     drop(bench.index.begin("c", "second").unwrap());
     drop(bench.index.begin("c", "second").unwrap());
     // A stored file is progress: the next process has different work.
-    let texts = Texts::of(&[("a.rs", "fn a() {}")]);
+    let texts = Texts::new(&[("a.rs", "fn a() {}")]);
     bench
         .index
         .begin("c", "third")

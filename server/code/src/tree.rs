@@ -224,7 +224,7 @@ impl Folder {
 impl Tree for Folder {
     fn entries(&self, stop: &Stop) -> Result<Vec<Entry>, CodeError> {
         let folder = self.workspace.join(&self.start);
-        let (root, start) = self.open().map_err(CodeError::at(&folder))?;
+        let (root, start) = self.open().map_err(CodeError::io(&folder))?;
         let choose = self.selection.choose(&folder)?;
         let walk = Walk {
             root,

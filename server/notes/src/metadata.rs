@@ -86,7 +86,7 @@ pub struct Agent {
 
 impl Metadata {
     /// Reads the members of front matter; returns a problem for each one that can't be understood.
-    pub fn of(mut members: Map<String, Value>) -> (Self, Vec<Problem>) {
+    pub fn from_members(mut members: Map<String, Value>) -> (Self, Vec<Problem>) {
         let mut reader = Reader {
             members: &mut members,
             problems: vec![],

@@ -39,7 +39,7 @@ impl Note {
         };
         let metadata = match FrontMatter::parse(&text) {
             Ok(front_matter) => {
-                let (metadata, wrong) = Metadata::of(front_matter.values());
+                let (metadata, wrong) = Metadata::from_members(front_matter.values());
                 problems.extend(wrong);
                 metadata
             }

@@ -89,7 +89,7 @@ pub(crate) struct Block {
 
 impl Block {
     /// Returns the row of a document, and its place there.
-    pub(crate) fn of(document: u32) -> (u32, usize) {
+    pub(crate) fn locate(document: u32) -> (u32, usize) {
         (
             document / RECORDS_PER_BLOCK,
             (document % RECORDS_PER_BLOCK) as usize,

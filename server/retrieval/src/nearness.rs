@@ -13,7 +13,7 @@ impl TextKey {
     pub const BYTES: usize = 16;
 
     /// Returns the key of a text.
-    pub fn of(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
         Self(*hash.first_chunk().expect("32 bytes have 16"))
     }
@@ -50,7 +50,10 @@ pub struct Nearby {
 impl Nearby {
     /// Compares texts, which are numbered in their order; `None` is one that does not pass the filters, or has no meaning to compare.
     /// Returns `None` if there are none, or too many of them have no vector yet.
-    pub fn of<'t>(texts: impl Iterator<Item = Option<&'t TextKey>>, nearness: &dyn Nearness) -> Option<Self> {
+    pub fn compare<'t>(
+        texts: impl Iterator<Item = Option<&'t TextKey>>,
+        nearness: &dyn Nearness,
+    ) -> Option<Self> {
         let (mut passing, mut known, mut sum, mut best) = (0_usize, 0_usize, 0.0_f64, -1.0_f32);
         let compare = |text: Option<&TextKey>| {
             passing += usize::from(text.is_some());

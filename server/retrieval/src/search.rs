@@ -109,7 +109,7 @@ pub(crate) fn search(
         let passes = |number: u32| passing.as_ref().is_none_or(|passing| passing.contains(number));
         let records = (0..).zip(&columns.records);
         let texts = records.map(|(number, record)| record.text().filter(|_| passes(number)));
-        Nearby::of(texts, nearness)
+        Nearby::compare(texts, nearness)
     });
     if let Some(nearby) = &nearby {
         fusion::fuse(&mut found, nearby);

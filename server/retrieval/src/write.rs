@@ -74,7 +74,7 @@ impl<'c> Batch<'c> {
     pub(crate) fn put(&mut self, document: &Document) -> Result<(), IndexError> {
         self.is_changed = true;
         let (terms, length) = terms::of_document(document);
-        let kept = self.kept(&document.id)?;
+        let kept = self.find_document(&document.id)?;
         let number = match &kept {
             Some(kept) => kept.number,
             None => self.free_number()?,
@@ -91,7 +91,7 @@ impl<'c> Batch<'c> {
             length: length.min(u32::MAX - 1),
             ..Record::FIRST
         };
-        let record = record.with_text(document.meaning.as_deref().map(TextKey::of));
+        let record = record.with_text(document.meaning.as_deref().map(TextKey::from_text));
         self.set_record(number, record)?;
         if group > 0 {
             let sql = "INSERT INTO member (grp, time, seq, number) VALUES (?, ?, ?, ?)";
@@ -116,7 +116,7 @@ impl<'c> Batch<'c> {
     }
 
     fn remove(&mut self, id: &str) -> Result<(), IndexError> {
-        let Some(kept) = self.kept(id)? else {
+        let Some(kept) = self.find_document(id)? else {
             return Ok(());
         };
         self.is_changed = true;
@@ -146,7 +146,7 @@ impl<'c> Batch<'c> {
         self.collected += 1;
     }
 
-    fn kept(&self, id: &str) -> Result<Option<Kept>, IndexError> {
+    fn find_document(&self, id: &str) -> Result<Option<Kept>, IndexError> {
         let sql = "SELECT number, terms FROM document WHERE id = ?";
         let mut select = self.connection.prepare_cached(sql)?;
         let row = select.query_row([id], |row| Ok((row.get(0)?, row.get::<_, Vec<u8>>(1)?)));
@@ -223,7 +223,7 @@ impl<'c> Batch<'c> {
     }
 
     fn block(&mut self, number: u32) -> Result<(&mut Block, usize), IndexError> {
-        let (block, place) = Block::of(number);
+        let (block, place) = Block::locate(number);
         let block = match self.blocks.entry(block) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => entry.insert(Block::read(self.connection, block)?),

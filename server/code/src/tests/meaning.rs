@@ -14,7 +14,7 @@ struct Meanings {
 }
 
 impl Meanings {
-    fn of(bench: &Bench, words: &[(&str, f32)]) -> Self {
+    fn new(bench: &Bench, words: &[(&str, f32)]) -> Self {
         let texts = bench.index.texts_of(&|_| true, usize::MAX).unwrap();
         let cosine = |text: &str| {
             let found = words.iter().find(|(word, _)| text.contains(word));
@@ -70,8 +70,8 @@ type Case = (
 #[test]
 fn what_means_the_same_is_found_and_what_is_verbatim_stays_so() {
     let bench = Bench::new();
-    bench.run(&Texts::of(PROJECT));
-    let meanings = Meanings::of(&bench, &[("sunny", 0.8), ("weather", 0.6), ("price", 0.1)]);
+    bench.run(&Texts::new(PROJECT));
+    let meanings = Meanings::new(&bench, &[("sunny", 0.8), ("weather", 0.6), ("price", 0.1)]);
     let cases: [Case; 7] = [
         (
             "umbrella needed today",
@@ -110,7 +110,7 @@ fn what_means_the_same_is_found_and_what_is_verbatim_stays_so() {
 #[test]
 fn the_same_text_has_one_key_and_code_is_embedded_as_words() {
     let bench = Bench::new();
-    bench.run(&Texts::of(&[
+    bench.run(&Texts::new(&[
         (
             "a.rs",
             "fn parseHTTPHeader(line: &str) { split(line, \"it's\") }\n",
@@ -150,9 +150,9 @@ proptest! {
                 .map(|(path, name)| (format!("d{}/f{path}.rs", path % 2), format!("fn {}() {{}}\n", names[*name])))
                 .collect();
             let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
-            bench.run(&Texts::of(&files));
+            bench.run(&Texts::new(&files));
             let words: Vec<(&str, f32)> = names.into_iter().zip(cosines.iter().copied()).collect();
-            let meanings = Meanings::of(&bench, &words);
+            let meanings = Meanings::new(&bench, &words);
             for filters in [&[][..], &[("path", "d1")]] {
                 let found = search(&bench, "alpha something", filters, &meanings);
                 let mut paths: Vec<&str> = found.hits.iter().map(|hit| &*hit.path).collect();

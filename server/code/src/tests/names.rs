@@ -49,7 +49,7 @@ type Case = (
 #[test]
 fn definitions_are_found_by_every_name_that_they_have() {
     let bench = Bench::new();
-    bench.run(&Texts::of(SHOP));
+    bench.run(&Texts::new(SHOP));
     let cases: &[Case] = &[
         ("beta", &[], &["two.py def beta 5-7"]),
         ("alpha", &[], &["two.py def alpha 1-2"]),
@@ -198,7 +198,7 @@ fn definitions_are_found_by_every_name_that_they_have() {
 #[test]
 fn what_an_answer_shows_is_a_filter() {
     let bench = Bench::new();
-    bench.run(&Texts::of(SHOP));
+    bench.run(&Texts::new(SHOP));
     for word in ["return", "cart", "total", "list", "echo", "words", "box"] {
         for hit in bench.search(word) {
             let Some(symbol) = &hit.symbol else { continue };
@@ -283,7 +283,7 @@ fn what_has_the_name_or_the_marks_of_a_query_comes_first() {
     ];
     for (files, query, expected) in cases {
         let bench = Bench::new();
-        bench.run(&Texts::of(files));
+        bench.run(&Texts::new(files));
         let found = bench.paths(query, &[]);
         assert_eq!(found[..found.len().min(expected.len())], **expected, "{query}");
     }

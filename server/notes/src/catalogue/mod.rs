@@ -133,12 +133,12 @@ impl Catalogue {
 
     fn try_follow(&self, files: &dyn Files, part: Part) -> Result<Followed, CatalogueError> {
         let known = match part {
-            Part::All => self.known()?,
+            Part::All => self.cached_stats()?,
             Part::Instances => self.in_snapshot(|connection| {
                 Ok(Arc::new(Cached {
                     generation: file::generation(connection)?,
                     sequence: connection.query_row("SELECT sequence FROM state", [], |row| row.get(0))?,
-                    known: read::known(connection, part)?,
+                    known: read::stat_keys(connection, part)?,
                 }))
             })?,
         };
@@ -155,7 +155,7 @@ impl Catalogue {
             difference
         } else {
             // The catalogue was changed by another process or thread, perhaps from a newer list of files.
-            Difference::between(&read::known(&transaction, part)?, &files.stats(part)?)
+            Difference::between(&read::stat_keys(&transaction, part)?, &files.stats(part)?)
         };
         let mut followed = Followed {
             read: difference.changed.len(),
@@ -204,13 +204,13 @@ impl Catalogue {
     }
 
     /// Returns the stat fields in the catalogue, read again only if it has changed.
-    fn known(&self) -> Result<Arc<Cached>, CatalogueError> {
+    fn cached_stats(&self) -> Result<Arc<Cached>, CatalogueError> {
         let mut cached = self.known.lock();
         self.in_snapshot(|connection| {
             let generation = file::generation(connection)?;
             if cached.generation != generation {
                 let sequence = connection.query_row("SELECT sequence FROM state", [], |row| row.get(0))?;
-                let known = read::known(connection, Part::All)?;
+                let known = read::stat_keys(connection, Part::All)?;
                 *cached = Arc::new(Cached {
                     generation,
                     sequence,

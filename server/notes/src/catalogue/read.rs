@@ -128,7 +128,7 @@ impl<'c> Snapshot<'c> {
     ///
     /// # Errors
     /// As for [`Snapshot::get`].
-    pub fn at(&self, path: &str) -> Result<Option<Entry>, CatalogueError> {
+    pub fn entry_at(&self, path: &str) -> Result<Option<Entry>, CatalogueError> {
         self.one(&format!("{ENTRY} WHERE path = ?"), &path)
     }
 
@@ -246,7 +246,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
         id: uuid(row, 0)?,
         path: row.get(1)?,
         title: row.get(2)?,
-        metadata: Metadata::of(members).0,
+        metadata: Metadata::from_members(members).0,
         created_at: time(4, row.get(4)?)?,
         modified_at: time(5, modified / NANOS)?,
         modified,
@@ -260,7 +260,7 @@ fn invalid(column: usize, error: serde_json::Error) -> rusqlite::Error {
 }
 
 /// Reads the stat fields of files.
-pub(super) fn known(connection: &Connection, part: Part) -> Result<StatKeys, CatalogueError> {
+pub(super) fn stat_keys(connection: &Connection, part: Part) -> Result<StatKeys, CatalogueError> {
     let mut select = connection.prepare_cached(match part {
         Part::All => "SELECT path, stat FROM file UNION ALL SELECT path, stat FROM instance",
         Part::Instances => "SELECT path, stat FROM instance",

@@ -17,7 +17,7 @@ pub struct SecretFile(PathBuf);
 
 impl SecretFile {
     /// Returns the secret in the file at `path`, without reading it.
-    pub fn at(path: PathBuf) -> Self {
+    pub fn new(path: PathBuf) -> Self {
         Self(path)
     }
 

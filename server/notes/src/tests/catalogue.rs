@@ -22,7 +22,7 @@ fn claims(text: &str) -> String {
 
 #[test]
 fn hand_edits_are_seen_at_the_next_call() {
-    let folder = Folder::of(&[
+    let folder = Folder::with_files(&[
         ("a.md", "# one"),
         ("sub/b.md", "# two"),
         ("workflows/w.md", "waits"),
@@ -50,7 +50,7 @@ fn hand_edits_are_seen_at_the_next_call() {
 
 #[test]
 fn nothing_is_read_again_once_its_time_is_over() {
-    let folder = Folder::of(&[("a.md", "one"), ("b.md", "two")]);
+    let folder = Folder::with_files(&[("a.md", "one"), ("b.md", "two")]);
     thread::sleep(Duration::from_millis(100));
     let sequence = folder.follow().sequence;
     let again = folder.follow();
@@ -68,7 +68,7 @@ fn filters_and_order() {
     let note = |kind: &str, tags: &str, time: &str| {
         format!("---\ntype: {kind}\ntags: [{tags}]\ncreated_at: {time}\n---\nText")
     };
-    let folder = Folder::of(&[
+    let folder = Folder::with_files(&[
         ("1.md", &note("permanent", "a, b", "2026-01-03")),
         ("2.md", &note("permanent", "a", "2026-01-01")),
         ("3.md", &note("fleeting", "b", "2026-01-02")),
@@ -188,7 +188,7 @@ fn one_file_keeps_an_id_that_several_say() {
         );
         let copy = folder
             .catalogue
-            .read(|notes| notes.at(others[0]))
+            .read(|notes| notes.entry_at(others[0]))
             .unwrap()
             .unwrap();
         assert_eq!(copy.id, derived_id(others[0]));
@@ -197,7 +197,7 @@ fn one_file_keeps_an_id_that_several_say() {
         assert_eq!(held().as_deref(), Some(others[0]));
     }
     // The id of `a.md`, until a tool wrote it into the file, which was moved afterwards.
-    let folder = Folder::of(&[
+    let folder = Folder::with_files(&[
         ("b.md", &claims("").replace(ID, &derived_id("a.md").to_string())),
         ("a.md", "new"),
     ]);
@@ -216,7 +216,7 @@ fn links_are_seen_from_both_ends() {
         format!("---\nlinks:\n  - {{to: {to}, relation: supports}}\n  - {{to: {ID}, relation: cites}}\n---\n")
     };
     let nowhere = Uuid::from_u128(1).to_string();
-    let folder = Folder::of(&[
+    let folder = Folder::with_files(&[
         (NAMED, &claims("")),
         ("a.md", &link(&nowhere)),
         ("b.md", &link(ID)),
@@ -241,14 +241,14 @@ fn links_are_seen_from_both_ends() {
     );
     let from = folder
         .catalogue
-        .read(|notes| Ok(notes.links_from(&notes.at("a.md")?.unwrap())))
+        .read(|notes| Ok(notes.links_from(&notes.entry_at("a.md")?.unwrap())))
         .unwrap();
     assert_eq!(from[0].link.to.to_string(), nowhere);
 }
 
 #[test]
 fn a_damaged_catalogue_is_filled_again() {
-    let folder = Folder::of(&[("a.md", "one")]);
+    let folder = Folder::with_files(&[("a.md", "one")]);
     let file = folder.beside("notes.db");
     for damage in [&b"not SQLite"[..], b""] {
         drop(Catalogue::open(&file, |_, _| None).unwrap());
@@ -280,7 +280,7 @@ fn a_damaged_catalogue_is_filled_again() {
 
 #[test]
 fn a_file_that_can_not_be_read_is_said_and_is_no_note() {
-    let folder = Folder::of(&[("a.md", "one")]);
+    let folder = Folder::with_files(&[("a.md", "one")]);
     let file = fs::File::create(folder.path("large.md")).unwrap();
     file.set_len(tabellion_library::root::MAX_FILE_BYTES + 1).unwrap();
     let followed = folder.follow();
@@ -297,7 +297,7 @@ fn another_machines_version_of_a_note_is_no_second_note() {
         "a.conflict-1a2b3c4d.md",
         "workflows/w.conflict-1a2b3c4d.md",
     ];
-    let folder = Folder::of(&files.map(|path| (path, note.as_str())));
+    let folder = Folder::with_files(&files.map(|path| (path, note.as_str())));
     assert_eq!(folder.paths(&Selection::default()), ["a.md"]);
     fs::rename(folder.path("a.conflict-1a2b3c4d.md"), folder.path("a.md")).unwrap();
     folder.follow();

@@ -54,7 +54,7 @@ fn vault() -> Folder {
     let to = |path: &str, relation: &str| format!("{{to: {}, relation: {relation}}}", derived_id(path));
     let links = [to("b.md", "cites"), to("c.md", "cites"), to("gone.md", "cites")].join(", ");
     let text = format!("---\ntitle: Plan\ntags: [a b]\nlinks: [{links}]\ncreated_at: 2026-01-01\n---\nText");
-    Folder::of(&[
+    Folder::with_files(&[
         ("a.md", text.as_str()),
         (
             "b.md",
@@ -112,7 +112,7 @@ fn a_vault_has_files_where_they_are_and_made_ones_named_by_titles() {
         "See [[Target]], [](deep/Target.md) and [[{}]].",
         &mentioned.0[6..mentioned.0.len() - 3]
     );
-    let folder = Folder::of(&[
+    let folder = Folder::with_files(&[
         (&plan.0, plan.1.as_str()),
         (&other.0, &other.1),
         (&odd.0, &odd.1),
@@ -185,7 +185,7 @@ fn without_content_the_files_are_front_matter_alone() {
             .filter(|(name, _)| name.ends_with(".md"))
             .all(|(_, bytes)| bytes.ends_with(b"\n---\n"))
     );
-    let empty = Folder::of(&[]);
+    let empty = Folder::with_files(&[]);
     exported(&empty, Format::Json, BOTH, Selection::default());
     assert_eq!(
         (json(&empty)["notes"].clone(), json(&empty)["links"].clone()),

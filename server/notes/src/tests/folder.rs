@@ -26,7 +26,7 @@ impl Folder {
         }
     }
 
-    pub(super) fn of(files: &[(&str, &str)]) -> Self {
+    pub(super) fn with_files(files: &[(&str, &str)]) -> Self {
         let folder = Self::new();
         for (path, text) in files {
             folder.write(path, text);

@@ -35,7 +35,7 @@ fn titles_tags_headings_and_text_count_in_this_order() {
         ("title.md", format!("# A parser\n\n{filler}")),
         ("none.md", format!("# One\n\n{filler}")),
     ];
-    let folder = Folder::of(&files.each_ref().map(|(path, text)| (*path, text.as_str())));
+    let folder = Folder::with_files(&files.each_ref().map(|(path, text)| (*path, text.as_str())));
     let hits = search(&folder, "parser", Selection::default(), 10);
     assert_eq!(paths(&hits), ["title.md", "tag.md", "heading.md", "text.md"]);
     assert!(hits.hits.iter().all(|hit| (0.0..=1.0).contains(&hit.score)));
@@ -48,7 +48,7 @@ fn a_note_is_found_once_and_filters_go_first() {
     let many = (0..20)
         .map(|n| format!("## Part {n}\n\nparser {n}\n\n"))
         .collect::<String>();
-    let folder = Folder::of(&[
+    let folder = Folder::with_files(&[
         ("many.md", &many),
         (
             "b.md",
@@ -106,7 +106,7 @@ fn excerpts_are_around_the_best_passage() {
         "word ".repeat(150),
         " more".repeat(30)
     );
-    let folder = Folder::of(&[("a.md", &text), ("b.md", &"猫が好き".repeat(300))]);
+    let folder = Folder::with_files(&[("a.md", &text), ("b.md", &"猫が好き".repeat(300))]);
     let hits = search(&folder, "when was the parser renamed?", Selection::default(), 10);
     let excerpt = hits.hits[0].excerpt.clone().unwrap();
     assert!(excerpt.contains("parser was renamed"), "{excerpt}");
@@ -135,7 +135,7 @@ proptest! {
     #[test]
     fn excerpts_are_parts_of_the_content_cut_between_words(words in vec("[a-z]{1,30}[ \n]{1,2}", 1..200), at in any::<prop::sample::Index>()) {
         let text = words.concat();
-        let folder = Folder::of(&[("a.md", &text)]);
+        let folder = Folder::with_files(&[("a.md", &text)]);
         let wanted = words[at.index(words.len())].trim();
         let hits = search(&folder, wanted, Selection::default(), 1);
         let excerpt = hits.hits[0].excerpt.as_deref().unwrap();
@@ -148,7 +148,7 @@ proptest! {
 
 #[test]
 fn tags_are_found_in_any_case_and_by_those_that_they_are_nested_in() {
-    let folder = Folder::of(&[
+    let folder = Folder::with_files(&[
         ("a.md", "---\ntags: [Work/Urgent]\n---\n# parser"),
         ("b.md", "# parser\n\nto be done for #work\n"),
         ("c.md", "# parser\n\nwritten as `#work`\n"),
@@ -175,7 +175,7 @@ fn tags_are_found_in_any_case_and_by_those_that_they_are_nested_in() {
 
 #[test]
 fn a_note_without_a_title_is_found_by_its_files_name() {
-    let folder = Folder::of(&[("Yard.md", "Cut the grass."), ("b.md", "Trim the hedge.")]);
+    let folder = Folder::with_files(&[("Yard.md", "Cut the grass."), ("b.md", "Trim the hedge.")]);
     let found = search(&folder, "yard", Selection::default(), 10);
     assert_eq!(paths(&found), ["Yard.md"]);
     assert_eq!(found.hits[0].entry.title, "Yard");

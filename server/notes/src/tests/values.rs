@@ -65,7 +65,7 @@ pub(crate) fn metadata() -> impl Strategy<Value = Metadata> {
         |(id, texts, tags, agent, time, (version, sensitive, links, others))| {
             let mut texts = texts.into_iter();
             let mut text = || texts.next().unwrap();
-            let (read, _) = Metadata::of(Map::from_iter([("tags".into(), json!(tags))]));
+            let (read, _) = Metadata::from_members(Map::from_iter([("tags".into(), json!(tags))]));
             Metadata {
                 id,
                 title: text(),

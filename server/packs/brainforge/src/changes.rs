@@ -39,7 +39,7 @@ pub(super) fn create(
     let review_id = waits.then(|| call.id("review"));
     let path = review_id.map_or_else(|| tabellion_notes::file_name(&title, id), review::path_of);
     let time = call.time(shelf.library(), &path)?;
-    let (mut metadata, _) = Metadata::of(given);
+    let (mut metadata, _) = Metadata::from_members(given);
     metadata.id = Some(id);
     metadata.note_type = Some(word(&request.note_type));
     metadata.version = Some(1);

@@ -38,7 +38,7 @@ impl Exports {
     pub(super) fn new(derived: &Path) -> Self {
         Self {
             folder: derived.join(FOLDER),
-            key: SecretFile::at(derived.join(KEY)),
+            key: SecretFile::new(derived.join(KEY)),
         }
     }
 

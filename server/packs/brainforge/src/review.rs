@@ -683,7 +683,7 @@ pub(super) fn published(
     reviewer: &KnownCaller,
 ) -> Result<(String, String), ToolError> {
     if review.base.is_none() {
-        let (mut metadata, _) = Metadata::of(review.metadata.clone());
+        let (mut metadata, _) = Metadata::from_members(review.metadata.clone());
         metadata.version = Some(review.proposed_version);
         metadata.reviewed_by = Some(reviewer.name.to_string());
         let path = tabellion_notes::file_name(&review.title(), review.note_id);

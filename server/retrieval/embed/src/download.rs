@@ -67,7 +67,7 @@ pub fn download(
     let answer = agent.get(&url).call();
     let mut answer = answer.map_err(|error| failed(error.to_string()))?;
     let total = answer.body().content_length();
-    let at_folder = || ModelError::at(folder);
+    let at_folder = || ModelError::io(folder);
     std::fs::create_dir_all(folder).map_err(at_folder())?;
     let mut file = new_file(folder).map_err(at_folder())?;
     let mut body = answer.body_mut().with_config().limit(MAX_BYTES).reader();

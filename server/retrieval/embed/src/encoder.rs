@@ -90,7 +90,7 @@ impl Linear {
                 .flat_map(|name| tensors.take(&format!("{name}.{part}")));
             tensors.collect()
         };
-        let weights = Packed::transposed(Rows::of(&take("weight"), width));
+        let weights = Packed::transposed(Rows::new(&take("weight"), width));
         let bias = take("bias");
         Self { weights, bias }
     }
@@ -231,7 +231,7 @@ impl Encoder {
 
 impl Layer {
     fn run(&self, level: Level, width: usize, texts: &[&[u32]], scratch: &mut Scratch) {
-        scratch.rows.set(Rows::of(&scratch.hidden, width));
+        scratch.rows.set(Rows::new(&scratch.hidden, width));
         self.attention
             .run(level, &scratch.rows, &mut scratch.attention, false);
         let mut first = 0;
@@ -241,16 +241,16 @@ impl Layer {
             }
             first += text.len();
         }
-        scratch.rows.set(Rows::of(&scratch.context, width));
+        scratch.rows.set(Rows::new(&scratch.context, width));
         self.attended.run(level, &scratch.rows, &mut scratch.hidden, true);
         self.attention_norm.run(level, &mut scratch.hidden);
 
-        scratch.rows.set(Rows::of(&scratch.hidden, width));
+        scratch.rows.set(Rows::new(&scratch.hidden, width));
         self.inner.run(level, &scratch.rows, &mut scratch.inner, false);
         gelu(level, &mut scratch.inner);
         scratch
             .rows
-            .set(Rows::of(&scratch.inner, self.inner.weights.columns()));
+            .set(Rows::new(&scratch.inner, self.inner.weights.columns()));
         self.outer.run(level, &scratch.rows, &mut scratch.hidden, true);
         self.norm.run(level, &mut scratch.hidden);
     }
@@ -285,7 +285,7 @@ fn attend(
     for row in scratch.scores.chunks_exact_mut(count) {
         softmax(level, row, 1.0 / (HEAD as f32).sqrt());
     }
-    scratch.rows.set(Rows::of(&scratch.scores, count));
+    scratch.rows.set(Rows::new(&scratch.scores, count));
     let mut context = Sink {
         values: &mut scratch.context,
         start: first * width + head * HEAD,

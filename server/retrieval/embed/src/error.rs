@@ -51,7 +51,7 @@ pub enum ModelError {
 }
 
 impl ModelError {
-    pub(crate) fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         |source| match source.kind() {
             io::ErrorKind::NotFound => Self::Missing { path },

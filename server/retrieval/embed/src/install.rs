@@ -77,9 +77,9 @@ pub fn status(folder: &Path) -> Result<Status, ModelError> {
     let path = weights_in(folder);
     let file = match tabellion_platform::open_regular(&path).map_err(io::Error::from) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Status::Missing),
-        opened => opened.map_err(ModelError::at(&path))?,
+        opened => opened.map_err(ModelError::io(&path))?,
     };
-    let found = copy(file, &mut io::sink()).map_err(ModelError::at(&path))?;
+    let found = copy(file, &mut io::sink()).map_err(ModelError::io(&path))?;
     let problem = match found {
         found if found.is_model() => return Ok(Status::Installed),
         found => found.problem(),
@@ -112,7 +112,7 @@ pub(crate) fn install_from(mut file: File, from: &str, folder: &Path) -> Result<
     };
     let unreadable = |error: io::Error| refused(format!("it can't be read: {error}"));
     let path = weights_in(folder);
-    let at_folder = || ModelError::at(folder);
+    let at_folder = || ModelError::io(folder);
     fs::create_dir_all(folder).map_err(at_folder())?;
     let mut new = new_file(folder).map_err(at_folder())?;
 
@@ -144,7 +144,7 @@ pub(crate) fn install_from(mut file: File, from: &str, folder: &Path) -> Result<
     }
     new.as_file().sync_all().map_err(at_folder())?;
     new.persist(&path)
-        .map_err(|error| ModelError::at(&path)(error.error))?;
+        .map_err(|error| ModelError::io(&path)(error.error))?;
     tabellion_platform::open_to_sync(folder)
         .and_then(|folder| folder.sync_all())
         .map_err(at_folder())?;

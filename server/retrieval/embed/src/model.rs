@@ -63,8 +63,8 @@ impl Model {
     pub fn open(path: &Path) -> Result<Self, ModelError> {
         let file = tabellion_platform::open_regular(path)
             .map_err(io::Error::from)
-            .map_err(ModelError::at(path))?;
-        let length = file.metadata().map_err(ModelError::at(path))?.len();
+            .map_err(ModelError::io(path))?;
+        let length = file.metadata().map_err(ModelError::io(path))?.len();
         let damaged = |problem: String| ModelError::Damaged {
             path: path.to_owned(),
             problem,
@@ -76,10 +76,10 @@ impl Model {
         let mut tensors = match weights::read(&mut reader, length, &MINILM.tensors()) {
             Ok(tensors) => tensors,
             Err(WeightsError::Damaged(problem)) => return Err(damaged(problem)),
-            Err(WeightsError::Io(source)) => return Err(ModelError::at(path)(source)),
+            Err(WeightsError::Io(source)) => return Err(ModelError::io(path)(source)),
         };
         // Bytes that were appended after the length was read.
-        io::copy(&mut reader, &mut io::sink()).map_err(ModelError::at(path))?;
+        io::copy(&mut reader, &mut io::sink()).map_err(ModelError::io(path))?;
         let found = hex(&reader.into_inner().hash.finalize());
         if found != WEIGHTS_SHA256 {
             return Err(damaged(format!(

@@ -119,7 +119,7 @@ impl Inner {
             return Ok(Looked::Done);
         }
         let lock = self.path.with_extension("embedding");
-        let Some(_held) = try_lock_file(&lock).map_err(MeaningError::at(&lock))? else {
+        let Some(_held) = try_lock_file(&lock).map_err(MeaningError::io(&lock))? else {
             return Ok(Looked::Elsewhere);
         };
         if lacking >= BATCH {

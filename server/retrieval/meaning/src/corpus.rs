@@ -21,7 +21,7 @@ impl Wanted {
     /// Wants a vector for each part of a text.
     pub fn in_parts(text: &str) -> Self {
         Self {
-            key: TextKey::of(text),
+            key: TextKey::from_text(text),
             parts: parts(text).into_iter().map(String::from).collect(),
         }
     }

@@ -23,7 +23,7 @@ use crate::{Corpus, CorpusError, Embedder, Meaning, Models, Wanted};
 struct Texts(Mutex<Vec<String>>);
 
 impl Texts {
-    fn of(numbers: impl IntoIterator<Item = usize>) -> Arc<Self> {
+    fn with_numbers(numbers: impl IntoIterator<Item = usize>) -> Arc<Self> {
         Arc::new(Self(Mutex::new(
             numbers
                 .into_iter()
@@ -41,7 +41,12 @@ impl Corpus for Texts {
     }
 
     fn keys(&self) -> Result<Vec<TextKey>, CorpusError> {
-        Ok(self.0.lock().iter().map(|text| TextKey::of(text)).collect())
+        Ok(self
+            .0
+            .lock()
+            .iter()
+            .map(|text| TextKey::from_text(text))
+            .collect())
     }
 }
 
@@ -139,7 +144,7 @@ fn wait(meaning: &Meaning, texts: &Texts, count: usize) {
 }
 
 fn cosine(meaning: &Meaning, query: &str, text: &str) -> Option<f32> {
-    meaning.near(query, |near| near?.cosine(&TextKey::of(text)))
+    meaning.near(query, |near| near?.cosine(&TextKey::from_text(text)))
 }
 
 fn folder() -> (TempDir, std::path::PathBuf) {
@@ -151,7 +156,7 @@ fn folder() -> (TempDir, std::path::PathBuf) {
 #[test]
 fn texts_are_embedded_once_and_compared() {
     let (_folder, path) = folder();
-    let (models, texts) = (Counting::default(), Texts::of((0..100).chain(0..100)));
+    let (models, texts) = (Counting::default(), Texts::with_numbers((0..100).chain(0..100)));
     let meaning = process(&path, &models, &texts);
     wait(&meaning, &texts, 200);
     assert_eq!(models.count(), 100);
@@ -172,7 +177,7 @@ fn without_a_model_nothing_is_near_and_there_is_no_file() {
         is_missing: true,
         ..Counting::default()
     };
-    let texts = Texts::of(0..3);
+    let texts = Texts::with_numbers(0..3);
     let meaning = process(&path, &models, &texts);
     assert_eq!(cosine(&meaning, "query 1", "text 1"), None);
     assert_eq!(meaning.count(texts.keys().unwrap()).unwrap(), 0);
@@ -182,7 +187,7 @@ fn without_a_model_nothing_is_near_and_there_is_no_file() {
 #[test]
 fn what_a_killed_process_has_left_is_made_by_the_next() {
     let (_folder, path) = folder();
-    let (models, texts) = (Counting::default(), Texts::of(0..150));
+    let (models, texts) = (Counting::default(), Texts::with_numbers(0..150));
     let killed = Counting {
         limit: Some(100),
         ..models.clone()
@@ -201,7 +206,7 @@ fn what_a_killed_process_has_left_is_made_by_the_next() {
 #[test]
 fn several_processes_make_each_vector_once() {
     let (_folder, path) = folder();
-    let (models, texts) = (Counting::default(), Texts::of(0..300));
+    let (models, texts) = (Counting::default(), Texts::with_numbers(0..300));
     let processes: Vec<Meaning> = (0..3).map(|_| process(&path, &models, &texts)).collect();
     for meaning in &processes {
         wait(meaning, &texts, 300);
@@ -212,7 +217,7 @@ fn several_processes_make_each_vector_once() {
 #[test]
 fn vectors_of_a_different_model_or_of_a_damaged_file_are_made_anew() {
     let (_folder, path) = folder();
-    let texts = Texts::of(0..10);
+    let texts = Texts::with_numbers(0..10);
     let (first, second) = (
         Counting::default(),
         Counting {
@@ -239,7 +244,9 @@ fn vectors_of_a_different_model_or_of_a_damaged_file_are_made_anew() {
 fn vectors_of_texts_that_are_gone_are_removed_once_they_are_many() {
     let (_folder, path) = folder();
     let vectors = crate::vectors::Vectors::open(&path, "").unwrap();
-    let keys: Vec<TextKey> = (0..20).map(|number| TextKey::of(&number.to_string())).collect();
+    let keys: Vec<TextKey> = (0..20)
+        .map(|number| TextKey::from_text(&number.to_string()))
+        .collect();
     let quantized = tabellion_embed::Quantized::new(&vector("1"));
     vectors
         .add(&keys.iter().map(|key| (*key, vec![quantized])).collect::<Vec<_>>())
@@ -256,7 +263,7 @@ fn a_text_is_as_near_as_its_nearest_part() {
     let (_folder, path) = folder();
     let vectors = crate::vectors::Vectors::open(&path, "").unwrap();
     let quantized = |text: &str| tabellion_embed::Quantized::new(&vector(text));
-    let keys = ["near", "far", "none"].map(TextKey::of);
+    let keys = ["near", "far", "none"].map(TextKey::from_text);
     let texts = [
         (keys[0], ["2", "1", "3"].map(quantized).to_vec()),
         (keys[1], vec![quantized("2")]),

@@ -70,7 +70,7 @@ const TEXTS: [&str; 58] = [
 #[test]
 fn each_text_finds_its_document() {
     let documents = TEXTS.iter().enumerate();
-    let bench = Bench::of(documents.map(|(at, text)| document(&at.to_string(), text)));
+    let bench = Bench::with_documents(documents.map(|(at, text)| document(&at.to_string(), text)));
     for (at, text) in TEXTS.iter().enumerate() {
         let found = bench.find(text);
         if words(text).is_empty() {
@@ -87,7 +87,7 @@ fn each_text_finds_its_document() {
 
 #[test]
 fn a_text_that_is_no_word_finds_nothing() {
-    let bench = Bench::of(TEXTS.iter().map(|text| document(text, text)));
+    let bench = Bench::with_documents(TEXTS.iter().map(|text| document(text, text)));
     for query in ["", " ", "\0", "\"\"", "* *", "(((", "…", "\u{200b}", "--"] {
         assert!(bench.find(query).is_empty(), "{query:?}");
     }
@@ -95,7 +95,7 @@ fn a_text_that_is_no_word_finds_nothing() {
 
 #[test]
 fn queries_of_function_words_alone_are_answered() {
-    let bench = Bench::of([
+    let bench = Bench::with_documents([
         document("a", "To be or not to be"),
         document("b", "that is the question"),
     ]);
@@ -106,7 +106,7 @@ fn queries_of_function_words_alone_are_answered() {
 
 #[test]
 fn parts_and_wholes_of_identifiers_find_each_other() {
-    let bench = Bench::of([
+    let bench = Bench::with_documents([
         document("a", "fn parseHTTPHeader()"),
         document("b", "parse the document"),
         document("c", "parse_http_header"),
@@ -122,7 +122,7 @@ proptest! {
     #[test]
     fn random_texts_are_answered_and_find_themselves(texts in prop::collection::vec(any::<String>(), 1..8)) {
         let documents = texts.iter().enumerate().map(|(at, text)| document(&at.to_string(), text));
-        let bench = Bench::of(documents);
+        let bench = Bench::with_documents(documents);
         for (at, text) in texts.iter().enumerate() {
             let hits = bench.index.search_as_is(0, &Search::new(text.as_str(), 10)).unwrap();
             prop_assert!(hits.hits.iter().any(|hit| hit.id == at.to_string()) != words(text).is_empty());

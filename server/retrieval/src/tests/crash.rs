@@ -148,7 +148,7 @@ fn several_processes_follow_one_source() {
 
 #[test]
 fn a_rebuild_is_seen_whole_or_not_at_all() {
-    let bench = Bench::of((0..300).map(|at| document(&format!("d{at}"), "old apple")));
+    let bench = Bench::with_documents((0..300).map(|at| document(&format!("d{at}"), "old apple")));
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| {

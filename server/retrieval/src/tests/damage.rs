@@ -15,7 +15,7 @@ use crate::{Change, Index, IndexError, Search};
 type Damage = (&'static str, fn(&Path));
 
 fn log() -> Log {
-    Log::of((0..400).map(|at| document(&format!("d{at}"), &format!("text number {at} of many"))))
+    Log::with_documents((0..400).map(|at| document(&format!("d{at}"), &format!("text number {at} of many"))))
 }
 
 /// Opens the index, searches, and expects the answer of an undamaged index.
@@ -145,7 +145,7 @@ fn a_replaced_source_makes_a_new_index() {
     let bench = Bench::new();
     still_answers(&bench.index, &log(), "first");
     // A backup was put in place of the source: shorter, and then changed in its own way.
-    let backup = Log::of([document("x", "number one"), document("y", "number two")]);
+    let backup = Log::with_documents([document("x", "number one"), document("y", "number two")]);
     let reopened = open(bench.folder.path()).unwrap();
     let hits = reopened.search(&backup, 2, &Search::new("number", 10)).unwrap();
     assert_eq!((hits.total, reopened.status().unwrap().documents), (2, 2));

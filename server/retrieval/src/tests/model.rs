@@ -148,7 +148,7 @@ proptest! {
             }
         }
         let documents = remaining(&changes);
-        let anew = Bench::of(documents.values().cloned());
+        let anew = Bench::with_documents(documents.values().cloned());
         let second = open(bench.folder.path()).unwrap();
         for (query, filters) in searches {
             let search = Search::new(query.as_str(), 1000).filtered(filters.clone());
@@ -211,7 +211,7 @@ fn long_lists_are_changed_in_any_place() {
         }
         bench.index.update(&log, log.end()).unwrap();
         let documents = remaining(&log.changes.lock());
-        let anew = Bench::of(documents.values().cloned());
+        let anew = Bench::with_documents(documents.values().cloned());
         for query in ["common", "odd", "even word5", "word96", "missing"] {
             let (ours, theirs) = (
                 bench.search(query, Filters::default()),

@@ -12,8 +12,10 @@ use crate::{Change, Document, Filters, Hits, Nearness, Search, TextKey};
 struct Cosines(BTreeMap<TextKey, f32>);
 
 impl Cosines {
-    fn of(texts: &[(&str, f32)]) -> Self {
-        let all = texts.iter().map(|(text, cosine)| (TextKey::of(text), *cosine));
+    fn new(texts: &[(&str, f32)]) -> Self {
+        let all = texts
+            .iter()
+            .map(|(text, cosine)| (TextKey::from_text(text), *cosine));
         Self(all.collect())
     }
 }
@@ -25,7 +27,7 @@ impl Nearness for Cosines {
 }
 
 /// A document with a word, and `meaning` as the text of its meaning.
-fn of(id: &str, word: &str, meaning: &str) -> Document {
+fn with_meaning(id: &str, word: &str, meaning: &str) -> Document {
     Document {
         meaning: Some(meaning.into()),
         ..document(id, word)
@@ -44,7 +46,7 @@ type Case = (&'static [(&'static str, f32)], &'static str, bool);
 fn what_means_the_same_is_found_and_words_count_more() {
     let log = Log::default();
     for (id, word) in [("a", "apple"), ("b", "pear"), ("c", "plum"), ("d", "fig")] {
-        log.add(Change::Put(of(id, word, id)));
+        log.add(Change::Put(with_meaning(id, word, id)));
     }
     log.add(Change::Put(document("e", "apple pie")));
     let bench = Bench::new();
@@ -66,14 +68,14 @@ fn what_means_the_same_is_found_and_words_count_more() {
         (&[], "a e", false),
     ];
     for (cosines, expected, by_meaning) in cases {
-        let hits = search(&bench, &log, &Search::new("apple", 10), &Cosines::of(cosines));
+        let hits = search(&bench, &log, &Search::new("apple", 10), &Cosines::new(cosines));
         assert_eq!(
             (ids(&hits).join(" "), hits.by_meaning),
             (expected.into(), by_meaning),
             "{cosines:?}"
         );
     }
-    let nothing = search(&bench, &log, &Search::new("...", 10), &Cosines::of(cases[0].0));
+    let nothing = search(&bench, &log, &Search::new("...", 10), &Cosines::new(cases[0].0));
     assert_eq!(nothing, Hits::default());
 }
 
@@ -102,7 +104,7 @@ proptest! {
             // The last word means that the document is removed.
             match WORDS.get(usize::from(word)) {
                 Some(text) => {
-                    let made = of(&id, text, &meaning.to_string());
+                    let made = with_meaning(&id, text, &meaning.to_string());
                     log.add(Change::Put(with_facets(made, &[("kind", &own_kind.to_string())])));
                     remaining.insert(id, (word, meaning, own_kind));
                 }
@@ -116,7 +118,7 @@ proptest! {
                 bench.find("apple");
             }
         }
-        let nearness = Cosines((0..8_u8).map(|text| (TextKey::of(&text.to_string()), cosines[usize::from(text)])).collect());
+        let nearness = Cosines((0..8_u8).map(|text| (TextKey::from_text(&text.to_string()), cosines[usize::from(text)])).collect());
         let mut query = Search::new("apple", 1000);
         if let Some(kind) = kind {
             query = query.filtered(Filters::default().with("kind", &kind.to_string()));
@@ -148,10 +150,10 @@ proptest! {
         // Each text wants exactly one vector.
         let mut texts: Vec<TextKey> = bench.index.texts().unwrap();
         texts.sort();
-        let mut kept: Vec<TextKey> = remaining.values().map(|(_, meaning, _)| TextKey::of(&meaning.to_string())).collect();
+        let mut kept: Vec<TextKey> = remaining.values().map(|(_, meaning, _)| TextKey::from_text(&meaning.to_string())).collect();
         kept.sort();
         prop_assert_eq!(texts, kept);
-        let first = TextKey::of("0");
+        let first = TextKey::from_text("0");
         let mut having = bench.index.documents_of(&|text| *text == first, 100).unwrap();
         having.sort();
         let expected: Vec<String> = remaining.iter().filter(|(_, (_, meaning, _))| *meaning == 0).map(|(id, _)| id.clone()).collect();

@@ -120,7 +120,7 @@ const CASES: [Case; 9] = [
 #[test]
 fn documents_are_ranked_as_a_reader_would() {
     for (what, documents, query, expected) in CASES {
-        let bench = Bench::of(documents());
+        let bench = Bench::with_documents(documents());
         assert_eq!(bench.find(query), expected, "{what}");
     }
 }
@@ -142,8 +142,8 @@ fn scores_do_not_depend_on_what_is_filtered_out() {
     };
     let ours = owned("ours", 20, "apples and pears");
     let theirs = owned("theirs", 50, "apples, apples and secrets");
-    let alone = Bench::of(ours.clone());
-    let together = Bench::of(theirs.into_iter().chain(ours));
+    let alone = Bench::with_documents(ours.clone());
+    let together = Bench::with_documents(theirs.into_iter().chain(ours));
     for query in ["apples", "pears 3", "secrets apples", "missing"] {
         let filters = || Filters::default().with("org", "ours");
         let mut found = together.search(query, filters());
@@ -160,7 +160,7 @@ fn scores_do_not_depend_on_what_is_filtered_out() {
 fn a_score_says_how_much_of_the_query_is_there() {
     let fillers = (0..50).map(|at| document(&format!("filler {at}"), "other words"));
     let texts = [("all", "alpha beta gamma"), ("some", "alpha delta epsilon")];
-    let bench = Bench::of(fillers.chain(texts.map(|(id, text)| document(id, text))));
+    let bench = Bench::with_documents(fillers.chain(texts.map(|(id, text)| document(id, text))));
     let score = |query: &str, id: &str| {
         let hits = bench.search(query, Filters::default());
         hits.hits.iter().find(|hit| hit.id == id).unwrap().score
@@ -173,7 +173,7 @@ fn a_score_says_how_much_of_the_query_is_there() {
 
 #[test]
 fn best_and_count_are_those_of_the_search() {
-    let log = Log::of([
+    let log = Log::with_documents([
         document("a", "apple"),
         document("b", "apple pie with cream"),
         document("c", "cream"),
@@ -205,8 +205,9 @@ fn facets_are_compared_as_they_are() {
         ("kind", "e"),
     ];
     let documents = facets.iter().enumerate();
-    let bench =
-        Bench::of(documents.map(|(at, facet)| with_facets(document(&at.to_string(), "text"), &[*facet])));
+    let bench = Bench::with_documents(
+        documents.map(|(at, facet)| with_facets(document(&at.to_string(), "text"), &[*facet])),
+    );
     for (at, (name, value)) in facets.iter().enumerate() {
         let hits = bench.search("text", Filters::default().with(name, value));
         assert_eq!(ids(&hits), [at.to_string()], "{name:?} {value:?}");
@@ -219,7 +220,7 @@ fn facets_are_compared_as_they_are() {
 
 #[test]
 fn of_a_group_the_best_document_is_the_only_hit() {
-    let bench = Bench::of([
+    let bench = Bench::with_documents([
         member("a1", "a", 1, "parser and other words"),
         member("a2", "a", 2, "parser parser"),
         member("b1", "b", 1, "parser"),

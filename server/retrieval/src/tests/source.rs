@@ -19,7 +19,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    pub(super) fn of(documents: impl IntoIterator<Item = Document>) -> Self {
+    pub(super) fn with_documents(documents: impl IntoIterator<Item = Document>) -> Self {
         let changes = documents.into_iter().map(Change::Put).collect();
         Self {
             changes: Mutex::new(changes),
@@ -95,7 +95,7 @@ impl Bench {
         Self { folder, index }
     }
 
-    pub(super) fn of(documents: impl IntoIterator<Item = Document>) -> Self {
+    pub(super) fn with_documents(documents: impl IntoIterator<Item = Document>) -> Self {
         let bench = Self::new();
         bench
             .index

@@ -37,7 +37,7 @@ fn leads_to_its_export(by: Option<&Identity>) {
     let folder = tempfile::tempdir().unwrap();
     let exports = Exports {
         folder: folder.path().join("exports"),
-        key: SecretFile::at(folder.path().join(KEY)),
+        key: SecretFile::new(folder.path().join(KEY)),
     };
     fs::create_dir(&exports.folder).unwrap();
     let (id, other) = (Uuid::new_v4(), Uuid::new_v4());

@@ -34,7 +34,7 @@ pub(crate) struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     /// Takes the slice as rows of `width` values each.
-    pub(crate) fn of(values: &'a [f32], width: usize) -> Self {
+    pub(crate) fn new(values: &'a [f32], width: usize) -> Self {
         Self {
             values,
             start: 0,
@@ -284,8 +284,8 @@ mod tests {
             let matrix: Vec<f32> = (1_000_000..1_000_000 + columns * depth).map(value).collect();
             let bias: Vec<f32> = (0..columns).map(|i| i as f32).collect();
             let expected = naive(&rows, &matrix, depth);
-            let (mut packed_rows, packed) = (PackedRows::default(), Packed::transposed(Rows::of(&matrix, depth)));
-            packed_rows.set(Rows::of(&rows, depth));
+            let (mut packed_rows, packed) = (PackedRows::default(), Packed::transposed(Rows::new(&matrix, depth)));
+            packed_rows.set(Rows::new(&rows, depth));
             for level in Level::available() {
                 let mut values = vec![1.0; count * columns];
                 let mut sink = Sink { values: &mut values, start: 0, stride: columns, bias: Some(&bias), adds: true };

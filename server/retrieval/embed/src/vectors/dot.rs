@@ -55,11 +55,11 @@ impl Query {
     /// Chooses the instructions for the processor at hand.
     pub fn new(query: &Quantized) -> Self {
         let fastest = Level::available().pop();
-        Self::at(fastest.expect("the portable level at least"), query)
+        Self::with_level(fastest.expect("the portable level at least"), query)
     }
 
     /// Makes a query for a level of [`Level::available`].
-    pub(super) fn at(level: Level, query: &Quantized) -> Self {
+    pub(super) fn with_level(level: Level, query: &Quantized) -> Self {
         Self {
             level,
             values: query.0,
@@ -104,7 +104,11 @@ mod tests {
             .map(|(&a, &b)| i64::from(a as i8) * i64::from(b as i8))
             .sum();
         for level in Level::available() {
-            assert_eq!(i64::from(Query::at(level, &query).dot(b)), expected, "{level:?}");
+            assert_eq!(
+                i64::from(Query::with_level(level, &query).dot(b)),
+                expected,
+                "{level:?}"
+            );
         }
         assert_eq!(i64::from(query.dot(&Quantized::from_bytes(b))), expected);
     }
