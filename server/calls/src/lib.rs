@@ -219,7 +219,7 @@ impl Calls {
                 (Some(spec), Some(caller)) => {
                     let holder = caller.identity.to_string();
                     let sessions = self.sessions(transaction, spec, &holder, now);
-                    Some(sessions.of(call.session)?)
+                    Some(sessions.resolve(call.session)?)
                 }
                 _ => None,
             };

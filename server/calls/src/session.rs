@@ -100,7 +100,7 @@ impl From<NotAdmitted> for SessionError {
 
 impl Sessions<'_> {
     /// Returns the id of the call's session, and counts the call as activity in it.
-    pub(crate) fn of(&self, session: SessionOf<'_>) -> Result<String, SessionError> {
+    pub(crate) fn resolve(&self, session: SessionOf<'_>) -> Result<String, SessionError> {
         let connection = match session {
             SessionOf::Named(id) => return Ok(self.renew(id)?.id),
             SessionOf::Connection(connection) => Some(connection),

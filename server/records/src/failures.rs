@@ -68,7 +68,7 @@ fn failure(what: &str, error: Error) -> Failure {
 }
 
 /// Returns the failure of an access to a file.
-pub(crate) fn at<'p>(what: &'p str, path: &'p Path) -> impl FnOnce(io::Error) -> Failure + 'p {
+pub(crate) fn io_failure<'p>(what: &'p str, path: &'p Path) -> impl FnOnce(io::Error) -> Failure + 'p {
     move |error| Failure::internal(format!("can't {what} `{}`: {error}", path.display()))
 }
 
@@ -124,7 +124,7 @@ mod tests {
             ),
             (sqlite(ffi::SQLITE_NOMEM), "internal error", "out of memory"),
             (
-                at("read", Path::new("/srv/x"))(missing),
+                io_failure("read", Path::new("/srv/x"))(missing),
                 "internal error",
                 "`/srv/x`",
             ),

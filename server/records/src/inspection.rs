@@ -87,7 +87,7 @@ pub(crate) fn standing(
     } else {
         let found: Layout = serde_json::from_str(&described.layout).map_err(damaged)?;
         let steps = found.to(spec, dialect);
-        if found == Layout::of(spec, dialect) {
+        if found == Layout::from_spec(spec, dialect) {
             SchemaDifference::Current
         } else if !steps.impossible.is_empty() {
             SchemaDifference::Impossible(steps.impossible)

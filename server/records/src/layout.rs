@@ -52,12 +52,12 @@ pub(crate) struct Steps {
 }
 
 impl Layout {
-    pub(crate) fn of(spec: &RowsSpec, dialect: Dialect) -> Self {
+    pub(crate) fn from_spec(spec: &RowsSpec, dialect: Dialect) -> Self {
         let tables = spec.entities.iter().map(|entity| {
             let columns = entity
                 .fields
                 .iter()
-                .map(|field| (field.name.to_owned(), Column::of(field)));
+                .map(|field| (field.name.to_owned(), Column::from_field(field)));
             let table = Table {
                 table: entity.table.to_owned(),
                 identity: entity.identity().map(String::from).collect(),
@@ -71,7 +71,7 @@ impl Layout {
 
     /// Returns the steps from this layout to that of `spec`.
     pub(crate) fn to(&self, spec: &RowsSpec, dialect: Dialect) -> Steps {
-        let (new, mut steps, mut links) = (Self::of(spec, dialect), Steps::default(), vec![]);
+        let (new, mut steps, mut links) = (Self::from_spec(spec, dialect), Steps::default(), vec![]);
         for (name, old) in &self.0 {
             if !new.0.contains_key(name) {
                 steps
@@ -168,7 +168,7 @@ impl Table {
 }
 
 impl Column {
-    fn of(field: &FieldSpec) -> Self {
+    fn from_field(field: &FieldSpec) -> Self {
         let kind = match field.kind {
             FieldType::Id | FieldType::Ref(_) | FieldType::Text { .. } | FieldType::Enum(_) => "text",
             FieldType::Integer { .. } | FieldType::Time | FieldType::Now(_) => "integer",

@@ -20,7 +20,7 @@ use crate::postgres::{self, Address, Database};
 use crate::{
     Pieces,
     engine::{Engine, Start},
-    failures::at,
+    failures::io_failure,
     follow::Followed,
     fresh::NewestClock,
     inspection::Inspection,
@@ -131,7 +131,7 @@ impl Records {
                 .write_all(&bytes)?;
             platform::rename(&partial, path)
         };
-        write().map_err(at("write", path))?;
+        write().map_err(io_failure("write", path))?;
         Ok(true)
     }
 
@@ -159,7 +159,7 @@ impl Records {
         let _ = platform::remove_file(path);
         copy(path)?;
         let read = platform::read_regular(path, u64::MAX);
-        platform::remove_file(path).map_err(at("remove", path))?;
+        platform::remove_file(path).map_err(io_failure("remove", path))?;
         let bytes =
             read.map_err(|error| Failure::internal(format!("can't read `{}`: {error}", path.display())))?;
         self.engine().share(name, place, bytes)
@@ -252,9 +252,9 @@ impl Records {
     pub fn export_to(&self, path: &Path) -> Result<(), Failure> {
         sqlite::new_file(path, |partial| {
             let file = platform::open_to_write(partial, OpenOptions::new().write(true));
-            let mut file = BufWriter::new(file.map_err(at("write", partial))?);
+            let mut file = BufWriter::new(file.map_err(io_failure("write", partial))?);
             self.export(&mut file)?;
-            file.flush().map_err(at("write", partial))
+            file.flush().map_err(io_failure("write", partial))
         })
     }
 }

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     Pieces,
     engine::{Engine, Start, seeded, seeds},
-    failures::{at, refused},
+    failures::{io_failure, refused},
     follow::Followed,
     sqlite,
     whole::{Checked, Whole},
@@ -49,7 +49,7 @@ impl Database {
         let (shared, identity) = tables::open(address, spec, start)?;
         let beside = derived.join("postgres").join(identity);
         if start != Start::Existing {
-            sqlite::create_folder(&beside).map_err(at("create", &beside))?;
+            sqlite::create_folder(&beside).map_err(io_failure("create", &beside))?;
         }
         let database = Self { shared, beside };
         if start != Start::Existing {

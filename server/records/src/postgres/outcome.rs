@@ -25,7 +25,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// If it does not, or the outcome can't be determined.
-pub(crate) async fn of(shared: &Shared, id: &str, transaction: &str) -> Result<(), Failure> {
+pub(crate) async fn confirm(shared: &Shared, id: &str, transaction: &str) -> Result<(), Failure> {
     let begun = Instant::now();
     while begun.elapsed() < OUTCOME_TIMEOUT {
         match found(shared, id, transaction).await {

@@ -99,11 +99,11 @@ impl All {
     pub(crate) fn begin(shared: &Arc<Shared>) -> Result<Self, Failure> {
         let of = Arc::clone(shared);
         let reader = shared.pool.wait(async move { Reader::begin(&of).await })?;
-        Ok(Self::of(shared, reader.lease))
+        Ok(Self::new(shared, reader.lease))
     }
 
     /// Returns the state that a transaction sees.
-    pub(crate) fn of(shared: &Arc<Shared>, lease: Lease) -> Self {
+    pub(crate) fn new(shared: &Arc<Shared>, lease: Lease) -> Self {
         Self {
             shared: Arc::clone(shared),
             lease: Mutex::new(Some(lease)),

@@ -194,7 +194,7 @@ async fn set(link: &Link, name: &str, value: &str) -> Result<(), Failure> {
 }
 
 async fn set_version(link: &Link, spec: &RowsSpec) -> Result<(), Failure> {
-    let layout = serde_json::to_string(&Layout::of(spec, Postgres)).map_err(damaged)?;
+    let layout = serde_json::to_string(&Layout::from_spec(spec, Postgres)).map_err(damaged)?;
     set(link, "version", spec.version).await?;
     set(link, "layout", &layout).await
 }
@@ -278,7 +278,7 @@ pub fn remake(address: &Address, spec: &'static RowsSpec) -> Result<Remade, Fail
     })?;
     let (replica, mut read) = (Replica::new(spec)?, 0);
     let shared = Arc::new(Shared::new(spec, &pool, lock, String::new()));
-    let all = All::of(&shared, lease);
+    let all = All::new(&shared, lease);
     let taken = (&all as &dyn Whole).for_each_entry(&mut |entry| {
         replica.keep(&entry)?;
         read += 1;
@@ -357,7 +357,7 @@ fn fill(
         Ok(lease)
     })?;
     let shared = Arc::new(Shared::new(spec, pool, lock, String::new()));
-    let all = All::of(&shared, lease);
+    let all = All::new(&shared, lease);
     let checked = sqlite::check(&all, spec)?;
     if checked.digest != sqlite::check(whole, spec)?.digest {
         return Err(damaged("the database gives back something else than was put in"));

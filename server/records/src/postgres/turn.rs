@@ -340,7 +340,7 @@ async fn commit(
         }
         Ok(()) | Err(Fault::Lost(_)) => {
             lease.close();
-            outcome::of(&shared, &entry.id, &transaction)
+            outcome::confirm(&shared, &entry.id, &transaction)
                 .await
                 .map_err(StoreError::Failure)
         }

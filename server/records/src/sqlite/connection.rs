@@ -12,7 +12,7 @@ use tabellion_runtime::{Failure, FailureKind, spec::RowsSpec};
 use tabellion_sqlite::ROWS;
 
 use super::mark;
-use crate::failures::{Doing, at};
+use crate::failures::{Doing, io_failure};
 
 /// Returns the path of a contract's data file.
 pub fn path(folder: &Path, spec: &RowsSpec) -> PathBuf {
@@ -29,7 +29,7 @@ pub(crate) fn missing(path: &Path) -> Failure {
 pub(crate) fn sync(path: &Path) -> Result<(), Failure> {
     platform::open_to_sync(path)
         .and_then(|file| file.sync_all())
-        .map_err(at("write", path))
+        .map_err(io_failure("write", path))
 }
 
 /// Opens a connection to the file, writable if permissions allow.

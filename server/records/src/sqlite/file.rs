@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     engine::Start,
-    failures::{Doing, at, damaged, refused},
+    failures::{Doing, damaged, io_failure, refused},
     inspection::{self, Described, Inspection, SchemaDifference},
     layout::{self, Layout},
     sql::Dialect,
@@ -48,20 +48,20 @@ pub(crate) fn open(folder: &Path, spec: &'static RowsSpec, start: Start) -> Resu
     if start == Start::Existing || (start == Start::Serve && is_read_only(&path)) {
         return existing(path, spec);
     }
-    create_folder(folder).map_err(at("create", folder))?;
+    create_folder(folder).map_err(io_failure("create", folder))?;
     let usage = match start {
         Start::Migrate => usage::alone(&path)?,
         _ => usage::shared(&path)?,
     };
     // Processes that start at the same time set the file up one after another.
     let lock = path.with_extension("lock");
-    create_own(&lock).map_err(at("create", &lock))?;
-    let lock = lock_file(&lock).map_err(at("lock", &lock))?;
+    create_own(&lock).map_err(io_failure("create", &lock))?;
+    let lock = lock_file(&lock).map_err(io_failure("lock", &lock))?;
     replacement::finish(&path)?;
     if !path.exists() {
         mark::check_gone(&path)?;
     }
-    create_own(&path).map_err(at("create", &path))?;
+    create_own(&path).map_err(io_failure("create", &path))?;
     let mut connection = connect(&path)?;
     set_up(&connection, spec, start)?;
     ROWS.check_writable(&connection).doing("open the data file")?;

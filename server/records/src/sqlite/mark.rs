@@ -27,7 +27,7 @@ use super::{
     meta::{meta, set_meta},
 };
 use crate::{
-    failures::{Doing, at, refused},
+    failures::{Doing, io_failure, refused},
     fresh,
 };
 
@@ -79,7 +79,7 @@ impl Mark {
             set_meta(connection, NEWEST, IN_FILE)?;
         }
         let path = file(path);
-        create_own(&path).map_err(at("create", &path))?;
+        create_own(&path).map_err(io_failure("create", &path))?;
         let file = platform::open_to_write(&path, OpenOptions::new().write(true));
         let pages = Arc::new(AtomicI32::new(0));
         let count = Arc::clone(&pages);
@@ -90,7 +90,7 @@ impl Mark {
             }))
             .doing("open the data file")?;
         Ok(Self {
-            file: file.map_err(at("write", &path))?,
+            file: file.map_err(io_failure("write", &path))?,
             instance,
             pages,
             before: i32::MAX,

@@ -15,7 +15,7 @@ use tabellion_runtime::{Failure, spec::RowsSpec};
 use tabellion_sqlite::{BESIDE, ROWS, beside};
 
 use super::{connection, tables, usage::Usage};
-use crate::failures::{Doing, at};
+use crate::failures::{Doing, io_failure};
 
 /// Makes a data file with `fill`, and puts it in the place of the one at `path`, if there is one. Returns the path under which the
 /// old one is kept. `usage` is the whole lock on the file.
@@ -31,7 +31,7 @@ pub(crate) fn replace<T>(
     let made = made.and_then(|made| {
         connection::sync(&new)?;
         let ready = ready(path);
-        rename(&new, &ready).map_err(at("create", &ready))?;
+        rename(&new, &ready).map_err(io_failure("create", &ready))?;
         Ok(made)
     });
     match made {
@@ -49,7 +49,7 @@ fn make<T>(
     spec: &'static RowsSpec,
     fill: impl FnOnce(&Connection) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    tabellion_platform::create_own(new).map_err(at("create", new))?;
+    tabellion_platform::create_own(new).map_err(io_failure("create", new))?;
     let connection = connection::connect_unchecked(new)?;
     connection::moves_log_when_closed(&connection, true)?;
     tables::create(&connection, spec)?;
@@ -69,7 +69,7 @@ fn make<T>(
 fn remove(new: &Path) -> Result<(), Failure> {
     for path in BESIDE.into_iter().chain([""]).map(|ending| beside(new, ending)) {
         if path.exists() {
-            remove_file(&path).map_err(at("remove", &path))?;
+            remove_file(&path).map_err(io_failure("remove", &path))?;
         }
     }
     Ok(())
@@ -93,9 +93,9 @@ pub(crate) fn finish(path: &Path) -> Result<Option<PathBuf>, Failure> {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     let kept = free(path);
-    let is_kept = ROWS.put_aside(path, &kept).map_err(at("move", path))?;
+    let is_kept = ROWS.put_aside(path, &kept).map_err(io_failure("move", path))?;
     connection::sync(folder)?;
-    rename(&ready, path).map_err(at("move", &ready))?;
+    rename(&ready, path).map_err(io_failure("move", &ready))?;
     connection::sync(folder)?;
     Ok(is_kept.then_some(kept))
 }

@@ -44,7 +44,7 @@ pub(crate) fn create_tables(connection: &Connection, spec: &RowsSpec) -> Result<
 }
 
 pub(crate) fn set_version(connection: &Connection, spec: &RowsSpec) -> Result<(), Failure> {
-    let layout = serde_json::to_string(&Layout::of(spec, Dialect::Sqlite)).map_err(damaged)?;
+    let layout = serde_json::to_string(&Layout::from_spec(spec, Dialect::Sqlite)).map_err(damaged)?;
     set_meta(connection, "version", spec.version)?;
     set_meta(connection, "layout", &layout)
 }

@@ -22,7 +22,7 @@ use super::{
     usage,
 };
 use crate::{
-    failures::{Doing, at, damaged, refused},
+    failures::{Doing, damaged, io_failure, refused},
     whole::{Checked, Whole, lines},
 };
 
@@ -69,10 +69,10 @@ pub(crate) fn new_file(path: &Path, write: impl FnOnce(&Path) -> Result<(), Fail
         return Err(refused(message));
     }
     let partial = path.with_extension("partial");
-    tabellion_platform::create_own(&partial).map_err(at("create", &partial))?;
+    tabellion_platform::create_own(&partial).map_err(io_failure("create", &partial))?;
     let written = write(&partial).and_then(|()| {
         connection::sync(&partial)?;
-        rename(&partial, path).map_err(at("create", path))?;
+        rename(&partial, path).map_err(io_failure("create", path))?;
         let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         connection::sync(folder.unwrap_or(Path::new(".")))
     });
@@ -115,7 +115,7 @@ pub(crate) fn import(
     };
     is_free()?;
     let lines = lines(from, spec)?;
-    file::create_folder(folder).map_err(at("create", folder))?;
+    file::create_folder(folder).map_err(io_failure("create", folder))?;
     let usage = usage::alone(&path)?;
     is_free()?;
     let (_, checked) = replacement::replace(&path, spec, &usage, |connection| {

@@ -5,7 +5,7 @@ use std::{io, path::Path};
 use tabellion_platform::{FileLock, try_lock_file, try_share_lock};
 use tabellion_runtime::{Failure, FailureKind};
 
-use crate::failures::at;
+use crate::failures::io_failure;
 
 /// The right to use a data file, released on drop.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Usage(
 /// Takes a share.
 pub(crate) fn shared(path: &Path) -> Result<Usage, Failure> {
     let lock = create(path)?;
-    let share = try_share_lock(&lock).map_err(at("lock", &lock))?;
+    let share = try_share_lock(&lock).map_err(io_failure("lock", &lock))?;
     share.map(Usage).ok_or_else(being_replaced)
 }
 
@@ -27,14 +27,14 @@ pub(crate) fn shared_if_possible(path: &Path) -> Result<Option<Usage>, Failure> 
         Ok(Some(share)) => Ok(Some(Usage(share))),
         Ok(None) => Err(being_replaced()),
         Err(error) if is_read_only(&error) => Ok(None),
-        Err(error) => Err(at("lock", &lock)(error)),
+        Err(error) => Err(io_failure("lock", &lock)(error)),
     }
 }
 
 /// Takes the whole lock.
 pub(crate) fn alone(path: &Path) -> Result<Usage, Failure> {
     let lock = create(path)?;
-    let all = try_lock_file(&lock).map_err(at("lock", &lock))?;
+    let all = try_lock_file(&lock).map_err(io_failure("lock", &lock))?;
     all.map(Usage).ok_or_else(|| {
         Failure::new(
             FailureKind::Busy,
@@ -48,7 +48,7 @@ pub(crate) fn alone(path: &Path) -> Result<Usage, Failure> {
 
 fn create(path: &Path) -> Result<std::path::PathBuf, Failure> {
     let lock = path.with_extension("use");
-    tabellion_platform::create_own(&lock).map_err(at("create", &lock))?;
+    tabellion_platform::create_own(&lock).map_err(io_failure("create", &lock))?;
     Ok(lock)
 }
 
