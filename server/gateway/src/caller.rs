@@ -40,7 +40,7 @@ impl LocalCaller {
     #[must_use]
     pub fn makes(&self, call: CallContext, contract: &ContractSpec, program: Agent) -> CallContext {
         let client = program.name.clone().unwrap_or_default();
-        let caller = self.of(contract, program);
+        let caller = self.known_caller(contract, program);
         CallContext {
             identity: Some(match &caller {
                 Some(caller) => caller.identity.clone(),
@@ -52,7 +52,7 @@ impl LocalCaller {
     }
 
     /// Returns the caller of a contract whose client describes itself as `agent`; `None` if the contract has no roles, or not this one.
-    pub fn of(&self, contract: &ContractSpec, agent: Agent) -> Option<KnownCaller> {
+    pub fn known_caller(&self, contract: &ContractSpec, agent: Agent) -> Option<KnownCaller> {
         let auth = contract.auth?;
         let role = match &self.role {
             Some(name) => Some(auth.role(name)?),
@@ -83,7 +83,7 @@ impl LocalCaller {
 }
 
 /// Returns the caller of a request; `None` if the contract has no roles, or the caller is unknown.
-pub(crate) fn known(
+pub(crate) fn identify(
     local: &LocalCaller,
     contract: &ContractSpec,
     requester: &Requester<'_>,
@@ -93,7 +93,7 @@ pub(crate) fn known(
     let program = program.map(|client| Agent::said(Some(client.name), Some(client.version)));
     let program = program.unwrap_or_default();
     let Some(origin) = requester.origin else {
-        return local.of(contract, program);
+        return local.known_caller(contract, program);
     };
     let grant: &dyn Grant = &**origin.grant.as_ref()?;
     let (scopes, name) = (grant.scopes(contract.id), origin::holder(grant));

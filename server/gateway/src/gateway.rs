@@ -259,7 +259,7 @@ impl Gateway {
 
     /// Returns the caller of a request; `None` if the contract has no roles, or the caller is unknown.
     pub fn known_caller(&self, spec: &ContractSpec, requester: &Requester<'_>) -> Option<KnownCaller> {
-        caller::known(&self.local_caller(), spec, requester)
+        caller::identify(&self.local_caller(), spec, requester)
     }
 
     /// Checks that the caller of a request may read a resource and be notified of its changes.

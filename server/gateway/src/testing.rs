@@ -42,7 +42,7 @@ impl Memory {
     }
 
     /// Returns the texts that mutations stored.
-    pub fn kept(&self) -> Vec<String> {
+    pub fn stored_texts(&self) -> Vec<String> {
         self.kept.lock().expect(UNPOISONED).clone()
     }
 

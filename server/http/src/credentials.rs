@@ -79,7 +79,7 @@ impl Credentials {
                        `Authorization: Bearer TOKEN`";
             return Err(self.refused(StatusCode::BAD_REQUEST, "invalid_request", why, path));
         }
-        let Some(credential) = Credential::of(headers)? else {
+        let Some(credential) = Credential::from_headers(headers)? else {
             return Err(self.unknown(path));
         };
         let by_key = |keys: &Arc<KeyRing>| {
@@ -102,8 +102,8 @@ impl Credentials {
             _ => return Err(bad("this key is invalid or was revoked")),
         };
         let resources: Vec<_> = match path {
-            Some(path) => vec![oauth.url.at(path)],
-            None => mounts.keys().map(|path| oauth.url.at(path)).collect(),
+            Some(path) => vec![oauth.url.resource(path)],
+            None => mounts.keys().map(|path| oauth.url.resource(path)).collect(),
         };
         match oauth.tokens.bearer(token, &resources).await {
             Ok(bearer) => Ok(Some(Caller {
@@ -172,7 +172,7 @@ impl OAuth {
     /// Returns the metadata of the library at `path` (RFC 9728): the accepted tokens, and their issuer.
     pub(super) fn metadata(&self, path: &str) -> Value {
         json!({
-            "resource": self.url.at(path),
+            "resource": self.url.resource(path),
             "authorization_servers": [self.tokens.issuer()],
             "scopes_supported": SCOPES,
             "bearer_methods_supported": ["header"],
@@ -217,7 +217,7 @@ impl<'a> Credential<'a> {
     ///
     /// # Errors
     /// With 400 if there is more than one.
-    fn of(headers: &'a HeaderMap) -> Result<Option<Self>, Refusal> {
+    fn from_headers(headers: &'a HeaderMap) -> Result<Option<Self>, Refusal> {
         let bearers = headers.get_all(AUTHORIZATION).iter();
         let bearers = bearers.map(|value| bearer(value).map(Self::Bearer));
         let keys = headers.get_all(API_KEY).iter();

@@ -55,7 +55,7 @@ impl Host {
         })
     }
 
-    fn of(address: SocketAddr) -> Option<Self> {
+    fn from_address(address: SocketAddr) -> Option<Self> {
         Self::parse(&SocketAddr::new(address.ip(), 0).to_string()).map(|host| Self { port: None, ..host })
     }
 }
@@ -74,7 +74,7 @@ impl Guard {
             .map(Ok::<_, GuardError>);
         let own = Some(address)
             .filter(|it| !it.ip().is_unspecified())
-            .map(|it| Ok(Host::of(it)));
+            .map(|it| Ok(Host::from_address(it)));
         let others = hosts.iter().map(|host| {
             let parsed = Host::parse(host);
             parsed.map(Some).ok_or_else(|| GuardError::Host(host.clone()))

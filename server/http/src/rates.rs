@@ -93,10 +93,10 @@ impl Rates {
 
     /// Returns the number of rejected requests for `access`.
     pub fn refused(&self, access: Access) -> u64 {
-        self.of(access).refused()
+        self.limiter(access).refused()
     }
 
-    fn of(&self, access: Access) -> &OptionalLimiter {
+    fn limiter(&self, access: Access) -> &OptionalLimiter {
         match access {
             Access::Read => &self.reads,
             Access::Write => &self.writes,
@@ -127,7 +127,7 @@ impl Budget for CallerBudget {
     }
 
     fn take(&self, access: Access) -> Result<(), Duration> {
-        self.rates.of(access).take(&self.caller)
+        self.rates.limiter(access).take(&self.caller)
     }
 }
 

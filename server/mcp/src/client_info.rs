@@ -6,7 +6,7 @@ use tabellion_gateway::Client;
 use super::app;
 
 /// Returns the part of `initialize` that a session uses later.
-pub(super) fn kept(params: InitializeRequestParams) -> InitializeRequestParams {
+pub(super) fn trim(params: InitializeRequestParams) -> InitializeRequestParams {
     let mut capabilities = ClientCapabilities::default();
     capabilities.extensions = app::declared(&params.capabilities);
     capabilities.elicitation = params.capabilities.elicitation;
@@ -39,7 +39,7 @@ mod tests {
             "_meta": { "x": long },
         });
         let params: InitializeRequestParams = serde_json::from_value(told).unwrap();
-        let kept = serde_json::to_value(kept(params)).unwrap();
+        let kept = serde_json::to_value(trim(params)).unwrap();
         let expected =
             json!({ "elicitation": { "form": {} }, "extensions": { "io.modelcontextprotocol/ui": {} } });
         assert_eq!(kept["capabilities"], expected);

@@ -80,7 +80,7 @@ impl Ending {
 }
 
 /// Waits for the end of the service that received the request with these extensions. Never returns if the extensions name none.
-pub(super) async fn of(request: &Extensions) {
+pub(super) async fn wait(request: &Extensions) {
     match request.get::<Arc<Ending>>() {
         Some(ending) => ending.asked().await,
         None => future::pending().await,

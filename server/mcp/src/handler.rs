@@ -202,7 +202,7 @@ impl ServerHandler for Handler {
         }
         let result = self.negotiate_initialize(&params)?;
         params.protocol_version = result.protocol_version.clone();
-        cx.peer.set_peer_info(client_info::kept(params));
+        cx.peer.set_peer_info(client_info::trim(params));
         Ok(result)
     }
 
@@ -336,7 +336,7 @@ impl ServerHandler for Handler {
         }
         tokio::select! {
             () = subscription.cancelled() => {}
-            () = ending::of(&cx.extensions) => {}
+            () = ending::wait(&cx.extensions) => {}
         }
         updates.shutdown().await;
         Ok(())

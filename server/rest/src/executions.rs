@@ -49,7 +49,7 @@ impl Rest {
         };
         let headers = asked.request.headers();
         let arguments = call::body(headers, asked.request.body())?;
-        let preference = Preference::of(headers);
+        let preference = Preference::from_headers(headers);
         let (begun, mut recorded) = watch::channel(None);
         let begun_at = std::time::SystemTime::now();
         let call = Call {
@@ -115,7 +115,7 @@ impl Rest {
         counted(&asked, Access::Read)?;
         let service = self.service()?;
         let wait = prefer::of_query(asked.request.uri().query())?.or_else(|| {
-            let preference = Preference::of(asked.request.headers());
+            let preference = Preference::from_headers(asked.request.headers());
             preference.says_wait.then_some(preference.wait)
         });
         let found = self.find(endpoint, id, &asked).await?;

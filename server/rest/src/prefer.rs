@@ -26,7 +26,7 @@ pub(super) struct Preference {
 
 impl Preference {
     /// Reads the preferences of a request.
-    pub(super) fn of(headers: &HeaderMap) -> Self {
+    pub(super) fn from_headers(headers: &HeaderMap) -> Self {
         let all = headers
             .get_all("prefer")
             .iter()
@@ -99,7 +99,7 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert("prefer", HeaderValue::from_static(said));
-            let read = Preference::of(&headers);
+            let read = Preference::from_headers(&headers);
             assert_eq!(read.is_async, is_async, "{said}");
             assert_eq!(read.says_wait.then_some(read.wait.as_secs()), wait, "{said}");
         }

@@ -87,7 +87,7 @@ pub(super) fn run(command: &Command) -> Result<(), Box<dyn Error>> {
     match command {
         Command::Create(new) => {
             new.scopes.iter().try_for_each(check)?;
-            let file = KeyFile::at(&new.file.keys);
+            let file = KeyFile::new(&new.file.keys);
             let bound = Bound {
                 org: new.org.clone(),
                 user: new.user.clone(),
@@ -102,7 +102,7 @@ pub(super) fn run(command: &Command) -> Result<(), Box<dyn Error>> {
             ));
         }
         Command::List(file) => {
-            for key in KeyFile::at(&file.keys).read()? {
+            for key in KeyFile::new(&file.keys).read()? {
                 let scopes: Vec<_> = key.scopes.iter().map(ToString::to_string).collect();
                 let (id, created) = (&key.id, &key.created);
                 let scopes = scopes.join(" ");
@@ -119,7 +119,7 @@ pub(super) fn run(command: &Command) -> Result<(), Box<dyn Error>> {
             }
         }
         Command::Revoke(old) => {
-            let principal = KeyFile::at(&old.file.keys).revoke(&old.id)?;
+            let principal = KeyFile::new(&old.file.keys).revoke(&old.id)?;
             writeln!(
                 out,
                 "{}\t{} <{}>",

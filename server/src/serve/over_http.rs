@@ -182,7 +182,7 @@ fn base(options: &HttpOptions, scheme: &str, address: SocketAddr) -> String {
 
 /// Returns the accepted credentials.
 fn credentials(options: &HttpOptions) -> Result<Credentials, Box<dyn Error>> {
-    let keys = options.keys.as_ref().map(|file| KeyRing::new(KeyFile::at(file)));
+    let keys = options.keys.as_ref().map(|file| KeyRing::new(KeyFile::new(file)));
     let oauth = match (&options.oauth, &options.public_url) {
         (Some(oauth), Some(url)) => {
             let source = Source::new(&oauth.jwks, PollingLimits::default())?;
@@ -281,8 +281,8 @@ fn page(opened: &[Opened], credentials: &Credentials, is_secure: bool) -> Result
 /// Returns the endpoints at one path. `base` is the beginning of the server's URLs for clients.
 fn mount(opened: Opened, base: &str, secret: Option<&Arc<HookSecret>>) -> (String, Mount) {
     let path = libraries::path(opened.name.as_deref());
-    let endpoint =
-        streamable::Endpoint::new(opened.adapter, streamable::Limits::default()).at(&format!("{base}{path}"));
+    let endpoint = streamable::Endpoint::new(opened.adapter, streamable::Limits::default())
+        .with_url(&format!("{base}{path}"));
     let shared = opened
         .library
         .as_ref()

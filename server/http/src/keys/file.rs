@@ -132,7 +132,7 @@ impl StoredKey {
 
 impl KeyFile {
     /// Names the file at `path`, which need not exist.
-    pub fn at(path: impl Into<PathBuf>) -> Self {
+    pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 

@@ -11,7 +11,7 @@ use super::*;
 /// Returns a file of keys in a folder of its own.
 fn file() -> (TempDir, KeyFile) {
     let dir = TempDir::new().unwrap();
-    let file = KeyFile::at(dir.path().join("keys.json"));
+    let file = KeyFile::new(dir.path().join("keys.json"));
     (dir, file)
 }
 

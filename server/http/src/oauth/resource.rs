@@ -81,7 +81,7 @@ impl PublicUrl {
     }
 
     /// Returns the URI of the resource at `path`, the audience of its tokens.
-    pub fn at(&self, path: &str) -> String {
+    pub fn resource(&self, path: &str) -> String {
         format!("{self}{path}")
     }
 

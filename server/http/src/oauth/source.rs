@@ -131,7 +131,7 @@ impl Source {
                 };
                 Some(set.current(again))
             }
-            Origin::Url(remote) => remote.known(),
+            Origin::Url(remote) => remote.key_set(),
         }
     }
 
@@ -146,7 +146,7 @@ impl Source {
             let remote = remote.clone();
             async move {
                 let mut asked = remote.asked.lock().await;
-                let is_new = remote.known().as_ref().map(Arc::as_ptr) != seen.as_ref().map(Arc::as_ptr);
+                let is_new = remote.key_set().as_ref().map(Arc::as_ptr) != seen.as_ref().map(Arc::as_ptr);
                 let is_recent = asked.is_some_and(|at| at.elapsed() < remote.pace.between);
                 if !is_new && !is_recent {
                     *asked = Some(Instant::now());
@@ -156,7 +156,7 @@ impl Source {
         });
         // It fails only when the runtime shuts down.
         let _ = asking.await;
-        remote.known()
+        remote.key_set()
     }
 
     /// Fetches the keys at regular intervals; never returns.
@@ -168,7 +168,7 @@ impl Source {
             let asking = remote.asked.lock().await;
             remote.ask().await;
             drop(asking);
-            let has_some = remote.known().is_some();
+            let has_some = remote.key_set().is_some();
             sleep(if has_some {
                 remote.pace.every
             } else {
@@ -180,7 +180,7 @@ impl Source {
 }
 
 impl Remote {
-    fn known(&self) -> Option<Arc<KeySet>> {
+    fn key_set(&self) -> Option<Arc<KeySet>> {
         self.set.lock().clone()
     }
 

@@ -19,7 +19,7 @@ use crate::{
 async fn a_request_without_a_key_is_rejected() {
     let mut made = None;
     let server = Server::with_keys(Limits::default(), |folder| {
-        let file = KeyFile::at(folder.join("keys.json"));
+        let file = KeyFile::new(folder.join("keys.json"));
         let scopes = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
         let new = |name, texts| file.create(name, None, scopes(texts)).unwrap().reveal();
         let keys = [
@@ -80,7 +80,7 @@ async fn a_request_without_a_key_is_rejected() {
         let asked = get(path).replace("Connection:", &format!("{headers}Connection:"));
         assert_eq!(status(&server.says(asked.as_bytes()).await), expected, "{path}");
     }
-    assert_eq!(server.notes.kept(), ["x"; 3]);
+    assert_eq!(server.notes.stored_texts(), ["x"; 3]);
     server.end().await;
 }
 
@@ -98,7 +98,7 @@ fn oauth(jwks: &str) -> OAuth {
 async fn a_request_without_a_token_is_told_where_to_get_one() {
     let (authority, mut made) = (Authority::new(), None);
     let server = Server::with(Limits::default(), |folder| {
-        let (jwks, keys) = (folder.join("jwks.json"), KeyFile::at(folder.join("keys.json")));
+        let (jwks, keys) = (folder.join("jwks.json"), KeyFile::new(folder.join("keys.json")));
         std::fs::write(&jwks, authority.keys().to_string()).unwrap();
         let key = keys.create("Bert", None, vec!["write".parse().unwrap()]).unwrap();
         made = Some(key.reveal());
@@ -169,7 +169,7 @@ async fn a_request_without_a_token_is_told_where_to_get_one() {
         }
         assert!(!said.contains(&good[40..]), "{said}");
     }
-    assert_eq!(server.notes.kept(), ["x"; 4]);
+    assert_eq!(server.notes.stored_texts(), ["x"; 4]);
     for nowhere in ["/secret", "/mcp/%22", "/mcp/\""] {
         let said = server.says(get(nowhere).as_bytes()).await;
         assert!(
@@ -224,7 +224,7 @@ async fn the_server_is_not_ready_without_the_issuers_keys() {
     let bytes = call("keep", "x").replace("Accept:", &format!("Authorization: Bearer {token}\r\nAccept:"));
     let said = server.says(bytes.as_bytes()).await;
     assert!(status(&said) == "503" && said.contains("retry-after"), "{said}");
-    assert_eq!(server.notes.kept(), [""; 0]);
+    assert_eq!(server.notes.stored_texts(), [""; 0]);
     server.end().await;
 }
 
@@ -238,7 +238,7 @@ async fn too_many_invalid_credentials_block_an_address_for_a_while() {
             ..Limits::default()
         };
         let server = Server::with_keys(limits, |folder| {
-            let file = KeyFile::at(folder.join("keys.json"));
+            let file = KeyFile::new(folder.join("keys.json"));
             made = Some(
                 file.create("Ada", None, vec!["write".parse().unwrap()])
                     .unwrap()
@@ -271,7 +271,10 @@ async fn too_many_invalid_credentials_block_an_address_for_a_while() {
             ["401", "200", "401"]
         };
         assert_eq!(believed, expected);
-        assert_eq!(server.notes.kept().len(), if local_failures { 4 } else { 5 });
+        assert_eq!(
+            server.notes.stored_texts().len(),
+            if local_failures { 4 } else { 5 }
+        );
         server.end().await;
     }
 }
@@ -288,7 +291,7 @@ async fn a_rate_limited_caller_is_told_when_to_retry() {
         assert_eq!(status(&said), expected, "{said}");
         assert_eq!(said.contains("\r\nretry-after: "), expected == "429", "{said}");
     }
-    assert_eq!(server.notes.kept(), ["x"]);
+    assert_eq!(server.notes.stored_texts(), ["x"]);
     let numbers = server.says(get("/metrics").as_bytes()).await;
     for line in ["{of=\"read\"} 0", "{of=\"write\"} 1", "{of=\"credentials\"} 0"] {
         assert!(

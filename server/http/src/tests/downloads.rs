@@ -40,7 +40,7 @@ impl Downloads for OneFile {
 
 async fn server() -> Server {
     Server::with_keys(Limits::default(), |folder| {
-        let file = KeyFile::at(folder.join("keys.json"));
+        let file = KeyFile::new(folder.join("keys.json"));
         file.create("Ada", None, vec!["read".parse().unwrap()]).unwrap();
         Some(KeyRing::new(file).unwrap())
     })
@@ -111,7 +111,7 @@ async fn every_client_that_has_the_url_may_download() {
 async fn a_url_that_was_made_with_a_key_ends_with_it() {
     let server = server().await;
     fs::write(server.folder.path().join("notes.zip"), "content").unwrap();
-    let file = KeyFile::at(server.folder.path().join("keys.json"));
+    let file = KeyFile::new(server.folder.path().join("keys.json"));
     let key = file.create("Bert", None, vec!["read".parse().unwrap()]).unwrap();
     let line = format!("GET /mcp/exports/notes?{}&signature=right", key.id());
     assert_eq!(status(&get(&server, &line, HOST).await), "200");

@@ -23,7 +23,7 @@ async fn a_slow_request_times_out() {
         let said = server.says(bytes.as_bytes()).await;
         assert_eq!(status(&said), expected, "{bytes}");
     }
-    assert_eq!(server.notes.kept(), [""; 0]);
+    assert_eq!(server.notes.stored_texts(), [""; 0]);
     server.end().await;
 }
 
@@ -188,7 +188,7 @@ async fn shutdown_finishes_calls() {
     let said = slow.await.unwrap();
     assert_eq!(status(&said), "200", "{said}");
     within(served).await.unwrap();
-    assert_eq!(notes.kept(), ["x"]);
+    assert_eq!(notes.stored_texts(), ["x"]);
 }
 
 #[tokio::test]

@@ -51,7 +51,7 @@ async fn the_holder_of_a_key_is_its_address_or_else_its_name() {
     for (email, expected) in [(Some("ada@example.com"), "ada@example.com"), (None, "Ada")] {
         let mut key = None;
         let server = Server::with_keys(Limits::default(), |folder| {
-            let file = KeyFile::at(folder.join("keys.json"));
+            let file = KeyFile::new(folder.join("keys.json"));
             key = Some(file.create("Ada", email, vec!["read".parse().unwrap()]).unwrap());
             Some(KeyRing::new(file).unwrap())
         })

@@ -44,7 +44,7 @@ async fn requests_are_answered_or_refused() {
         let said = server.says(bytes.as_bytes()).await;
         assert_eq!(status(&said), expected, "{bytes:.200}\n{said}");
     }
-    assert_eq!(server.notes.kept(), ["x", "x"]);
+    assert_eq!(server.notes.stored_texts(), ["x", "x"]);
     server.end().await;
 }
 

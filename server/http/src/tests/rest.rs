@@ -187,7 +187,7 @@ async fn calls_are_answered_with_what_they_are_over_mcp() {
         assert_eq!(said.header("retry-after"), (status == 429).then_some("7"));
         has(&said.body, &expected);
     }
-    assert_eq!(server.notes.kept(), ["x", "x", "x"]);
+    assert_eq!(server.notes.stored_texts(), ["x", "x", "x"]);
     server.end().await;
 }
 
@@ -228,7 +228,7 @@ async fn what_stands_in_the_way_is_told_in_the_form_of_errors() {
             ..Limits::default()
         },
         |folder| {
-            let file = KeyFile::at(folder.join("keys.json"));
+            let file = KeyFile::new(folder.join("keys.json"));
             let new = |scope: &str| {
                 let made = file.create("Ada", None, vec![scope.parse().unwrap()]).unwrap();
                 format!("X-API-Key: {}\r\n", made.reveal())
@@ -286,7 +286,7 @@ async fn what_stands_in_the_way_is_told_in_the_form_of_errors() {
             assert!(said.header(header).is_some(), "{request}: {}", said.head);
         }
     }
-    assert_eq!(server.notes.kept(), Vec::<String>::new());
+    assert_eq!(server.notes.stored_texts(), Vec::<String>::new());
     // MCP has its own form.
     let mcp = said(&server, &get("/mcp")).await;
     assert!((mcp.status, mcp.body["jsonrpc"].as_str()) == (401, Some("2.0")));

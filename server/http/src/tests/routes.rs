@@ -19,7 +19,7 @@ use crate::keys::{KeyFile, KeyRing};
 async fn server() -> (Server, String) {
     let mut key = None;
     let server = Server::with_keys(Limits::default(), |folder| {
-        let file = KeyFile::at(folder.join("keys.json"));
+        let file = KeyFile::new(folder.join("keys.json"));
         key = Some(file.create("Ada", None, vec!["read".parse().unwrap()]).unwrap());
         Some(KeyRing::new(file).unwrap())
     })

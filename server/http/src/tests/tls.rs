@@ -82,7 +82,7 @@ async fn requests_are_answered_over_tls() {
     for nonsense in [&b"\x16\x03\x01\xff\xff\x01"[..], &[0; 1000], b"\n"] {
         assert!(!server.says(nonsense).await.contains("200"));
     }
-    assert_eq!(server.notes.kept(), ["x"; 4]);
+    assert_eq!(server.notes.stored_texts(), ["x"; 4]);
     server.end().await;
 }
 

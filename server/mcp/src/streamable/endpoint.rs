@@ -79,7 +79,7 @@ impl Endpoint {
 
     /// Sets the endpoint's URL for clients, below which contracts may offer other content than MCP.
     #[must_use]
-    pub fn at(mut self, url: &str) -> Self {
+    pub fn with_url(mut self, url: &str) -> Self {
         self.url = Some(url.into());
         self
     }
@@ -220,7 +220,7 @@ impl Endpoint {
         }
         let session = self
             .session(headers, &origin)
-            .map_err(|refusal| refusal.of(Some(id.clone())))?;
+            .map_err(|refusal| refusal.with_id(Some(id.clone())))?;
         let grant = origin.grant.clone();
         let arrival = Arrival {
             slot: self.slot(&id, &origin)?,
@@ -254,7 +254,7 @@ impl Endpoint {
         let (_, stream) = asked.map_err(|error| Refusal::from((Some(id.clone()), error.into())))?;
         let answer = stream.read(None).next().await;
         let Some(answer) = answer else {
-            return Err(Refusal::busy("the server is stopping").of(Some(id)));
+            return Err(Refusal::busy("the server is stopping").with_id(Some(id)));
         };
         if answer.code.is_some() {
             session.end();
@@ -263,7 +263,7 @@ impl Endpoint {
         let Ok(name) = self.sessions.add(session.clone(), owner) else {
             session.end();
             let why = format!("{} sessions are in use; end one", self.limits.sessions);
-            return Err(Refusal::busy(why).of(Some(id)));
+            return Err(Refusal::busy(why).with_id(Some(id)));
         };
         let mut response = json(StatusCode::OK, answer);
         let name = HeaderValue::from_str(&name).expect("it is made of digits and letters");
@@ -322,7 +322,7 @@ impl Endpoint {
     /// Takes a slot among the requests in flight.
     fn slot(&self, id: &RequestId, origin: &RequestOrigin) -> Result<Slot, Refusal> {
         let slot = self.intake.take(owner(origin));
-        slot.map_err(|why| Refusal::busy(why).of(Some(id.clone())))
+        slot.map_err(|why| Refusal::busy(why).with_id(Some(id.clone())))
     }
 }
 

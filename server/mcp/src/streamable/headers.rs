@@ -88,7 +88,7 @@ pub(crate) fn single<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'
 pub(super) fn era_of_none(headers: &HeaderMap) -> Result<Era, Refusal> {
     match single(headers, VERSION)? {
         None => Ok(Era::Session),
-        Some(version) => known(version).map(era),
+        Some(version) => parse_version(version).map(era),
     }
 }
 
@@ -98,7 +98,7 @@ pub(super) fn era_of_none(headers: &HeaderMap) -> Result<Era, Refusal> {
 /// If headers and message disagree, or name an unknown revision.
 pub(super) fn era_of(headers: &HeaderMap, message: &Map<String, Value>) -> Result<Era, Refusal> {
     let id = || RequestId::deserialize(message.get("id")?).ok();
-    agreed(headers, message).map_err(|refusal| refusal.of(id()))
+    agreed(headers, message).map_err(|refusal| refusal.with_id(id()))
 }
 
 fn agreed(headers: &HeaderMap, message: &Map<String, Value>) -> Result<Era, Refusal> {
@@ -106,7 +106,7 @@ fn agreed(headers: &HeaderMap, message: &Map<String, Value>) -> Result<Era, Refu
     let params = message.get("params");
     let named = single(headers, VERSION)?;
     let stated = params.and_then(|params| params["_meta"][VERSION_IN_META].as_str());
-    let is_stateless = |stated| known(stated).is_ok_and(|version| era(version) == Era::Stateless);
+    let is_stateless = |stated| parse_version(stated).is_ok_and(|version| era(version) == Era::Stateless);
     // `initialize` always opens a session, unless the headers state a revision without sessions.
     if method == Some(InitializeResultMethod::VALUE) && !stated.is_some_and(is_stateless) {
         let asked = params.and_then(|params| params["protocolVersion"].as_str());
@@ -124,8 +124,8 @@ fn agreed(headers: &HeaderMap, message: &Map<String, Value>) -> Result<Era, Refu
         }
         (Some(named), Some(stated)) if named != stated => return Err(differs(VERSION, named, stated)),
         // An unknown revision in the message is answered with the supported ones.
-        (Some(_), Some(stated)) => known(stated).map_or(Era::Stateless, era),
-        (Some(named), None) => era(known(named)?),
+        (Some(_), Some(stated)) => parse_version(stated).map_or(Era::Stateless, era),
+        (Some(named), None) => era(parse_version(named)?),
     };
     if era == Era::Stateless
         && let Some(method) = method
@@ -147,7 +147,7 @@ fn era(version: ProtocolVersion) -> Era {
     }
 }
 
-fn known(version: &str) -> Result<ProtocolVersion, Refusal> {
+fn parse_version(version: &str) -> Result<ProtocolVersion, Refusal> {
     let mut all = ProtocolVersion::KNOWN_VERSIONS.iter();
     let known = all.find(|it| it.as_str() == version).cloned();
     known.ok_or_else(|| {

@@ -94,7 +94,7 @@ impl Refusal {
     }
 
     /// Sets the id of the refused request.
-    pub(super) fn of(mut self, id: Option<RequestId>) -> Self {
+    pub(super) fn with_id(mut self, id: Option<RequestId>) -> Self {
         self.id = id;
         self
     }
@@ -111,7 +111,7 @@ pub struct Why {
 
 impl From<Refused> for Refusal {
     fn from((id, error): Refused) -> Self {
-        Self::with(StatusCode::BAD_REQUEST, *error).of(id)
+        Self::with(StatusCode::BAD_REQUEST, *error).with_id(id)
     }
 }
 

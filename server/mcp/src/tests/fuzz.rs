@@ -132,7 +132,11 @@ async fn over_lines(lines: &[Vec<u8>]) -> TestCaseResult {
         .split(|byte| *byte == b'\n')
         .filter(|line| is_change(line))
         .count();
-    prop_assert!(notes.kept().len() <= changes, "{:?}", notes.kept());
+    prop_assert!(
+        notes.stored_texts().len() <= changes,
+        "{:?}",
+        notes.stored_texts()
+    );
     Ok(())
 }
 
@@ -165,7 +169,13 @@ async fn over_http(method: &str, headers: &[(&'static str, Vec<u8>)], body: &[u8
     }
     endpoint.intake().idle().await;
     let done = answer.is_ok_and(|answer| answer["result"]["isError"] == false) && is_change(body);
-    prop_assert_eq!(notes.kept().len(), usize::from(done), "{} {:?}", status, said);
+    prop_assert_eq!(
+        notes.stored_texts().len(),
+        usize::from(done),
+        "{} {:?}",
+        status,
+        said
+    );
     Ok(())
 }
 

@@ -53,7 +53,7 @@ async fn an_id_in_flight_is_refused_and_the_first_reply_comes() {
         client.receive().await.unwrap()["result"]["structuredContent"]["text"],
         "first"
     );
-    assert_eq!(client.notes.kept(), ["first"]);
+    assert_eq!(client.notes.stored_texts(), ["first"]);
     client.call(1, "echo", "free again").await;
     assert_eq!(
         client.receive().await.unwrap()["result"]["structuredContent"]["text"],
@@ -75,7 +75,7 @@ async fn a_cancelled_mutation_is_made_and_not_answered() {
     client.notes.open(1);
     let notes = client.notes.clone();
     client.end().await.unwrap();
-    assert_eq!(notes.kept(), ["whole"]);
+    assert_eq!(notes.stored_texts(), ["whole"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -173,7 +173,7 @@ async fn mutations_finish_after_the_end_of_input() {
     };
     let (ended, ()) = tokio::join!(client.leave(), opened);
     ended.unwrap();
-    assert_eq!(notes.kept(), ["last words"]);
+    assert_eq!(notes.stored_texts(), ["last words"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -188,7 +188,7 @@ async fn an_orphan_finishes_mutations_and_ends_with_its_input_open() {
     let (messages, ended) = client.ended().await;
     ended.unwrap();
     assert_eq!(
-        (ids(&messages), notes.kept()),
+        (ids(&messages), notes.stored_texts()),
         (vec![1], vec!["last words".to_owned()])
     );
 }
@@ -209,7 +209,7 @@ async fn a_client_that_stops_reading_ends_the_service_after_its_mutations() {
     };
     let (ended, ()) = tokio::join!(client.stop_reading(), opened);
     ended.unwrap();
-    assert_eq!(notes.kept(), ["a", "b"]);
+    assert_eq!(notes.stored_texts(), ["a", "b"]);
 }
 
 #[tokio::test(start_paused = true)]

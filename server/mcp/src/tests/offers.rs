@@ -234,16 +234,16 @@ async fn capabilities_match_what_contracts_have() {
             json!({ "tools": {} }),
         ),
         (
-            vec![Page::of(&RESOURCE)],
+            vec![Page::with_spec(&RESOURCE)],
             json!({ "resources": { "subscribe": true } }),
         ),
         (
-            vec![Page::of(&TEMPLATE)],
+            vec![Page::with_spec(&TEMPLATE)],
             json!({ "resources": { "subscribe": true } }),
         ),
-        (vec![Page::of(&PROMPT)], json!({ "prompts": {} })),
+        (vec![Page::with_spec(&PROMPT)], json!({ "prompts": {} })),
         (
-            vec![Page::of(&PROMPT), Memory::new(&NOTES)],
+            vec![Page::with_spec(&PROMPT), Memory::new(&NOTES)],
             json!({ "tools": {}, "prompts": {} }),
         ),
         (vec![Page::new()], everything),
@@ -285,7 +285,7 @@ fn a_name_in_two_contracts_is_refused() {
             Some((Kind::Tool, "echo", "notes", "notes", "which is given twice")),
         ),
         (
-            vec![Page::new(), Page::of(&RESOURCE)],
+            vec![Page::new(), Page::with_spec(&RESOURCE)],
             Some((
                 Kind::Resource,
                 "memory://page",
@@ -295,7 +295,7 @@ fn a_name_in_two_contracts_is_refused() {
             )),
         ),
         (
-            vec![Page::of(&RESOURCE), Page::of(&TEMPLATE)],
+            vec![Page::with_spec(&RESOURCE), Page::with_spec(&TEMPLATE)],
             Some((
                 Kind::Resource,
                 "memory://{any}",
@@ -305,11 +305,15 @@ fn a_name_in_two_contracts_is_refused() {
             )),
         ),
         (
-            vec![Page::of(&PROMPT), Page::new()],
+            vec![Page::with_spec(&PROMPT), Page::new()],
             Some((Kind::Prompt, "greet", "prompt", "page", "and in contract `page`")),
         ),
         (
-            vec![Page::of(&PROMPT), Page::of(&RESOURCE), Memory::new(&NOTES)],
+            vec![
+                Page::with_spec(&PROMPT),
+                Page::with_spec(&RESOURCE),
+                Memory::new(&NOTES),
+            ],
             None,
         ),
     ];

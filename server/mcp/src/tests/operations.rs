@@ -19,11 +19,11 @@ use tabellion_gateway::{Access, ApprovalPolicy, Offer};
 static WIRE: Schema = Schema::plain(r#"{"type":"object"}"#);
 static ALL: [ToolSpec; 2] = [
     ToolSpec {
-        operation: Some(of("pages/read", &["read"])),
+        operation: Some(operation("pages/read", &["read"])),
         ..tool("pages", false)
     },
     ToolSpec {
-        operation: Some(of("pages/write", &["write"])),
+        operation: Some(operation("pages/write", &["write"])),
         ..tool("pages", true)
     },
 ];
@@ -43,7 +43,7 @@ static TOOLS: [ToolSpec; 2] = [
 ];
 static SPEC: ContractSpec = spec("pages", ErrorChannel::JsonRpc, &TOOLS);
 
-const fn of(label: &'static str, is: &'static [&'static str]) -> Operation {
+const fn operation(label: &'static str, is: &'static [&'static str]) -> Operation {
     Operation {
         label,
         select: &["/action"],

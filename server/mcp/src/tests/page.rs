@@ -26,10 +26,10 @@ pub(super) struct Page {
 
 impl Page {
     pub(super) fn new() -> Arc<Self> {
-        Self::of(&PAGE)
+        Self::with_spec(&PAGE)
     }
 
-    pub(super) fn of(spec: &'static ContractSpec) -> Arc<Self> {
+    pub(super) fn with_spec(spec: &'static ContractSpec) -> Arc<Self> {
         Arc::new(Self {
             spec,
             text: Mutex::new("one".into()),

@@ -19,7 +19,7 @@ async fn answers_are_structured_and_text() {
         "#,
     )
     .await;
-    assert_eq!(notes.kept(), ["a note", "two"]);
+    assert_eq!(notes.stored_texts(), ["a note", "two"]);
     assert_eq!(
         notes.clients(),
         [
@@ -78,7 +78,7 @@ async fn invalid_arguments_change_nothing() {
         "#,
     )
     .await;
-    assert_eq!(notes.kept(), [] as [&str; 0]);
+    assert_eq!(notes.stored_texts(), [] as [&str; 0]);
 }
 
 #[tokio::test]

@@ -64,7 +64,7 @@ async fn a_cancelled_call_stops_without_a_message() {
         let notes = client.notes.clone();
         // The service ends only after all calls.
         client.end().await.unwrap();
-        assert_eq!(notes.kept(), ["cancelled at 4"], "{revision}");
+        assert_eq!(notes.stored_texts(), ["cancelled at 4"], "{revision}");
     }
 }
 

@@ -218,7 +218,7 @@ async fn an_argument_of_30_megabytes_is_data() {
     client.call(1, "keep", &text).await;
     let reply = client.receive().await.unwrap();
     assert!(reply["result"]["structuredContent"]["text"] == text.as_str());
-    assert!(client.notes.kept() == [text]);
+    assert!(client.notes.stored_texts() == [text]);
     client.end().await.unwrap();
 }
 

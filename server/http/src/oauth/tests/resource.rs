@@ -27,7 +27,7 @@ fn secrets_are_sent_only_to_safe_urls() {
         ("https://", None),
         ("", None),
     ] {
-        let url = text.parse::<PublicUrl>().map(|url| url.at("/mcp"));
+        let url = text.parse::<PublicUrl>().map(|url| url.resource("/mcp"));
         assert_eq!(url.as_deref().ok(), expected, "{text}: {url:?}");
     }
     for (text, fine) in [

@@ -48,7 +48,7 @@ async fn scopes_limit_a_key() {
         } else {
             vec![]
         };
-        assert_eq!(place.notes.kept(), kept, "{scope}");
+        assert_eq!(place.notes.stored_texts(), kept, "{scope}");
         place.end().await;
     }
 }
@@ -57,7 +57,7 @@ async fn scopes_limit_a_key() {
 async fn a_caller_beyond_its_rate_changes_nothing() {
     let mut place = TestServer::new(Limits::default());
     let session = place.open().await;
-    place.budget = TestBudget::of("ada", 6, 2);
+    place.budget = TestBudget::per_minute("ada", 6, 2);
     let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
     for (in_session, request, expected) in [
         (false, call(1, "keep", "a"), 200),
@@ -84,22 +84,22 @@ async fn a_caller_beyond_its_rate_changes_nothing() {
         let named = answer["error"]["data"]["retryAfterSeconds"].as_u64();
         assert_eq!((wait, named.is_some()), (named, expected == 429), "{answer}");
     }
-    assert_eq!(place.notes.kept(), ["a", "b"]);
+    assert_eq!(place.notes.stored_texts(), ["a", "b"]);
     // Other callers are not limited, and this one only for a minute.
     let mut other = place.by(None);
-    other.budget = TestBudget::of("bert", 6, 2);
+    other.budget = TestBudget::per_minute("bert", 6, 2);
     assert_eq!(other.alone(1, "keep", "d").await.status, 200);
     tokio::time::advance(Duration::from_secs(30)).await;
     assert_eq!(place.alone(1, "keep", "e").await.status, 200);
     assert_eq!(place.alone(1, "keep", "f").await.status, 429);
-    assert_eq!(place.notes.kept(), ["a", "b", "d", "e"]);
+    assert_eq!(place.notes.stored_texts(), ["a", "b", "d", "e"]);
 }
 
 #[tokio::test]
 async fn a_contracts_rate_limit_sets_the_status_of_json_rpc_errors() {
     let mut place = TestServer::new(Limits::default());
     let session = place.open().await;
-    place.budget = TestBudget::of("ada", 60, 60);
+    place.budget = TestBudget::per_minute("ada", 60, 60);
     for (tool, in_session, expected, at) in [
         ("wait", true, 200, "/result/_meta/tabellion~1error"),
         ("wait", false, 200, "/result/_meta/tabellion~1error"),
@@ -141,7 +141,7 @@ async fn a_session_belongs_to_its_owner() {
     }
     assert_eq!(ada.post(&session, call(1, "keep", "a")).await.status, 200);
     assert_eq!(ada.send("DELETE", &own, &Value::Null).await.status, 204);
-    assert_eq!(place.notes.kept(), ["a"]);
+    assert_eq!(place.notes.stored_texts(), ["a"]);
     place.end().await;
 }
 
@@ -190,7 +190,7 @@ async fn revocation_ends_the_callers_streams() {
         while let Some((_, message)) = called.event().await {
             assert!(message.is_null() || *text(&message) == "a", "{message}");
         }
-        assert_eq!(place.notes.kept(), ["a"]);
+        assert_eq!(place.notes.stored_texts(), ["a"]);
     }
 }
 

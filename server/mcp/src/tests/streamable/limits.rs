@@ -35,7 +35,7 @@ async fn requests_beyond_the_limit_are_refused() {
     let all = place.endpoint.intake().idle();
     all.await;
     assert_eq!(place.post(&session, call(3, "keep", "b")).await.status, 200);
-    assert_eq!(place.notes.kept(), ["a", "a", "b"]);
+    assert_eq!(place.notes.stored_texts(), ["a", "a", "b"]);
     place.end().await;
 }
 
@@ -91,7 +91,7 @@ async fn a_stopping_endpoint_finishes_requests_and_accepts_none() {
     let ((first, second), ()) = tokio::join!(slow, ending);
     assert_eq!(text(&first.json().await), "a");
     assert_eq!(text(&second.json().await), "a");
-    assert_eq!(place.notes.kept(), ["a", "a"]);
+    assert_eq!(place.notes.stored_texts(), ["a", "a"]);
 }
 
 #[tokio::test]
@@ -128,7 +128,7 @@ async fn a_caller_has_at_most_half_of_the_requests_and_of_the_sessions() {
     let _ = tokio::join!(slow, meanwhile);
     place.endpoint.intake().idle().await;
     assert_eq!(ada.alone(4, "keep", "c").await.status, 200);
-    assert_eq!(place.notes.kept(), ["b", "a", "a", "c"]);
+    assert_eq!(place.notes.stored_texts(), ["b", "a", "a", "c"]);
     place.end().await;
 }
 

@@ -111,7 +111,7 @@ struct TestBudget {
 }
 
 impl TestBudget {
-    fn of(caller: &str, reads: u32, writes: u32) -> Option<Arc<dyn Budget>> {
+    fn per_minute(caller: &str, reads: u32, writes: u32) -> Option<Arc<dyn Budget>> {
         let a_minute = |times| {
             RateLimiter::new(Rate {
                 times: NonZeroU32::new(times).unwrap(),

@@ -57,7 +57,7 @@ async fn invalid_http_is_refused() {
         let said = place.send(method, headers, body).await;
         assert_eq!(said.status, status, "{method} {headers:?} {body}");
     }
-    assert_eq!(place.notes.kept(), [""; 0]);
+    assert_eq!(place.notes.stored_texts(), [""; 0]);
     place.end().await;
 }
 
@@ -101,6 +101,6 @@ async fn an_id_is_free_again_when_it_has_its_answer() {
     assert_eq!(text(&slow.json().await), "a");
     let again = place.post(&session, call(1, "keep", "d")).await;
     assert_eq!(text(&again.json().await), "d");
-    assert_eq!(place.notes.kept(), ["c", "a", "d"]);
+    assert_eq!(place.notes.stored_texts(), ["c", "a", "d"]);
     place.end().await;
 }

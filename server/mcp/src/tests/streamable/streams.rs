@@ -41,7 +41,7 @@ async fn a_broken_stream_resumes_where_it_was() {
             assert_eq!(message, Value::Null, "{last}");
         }
     }
-    assert_eq!(place.notes.kept(), ["a"]);
+    assert_eq!(place.notes.stored_texts(), ["a"]);
     place.end().await;
 }
 
@@ -55,7 +55,7 @@ async fn a_call_in_a_session_continues_after_its_client_hangs_up() {
     }
     place.notes.open(1);
     place.end().await;
-    assert_eq!(place.notes.kept(), ["a"]);
+    assert_eq!(place.notes.stored_texts(), ["a"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -69,7 +69,7 @@ async fn hanging_up_cancels_a_stateless_call() {
         };
         let _ = tokio::time::timeout(after, reading).await;
         place.end().await;
-        let kept = place.notes.kept();
+        let kept = place.notes.stored_texts();
         assert!(
             matches!(&*kept, [kept] if kept.starts_with("cancelled at ")),
             "{after:?}: {kept:?}"
