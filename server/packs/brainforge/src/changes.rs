@@ -32,7 +32,7 @@ pub(super) fn create(
     let given = request.metadata.unwrap_or_default();
     draft::check_metadata(&given)?;
     let author = caller(cx)?;
-    let (call, waits) = (Moment::of(cx), cx.gates().requires_review());
+    let (call, waits) = (Moment::new(cx), cx.gates().requires_review());
     let id = call.id("note");
     let title = given.get("title").and_then(Value::as_str).map(String::from);
     let title = title.unwrap_or_else(|| tabellion_notes::title_of(&request.content));
@@ -163,7 +163,7 @@ impl Proposal<'_, '_> {
         base: Base,
         next: u64,
     ) -> Result<Staged<UpdateNoteResponse>, ToolError> {
-        let review_id = Moment::of(self.cx).id("review");
+        let review_id = Moment::new(self.cx).id("review");
         let review = Review {
             base: Some(base),
             metadata: self.metadata.clone(),
@@ -245,7 +245,7 @@ impl Proposal<'_, '_> {
         next: u64,
         status: UpdateStatus,
     ) -> Result<Staged<UpdateNoteResponse>, ToolError> {
-        let call = Moment::of(self.cx);
+        let call = Moment::new(self.cx);
         let time = call.time(self.shelf.library(), path)?;
         let response = UpdateNoteResponse {
             note_id: Some(self.id.to_string()),
@@ -278,7 +278,7 @@ struct NamedNote {
 
 /// Returns the document of a note, which the catalogue has followed in this call.
 fn found(shelf: &Shelf, cx: &ReadCx<'_>, id: Uuid) -> Result<NamedNote, ToolError> {
-    let entry = shelf.known(id)?.ok_or_else(|| not_found(id))?;
+    let entry = shelf.cached_note(id)?.ok_or_else(|| not_found(id))?;
     let document = cx.read(&entry.path)?.ok_or_else(|| not_found(id))?;
     let note = Note::parse(&entry.path, &document.bytes);
     let text = String::from_utf8(document.bytes).map_err(|_| {
@@ -332,12 +332,12 @@ pub(super) fn link(
     draft::check_link_metadata(&metadata, caller(cx)?)?;
     shelf.follow_for(&[source, to])?;
     let NamedNote { entry, text, note } = found(shelf, cx, source)?;
-    if shelf.known(to)?.is_none() {
+    if shelf.cached_note(to)?.is_none() {
         return Err(not_found(to));
     }
     let relation = word(&request.relation_type);
     let is_same = |link: &&Link| link.to == to && link.relation == relation;
-    let call = Moment::of(cx);
+    let call = Moment::new(cx);
     let time = call.time(shelf.library(), &entry.path)?;
     let (link, text) = match note.metadata.links.iter().find(is_same) {
         Some(link) => (link.clone(), text),

@@ -481,7 +481,7 @@ impl Desk {
         Ok(Waiting {
             id: review.id.to_string(),
             note_id: review.note_id.to_string(),
-            title: match self.shelf.known(review.note_id)? {
+            title: match self.shelf.cached_note(review.note_id)? {
                 Some(entry) => entry.title,
                 None => review.title(),
             },

@@ -158,7 +158,7 @@ fn proposal(
         put("remarks", json!(review.remarks));
     }
     if review.is_open() {
-        let title = match shelf.known(review.note_id)? {
+        let title = match shelf.cached_note(review.note_id)? {
             Some(entry) => entry.title,
             None => review.title(),
         };
@@ -444,7 +444,7 @@ pub(super) fn list(shelf: &Shelf, cx: &ReadCx<'_>, request: &ListInstances) -> R
             if !is_shown(found, &fields::read(found)?) {
                 continue;
             }
-            let Some(kept) = shelf.kept(&found.path)? else {
+            let Some(kept) = shelf.read_instance(&found.path)? else {
                 continue;
             };
             if let Some(view) = kept.view(shelf, cx, Detail::Brief)? {
@@ -489,7 +489,7 @@ pub(super) fn start(
     request: &StartWorkflow,
 ) -> Result<Staged<StartedInstance>, ToolError> {
     let (workflow, parameters) = request.admit(&CONTRACT)?;
-    let call = Moment::of(cx);
+    let call = Moment::new(cx);
     let id = call.id("instance");
     let path = review::path_of(id);
     let time = call.instant(shelf.library(), &path)?;
@@ -518,7 +518,7 @@ pub(super) fn complete(
 ) -> Result<Staged<InstanceView>, ToolError> {
     let (kept, _) = find(cx, &request.instance_id)?;
     request.check(kept.workflow(), kept.instance())?;
-    let (call, id) = (Moment::of(cx), kept.id());
+    let (call, id) = (Moment::new(cx), kept.id());
     let time = call.instant(shelf.library(), &review::path_of(id))?;
     let (change, next, mut details) = match &kept {
         Kept::Review(_) => {

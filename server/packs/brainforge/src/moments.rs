@@ -21,7 +21,7 @@ pub(super) struct Moment {
 }
 
 impl Moment {
-    pub(super) fn of(cx: &ReadCx<'_>) -> Self {
+    pub(super) fn new(cx: &ReadCx<'_>) -> Self {
         Self {
             call: cx.call().kept_key().map(|key| digest(&format!("call\0{key}"))),
         }

@@ -104,7 +104,7 @@ pub(super) fn mine(shelf: &Shelf, cx: &ReadCx<'_>) -> Result<MineResource, ToolE
             note_id: review.note_id.to_string(),
             proposed_version: number(review.proposed_version),
             state: review.instance.state.clone(),
-            title: match shelf.known(review.note_id)? {
+            title: match shelf.cached_note(review.note_id)? {
                 Some(entry) => entry.title,
                 None => review.title(),
             },

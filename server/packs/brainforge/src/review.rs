@@ -41,11 +41,11 @@ pub(super) struct Base {
 }
 
 impl Base {
-    fn of(cx: &ReadCx<'_>, note: &Note) -> Result<Self, Failure> {
-        Ok(Self::at(versions::current(cx, note)?, note))
+    fn current(cx: &ReadCx<'_>, note: &Note) -> Result<Self, Failure> {
+        Ok(Self::new(versions::current(cx, note)?, note))
     }
 
-    fn at(version: u64, note: &Note) -> Self {
+    fn new(version: u64, note: &Note) -> Self {
         let mut members = note.metadata.members();
         members.retain(|key, _| !APART.contains(&key.as_str()));
         let text = format!("{}\n{}", Value::Object(members), note.content());
@@ -309,13 +309,13 @@ pub(super) fn of_note(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<V
 
 /// Returns the current base of a note; `None` if the note does not exist. The catalogue has followed it in this call.
 pub(super) fn current(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<Option<Base>, Failure> {
-    let Some(entry) = shelf.known(note_id)? else {
+    let Some(entry) = shelf.cached_note(note_id)? else {
         return Ok(None);
     };
     let Some(document) = cx.read(&entry.path)? else {
         return Ok(None);
     };
-    Base::of(cx, &Note::parse(&entry.path, &document.bytes)).map(Some)
+    Base::current(cx, &Note::parse(&entry.path, &document.bytes)).map(Some)
 }
 
 /// A remark of a reviewer on a line.
@@ -536,7 +536,7 @@ pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Res
 
 /// Returns the content id of a note's file; `None` if there is none. The catalogue has followed it in this call.
 pub(super) fn note_id(shelf: &Shelf, cx: &ReadCx<'_>, id: Uuid) -> Result<Option<String>, Failure> {
-    let entry = shelf.known(id)?;
+    let entry = shelf.cached_note(id)?;
     let document = entry.map(|entry| cx.read(&entry.path)).transpose()?.flatten();
     Ok(document.map(|document| document.id.to_string()))
 }
@@ -605,7 +605,7 @@ impl Review {
     /// Rebases the proposal on the note with some of its parts; the rest is proposed again.
     fn goes_on_after(&mut self, parted: &Parted, text: &str) {
         let note = Note::parse(&parted.path, text.as_bytes());
-        self.base = Some(Base::at(self.proposed_version, &note));
+        self.base = Some(Base::new(self.proposed_version, &note));
         self.proposed_version += 1;
         if parted.is_new {
             self.metadata.clear();

@@ -125,7 +125,10 @@ impl Shelf {
     }
 
     fn is_in_place(&self, id: Uuid) -> Result<bool, Failure> {
-        let Some(entry) = self.known(id)?.filter(|entry| is_named_for(&entry.path, id)) else {
+        let Some(entry) = self
+            .cached_note(id)?
+            .filter(|entry| is_named_for(&entry.path, id))
+        else {
             return Ok(false);
         };
         let path = LibraryPath::parse(&entry.path).map_err(failures::path)?;
@@ -146,11 +149,11 @@ impl Shelf {
     /// Returns the note with this id, if it exists.
     pub(super) fn note(&self, id: Uuid) -> Result<Option<Entry>, Failure> {
         self.follow()?;
-        self.known(id)
+        self.cached_note(id)
     }
 
     /// Returns the note with this id as it was when the catalogue last followed the files.
-    pub(super) fn known(&self, id: Uuid) -> Result<Option<Entry>, Failure> {
+    pub(super) fn cached_note(&self, id: Uuid) -> Result<Option<Entry>, Failure> {
         let (catalogue, _) = self.opened()?;
         catalogue.read(|notes| notes.get(id)).map_err(of_catalogue)
     }
@@ -246,7 +249,7 @@ impl Shelf {
     }
 
     /// Reads the document of an instance; `None` if the document is not one.
-    pub(super) fn kept(&self, path: &str) -> Result<Option<Kept>, Failure> {
+    pub(super) fn read_instance(&self, path: &str) -> Result<Option<Kept>, Failure> {
         let parsed = LibraryPath::parse(path).map_err(failures::path)?;
         let file = self.library.read(&parsed)?;
         Ok(file.and_then(|file| Kept::parse(path, &file.bytes)))

@@ -49,7 +49,7 @@ enum By {
 }
 
 impl By {
-    fn known(self) -> KnownCaller {
+    fn caller(self) -> KnownCaller {
         let auth = CONTRACT.auth.unwrap();
         match self {
             Self::Owner => KnownCaller::human(auth, Identity::local("ada"), "ada", vec![ScopeWord::Write]),
@@ -74,7 +74,7 @@ impl By {
     }
 
     fn context(self) -> CallContext {
-        let known = self.known();
+        let known = self.caller();
         CallContext {
             identity: Some(known.identity.clone()),
             caller: Some(Arc::new(known)),

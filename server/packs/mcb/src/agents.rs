@@ -21,7 +21,7 @@ pub(super) async fn log_tool(
     cx: &WriteCx<'_, Rows>,
     req: AgentLogToolRequest,
 ) -> Result<Staged<AgentLogToolResponse, Rows>, RowError> {
-    let call = Call::of(cx);
+    let call = Call::from_context(cx);
     let mut plan = call.plan();
     register(&call, &mut plan, &req.session_id, None).await?;
     let mut row = logged(&call, "tc_", req.data);
@@ -36,7 +36,7 @@ pub(super) async fn log_delegation(
     cx: &WriteCx<'_, Rows>,
     req: AgentLogDelegationRequest,
 ) -> Result<Staged<AgentLogDelegationResponse, Rows>, RowError> {
-    let call = Call::of(cx);
+    let call = Call::from_context(cx);
     let mut row = logged(&call, "del_", req.data);
     let child = required(&row, "child_session_id")?.to_owned();
     if child == req.session_id {
@@ -59,7 +59,7 @@ pub(super) async fn log_delegation(
 fn logged(call: &Call<'_>, prefix: &str, data: Row) -> Row {
     let mut row = without_nulls(data);
     row.insert("id".into(), format!("{prefix}{}", call.fresh_id()).into());
-    row.insert("provenance".into(), call.provenance.kept());
+    row.insert("provenance".into(), call.provenance.to_value());
     row
 }
 

@@ -33,7 +33,7 @@ impl Provenance {
     }
 
     /// Returns all fields, as rows store them.
-    pub(super) fn kept(&self) -> Value {
+    pub(super) fn to_value(&self) -> Value {
         self.0.clone().into()
     }
 }
@@ -54,7 +54,7 @@ fn provenance(cx: &ReadCx<'_, Rows>) -> Provenance {
 
 impl<'v> Call<'v> {
     /// Returns the call of a method.
-    pub(super) fn of(cx: &ReadCx<'v, Rows>) -> Self {
+    pub(super) fn from_context(cx: &ReadCx<'v, Rows>) -> Self {
         let bound = cx.call().org.as_deref();
         Self::new(cx.view(), bound, provenance(cx))
     }

@@ -163,7 +163,7 @@ pub(super) struct Selection {
 
 impl Selection {
     /// Selects all entries of a kind.
-    pub(super) fn of(kind: Kind) -> Self {
+    pub(super) fn new(kind: Kind) -> Self {
         Self {
             kind,
             project_id: None,

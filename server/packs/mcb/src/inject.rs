@@ -48,13 +48,13 @@ pub(super) struct ContextQuery {
 }
 
 impl ContextQuery {
-    pub(super) fn of(kind: Kind, req: InjectRequest) -> Self {
+    pub(super) fn new(kind: Kind, req: InjectRequest) -> Self {
         Self {
             selection: Selection {
                 project_id: req.project_id,
                 repo_id: req.repo_id,
                 session_id: req.session_id,
-                ..Selection::of(kind)
+                ..Selection::new(kind)
             },
             query: req.query,
             tags: req.tags.unwrap_or_default(),
@@ -73,7 +73,7 @@ impl From<MemoryInjectObservationRequest> for ContextQuery {
                 repo_id: req.repo_id,
                 session_id: req.session_id,
                 observation_types: types.iter().map(|word| folded(word)).collect(),
-                ..Selection::of(Kind::Observation)
+                ..Selection::new(Kind::Observation)
             },
             query: req.query,
             tags: req.tags.unwrap_or_default(),
@@ -90,7 +90,7 @@ impl From<MemoryInjectSessionRequest> for ContextQuery {
                 project_id: req.project_id,
                 repo_id: req.repo_id,
                 session_id: req.session_id,
-                ..Selection::of(Kind::Session)
+                ..Selection::new(Kind::Session)
             },
             query: req.query,
             tags: vec![],

@@ -30,14 +30,14 @@ pub(super) struct ListQuery {
 }
 
 impl ListQuery {
-    pub(super) fn of(kind: Kind, req: ListRequest) -> Self {
+    pub(super) fn new(kind: Kind, req: ListRequest) -> Self {
         Self {
             selection: Selection {
                 project_id: req.project_id,
                 repo_id: req.repo_id,
                 session_id: req.session_id,
                 tags: req.tags.unwrap_or_default(),
-                ..Selection::of(kind)
+                ..Selection::new(kind)
             },
             query: req.query,
             limit: req.limit,
@@ -51,7 +51,7 @@ impl From<MemoryListErrorPatternRequest> for ListQuery {
             selection: Selection {
                 project_id: req.project_id,
                 tags: req.tags.unwrap_or_default(),
-                ..Selection::of(Kind::ErrorPattern)
+                ..Selection::new(Kind::ErrorPattern)
             },
             query: req.query,
             limit: req.limit,
@@ -66,7 +66,7 @@ impl From<MemoryListSessionRequest> for ListQuery {
                 project_id: req.project_id,
                 repo_id: req.repo_id,
                 session_id: req.session_id,
-                ..Selection::of(Kind::Session)
+                ..Selection::new(Kind::Session)
             },
             query: req.query,
             limit: req.limit,
@@ -79,7 +79,7 @@ pub(super) async fn list(
     index: &dyn MemoryIndex,
     asked: ListQuery,
 ) -> Result<Listing, RowError> {
-    let (ranked, total) = rank(&Call::of(cx), index, &asked).await?;
+    let (ranked, total) = rank(&Call::from_context(cx), index, &asked).await?;
     let results = ranked.into_iter().map(|(entry, score)| Listed {
         content_preview: entry.preview(),
         id: entry.id,
@@ -107,7 +107,7 @@ pub(super) async fn list_patterns(
     index: &dyn MemoryIndex,
     asked: ListQuery,
 ) -> Result<PatternListing, RowError> {
-    let (ranked, total) = rank(&Call::of(cx), index, &asked).await?;
+    let (ranked, total) = rank(&Call::from_context(cx), index, &asked).await?;
     let results = ranked.into_iter().map(|(entry, score)| ListedPattern {
         content_preview: entry.preview(),
         id: entry.id,

@@ -24,7 +24,7 @@ use super::{
 impl Memory {
     fn inject<'m>(&'m self, cx: &'m ReadCx<'_, Rows>) -> inject::Inject<'m> {
         inject::Inject {
-            call: Call::of(cx),
+            call: Call::from_context(cx),
             index: &*self.index,
             workspaces: &self.workspaces,
         }
@@ -120,19 +120,19 @@ impl MemoryTool for Memory {
     }
 
     async fn memory_list_observation(&self, cx: &ReadCx<'_, Rows>, req: ListRequest) -> Answer<Listing> {
-        lists::list(cx, &*self.index, lists::ListQuery::of(Kind::Observation, req))
+        lists::list(cx, &*self.index, lists::ListQuery::new(Kind::Observation, req))
             .await
             .map_err(refused)
     }
 
     async fn memory_list_execution(&self, cx: &ReadCx<'_, Rows>, req: ListRequest) -> Answer<Listing> {
-        lists::list(cx, &*self.index, lists::ListQuery::of(Kind::Execution, req))
+        lists::list(cx, &*self.index, lists::ListQuery::new(Kind::Execution, req))
             .await
             .map_err(refused)
     }
 
     async fn memory_list_quality_gate(&self, cx: &ReadCx<'_, Rows>, req: ListRequest) -> Answer<Listing> {
-        lists::list(cx, &*self.index, lists::ListQuery::of(Kind::QualityGate, req))
+        lists::list(cx, &*self.index, lists::ListQuery::new(Kind::QualityGate, req))
             .await
             .map_err(refused)
     }
@@ -160,7 +160,7 @@ impl MemoryTool for Memory {
         cx: &ReadCx<'_, Rows>,
         req: MemoryTimelineObservationRequest,
     ) -> Answer<Timeline> {
-        timeline::timeline(&Call::of(cx), &*self.index, req.into())
+        timeline::timeline(&Call::from_context(cx), &*self.index, req.into())
             .await
             .map_err(refused)
     }
@@ -170,8 +170,8 @@ impl MemoryTool for Memory {
         cx: &ReadCx<'_, Rows>,
         req: TimelineRequest,
     ) -> Answer<Timeline> {
-        let asked = timeline::TimelineQuery::of(Kind::Execution, req);
-        timeline::timeline(&Call::of(cx), &*self.index, asked)
+        let asked = timeline::TimelineQuery::new(Kind::Execution, req);
+        timeline::timeline(&Call::from_context(cx), &*self.index, asked)
             .await
             .map_err(refused)
     }
@@ -181,8 +181,8 @@ impl MemoryTool for Memory {
         cx: &ReadCx<'_, Rows>,
         req: TimelineRequest,
     ) -> Answer<Timeline> {
-        let asked = timeline::TimelineQuery::of(Kind::QualityGate, req);
-        timeline::timeline(&Call::of(cx), &*self.index, asked)
+        let asked = timeline::TimelineQuery::new(Kind::QualityGate, req);
+        timeline::timeline(&Call::from_context(cx), &*self.index, asked)
             .await
             .map_err(refused)
     }
@@ -192,8 +192,8 @@ impl MemoryTool for Memory {
         cx: &ReadCx<'_, Rows>,
         req: TimelineRequest,
     ) -> Answer<Timeline> {
-        let asked = timeline::TimelineQuery::of(Kind::ErrorPattern, req);
-        timeline::timeline(&Call::of(cx), &*self.index, asked)
+        let asked = timeline::TimelineQuery::new(Kind::ErrorPattern, req);
+        timeline::timeline(&Call::from_context(cx), &*self.index, asked)
             .await
             .map_err(refused)
     }
@@ -203,7 +203,7 @@ impl MemoryTool for Memory {
         cx: &ReadCx<'_, Rows>,
         req: MemoryTimelineSessionRequest,
     ) -> Answer<Timeline> {
-        timeline::timeline(&Call::of(cx), &*self.index, req.into())
+        timeline::timeline(&Call::from_context(cx), &*self.index, req.into())
             .await
             .map_err(refused)
     }
@@ -221,7 +221,7 @@ impl MemoryTool for Memory {
         cx: &ReadCx<'_, Rows>,
         req: InjectRequest,
     ) -> Answer<InjectedContext> {
-        let asked = inject::ContextQuery::of(Kind::Execution, req);
+        let asked = inject::ContextQuery::new(Kind::Execution, req);
         self.inject(cx).run(asked).await.map_err(refused)
     }
 
@@ -230,7 +230,7 @@ impl MemoryTool for Memory {
         cx: &ReadCx<'_, Rows>,
         req: InjectRequest,
     ) -> Answer<InjectedContext> {
-        let asked = inject::ContextQuery::of(Kind::QualityGate, req);
+        let asked = inject::ContextQuery::new(Kind::QualityGate, req);
         self.inject(cx).run(asked).await.map_err(refused)
     }
 
@@ -239,7 +239,7 @@ impl MemoryTool for Memory {
         cx: &ReadCx<'_, Rows>,
         req: InjectRequest,
     ) -> Answer<InjectedContext> {
-        let asked = inject::ContextQuery::of(Kind::ErrorPattern, req);
+        let asked = inject::ContextQuery::new(Kind::ErrorPattern, req);
         self.inject(cx).run(asked).await.map_err(refused)
     }
 

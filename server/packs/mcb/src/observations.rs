@@ -77,7 +77,7 @@ pub(super) async fn store(
     cx: &WriteCx<'_, Rows>,
     req: MemoryStoreObservationRequest,
 ) -> Result<Staged<StoredObservation, Rows>, RowError> {
-    let call = Call::of(cx);
+    let call = Call::from_context(cx);
     let mut data = without_nulls(req.data);
     fold(&mut data, "observation_type");
     let place = RowContext {
@@ -138,7 +138,7 @@ pub(super) async fn add(call: &Call<'_>, plan: &mut Plan<'_>, mut data: Row) -> 
     data.insert("tags".into(), tags.into());
     data.insert("content_hash".into(), hash.into());
     data.insert("last_seen_at".into(), call.now().into());
-    data.insert("provenance".into(), call.provenance.kept());
+    data.insert("provenance".into(), call.provenance.to_value());
     plan.create(entity(OBSERVATION)?, data).await
 }
 
@@ -150,7 +150,7 @@ pub(super) async fn get(
     cx: &ReadCx<'_, Rows>,
     req: MemoryGetObservationRequest,
 ) -> Result<MemoryGetObservationResponse, RowError> {
-    let call = Call::of(cx);
+    let call = Call::from_context(cx);
     let (mut observations, mut missing) = (vec![], vec![]);
     for id in joined(req.ids, vec![]) {
         let row = call.get(OBSERVATION, &id).await?;

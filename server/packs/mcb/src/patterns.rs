@@ -30,7 +30,7 @@ pub(super) async fn store(
     cx: &WriteCx<'_, Rows>,
     req: MemoryStoreErrorPatternRequest,
 ) -> Result<Staged<MemoryStoreErrorPatternResponse, Rows>, RowError> {
-    let call = Call::of(cx);
+    let call = Call::from_context(cx);
     let mut data = without_nulls(req.data);
     fold(&mut data, "category");
     let place = RowContext {
@@ -41,7 +41,7 @@ pub(super) async fn store(
     place.set(&call, &mut data)?;
     // Repository and session of the last occurrence are in the provenance.
     let (repo, session) = (data.shift_remove("repo_id"), data.shift_remove("session_id"));
-    let mut provenance = call.provenance.kept();
+    let mut provenance = call.provenance.to_value();
     for (field, value) in [("repo_id", repo), ("session_id", session)] {
         if let Some(value) = value {
             provenance[field] = value;
@@ -112,7 +112,7 @@ pub(super) async fn get(
         "provenance",
         "seq",
     ];
-    let call = Call::of(cx);
+    let call = Call::from_context(cx);
     let project = req.project_id;
     let limit = req
         .limit
@@ -130,7 +130,7 @@ pub(super) async fn get(
     } else if let Some(query) = req.query {
         let selection = Selection {
             project_id: project,
-            ..Selection::of(Kind::ErrorPattern)
+            ..Selection::new(Kind::ErrorPattern)
         };
         let found = index
             .search(&MemoryQuery::new(&call, &selection, query, limit))

@@ -223,7 +223,10 @@ async fn wanted(cx: &ReadCx<'_, Rows>, id: &str) -> Answer<Option<Wanted>> {
     if id == ANY {
         return Ok(None);
     }
-    let row = Call::of(cx).get("repository", id).await.map_err(refused)?;
+    let row = Call::from_context(cx)
+        .get("repository", id)
+        .await
+        .map_err(refused)?;
     let path = row
         .as_ref()
         .and_then(|row| row.get("local_path"))

@@ -31,7 +31,7 @@ pub(super) async fn store_execution(
     cx: &WriteCx<'_, Rows>,
     req: MemoryStoreExecutionRequest,
 ) -> Result<Staged<MemoryStoreExecutionResponse, Rows>, RowError> {
-    let call = Call::of(cx);
+    let call = Call::from_context(cx);
     let mut data = without_nulls(req.data);
     fold(&mut data, "execution_type");
     let place = RowContext {
@@ -70,7 +70,7 @@ pub(super) async fn store_quality_gate(
     cx: &WriteCx<'_, Rows>,
     req: MemoryStoreQualityGateRequest,
 ) -> Result<Staged<MemoryStoreQualityGateResponse, Rows>, RowError> {
-    let call = Call::of(cx);
+    let call = Call::from_context(cx);
     let mut data = without_nulls(req.data);
     fold(&mut data, "status");
     let place = RowContext {
@@ -138,7 +138,7 @@ pub(super) async fn get_executions(
         "warnings_count",
         "errors_count",
     ];
-    let call = Call::of(cx);
+    let call = Call::from_context(cx);
     let (runs, missing) = read(&call, EXECUTION, req).await?;
     let executions: Result<Vec<_>, _> = runs
         .iter()
@@ -168,7 +168,7 @@ pub(super) async fn get_quality_gates(
         "timestamp",
         "execution_id",
     ];
-    let call = Call::of(cx);
+    let call = Call::from_context(cx);
     let (runs, missing) = read(&call, QUALITY_GATE, req).await?;
     let quality_gates: Result<Vec<_>, _> = runs.iter().map(|run| typed(run.answer(&FIELDS))).collect();
     let quality_gates = quality_gates?;

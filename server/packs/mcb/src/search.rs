@@ -37,8 +37,8 @@ pub(super) async fn search(
             "token can't be checked here; leave it out",
         ));
     }
-    let call = Call::of(cx);
-    let mut selection = Selection::of(Kind::Observation);
+    let call = Call::from_context(cx);
+    let mut selection = Selection::new(Kind::Observation);
     selection.tags = req.tags.unwrap_or_default();
     selection.session_id = req.session_id;
     if among == Among::Context {

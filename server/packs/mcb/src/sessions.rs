@@ -37,14 +37,14 @@ pub(super) async fn create(
     cx: &WriteCx<'_, Rows>,
     req: SessionCreateRequest,
 ) -> Result<Staged<SessionCreateResponse, Rows>, RowError> {
-    let call = Call::of(cx);
+    let call = Call::from_context(cx);
     let mut data = without_nulls(req.data);
     join(&mut data, "project_id", req.project_id)?;
     join(&mut data, "worktree_id", req.worktree_id)?;
     join(&mut data, "agent_type", req.agent_type)?;
     fall_back(&mut data, "project_id", &call.provenance);
     required(&data, "project_id")?;
-    data.insert("provenance".into(), call.provenance.kept());
+    data.insert("provenance".into(), call.provenance.to_value());
     let mut plan = call.plan();
     if let Some(parent) = text(&data, "parent_session_id") {
         register(&call, &mut plan, parent, None).await?;
@@ -73,7 +73,7 @@ pub(super) async fn register(
     row.insert("id".into(), id.into());
     row.insert("agent_type".into(), UNKNOWN.into());
     row.insert("model".into(), UNKNOWN.into());
-    row.insert("provenance".into(), call.provenance.kept());
+    row.insert("provenance".into(), call.provenance.to_value());
     if let Some(parent) = parent {
         row.insert("parent_session_id".into(), parent.into());
     }
@@ -95,7 +95,7 @@ pub(super) async fn get(
     cx: &ReadCx<'_, Rows>,
     req: SessionGetRequest,
 ) -> Result<SessionGetResponse, RowError> {
-    let call = Call::of(cx);
+    let call = Call::from_context(cx);
     let row = find(&call, &req.session_id).await?;
     for (field, guard) in [("project_id", req.project_id), ("worktree_id", req.worktree_id)] {
         if guard.is_some_and(|guard| text(&row, field) != Some(&guard)) {
@@ -133,7 +133,7 @@ pub(super) async fn update(
     cx: &WriteCx<'_, Rows>,
     req: SessionUpdateRequest,
 ) -> Result<Staged<SessionUpdateResponse, Rows>, RowError> {
-    let call = Call::of(cx);
+    let call = Call::from_context(cx);
     let mut data = req.data.unwrap_or_default();
     fold(&mut data, "status");
     join(&mut data, "status", req.status.as_deref().map(folded))?;
@@ -190,7 +190,7 @@ pub(super) async fn list(
     cx: &ReadCx<'_, Rows>,
     req: SessionListRequest,
 ) -> Result<SessionListResponse, RowError> {
-    let call = Call::of(cx);
+    let call = Call::from_context(cx);
     let status = req.status.as_deref().map(folded);
     let given = [
         ("project_id", req.project_id),
@@ -246,7 +246,7 @@ async fn counts(call: &Call<'_>, row: &Row) -> Result<Vec<(&'static str, Value)>
 
 /// Returns the provenance bound to a session: the fields that its creator sent; discovered ones are left out.
 pub(super) async fn bound(cx: &ReadCx<'_, Rows>, id: &str) -> Result<CallProvenance, RowError> {
-    let Some(row) = Call::of(cx).get(AGENT_SESSION, id).await? else {
+    let Some(row) = Call::from_context(cx).get(AGENT_SESSION, id).await? else {
         return Ok(CallProvenance::default());
     };
     let kept = row

@@ -31,7 +31,7 @@ pub(super) async fn store(
     project: Option<String>,
     repo: Option<String>,
 ) -> Result<Staged<StoredSummary, Rows>, RowError> {
-    let call = Call::of(cx);
+    let call = Call::from_context(cx);
     let mut data = without_nulls(data);
     join(&mut data, "session_id", session)?;
     join(&mut data, "project_id", project)?;
@@ -48,7 +48,7 @@ pub(super) async fn store(
         );
     }
     required(&data, "project_id")?;
-    let mut provenance = call.provenance.kept();
+    let mut provenance = call.provenance.to_value();
     if let Some(repo) = data.shift_remove("repo_id") {
         provenance["repo_id"] = repo;
     }
@@ -68,7 +68,7 @@ pub(super) async fn newest(
     session: String,
     project: Option<String>,
 ) -> Result<Summary, RowError> {
-    let call = Call::of(cx);
+    let call = Call::from_context(cx);
     let mut filters = vec![Filter::is("session_id", session.as_str())];
     filters.extend(project.map(|project| Filter::is("project_id", project)));
     let order = vec![("created_at", Order::Down), ("seq", Order::Down)];

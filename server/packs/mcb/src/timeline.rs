@@ -36,7 +36,7 @@ pub(super) enum Anchor {
 
 impl Anchor {
     /// The contract requires exactly one of the two.
-    fn of(id: Option<String>, query: Option<String>) -> Self {
+    fn new(id: Option<String>, query: Option<String>) -> Self {
         match id {
             Some(id) => Self::Id(id),
             None => Self::Query(query.unwrap_or_default()),
@@ -45,16 +45,16 @@ impl Anchor {
 }
 
 impl TimelineQuery {
-    pub(super) fn of(kind: Kind, req: TimelineRequest) -> Self {
+    pub(super) fn new(kind: Kind, req: TimelineRequest) -> Self {
         Self {
             selection: Selection {
                 project_id: req.project_id,
                 repo_id: req.repo_id,
                 session_id: req.session_id,
                 tags: req.tags.unwrap_or_default(),
-                ..Selection::of(kind)
+                ..Selection::new(kind)
             },
-            anchor: Anchor::of(req.anchor_id, req.query),
+            anchor: Anchor::new(req.anchor_id, req.query),
             before: req.depth_before,
             after: req.depth_after,
             window: req.window_secs,
@@ -72,9 +72,9 @@ impl From<MemoryTimelineObservationRequest> for TimelineQuery {
                 session_id: req.session_id,
                 tags: req.tags.unwrap_or_default(),
                 observation_types: types.iter().map(|word| folded(word)).collect(),
-                ..Selection::of(Kind::Observation)
+                ..Selection::new(Kind::Observation)
             },
-            anchor: Anchor::of(req.anchor_id, req.query),
+            anchor: Anchor::new(req.anchor_id, req.query),
             before: req.depth_before,
             after: req.depth_after,
             window: req.window_secs,
@@ -89,9 +89,9 @@ impl From<MemoryTimelineSessionRequest> for TimelineQuery {
                 project_id: req.project_id,
                 repo_id: req.repo_id,
                 session_id: req.session_id,
-                ..Selection::of(Kind::Session)
+                ..Selection::new(Kind::Session)
             },
-            anchor: Anchor::of(req.anchor_id, req.query),
+            anchor: Anchor::new(req.anchor_id, req.query),
             before: req.depth_before,
             after: req.depth_after,
             window: req.window_secs,
@@ -154,7 +154,7 @@ async fn find(
     kind: Kind,
     anchor: &Anchor,
 ) -> Result<Entry, RowError> {
-    let all = Selection::of(kind);
+    let all = Selection::new(kind);
     let (id, named) = match anchor {
         Anchor::Id(id) => (Some(id.clone()), id),
         Anchor::Query(text) => {

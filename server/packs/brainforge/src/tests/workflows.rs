@@ -862,7 +862,7 @@ proptest! {
         for ExpectedInstance { id, by, done } in &known {
             let shown = bench.shown(*by, id).unwrap();
             let completed: Vec<_> = shown["tasks"].as_array().unwrap().iter().filter_map(|task| task["completed_by"].as_str()).collect();
-            let expected: Vec<_> = done.iter().map(|by| by.known().name.to_string()).collect();
+            let expected: Vec<_> = done.iter().map(|by| by.caller().name.to_string()).collect();
             prop_assert_eq!(completed, expected);
             prop_assert_eq!(shown["history"].as_array().unwrap().len(), done.len() + 1);
             prop_assert_eq!(&shown["status"], if done.len() == STEPS.len() { "completed" } else { "active" });

@@ -28,7 +28,7 @@ pub(in super::super) async fn code(
     req: SearchCodeRequest,
 ) -> Result<CodeHits, RowError> {
     refuse_token(req.token.as_ref())?;
-    let call = Call::of(cx);
+    let call = Call::from_context(cx);
     let mut rows = match &req.collection {
         Some(name) => vec![collection(&call, name).await?],
         None => collections(&call).await?,

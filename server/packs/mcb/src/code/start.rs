@@ -89,9 +89,12 @@ pub(in super::super) async fn git_index(
     req: IndexGitIndexRequest,
 ) -> Result<Staged<IndexGitIndexResponse, Rows>, RowError> {
     refuse_token(req.token.as_ref())?;
-    let path = req
-        .path
-        .or_else(|| Call::of(cx).provenance.text("repo_path").map(String::from));
+    let path = req.path.or_else(|| {
+        Call::from_context(cx)
+            .provenance
+            .text("repo_path")
+            .map(String::from)
+    });
     let path = path.ok_or(RowError::Missing { field: "path" })?;
     let listed = listed(cx, indexer.workspaces(), &RepositoryRequest::branch(path))
         .map_err(|error| error.refusal("/path"))?;
@@ -179,7 +182,7 @@ pub(in super::super) async fn clear(
     req: IndexClearRequest,
 ) -> Result<Staged<IndexClearResponse, Rows>, RowError> {
     refuse_token(req.token.as_ref())?;
-    let call = Call::of(cx);
+    let call = Call::from_context(cx);
     let row = collection(&call, &req.collection).await?;
     let key = text(&row, "id").unwrap_or_default().to_owned();
     let (files, chunks) = blocking(|| indexer.index()?.counts(&key)).map_err(unusable)?;
@@ -205,7 +208,7 @@ async fn plan<'v>(
     indexer: &Indexer,
     wanted: &Wanted<'_>,
 ) -> Result<Planned<'v>, RowError> {
-    let call = Call::of(cx);
+    let call = Call::from_context(cx);
     let earlier = find_collection(&call, &wanted.name).await?;
     if let Some(row) = &earlier {
         let (key, operation) = (
@@ -229,7 +232,7 @@ async fn plan<'v>(
     data.insert("request".into(), to_value(&wanted.request).unwrap_or(Value::Null));
     data.insert(OPERATION_ID.into(), operation.as_str().into());
     data.insert("started_at".into(), started_at.into());
-    data.insert("provenance".into(), call.provenance.kept());
+    data.insert("provenance".into(), call.provenance.to_value());
     let mut plan = call.plan();
     let row = match &earlier {
         Some(earlier) => {
@@ -313,7 +316,7 @@ impl RepositoryRequest {
     }
 
     /// Parses the request from a call's raw arguments; `None` if the call does not index a repository.
-    fn of(name: &str, arguments: &Value) -> Option<Self> {
+    fn parse(name: &str, arguments: &Value) -> Option<Self> {
         let mut arguments = arguments.clone();
         let action = arguments.as_object_mut()?.remove("action")?;
         match (name, action.as_str()?) {
@@ -338,7 +341,7 @@ pub(in super::super) async fn with_repository<T>(
     (tool, arguments): (&str, &Value),
     work: impl Future<Output = T>,
 ) -> T {
-    let Some(asked) = RepositoryRequest::of(tool, arguments) else {
+    let Some(asked) = RepositoryRequest::parse(tool, arguments) else {
         return work.await;
     };
     let read = blocking(|| Listed::read(workspaces, &asked, &call.stop()));

@@ -21,7 +21,7 @@ pub(in super::super) async fn status(
     req: IndexStatusRequest,
 ) -> Result<IndexStatusResponse, RowError> {
     refuse_token(req.token.as_ref())?;
-    let call = Call::of(cx);
+    let call = Call::from_context(cx);
     let rows = match &req.collection {
         Some(name) => vec![collection(&call, name).await?],
         None => collections(&call).await?,

@@ -78,14 +78,14 @@ impl Branches {
         let idle = self.open.lock().pop();
         let objects = match idle {
             Some(objects) => objects,
-            None => Objects::open(&self.workspaces, &self.at()?, &|| false)?,
+            None => Objects::open(&self.workspaces, &self.folder()?, &|| false)?,
         };
         let result = objects.content(id, self.request.max_file_size);
         self.open.lock().push(objects);
         result
     }
 
-    fn at(&self) -> Result<WorkspacePath, VcsError> {
+    fn folder(&self) -> Result<WorkspacePath, VcsError> {
         Ok(self.workspaces.folder(&self.path.to_string_lossy())?)
     }
 }
@@ -123,7 +123,7 @@ impl Tree for Branches {
             Ok(entries)
         };
         let listed = self
-            .at()
+            .folder()
             .and_then(|at| GitRepository::read(&self.workspaces, &at, &cancelled, |error| error, list));
         listed.map_err(|error| match error {
             VcsError::Cancelled => CodeError::Ended,

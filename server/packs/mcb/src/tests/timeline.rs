@@ -36,7 +36,7 @@ const KINDS: [Kind; 5] = [
 ];
 const TYPES: [&str; 3] = ["code", "execution", "quality_gate"];
 
-fn of(names: &'static [&'static str]) -> impl Strategy<Value = String> {
+fn one_of(names: &'static [&'static str]) -> impl Strategy<Value = String> {
     prop::sample::select(names).prop_map(String::from)
 }
 
@@ -46,7 +46,7 @@ fn some_of(names: &'static [&'static str]) -> impl Strategy<Value = Vec<String>>
 
 /// A row of a kind, with times that repeat and do not follow the order of arrival.
 fn row(kind: Kind, seq: i64) -> impl Strategy<Value = Value> {
-    let place = (of(&["p", "q"]), of(&["r", "s"]), of(&["t", "u"]));
+    let place = (one_of(&["p", "q"]), one_of(&["r", "s"]), one_of(&["t", "u"]));
     (0..6_i64, 0..TYPES.len(), some_of(&["a", "b"]), place).prop_map(move |(time, at, tags, (project, repo, session))| {
         json!({
             "id": format!("o-{seq}"), "org_id": "org_default", "project_id": project, "repo_id": repo, "session_id": session,
@@ -66,9 +66,9 @@ fn rows() -> impl Strategy<Value = (Kind, Vec<Value>)> {
 
 fn selection() -> impl Strategy<Value = Selection> {
     let place = (
-        prop::option::of(of(&["p", "q"])),
-        prop::option::of(of(&["r", "s"])),
-        prop::option::of(of(&["t", "u"])),
+        prop::option::of(one_of(&["p", "q"])),
+        prop::option::of(one_of(&["r", "s"])),
+        prop::option::of(one_of(&["t", "u"])),
     );
     (place, some_of(&["a", "b"]), some_of(&TYPES)).prop_map(
         |((project_id, repo_id, session_id), tags, observation_types)| Selection {
@@ -77,7 +77,7 @@ fn selection() -> impl Strategy<Value = Selection> {
             session_id,
             tags,
             observation_types,
-            ..Selection::of(Kind::Observation)
+            ..Selection::new(Kind::Observation)
         },
     )
 }
@@ -118,7 +118,7 @@ proptest! {
     ) {
         let rows: Vec<_> = rows.into_iter().map(|row| row.as_object().unwrap().clone()).collect();
         let entries: Vec<_> = rows.iter().map(|row| kind.entry(row)).collect();
-        let of_kind: Vec<_> = entries.iter().filter(|entry| Selection::of(kind).passes(entry)).collect();
+        let of_kind: Vec<_> = entries.iter().filter(|entry| Selection::new(kind).passes(entry)).collect();
         prop_assume!(!of_kind.is_empty());
         let anchor = *at.get(&of_kind);
         let mut selection = Selection { kind, ..selection };
