@@ -44,7 +44,7 @@ struct Trees {
 }
 
 impl Trees {
-    fn of(library: &Library) -> Self {
+    fn spawn(library: &Library) -> Self {
         let git = Command::new("git")
             .arg("-C")
             .arg(library.root())
@@ -86,7 +86,7 @@ fn nest(library: &Library, levels: usize, names: &[&str]) {
 fn nest_file(library: &Library, file: &str, levels: usize, names: &[&str]) {
     let top = git(library.root(), &["ls-tree", "HEAD"]).expect("a tree");
     let blob = git(library.root(), &["rev-parse", "HEAD:note.md"]).expect("a note");
-    let mut trees = Trees::of(library);
+    let mut trees = Trees::spawn(library);
     let mut tree = trees.tree(&format!("100644 blob {}\t{file}", blob.trim()));
     for _ in 0..levels {
         let entries = names.iter().map(|name| format!("040000 tree {tree}\t{name}\n"));

@@ -60,7 +60,7 @@ fn names() -> Vec<&'static str> {
 }
 
 /// Returns the provenance in the last entry of the log.
-fn kept(data: &Data) -> Value {
+fn last_provenance(data: &Data) -> Value {
     let export = data.checked();
     export.changes.last().expect("a change")["details"]["provenance"].clone()
 }
@@ -110,7 +110,7 @@ fn strict_takes_only_what_is_said() {
             .all(|change| change["tool"] != "memory/store-observation")
     );
     store(&mut server, all().into()).expect("all is said");
-    let kept = kept(&data);
+    let kept = last_provenance(&data);
     for (name, value, _) in NEEDED {
         assert_eq!(kept[name], value, "{name}");
     }
@@ -128,7 +128,7 @@ fn over_stdio_what_is_not_said_is_discovered_and_marked() {
     for arguments in [&[][..], &["--provenance", "discover"]] {
         let mut server = serve(data.command().args(arguments));
         store(&mut server, json!({ "model_id": "m-2" })).expect("the rest is discovered");
-        let kept = kept(&data);
+        let kept = last_provenance(&data);
         let discovered: Vec<_> = names().into_iter().filter(|name| *name != "model_id").collect();
         assert_eq!(kept["discovered"], json!(discovered), "{arguments:?}");
         assert_eq!(kept["model_id"], "m-2");
@@ -149,7 +149,7 @@ fn over_http_strict_is_the_default_and_headers_are_read() {
     let mut said = defaulted();
     said.insert("tabellion/provenance".into(), json!({ "model": "m-3" }));
     store(&mut server, said.into()).expect("all is said");
-    let found = kept(&data);
+    let found = last_provenance(&data);
     for (name, value, _) in NEEDED {
         let expected = if name == "model_id" { "m-3" } else { value };
         assert_eq!(found[name], expected, "{name}");
@@ -158,7 +158,7 @@ fn over_http_strict_is_the_default_and_headers_are_read() {
     assert_eq!(served.terminate(), Some(0));
     let (served, mut server) = over_http(&data, &["--provenance", "discover"]);
     store(&mut server, json!({})).expect("it is discovered");
-    assert_eq!(kept(&data)["discovered"], json!(names()));
+    assert_eq!(last_provenance(&data)["discovered"], json!(names()));
     drop(server);
     assert_eq!(served.terminate(), Some(0));
 }
@@ -185,7 +185,7 @@ fn what_is_configured_counts_after_what_is_said_and_a_wrong_file_stops_the_start
     let mut said = all();
     said.shift_remove("project_id");
     store(&mut server, said.into()).expect("all is said or configured");
-    let kept = kept(&data);
+    let kept = last_provenance(&data);
     assert_eq!(
         (&kept["project_id"], &kept["model_id"]),
         (&json!("configured"), &json!("m-2"))
@@ -229,7 +229,7 @@ fn a_later_call_has_the_session_of_the_first_and_another_session_has_nothing_of_
         rest.insert(name.to_owned(), "later".into());
     }
     store(&mut server, rest.into()).expect("the rest is bound");
-    let kept = kept(&data);
+    let kept = last_provenance(&data);
     assert_eq!(
         (&kept["session_id"], &kept["model_id"]),
         (&json!("s-17"), &json!("later"))

@@ -35,10 +35,10 @@ impl Rows {
     /// Makes a database for them.
     fn on(cluster: &Cluster) -> Self {
         cluster.create("team").expect("a database");
-        Self::at(format!("{}/team", cluster.address()))
+        Self::new(format!("{}/team", cluster.address()))
     }
 
-    fn at(address: String) -> Self {
+    fn new(address: String) -> Self {
         Self {
             address,
             derived: tempfile::tempdir().expect("a folder"),

@@ -149,7 +149,7 @@ fn a_synchronous_standby_that_is_promoted_has_all_that_was_acknowledged() {
     let standby = primary.standby(&[]).expect("a standby");
     primary.create("team").expect("a database");
     let hosts = format!("127.0.0.1:{},127.0.0.1:{}", primary.port(), standby.port());
-    let rows = Rows::at(format!("postgres://postgres@{hosts}/team"));
+    let rows = Rows::new(format!("postgres://postgres@{hosts}/team"));
     let records = Arc::new(rows.open());
     let load = Load::begin(&records);
     thread::sleep(Duration::from_secs(1));
@@ -363,7 +363,7 @@ fn a_commit_that_arrives_after_its_connection_was_lost_is_found_out() {
     let cluster = cluster(&[]);
     cluster.create("team").expect("a database");
     let proxy = Proxy::before(cluster.port());
-    let rows = Rows::at(format!("{}/team", proxy.address));
+    let rows = Rows::new(format!("{}/team", proxy.address));
     let records = rows.open();
     let runtime = Runtime::new().expect("a runtime");
     let mut outcomes = BTreeMap::new();

@@ -100,7 +100,7 @@ fn a_team_shares_its_memory() {
     let imported = run(&rows, &["data", "import", file, "--data", data]);
     assert_eq!(imported["digest"], checked["digest"]);
     cluster.create("other").expect("a database");
-    let other = Rows::at(format!("{}/other", cluster.address()));
+    let other = Rows::new(format!("{}/other", cluster.address()));
     assert_eq!(
         run(&other, &["data", "import", file])["digest"],
         checked["digest"]

@@ -63,8 +63,8 @@ fn a_change_tolerates_broken_objects_that_it_does_not_need() {
 #[test]
 fn a_refusal_names_a_broken_object_that_the_change_needs() {
     let state = State::served("HEAD's tree is empty", "").then(object!("HEAD^{tree}", "touch $f"));
-    let scene = Scene::of(state);
-    let before = FileTree::of(&scene);
+    let scene = Scene::new(state);
+    let before = FileTree::read(&scene);
     let mut server = scene.serve();
     for (tool, request) in [
         ("read_markdown", json!({ "path": "notes/a.md" })),
@@ -84,5 +84,5 @@ fn a_refusal_names_a_broken_object_that_the_change_needs() {
     ] {
         assert!(server.call(tool, request).is_ok(), "{tool}");
     }
-    assert_eq!(FileTree::of(&scene), before);
+    assert_eq!(FileTree::read(&scene), before);
 }

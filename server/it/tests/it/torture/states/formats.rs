@@ -44,29 +44,29 @@ const OBJECTS: &[State] = &[
         "commit graph, bitmaps, a pack of packs",
         "git repack -qadb; git commit-graph write --reachable; git multi-pack-index write",
     ),
-    State::served("all objects borrowed", "git clone -q --shared . ../clone").at("clone"),
+    State::served("all objects borrowed", "git clone -q --shared . ../clone").with_library("clone"),
     State::served(
         "objects borrowed by reference",
         "git clone -q --reference . \"file://$T/lib\" ../clone",
     )
-    .at("clone"),
+    .with_library("clone"),
     State::served(
         "shallow clone",
         "git clone -q --depth 1 \"file://$T/lib\" ../clone",
     )
-    .at("clone"),
+    .with_library("clone"),
     State::served(
         "shallow clone of a longer history",
         "for n in 1 2 3; do git commit -q --allow-empty -m $n; done
          git clone -q --depth 2 \"file://$T/lib\" ../clone",
     )
-    .at("clone"),
+    .with_library("clone"),
     State::served(
         "clone without blobs",
         "git config uploadpack.allowFilter true
          git clone -q --filter=blob:none \"file://$T/lib\" ../clone",
     )
-    .at("clone"),
+    .with_library("clone"),
     State::served(
         "a replaced commit",
         "echo 2 > other.txt; git commit -qam second; git replace --graft HEAD",

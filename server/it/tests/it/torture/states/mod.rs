@@ -86,7 +86,7 @@ impl State {
         }
     }
 
-    const fn at(self, library: &'static str) -> Self {
+    const fn with_library(self, library: &'static str) -> Self {
         Self { library, ..self }
     }
 
@@ -125,7 +125,7 @@ fn hold(states: &[State]) {
 }
 
 fn hold_one(state: &State) {
-    let scene = Scene::of(*state);
+    let scene = Scene::new(*state);
     match state.expected {
         Expected::NotStarted(said) => served::does_not_start(&scene, said),
         Expected::Refused => served::only_reads(&scene),

@@ -15,7 +15,7 @@ use super::scene::Scene;
 pub(super) struct FileTree(BTreeMap<PathBuf, (u32, Vec<u8>)>);
 
 impl FileTree {
-    pub(super) fn of(scene: &Scene) -> Self {
+    pub(super) fn read(scene: &Scene) -> Self {
         let mut things = BTreeMap::new();
         collect(&scene.top(), Path::new(""), &mut things);
         Self(things)
@@ -68,7 +68,7 @@ pub(super) struct Picture {
 }
 
 impl Picture {
-    pub(super) fn of(scene: &Scene) -> Self {
+    pub(super) fn capture(scene: &Scene) -> Self {
         let [status, index, commits] = scene.parts([
             "git status --porcelain --untracked-files=all",
             "git ls-files -v --stage",
@@ -76,7 +76,7 @@ impl Picture {
         ]);
         let lines = |text: String| text.lines().map(String::from).collect();
         Self {
-            things: FileTree::of(scene),
+            things: FileTree::read(scene),
             status,
             index: lines(index),
             commits: lines(commits),

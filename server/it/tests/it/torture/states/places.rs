@@ -8,12 +8,12 @@ use crate::support::edit;
 const OTHER: &str = "belongs to another git repository";
 
 const PLACES: &[State] = &[
-    State::served("linked working tree", "git worktree add -q -b side ../linked").at("linked"),
+    State::served("linked working tree", "git worktree add -q -b side ../linked").with_library("linked"),
     State::served(
         "working tree of a bare repository",
         "git clone -q --bare . ../bare.git; git -C ../bare.git worktree add -q -b side ../linked",
     )
-    .at("linked"),
+    .with_library("linked"),
     State::served(
         "beside a linked working tree",
         "git worktree add -q -b side ../linked",
@@ -27,7 +27,7 @@ const PLACES: &[State] = &[
         "a submodule",
         "git init -q ../outer; cd ../outer; git submodule -q add \"$T/lib\" sub; git commit -qm sub",
     )
-    .at("outer/sub"),
+    .with_library("outer/sub"),
     State::served(
         "around a submodule",
         "git clone -q . ../inner; git submodule -q add \"$T/inner\" sub; git commit -qm sub",
@@ -44,8 +44,8 @@ const PLACES: &[State] = &[
         "folder of a larger repository",
         "mkdir docs; git mv notes docs; cp other.txt docs; git add .; git commit -qm docs",
     )
-    .at("lib/docs"),
-    State::served("root behind a symbolic link", "ln -s lib ../link").at("link"),
+    .with_library("lib/docs"),
+    State::served("root behind a symbolic link", "ln -s lib ../link").with_library("link"),
     State::served(".git behind a symbolic link", "mv .git ../git; ln -s ../git .git"),
     State::served(".git elsewhere", "git init -q --separate-git-dir ../git"),
     State::served("of another owner", "chown -R 12345:12345 . || true"),
@@ -54,8 +54,8 @@ const PLACES: &[State] = &[
         "git clone -q --bare . ../bare.git",
         "bare repository",
     )
-    .at("bare.git"),
-    State::not_started("git's own folder", "", "belongs to git").at("lib/.git"),
+    .with_library("bare.git"),
+    State::not_started("git's own folder", "", "belongs to git").with_library("lib/.git"),
     State::not_started(
         "working tree elsewhere",
         "mkdir ../tree; git config core.worktree ../../tree",
@@ -75,25 +75,25 @@ const IGNORED: &[State] = &[
         "echo 'private/' > .gitignore; mkdir private",
         "ignored by the git repository at",
     )
-    .at("lib/private"),
+    .with_library("lib/private"),
     State::not_started(
         "below an ignored folder",
         "echo priv* > .git/info/exclude; mkdir -p private/notes",
         "`git init`",
     )
-    .at("lib/private/notes"),
+    .with_library("lib/private/notes"),
     State::not_started(
         "ignored by everybody's rules",
         "git config core.excludesFile \"$T/rules\"; echo notes > ../rules
          git rm -rq --cached notes; git commit -qm none",
         "ignored by the git repository at",
     )
-    .at("lib/notes"),
+    .with_library("lib/notes"),
     State::served(
         "ignored folder with a repository of its own",
         "echo private > .gitignore; git clone -q . private",
     )
-    .at("lib/private"),
+    .with_library("lib/private"),
 ];
 
 #[test]
@@ -109,8 +109,9 @@ fn a_library_that_no_commit_could_carry_is_refused_at_the_start() {
 /// Files that a person added with `--force` can be changed; the rest of the folder stays ignored.
 #[test]
 fn in_an_ignored_folder_what_is_tracked_can_be_changed() {
-    let state = State::served("tracked in an ignored folder", "echo notes > .gitignore").at("lib/notes");
-    let mut scene = Scene::of(state.at("lib"));
+    let state =
+        State::served("tracked in an ignored folder", "echo notes > .gitignore").with_library("lib/notes");
+    let mut scene = Scene::new(state.with_library("lib"));
     scene.state = state;
     let mut server = scene.serve();
     let read = server
@@ -134,7 +135,7 @@ fn in_an_ignored_folder_what_is_tracked_can_be_changed() {
 #[test]
 fn a_repository_inside_is_out_of_reach_for_reading() {
     let state = State::served("around a repository", "git clone -q . notes/inner");
-    let scene = Scene::of(state);
+    let scene = Scene::new(state);
     let mut server = scene.serve();
     for path in ["notes/inner/notes/a.md", "notes/inner/none.md"] {
         for (tool, request) in [

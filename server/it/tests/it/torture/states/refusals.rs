@@ -27,7 +27,7 @@ const ON_THE_WAY: &[State] = &[
     State::refused("detached HEAD", "git switch -q --detach", &[("notes/a.md", "HEAD is detached"), ("new.md", "git switch")]),
     State::refused("in a linked working tree, a merge there", "git worktree add -q -b side ../linked; git commit -q --allow-empty -m m
          git -C ../linked commit -q --allow-empty -m s; git -C ../linked merge -q --no-commit --no-ff main",
-        &[("notes/a.md", "a merge is in progress")]).at("linked"),
+        &[("notes/a.md", "a merge is in progress")]).with_library("linked"),
     State::served("a merge in another working tree", "git worktree add -q -b side ../linked; git commit -q --allow-empty -m m
          git -C ../linked commit -q --allow-empty -m s; git -C ../linked merge -q --no-commit --no-ff main"),
     State::refused("branch that stands for another", "git symbolic-ref refs/heads/alias refs/heads/main
@@ -58,7 +58,7 @@ fn an_index_that_can_not_be_changed_is_left() {
 
 #[test]
 fn a_lock_of_gits_is_waited_for_and_never_broken() {
-    let scene = Scene::of(State::served("index held", ""));
+    let scene = Scene::new(State::served("index held", ""));
     let lock = scene.library().join(".git/index.lock");
     let mut server = scene.serve();
     fs::write(&lock, "").expect("a lock");

@@ -63,7 +63,7 @@ fn base() -> PathBuf {
 }
 
 impl Scene {
-    pub(super) fn of(state: State) -> Self {
+    pub(super) fn new(state: State) -> Self {
         let scene = Self {
             state,
             dir: TempDir::new_in(base()).expect("a temporary folder"),

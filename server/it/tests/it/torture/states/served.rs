@@ -27,8 +27,8 @@ pub(super) fn as_any_other(scene: &Scene) {
     for (path, said) in scene.state.refused {
         is_refused(scene, &mut server, path, said);
     }
-    let allowed = Allowed::of(scene);
-    let first = Picture::of(scene);
+    let allowed = Allowed::new(scene);
+    let first = Picture::capture(scene);
     let untracked: Vec<_> = first
         .status
         .lines()
@@ -49,7 +49,7 @@ pub(super) fn as_any_other(scene: &Scene) {
     let mut server = scene.serve();
     let path = scene.state.documents[0];
     let request = json!({ "path": path, "content": "again\n" });
-    let before = Picture::of(scene);
+    let before = Picture::capture(scene);
     change(
         scene,
         &mut server,
@@ -91,7 +91,7 @@ fn ran_nothing(scene: &Scene) {
 /// Checks that the server does not start, with the expected message.
 pub(super) fn does_not_start(scene: &Scene, said: &str) {
     let name = scene.state.name;
-    let before = FileTree::of(scene);
+    let before = FileTree::read(scene);
     let mut target = Target::start(&mut scene.server()).expect("started");
     assert!(
         matches!(
@@ -104,7 +104,7 @@ pub(super) fn does_not_start(scene: &Scene, said: &str) {
     assert_eq!(status.code(), Some(1), "{name}");
     assert!(scene.said().contains(said), "{name}: {}", scene.said());
     assert_eq!(
-        FileTree::of(scene).changed_since(&before),
+        FileTree::read(scene).changed_since(&before),
         <[PathBuf; 0]>::default(),
         "{name}"
     );
@@ -113,7 +113,7 @@ pub(super) fn does_not_start(scene: &Scene, said: &str) {
 /// Checks that reading, listing, searching and the log work, and change nothing.
 fn reads(scene: &Scene, server: &mut Server) {
     let name = scene.state.name;
-    let before = FileTree::of(scene);
+    let before = FileTree::read(scene);
     for path in scene.state.documents {
         let read = server.call("read_markdown", json!({ "path": path }));
         let content = read
@@ -130,7 +130,7 @@ fn reads(scene: &Scene, server: &mut Server) {
         assert!(answer.is_ok(), "{name}: {tool}: {answer:?}");
     }
     assert_eq!(
-        FileTree::of(scene).changed_since(&before),
+        FileTree::read(scene).changed_since(&before),
         <[PathBuf; 0]>::default(),
         "{name}"
     );
@@ -139,7 +139,7 @@ fn reads(scene: &Scene, server: &mut Server) {
 /// Checks that each tool refuses to change the document with the expected message, and that nothing changes.
 fn is_refused(scene: &Scene, server: &mut Server, path: &str, said: &str) {
     let name = scene.state.name;
-    let before = FileTree::of(scene);
+    let before = FileTree::read(scene);
     let exists = scene.get(path).is_some();
     for (tool, request) in changes(path) {
         // A missing document leads to a different refusal.
@@ -154,7 +154,7 @@ fn is_refused(scene: &Scene, server: &mut Server, path: &str, said: &str) {
             refusal.message.contains(said),
             "{name}: {path}: {tool}: {refusal:?}"
         );
-        let mut changed = FileTree::of(scene).changed_since(&before);
+        let mut changed = FileTree::read(scene).changed_since(&before);
         if refusal.name == "BUSY" {
             // The server detects a held lock only after it wrote the objects.
             changed.retain(|path| !path.components().any(|part| part.as_os_str() == "objects"));
@@ -177,7 +177,7 @@ fn change(
         .call(tool, request)
         .unwrap_or_else(|refusal| panic!("{name}: {refusal:?}"));
     let commit = answer["git_commit_sha"].as_str().expect("a commit").to_owned();
-    let after = Picture::of(scene);
+    let after = Picture::capture(scene);
     let added = after.commits.len() - before.commits.len();
     assert_eq!(
         after.commits[..added],
@@ -233,7 +233,7 @@ struct Allowed {
 }
 
 impl Allowed {
-    fn of(scene: &Scene) -> Self {
+    fn new(scene: &Scene) -> Self {
         let top = scene.top().canonicalize().expect("a folder");
         let below = |path: &Path| {
             let path = path.canonicalize().expect("a folder");

@@ -23,7 +23,7 @@ fn mode(path: &Path) -> u32 {
 #[test]
 fn the_server_shares_new_files_of_a_shared_repository() {
     for (how, [folder, file, object]) in SHARING {
-        let mut scene = Scene::of(State::served("shared", ""));
+        let mut scene = Scene::new(State::served("shared", ""));
         scene.shell(
             "lib",
             &format!(
@@ -34,7 +34,7 @@ fn the_server_shares_new_files_of_a_shared_repository() {
         );
         let state = State::served("shared", "").within("umask 077");
         scene.state = state;
-        let before = FileTree::of(&scene);
+        let before = FileTree::read(&scene);
         let mut server = scene.serve();
         for _ in 0..2 {
             server
@@ -47,7 +47,7 @@ fn the_server_shares_new_files_of_a_shared_repository() {
         server.close();
         let git = scene.library().join(".git");
         assert_eq!(mode(&git), folder, "{how}: what git made");
-        for made in FileTree::of(&scene).changed_since(&before) {
+        for made in FileTree::read(&scene).changed_since(&before) {
             let path = scene.top().join(&made);
             if !path.starts_with(&git) || path == git {
                 continue;
