@@ -191,7 +191,8 @@ impl<'a> Client<'a> {
                 thread::sleep(wait);
                 continue;
             }
-            let Some(pending) = Pending::of(&message).filter(|_| self.person != Person::Absent) else {
+            let Some(pending) = Pending::from_message(&message).filter(|_| self.person != Person::Absent)
+            else {
                 return self.finish(tool, arguments, message);
             };
             let questions = pending.questions.values();

@@ -39,7 +39,7 @@ pub enum Called {
 
 impl Called {
     /// Parses a list of tool names, in which `all` stands for all.
-    pub fn of(names: &[String]) -> Self {
+    pub fn parse(names: &[String]) -> Self {
         match names {
             [] => Self::None,
             names if names.iter().any(|name| name == "all") => Self::All,
@@ -129,7 +129,7 @@ fn tool(name: &str, listed: &Value, is_read_only: bool) -> Result<ToolSpec, Stri
             schema => schema.clone(),
         };
         compile(&schema).map_err(|why| format!("its `{member}` is not a JSON Schema: {why}"))?;
-        Ok(Box::leak(Box::new(Schema::plain(kept(&schema.to_string())))))
+        Ok(Box::leak(Box::new(Schema::plain(leak(&schema.to_string())))))
     };
     let (input, output) = (schema("inputSchema")?, schema("outputSchema")?);
     let mut examples = vec![];
@@ -150,8 +150,8 @@ fn tool(name: &str, listed: &Value, is_read_only: bool) -> Result<ToolSpec, Stri
     }
     let hint = |name: &str, otherwise: bool| listed["annotations"][name].as_bool().unwrap_or(otherwise);
     Ok(ToolSpec {
-        name: kept(name),
-        description: kept(listed["description"].as_str().unwrap_or_default()),
+        name: leak(name),
+        description: leak(listed["description"].as_str().unwrap_or_default()),
         annotations: Annotations {
             read_only: is_read_only,
             destructive: hint("destructiveHint", true),
@@ -164,7 +164,7 @@ fn tool(name: &str, listed: &Value, is_read_only: bool) -> Result<ToolSpec, Stri
     })
 }
 
-fn kept(text: &str) -> &'static str {
+fn leak(text: &str) -> &'static str {
     text.to_owned().leak()
 }
 

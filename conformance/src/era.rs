@@ -22,7 +22,7 @@ impl Era {
     }
 
     /// Returns the era of a revision.
-    pub fn of(revision: &str) -> Option<Self> {
+    pub fn from_revision(revision: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|era| era.revision() == revision)
     }
 }

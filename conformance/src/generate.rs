@@ -40,7 +40,7 @@ pub struct Inputs {
 
 impl Inputs {
     /// Generates the inputs of an operation of `contract`. An input that chooses another operation is left out.
-    pub fn of(contract: &ContractSpec, tool: &ToolSpec) -> Self {
+    pub fn generate(contract: &ContractSpec, tool: &ToolSpec) -> Self {
         let schema = tool.input.enforced();
         let examples = tool.examples.iter().map(|example| Input {
             what: example.name.to_owned(),

@@ -137,7 +137,7 @@ impl EntryFields {
             return Err(format!("`{check}` has no reason"));
         }
         match revision {
-            Some(revision) if Era::of(revision).is_none() => Err(format!(
+            Some(revision) if Era::from_revision(revision).is_none() => Err(format!(
                 "`{check}`: there are no checks for revision `{revision}`, but for {}",
                 Era::ALL.map(Era::revision).join(", ")
             )),

@@ -156,7 +156,7 @@ pub struct ExternalServer {
 
 impl Launch {
     /// Creates instructions from a command alone: standard input and output, with the default timeout.
-    pub fn of(command: Vec<String>) -> Self {
+    pub fn new(command: Vec<String>) -> Self {
         Self {
             command,
             database: None,

@@ -62,7 +62,7 @@ impl Moment {
     ///
     /// # Errors
     /// If the disk or git fails.
-    pub fn of(scene: &Scene<'_>) -> Result<Self, Stop> {
+    pub fn capture(scene: &Scene<'_>) -> Result<Self, Stop> {
         let view = scene.view()?;
         let root = scene.library();
         let stamp = |path: &PathBuf| {

@@ -75,7 +75,7 @@ pub struct Pending {
 
 impl Pending {
     /// Returns the questions in a response message, if it has any.
-    pub fn of(message: &Value) -> Option<Self> {
+    pub fn from_message(message: &Value) -> Option<Self> {
         let result = &message["result"];
         (result["resultType"] == "input_required").then(|| Self {
             questions: result["inputRequests"].as_object().cloned().unwrap_or_default(),
@@ -122,7 +122,7 @@ mod tests {
             "requestState": "s",
         } });
         let mut params = json!({ "name": "tool" });
-        Pending::of(&message)
+        Pending::from_message(&message)
             .unwrap()
             .repeat(&mut params, Person::Cancels);
         assert_eq!(
@@ -130,7 +130,7 @@ mod tests {
             json!({ "name": "tool", "inputResponses": { "a": { "action": "cancel" } }, "requestState": "s" })
         );
         assert_eq!(
-            Pending::of(&json!({ "result": { "resultType": "complete" } })),
+            Pending::from_message(&json!({ "result": { "resultType": "complete" } })),
             None
         );
     }

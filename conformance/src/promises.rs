@@ -292,7 +292,7 @@ mod tests {
         let ids = |promises: &[&str]| -> Vec<&str> {
             let promises: Vec<_> = promises.iter().map(|id| (*id).to_owned()).collect();
             let held = held_to(contract, &promises).unwrap();
-            checks::of(held).map(|check| check.id).collect()
+            checks::for_contract(held).map(|check| check.id).collect()
         };
         let (none, some) = (ids(&[]), ids(&["confined", "atomic"]));
         for (check, in_none, in_some) in [
@@ -313,7 +313,7 @@ mod tests {
         }
         // A contract's own guarantee of that name has the contract's checks.
         let editor = crate::contracts::find("safe-markdown-editor").unwrap();
-        assert!(checks::of(editor).any(|check| check.id == "undo/nothing"));
+        assert!(checks::for_contract(editor).any(|check| check.id == "undo/nothing"));
         let error = held_to(contract, &["confind".to_owned()]).unwrap_err();
         assert!(
             error.contains("confined, no-traversal, text-kept") && error.contains("commit-per-mutation"),

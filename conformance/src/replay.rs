@@ -70,7 +70,7 @@ pub fn save(report: &Report, folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     for check in &report.checks {
         for (number, witness) in check.witnesses.iter().enumerate() {
-            let saved = serde_json::to_string_pretty(&SavedCase::of(report, check, witness))?;
+            let saved = serde_json::to_string_pretty(&SavedCase::new(report, check, witness))?;
             fs::write(folder.join(file_name(check, number)), saved + "\n")?;
         }
     }
@@ -78,7 +78,7 @@ pub fn save(report: &Report, folder: &Path) -> io::Result<()> {
 }
 
 impl SavedCase {
-    fn of(report: &Report, check: &CheckReport, witness: &Witness) -> Self {
+    fn new(report: &Report, check: &CheckReport, witness: &Witness) -> Self {
         Self {
             contract: report.contract.clone(),
             check: check.id.clone(),
@@ -119,7 +119,7 @@ impl SavedCase {
                 self.states, check.states
             ));
         }
-        let era = Era::of(&self.revision)
+        let era = Era::from_revision(&self.revision)
             .ok_or_else(|| format!("revision `{}` is no longer supported", self.revision))?;
         Ok((check, era))
     }

@@ -41,7 +41,7 @@ impl Reply {
 
 impl Refusal {
     /// Returns the refusal in a response message, if it is one.
-    pub fn of(message: &Value) -> Option<Self> {
+    pub fn from_message(message: &Value) -> Option<Self> {
         if let Some(error) = message.get("error") {
             return Some(Self {
                 code: error["code"].as_i64(),

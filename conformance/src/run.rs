@@ -411,7 +411,7 @@ impl Runner<'_> {
     }
 
     fn report(&self, cases: usize, stopped: Vec<UnpassedCase>, took: Duration) -> CheckReport {
-        let mut verdict = Verdict::of(cases, stopped.iter().map(|(_, _, stop, _)| stop));
+        let mut verdict = Verdict::from_stops(cases, stopped.iter().map(|(_, _, stop, _)| stop));
         if verdict == Verdict::Pass && self.is_late() && !stopped.is_empty() {
             verdict = Verdict::NotShown;
         }

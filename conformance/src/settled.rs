@@ -39,7 +39,7 @@ impl Baseline {
     ///
     /// # Errors
     /// If the disk or git fails, or the server does not return its log.
-    pub fn of(bench: &Bench<'_>, scene: &Scene<'_>, client: &mut Client<'_>) -> Result<Self, Stop> {
+    pub fn read(bench: &Bench<'_>, scene: &Scene<'_>, client: &mut Client<'_>) -> Result<Self, Stop> {
         let log = log(bench.subject, client)?;
         Ok(Self {
             view: scene.view()?,

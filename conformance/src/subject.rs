@@ -64,7 +64,7 @@ impl Subject {
         Self {
             name: command.first().cloned().unwrap_or_default(),
             contract,
-            launch: Launch::of(command),
+            launch: Launch::new(command),
             adapter: Adapter::Native,
             era: Era::Session,
             own: Own::default(),

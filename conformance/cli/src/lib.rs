@@ -122,7 +122,7 @@ mod tests {
             assert!(checks::find(id).is_some(), "{id}");
         }
         for contract in CONTRACTS {
-            let many = checks::of(contract).filter(|check| smoke.contains(check.id));
+            let many = checks::for_contract(contract).filter(|check| smoke.contains(check.id));
             assert!(many.count() >= 10, "{}", contract.id);
         }
     }

@@ -25,7 +25,7 @@ pub(super) fn list(arguments: &Arguments) -> Result<u8, Trouble> {
     let contract = arguments.contract.as_deref().map(contracts::find).transpose()?;
     let mut checks: Vec<_> = checks::all().collect();
     if let Some(contract) = contract {
-        checks.retain(|check| checks::of(contract).any(|of| of.id == check.id));
+        checks.retain(|check| checks::for_contract(contract).any(|of| of.id == check.id));
     }
     let guarantees = |check: &Check| match contract {
         Some(contract) => checks::judged(check, contract).map(|it| it.id).collect(),

@@ -32,7 +32,7 @@ pub(super) struct Outputs {
 impl Outputs {
     /// Writes the requested formats of reports of one contract.
     pub(super) fn write(&self, reports: &[Report]) -> Result<(), Trouble> {
-        let comparison = Comparison::of(reports)?;
+        let comparison = Comparison::new(reports)?;
         write(self.markdown.as_deref(), || Ok(markdown::markdown(&comparison)))?;
         write(self.html.as_deref(), || Ok(html::page(&comparison)))?;
         let only = || match reports {

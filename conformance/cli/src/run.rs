@@ -209,7 +209,7 @@ impl Arguments {
             }
         }
         let era = |revision: &String| {
-            Era::of(revision).ok_or_else(|| {
+            Era::from_revision(revision).ok_or_else(|| {
                 let known = Era::ALL.map(Era::revision).join(", ");
                 format!("there are no checks for revision `{revision}`; there are for {known}")
             })

@@ -142,7 +142,7 @@ impl Server {
             verbose: self.verbose,
             patience: self.patience.map_or(ANSWER_TIMEOUT, Duration::from_secs),
             reach: self.reach()?,
-            ..Launch::of(command)
+            ..Launch::new(command)
         };
         let program = match (&launch.reach, launch.command.first()) {
             (Reach::External(_), _) => self.url.clone().unwrap_or_default(),
@@ -217,7 +217,7 @@ impl Server {
                 Ok(_) | Err(_) => return Ok((subject, vec![])),
             }
         }
-        let declared = declared::contract(&subject, &Called::of(&self.call)).map_err(Trouble::Harness)?;
+        let declared = declared::contract(&subject, &Called::parse(&self.call)).map_err(Trouble::Harness)?;
         let subject = Subject {
             contract: declared.contract,
             commits: Commits::Never,

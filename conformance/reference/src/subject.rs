@@ -89,7 +89,7 @@ impl CorrectServer {
             decide: (self == Self::Shelf).then(|| format!("{own} --decide {DECISION} --parts {PARTS}")),
             store: (self == Self::Reference).then(appended).into_iter().collect(),
             share: (self == Self::Reference).then(|| format!("{program} --share {SHARED}")),
-            ..Launch::of(command)
+            ..Launch::new(command)
         };
         Subject {
             name: specimen.map_or(name, |specimen| specimen.name).to_owned(),

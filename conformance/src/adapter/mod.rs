@@ -441,7 +441,7 @@ pub(crate) fn doing(contract: &ContractSpec, tool: &'static ToolSpec) -> &'stati
 
 /// Reads a response that has the contract's shape.
 fn native(message: &Value) -> Reply {
-    if let Some(refusal) = Refusal::of(message) {
+    if let Some(refusal) = Refusal::from_message(message) {
         return Reply::Refused(refusal);
     }
     let result = &message["result"];

@@ -76,7 +76,7 @@ pub(super) fn parse(text: &str) -> Result<Mapping, AdapterError> {
 }
 
 fn mapping(file: &Spanned<DeTable<'_>>) -> Result<Mapping, Problem> {
-    let file = Table::of(file.span(), file.get_ref());
+    let file = Table::new(file.span(), file.get_ref());
     file.only(&["server", "tools", "ledger"])?;
     let (mut server, contract) = server(&file.table("server")?)?;
     let ledger = file
@@ -621,7 +621,7 @@ fn texts(item: &Item<'_>) -> Result<Vec<String>, Problem> {
 
 fn table<'a>(item: &'a Item<'_>) -> Result<Table<'a>, Problem> {
     match item.get_ref() {
-        DeValue::Table(members) => Ok(Table::of(item.span(), members)),
+        DeValue::Table(members) => Ok(Table::new(item.span(), members)),
         other => Err(wrong(item, format!("expected a table, not {}", other.type_str()))),
     }
 }
@@ -641,7 +641,7 @@ struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    fn of(at: Range<usize>, members: &'a DeTable<'a>) -> Self {
+    fn new(at: Range<usize>, members: &'a DeTable<'a>) -> Self {
         Self { at, members }
     }
 

@@ -151,7 +151,7 @@ impl Mapping {
     }
 
     pub(super) fn refusal(&self, message: &Value) -> Option<Refusal> {
-        let marked = Refusal::of(message);
+        let marked = Refusal::from_message(message);
         let by_text = || {
             let text = reply::text(&message["result"]);
             let pattern = self.refused.as_ref()?;

@@ -166,7 +166,7 @@ impl Template {
         Ok(Some(match self {
             Self::Value(value) => value.clone(),
             Self::Text(parts) => match &parts[..] {
-                [Part::Hole(hole)] => return values.of(hole),
+                [Part::Hole(hole)] => return values.resolve(hole),
                 parts => text(parts, values)?.into(),
             },
             Self::List(items) => {
@@ -220,7 +220,7 @@ impl Part {
     pub(super) fn text(&self, values: &Values<'_>) -> Result<String, String> {
         match self {
             Self::Text(plain) => Ok(plain.clone()),
-            Self::Hole(hole) => match values.of(hole)? {
+            Self::Hole(hole) => match values.resolve(hole)? {
                 Some(Value::String(value)) => Ok(value),
                 Some(value) => Ok(value.to_string()),
                 None => Err("there is no value for a part of a text".to_owned()),

@@ -71,7 +71,7 @@ impl<'a> Values<'a> {
     ///
     /// # Errors
     /// If the value cannot be derived, because the document or the section does not exist.
-    pub(super) fn of(&self, hole: &Hole) -> Result<Option<Value>, String> {
+    pub(super) fn resolve(&self, hole: &Hole) -> Result<Option<Value>, String> {
         Ok(Some(match hole {
             Hole::Request(pointer) => return Ok(self.request.pointer(pointer).cloned()),
             Hole::Library => self.root.to_string_lossy().into(),

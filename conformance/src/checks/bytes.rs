@@ -351,17 +351,17 @@ fn invalid_utf8(bench: &Bench<'_>, case: &Case) -> Judgement {
     };
     let call = bench.subject.request(kind, with).ok_or_else(missing_tool)?;
     let mut client = scene.start()?;
-    let before = Moment::of(&scene)?;
+    let before = Moment::capture(&scene)?;
     let reply = client.make(&call)?;
     let after = scene.read(path);
     let Reply::Done(done) = reply else {
-        return before.same(&Moment::of(&scene)?);
+        return before.same(&Moment::capture(&scene)?);
     };
     if kind == EffectKind::Read {
         let (_, effect) = bench.subject.tool_with(kind).ok_or_else(missing_tool)?;
         let Ok(content) = semantics::content_read(effect, &done.response) else {
             // A server may answer that the document is not text.
-            return before.same(&Moment::of(&scene)?);
+            return before.same(&Moment::capture(&scene)?);
         };
         let failure = fail("a document that is not UTF-8 was read as text that it does not contain")
             .shows(Shows::Nothing);

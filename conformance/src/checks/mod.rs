@@ -201,7 +201,7 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
 
 /// Returns the checks for a contract: those of its guarantees, those of no guarantee, and, if it is not one of the suite's own,
 /// those that its tools' declarations require. A server with promises gets the checks of these, and `OF_EVERY_SERVER`.
-pub fn of(contract: &'static ContractSpec) -> impl Iterator<Item = &'static Check> {
+pub fn for_contract(contract: &'static ContractSpec) -> impl Iterator<Item = &'static Check> {
     let is_promised = promises::are_of(contract);
     fitting(contract)
         .filter(move |(family, check)| {
@@ -245,7 +245,7 @@ pub(crate) fn of_server(subject: &Subject) -> impl Iterator<Item = &'static Chec
                     _ => true,
                 }
     };
-    let applying: Vec<_> = of(contract).filter(|check| applies(check)).collect();
+    let applying: Vec<_> = for_contract(contract).filter(|check| applies(check)).collect();
     applying.into_iter().filter(move |check| match need(check) {
         None => true,
         Some(Need::Http) => is_http,
@@ -377,7 +377,7 @@ mod tests {
         );
         let notes = find(notes).unwrap();
         assert_eq!(not_judged(notes), Vec::<String>::new());
-        let of: HashSet<_> = of(notes).map(|check| check.id).collect();
+        let of: HashSet<_> = for_contract(notes).map(|check| check.id).collect();
         for (check, expected) in [
             ("pure/reads-change-nothing", true),
             ("bytes/untouched", true),
@@ -418,7 +418,7 @@ mod tests {
         );
         let tracker = crate::contracts::find(folder).unwrap();
         assert_eq!(not_judged(tracker), Vec::<String>::new());
-        let families: HashSet<_> = of(tracker).map(Check::family).collect();
+        let families: HashSet<_> = for_contract(tracker).map(Check::family).collect();
         let expected = [
             "wire",
             "http",
@@ -433,7 +433,7 @@ mod tests {
         assert_eq!(families, HashSet::from(expected));
         for contract in contracts::CONTRACTS {
             let is_of_rows = |check: &Check| ["rows", "orgs", "secrets"].contains(&check.family());
-            let all = of(contract).filter(|check| is_of_rows(check)).count();
+            let all = for_contract(contract).filter(|check| is_of_rows(check)).count();
             assert_eq!(all > 0, contract.rows.is_some(), "{}", contract.id);
         }
     }

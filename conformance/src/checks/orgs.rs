@@ -323,7 +323,7 @@ impl Apart<'_, '_> {
             let made = client::ledger(self.scene)?;
             let own = self.entity.org_field().unwrap_or_default();
             let of = |row: &&Row| row.get(own).and_then(Value::as_str) == self.other.as_deref();
-            let Some(row) = made.tables.of(self.entity.name).find(of) else {
+            let Some(row) = made.tables.rows(self.entity.name).find(of) else {
                 return Err(fail("a row that was created is not in its org"));
             };
             let request = rows.request(

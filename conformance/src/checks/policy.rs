@@ -346,7 +346,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         create(&scene, it)?;
     }
     let mut client = scene.start()?;
-    let before = Moment::of(&scene)?;
+    let before = Moment::capture(&scene)?;
     for it in &reads {
         let call = call(tool, &it.path)?;
         let Some(message) = client.attempt(tool, &call.arguments)? else {
@@ -390,7 +390,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             || format!("`{path}` was refused, but the answer contains its text"),
         )?;
     }
-    before.same(&Moment::of(&scene)?)
+    before.same(&Moment::capture(&scene)?)
 }
 
 /// Phrase in the text of every created file.

@@ -138,13 +138,13 @@ fn judge_writes_nothing(bench: &Bench<'_>, case: &Case) -> Judgement {
     let documents = row.documents()?;
     let scene = table::scene(bench, &documents)?;
     let mut client = scene.start()?;
-    let before = Moment::of(&scene)?;
+    let before = Moment::capture(&scene)?;
     for document in documents {
         let with = table::with(document, &row.content()?.text);
         let (_, preview) = pair.calls(row.kind(), with)?;
         client.make_if_possible(&preview)?;
     }
-    before.same(&Moment::of(&scene)?)
+    before.same(&Moment::capture(&scene)?)
 }
 
 fn judge_equals_result(bench: &Bench<'_>, case: &Case) -> Judgement {
@@ -396,7 +396,7 @@ fn judge_stale(bench: &Bench<'_>, case: &Case) -> Judgement {
                 fs::remove_file(scene.path(path))?;
             }
         }
-        let before = Moment::of(&scene)?;
+        let before = Moment::capture(&scene)?;
         let meta = Map::from_iter([("tabellion/ifBase".to_owned(), base.clone())]);
         let reply = client.call_with(applies.tool, &applies.arguments, meta)?;
         let is_stale = matches!(
@@ -415,7 +415,7 @@ fn judge_stale(bench: &Bench<'_>, case: &Case) -> Judgement {
                     "a change was refused although its document has not changed: {why}"
                 )));
             }
-            Reply::Refused(_) => before.same(&Moment::of(&scene)?)?,
+            Reply::Refused(_) => before.same(&Moment::capture(&scene)?)?,
             Reply::Done(_) => {}
         }
     }

@@ -154,11 +154,11 @@ fn judge_reads(bench: &Bench<'_>, case: &Case) -> Judgement {
     let tool = calls.tool(bench)?;
     let scene = person::at_work(bench)?;
     let mut client = started(&scene)?;
-    let before = Moment::of(&scene)?;
+    let before = Moment::capture(&scene)?;
     for arguments in &calls.arguments {
         client.attempt(tool, arguments)?;
     }
-    before.same(&Moment::of(&scene)?)
+    before.same(&Moment::capture(&scene)?)
 }
 
 fn judge_starts(bench: &Bench<'_>, _: &Case) -> Judgement {
@@ -172,13 +172,13 @@ fn judge_starts(bench: &Bench<'_>, _: &Case) -> Judgement {
         ..*bench
     };
     let scene = person::at_work(bench)?;
-    let before = Moment::of(&scene)?;
+    let before = Moment::capture(&scene)?;
     for _ in 0..2 {
         let mut client = scene.start()?;
         client.request("tools/list", json!({}))?;
-        before.same(&Moment::of(&scene)?)?;
+        before.same(&Moment::capture(&scene)?)?;
         client.close()?;
-        before.same(&Moment::of(&scene)?)?;
+        before.same(&Moment::capture(&scene)?)?;
     }
     Ok(())
 }
@@ -206,9 +206,9 @@ fn judge_session(bench: &Bench<'_>, _: &Case) -> Judgement {
     ];
     for step in steps {
         step()?;
-        let before = Moment::of(&scene)?;
+        let before = Moment::capture(&scene)?;
         make_calls()?;
-        before.same(&Moment::of(&scene)?)?;
+        before.same(&Moment::capture(&scene)?)?;
     }
     Ok(())
 }
@@ -256,7 +256,7 @@ fn judge_refusals(bench: &Bench<'_>, case: &Case) -> Judgement {
     let tool = calls.tool(bench)?;
     let scene = person::at_work(bench)?;
     let mut client = started(&scene)?;
-    let mut before = Moment::of(&scene)?;
+    let mut before = Moment::capture(&scene)?;
     for arguments in &calls.arguments {
         let Some(message) = client.attempt(tool, arguments)? else {
             continue;
@@ -268,11 +268,11 @@ fn judge_refusals(bench: &Bench<'_>, case: &Case) -> Judgement {
             }
             // A tool that an adapter maps has rules of its own.
             Reply::Done(_) => {
-                before = Moment::of(&scene)?;
+                before = Moment::capture(&scene)?;
                 continue;
             }
         }
-        before.same(&Moment::of(&scene)?)?;
+        before.same(&Moment::capture(&scene)?)?;
     }
     Ok(())
 }

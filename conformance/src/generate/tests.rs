@@ -14,7 +14,7 @@ fn every_rule_of_every_contract_is_broken_by_some_input() {
         .iter()
         .flat_map(|contract| contract.operations().map(move |tool| (contract, tool)))
     {
-        let inputs = Inputs::of(contract, tool);
+        let inputs = Inputs::generate(contract, tool);
         let broken: HashSet<_> = inputs
             .invalid
             .iter()
@@ -51,7 +51,7 @@ fn every_rule_of_every_contract_is_broken_by_some_input() {
             }
         }
         assert!(!inputs.valid.is_empty(), "{}", tool.label());
-        assert_eq!(inputs, Inputs::of(contract, tool), "{}", tool.label());
+        assert_eq!(inputs, Inputs::generate(contract, tool), "{}", tool.label());
         let names: HashSet<_> = inputs
             .invalid
             .iter()

@@ -16,8 +16,8 @@ pub struct Events<R> {
 }
 
 impl<R: BufRead> Events<R> {
-    /// Reads the events of this stream.
-    pub fn of(stream: R) -> Self {
+    /// Creates a reader of the events in `stream`.
+    pub fn new(stream: R) -> Self {
         Self {
             stream,
             last_id: None,
@@ -74,7 +74,7 @@ mod tests {
     fn only_messages_are_returned() {
         let stream = "id: 1\nretry: 50\ndata:\n\n: a comment\n\nevent: message\r\nid: 2\r\ndata: {\"a\":\r\ndata:1}\r\n\r\n\
                       event: ping\ndata: {}\n\ndata: []\n\ndata: cut off";
-        let mut events = Events::of(stream.as_bytes());
+        let mut events = Events::new(stream.as_bytes());
         assert_eq!(events.next_data().unwrap().as_deref(), Some("{\"a\":\n1}"));
         assert_eq!(events.last_id.as_deref(), Some("2"));
         assert_eq!(events.retry, Some(Duration::from_millis(50)));

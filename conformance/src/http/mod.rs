@@ -130,7 +130,7 @@ impl Response {
             if (100..200).contains(&status) {
                 continue;
             }
-            let framing = Framing::of(status, &headers)?;
+            let framing = Framing::from_headers(status, &headers)?;
             let body = BufReader::new(Body { stream, framing });
             return Ok(Self {
                 status,
@@ -193,7 +193,7 @@ enum Framing {
 }
 
 impl Framing {
-    fn of(status: u16, headers: &[(String, String)]) -> io::Result<Self> {
+    fn from_headers(status: u16, headers: &[(String, String)]) -> io::Result<Self> {
         let header = |name: &str| headers.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
         if status == 204 || status == 304 {
             return Ok(Self::Length(0));

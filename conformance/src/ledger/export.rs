@@ -83,7 +83,7 @@ mod tests {
         let mut command = Command::new("printf");
         command.args(["%s", &text]);
         let ledger = read(command, &SPEC).expect("lines");
-        assert_eq!(ledger.tables.of("page").collect::<Vec<_>>(), [&row]);
+        assert_eq!(ledger.tables.rows("page").collect::<Vec<_>>(), [&row]);
         assert_eq!(ledger.log.expect("a log")[0].id, "x");
         for (text, expected) in [
             ("{", "line 1"),

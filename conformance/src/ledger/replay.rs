@@ -104,7 +104,7 @@ mod tests {
         let removed = entry(&whole(json!({ "title": "U" })), &Value::Null);
         let all = [added.clone(), renamed.clone(), removed.clone()];
         let after = tables(&SPEC, &all[..2]).expect("tables");
-        let found: Vec<_> = after.of("page").map(|row| row["title"].clone()).collect();
+        let found: Vec<_> = after.rows("page").map(|row| row["title"].clone()).collect();
         assert_eq!(found, ["U"]);
         assert!(tables(&SPEC, &all).expect("tables").is_empty());
         for (log, expected) in [

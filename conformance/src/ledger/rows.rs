@@ -58,7 +58,7 @@ pub type RowName = (String, String);
 
 impl Tables {
     /// Returns the rows of an entity.
-    pub fn of(&self, entity: &str) -> impl Iterator<Item = &Row> + Clone {
+    pub fn rows(&self, entity: &str) -> impl Iterator<Item = &Row> + Clone {
         self.0.get(entity).into_iter().flat_map(BTreeMap::values)
     }
 

@@ -198,7 +198,7 @@ mod tests {
             let ledger = read(&path, &SPEC, &Queries::default())
                 .expect("a file")
                 .expect("rows");
-            let found: Vec<_> = ledger.tables.of("page").cloned().collect();
+            let found: Vec<_> = ledger.tables.rows("page").cloned().collect();
             assert_eq!(found, [row("a", &json!({ "extra": { "a": [1] } }))]);
             let ids: Vec<_> = ledger
                 .log
@@ -226,7 +226,7 @@ mod tests {
         let ledger = read(&left, &SPEC, &Queries::default())
             .expect("a file")
             .expect("rows");
-        assert_eq!(ledger.tables.of("page").next().expect("a row")["title"], "T");
+        assert_eq!(ledger.tables.rows("page").next().expect("a row")["title"], "T");
         assert_eq!(fs::read(&left).expect("bytes"), before);
     }
 
@@ -240,7 +240,7 @@ mod tests {
             log: None,
         };
         let ledger = read(&path, &SPEC, &queries).expect("a file").expect("rows");
-        assert_eq!(ledger.tables.of("page").next().expect("a row")["title"], "T!");
+        assert_eq!(ledger.tables.rows("page").next().expect("a row")["title"], "T!");
         assert_eq!(ledger.log, None);
         let missing = Queries {
             rows: [("page".to_owned(), "SELECT id FROM pages".to_owned())].into(),

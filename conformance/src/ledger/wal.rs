@@ -23,10 +23,10 @@ impl Transactions {
     pub(super) fn beside(path: &Path) -> Option<Self> {
         let mut name = OsString::from(path);
         name.push("-wal");
-        Self::of(&fs::read(name).ok()?)
+        Self::parse(&fs::read(name).ok()?)
     }
 
-    fn of(log: &[u8]) -> Option<Self> {
+    fn parse(log: &[u8]) -> Option<Self> {
         let (header, frames) = log.split_at_checked(HEADER)?;
         let number =
             |bytes: &[u8], at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));

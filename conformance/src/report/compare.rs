@@ -73,7 +73,7 @@ impl<'a> Comparison<'a> {
     ///
     /// # Errors
     /// If there is no report, or the reports are of different contracts.
-    pub fn of(reports: &'a [Report]) -> Result<Self, String> {
+    pub fn new(reports: &'a [Report]) -> Result<Self, String> {
         let contract = |report: &'a Report| -> (&'a str, &'a str) {
             report.contract.split_once(' ').unwrap_or((&report.contract, ""))
         };

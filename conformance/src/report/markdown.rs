@@ -223,7 +223,7 @@ fn failure(text: &mut String, check: &CheckReport, revisions: &str) {
 fn witness(text: &mut String, witness: &Witness) {
     let _ = writeln!(text, "Case {}:\n", code(&witness.case.name));
     fence(text, "", &witness.failure.what);
-    let steps: Vec<_> = steps::of(&witness.trace)
+    let steps: Vec<_> = steps::condense(&witness.trace)
         .iter()
         .enumerate()
         .map(|(number, step)| {

@@ -52,7 +52,7 @@ pub enum Verdict {
 impl Verdict {
     /// Returns the verdict of a check with this many cases, of which these did not pass: the worst one. Cases that do
     /// not apply or cannot run here do not count if others ran; cases that the server prevented do.
-    pub fn of<'a>(cases: usize, stops: impl Iterator<Item = &'a Stop>) -> Self {
+    pub fn from_stops<'a>(cases: usize, stops: impl Iterator<Item = &'a Stop>) -> Self {
         let (mut worst, mut stopped) = (Self::Pass, 0);
         let mut untried = Self::NotApplicable;
         for stop in stops {
@@ -224,7 +224,7 @@ impl CheckReport {
 }
 
 impl GuaranteeReport {
-    fn of(guarantee: &Guarantee, subject: &Subject, checks: &[CheckReport]) -> Self {
+    fn new(guarantee: &Guarantee, subject: &Subject, checks: &[CheckReport]) -> Self {
         let has_feature = match guarantee.kind {
             Some(GuaranteeKind::Log) => settled::log_tool(subject).is_some(),
             Some(GuaranteeKind::Preview) => subject.has_previews(),
@@ -278,7 +278,7 @@ impl Report {
         took: Duration,
     ) -> Self {
         let guarantees = subject.contract.guarantees.iter();
-        let guarantees = guarantees.map(|guarantee| GuaranteeReport::of(guarantee, subject, &checks));
+        let guarantees = guarantees.map(|guarantee| GuaranteeReport::new(guarantee, subject, &checks));
         Self {
             suite: env!("CARGO_PKG_VERSION").to_owned(),
             server: Server {

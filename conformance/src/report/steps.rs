@@ -36,7 +36,7 @@ impl Actor {
 }
 
 /// Returns the steps of a trace, without those that open a session.
-pub fn of(trace: &[Event]) -> Vec<Step> {
+pub fn condense(trace: &[Event]) -> Vec<Step> {
     let mut opening = Vec::new();
     trace
         .iter()
@@ -131,7 +131,7 @@ mod tests {
             Event::Sent(r#"{"id":5,"method":"tools/list","params":{"_meta":{"v":1}}}"#.into()),
             Event::Sent(r#"{"id":6,"method":"tools/call","params":["x"]}"#.into()),
         ];
-        let steps: Vec<_> = of(&trace)
+        let steps: Vec<_> = condense(&trace)
             .iter()
             .map(|step| format!("{} {}", step.by.sign(), step.what))
             .collect();

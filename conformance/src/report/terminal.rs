@@ -305,7 +305,7 @@ pub fn verdict(is_good: bool, what: &str) -> String {
 fn witness(text: &mut String, case: &str, witness: &Witness) {
     field(text, "case", &visible::line(case));
     field(text, "found", &witness.failure.what);
-    let steps = steps::of(&witness.trace);
+    let steps = steps::condense(&witness.trace);
     for (number, step) in steps.iter().enumerate() {
         let (half, left) = (MAX_STEPS / 2, steps.len().saturating_sub(MAX_STEPS));
         if left > 0 && number == half {

@@ -50,7 +50,7 @@ impl Made {
     }
 
     /// Returns the kind for which a value of the model is a placeholder; `None` if it is a plain value.
-    pub fn of(value: &Value) -> Option<Self> {
+    pub fn from_value(value: &Value) -> Option<Self> {
         let name = value.get(MADE)?.as_str()?;
         let found = Self::ALL.iter().find(|(_, known)| *known == name);
         found.map(|(made, _)| *made)

@@ -70,7 +70,7 @@ fn run(script: &str, fault: Option<Fault>) -> Option<Run> {
     Some(Run { dir, calls, status })
 }
 
-fn at(at: usize, effect: Effect) -> Option<Fault> {
+fn fault(at: usize, effect: Effect) -> Option<Fault> {
     Some(Fault { at, effect })
 }
 
@@ -103,7 +103,7 @@ fn links_and_dots_do_not_hide_a_path() {
 #[test]
 fn a_kill_precedes_the_call() {
     for (number, left) in [(1, vec![]), (2, vec!["f"]), (3, vec!["f"])] {
-        let Some(run) = run(SCRIPT, at(number, Effect::Kill)) else {
+        let Some(run) = run(SCRIPT, fault(number, Effect::Kill)) else {
             return;
         };
         assert_eq!(run.status.signal(), Some(libc::SIGKILL), "{number}");
@@ -114,7 +114,7 @@ fn a_kill_precedes_the_call() {
 
 #[test]
 fn a_call_fails_once() {
-    let Some(run) = run("echo a > f || echo b > g", at(1, Effect::Fail(Errno::EACCES))) else {
+    let Some(run) = run("echo a > f || echo b > g", fault(1, Effect::Fail(Errno::EACCES))) else {
         return;
     };
     assert_eq!(run.names(), ["g"]);
@@ -125,7 +125,7 @@ fn a_call_fails_once() {
 #[test]
 fn all_later_calls_fail() {
     let script = "echo a > f; echo b > g; echo c > h";
-    let Some(run) = run(script, at(3, Effect::FailOn(Errno::ENOSPC))) else {
+    let Some(run) = run(script, fault(3, Effect::FailOn(Errno::ENOSPC))) else {
         return;
     };
     assert_eq!(run.names(), ["f"]);
@@ -142,7 +142,7 @@ fn all_later_calls_fail() {
 #[test]
 fn calls_fail_only_as_they_can() {
     let script = "echo a > f; rm f; echo b > g";
-    let Some(run) = run(script, at(3, Effect::FailOn(Errno::ENOSPC))) else {
+    let Some(run) = run(script, fault(3, Effect::FailOn(Errno::ENOSPC))) else {
         return;
     };
     assert_eq!(run.names(), Vec::<String>::new());
@@ -155,7 +155,7 @@ fn calls_fail_only_as_they_can() {
 #[test]
 fn children_are_counted_and_killed() {
     let script = "(echo a > f; sleep 600) & (sleep 600) & wait";
-    let Some(run) = run(script, at(2, Effect::Kill)) else {
+    let Some(run) = run(script, fault(2, Effect::Kill)) else {
         return;
     };
     assert_eq!(run.calls, ["openat f", "write f  <== killed"]);
@@ -259,7 +259,7 @@ fn threads_are_counted() {
             }
         });
     }
-    let Some((dir, stepper)) = again("threads_are_counted", at(3, Effect::Fail(Errno::EIO))) else {
+    let Some((dir, stepper)) = again("threads_are_counted", fault(3, Effect::Fail(Errno::EIO))) else {
         return;
     };
     assert_eq!(stepper.disarm().len(), 3);

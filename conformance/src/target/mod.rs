@@ -119,7 +119,7 @@ impl Target {
             process.kill();
             return Err(error);
         }
-        Ok(Self::at(url, era, Some(process)))
+        Ok(Self::over_http(url, era, Some(process)))
     }
 
     /// As [`serve`](Self::serve), but under a stepper.
@@ -141,7 +141,7 @@ impl Target {
             process.kill();
             return Ok(Err(error));
         }
-        Ok(Ok((Self::at(url, era, Some(process)), stepper)))
+        Ok(Ok((Self::over_http(url, era, Some(process)), stepper)))
     }
 
     /// Connects to an external server, once it answers.
@@ -156,7 +156,7 @@ impl Target {
             }
             thread::sleep(Duration::from_millis(20));
         }
-        Ok(Self::at(url, era, None))
+        Ok(Self::over_http(url, era, None))
     }
 
     /// Connects another client to the same server, which ends with this target; `None` unless over HTTP.
@@ -164,12 +164,12 @@ impl Target {
         let Wire::Http(http) = &self.wire else {
             return None;
         };
-        let mut other = Self::at(http.url().clone(), era, None);
+        let mut other = Self::over_http(http.url().clone(), era, None);
         (other.patience, other.trace) = (self.patience, self.trace.clone());
         Some(other)
     }
 
-    fn at(url: Url, era: Era, process: Option<Process>) -> Self {
+    fn over_http(url: Url, era: Era, process: Option<Process>) -> Self {
         let (http, incoming) = Streamable::new(url, era);
         Self {
             process,

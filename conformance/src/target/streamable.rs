@@ -279,7 +279,7 @@ impl Exchange {
                 return self.whole(response, answered);
             }
             let title = response.title();
-            let mut events = Events::of(response.body);
+            let mut events = Events::new(response.body);
             let ended = self.forward_all(&mut events, answered);
             let resumable = events.last_id.is_some() && self.wire.shared.era == Era::Session;
             let id = events.last_id.filter(|_| resumable && !*answered);
@@ -304,7 +304,7 @@ impl Exchange {
     }
 
     fn events(&self, stream: impl BufRead, answered: &mut bool) -> Result<(), WireError> {
-        self.forward_all(&mut Events::of(stream), answered)
+        self.forward_all(&mut Events::new(stream), answered)
     }
 
     /// Forwards every message of a stream, up to its end.

@@ -84,7 +84,7 @@ fn markdown_of_one() {
         let reports = [report];
         golden(
             &format!("{name}.md"),
-            &markdown::markdown(&Comparison::of(&reports).unwrap()),
+            &markdown::markdown(&Comparison::new(&reports).unwrap()),
         );
     }
 }
@@ -99,7 +99,7 @@ fn badges() {
 #[test]
 fn pages() {
     for (name, report) in samples() {
-        let page = html::page(&Comparison::of(&[report]).unwrap());
+        let page = html::page(&Comparison::new(&[report]).unwrap());
         golden(&format!("{name}.html"), body(&page));
     }
 }
@@ -107,7 +107,7 @@ fn pages() {
 #[test]
 fn servers_side_by_side() {
     let reports = [sample::passing(), sample::failing(), sample::unshown()];
-    let comparison = Comparison::of(&reports).unwrap();
+    let comparison = Comparison::new(&reports).unwrap();
     golden("compared.md", &markdown::markdown(&comparison));
     golden("compared.html", body(&html::page(&comparison)));
 }
@@ -115,7 +115,7 @@ fn servers_side_by_side() {
 #[test]
 fn reports_of_different_contracts_are_not_compared() {
     let reports = [sample::passing(), sample::hostile()];
-    let error = Comparison::of(&reports).unwrap_err();
+    let error = Comparison::new(&reports).unwrap_err();
     assert!(error.contains("about the contract a\"><b"), "{error}");
 }
 
@@ -127,7 +127,7 @@ fn body(page: &str) -> &str {
 #[test]
 fn nothing_a_server_says_gets_out_of_its_place() {
     let reports = [sample::hostile()];
-    let comparison = Comparison::of(&reports).unwrap();
+    let comparison = Comparison::new(&reports).unwrap();
     let page = html::page(&comparison);
     let texts = [
         ("page", page.as_str()),

@@ -258,7 +258,7 @@ impl Run {
         let word = |word: &Path| word.to_str().map(String::from).ok_or("a path is not UTF-8");
         let mut command = vec![word(program)?];
         command.extend(words(self.serve).map(String::from));
-        let mut launch = Launch::of(Vec::new());
+        let mut launch = Launch::new(Vec::new());
         // The examples take no mode.
         let takes_mode = contract.modes.is_some() && words(self.serve).next() == Some("serve");
         launch.mode = takes_mode.then(|| "--mode={mode}".into());

@@ -130,7 +130,9 @@ impl Exhibit {
                 subject,
                 kind: Kind::Correct,
                 checks: match server.passes() {
-                    [] => checks::of(server.contract()).map(|check| check.id).collect(),
+                    [] => checks::for_contract(server.contract())
+                        .map(|check| check.id)
+                        .collect(),
                     passes => passes.to_vec(),
                 },
                 eras: if server == reference {

@@ -22,9 +22,9 @@ while read -r line; do
 done"#;
 
 /// A folder with a server in it.
-struct Place(TempDir);
+struct ServerFolder(TempDir);
 
-impl Place {
+impl ServerFolder {
     fn new(server: &str) -> Self {
         let dir = TempDir::new().unwrap();
         fs::write(dir.path().join("server.sh"), server).unwrap();
@@ -56,7 +56,7 @@ impl Place {
             .current_dir(self.0.path())
             .output()
             .unwrap();
-        Said::of(&output)
+        Said::from_output(&output)
     }
 }
 
@@ -67,7 +67,7 @@ struct Said {
 }
 
 impl Said {
-    fn of(output: &Output) -> Self {
+    fn from_output(output: &Output) -> Self {
         Self {
             code: output.status.code(),
             out: String::from_utf8(output.stdout.clone()).unwrap(),
@@ -89,7 +89,7 @@ const ONE: [&str; 3] = ["run", "--only", "mutation/returned-id"];
 
 #[test]
 fn a_server_that_refuses_fails() {
-    let place = Place::new(REFUSES);
+    let place = ServerFolder::new(REFUSES);
     let said = place.tries(&[&ONE[..], &["--json", "report.json", "--save", "cases"]].concat());
     let texts = [
         "FAIL       mutation/returned-id",
@@ -134,7 +134,7 @@ fn a_server_that_refuses_fails() {
 
 #[test]
 fn a_saved_case_fails_again() {
-    let place = Place::new(REFUSES);
+    let place = ServerFolder::new(REFUSES);
     place
         .tries(&[&ONE[..], &["--save", "cases"]].concat())
         .is(exit::BROKEN, &[]);
@@ -165,7 +165,7 @@ fn a_saved_case_fails_again() {
 
 #[test]
 fn what_is_known_to_fail_does_not_fail_the_run() {
-    let place = Place::new(REFUSES);
+    let place = ServerFolder::new(REFUSES);
     let known = |check: &str| format!("[[known]]\ncheck = \"{check}\"\nreason = \"it is new\"\n");
     let with = [&ONE[..], &["--known-failing", "known.toml", "--junit", "j.xml"]].concat();
     place.put("known.toml", &known("mutation/*"));
@@ -210,11 +210,11 @@ fn what_is_no_server_is_said_before_any_check() {
             ["it answered `initialize` with", "\"code\":1"],
         ),
     ] {
-        let said = Place::new(server).tries(&["run", "--patience", "1"]);
+        let said = ServerFolder::new(server).tries(&["run", "--patience", "1"]);
         said.is(exit::HARNESS, &texts);
         assert!(said.out.is_empty(), "{}", said.out);
     }
-    let place = Place::new("");
+    let place = ServerFolder::new("");
     place.says(&["run", "--", "./nothing-here", "{library}"]).is(
         exit::HARNESS,
         &[
@@ -226,7 +226,7 @@ fn what_is_no_server_is_said_before_any_check() {
 
 #[test]
 fn what_can_not_be_meant_is_an_error() {
-    let place = Place::new(REFUSES);
+    let place = ServerFolder::new(REFUSES);
     place
         .says(&[
             "run",
@@ -256,7 +256,7 @@ fn what_can_not_be_meant_is_an_error() {
 
 #[test]
 fn checks_are_listed_and_explained() {
-    let place = Place::new("");
+    let place = ServerFolder::new("");
     place
         .says(&["list"])
         .is(exit::PASSED, &["mutation/returned-id", "returns-commit"]);
@@ -278,7 +278,7 @@ fn checks_are_listed_and_explained() {
 #[test]
 fn a_server_is_told_what_it_asks_for() {
     let server = format!("[ \"$PWD\" = \"$1\" ] && [ \"$WHERE\" = \"at $1\" ] || exit 9\n{REFUSES}");
-    let place = Place::new(&server);
+    let place = ServerFolder::new(&server);
     let script = place.path("server.sh");
     let with = [
         "--dir",
@@ -343,7 +343,7 @@ response = { "/success" = { is = true } }
 /// An adapter that finds no section for its edit does not excuse the server, which has removed the section.
 #[test]
 fn a_section_that_the_server_removes_fails() {
-    let place = Place::new(EMPTIES);
+    let place = ServerFolder::new(EMPTIES);
     place.put("adapter.toml", EMPTIES_ADAPTER);
     let run = [
         "run",
@@ -363,7 +363,7 @@ fn a_section_that_the_server_removes_fails() {
 
 #[test]
 fn a_draft_runs_as_it_was_made_and_says_what_it_lacks() {
-    let place = Place::new(EDITOR);
+    let place = ServerFolder::new(EDITOR);
     let script = place.path("server.sh");
     let with = ["--prepare", "mkdir .vault", "--dir", "{library}", "--env", "X=1"];
     let server = ["--", "sh", &script, "{library}"];
@@ -415,7 +415,7 @@ fn a_draft_runs_as_it_was_made_and_says_what_it_lacks() {
 #[test]
 fn a_server_that_ends_at_its_start_is_quoted_from_the_first_line_to_the_last() {
     let server = "echo the cause >&2; seq 100 >&2; echo the end >&2; exit 1";
-    Place::new(server).tries(&["run"]).is(
+    ServerFolder::new(server).tries(&["run"]).is(
         exit::HARNESS,
         &[
             "on standard error:\n    the cause\n    1\n",
@@ -428,7 +428,7 @@ fn a_server_that_ends_at_its_start_is_quoted_from_the_first_line_to_the_last() {
 #[test]
 fn what_a_server_starts_ends_with_a_suite_that_is_killed() {
     // The watcher knows a server before the suite asks it anything.
-    let place = Place::new("read -r line; sleep 100 & echo $! > child.tmp; mv child.tmp child; wait");
+    let place = ServerFolder::new("read -r line; sleep 100 & echo $! > child.tmp; mv child.tmp child; wait");
     let mut suite = Command::new(env!("CARGO_BIN_EXE_tabellion-conformance"))
         .args(["run", "--", "sh", "server.sh", "{library}"])
         .current_dir(place.0.path())
@@ -455,7 +455,7 @@ fn until(holds: impl Fn() -> bool) {
 
 #[test]
 fn a_smoke_run_says_what_it_left_out() {
-    let place = Place::new(REFUSES);
+    let place = ServerFolder::new(REFUSES);
     let smoke = [
         "run",
         "--profile",
@@ -498,7 +498,7 @@ fn a_smoke_run_says_what_it_left_out() {
 
 #[test]
 fn what_there_is_no_time_for_is_not_shown() {
-    let place = Place::new(REFUSES);
+    let place = ServerFolder::new(REFUSES);
     let said = place.tries(&[&ONE[..], &["--time-budget", "0"]].concat());
     said.is(
         exit::BROKEN,
@@ -509,7 +509,7 @@ fn what_there_is_no_time_for_is_not_shown() {
 /// A server's lack of a tool is known without a check.
 #[test]
 fn what_a_server_lacks_does_not_apply_when_the_time_runs_out() {
-    let place = Place::new(EMPTIES);
+    let place = ServerFolder::new(EMPTIES);
     place.put("adapter.toml", EMPTIES_ADAPTER);
     let checks = "preview/equals-result,mutation/log-entry,mutation/one-commit";
     let said = place.tries(&[

@@ -12,12 +12,12 @@ use tempfile::TempDir;
 const URL: &str = "http://127.0.0.1:{port}/mcp";
 
 /// A working directory, and the port of a server that the operator runs.
-struct Place {
+struct Fixture {
     dir: TempDir,
     port: u16,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         Self {
             dir: TempDir::new().unwrap(),
@@ -65,7 +65,7 @@ fn is(output: &Output, code: u8, texts: &[&str]) {
 
 #[test]
 fn a_wrong_url_command_or_folder_is_an_error() {
-    let place = Place::new();
+    let place = Fixture::new();
     let failed = place.tries("echo no such unit; exit 3", "http/get");
     is(
         &failed,

@@ -317,7 +317,7 @@ pub(super) fn ask(
         spec.ok_or_else(|| Stop::NotApplicable(format!("the contract has no tool like this: {tool:?}")))?;
     let message = client.call_raw(spec, arguments, Map::new())?;
     let result = &message["result"];
-    Ok(match Refusal::of(&message) {
+    Ok(match Refusal::from_message(&message) {
         None => Ok((result["structuredContent"].clone(), result["_meta"].clone())),
         Some(refusal) => Err(Refused {
             details: callers::details(contract, &message),

@@ -164,16 +164,16 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut client = scene.start()?;
     for content in &contents {
         let call = effect.call(bench.subject, content)?;
-        let (moment, before) = (Moment::of(&scene)?, scene.read(&path));
+        let (moment, before) = (Moment::capture(&scene)?, scene.read(&path));
         let reply = client.make(&call)?;
         let after = scene.read(&path);
         if may_refuse && matches!(reply, Reply::Refused(_)) {
-            moment.same(&Moment::of(&scene)?)?;
+            moment.same(&Moment::capture(&scene)?)?;
             continue;
         }
         ensure_accepted(&reply, "a valid entry")?;
         judge_appended(&call, before.as_deref(), after.as_deref())?;
-        let later = Moment::of(&scene)?;
+        let later = Moment::capture(&scene)?;
         moment.same_documents(&later, &[&path])?;
         moment.same_around(&later)?;
         if bench.subject.should_commit() {

@@ -128,7 +128,7 @@ fn entries(bench: &Bench<'_>, case: &Case) -> Judgement {
     let path = call.path();
     let scene = bench.scene(&[(&*path, "{}\n")])?;
     let mut client = scene.start()?;
-    let before = Moment::of(&scene)?;
+    let before = Moment::capture(&scene)?;
     let reply = client.make(&call)?;
     let what = format!("an entry of {} bytes", size.bytes);
     if size.is_allowed {
@@ -136,7 +136,7 @@ fn entries(bench: &Bench<'_>, case: &Case) -> Judgement {
         judge_appended(&call, Some(b"{}\n"), scene.read(&path).as_deref())
     } else {
         ensure_refused(&reply, &what)?;
-        before.same(&Moment::of(&scene)?)
+        before.same(&Moment::capture(&scene)?)
     }
 }
 

@@ -79,10 +79,10 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             Action::Append(effect) => {
                 let call = effect.call_with_word(bench.subject, &format!("entry {number}"))?;
                 let path = call.path();
-                let (moment, before) = (Moment::of(&scene)?, scene.read(&path));
+                let (moment, before) = (Moment::capture(&scene)?, scene.read(&path));
                 ensure_accepted(&client.make(&call)?, "a valid entry")?;
                 judge_appended(&call, before.as_deref(), scene.read(&path).as_deref())?;
-                let after = Moment::of(&scene)?;
+                let after = Moment::capture(&scene)?;
                 moment.same_documents(&after, &[&path])?;
                 let is_clean = moment.view.library.status.is_empty();
                 if bench.subject.should_commit() && is_clean {
@@ -107,12 +107,12 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                 } else {
                     text.into()
                 };
-                let moment = Moment::of(&scene)?;
+                let moment = Moment::capture(&scene)?;
                 ensure_refused(
                     &client.make(&effect.call(bench.subject, &what)?)?,
                     "an entry of 200 KB",
                 )?;
-                moment.same(&Moment::of(&scene)?)?;
+                moment.same(&Moment::capture(&scene)?)?;
             }
             Action::EditLine(effect, has_end) => {
                 let path = path(effect)?;

@@ -123,7 +123,7 @@ fn names(bench: &Bench<'_>, case: &Case) -> Judgement {
     let TargetNames { effect, names } = case.read()?;
     let scene = bench.scene(&[("notes/plan.md", "# Plan\n"), ("README.md", "# Library\n")])?;
     let mut client = scene.start()?;
-    let before = Moment::of(&scene)?;
+    let before = Moment::capture(&scene)?;
     for name in names {
         let mut call = effect.call_with_word(bench.subject, "x")?;
         let at = call.tool.path.unwrap_or_default();
@@ -133,7 +133,7 @@ fn names(bench: &Bench<'_>, case: &Case) -> Judgement {
             ensure_refused(&reply, &format!("`{}`", name.escape_debug()))?;
         }
     }
-    before.same(&Moment::of(&scene)?)
+    before.same(&Moment::capture(&scene)?)
 }
 
 /// Kinds of link targets.
@@ -171,9 +171,9 @@ fn links(bench: &Bench<'_>, case: &Case) -> Judgement {
     symlink(&target, &link)?;
     scene.commit_all("a link")?;
     let mut client = scene.start()?;
-    let before = Moment::of(&scene)?;
+    let before = Moment::capture(&scene)?;
     let reply = client.make(&call)?;
-    let after = Moment::of(&scene)?;
+    let after = Moment::capture(&scene)?;
     before.same_around(&after)?;
     if let Reply::Refused(_) = reply {
         return before.same(&after);

@@ -128,7 +128,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let path = call.path();
     let scene = bench.scene(&[(&*path, "{}\n")])?;
     let mut client = scene.start()?;
-    let before = Moment::of(&scene)?;
+    let before = Moment::capture(&scene)?;
     let reply = client.make(&call)?;
     let what = timestamp
         .value
@@ -140,7 +140,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         judge_appended(&call, Some(b"{}\n"), scene.read(&path).as_deref())
     } else {
         ensure_refused(&reply, &what)?;
-        before.same(&Moment::of(&scene)?)
+        before.same(&Moment::capture(&scene)?)
     }
 }
 

@@ -72,12 +72,12 @@ fn declined(bench: &Bench<'_>, case: &Case) -> Judgement {
     let all = calls(bench.subject, TEXT)?;
     let call = &all[ending.call.min(all.len() - 1)];
     let scene = bench.scene(&[(&*call.path(), "{}\n")])?;
-    let before = Moment::of(&scene)?;
+    let before = Moment::capture(&scene)?;
     let Some(person) = ending.person else {
         let mut client = scene.start()?;
         ask(&mut client, bench.subject, call)?;
         client.close()?;
-        return before.same(&Moment::of(&scene)?);
+        return before.same(&Moment::capture(&scene)?);
     };
     let mut client = scene.start_for(person)?;
     let reply = client.make(call)?;
@@ -92,7 +92,7 @@ fn declined(bench: &Bench<'_>, case: &Case) -> Judgement {
             "the call was refused without asking the person".into()
         }
     })?;
-    before.same(&Moment::of(&scene)?)
+    before.same(&Moment::capture(&scene)?)
 }
 
 /// Returns results that are not acceptances.
@@ -127,7 +127,7 @@ fn malformed(bench: &Bench<'_>, case: &Case) -> Judgement {
     let call = &all[0];
     let scene = bench.scene(&[(&*call.path(), "{}\n")])?;
     let mut client = scene.start()?;
-    let before = Moment::of(&scene)?;
+    let before = Moment::capture(&scene)?;
     let (pending_call, _) = ask(&mut client, bench.subject, call)?;
     let message = match case.data["way"].as_str() {
         None => answer(&mut client, &pending_call, &case.data["answer"])?,
@@ -145,7 +145,7 @@ fn malformed(bench: &Bench<'_>, case: &Case) -> Judgement {
                 if delivery != "an error" {
                     // The call is still pending; the server must answer other requests meanwhile.
                     client.request("tools/list", json!({}))?;
-                    before.same(&Moment::of(&scene)?)?;
+                    before.same(&Moment::capture(&scene)?)?;
                     let result = Person::Declines.answer();
                     let answer = json!({ "jsonrpc": "2.0", "id": question, "result": result });
                     client.target.send(answer.to_string())?;
@@ -172,10 +172,10 @@ fn malformed(bench: &Bench<'_>, case: &Case) -> Judgement {
             }
         },
     };
-    ensure(Refusal::of(&message).is_some(), || {
+    ensure(Refusal::from_message(&message).is_some(), || {
         "the call was done without approval".into()
     })?;
-    before.same(&Moment::of(&scene)?)?;
+    before.same(&Moment::capture(&scene)?)?;
     client.request("tools/list", json!({}))?;
     Ok(())
 }

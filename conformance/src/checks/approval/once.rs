@@ -98,18 +98,18 @@ fn in_session(
     if attempt == SESSION_ATTEMPTS[0] {
         let message = answer(client, &first, &accept())?;
         ensure_done(&message)?;
-        let before = Moment::of(scene)?;
+        let before = Moment::capture(scene)?;
         if let PendingCall::InSession { question, .. } = &first {
             let again = json!({ "jsonrpc": "2.0", "id": question, "result": accept() });
             client.target.send(again.to_string())?;
         }
         client.request("tools/list", json!({}))?;
         ensure_times(scene, &calls.call, 1)?;
-        return before.same(&Moment::of(scene)?);
+        return before.same(&Moment::capture(scene)?);
     }
     let (second, _) = ask(client, bench.subject, &calls.different_text)?;
     let message = answer(client, &second, &Person::Declines.answer().unwrap_or_default())?;
-    ensure(Refusal::of(&message).is_some(), || {
+    ensure(Refusal::from_message(&message).is_some(), || {
         "a declined call was done while another call was pending".into()
     })?;
     ensure_times(scene, &calls.different_text, 0)?;
@@ -183,19 +183,19 @@ fn stateless(
             again["requestState"] = with_changed_character(text, place).into();
         }
     }
-    let before = Moment::of(scene)?;
+    let before = Moment::capture(scene)?;
     let message = match &mut other_server {
         Some(other) => other.target.request("tools/call", again)?,
         None => client.target.request("tools/call", again)?,
     };
-    ensure(Refusal::of(&message).is_some(), || {
+    ensure(Refusal::from_message(&message).is_some(), || {
         format!(
             "an approval was accepted again or for a different call ({attempt}): {}",
             short(&message)
         )
     })?;
     ensure_times(scene, &calls.call, usize::from(is_used))?;
-    before.same(&Moment::of(scene)?)
+    before.same(&Moment::capture(scene)?)
 }
 
 /// Returns the beginning of the message's result.
@@ -218,7 +218,7 @@ fn with_changed_character(text: &str, place: usize) -> String {
 
 /// Fails if the response is a refusal.
 fn ensure_done(message: &Value) -> Judgement {
-    match Refusal::of(message) {
+    match Refusal::from_message(message) {
         None => Ok(()),
         Some(refusal) => Err(refused("an approved call", &refusal)),
     }

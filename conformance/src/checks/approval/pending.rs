@@ -61,7 +61,7 @@ pub(super) fn ask(
         if message["id"] != id || message.get("method").is_some() {
             continue;
         }
-        if let Some(pending) = Pending::of(&message) {
+        if let Some(pending) = Pending::from_message(&message) {
             let mut questions = pending.questions.values().filter_map(person::question);
             let question = questions.next().cloned();
             let question = question

@@ -158,10 +158,10 @@ fn stale(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut client = scene.start()?;
     let (pending_call, question) = ask(&mut client, bench.subject, &call)?;
     scene.put(&path, &later)?;
-    let before = Moment::of(&scene)?;
+    let before = Moment::capture(&scene)?;
     let response = answer(&mut client, &pending_call, &accept())?;
     if let Reply::Refused(_) = bench.subject.adapter.reply(call.tool, &response) {
-        return before.same(&Moment::of(&scene)?);
+        return before.same(&Moment::capture(&scene)?);
     }
     let after = scene.read(&path).unwrap_or_default();
     let appended = appended_text(later.as_bytes(), &after);

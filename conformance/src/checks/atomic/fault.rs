@@ -38,7 +38,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let scene = library_in_memory(bench)?;
     let (mut client, stepper) = start(bench, &scene)?;
     point.mutation.prepare(bench.subject, &mut client)?;
-    let before = Baseline::of(bench, &scene, &mut client)?;
+    let before = Baseline::read(bench, &scene, &mut client)?;
 
     stepper.arm(Some(point.fault()));
     let answer = client.make(&call);

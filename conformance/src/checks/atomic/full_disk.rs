@@ -69,7 +69,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let scene = library(bench)?;
     let _mount = Mount::over_library(&scene)?;
     let mut client = scene.start()?;
-    let before = Baseline::of(bench, &scene, &mut client)?;
+    let before = Baseline::read(bench, &scene, &mut client)?;
     bench
         .trace
         .did(format!("the disk is filled except for {} bytes", full.left));

@@ -83,7 +83,7 @@ pub(super) fn judge_kill(bench: &Bench<'_>, case: &Case) -> Judgement {
     let scene = library(bench)?;
     let mut client = start(bench, &scene)?;
     point.mutation.prepare(bench.subject, &mut client)?;
-    let before = Baseline::of(bench, &scene, &mut client)?;
+    let before = Baseline::read(bench, &scene, &mut client)?;
     let id = client.post(call.tool, &call.arguments)?;
     thread::sleep(Duration::from_micros(point.microseconds));
     kill(bench, &client)?;
@@ -142,7 +142,7 @@ pub(super) fn judge_restarts(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mutations: Vec<Mutation> = case.read()?;
     let scene = library(bench)?;
     let mut client = start(bench, &scene)?;
-    let before = Baseline::of(bench, &scene, &mut client)?;
+    let before = Baseline::read(bench, &scene, &mut client)?;
     let mut files = before.view.library.files.clone();
     for (number, mutation) in mutations.iter().enumerate() {
         let call = mutation.call_with(bench.subject, &format!("Version {number}.\n"))?;

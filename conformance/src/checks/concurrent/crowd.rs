@@ -189,7 +189,7 @@ fn run<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<CrowdResult<'a>, Stop> {
         };
         clients.push(other);
     }
-    let before = Baseline::of(bench, &scene, &mut clients[0])?;
+    let before = Baseline::read(bench, &scene, &mut clients[0])?;
     let barrier = Barrier::new(crowd.servers);
     let work = |(mut client, mut edits): (_, Vec<Edit>)| {
         barrier.wait();

@@ -48,11 +48,11 @@ pub(super) struct HttpAnswer {
 
 impl HttpAnswer {
     /// Reads a response.
-    pub(super) fn of(mut response: Response) -> Result<Self, Stop> {
+    pub(super) fn read(mut response: Response) -> Result<Self, Stop> {
         let (title, status, media) = (response.title(), response.status, response.media_type());
         let (mut messages, mut text) = (Vec::new(), String::new());
         if media == "text/event-stream" {
-            let mut events = Events::of(response.body);
+            let mut events = Events::new(response.body);
             while let Some(data) = events.next_data()? {
                 messages.push(serde_json::from_str(&data).unwrap_or(Value::String(data)));
                 if messages.last().is_some_and(is_answer) {
@@ -104,7 +104,7 @@ impl HttpAnswer {
 
 /// Sends an HTTP request and reads the response.
 pub(super) fn send(talk: &Talk<'_>, request: &Request) -> Result<HttpAnswer, Stop> {
-    HttpAnswer::of(talk.target.send_http(request)?)
+    HttpAnswer::read(talk.target.send_http(request)?)
 }
 
 /// Returns the valid POST request for a message.

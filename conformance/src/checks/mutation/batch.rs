@@ -89,7 +89,7 @@ impl<'a> Batch<'a> {
     }
 
     fn is_refused(&self) -> bool {
-        Refusal::of(&self.answer).is_some()
+        Refusal::from_message(&self.answer).is_some()
     }
 
     fn changes(&self, path: &str) -> bool {

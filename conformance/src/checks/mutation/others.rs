@@ -107,9 +107,9 @@ fn judge_only_its_document(bench: &Bench<'_>, case: &Case) -> Judgement {
         };
         let call = bench.subject.request(kind, with);
         let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
-        let before = Moment::of(&scene)?;
+        let before = Moment::capture(&scene)?;
         let reply = client.make(&call)?;
-        let after = Moment::of(&scene)?;
+        let after = Moment::capture(&scene)?;
         if let Reply::Refused(refusal) = reply {
             before.same(&after)?;
             // A server need not make folders.
@@ -184,9 +184,9 @@ fn judge_person_uncommitted(bench: &Bench<'_>, case: &Case) -> Judgement {
     let call = bench.subject.request(kind, with);
     let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
     let mut client = scene.start()?;
-    let before = Moment::of(&scene)?;
+    let before = Moment::capture(&scene)?;
     let reply = client.make(&call)?;
-    let after = Moment::of(&scene)?;
+    let after = Moment::capture(&scene)?;
     if let Reply::Refused(_) = reply {
         return before.same(&after);
     }

@@ -85,11 +85,11 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
         None => Vec::new(),
     };
     for call in &calls {
-        let before = Moment::of(&scene)?;
+        let before = Moment::capture(&scene)?;
         for arguments in invalid_examples(call.tool) {
             client.call(call.tool, &arguments)?;
         }
-        before.same(&Moment::of(&scene)?)?;
+        before.same(&Moment::capture(&scene)?)?;
         if let Reply::Refused(refusal) = client.make(call)? {
             return Err(refused("a valid call", &refusal));
         }

@@ -99,9 +99,9 @@ fn judge_call(bench: &Bench<'_>, state: &str, call: &Call) -> Judgement {
     let scene = bench.scene(&[(DOCUMENT, TEXT), (CONTESTED, "# Library\n")])?;
     enter_state(&scene, state)?;
     let mut client = scene.start()?;
-    let before = Moment::of(&scene)?;
+    let before = Moment::capture(&scene)?;
     let reply = client.make(call)?;
-    let after = Moment::of(&scene)?;
+    let after = Moment::capture(&scene)?;
     if matches!(reply, Reply::Refused(_)) {
         before.same(&after)?;
     } else {

@@ -62,7 +62,7 @@ pub(in crate::checks) struct SectionContent {
 }
 
 impl MemberNames {
-    fn of(subject: &Subject) -> Option<Self> {
+    fn find(subject: &Subject) -> Option<Self> {
         let name = |pointer: Option<&str>| Some(pointer?.trim_start_matches('/').to_owned());
         let (_, read) = subject.tool_with(EffectKind::ReadSection)?;
         let (_, insert) = subject.tool_with(EffectKind::InsertSection)?;
@@ -92,7 +92,7 @@ impl<'a> Editor<'a> {
     /// # Errors
     /// The server does not start, or its contract has no sections.
     pub(in crate::checks) fn start(subject: &'a Subject, scene: &Scene<'a>) -> Result<Self, Stop> {
-        let names = MemberNames::of(subject);
+        let names = MemberNames::find(subject);
         let names =
             names.ok_or_else(|| Stop::NotApplicable("the server has no tools that edit sections".into()))?;
         Ok(Self {
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn member_names_are_those_of_the_contract() {
         let subject = Subject::new(&CONTRACT, vec!["false".into()]);
-        let names = MemberNames::of(&subject).unwrap();
+        let names = MemberNames::find(&subject).unwrap();
         let found = [
             &*names.id,
             &names.heading,

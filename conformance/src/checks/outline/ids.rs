@@ -173,7 +173,7 @@ fn judge_gone(bench: &Bench<'_>, case: &Case) -> Judgement {
             editor.client.close()?;
             editor = Editor::start(bench.subject, &scene)?;
         }
-        let before = Moment::of(&scene)?;
+        let before = Moment::capture(&scene)?;
         let unknown = [
             "",
             "0",
@@ -200,7 +200,7 @@ fn judge_gone(bench: &Bench<'_>, case: &Case) -> Judgement {
                 format!("a section was changed by the unknown id {id:?}")
             })?;
         }
-        before.same(&Moment::of(&scene)?)?;
+        before.same(&Moment::capture(&scene)?)?;
     }
     if by == "by a call" {
         ensure_accepted(&editor.undo()?, "an undo")?;

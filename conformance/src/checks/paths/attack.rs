@@ -235,7 +235,7 @@ fn judge_hostile(
     calls: &[AttackCall],
 ) -> Judgement {
     debug_assert!(SECRET.contains(SECRET_PHRASE) && SECRET.contains(SECRET_WORD));
-    let before = Moment::of(scene)?;
+    let before = Moment::capture(scene)?;
     // Another server may understand a path in its own way, so that only the disk and the answer show where it led.
     let is_promised = promises::are_of(bench.subject.contract);
     let by_disk = !bench.subject.is_native() && (is_promised || BY_DISK.contains(&&*attack.check));
@@ -275,7 +275,7 @@ fn judge_hostile(
             })?;
         }
     }
-    let after = Moment::of(scene)?;
+    let after = Moment::capture(scene)?;
     if attack.expected == Expected::Refused {
         return if by_disk {
             judge_disk(bench, scene, attack, &before, &after)
@@ -380,7 +380,7 @@ fn judge_ordinary(
     path: &str,
     calls: &[AttackCall],
 ) -> Judgement {
-    let before = Moment::of(scene)?;
+    let before = Moment::capture(scene)?;
     for AttackCall { call, .. } in calls {
         let kind = call.tool.effect(&call.arguments).map(|effect| effect.kind);
         let found = scene.read(path);
@@ -400,7 +400,7 @@ fn judge_ordinary(
         }
         semantics::allowed(call, bytes.as_deref(), scene.read(path).as_deref())?;
     }
-    let after = Moment::of(scene)?;
+    let after = Moment::capture(scene)?;
     before.same_documents(&after, &[path])?;
     before.same_around(&after)
 }

@@ -77,7 +77,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     ledger::git(&other, &["add", "--all"])?;
     ledger::git(&other, &["commit", "--quiet", "-m", "other"])?;
 
-    let before = Moment::of(&scene)?;
+    let before = Moment::capture(&scene)?;
     let mut client = scene.start()?;
     let mut has_call = false;
     for (kind, path) in KINDS.into_iter().zip(&paths) {
@@ -120,7 +120,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         return Err(Stop::NotApplicable("the server has no such tools".into()));
     }
     client.close()?;
-    let after = Moment::of(&scene)?;
+    let after = Moment::capture(&scene)?;
     before.same_around(&after)?;
     before.same_documents(&after, &paths.each_ref().map(String::as_str))?;
     before.same_control(&after)?;

@@ -59,7 +59,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             let scene = scene(bench)?;
             let inside = placed(form, &scene) + "notes/plan.md";
             let mut client = scene.start()?;
-            let before = Moment::of(&scene)?;
+            let before = Moment::capture(&scene)?;
             let call = |path: &str| tool.call(&[(at, &[path])], &inside);
             if client.request("tools/call", call(&inside)).is_err() {
                 let why = format!("`{name}` does not answer a call with a plain path");
@@ -73,7 +73,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                     let at = &at.name;
                     format!("`{name}` revealed what is outside of the library, by `{at}` = `{outside}`")
                 })?;
-                before.same_around(&Moment::of(&scene)?)?;
+                before.same_around(&Moment::capture(&scene)?)?;
             }
         }
     }

@@ -45,7 +45,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let scene = bench.scene(&[("notes/plan.md", DOCUMENT), ("notes/dirty.md", DOCUMENT)])?;
     let program = Program::new(&scene)?;
     config.prepare(&scene, &program)?;
-    let before = Moment::of(&scene)?;
+    let before = Moment::capture(&scene)?;
     let own = fs::read(scene.path(".git/config"))?;
     config.arm(&scene, &program)?;
     let armed = fs::read(scene.path(".git/config"))?;
@@ -80,7 +80,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         "the library's configuration changed".into()
     })?;
     config.disarm(&scene, &own)?;
-    before.same_around(&Moment::of(&scene)?)?;
+    before.same_around(&Moment::capture(&scene)?)?;
     let sound = ledger::fsck(&scene.library());
     ensure(sound.is_ok(), || {
         format!(

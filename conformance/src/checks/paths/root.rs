@@ -71,7 +71,7 @@ fn judge_swapped_folder(bench: &Bench<'_>, _: &Case) -> Judgement {
         let why = format!("this system can't exchange two names atomically: {error}");
         return Err(not_shown(why));
     }
-    let around = Moment::of(&scene)?;
+    let around = Moment::capture(&scene)?;
     let mut client = scene.start()?;
     scene.trace("another thread keeps exchanging a folder with a link");
     let stop = AtomicBool::new(false);
@@ -108,7 +108,7 @@ fn judge_swapped_folder(bench: &Bench<'_>, _: &Case) -> Judgement {
         judgement
     });
     judgement?;
-    around.same_around(&Moment::of(&scene)?)
+    around.same_around(&Moment::capture(&scene)?)
 }
 
 fn judge_linked_root(bench: &Bench<'_>, _: &Case) -> Judgement {
@@ -142,11 +142,11 @@ fn judge_inner_root(bench: &Bench<'_>, _: &Case) -> Judgement {
     scene.put("notes/staged.md", "new\n")?;
     scene.git(&["add", "notes/staged.md"])?;
     let mut client = scene.start_at(&scene.path(layout::INNER_ROOT))?;
-    let before = Moment::of(&scene)?;
+    let before = Moment::capture(&scene)?;
     for (call, own) in calls.iter().zip(&own) {
         make(&scene, &mut client, call, own)?;
     }
-    let after = Moment::of(&scene)?;
+    let after = Moment::capture(&scene)?;
     before.same_documents(&after, &own.iter().map(String::as_str).collect::<Vec<_>>())?;
     before.same_around(&after)?;
     let first = before.view.library.commits.first().cloned().unwrap_or_default();

@@ -175,27 +175,27 @@ fn operations(item: &Value) -> impl Iterator<Item = (&str, &Value)> {
 /// Returns a schema in which each reference within `root` is replaced by its target. Definitions are then of no use, and left out, as are
 /// extensions and the dialect.
 pub(super) fn expanded(root: &Value, schema: &Value) -> Value {
-    fn at(root: &Value, schema: &Value, depth: usize) -> Value {
+    fn expand(root: &Value, schema: &Value, depth: usize) -> Value {
         match schema {
             Value::Object(members) => {
                 let target = members.get("$ref").and_then(Value::as_str);
                 let target = target.and_then(|target| root.pointer(target.strip_prefix('#')?));
                 if let Some(target) = target.filter(|_| depth < MAX_DEPTH && members.len() == 1) {
-                    return at(root, target, depth + 1);
+                    return expand(root, target, depth + 1);
                 }
                 let is_kept = |name: &str| {
                     !matches!(name, "$schema" | "$defs" | "definitions" | "$id") && !name.starts_with("x-")
                 };
                 let members = members.iter().filter(|(name, _)| is_kept(name));
                 members
-                    .map(|(name, value)| (name.clone(), at(root, value, depth + 1)))
+                    .map(|(name, value)| (name.clone(), expand(root, value, depth + 1)))
                     .collect()
             }
-            Value::Array(items) => items.iter().map(|item| at(root, item, depth + 1)).collect(),
+            Value::Array(items) => items.iter().map(|item| expand(root, item, depth + 1)).collect(),
             other => other.clone(),
         }
     }
-    at(root, schema, 0)
+    expand(root, schema, 0)
 }
 
 #[cfg(test)]

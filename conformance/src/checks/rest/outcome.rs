@@ -128,7 +128,7 @@ impl Outcome {
     /// Reads the whole response message to a call.
     pub(super) fn of_mcp(contract: &ContractSpec, message: &Value) -> Self {
         let (result, error) = (&message["result"], &message["error"]);
-        let Some(refusal) = Refusal::of(message) else {
+        let Some(refusal) = Refusal::from_message(message) else {
             let meta = &result["_meta"];
             let said = |key: &str| meta[key].as_str().map(str::to_owned);
             let gates = meta[GATES].clone();

@@ -210,7 +210,7 @@ fn judge_all(
     told: &[Told<'_>],
 ) -> Judgement {
     let after = client::ledger(scene)?;
-    let all: Vec<_> = after.tables.of(entity.name).collect();
+    let all: Vec<_> = after.tables.rows(entity.name).collect();
     let with = |key: &Row| {
         let is_it = |row: &&&Row| key.iter().all(|(name, value)| row.get(name) == Some(value));
         all.iter().find(is_it).copied()
@@ -256,7 +256,7 @@ fn judge_all(
         }
     }
     let kept: usize = told.iter().map(|told| told.kept.len()).sum();
-    let was = before.tables.of(entity.name).count();
+    let was = before.tables.rows(entity.name).count();
     ensure(all.len() == was + kept, || {
         let extra = (all.len() - was).saturating_sub(kept);
         format!("{extra} rows are there that no client was told of")

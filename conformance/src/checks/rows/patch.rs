@@ -61,7 +61,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         };
         let set = Row::from_iter([(field.name.to_owned(), value.clone())]);
         let request = rows.request(entity, Action::Update, key.clone(), set)?;
-        let model = Model::of(rows.spec, &client::ledger(&scene)?.tables);
+        let model = Model::new(rows.spec, &client::ledger(&scene)?.tables);
         if let Outcome::Refused(_) = model.outcome(contract, &request) {
             let what = format!("`{}` of {} as {}", field.name, entity.name, shown(&value));
             must_be_refused(bench, &scene, &mut rows, &request, (&what, &[]))?;
@@ -113,7 +113,7 @@ fn follow(entity: &'static EntitySpec, field: &'static FieldSpec) -> BTreeSet<&'
 /// Returns the row with this key.
 fn found(entity: &'static EntitySpec, key: &Row, ledger: &RowLedger) -> Result<Row, Stop> {
     let is = |row: &&Row| key.iter().all(|(name, value)| row.get(name) == Some(value));
-    let found = ledger.tables.of(entity.name).find(is).cloned();
+    let found = ledger.tables.rows(entity.name).find(is).cloned();
     found.ok_or_else(|| {
         fail(format!(
             "a row of `{}` was answered, but it is not on the disk",

@@ -63,7 +63,7 @@ pub(super) fn run<'a>(bench: &Bench<'a>, steps: &[Step], judges: Judges) -> Resu
         bench,
         judges,
         ledger: client::ledger(&scene)?,
-        model: Model::of(spec(bench)?, &client::ledger(&scene)?.tables),
+        model: Model::new(spec(bench)?, &client::ledger(&scene)?.tables),
     };
     for step in steps {
         match step {
@@ -119,7 +119,7 @@ impl Played<'_, '_> {
         let what = format!("`{}`", shown(&request.arguments));
         let before = self.take(client::ledger(scene)?, &what)?;
         if self.judges == Judges::Log {
-            self.model = Model::of(spec(self.bench)?, &self.ledger.tables);
+            self.model = Model::new(spec(self.bench)?, &self.ledger.tables);
             return self.logged(&reply, &what);
         }
         let unchanged = || match before.tables.difference(&self.ledger.tables) {

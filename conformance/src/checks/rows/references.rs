@@ -254,7 +254,7 @@ impl References<'_, '_> {
         let of = |row: &Row, ledger: &crate::ledger::rows::RowLedger| {
             let key = requests::key_of(self.entity, row);
             let is = |row: &&Row| key.iter().all(|(name, value)| row.get(name) == Some(value));
-            ledger.tables.of(self.entity.name).find(is).cloned()
+            ledger.tables.rows(self.entity.name).find(is).cloned()
         };
         let what = format!(
             "the deletion of a {} that `{}` of a {} names",
@@ -269,7 +269,8 @@ impl References<'_, '_> {
                     rows.must(&first)?;
                     // Others may still refer to it.
                     let tables = client::ledger(self.scene)?.tables;
-                    let outcome = Model::of(rows.spec, &tables).outcome(self.bench.subject.contract, &delete);
+                    let outcome =
+                        Model::new(rows.spec, &tables).outcome(self.bench.subject.contract, &delete);
                     if matches!(outcome, Outcome::Refused(_)) {
                         must_be_refused(self.bench, self.scene, rows, &delete, (&what, &[]))?;
                     } else {
@@ -299,7 +300,7 @@ impl References<'_, '_> {
         let after = client::ledger(self.scene)?;
         let is_gone = after
             .tables
-            .of(to.name)
+            .rows(to.name)
             .all(|row| row.get(to.key[0]) != target.get(to.key[0]));
         ensure(is_gone || self.reference.on_delete == OnDelete::Restrict, || {
             format!("{what} was answered, but it is there")

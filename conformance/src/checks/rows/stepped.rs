@@ -285,7 +285,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let (mut rows, stepper) = start(bench, &scene, Counting::WhenArmed)?;
     let request = point.mutation.prepare(bench, &mut rows)?;
     let before = client::ledger(&scene)?;
-    let model = Model::of(spec(bench)?, &before.tables);
+    let model = Model::new(spec(bench)?, &before.tables);
     let Outcome::Changed(after) = model.outcome(bench.subject.contract, &request) else {
         return Err(Stop::Harness(format!(
             "`{}` should be possible",

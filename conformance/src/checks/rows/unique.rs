@@ -168,7 +168,7 @@ fn judge_mark(
         let is_it = |row: &&Row| key.iter().all(|(name, value)| row.get(name) == Some(value));
         let value = found
             .tables
-            .of(entity.name)
+            .rows(entity.name)
             .find(is_it)
             .and_then(|row| row.get(mark));
         ensure(value == Some(&expected.into()), || {

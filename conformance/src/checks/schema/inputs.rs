@@ -84,7 +84,7 @@ fn cases(bench: &Bench<'_>, of: fn(Inputs) -> Vec<Input>) -> Result<Vec<Case>, S
     }
     let mut cases = Vec::new();
     for tool in bench.subject.operations() {
-        let inputs = of(Inputs::of(bench.subject.contract, tool));
+        let inputs = of(Inputs::generate(bench.subject.contract, tool));
         for (number, inputs) in inputs.chunks(INPUTS_PER_SESSION).enumerate() {
             let name = format!(
                 "inputs of {} from number {}",

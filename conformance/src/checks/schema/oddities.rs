@@ -198,8 +198,8 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             talk.hear()?;
         }
         let answer = answer(&talk.heard[since..], &id);
-        let done =
-            answer.is_some_and(|answer| answer.get("result").is_some() && Refusal::of(answer).is_none());
+        let done = answer
+            .is_some_and(|answer| answer.get("result").is_some() && Refusal::from_message(answer).is_none());
         let after = scene.view()?;
         let text: String = odd.text.chars().take(60).collect();
         if !done {

@@ -114,7 +114,7 @@ impl<'a> Store<'a> {
     pub(super) fn store(&mut self, client: &mut Client<'_>) -> Result<Result<String, Refusal>, Stop> {
         let text = self.text();
         let answer = client.request("tools/call", self.params(&text))?;
-        Ok(match Refusal::of(&answer) {
+        Ok(match Refusal::from_message(&answer) {
             Some(refusal) => Err(refusal),
             None => {
                 self.acknowledged.push(text.clone());
@@ -206,7 +206,7 @@ pub(super) fn answered(client: &mut Client<'_>, posted: &[(i64, String)]) -> Res
         let Some(id) = message["id"].as_i64().filter(|id| open.remove(id)) else {
             continue;
         };
-        if Refusal::of(&message).is_none() {
+        if Refusal::from_message(&message).is_none() {
             let text = posted.iter().find(|(posted, _)| *posted == id);
             done.extend(text.map(|(_, text)| text.clone()));
         }

@@ -22,7 +22,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         for _ in 0..*answers {
             let message = client.receive()?;
             let answered = posted.iter().find(|(id, _)| message["id"] == *id);
-            if let Some((_, text)) = answered.filter(|_| Refusal::of(&message).is_none()) {
+            if let Some((_, text)) = answered.filter(|_| Refusal::from_message(&message).is_none()) {
                 store.acknowledge(text.clone());
             }
         }

@@ -99,7 +99,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         editor.client.close()?;
         editor = Editor::start(bench.subject, &scene)?;
     }
-    let before = Moment::of(&scene)?;
+    let before = Moment::capture(&scene)?;
     let reply = match &*call {
         "undo" => editor.undo()?,
         _ => editor.redo()?,
@@ -111,11 +111,11 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             )
         });
     }
-    before.same_documents(&Moment::of(&scene)?, &[])?;
+    before.same_documents(&Moment::capture(&scene)?, &[])?;
     ensure(matches!(reply, Reply::Refused(_)), || {
         format!("the {call} was accepted although a person has edited the document since")
     })?;
-    before.same(&Moment::of(&scene)?)
+    before.same(&Moment::capture(&scene)?)
 }
 
 fn judge_nothing(bench: &Bench<'_>, case: &Case) -> Judgement {
@@ -142,7 +142,7 @@ fn refuses_both(
     when: &str,
     [undo, redo]: [bool; 2],
 ) -> Judgement {
-    let before = Moment::of(scene)?;
+    let before = Moment::capture(scene)?;
     for (name, is_selected) in [("undo", undo), ("redo", redo)] {
         if !is_selected {
             continue;
@@ -155,5 +155,5 @@ fn refuses_both(
             format!("{when} there is nothing to {name}, but the call was accepted")
         })?;
     }
-    before.same(&Moment::of(scene)?)
+    before.same(&Moment::capture(scene)?)
 }

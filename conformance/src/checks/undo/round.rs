@@ -116,7 +116,7 @@ struct State {
 }
 
 impl State {
-    fn of(scene: &Scene<'_>, editor: &mut Editor<'_>) -> Result<Self, Stop> {
+    fn read(scene: &Scene<'_>, editor: &mut Editor<'_>) -> Result<Self, Stop> {
         Ok(Self {
             bytes: scene.read(DOCUMENT),
             list: editor.list()?,
@@ -173,19 +173,19 @@ fn round(
     number: usize,
     aspect: Aspect,
 ) -> Judgement {
-    let before = State::of(scene, editor)?;
+    let before = State::read(scene, editor)?;
     let commits = settled::view(scene)?.library.commits;
     if !edit(scene, editor, document, number)? {
         return Ok(());
     }
-    let after = State::of(scene, editor)?;
+    let after = State::read(scene, editor)?;
     let mut history = HistoryCheck { bench, commits };
     if aspect == Aspect::History {
         history.ensure_one_commit(scene, "an edit")?;
     }
     ensure_accepted(&editor.undo()?, "an undo")?;
     match aspect {
-        Aspect::Undo => return before.same(&State::of(scene, editor)?, "after the undo"),
+        Aspect::Undo => return before.same(&State::read(scene, editor)?, "after the undo"),
         Aspect::History => history.ensure_one_commit(scene, "an undo")?,
         Aspect::Redo | Aspect::EditClearsRedo => {}
     }
@@ -196,21 +196,21 @@ fn round(
                 "an insertion after an undo was refused".into()
             });
         }
-        let other = State::of(scene, editor)?;
+        let other = State::read(scene, editor)?;
         let reply = editor.redo()?;
         ensure(matches!(reply, Reply::Refused(_)), || {
             "a redo was accepted although an edit followed the undo".into()
         })?;
-        other.same(&State::of(scene, editor)?, "after the refused redo")?;
+        other.same(&State::read(scene, editor)?, "after the refused redo")?;
         ensure_accepted(&editor.undo()?, "an undo of the other edit")?;
-        before.same(&State::of(scene, editor)?, "after the undo of the other edit")?;
+        before.same(&State::read(scene, editor)?, "after the undo of the other edit")?;
         ensure_accepted(&editor.redo()?, "a redo of the other edit")?;
-        return other.same(&State::of(scene, editor)?, "after the redo of the other edit");
+        return other.same(&State::read(scene, editor)?, "after the redo of the other edit");
     }
     ensure_accepted(&editor.redo()?, "a redo")?;
     match aspect {
         Aspect::History => history.ensure_one_commit(scene, "a redo"),
-        _ => after.same(&State::of(scene, editor)?, "after the redo"),
+        _ => after.same(&State::read(scene, editor)?, "after the redo"),
     }
 }
 

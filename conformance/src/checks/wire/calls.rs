@@ -90,7 +90,7 @@ pub(super) fn id(number: usize) -> Value {
 
 /// Fails unless `message` is an error or a tool result with `isError`.
 pub(super) fn ensure_refused(message: &Value) -> Judgement {
-    ensure(Refusal::of(message).is_some(), || {
+    ensure(Refusal::from_message(message).is_some(), || {
         format!(
             "the request was answered with success: {}",
             short(&message["result"])

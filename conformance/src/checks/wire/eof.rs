@@ -127,7 +127,7 @@ fn judge_in_flight(bench: &Bench<'_>, case: &Case) -> Judgement {
         )
         .map_err(|stop| stop.showing(&path, Some(content.as_bytes()), found.as_deref()))?;
         let answer = messages.iter().find(|message| message["id"] == json!(number));
-        let succeeded = answer.is_some_and(|answer| Refusal::of(answer).is_none());
+        let succeeded = answer.is_some_and(|answer| Refusal::from_message(answer).is_none());
         ensure(!succeeded || found.is_some(), || {
             format!("the write of `{path}` was answered with success, but the document is missing")
         })?;

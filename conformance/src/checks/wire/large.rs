@@ -64,7 +64,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         }
         None => talk.answer(&id)?,
     };
-    if Refusal::of(&answer).is_some() {
+    if Refusal::from_message(&answer).is_some() {
         return before.same(&scene.view()?, "a refused call");
     }
     let found = scene.read(NEW).unwrap_or_default();

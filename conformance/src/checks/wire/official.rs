@@ -44,7 +44,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             .into_iter()
             .map(|call| ValidatedRequest::Call(tool.label().into(), call.arguments))
             .collect();
-        let invalid = Inputs::of(bench.subject.contract, tool).invalid.into_iter();
+        let invalid = Inputs::generate(bench.subject.contract, tool).invalid.into_iter();
         let some = invalid.take(bench.pick(30, usize::MAX));
         requests.extend(some.map(|input| ValidatedRequest::Call(tool.label().into(), input.arguments)));
         cases.push(Case::new(

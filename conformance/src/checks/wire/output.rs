@@ -54,7 +54,7 @@ struct Calls {
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let cases = bench.subject.operations().map(|tool| {
         let valid = valid_calls(bench, tool).into_iter().map(|call| call.arguments);
-        let invalid = Inputs::of(bench.subject.contract, tool)
+        let invalid = Inputs::generate(bench.subject.contract, tool)
             .invalid
             .into_iter()
             .take(bench.pick(10, 100));

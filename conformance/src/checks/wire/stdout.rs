@@ -31,7 +31,7 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
     let mut number = 0;
     for tool in bench.subject.operations() {
         let valid = valid_calls(bench, tool).into_iter().map(|call| call.arguments);
-        let invalid = Inputs::of(bench.subject.contract, tool)
+        let invalid = Inputs::generate(bench.subject.contract, tool)
             .invalid
             .into_iter()
             .take(8);

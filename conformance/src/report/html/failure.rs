@@ -192,7 +192,7 @@ fn witness(html: &mut String, witness: &Witness) {
         "<p class=\"quiet\">Case: {}</p>",
         escape(&witness.case.name)
     );
-    let steps = steps::of(&witness.trace);
+    let steps = steps::condense(&witness.trace);
     if !steps.is_empty() {
         let _ = write!(
             html,

@@ -113,13 +113,13 @@ fn servers(html: &mut String, comparison: &Comparison<'_>) {
             Profile::Quick => "Quick",
             Profile::Full => "Full",
         };
-        let revisions: Vec<_> = report.revisions().iter().map(|it| kept(it)).collect();
+        let revisions: Vec<_> = report.revisions().iter().map(|it| nowrap(it)).collect();
         let _ = writeln!(
             html,
             "<p class=\"quiet\">{profile} profile, seed {}, MCP {}, {}</p>",
             report.seed,
             revisions.join(" and "),
-            kept(&time(report.seconds))
+            nowrap(&time(report.seconds))
         );
         let _ = writeln!(
             html,
@@ -158,7 +158,7 @@ fn servers(html: &mut String, comparison: &Comparison<'_>) {
 }
 
 /// Returns words that stay on one line, as HTML.
-fn kept(words: &str) -> String {
+fn nowrap(words: &str) -> String {
     format!("<span class=\"kept\">{}</span>", escape(words))
 }
 

@@ -179,7 +179,7 @@ impl<'a> RowsClient<'a> {
                 .and_then(Value::as_str);
             org == self.org.as_deref()
         };
-        let all = || tables.of(entity.name).filter(is_it);
+        let all = || tables.rows(entity.name).filter(is_it);
         Ok(all().find(is_here).or_else(|| all().next()).cloned())
     }
 

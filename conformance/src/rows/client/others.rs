@@ -28,7 +28,7 @@ impl RowsClient<'_> {
                     .and_then(Value::as_str);
                 of == org.as_deref()
             };
-            tables.of(entity.name).find(is_here).cloned()
+            tables.rows(entity.name).find(is_here).cloned()
         };
         if let Some(row) = here(&self.tables()?) {
             return Ok(row);

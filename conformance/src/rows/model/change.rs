@@ -5,7 +5,7 @@ use tabellion_runtime::spec::{
     Action, Assigned, Assignment, EntitySpec, FieldSpec, FieldType, Moment, OnDelete, Scope,
 };
 
-use super::{Model, Refused, constant, kept, now};
+use super::{Model, Refused, constant, now, stored_form};
 use crate::{
     ledger::rows::Row,
     rows::{Request, values},
@@ -40,12 +40,12 @@ impl Model {
     }
 
     fn update(&mut self, entity: &'static EntitySpec, at: usize, set: &Row) -> Result<(), Refused> {
-        known(entity, set, false)?;
+        check_fields(entity, set, false)?;
         let old = self.all(entity)[at].clone();
         for (name, value) in set {
             let Some(field) = entity.field(name) else { continue };
             // A row can be sent back as it was read.
-            if old.get(name) == Some(&kept(field, value.clone())) {
+            if old.get(name) == Some(&stored_form(field, value.clone())) {
                 continue;
             }
             let is_fixed = field.is_fixed()
@@ -95,7 +95,7 @@ impl Model {
         let mut given = Row::new();
         for (name, value) in set {
             let value = match entity.field(name) {
-                Some(field) => kept(field, value.clone()),
+                Some(field) => stored_form(field, value.clone()),
                 None => value.clone(),
             };
             if old.get(name) != Some(&value) {
@@ -310,7 +310,7 @@ fn named(entity: &'static EntitySpec, data: &Row) -> Result<Row, Refused> {
 }
 
 /// Checks that the entity has the fields that are named.
-pub(super) fn known(entity: &EntitySpec, given: &Row, is_new: bool) -> Result<(), Refused> {
+pub(super) fn check_fields(entity: &EntitySpec, given: &Row, is_new: bool) -> Result<(), Refused> {
     // A field that is copied into a new row can be given, if it has the same value.
     let is_kept_back = |field: &FieldSpec| field.hidden && !(is_new && field.copy.is_some());
     let is_unknown = |name: &&String| entity.field(name).is_none_or(is_kept_back);

@@ -5,8 +5,8 @@ use tabellion_runtime::spec::{Action, CALLER, CallerSpec, Copied, EntitySpec, Fi
 
 use super::{
     Model, Refused,
-    change::{hooks, known},
-    constant, has, kept, now,
+    change::{check_fields, hooks},
+    constant, has, now, stored_form,
 };
 use crate::{
     ledger::rows::Row,
@@ -30,7 +30,7 @@ impl Model {
         caller: Option<&str>,
         given: &Row,
     ) -> Result<(), Refused> {
-        known(entity, given, true)?;
+        check_fields(entity, given, true)?;
         if entity.org_field().is_some()
             && let Some(of) = self.spec.org
         {
@@ -90,7 +90,7 @@ impl Model {
             if field.is_of_store() || !values::is_valid(field, given) {
                 return Err(wrong());
             }
-            let given = kept(field, given.clone());
+            let given = stored_form(field, given.clone());
             if let FieldType::Next(next) = field.kind
                 && next.strict
                 && given != self.next(entity, field, next.within, row)
@@ -107,7 +107,7 @@ impl Model {
             (_, Some(CALLER), Some(caller)) => self.caller(caller, creation).ok_or_else(wrong)?,
             (_, Some(_), _) => Made::Any.value(),
             (kind, ..) => match (field.default, field.slug_of) {
-                (Some(default), _) => kept(field, constant(default)),
+                (Some(default), _) => stored_form(field, constant(default)),
                 (None, Some(of)) => {
                     let text = row.get(of).and_then(Value::as_str).unwrap_or_default();
                     let slug = Value::from(values::slug(text));

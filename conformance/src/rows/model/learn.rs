@@ -32,7 +32,7 @@ impl Model {
     /// Takes the tables as they are.
     pub(super) fn take(&mut self, tables: &Tables) {
         for entity in self.spec.entities {
-            let rows: Vec<_> = tables.of(entity.name).cloned().collect();
+            let rows: Vec<_> = tables.rows(entity.name).cloned().collect();
             for field in entity.fields {
                 let values = || rows.iter().filter_map(|row| row.get(field.name));
                 match field.kind {
@@ -59,9 +59,9 @@ impl Model {
         let name = |row: &Row| format!("{} {}", entity.name, identity(entity, row));
         let is_new = |row: &&Row| {
             let mut names = entity.identity();
-            names.any(|name| row.get(name).and_then(Made::of).is_some())
+            names.any(|name| row.get(name).and_then(Made::from_value).is_some())
         };
-        let mut left: Vec<_> = tables.of(entity.name).collect();
+        let mut left: Vec<_> = tables.rows(entity.name).collect();
         let (new, known): (Vec<_>, Vec<_>) = self.all(entity).iter().partition(is_new);
         for expected in known {
             let is_same = |row: &&Row| identity(entity, row) == identity(entity, expected);
@@ -98,7 +98,7 @@ impl Model {
         for field in entity.fields {
             let value = |row: &Row| row.get(field.name).cloned().unwrap_or_default();
             let (expected, found_value) = (value(expected), value(found));
-            let wrong = match Made::of(&expected) {
+            let wrong = match Made::from_value(&expected) {
                 Some(made) => made.check(field, &found_value, &known).err(),
                 None if expected != found_value => Some(format!(
                     "is {} instead of {}",

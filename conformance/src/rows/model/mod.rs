@@ -78,7 +78,7 @@ impl fmt::Display for Refused {
 
 impl Model {
     /// Creates the model of rows that are there already.
-    pub fn of(spec: &'static RowsSpec, tables: &Tables) -> Self {
+    pub fn new(spec: &'static RowsSpec, tables: &Tables) -> Self {
         let mut model = Self {
             spec,
             rows: BTreeMap::new(),
@@ -214,7 +214,10 @@ fn has(entity: &EntitySpec, row: &Row, name: &str, value: &Value) -> bool {
     let Some(field) = entity.field(name) else {
         return false;
     };
-    let (found, value) = (row.get(name).unwrap_or(&Value::Null), kept(field, value.clone()));
+    let (found, value) = (
+        row.get(name).unwrap_or(&Value::Null),
+        stored_form(field, value.clone()),
+    );
     match (found.as_str(), value.as_str()) {
         (Some(found), Some(value)) if entity.is_folded(name) => found.eq_ignore_ascii_case(value),
         _ => *found == value,
@@ -222,7 +225,7 @@ fn has(entity: &EntitySpec, row: &Row, name: &str, value: &Value) -> bool {
 }
 
 /// Returns a value in its stored form: numbers in their form, and words in snake_case.
-fn kept(field: &FieldSpec, value: Value) -> Value {
+fn stored_form(field: &FieldSpec, value: Value) -> Value {
     match (field.kind, value.as_str()) {
         (FieldType::Enum(words), Some(given)) if field.pascal_case => {
             let word = words

@@ -177,7 +177,7 @@ fn check_together(rule: RowRule, row: &Row) -> Result<(), Refused> {
         RowRule::Ordered(names) => {
             let mut last = None;
             for name in names {
-                let time = value(name).and_then(|value| match Made::of(value) {
+                let time = value(name).and_then(|value| match Made::from_value(value) {
                     Some(_) => Some(client::now()),
                     None => value.as_i64(),
                 });

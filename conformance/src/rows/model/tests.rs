@@ -206,7 +206,7 @@ fn model() -> Model {
     let leaf = SPEC.entity("leaf").expect("an entity");
     let row = json!({ "org": "one", "node": "a", "number": 3 });
     tables.put(leaf, row.as_object().expect("a row").clone());
-    Model::of(&SPEC, &tables)
+    Model::new(&SPEC, &tables)
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn after(request: &Request) -> Vec<Value> {
     };
     let rows = later.all(SPEC.entity("node").expect("an entity")).iter();
     rows.map(|row| {
-        let is_new = |name: &str| Made::of(&row[name]).is_some();
+        let is_new = |name: &str| Made::from_value(&row[name]).is_some();
         json!([
             row["id"],
             row["name"],

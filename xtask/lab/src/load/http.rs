@@ -123,7 +123,7 @@ impl<'a> Connection<'a> {
         let mut body = BufReader::new(response.into_body().into_reader());
         let mut text = String::new();
         let read = if is_stream {
-            last(Events::of(body)).map(|answer| text = answer)
+            last(Events::new(body)).map(|answer| text = answer)
         } else {
             body.read_to_string(&mut text).map(drop)
         };

@@ -64,7 +64,7 @@ impl Branched {
     }
 
     /// Returns the tree of a branch.
-    pub(super) fn of(&self, branch: &str) -> Option<&Tree> {
+    pub(super) fn tree(&self, branch: &str) -> Option<&Tree> {
         match branch {
             MAIN => Some(&self.main),
             TOPIC => Some(&self.topic),
@@ -100,17 +100,17 @@ pub(super) fn blobs(root: &Path, branch: &str) -> Result<BTreeMap<String, String
 
 /// State that indexing must preserve: the checked-out, staged and changed files, and the branches.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct RepositoryState {
     files: Files,
     git: Vec<String>,
 }
 
-impl Standing {
-    /// Reads it.
+impl RepositoryState {
+    /// Reads the state of the folder at `root`.
     ///
     /// # Errors
     /// If git or the disk fails.
-    pub(super) fn of(root: &Path) -> Result<Self, Stop> {
+    pub(super) fn read(root: &Path) -> Result<Self, Stop> {
         let mut files = Files::new();
         if root.join(".git").exists() {
             read(root, "", &mut files)?;

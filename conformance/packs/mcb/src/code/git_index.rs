@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    branched::{Branched, MAIN, Standing, TOPIC, files},
+    branched::{Branched, MAIN, RepositoryState, TOPIC, files},
     repository::{REPO, commit},
     server::{GIT_INDEX, SHOP, Server, write},
     tree::{self, Source, Tree},
@@ -111,10 +111,10 @@ fn indexed(bench: &Bench<'_>, Indexed { branched, checkout }: &Indexed) -> Judge
         leave_uncommitted(&root, here)?;
     }
     settings(&root, &[MAIN, TOPIC])?;
-    let before = Standing::of(&root)?;
+    let before = RepositoryState::read(&root)?;
     let begun = begin(&mut server, place)?;
     server.idle(SHOP)?;
-    let differs = before.differs(&Standing::of(&root)?);
+    let differs = before.differs(&RepositoryState::read(&root)?);
     ensure(differs.is_none(), || {
         format!("indexing the branches changed {}", differs.unwrap_or_default())
     })?;
@@ -124,7 +124,7 @@ fn indexed(bench: &Bench<'_>, Indexed { branched, checkout }: &Indexed) -> Judge
     let mut indexed = BTreeSet::new();
     for branch in branches.iter().filter_map(|branch| branch.as_str()) {
         let unknown = || fail(format!("there is no branch `{branch}`: {begun}"));
-        let tree = branched.of(branch).ok_or_else(unknown)?;
+        let tree = branched.tree(branch).ok_or_else(unknown)?;
         let words = tree.values().map(|source| source.word);
         indexed.extend(words.clone());
         let gone: BTreeSet<_> = all.difference(&words.collect()).copied().collect();

@@ -122,7 +122,10 @@ fn numbers(answer: &Value, branches: &[&str], branched: &Branched) -> Judgement 
         },
     )?;
     // Files of several branches may be counted once or more.
-    let trees: Vec<&Tree> = branches.iter().filter_map(|branch| branched.of(branch)).collect();
+    let trees: Vec<&Tree> = branches
+        .iter()
+        .filter_map(|branch| branched.tree(branch))
+        .collect();
     let sum: usize = trees.iter().map(|tree| tree.len()).sum();
     let different: BTreeSet<_> = trees.iter().flat_map(|tree| tree.keys()).collect();
     let said = answer["total_files"]
@@ -148,7 +151,9 @@ fn finds(
     let all = branched.words();
     let mut there = BTreeSet::new();
     for branch in branches {
-        let Some(tree) = branched.of(branch) else { continue };
+        let Some(tree) = branched.tree(branch) else {
+            continue;
+        };
         let words: BTreeSet<_> = tree.values().map(|source| source.word).collect();
         let gone = all.difference(&words).copied().collect();
         there.extend(words);

@@ -28,7 +28,7 @@ pub(super) const CHECK: Check = Check {
                lists them from the workspace and from a folder of it. Each must be there once, and nothing else, with the commit that the git \
                program says is checked out. The id must choose it, `limit` must cut the list, and what is outside of the workspace is not listed.",
     cases: |_| {
-        let case = |(name, places): &(&str, &[(&str, Place)])| {
+        let case = |(name, places): &(&str, &[(&str, PathKind)])| {
             let places = places.iter().map(|(path, place)| ((*path).to_owned(), *place));
             Case::new(*name, places.collect::<Places>())
         };
@@ -41,7 +41,7 @@ pub(super) const CHECK: Check = Check {
 /// The kind of a path in the workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Place {
+enum PathKind {
     Repository,
     /// A repository without commits.
     Empty,
@@ -53,11 +53,11 @@ enum Place {
     Outside,
 }
 
-type Places = BTreeMap<String, Place>;
+type Places = BTreeMap<String, PathKind>;
 
-use Place::{Empty, Folder, Link, Outside, Repository};
+use PathKind::{Empty, Folder, Link, Outside, Repository};
 
-const CASES: &[(&str, &[(&str, Place)])] = &[
+const CASES: &[(&str, &[(&str, PathKind)])] = &[
     ("nothing", &[]),
     ("folders", &[("a", Folder), ("b/c", Folder)]),
     (
@@ -141,7 +141,7 @@ fn judge(bench: &Bench<'_>, places: &Places) -> Judgement {
     Ok(())
 }
 
-fn make(top: &Path, path: &Path, place: Place, outside: &Path) -> Result<(), Stop> {
+fn make(top: &Path, path: &Path, place: PathKind, outside: &Path) -> Result<(), Stop> {
     fs::create_dir_all(path.parent().unwrap_or(path))?;
     match place {
         Repository => repository(path),

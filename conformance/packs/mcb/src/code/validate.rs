@@ -59,9 +59,9 @@ const BAD: &[(&str, &str)] = &[
 ];
 
 /// A finding: its rule, file, line and column.
-type Place = (String, String, u64, u64);
+type Finding = (String, String, u64, u64);
 
-fn places(answer: &Value) -> Vec<Place> {
+fn parse_findings(answer: &Value) -> Vec<Finding> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let all = answer["violations"].as_array().into_iter().flatten();
     all.map(|found| {
@@ -98,7 +98,7 @@ fn findings(bench: &Bench<'_>) -> Judgement {
             )));
         }
     };
-    let found = places(&all);
+    let found = parse_findings(&all);
     ensure(found.len() >= 3, || {
         format!("the folder has an `unwrap`, a `TODO` and a key, but only {found:?} are found")
     })?;
@@ -113,14 +113,14 @@ fn findings(bench: &Bench<'_>) -> Judgement {
             format!("line {line} of `{file}` has a finding, but it has {lines} lines")
         })?;
     }
-    let parts = |server: &mut Server<'_, '_>, more: Value, passes: &dyn Fn(&Place) -> bool| -> Judgement {
+    let parts = |server: &mut Server<'_, '_>, more: Value, passes: &dyn Fn(&Finding) -> bool| -> Judgement {
         let mut asked = more;
         if asked["path"].is_null() {
             asked["path"] = folder.clone().into();
         }
         let answer = server.must(RUN, &asked)?;
         sums(&answer)?;
-        let mut part = places(&answer);
+        let mut part = parse_findings(&answer);
         let mut right: Vec<_> = found.iter().filter(|place| passes(place)).cloned().collect();
         part.sort();
         right.sort();
@@ -150,7 +150,7 @@ fn findings(bench: &Bench<'_>) -> Judgement {
         let lines: BTreeSet<_> = found.iter().filter(|place| place.1 == *path).cloned().collect();
         let answer = server.must(RUN, &json!({ "path": file, "scope": "file" }))?;
         sums(&answer)?;
-        let part: BTreeSet<_> = places(&answer).into_iter().collect();
+        let part: BTreeSet<_> = parse_findings(&answer).into_iter().collect();
         ensure(part == lines, || {
             format!("`{path}` alone has {part:?}, and {lines:?} in its folder")
         })?;

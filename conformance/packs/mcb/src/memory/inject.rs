@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    note::{Asked, Note, Resource},
+    note::{Filters, Note, Resource},
     program::{Mix, Step},
     shelf::{self, Shelf},
 };
@@ -47,7 +47,7 @@ struct Question {
     limit: Option<usize>,
     max_tokens: Option<usize>,
     #[serde(flatten)]
-    asked: Asked,
+    asked: Filters,
 }
 
 fn cases(bench: &Bench<'_>) -> Vec<Case> {
@@ -57,11 +57,11 @@ fn cases(bench: &Bench<'_>) -> Vec<Case> {
         let question = |_| {
             let resource = Resource::ALL[dice.usize(..Resource::ALL.len())];
             let asked = if dice.bool() {
-                Asked::random(&mut dice)
+                Filters::random(&mut dice)
             } else {
-                Asked {
-                    tags: Asked::random_tags(&mut dice),
-                    ..Asked::default()
+                Filters {
+                    tags: Filters::random_tags(&mut dice),
+                    ..Filters::default()
                 }
             };
             Question {
@@ -131,7 +131,7 @@ fn judge_one(shelf: &Shelf, question: &Question, answer: &Value, what: &str) -> 
         || format!("{what} counts {} of {ids:?}", answer["observation_count"]),
     )?;
     // Tags rank entries; they do not filter.
-    let selected = Asked {
+    let selected = Filters {
         tags: Vec::new(),
         ..question.asked.clone()
     };

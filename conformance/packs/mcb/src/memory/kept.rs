@@ -129,7 +129,7 @@ fn read_back(memory: &mut Memory<'_, '_>, shelf: &Shelf) -> Judgement {
 
 /// Reads the newest summary of each session.
 fn summaries(memory: &mut Memory<'_, '_>, shelf: &Shelf) -> Judgement {
-    let all: Vec<_> = shelf.of(Resource::Session).collect();
+    let all: Vec<_> = shelf.notes(Resource::Session).collect();
     for note in &all {
         let is_of = |other: &&&Note| other.session == note.session && other.project == note.project;
         let newest = all.iter().rev().find(is_of).unwrap_or(note);
@@ -170,12 +170,12 @@ fn on_disk(memory: &Memory<'_, '_>, shelf: &Shelf) -> Judgement {
     };
     for resource in Resource::ALL {
         // An execution and a quality gate have rows of their own in addition to their observations.
-        let mut expected: Vec<_> = shelf.of(resource).map(|note| note.id.as_str()).collect();
+        let mut expected: Vec<_> = shelf.notes(resource).map(|note| note.id.as_str()).collect();
         let id = match resource {
             Resource::Execution | Resource::QualityGate => "observation_id",
             _ => "id",
         };
-        let rows = ledger.tables.of(resource.entity());
+        let rows = ledger.tables.rows(resource.entity());
         let mut found: Vec<_> = rows.filter_map(|row| row.get(id)?.as_str()).collect();
         expected.sort_unstable();
         found.sort_unstable();
@@ -203,7 +203,7 @@ fn runs(bench: &Bench<'_>, case: &Case) -> Judgement {
     let (mut memory, shelf) = shelf::play(bench, &case.read::<Vec<Step>>()?)?;
     for resource in [Resource::Execution, Resource::QualityGate] {
         let (member, id) = resource.answered();
-        let newest = shelf.newest(resource, &super::note::Asked::default());
+        let newest = shelf.newest(resource, &super::note::Filters::default());
         let ids_of = |answer: &Value| {
             let runs = answer[member].as_array().into_iter().flatten();
             runs.map(|run| run[id].as_str().unwrap_or_default().to_owned())
@@ -255,7 +255,10 @@ fn wrong_runs(memory: &mut Memory<'_, '_>, shelf: &Shelf) -> Judgement {
         ["store", "quality_gate"],
         json!({ "gate_name": "coverage", "status": "passed", "execution_id": "no-such-run" }),
     )];
-    if let Some(run) = shelf.of(Resource::Execution).find_map(|note| note.run.as_deref()) {
+    if let Some(run) = shelf
+        .notes(Resource::Execution)
+        .find_map(|note| note.run.as_deref())
+    {
         let mut data = Map::new();
         for (name, value) in [
             ("command", json!("make")),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     ask::{CONTEXT, Caller, MEMORY, Memory},
-    note::{Asked, Note, Resource},
+    note::{Filters, Note, Resource},
     program::{Mix, Step},
     shelf,
 };
@@ -49,7 +49,7 @@ const QUESTIONS: usize = 30;
 #[derive(Debug, Serialize, Deserialize)]
 struct Listing {
     steps: Vec<Step>,
-    questions: Vec<(Resource, Asked, u64)>,
+    questions: Vec<(Resource, Filters, u64)>,
 }
 
 fn cases(bench: &Bench<'_>, what: &str) -> Vec<Case> {
@@ -60,7 +60,7 @@ fn cases(bench: &Bench<'_>, what: &str) -> Vec<Case> {
             let resource = Resource::ALL[dice.usize(..Resource::ALL.len())];
             (
                 resource,
-                Asked::random(&mut dice).fit("list", resource),
+                Filters::random(&mut dice).fit("list", resource),
                 dice.u64(1..12),
             )
         };
@@ -148,7 +148,7 @@ fn no_filter(bench: &Bench<'_>, case: &Case) -> Judgement {
     let Listing { steps, questions } = case.read()?;
     let (mut memory, shelf) = shelf::play(bench, &steps)?;
     for resource in Resource::ALL {
-        let anchor = shelf.of(resource).next().map(|note| note.id.clone());
+        let anchor = shelf.notes(resource).next().map(|note| note.id.clone());
         let asked = questions.iter().find(|(of, ..)| *of == resource);
         let filtered = asked.map_or_else(|| json!({}), |(_, asked, _)| asked.arguments().into());
         let mut trials = vec![

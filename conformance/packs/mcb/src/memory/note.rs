@@ -90,7 +90,7 @@ pub(super) struct Note {
 
 /// Filters of a query: all given ones must hold.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct Filters {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) project_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,7 +103,7 @@ pub(super) struct Asked {
     pub(super) observation_types: Vec<String>,
 }
 
-impl Asked {
+impl Filters {
     /// Returns true if a note passes.
     pub(super) fn passes(&self, note: &Note) -> bool {
         let is = |asked: &Option<String>, has: &str| asked.as_deref().is_none_or(|asked| asked == has);

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     ask::{CONTEXT, MEMORY, Memory, READER},
-    note::{Asked, Note, Resource},
+    note::{Filters, Note, Resource},
     program::{Mix, Step},
     shelf::{self, Shelf},
 };
@@ -107,13 +107,13 @@ fn cases(bench: &Bench<'_>, what: &str) -> Vec<Case> {
 
 impl Question {
     fn random(dice: &mut fastrand::Rng, mix: &Mix) -> Self {
-        let Asked {
+        let Filters {
             project_id,
             repo_id,
             session_id,
             tags,
             observation_types,
-        } = Asked::random(dice);
+        } = Filters::random(dice);
         let mut filters = Vec::new();
         let mut given = |name: &str, value: Option<String>| {
             filters.extend(value.map(|value| (name.to_owned(), value)));
@@ -153,7 +153,7 @@ impl Question {
             .iter()
             .map(|(name, value)| format!("{name}:{value}"))
             .collect();
-        let all: Vec<_> = shelf.of(Resource::Observation).collect();
+        let all: Vec<_> = shelf.notes(Resource::Observation).collect();
         let bound = self
             .bound
             .and_then(|(place, side)| Some((all.get(place % all.len().max(1))?.at.0, side)));

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     ask::{Memory, now, said},
-    note::{Asked, Note, Resource},
+    note::{Filters, Note, Resource},
     program::{Step, Store},
 };
 use tabellion_conformance::{
@@ -47,13 +47,13 @@ pub(super) fn play<'b, 'a>(bench: &'b Bench<'a>, steps: &[Step]) -> Result<(Memo
 
 impl Shelf {
     /// Returns the notes of a resource, oldest first.
-    pub(super) fn of(&self, resource: Resource) -> impl DoubleEndedIterator<Item = &Note> + Clone {
+    pub(super) fn notes(&self, resource: Resource) -> impl DoubleEndedIterator<Item = &Note> + Clone {
         self.0.iter().filter(move |note| resource.has(note.resource))
     }
 
     /// Returns the notes of a resource that pass the filters, newest first.
-    pub(super) fn newest(&self, resource: Resource, asked: &Asked) -> Vec<&Note> {
-        let mut all: Vec<_> = self.of(resource).filter(|note| asked.passes(note)).collect();
+    pub(super) fn newest(&self, resource: Resource, asked: &Filters) -> Vec<&Note> {
+        let mut all: Vec<_> = self.notes(resource).filter(|note| asked.passes(note)).collect();
         all.sort_by_key(|note| std::cmp::Reverse(note.at));
         all
     }
@@ -300,7 +300,7 @@ impl Shelf {
                 .rev()
                 .filter_map(|entry| entry["id"].as_str())
                 .collect();
-            let expected: Vec<_> = self.of(resource).map(|note| note.id.as_str()).collect();
+            let expected: Vec<_> = self.notes(resource).map(|note| note.id.as_str()).collect();
             ensure(ids == expected, || {
                 format!(
                     "a list of `{}` is not what was stored, newest first: its ids from the last to the first are {ids:?}, \
@@ -308,7 +308,7 @@ impl Shelf {
                     resource.word()
                 )
             })?;
-            let places: Vec<_> = self.of(resource).map(|note| note.at).collect();
+            let places: Vec<_> = self.notes(resource).map(|note| note.at).collect();
             ensure(places.is_sorted_by(|one, next| one < next), || {
                 let word = resource.word();
                 format!("`created_at` and `seq` of `{word}` do not grow in the order of arrival: {places:?}")

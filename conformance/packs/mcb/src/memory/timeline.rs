@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     ask::{Memory, READER},
-    note::{Asked, Note, Resource},
+    note::{Filters, Note, Resource},
     program::{Mix, Step},
     shelf::{self, Shelf},
 };
@@ -50,7 +50,7 @@ struct Question {
     after: Option<u64>,
     window: Option<u64>,
     #[serde(flatten)]
-    asked: Asked,
+    asked: Filters,
 }
 
 fn cases(bench: &Bench<'_>) -> Vec<Case> {
@@ -69,9 +69,9 @@ fn cases(bench: &Bench<'_>) -> Vec<Case> {
             let window = dice.bool().then(|| dice.u64(..4));
             let is_filtered = dice.bool();
             let asked = if is_filtered {
-                Asked::random(&mut dice)
+                Filters::random(&mut dice)
             } else {
-                Asked::default()
+                Filters::default()
             };
             Question {
                 resource,
@@ -114,7 +114,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
 
 /// Asks one question.
 fn around(memory: &mut Memory<'_, '_>, shelf: &Shelf, question: &Question) -> Judgement {
-    let mut all = shelf.newest(question.resource, &Asked::default());
+    let mut all = shelf.newest(question.resource, &Filters::default());
     all.reverse();
     if all.is_empty() {
         return Ok(());

@@ -70,11 +70,11 @@ struct Life {
 }
 
 impl Life {
-    /// Reads it from the contract.
+    /// Reads the limits of a session from the contract.
     ///
     /// # Errors
     /// "Not applicable", if it is too short to be tried.
-    fn of(spec: &SessionsSpec) -> Result<Self, Stop> {
+    fn from_spec(spec: &SessionsSpec) -> Result<Self, Stop> {
         let seconds = |seconds: u32| Duration::from_secs(seconds.into());
         let life = Self {
             idle: seconds(spec.idle_seconds),
@@ -101,7 +101,7 @@ fn life(bench: &Bench<'_>) -> Result<Life, Stop> {
     endpoint(bench, RestOperation::SessionCreate)?;
     endpoint(bench, RestOperation::SessionRenew)?;
     bench.subject.launch.clock_variable()?;
-    Life::of(sessions(bench)?)
+    Life::from_spec(sessions(bench)?)
 }
 
 fn idle_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {

@@ -57,7 +57,7 @@ impl Aim<'_> {
         };
         let delete = |name: &str, row: Choice| {
             let of = self.find(name, Name::Delete)?;
-            let mut call = Call::of(Name::Delete, of.entity);
+            let mut call = Call::new(Name::Delete, of.entity);
             (call.row, call.names_no_org) = (row, of.entity.scope == Scope::Root);
             Some(step(call))
         };
@@ -118,7 +118,7 @@ impl Aim<'_> {
             .filter(|it| it.entity.name == entity.name && it.name == Name::Update);
         for update in updates {
             let is_own = update.tool.rows.is_some_and(|rows| !rows.set.is_empty());
-            let mut call = of(update);
+            let mut call = first_row_call(update);
             if !is_own {
                 let when = also.when.iter();
                 let when = when.map(|(name, text)| ((*name).to_owned(), Choice::Value(constant(text))));
@@ -173,7 +173,7 @@ impl Aim<'_> {
         entity.org_field()?;
         let mut steps = self.rows_with(entity);
         for name in [Name::Get, Name::Update, Name::Delete] {
-            let mut call = of(self.find(entity.name, name)?);
+            let mut call = first_row_call(self.find(entity.name, name)?);
             (call.org, call.row) = (1, Choice::Elsewhere(0));
             if name == Name::Update {
                 let field = entity.fields.iter().find(|field| is_plain(field))?;
@@ -208,7 +208,7 @@ impl Aim<'_> {
             steps.push(step(call));
         }
         for query in QUERIES {
-            let mut call = of(list);
+            let mut call = first_row_call(list);
             let named = list.tool.rows.map_or(&[][..], |rows| rows.arguments).iter();
             call.set = named
                 .map(|(_, field)| ((*field).to_owned(), Choice::Row(0)))
@@ -248,7 +248,7 @@ impl Aim<'_> {
         let update = self.find(entity, Name::Update)?;
         Some(Update {
             entity: update.entity,
-            call: of(update),
+            call: first_row_call(update),
         })
     }
 }
@@ -266,11 +266,11 @@ impl Update {
 }
 
 /// Returns a call of an operation, about the first row.
-fn of(operation: &Operation) -> Call {
+fn first_row_call(operation: &Operation) -> Call {
     Call {
         row: Choice::Row(0),
         label: (!operation.is_first).then(|| operation.tool.label().to_owned()),
-        ..Call::of(operation.name, operation.entity)
+        ..Call::new(operation.name, operation.entity)
     }
 }
 
@@ -299,7 +299,7 @@ mod tests {
     fn each_rule_of_a_contract_has_a_program() {
         let contract = &tabellion_contracts::mcb::CONTRACT;
         let spec = contract.rows.expect("it has rows");
-        let programs = programs(spec, &operation::of(contract, |_| true));
+        let programs = programs(spec, &operation::select(contract, |_| true));
         let calls = |name: &str| {
             let found = programs.iter().find(|(known, _)| known == name);
             found.map_or(0, |(_, steps)| steps.len())

@@ -82,6 +82,6 @@ pub(super) fn row(entity: &'static EntitySpec, number: usize) -> Call {
             .map(|field| (field.name.to_owned(), value(field)))
             .collect(),
         names_no_org: entity.scope == Scope::Root,
-        ..Call::of(Name::Create, entity)
+        ..Call::new(Name::Create, entity)
     }
 }

@@ -142,7 +142,7 @@ impl Name {
 }
 
 impl Call {
-    fn of(action: Name, entity: &EntitySpec) -> Self {
+    fn new(action: Name, entity: &EntitySpec) -> Self {
         Self {
             action,
             entity: entity.name.to_owned(),

@@ -21,13 +21,13 @@ pub(super) struct Operation {
 /// Returns the operations that the server has.
 pub(super) fn all(bench: &Bench<'_>) -> Result<Vec<Operation>, Stop> {
     spec(bench)?;
-    Ok(of(bench.subject.contract, |tool| {
+    Ok(select(bench.subject.contract, |tool| {
         bench.subject.adapter.has(tool, None)
     }))
 }
 
 /// Returns the operations on rows of a contract that `has` is true of.
-pub(super) fn of(contract: &ContractSpec, has: impl Fn(&ToolSpec) -> bool) -> Vec<Operation> {
+pub(super) fn select(contract: &ContractSpec, has: impl Fn(&ToolSpec) -> bool) -> Vec<Operation> {
     let mut all = Vec::new();
     for entity in requests::entities(contract) {
         for (name, action, _) in Name::ALL {

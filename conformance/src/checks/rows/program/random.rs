@@ -53,7 +53,7 @@ pub(super) fn step(at: usize, operations: &[Operation], orgs: usize, dice: &mut 
         limit: (name == Name::List && dice.bool()).then(|| dice.u64(1..5)),
         after: (name == Name::List && dice.u8(..3) == 0).then(|| Choice::Row(dice.usize(..8))),
         label: (!is_first).then(|| tool.label().to_owned()),
-        ..Call::of(name, entity)
+        ..Call::new(name, entity)
     };
     if let Some(rows) = tool.rows {
         call.vary(entity, &rows, dice);

@@ -37,7 +37,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let mut bench = Self {
-            model: Model::of(&ROWS, &Tables::default()),
+            model: Model::new(&ROWS, &Tables::default()),
             made: 0,
         };
         for seed in ROWS.seeds {
@@ -63,7 +63,9 @@ impl Bench {
                 .iter_mut()
                 .flat_map(|row| row.iter_mut().map(|(_, value)| value))
             {
-                let Some(made) = Made::of(value) else { continue };
+                let Some(made) = Made::from_value(value) else {
+                    continue;
+                };
                 self.made += 1;
                 *value = match made {
                     Made::Seq => self.made.into(),
