@@ -41,7 +41,7 @@ pub(super) fn all(within: &Path, sizes: &[usize], calls: usize, crowd: Duration)
 
 fn measure(data: &Path, size: usize, calls: usize) -> Outcome<Table> {
     let mut table = Table::new(format!("{size} observations"));
-    let mut texts = Texts::of(1);
+    let mut texts = Texts::from_seed(1);
     fill(data, size, &mut texts)?;
 
     let mut server = Pipe::serve(data)?;
@@ -171,7 +171,7 @@ struct Crowd {
 /// Makes the calls of the clients of a process: each has one in flight, a search after each ninth store.
 fn crowd(data: &Path, which: u64, until: Instant) -> Outcome<Crowd> {
     let mut server = Pipe::serve(data)?;
-    let mut texts = Texts::of(which + 2);
+    let mut texts = Texts::from_seed(which + 2);
     let mut waiting = HashMap::new();
     let mut crowd = Crowd::default();
     let mut made = 0;

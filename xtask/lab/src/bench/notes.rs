@@ -115,7 +115,7 @@ fn creation(texts: &mut Texts) -> Value {
 
 fn measure(library: &Path, size: usize, calls: usize) -> Outcome<Table> {
     let mut table = Table::new(format!("{size} notes"));
-    let mut texts = Texts::of(1);
+    let mut texts = Texts::from_seed(1);
     fill(library, size, &mut texts)?;
     let mut server = serve("brainforge", library)?;
     let (first, found) = server.ask("semantic_search", &search(&mut texts))?;
@@ -199,7 +199,7 @@ struct Seen {
 
 /// Many callers over HTTP, each with a key. All acknowledged changes must be there.
 fn together(library: &Path, long: Duration) -> Outcome<Table> {
-    fill(library, SHARED, &mut Texts::of(2))?;
+    fill(library, SHARED, &mut Texts::from_seed(2))?;
     let keys = tempfile::tempdir()?;
     let file = keys.path().join("keys.json");
     let secrets = (0..CALLERS).map(|number| key(&file, number));
@@ -360,7 +360,7 @@ impl<'a> Caller<'a> {
     /// Creates notes, changes its own and searches in turn, as often as the limits permit.
     fn work(&self, until: Instant) -> Outcome<Seen> {
         let (mut seen, mut made) = (Seen::default(), 0_usize);
-        let mut texts = Texts::of(self.number as u64 + 3);
+        let mut texts = Texts::from_seed(self.number as u64 + 3);
         while Instant::now() < until {
             made += 1;
             let word = format!("caller{}word{made}", self.number);

@@ -37,7 +37,7 @@ pub(super) fn all(within: &Path, sizes: &[usize], calls: usize) -> Outcome<Vec<T
     ])?;
     let mut tables = vec![space(within)?];
     for size in sizes {
-        tables.push(measure(&Data::of(within, *size)?, calls)?);
+        tables.push(measure(&Data::create(within, *size)?, calls)?);
     }
     Ok(tables)
 }
@@ -50,7 +50,7 @@ struct Data {
 
 impl Data {
     /// Creates data of `size` rows. They are written by SQL, without entries of the log, which reading calls do not use.
-    fn of(within: &Path, size: usize) -> Outcome<Self> {
+    fn create(within: &Path, size: usize) -> Outcome<Self> {
         let data = Self {
             folder: tempfile::tempdir_in(root().join(within))?,
             size,
@@ -94,7 +94,7 @@ fn create(name: &str) -> Value {
 fn measure(data: &Data, calls: usize) -> Outcome<Table> {
     let size = data.size;
     let mut table = Table::new(format!("{size} rows"));
-    let empty = Data::of(&data.folder.path().join(".."), 0)?;
+    let empty = Data::create(&data.folder.path().join(".."), 0)?;
     let mut start = Row::new(
         "start to the first `tools/list`",
         "the same without rows",
@@ -175,7 +175,7 @@ fn in_flight(server: &mut Pipe, calls: usize) -> Outcome<Row> {
 
 /// Measures the space that changes take.
 fn space(within: &Path) -> Outcome<Table> {
-    let data = Data::of(within, 0)?;
+    let data = Data::create(within, 0)?;
     let before = fs::metadata(data.file())?.len();
     let mut server = data.serve()?;
     for i in 0..CHANGES {

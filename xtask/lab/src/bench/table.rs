@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use serde_json::{Value, json};
 
-use crate::measure::at;
+use crate::measure::percentile;
 
 /// Measurements of one library.
 pub(super) struct Table {
@@ -97,7 +97,7 @@ impl Row {
     /// Returns our median divided by the peer's.
     fn ratio(&self) -> Option<f64> {
         let (_, _, times) = self.peer.as_ref()?;
-        Some(at(&self.ours, 50)?.as_secs_f64() / at(times, 50)?.as_secs_f64())
+        Some(percentile(&self.ours, 50)?.as_secs_f64() / percentile(times, 50)?.as_secs_f64())
     }
 }
 
@@ -110,7 +110,7 @@ impl fmt::Display for Table {
         )?;
         writeln!(f, "|---|---|---|---|---|---|---|---|---|")?;
         for row in &self.rows {
-            let shown = |share| at(&row.ours, share).map_or("-".to_owned(), shown);
+            let shown = |share| percentile(&row.ours, share).map_or("-".to_owned(), shown);
             write!(
                 f,
                 "| {} | {} | {} | {} |",
@@ -121,7 +121,7 @@ impl fmt::Display for Table {
             )?;
             match &row.peer {
                 Some((name, aim, times)) => {
-                    let its = |share| at(times, share).map_or("not found".to_owned(), self::shown);
+                    let its = |share| percentile(times, share).map_or("not found".to_owned(), self::shown);
                     let ratio = row.ratio().map_or("-".to_owned(), |ratio| format!("{ratio:.2}×"));
                     writeln!(f, " {name} | {} | {} | {ratio} | {aim} |", its(50), its(99))?;
                 }
@@ -136,7 +136,7 @@ impl fmt::Display for Table {
 }
 
 fn spread(times: &[Duration]) -> Value {
-    let micros = |share| at(times, share).map(|time| time.as_secs_f64() * 1e6);
+    let micros = |share| percentile(times, share).map(|time| time.as_secs_f64() * 1e6);
     json!({ "count": times.len(), "min": micros(0), "median": micros(50), "p99": micros(99) })
 }
 

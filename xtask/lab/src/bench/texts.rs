@@ -7,9 +7,9 @@ const WORDS: usize = 20_000;
 pub(super) struct Texts(u64);
 
 impl Texts {
-    /// Returns the texts with this number.
-    pub(super) fn of(number: u64) -> Self {
-        Self(number)
+    /// Returns the texts that follow from `seed`.
+    pub(super) fn from_seed(seed: u64) -> Self {
+        Self(seed)
     }
 
     /// Returns the next number below 1.

@@ -5,7 +5,7 @@ use std::{collections::HashSet, fs, path::Path, time::Duration};
 use super::{caller::Caller, shared::SHARED};
 use xtask::Outcome;
 
-use crate::measure::at;
+use crate::measure::percentile;
 
 /// The header of the table; each row is a [`Tally`].
 pub(super) const HEAD: &str = "\
@@ -53,7 +53,7 @@ pub(super) struct Tally {
 
 impl Tally {
     /// Counts the calls, and looks for acknowledged changes on disk.
-    pub(super) fn of(callers: Vec<Caller>, memory: Memory, library: &Path, seconds: u64) -> Outcome<Self> {
+    pub(super) fn count(callers: Vec<Caller>, memory: Memory, library: &Path, seconds: u64) -> Outcome<Self> {
         let shared = fs::read_to_string(library.join(SHARED))?;
         let all: Vec<_> = shared.split_inclusive('\n').collect();
         let there: HashSet<_> = all.iter().copied().collect();
@@ -117,7 +117,7 @@ impl Tally {
 
 fn spread(times: &[Duration]) -> String {
     let shown = |share| {
-        let time = at(times, share).unwrap_or_default();
+        let time = percentile(times, share).unwrap_or_default();
         format!("{:.1}", time.as_secs_f64() * 1000.0)
     };
     format!("{}, {}, {} ms", shown(50), shown(99), shown(100))

@@ -41,7 +41,7 @@ pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let mut agent = Agent::start(options, &name, None)?;
     agent.add_project(NAME)?;
-    let mut run = Run::of(queries, texts.len());
+    let mut run = Run::new(queries, texts.len());
     let begun = Instant::now();
     // Equal texts of a session are one observation. Each has a separate session, since texts that stand alone have no neighbours.
     let mut by_observation = HashMap::new();

@@ -68,7 +68,7 @@ pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
         .into_iter()
         .filter(|question| roots.contains_key(&*question.repo));
     let (names, queries): (Vec<_>, Vec<_>) = asked.map(Question::split).unzip();
-    let mut run = Run::of(queries, usize::try_from(chunks)?);
+    let mut run = Run::new(queries, usize::try_from(chunks)?);
     run.by_meaning = agent.has_model();
     run.indexing = begun.elapsed();
     let mut names = names.iter();

@@ -68,7 +68,7 @@ pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
     for conversation in &conversations {
         turns.store(&mut agent, conversation)?;
     }
-    let mut run = Run::of(queries, turns.count);
+    let mut run = Run::new(queries, turns.count);
     agent.settle(&turns.last_session)?;
     run.by_meaning = agent.has_model();
     run.indexing = begun.elapsed();
@@ -84,7 +84,7 @@ pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
                 "filters": [format!("project:{project}")],
             }),
         )?;
-        turns.of(&found)
+        turns.in_answer(&found)
     })?;
     agent.close()?;
     Ok(run)
@@ -147,7 +147,7 @@ impl Turns {
     }
 
     /// Returns the turns in an answer, best first.
-    fn of(&self, found: &Value) -> Outcome<Vec<String>> {
+    fn in_answer(&self, found: &Value) -> Outcome<Vec<String>> {
         let results = found["results"]
             .as_array()
             .ok_or("a search was answered without `results`")?;

@@ -20,7 +20,7 @@ struct Ranking {
 }
 
 impl Ranking {
-    fn of(found: &[&str], relevant: &BTreeSet<&str>) -> Self {
+    fn new(found: &[&str], relevant: &BTreeSet<&str>) -> Self {
         let recall = |cut: usize| {
             let hits = found.iter().take(cut).filter(|id| relevant.contains(*id)).count();
             hits as f64 / relevant.len().max(1) as f64
@@ -64,7 +64,7 @@ impl Ranking {
 }
 
 impl Measures {
-    pub(super) fn of(query: &Query, found: &[String]) -> Self {
+    pub(super) fn new(query: &Query, found: &[String]) -> Self {
         let (found, relevant) = query.judged(found);
         let found: Vec<&str> = found.iter().map(String::as_str).collect();
         let relevant: BTreeSet<&str> = relevant.iter().map(String::as_str).collect();
@@ -72,11 +72,11 @@ impl Measures {
             let mut seen = BTreeSet::new();
             let sessions = found.iter().map(|id| session(id)).filter(|id| seen.insert(*id));
             let relevant = relevant.iter().map(|id| session(id)).collect();
-            Ranking::of(&sessions.collect::<Vec<_>>(), &relevant)
+            Ranking::new(&sessions.collect::<Vec<_>>(), &relevant)
         });
         Self {
             sessions,
-            documents: Ranking::of(&found, &relevant),
+            documents: Ranking::new(&found, &relevant),
         }
     }
 
@@ -148,7 +148,7 @@ mod tests {
                 ..Query::default()
             };
             let ids: Vec<String> = found.split_whitespace().map(String::from).collect();
-            let measures = Measures::of(&query, &ids);
+            let measures = Measures::new(&query, &ids);
             for (ranking, expected) in [
                 (Some(measures.documents), documents),
                 (measures.sessions, sessions),

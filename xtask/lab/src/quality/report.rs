@@ -17,7 +17,7 @@ use super::{
 };
 use xtask::Outcome;
 
-use crate::measure::at;
+use crate::measure::percentile;
 
 /// File in the folder of a collection with the published figures of others.
 const BASELINES: &str = "baselines.json";
@@ -49,7 +49,7 @@ struct Method {
 
 impl Run {
     /// Returns a run of queries without results yet.
-    pub(super) fn of(queries: Vec<Query>, documents: usize) -> Self {
+    pub(super) fn new(queries: Vec<Query>, documents: usize) -> Self {
         Self {
             queries,
             documents,
@@ -84,7 +84,7 @@ impl Run {
     /// Prints the figures by category, and those of others that are in the collection's folder.
     pub(super) fn print(&self, name: &str, folder: &Path) -> Outcome {
         let measured: Vec<(&str, Measures)> = (self.queries.iter().zip(&self.found))
-            .map(|(query, found)| (query.category.as_str(), Measures::of(query, found)))
+            .map(|(query, found)| (query.category.as_str(), Measures::new(query, found)))
             .collect();
         let first = measured.first().ok_or_else(|| format!("{name} has no queries"))?;
         let mut categories: Vec<&str> = measured.iter().map(|(category, _)| *category).collect();
@@ -110,12 +110,12 @@ impl Run {
             &measured.iter().map(|(_, measures)| measures).collect::<Vec<_>>(),
         );
         print_baselines(folder)?;
-        let percentile = |share| at(&self.searches, share).unwrap_or_default();
+        let time = |share| percentile(&self.searches, share).unwrap_or_default();
         println!(
             "stored and indexed in {:.0?}; a search takes {:.1?} (p50), {:.1?} (p95)\n",
             self.indexing,
-            percentile(50),
-            percentile(95)
+            time(50),
+            time(95)
         );
         Ok(())
     }
