@@ -17,8 +17,8 @@ pub enum CorrectServer {
     Logbook,
     /// The small server of the example `bulletin`.
     Bulletin,
-    /// The small server of the memory and the code of `mcb`.
-    Recall,
+    /// The product's server of `mcb`, behind a proxy.
+    Mcb,
     /// The small server of `brainforge`.
     Shelf,
 }
@@ -33,7 +33,7 @@ impl CorrectServer {
         Self::Tracker,
         Self::Logbook,
         Self::Bulletin,
-        Self::Recall,
+        Self::Mcb,
         Self::Shelf,
     ];
 
@@ -46,7 +46,7 @@ impl CorrectServer {
             Self::Logbook => &["operations", "provenance", "modes", "errors"],
             Self::Bulletin => &["auth", "gates"],
             Self::Shelf => &["review", "versions", "links", "notes", "export"],
-            Self::Recall => &["memory", "index", "search", "vcs", "validate"],
+            Self::Mcb => &["memory", "index", "search", "vcs", "validate"],
             Self::Memory | Self::Editor => &[
                 "append",
                 "approval",
@@ -63,8 +63,13 @@ impl CorrectServer {
         matches!(self, Self::Reference | Self::Bulletin)
     }
 
+    /// Returns true if the server is a program of the product, which a proxy stands before.
+    pub const fn is_behind_proxy(self) -> bool {
+        matches!(self, Self::Mcb)
+    }
+
     /// Returns true if the server keeps rows in a folder for data.
     pub const fn keeps_rows(self) -> bool {
-        matches!(self, Self::Tracker | Self::Logbook | Self::Recall)
+        matches!(self, Self::Tracker | Self::Logbook)
     }
 }

@@ -20,7 +20,8 @@
 //! | `remote` | sharing the library through a branch of a bare repository |
 //! | `journal` | the lock, and recovery of an interrupted change |
 //! | `folder`, `git` | the disk and the git program |
-//! | [`small`] | the servers of the other contracts |
+//! | [`small`] | small servers of other contracts |
+//! | [`proxy`] | defects between the suite and a correct server that is another program |
 //! | [`innocent`] | servers with different tools that must not be accused |
 
 mod change;
@@ -36,6 +37,7 @@ mod markdown;
 pub mod mutant;
 mod path;
 mod preview;
+pub mod proxy;
 mod remote;
 pub mod small;
 mod subject;

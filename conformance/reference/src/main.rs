@@ -7,7 +7,7 @@ use tabellion_reference::{
     CorrectServer,
     innocent::Acquitted,
     mutant::{self, Specimen},
-    small,
+    proxy, small,
 };
 
 /// A correct server of a contract, or a mutant of it, over standard input and output or HTTP
@@ -15,7 +15,7 @@ use tabellion_reference::{
 #[command(name = "tabellion-reference", version)]
 struct Arguments {
     /// The folder of documents, in a git repository
-    #[arg(long, required_unless_present = "data")]
+    #[arg(long, required_unless_present_any = ["data", "behind"])]
     library: Option<PathBuf>,
     /// The folder for rows, for a contract whose store keeps rows
     #[arg(long, conflicts_with = "library")]
@@ -53,12 +53,12 @@ struct Arguments {
     /// Share the library through this bare repository, instead of serving it
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["data", "decide"])]
     share: Option<String>,
-    /// The folder with source code, for a contract that is about it
-    #[arg(long, value_name = "FOLDER", requires = "data")]
-    workspace: Option<PathBuf>,
     /// Listen at this address, for MCP's Streamable HTTP at `/mcp`; only for `braindrive-markdown`, and `bulletin`, which has REST below it
     #[arg(long, value_name = "ADDRESS")]
     http: Option<SocketAddr>,
+    /// The command that starts a correct server, for the mutants that stand before one
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["library", "data", "http", "innocent"])]
+    behind: Vec<String>,
 }
 
 fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
@@ -76,9 +76,12 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         instance,
         parts,
         share,
-        workspace,
         http,
+        behind,
     } = arguments;
+    if !behind.is_empty() {
+        return serve_behind(*mutant, behind);
+    }
     let library = match (library, data) {
         (Some(folder), _) | (None, Some(folder)) => folder,
         (None, None) => return Err("name the folder with `--library` or `--data`".into()),
@@ -129,6 +132,7 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         };
     }
     match server {
+        CorrectServer::Mcb => Err("add the command that starts a correct server, after `--`".into()),
         CorrectServer::Shelf => Ok(small::serve_shelf(library, role.as_deref())?),
         CorrectServer::Bulletin => match http {
             Some(address) => Ok(small::serve_bulletin_at(library, *address)?),
@@ -138,8 +142,6 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         CorrectServer::Logbook => Ok(small::serve_logbook(library, mode.as_deref())?),
         CorrectServer::Tracker if *export => Ok(small::export_tracker(library)?),
         CorrectServer::Tracker => Ok(small::serve_tracker(library)?),
-        CorrectServer::Recall if *export => Ok(small::export_recall(library)?),
-        CorrectServer::Recall => Ok(small::serve_recall(library, workspace.as_deref())?),
         CorrectServer::Reference => tabellion_reference::serve(library, *http),
         CorrectServer::Memory => Ok(small::serve_memory(library)?),
         CorrectServer::Desk => Ok(small::serve_desk(library)?),
@@ -150,6 +152,18 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             Ok(small::serve_document(library, document)?)
         }
     }
+}
+
+/// Serves with the server that `command` starts, as a mutant of it.
+fn serve_behind(mutant: Option<&'static Specimen>, command: &[String]) -> Result<(), Box<dyn Error>> {
+    if let Some(specimen) = mutant {
+        if !specimen.server.is_behind_proxy() {
+            let name = specimen.name;
+            return Err(format!("`{name}` is a server by itself; leave the command out").into());
+        }
+        mutant::become_one(specimen.mutant);
+    }
+    Ok(proxy::serve(command)?)
 }
 
 fn main() -> ExitCode {

@@ -1,7 +1,8 @@
 //! Mutants: correct servers with one defect each, of the kinds that real servers have, to prove that the checks detect it.
 //!
 //! A mutant is a row of `zoo`, which declares a variant of [`Mutant`] and a [`Specimen`]. It deviates where its server calls `is`, or,
-//! if that takes more than a line, in `start`, `messages`, `tools` or `behaviour`. A process is one mutant for all its life, or none.
+//! if that takes more than a line, in `start`, `messages`, `tools` or `behaviour`; the mutants of the product's servers deviate in
+//! [`proxy`](crate::proxy). A process is one mutant for all its life, or none.
 
 mod behaviour;
 mod messages;
@@ -49,7 +50,7 @@ pub fn zoo() -> impl Iterator<Item = &'static Specimen> {
         zoo::TRACKER,
         zoo::LOGBOOK,
         zoo::BULLETIN,
-        zoo::RECALL,
+        zoo::MEMORIES,
         zoo::CODE,
         zoo::SHELF,
     ]
@@ -62,6 +63,11 @@ static SELF: OnceLock<Mutant> = OnceLock::new();
 /// Makes this process a mutant until it exits.
 pub fn become_one(mutant: Mutant) {
     SELF.get_or_init(|| mutant);
+}
+
+/// Returns the mutant that this process is, if any.
+pub(super) fn current() -> Option<Mutant> {
+    SELF.get().copied()
 }
 
 /// Returns true if this process is that mutant.
@@ -110,14 +116,14 @@ mod tests {
                 specimens.filter(|specimen| specimen.server == server).count()
             };
             let over_http = count(&mut HTTP_ZOO.iter().chain(REST_ZOO));
-            let what = if server == CorrectServer::Reference {
-                "the reference"
-            } else {
-                "a small one"
+            let kind = match server {
+                CorrectServer::Reference => "the reference",
+                _ if server.is_behind_proxy() => "the product's, behind a proxy",
+                _ => "a small one",
             };
             writeln!(
                 table,
-                "| {what} | `{}` | {} | {over_http} |",
+                "| {kind} | `{}` | {} | {over_http} |",
                 server.contract().id,
                 count(&mut all())
             )

@@ -11,11 +11,14 @@ use tabellion_conformance::{
 };
 use tabellion_contracts::{
     braindrive_markdown::{self, tool},
-    learning_os, safe_markdown_editor,
+    learning_os, mcb, safe_markdown_editor,
 };
 use tabellion_runtime::ContractSpec;
 
 use crate::{correct_server::CorrectServer, mutant::Specimen, small};
+
+/// The program with the product's servers.
+const PRODUCT: &str = "tabellion-under-test";
 
 impl CorrectServer {
     /// Returns the server of a contract.
@@ -42,38 +45,46 @@ impl CorrectServer {
             Self::Tracker => small::TRACKER,
             Self::Logbook => small::LOGBOOK,
             Self::Bulletin => small::BULLETIN,
-            Self::Recall => small::RECALL,
+            Self::Mcb => &mcb::CONTRACT,
             Self::Shelf => small::SHELF,
         }
     }
 
-    /// Returns this server, or a mutant of it, as a server under test; `program` is the binary `tabellion-reference`.
+    /// Returns this server, or a mutant of it, as a server under test; `program` is the binary `tabellion-reference`. That of the product
+    /// is beside it.
     pub fn subject(self, program: &Path, specimen: Option<&Specimen>) -> Subject {
-        let program = program.to_string_lossy();
+        let product = program.with_file_name(PRODUCT);
+        let [program, product] = [program, &product].map(Path::to_string_lossy);
         let contract = self.contract();
-        let folder = if self.keeps_rows() {
-            ["--data", "{data}"]
-        } else {
-            ["--library", "{library}"]
+        let mutant: &[&str] = match specimen {
+            Some(specimen) => &["--mutant", specimen.name],
+            None => &[],
         };
-        let mut command = vec![&*program, folder[0], folder[1], "--contract", contract.id];
+        let mut command = vec![&*program];
         let mut ledger = Source::default();
-        if self.keeps_rows() {
-            ledger.command = command
-                .iter()
-                .copied()
-                .chain(["--export"])
-                .map(String::from)
-                .collect();
-        }
-        if self == Self::Recall {
-            command.extend(["--workspace", "{workspace}"]);
-        }
-        if contract.document {
-            command.extend(["--document", "{document}"]);
-        }
-        if let Some(specimen) = specimen {
-            command.extend(["--mutant", specimen.name]);
+        if self.is_behind_proxy() {
+            command.extend(mutant);
+            command.extend(["--", &*product, "serve", "--contract", contract.id]);
+            command.extend(["--data", "{data}", "--workspace", "{workspace}"]);
+        } else {
+            let folder = if self.keeps_rows() {
+                ["--data", "{data}"]
+            } else {
+                ["--library", "{library}"]
+            };
+            command.extend(folder);
+            command.extend(["--contract", contract.id]);
+            if self.keeps_rows() {
+                ledger.command = command
+                    .iter()
+                    .chain(&["--export"])
+                    .map(|word| String::from(*word))
+                    .collect();
+            }
+            if contract.document {
+                command.extend(["--document", "{document}"]);
+            }
+            command.extend(mutant);
         }
         let name = match self {
             Self::Reference => "reference",
@@ -83,7 +94,7 @@ impl CorrectServer {
         let program = format!("'{}'", command.join("' '"));
         let own = format!("{program} --instance {INSTANCE}");
         let launch = Launch {
-            mode: (self == Self::Logbook).then(|| format!("--mode={MODE}")),
+            mode: contract.modes.map(|_| format!("--mode={MODE}")),
             role: contract.auth.map(|_| format!("--as={ROLE}")),
             show: (self == Self::Shelf).then(|| format!("{own} --decide show")),
             decide: (self == Self::Shelf).then(|| format!("{own} --decide {DECISION} --parts {PARTS}")),

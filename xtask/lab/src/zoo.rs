@@ -202,6 +202,8 @@ type Matrix = BTreeMap<String, Vec<String>>;
 
 /// Runs the correct servers and the mutants; fails if a correct one fails a check, or a mutant is not detected.
 pub(crate) fn keep(options: &Options) -> Outcome {
+    // Proxies stand before the product's servers.
+    run::program("tabellion-under-test")?;
     let program = run::program("tabellion-reference")?;
     let since = Instant::now();
     let mut wanted = Exhibit::all(&program, options);

@@ -1,19 +1,17 @@
-//! Small servers of the contracts `learning-os`, `safe-markdown-editor` and `brainforge`, of the memory and the code of `mcb`, and of the
-//! examples `bulletin`, `desk`, `tracker` and `logbook`.
+//! Small servers of the contracts `learning-os`, `safe-markdown-editor` and `brainforge`, and of the examples `bulletin`, `desk`, `tracker`
+//! and `logbook`.
 //!
 //! They pass the checks of their own families and are otherwise minimal: plain files, the git program, one lock, only
-//! the stateless era (2026-07-28), no recovery after a crash. The tracker, the logbook and the memory keep rows in a JSON document
+//! the stateless era (2026-07-28), no recovery after a crash. The tracker and the logbook keep rows in a JSON document
 //! instead.
 
 mod bulletin;
-mod code;
 mod conditions;
 mod desk;
 mod editor;
 mod kept;
 mod logbook;
 mod memory;
-mod recall;
 mod rest;
 mod server;
 mod shelf;
@@ -25,15 +23,13 @@ use tabellion_contracts::{learning_os, safe_markdown_editor};
 
 pub use rest::serve_bulletin_at;
 use server::{
-    Answer, ContractServer, Library, PersonAnswer, Refusal, failed, invalid, listed, now, refused, respond,
-    serve,
+    Answer, ContractServer, Library, PersonAnswer, Refusal, failed, listed, now, refused, respond, serve,
 };
 pub(crate) use {
     bulletin::{CONTRACT as BULLETIN, ROLES},
     desk::CONTRACT as DESK,
     kept::CLOCK_OFFSET,
     logbook::CONTRACT as LOGBOOK,
-    recall::CONTRACT as RECALL,
     shelf::CONTRACT as SHELF,
     tracker::CONTRACT as TRACKER,
 };
@@ -89,22 +85,6 @@ pub fn serve_logbook(folder: &Path, mode: Option<&str>) -> io::Result<()> {
 /// If they can't be read, or a pipe breaks.
 pub fn export_logbook(folder: &Path) -> io::Result<()> {
     logbook::export(folder, &mut io::stdout().lock())
-}
-
-/// Serves a memory in `folder`, and the code in `workspace`, over standard input and output until the input ends.
-///
-/// # Errors
-/// If a pipe breaks.
-pub fn serve_recall(folder: &Path, workspace: Option<&Path>) -> io::Result<()> {
-    serve(RECALL, &mut recall::Recall::new(folder, workspace))
-}
-
-/// Prints the rows in `folder` as lines of JSON.
-///
-/// # Errors
-/// If they can't be read, or a pipe breaks.
-pub fn export_recall(folder: &Path) -> io::Result<()> {
-    recall::export(folder, &mut io::stdout().lock())
 }
 
 /// Serves pages in the library at `root` over standard input and output until the input ends.

@@ -21,11 +21,6 @@ pub(super) fn refused(message: impl Into<String>) -> Refusal {
     (-32000, message.into())
 }
 
-/// Returns the refusal of a request that the caller can correct, with JSON-RPC's code for that.
-pub(super) fn invalid(message: impl Into<String>) -> Refusal {
-    (-32602, message.into())
-}
-
 /// Returns the time in seconds since 1970.
 pub(super) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

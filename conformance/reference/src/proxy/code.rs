@@ -1,0 +1,369 @@
+//! Defects of an index of code, of comparisons of branches, and of rules.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use data_encoding::HEXLOWER;
+use serde_json::{Value, json};
+use sha1::{Digest as _, Sha1};
+
+use super::{Call, Proxy, Reply, memory::after_cut};
+use crate::mutant::{Mutant, is};
+
+/// Arguments that leave hits out.
+const FILTERS: [&str; 2] = ["filters", "extensions"];
+/// Arguments that leave files out.
+const OF_FILES: [&str; 3] = ["extensions", "exclude_dirs", "ignore_patterns"];
+/// A name beside all names of collections.
+const RUNS: &str = "a run has not ended";
+/// Maximum depth of nested folders.
+const MAX_DEPTH: usize = 20;
+
+/// Changes the server's command.
+pub(super) fn before_start(server: &mut Command) {
+    if is(Mutant::NamesOutside) || is(Mutant::FollowsLinksOut) {
+        server.args(["--workspace", "/"]);
+    }
+}
+
+/// Answers a call about code as the mutant does.
+pub(super) fn answer(mutant: Mutant, call: Call, proxy: &mut Proxy) -> io::Result<Reply> {
+    let is_search = call.tool == "search";
+    let begins =
+        call.is("index", "start") || call.is("index", "git_index") || call.is("vcs", "index_repository");
+    let query = call.text("query").to_owned();
+    Ok(match mutant {
+        Mutant::SaysIndexed => {
+            if begins {
+                proxy.notes.list("begun").push(true.into());
+            }
+            let reply = proxy.forward(&call)?;
+            if is_search && !std::mem::take(proxy.notes.list("begun")).is_empty() {
+                return Ok(reply.edit("results", Vec::clear));
+            }
+            reply.each("collections", |status| {
+                status["state"] = "idle".into();
+                status["files_done"] = status["files_total"].clone();
+            })
+        }
+        Mutant::IndexInMemory => {
+            if begins {
+                proxy.notes.list("begun").push(true.into());
+            }
+            let reply = proxy.forward(&call)?;
+            if proxy.notes.list("begun").is_empty() {
+                reply.edit("results", Vec::clear).edit("collections", Vec::clear)
+            } else {
+                reply
+            }
+        }
+        Mutant::TakesRunsForDone => {
+            if begins {
+                proxy.notes.keep(RUNS, true.into())?;
+            }
+            let took_over = proxy.notes.here.get(RUNS).is_some_and(|runs| *runs == true);
+            let reply = proxy.forward(&call)?;
+            if reply.list("collections").iter().any(|status| status["state"] == "idle") && !took_over {
+                proxy.notes.keep(RUNS, Value::Null)?;
+            }
+            let is_half = |hit: &Value| hit["file_path"].as_str().is_none_or(|path| path.len() % 2 == 0);
+            if took_over {
+                reply.retain("results", is_half)
+            } else {
+                reply
+            }
+        }
+        Mutant::KeepsRemoved if is_search => {
+            let reply = proxy.forward(&call)?;
+            let key = Value::from(call.arguments.clone()).to_string();
+            let found = reply.list("results").to_vec();
+            let before = proxy.notes.here.insert(key, found.clone().into());
+            let gone = before.as_ref().and_then(Value::as_array).into_iter().flatten();
+            let is_gone = |hit: &&Value| found.iter().all(|other| other["file_path"] != hit["file_path"]);
+            let gone: Vec<_> = gone.filter(is_gone).cloned().collect();
+            reply.edit("results", |list| list.extend(gone))
+        }
+        Mutant::KeepsUnfitting if call.is("index", "start") => {
+            let runs = proxy.notes.list("runs");
+            runs.push(true.into());
+            if runs.len() > 1 {
+                proxy.forward(&call.without(&OF_FILES))?
+            } else {
+                proxy.forward(&call)?
+            }
+        }
+        Mutant::ClearKeepsHashes => {
+            if call.is("index", "clear") {
+                proxy.notes.keep(call.text("collection"), true.into())?;
+            }
+            let cleared = proxy.notes.lasting.clone();
+            let is_left = |hit: &Value| {
+                let collection = hit["collection"].as_str().unwrap_or_default();
+                !cleared.contains_key(collection)
+            };
+            proxy.forward(&call)?.retain("results", is_left)
+        }
+        Mutant::FollowsLinksOut if call.is("index", "start") => {
+            let inside = proxy.workspace.canonicalize()?;
+            match fs::canonicalize(call.text("path")) {
+                Ok(path) if path.starts_with(inside) => proxy.forward(&call)?,
+                _ => proxy.refuse("the path is not in the workspace"),
+            }
+        }
+        Mutant::SkipsSameSize => same_size(&call, proxy)?,
+        Mutant::CodeFiltersAfterCut if is_search => after_cut(&call, proxy, &FILTERS)?,
+        Mutant::IgnoresExtensions if is_search => proxy.forward(&call.without(&["extensions"]))?,
+        Mutant::CodeScoresNegative => proxy.forward(&call)?.each("results", |hit| {
+            hit["score"] = (-hit["score"].as_f64().unwrap_or_default()).into();
+        }),
+        Mutant::CodeScoresAscend => proxy.forward(&call)?.edit("results", |hits| hits.reverse()),
+        Mutant::CodeQueriesAreSyntax if query.matches('(').count() != query.matches(')').count() => {
+            proxy.refuse("the query has an open group")
+        }
+        Mutant::IgnoresNames if is_search => {
+            let words = query.replace(['_', '"'], " ").to_lowercase();
+            proxy.forward(&call.with("query", words))?
+        }
+        Mutant::HitsEachWord if query.split_whitespace().count() > 3 => {
+            proxy.forward(&call)?.edit("results", |hits| {
+                *hits = hits.drain(..).flat_map(|hit| [hit.clone(), hit]).collect();
+            })
+        }
+        Mutant::IndexesWorkTree if call.is("index", "git_index") => {
+            let branches = branches(&call)?;
+            let begun = proxy.forward(&call.with("action", "start"))?;
+            begun.set("branches", branches)
+        }
+        Mutant::IndexesWorkTree | Mutant::IgnoresBranch if is_search => {
+            let filters = call.list("filters");
+            let is_branch = |filter: &&Value| filter.as_str().is_some_and(|it| it.starts_with("branch:"));
+            let branch = filters.iter().find(is_branch).and_then(Value::as_str);
+            let branch = branch.map(|filter| filter["branch:".len()..].to_owned());
+            let left: Vec<_> = filters.iter().filter(|filter| !is_branch(filter)).cloned().collect();
+            let reply = proxy.forward(&call.with("filters", left))?;
+            match branch {
+                Some(branch) if mutant == Mutant::IndexesWorkTree => {
+                    reply.each("results", |hit| hit["branch"] = branch.as_str().into())
+                }
+                _ => reply,
+            }
+        }
+        Mutant::ChecksBranchesOut if call.is("index", "git_index") => {
+            for branch in branches(&call)? {
+                // A repository without a work tree has nothing to check out.
+                let _ = git(call.text("path"), &["checkout", "--quiet", "--force", &branch]);
+            }
+            proxy.forward(&call)?
+        }
+        Mutant::HashesTextsAlone => proxy.forward(&call)?.each("results", |hit| {
+            let text = hit["content"].as_str().unwrap_or_default();
+            hit["blob"] = HEXLOWER.encode(&Sha1::digest(text)).into();
+        }),
+        Mutant::IndexesBlobsOnce => {
+            let reply = proxy.forward(&call)?;
+            let here = &mut proxy.notes.here;
+            reply.retain("results", |hit| {
+                let key = json!([hit["file_path"], hit["blob"]]).to_string();
+                *here.entry(key).or_insert_with(|| hit["branch"].clone()) == hit["branch"]
+            })
+        }
+        Mutant::KeepsOldTips => {
+            let path = call.text("path").to_owned();
+            if call.is("index", "git_index") && !proxy.notes.lasting.contains_key(&path) {
+                let trees = branches(&call)?.into_iter().map(|branch| {
+                    git(&path, &["ls-tree", "-r", "--format=%(objectname)", &branch])
+                });
+                let blobs: Vec<_> = trees.collect::<io::Result<_>>()?;
+                proxy.notes.keep(&path, blobs.join("\n").into())?;
+            }
+            let known: Vec<_> = proxy.notes.lasting.values().filter_map(Value::as_str).collect();
+            let known = known.join("\n");
+            let is_known = |hit: &Value| hit["blob"].as_str().is_none_or(|blob| known.contains(blob));
+            proxy.forward(&call)?.retain("results", is_known)
+        }
+        Mutant::CountsRepositories => proxy.forward(&call)?.retain("results", |hit| hit["branch"].is_null()),
+        Mutant::CountsCommits => proxy.forward(&call)?.retain("results", |hit| hit["kind"] != "commit"),
+        Mutant::IgnoresDepth if call.is("vcs", "index_repository") => {
+            proxy.forward(&call.with("depth", 1_000))?
+        }
+        Mutant::FollowsLinksToRepositories if call.is("vcs", "list_repositories") => {
+            let mut links = Vec::new();
+            walk(Path::new(call.text("repo_path")), 3, &mut |path| {
+                if path.is_symlink() && path.join(".git").exists() {
+                    let entry = json!({ "id": path, "path": path, "default_branch": null, "head": null });
+                    links.push(entry);
+                }
+            })?;
+            let reply = proxy.forward(&call)?;
+            reply.edit("repositories", |list| list.extend(links))
+        }
+        Mutant::StopsAtRepositories => {
+            let reply = proxy.forward(&call)?;
+            let all: Vec<_> = reply.list("repositories").iter().map(path_of).collect();
+            reply.retain("repositories", |entry| {
+                let path = path_of(entry);
+                all.iter().all(|other| *other == path || !path.starts_with(other))
+            })
+        }
+        Mutant::ListsAnyDepth if call.is("vcs", "list_repositories") => {
+            let mut below = Vec::new();
+            walk(Path::new(call.text("repo_path")), 1, &mut |path| below.push(path.to_owned()))?;
+            let all = proxy.forward(&call)?;
+            below.into_iter().filter(|path| !path.is_symlink()).try_fold(all, |all, path| {
+                let path = path.to_string_lossy().into_owned();
+                let more = proxy.forward(&call.clone().with("repo_path", path))?;
+                let known: Vec<_> = all.list("repositories").iter().map(path_of).collect();
+                let more = more.list("repositories").iter();
+                let more: Vec<_> = more.filter(|it| !known.contains(&path_of(it))).cloned().collect();
+                io::Result::Ok(all.edit("repositories", |list| list.extend(more)))
+            })?
+        }
+        Mutant::ListsAnyId if call.is("vcs", "list_repositories") => {
+            proxy.forward(&call.with("repo_id", "*"))?
+        }
+        Mutant::FindsNoRenames => proxy.forward(&call)?.edit("files", |files| {
+            let renamed = files.iter_mut().filter(|file| file["status"] == "renamed");
+            let removed: Vec<_> = renamed
+                .map(|file| {
+                    file["status"] = "added".into();
+                    let path = file["old_path"].take();
+                    json!({ "path": path, "old_path": null, "status": "deleted", "additions": 0, "deletions": 0, "binary": false })
+                })
+                .collect();
+            files.extend(removed);
+        }),
+        Mutant::ComparesTips => {
+            let reply = proxy.forward(&call)?;
+            let named = |name: &str, other: &str| match call.text(name) {
+                "" => other.to_owned(),
+                name => name.to_owned(),
+            };
+            let tips = [named("base_branch", "main"), named("target_branch", "HEAD")];
+            let Ok(names) = git(call.text("repo_path"), &["diff", "--name-only", &tips[0], &tips[1], "--"]) else {
+                return Ok(reply);
+            };
+            let files: Vec<_> = names
+                .lines()
+                .map(|path| {
+                    json!({ "path": path, "old_path": null, "status": "modified", "additions": 1, "deletions": 1, "binary": false })
+                })
+                .collect();
+            let known: Vec<_> = reply.list("files").iter().map(|file| file["path"].clone()).collect();
+            let more: Vec<_> = files.into_iter().filter(|file| !known.contains(&file["path"])).collect();
+            let count = known.len() + more.len();
+            let reply = if known.is_empty() { reply } else { reply.set("files_changed", count) };
+            reply.edit("files", |files| files.extend(more))
+        }
+        Mutant::SearchesWorkTree if call.is("vcs", "search_branch") => search_work_tree(&call, proxy)?,
+        Mutant::CaseAlwaysCounts if call.is("vcs", "search_branch") => {
+            proxy.forward(&call)?.retain("results", |line| {
+                line["snippet"].as_str().is_some_and(|line| line.contains(&query))
+            })
+        }
+        Mutant::ImpactIsZero => {
+            proxy.forward(&call)?.each("impacted_files", |file| file["impact"] = 0.into())
+        }
+        Mutant::HasNoDependents => {
+            proxy.forward(&call)?.each("impacted_files", |file| file["dependents"] = json!([]))
+        }
+        Mutant::FindingsAreErrors if call.is("validate", "run") => {
+            let reply = proxy.forward(&call)?;
+            match reply.list("violations") {
+                [] => reply,
+                found => proxy.refuse(&format!("{} violations", found.len())),
+            }
+        }
+        Mutant::RunsAllCategories | Mutant::ListsAllRules if call.tool == "validate" => {
+            proxy.forward(&call.without(&["category"]))?
+        }
+        Mutant::FilesAreOne if call.is("validate", "analyze") => {
+            proxy.forward(&call)?.set("cyclomatic", 1)
+        }
+        _ => proxy.forward(&call)?,
+    })
+}
+
+/// Does not index a file again that has the size that it had.
+fn same_size(call: &Call, proxy: &mut Proxy) -> io::Result<Reply> {
+    if call.is("index", "start") || call.is("index", "git_index") {
+        let before = proxy.notes.here.remove("files").unwrap_or_default();
+        let mut files = json!({});
+        walk(Path::new(call.text("path")), MAX_DEPTH, &mut |path| {
+            let Ok(content) = fs::read(path) else { return };
+            let (name, seen) = (
+                path.to_string_lossy(),
+                json!([content.len(), HEXLOWER.encode(&Sha1::digest(&content))]),
+            );
+            let known = &before[&*name];
+            if known[0] == seen[0] && known[1] != seen[1] {
+                proxy.notes.list("skipped").push((&*name).into());
+            }
+            files[&*name] = seen;
+        })?;
+        proxy.notes.here.insert("files".into(), files);
+    }
+    let skipped = proxy.notes.list("skipped").clone();
+    let is_skipped = |hit: &Value| {
+        let path = hit["file_path"].as_str().unwrap_or_default();
+        let mut skipped = skipped.iter().filter_map(Value::as_str);
+        skipped.any(|it| it.ends_with(path))
+    };
+    Ok(proxy.forward(call)?.retain("results", |hit| !is_skipped(hit)))
+}
+
+/// Searches the files of the work tree instead of those of a branch.
+fn search_work_tree(call: &Call, proxy: &mut Proxy) -> io::Result<Reply> {
+    let (root, query) = (Path::new(call.text("repo_path")), call.text("query"));
+    let mut lines = Vec::new();
+    walk(root, MAX_DEPTH, &mut |path| {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let path = path.strip_prefix(root).unwrap_or(path);
+        let found = (1..).zip(text.lines()).filter(|(_, line)| line.contains(query));
+        lines.extend(found.map(|(number, line)| json!({ "path": path, "line": number, "snippet": line })));
+    })?;
+    let total = lines.len();
+    lines.truncate(call.limit());
+    Ok(proxy
+        .forward(call)?
+        .edit("results", |results| *results = lines)
+        .set("total", total))
+}
+
+/// Visits all that is in a folder, except for git's own, without following links.
+fn walk(folder: &Path, depth: usize, visit: &mut impl FnMut(&Path)) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        visit(&path);
+        if depth > 1 && path.is_dir() && !path.is_symlink() && !path.ends_with(".git") {
+            walk(&path, depth - 1, visit)?;
+        }
+    }
+    Ok(())
+}
+
+fn path_of(repository: &Value) -> PathBuf {
+    repository["path"]
+        .as_str()
+        .map_or_else(PathBuf::new, PathBuf::from)
+}
+
+/// Returns the branches of the repository that a call names.
+fn branches(call: &Call) -> io::Result<Vec<String>> {
+    let listed = git(
+        call.text("path"),
+        &["for-each-ref", "--format=%(refname:short)", "refs/heads"],
+    )?;
+    Ok(listed.lines().map(str::to_owned).collect())
+}
+
+/// Runs git in a repository; returns its output.
+fn git(root: &str, arguments: &[&str]) -> io::Result<String> {
+    let output = Command::new("git").arg("-C").arg(root).args(arguments).output()?;
+    if !output.status.success() {
+        return Err(io::Error::other(String::from_utf8_lossy(&output.stderr)));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
