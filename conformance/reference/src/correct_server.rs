@@ -19,8 +19,8 @@ pub enum CorrectServer {
     Bulletin,
     /// The product's server of `mcb`, behind a proxy.
     Mcb,
-    /// The small server of `brainforge`.
-    Shelf,
+    /// The product's server of `brainforge`, behind a proxy.
+    Brainforge,
 }
 
 impl CorrectServer {
@@ -34,7 +34,7 @@ impl CorrectServer {
         Self::Logbook,
         Self::Bulletin,
         Self::Mcb,
-        Self::Shelf,
+        Self::Brainforge,
     ];
 
     /// Returns the checks and families that the server passes; empty means all.
@@ -45,7 +45,7 @@ impl CorrectServer {
             Self::Tracker => &["operations", "rows", "orgs", "secrets"],
             Self::Logbook => &["operations", "provenance", "modes", "errors"],
             Self::Bulletin => &["auth", "gates"],
-            Self::Shelf => &["review", "versions", "links", "notes", "export"],
+            Self::Brainforge => &["review", "versions", "links", "notes", "export"],
             Self::Mcb => &["memory", "index", "search", "vcs", "validate"],
             Self::Memory | Self::Editor => &[
                 "append",
@@ -65,7 +65,7 @@ impl CorrectServer {
 
     /// Returns true if the server is a program of the product, which a proxy stands before.
     pub const fn is_behind_proxy(self) -> bool {
-        matches!(self, Self::Mcb)
+        matches!(self, Self::Mcb | Self::Brainforge)
     }
 
     /// Returns true if the server keeps rows in a folder for data.

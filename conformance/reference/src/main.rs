@@ -41,22 +41,13 @@ struct Arguments {
     /// The role of the client, for a contract that has roles
     #[arg(long = "as", value_name = "ROLE", conflicts_with = "data")]
     role: Option<String>,
-    /// Decide on what waits, or show it, instead of serving it, for a contract with reviews: approve, reject, revise or show
-    #[arg(long, value_name = "DECISION", requires = "instance", conflicts_with = "data")]
-    decide: Option<String>,
-    /// The id of what is decided on
-    #[arg(long, value_name = "ID", requires = "decide")]
-    instance: Option<String>,
-    /// Numbers of the parts that are approved; by default all are
-    #[arg(long, value_name = "NUMBER", num_args = 0.., requires = "decide")]
-    parts: Vec<usize>,
     /// Share the library through this bare repository, instead of serving it
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["data", "decide"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with = "data")]
     share: Option<String>,
     /// Listen at this address, for MCP's Streamable HTTP at `/mcp`; only for `braindrive-markdown`, and `bulletin`, which has REST below it
     #[arg(long, value_name = "ADDRESS")]
     http: Option<SocketAddr>,
-    /// The command that starts a correct server, for the mutants that stand before one
+    /// The command that starts a correct server, or decides on what waits there, for the mutants that stand before one
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["library", "data", "http", "innocent"])]
     behind: Vec<String>,
 }
@@ -72,9 +63,6 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         innocent,
         mode,
         role,
-        decide,
-        instance,
-        parts,
         share,
         http,
         behind,
@@ -111,16 +99,6 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     if role.is_some() && server.contract().auth.is_none() {
         return Err(format!("`{}` has no roles; leave `--as` out", server.contract().id).into());
     }
-    if let (Some(decision), Some(instance)) = (decide, instance) {
-        if server != CorrectServer::Shelf {
-            return Err(format!(
-                "nothing waits in `{}`; leave `--decide` out",
-                server.contract().id
-            )
-            .into());
-        }
-        return small::decide(library, decision, parts, instance);
-    }
     if let Some(address) = share {
         return match server {
             CorrectServer::Reference => tabellion_reference::share(library, address),
@@ -132,8 +110,9 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         };
     }
     match server {
-        CorrectServer::Mcb => Err("add the command that starts a correct server, after `--`".into()),
-        CorrectServer::Shelf => Ok(small::serve_shelf(library, role.as_deref())?),
+        CorrectServer::Mcb | CorrectServer::Brainforge => {
+            Err("add the command that starts a correct server, after `--`".into())
+        }
         CorrectServer::Bulletin => match http {
             Some(address) => Ok(small::serve_bulletin_at(library, *address)?),
             None => Ok(small::serve_bulletin(library, role.as_deref())?),
@@ -163,7 +142,10 @@ fn serve_behind(mutant: Option<&'static Specimen>, command: &[String]) -> Result
         }
         mutant::become_one(specimen.mutant);
     }
-    Ok(proxy::serve(command)?)
+    Ok(match command {
+        [_, review, ..] if review == "review" => proxy::decide(command)?,
+        _ => proxy::serve(command)?,
+    })
 }
 
 fn main() -> ExitCode {

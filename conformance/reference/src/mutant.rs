@@ -52,7 +52,7 @@ pub fn zoo() -> impl Iterator<Item = &'static Specimen> {
         zoo::BULLETIN,
         zoo::MEMORIES,
         zoo::CODE,
-        zoo::SHELF,
+        zoo::NOTES,
     ]
     .into_iter()
     .flatten()

@@ -11,7 +11,7 @@ use tabellion_conformance::{
 };
 use tabellion_contracts::{
     braindrive_markdown::{self, tool},
-    learning_os, mcb, safe_markdown_editor,
+    brainforge, learning_os, mcb, safe_markdown_editor,
 };
 use tabellion_runtime::ContractSpec;
 
@@ -46,7 +46,7 @@ impl CorrectServer {
             Self::Logbook => small::LOGBOOK,
             Self::Bulletin => small::BULLETIN,
             Self::Mcb => &mcb::CONTRACT,
-            Self::Shelf => small::SHELF,
+            Self::Brainforge => &brainforge::CONTRACT,
         }
     }
 
@@ -54,18 +54,21 @@ impl CorrectServer {
     /// is beside it.
     pub fn subject(self, program: &Path, specimen: Option<&Specimen>) -> Subject {
         let product = program.with_file_name(PRODUCT);
-        let [program, product] = [program, &product].map(Path::to_string_lossy);
+        let [reference, product] = [program, &product].map(Path::to_string_lossy);
         let contract = self.contract();
         let mutant: &[&str] = match specimen {
             Some(specimen) => &["--mutant", specimen.name],
             None => &[],
         };
-        let mut command = vec![&*program];
+        let mut command = vec![&*reference];
         let mut ledger = Source::default();
         if self.is_behind_proxy() {
             command.extend(mutant);
             command.extend(["--", &*product, "serve", "--contract", contract.id]);
-            command.extend(["--data", "{data}", "--workspace", "{workspace}"]);
+            command.extend(match self {
+                Self::Mcb => &["--data", "{data}", "--workspace", "{workspace}"][..],
+                _ => &["--library", "{library}"],
+            });
         } else {
             let folder = if self.keeps_rows() {
                 ["--data", "{data}"]
@@ -92,12 +95,20 @@ impl CorrectServer {
         };
         let command: Vec<String> = command.into_iter().map(String::from).collect();
         let program = format!("'{}'", command.join("' '"));
-        let own = format!("{program} --instance {INSTANCE}");
+        let review = (self == Self::Brainforge).then(|| match specimen {
+            Some(specimen) => format!("'{reference}' --mutant {} -- '{product}' review", specimen.name),
+            None => format!("'{product}' review"),
+        });
+        let decide = |review: &String| {
+            format!(
+                "{review} {DECISION} {INSTANCE} -m decided --library {{library}} $(for part in {PARTS}; do printf ' --part %s' $part; done)"
+            )
+        };
         let launch = Launch {
             mode: contract.modes.map(|_| format!("--mode={MODE}")),
             role: contract.auth.map(|_| format!("--as={ROLE}")),
-            show: (self == Self::Shelf).then(|| format!("{own} --decide show")),
-            decide: (self == Self::Shelf).then(|| format!("{own} --decide {DECISION} --parts {PARTS}")),
+            decide: review.as_ref().map(decide),
+            show: review.map(|review| format!("{review} show {INSTANCE} --library {{library}}")),
             store: (self == Self::Reference).then(appended).into_iter().collect(),
             share: (self == Self::Reference).then(|| format!("{program} --share {SHARED}")),
             ..Launch::new(command)

@@ -728,17 +728,17 @@ mutants! {
             imitates "MCB v0.2.1" fails ["validate/analyze"];
     }
 
-    /// Mutants of the small server of notes with review.
-    pub(super) SHELF: Shelf {
+    /// Mutants of notes with review.
+    pub(super) NOTES: Brainforge {
         ShowsWhatWaits "shows-what-waits": "searches and exports have what no person has approved"
             fails ["review/pending-unseen"];
         LinksWhatWaits "links-what-waits": "a note can be linked with one that waits"
             fails ["review/pending-unseen"];
-        ApprovesItsOwn "approves-its-own": "an author decides on their own proposal" fails ["review/own"];
+        ApprovesItsOwn "approves-its-own": "a decision that was refused, because it is the author's own, is reported as done" fails ["review/own"];
         ApprovesNothing "approves-nothing": "an approval ends the review, and the note stays as it was"
             fails ["review/decided", "review/program", "review/killed"];
         DecidesTwice "decides-twice": "what was decided on can be decided on again" fails ["review/decided"];
-        ApprovesStale "approves-stale": "a proposal is approved although its note has changed since"
+        ApprovesStale "approves-stale": "an approval that was refused, because the note has changed since, is reported as done"
             fails ["review/stale"];
         ComparesNumbersAlone "compares-numbers-alone": "a proposal is approved although its note was edited by hand since, if that left the number as it was"
             fails ["review/stale"];
@@ -758,7 +758,7 @@ mutants! {
             fails ["review/unknown-parts"];
         CommitsPartByPart "commits-part-by-part": "a decision is two commits, of the note and of what waited"
             fails ["review/decided", "review/killed"];
-        SkipsNumbers "skips-numbers": "each second number is no version" fails ["versions/all"];
+        SkipsNumbers "skips-numbers": "a change takes two numbers" fails ["versions/all"];
         ForgetsVersions "forgets-versions": "only the last version can be read" fails ["versions/all"];
         HandEditsDoNotCount "hand-edits-do-not-count": "a note that was edited by hand keeps its number"
             fails ["versions/by-hand"];

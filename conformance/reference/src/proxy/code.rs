@@ -38,10 +38,10 @@ pub(super) fn answer(mutant: Mutant, call: Call, proxy: &mut Proxy) -> io::Resul
     Ok(match mutant {
         Mutant::SaysIndexed => {
             if begins {
-                proxy.notes.list("begun").push(true.into());
+                proxy.record.list_here("begun").push(true.into());
             }
             let reply = proxy.forward(&call)?;
-            if is_search && !std::mem::take(proxy.notes.list("begun")).is_empty() {
+            if is_search && !std::mem::take(proxy.record.list_here("begun")).is_empty() {
                 return Ok(reply.edit("results", Vec::clear));
             }
             reply.each("collections", |status| {
@@ -51,10 +51,10 @@ pub(super) fn answer(mutant: Mutant, call: Call, proxy: &mut Proxy) -> io::Resul
         }
         Mutant::IndexInMemory => {
             if begins {
-                proxy.notes.list("begun").push(true.into());
+                proxy.record.list_here("begun").push(true.into());
             }
             let reply = proxy.forward(&call)?;
-            if proxy.notes.list("begun").is_empty() {
+            if proxy.record.list_here("begun").is_empty() {
                 reply.edit("results", Vec::clear).edit("collections", Vec::clear)
             } else {
                 reply
@@ -62,12 +62,12 @@ pub(super) fn answer(mutant: Mutant, call: Call, proxy: &mut Proxy) -> io::Resul
         }
         Mutant::TakesRunsForDone => {
             if begins {
-                proxy.notes.keep(RUNS, true.into())?;
+                proxy.record.keep(RUNS, true.into())?;
             }
-            let took_over = proxy.notes.here.get(RUNS).is_some_and(|runs| *runs == true);
+            let took_over = !proxy.record.before(RUNS).is_empty();
             let reply = proxy.forward(&call)?;
             if reply.list("collections").iter().any(|status| status["state"] == "idle") && !took_over {
-                proxy.notes.keep(RUNS, Value::Null)?;
+                proxy.record.forget(RUNS)?;
             }
             let is_half = |hit: &Value| hit["file_path"].as_str().is_none_or(|path| path.len() % 2 == 0);
             if took_over {
@@ -80,14 +80,15 @@ pub(super) fn answer(mutant: Mutant, call: Call, proxy: &mut Proxy) -> io::Resul
             let reply = proxy.forward(&call)?;
             let key = Value::from(call.arguments.clone()).to_string();
             let found = reply.list("results").to_vec();
-            let before = proxy.notes.here.insert(key, found.clone().into());
+            let before = proxy.record.here(&key).cloned();
+            proxy.record.set_here(&key, found.clone().into());
             let gone = before.as_ref().and_then(Value::as_array).into_iter().flatten();
             let is_gone = |hit: &&Value| found.iter().all(|other| other["file_path"] != hit["file_path"]);
             let gone: Vec<_> = gone.filter(is_gone).cloned().collect();
             reply.edit("results", |list| list.extend(gone))
         }
         Mutant::KeepsUnfitting if call.is("index", "start") => {
-            let runs = proxy.notes.list("runs");
+            let runs = proxy.record.list_here("runs");
             runs.push(true.into());
             if runs.len() > 1 {
                 proxy.forward(&call.without(&OF_FILES))?
@@ -97,13 +98,10 @@ pub(super) fn answer(mutant: Mutant, call: Call, proxy: &mut Proxy) -> io::Resul
         }
         Mutant::ClearKeepsHashes => {
             if call.is("index", "clear") {
-                proxy.notes.keep(call.text("collection"), true.into())?;
+                proxy.record.keep("cleared", call.text("collection").into())?;
             }
-            let cleared = proxy.notes.lasting.clone();
-            let is_left = |hit: &Value| {
-                let collection = hit["collection"].as_str().unwrap_or_default();
-                !cleared.contains_key(collection)
-            };
+            let cleared = proxy.record.all("cleared");
+            let is_left = |hit: &Value| !cleared.contains(&hit["collection"]);
             proxy.forward(&call)?.retain("results", is_left)
         }
         Mutant::FollowsLinksOut if call.is("index", "start") => {
@@ -154,7 +152,7 @@ pub(super) fn answer(mutant: Mutant, call: Call, proxy: &mut Proxy) -> io::Resul
         Mutant::ChecksBranchesOut if call.is("index", "git_index") => {
             for branch in branches(&call)? {
                 // A repository without a work tree has nothing to check out.
-                let _ = git(call.text("path"), &["checkout", "--quiet", "--force", &branch]);
+                let _ = git(Path::new(call.text("path")), &["checkout", "--quiet", "--force", &branch]);
             }
             proxy.forward(&call)?
         }
@@ -164,25 +162,31 @@ pub(super) fn answer(mutant: Mutant, call: Call, proxy: &mut Proxy) -> io::Resul
         }),
         Mutant::IndexesBlobsOnce => {
             let reply = proxy.forward(&call)?;
-            let here = &mut proxy.notes.here;
+            let record = &mut proxy.record;
             reply.retain("results", |hit| {
                 let key = json!([hit["file_path"], hit["blob"]]).to_string();
-                *here.entry(key).or_insert_with(|| hit["branch"].clone()) == hit["branch"]
+                if record.here(&key).is_none() {
+                    record.set_here(&key, hit["branch"].clone());
+                }
+                record.here(&key) == Some(&hit["branch"])
             })
         }
         Mutant::KeepsOldTips => {
             let path = call.text("path").to_owned();
-            if call.is("index", "git_index") && !proxy.notes.lasting.contains_key(&path) {
+            let is_indexed = proxy.record.find("tips", |it| it["path"] == path.as_str()).is_some();
+            if call.is("index", "git_index") && !is_indexed {
+                let list = ["ls-tree", "-r", "--format=%(objectname)"];
                 let trees = branches(&call)?.into_iter().map(|branch| {
-                    git(&path, &["ls-tree", "-r", "--format=%(objectname)", &branch])
+                    git(Path::new(&path), &[&list[..], &[&*branch]].concat())
                 });
                 let blobs: Vec<_> = trees.collect::<io::Result<_>>()?;
-                proxy.notes.keep(&path, blobs.join("\n").into())?;
+                proxy.record.keep("tips", json!({ "path": path, "blobs": blobs.concat() }))?;
             }
-            let known: Vec<_> = proxy.notes.lasting.values().filter_map(Value::as_str).collect();
-            let known = known.join("\n");
-            let is_known = |hit: &Value| hit["blob"].as_str().is_none_or(|blob| known.contains(blob));
-            proxy.forward(&call)?.retain("results", is_known)
+            let tips = proxy.record.all("tips");
+            proxy.forward(&call)?.retain("results", |hit| {
+                let is_known = |blob: &str| tips.iter().any(|it| it["blobs"].as_str().is_some_and(|it| it.contains(blob)));
+                hit["blob"].as_str().is_none_or(is_known)
+            })
         }
         Mutant::CountsRepositories => proxy.forward(&call)?.retain("results", |hit| hit["branch"].is_null()),
         Mutant::CountsCommits => proxy.forward(&call)?.retain("results", |hit| hit["kind"] != "commit"),
@@ -242,7 +246,7 @@ pub(super) fn answer(mutant: Mutant, call: Call, proxy: &mut Proxy) -> io::Resul
                 name => name.to_owned(),
             };
             let tips = [named("base_branch", "main"), named("target_branch", "HEAD")];
-            let Ok(names) = git(call.text("repo_path"), &["diff", "--name-only", &tips[0], &tips[1], "--"]) else {
+            let Ok(names) = git(Path::new(call.text("repo_path")), &["diff", "--name-only", &tips[0], &tips[1], "--"]) else {
                 return Ok(reply);
             };
             let files: Vec<_> = names
@@ -289,7 +293,7 @@ pub(super) fn answer(mutant: Mutant, call: Call, proxy: &mut Proxy) -> io::Resul
 /// Does not index a file again that has the size that it had.
 fn same_size(call: &Call, proxy: &mut Proxy) -> io::Result<Reply> {
     if call.is("index", "start") || call.is("index", "git_index") {
-        let before = proxy.notes.here.remove("files").unwrap_or_default();
+        let before = proxy.record.here("files").cloned().unwrap_or_default();
         let mut files = json!({});
         walk(Path::new(call.text("path")), MAX_DEPTH, &mut |path| {
             let Ok(content) = fs::read(path) else { return };
@@ -299,13 +303,13 @@ fn same_size(call: &Call, proxy: &mut Proxy) -> io::Result<Reply> {
             );
             let known = &before[&*name];
             if known[0] == seen[0] && known[1] != seen[1] {
-                proxy.notes.list("skipped").push((&*name).into());
+                proxy.record.list_here("skipped").push((&*name).into());
             }
             files[&*name] = seen;
         })?;
-        proxy.notes.here.insert("files".into(), files);
+        proxy.record.set_here("files", files);
     }
-    let skipped = proxy.notes.list("skipped").clone();
+    let skipped = proxy.record.list_here("skipped").clone();
     let is_skipped = |hit: &Value| {
         let path = hit["file_path"].as_str().unwrap_or_default();
         let mut skipped = skipped.iter().filter_map(Value::as_str);
@@ -333,7 +337,7 @@ fn search_work_tree(call: &Call, proxy: &mut Proxy) -> io::Result<Reply> {
 }
 
 /// Visits all that is in a folder, except for git's own, without following links.
-fn walk(folder: &Path, depth: usize, visit: &mut impl FnMut(&Path)) -> io::Result<()> {
+pub(super) fn walk(folder: &Path, depth: usize, visit: &mut impl FnMut(&Path)) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         visit(&path);
@@ -353,14 +357,14 @@ fn path_of(repository: &Value) -> PathBuf {
 /// Returns the branches of the repository that a call names.
 fn branches(call: &Call) -> io::Result<Vec<String>> {
     let listed = git(
-        call.text("path"),
+        Path::new(call.text("path")),
         &["for-each-ref", "--format=%(refname:short)", "refs/heads"],
     )?;
     Ok(listed.lines().map(str::to_owned).collect())
 }
 
 /// Runs git in a repository; returns its output.
-fn git(root: &str, arguments: &[&str]) -> io::Result<String> {
+pub(super) fn git(root: &Path, arguments: &[&str]) -> io::Result<String> {
     let output = Command::new("git").arg("-C").arg(root).args(arguments).output()?;
     if !output.status.success() {
         return Err(io::Error::other(String::from_utf8_lossy(&output.stderr)));

@@ -4,7 +4,7 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use super::{Call, Proxy, Reply};
+use super::{Call, Proxy, Reply, TOTALS};
 use crate::mutant::Mutant;
 
 /// Names of the lists of notes in responses.
@@ -60,11 +60,11 @@ pub(super) fn answer(mutant: Mutant, mut call: Call, proxy: &mut Proxy) -> io::R
         }
         Mutant::MergesRuns if is_new && call.text("resource") == "execution" => {
             let run = json!([call.data().get("command"), call.data().get("exit_code")]).to_string();
-            if let Some(reply) = proxy.notes.here.get(&run) {
+            if let Some(reply) = proxy.record.here(&run) {
                 return Ok(Reply(reply.clone()).set("deduplicated", true));
             }
             let reply = proxy.forward(&call)?;
-            proxy.notes.here.insert(run, reply.0.clone());
+            proxy.record.set_here(&run, reply.0.clone());
             reply
         }
         Mutant::CountsNoPatterns => {
@@ -96,24 +96,24 @@ pub(super) fn answer(mutant: Mutant, mut call: Call, proxy: &mut Proxy) -> io::R
             let reply = proxy.forward(&call)?;
             if is_new {
                 let stored = json!([id(&reply.0["result"]["structuredContent"]), session]);
-                proxy.notes.list("stored").push(stored);
+                proxy.record.list_here("stored").push(stored);
                 return Ok(reply);
             }
-            let stored = proxy.notes.list("stored").clone();
+            let stored = proxy.record.list_here("stored").clone();
             only(reply, |entry| stored.contains(&json!([id(entry), session])))
         }
         Mutant::IndexOfAProcess | Mutant::IndexFollowsLater => {
             let reply = proxy.forward(&call)?;
             if is_new {
                 let stored = id(&reply.0["result"]["structuredContent"]).clone();
-                proxy.notes.list("stored").push(stored);
+                proxy.record.list_here("stored").push(stored);
             }
             if call.text("query").is_empty() {
                 return Ok(reply);
             }
-            let stored = proxy.notes.list("stored").clone();
+            let stored = proxy.record.list_here("stored").clone();
             let indexed = if mutant == Mutant::IndexFollowsLater {
-                std::mem::replace(proxy.notes.list("indexed"), stored)
+                std::mem::replace(proxy.record.list_here("indexed"), stored)
             } else {
                 stored
             };
@@ -184,14 +184,16 @@ fn first(call: &mut Call, proxy: &mut Proxy) -> Option<Value> {
     let arguments = Value::from(call.arguments.clone());
     let content = call.data().get("content")?.clone();
     let key = json!([content, call.data().get("observation_type")]).to_string();
-    let first = proxy.notes.here.get(&key).cloned();
-    proxy.notes.here.entry(key).or_insert(arguments);
+    let first = proxy.record.here(&key).cloned();
+    if first.is_none() {
+        proxy.record.set_here(&key, arguments);
+    }
     first
 }
 
 /// Returns the id of a note in a response.
 fn id(entry: &Value) -> &Value {
-    let names = ["id", "observation_id", "summary_id"];
+    let names = ["id", "observation_id", "summary_id", "note_id"];
     let named = names.iter().find_map(|name| entry.get(*name));
     named.unwrap_or(&Value::Null)
 }
@@ -217,7 +219,7 @@ pub(super) fn after_cut(call: &Call, proxy: &mut Proxy, filters: &[&str]) -> io:
     let all = all.list("results").to_vec();
     let left = passing.retain("results", |entry| all.iter().any(|other| same(entry, other)));
     let count = left.list("results").len();
-    Ok(left.set("total", count))
+    Ok(TOTALS.iter().fold(left, |left, total| left.reset(total, count)))
 }
 
 /// Fills a context with the beginning of the entry that no longer fits.

@@ -5,10 +5,10 @@
 
 mod code;
 mod memory;
+mod notes;
+mod record;
 
 use std::{
-    collections::BTreeMap,
-    fs,
     io::{self, BufRead, BufReader, Write},
     path::PathBuf,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
@@ -16,6 +16,7 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
+use self::record::Record;
 use crate::mutant;
 
 /// Serves with the server that `command` starts until the input ends.
@@ -33,6 +34,20 @@ pub fn serve(command: &[String]) -> io::Result<()> {
     proxy.end()
 }
 
+/// Runs a command by which a person is shown a proposal or decides on it.
+///
+/// # Errors
+/// If it can't be run, or it fails.
+pub fn decide(command: &[String]) -> io::Result<()> {
+    notes::decide(command)
+}
+
+/// Returns the folder that an option of a command names; empty if the command lacks it.
+fn folder(command: &[String], option: &str) -> PathBuf {
+    let mut words = command.iter().skip_while(|word| *word != option);
+    PathBuf::from(words.nth(1).map_or("", String::as_str))
+}
+
 /// Writes a message to standard output.
 fn print(message: &Value) -> io::Result<()> {
     let mut output = io::stdout().lock();
@@ -45,23 +60,20 @@ struct Proxy {
     server: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
-    /// Folder of the source code.
+    program: String,
+    /// The library, or the folder of the data.
+    folder: PathBuf,
+    /// The folder of the source code.
     workspace: PathBuf,
     /// The client's current request, without its call.
     request: Value,
     /// Number of the requests that this process added.
     added: u64,
-    notes: Notes,
+    record: Record,
 }
 
-/// Facts that a defect remembers: those of this process, and those in a file beside the server's data, which later processes read.
-#[derive(Default)]
-struct Notes {
-    /// Begins as `lasting`.
-    here: BTreeMap<String, Value>,
-    lasting: BTreeMap<String, Value>,
-    file: PathBuf,
-}
+/// Names of the number of all entries, of which a list has some.
+const TOTALS: [&str; 2] = ["total", "total_results"];
 
 /// A call of a tool.
 #[derive(Clone)]
@@ -78,18 +90,10 @@ impl Proxy {
         let (program, arguments) = command
             .split_first()
             .ok_or_else(|| io::Error::other("name the correct server after `--`"))?;
-        let folder = |option: &str| {
-            let mut words = arguments.iter().skip_while(|word| *word != option);
-            PathBuf::from(words.nth(1).map_or("", String::as_str))
-        };
-        let data = folder("--data");
-        let file = data.with_extension("defect.json");
-        let lasting: BTreeMap<_, _> =
-            serde_json::from_slice(&fs::read(&file).unwrap_or_default()).unwrap_or_default();
-        let notes = Notes {
-            here: lasting.clone(),
-            lasting,
-            file,
+        let library = folder(command, "--library");
+        let folder = match library.as_os_str().is_empty() {
+            true => folder(command, "--data"),
+            false => library,
         };
         let mut server = Command::new(program);
         server.args(arguments);
@@ -104,10 +108,12 @@ impl Proxy {
             server,
             input,
             output: BufReader::new(output),
-            workspace: folder("--workspace"),
+            program: program.clone(),
+            record: Record::open(&folder)?,
+            folder,
+            workspace: self::folder(command, "--workspace"),
             request: Value::Null,
             added: 0,
-            notes,
         })
     }
 
@@ -122,16 +128,21 @@ impl Proxy {
     }
 
     /// Returns the answer to a message; `None` if it is a notification.
-    fn answer(&mut self, mut message: Value) -> io::Result<Option<Value>> {
+    fn answer(&mut self, message: Value) -> io::Result<Option<Value>> {
         if message["id"].is_null() {
             writeln!(self.input, "{message}")?;
             return Ok(None);
         }
-        let mutant = mutant::current().filter(|_| message["method"] == "tools/call");
-        let Some(mutant) = mutant else {
+        let Some(mutant) = mutant::current() else {
             return self.exchange(&message).map(Some);
         };
-        let params = &mut message["params"];
+        if message["method"] == "resources/read" {
+            return notes::read(mutant, &message, self).map(Some);
+        }
+        if message["method"] != "tools/call" {
+            return self.exchange(&message).map(Some);
+        }
+        let params = &message["params"];
         let call = Call {
             tool: params["name"].as_str().unwrap_or_default().to_owned(),
             arguments: params["arguments"].as_object().cloned().unwrap_or_default(),
@@ -140,7 +151,8 @@ impl Proxy {
         let mut answer = match &*call.tool {
             "memory" => memory::answer(mutant, call, self)?,
             "search" if call.text("resource") != "code" => memory::answer(mutant, call, self)?,
-            _ => code::answer(mutant, call, self)?,
+            "search" | "index" | "vcs" | "validate" => code::answer(mutant, call, self)?,
+            _ => notes::answer(mutant, call, self)?,
         };
         answer.0["id"] = self.request["id"].clone();
         answer.restate();
@@ -183,24 +195,16 @@ impl Proxy {
         found.map(|(_, value)| value)
     }
 
+    /// Answers the client's call.
+    fn respond(&self, response: Value) -> Reply {
+        let result = json!({ "resultType": "complete", "content": [], "structuredContent": response, "isError": false });
+        Reply(json!({ "jsonrpc": "2.0", "id": self.request["id"], "result": result }))
+    }
+
     /// Refuses the client's call.
     fn refuse(&self, message: &str) -> Reply {
         let error = json!({ "code": -32602, "message": message });
         Reply(json!({ "jsonrpc": "2.0", "id": self.request["id"], "error": error }))
-    }
-}
-
-impl Notes {
-    /// Returns a list that this process remembers.
-    fn list(&mut self, name: &str) -> &mut Vec<Value> {
-        let list = self.here.entry(name.to_owned()).or_insert_with(|| json!([]));
-        list.as_array_mut().expect("lists have names of their own")
-    }
-
-    /// Remembers a fact for later processes too; `null` forgets it.
-    fn keep(&mut self, name: &str, fact: Value) -> io::Result<()> {
-        self.lasting.insert(name.to_owned(), fact);
-        fs::write(&self.file, json!(self.lasting).to_string())
     }
 }
 
@@ -251,8 +255,21 @@ impl Call {
 impl Reply {
     /// Returns the response; `None` if the call was refused.
     fn response(&mut self) -> Option<&mut Map<String, Value>> {
+        if self.0["result"]["isError"] == true {
+            return None;
+        }
         let response = self.0.pointer_mut("/result/structuredContent")?;
         response.as_object_mut()
+    }
+
+    /// Returns the details of an error; `null` if the call was not refused.
+    fn details(&self) -> &Value {
+        &self.0["result"]["structuredContent"]["error"]["details"]
+    }
+
+    /// Returns the reason of an error; empty if the call was not refused.
+    fn reason(&self) -> &str {
+        self.details()["reason"].as_str().unwrap_or_default()
     }
 
     /// Returns a list of the response; empty if it has none of that name.
@@ -269,6 +286,15 @@ impl Reply {
         self
     }
 
+    /// Replaces a member of the response, if it is there.
+    fn reset(self, name: &str, value: impl Into<Value>) -> Self {
+        if self.0["result"]["structuredContent"].get(name).is_some() {
+            self.set(name, value)
+        } else {
+            self
+        }
+    }
+
     /// Changes a list of the response, if it has one of that name, and the numbers of its entries.
     fn edit(mut self, name: &str, change: impl FnOnce(&mut Vec<Value>)) -> Self {
         let Some(response) = self.response() else {
@@ -280,14 +306,11 @@ impl Reply {
         let before = list.len();
         change(list);
         let after = list.len();
-        let total = response.get("total").and_then(Value::as_u64);
-        if let Some(total) = total.and_then(|total| usize::try_from(total).ok()) {
-            response.insert("total".into(), (total + after).saturating_sub(before).into());
-        }
-        if response.contains_key("count") {
-            response.insert("count".into(), after.into());
-        }
-        self
+        TOTALS.iter().fold(self.reset("count", after), |reply, name| {
+            let total = reply.0["result"]["structuredContent"][name].as_u64();
+            let total = usize::try_from(total.unwrap_or_default()).unwrap_or(usize::MAX);
+            reply.reset(name, (total + after).saturating_sub(before))
+        })
     }
 
     /// Changes each entry of a list of the response.

@@ -1,5 +1,5 @@
-//! Small servers of the contracts `learning-os`, `safe-markdown-editor` and `brainforge`, and of the examples `bulletin`, `desk`, `tracker`
-//! and `logbook`.
+//! Small servers of the contracts `learning-os` and `safe-markdown-editor`, and of the examples `bulletin`, `desk`, `tracker` and
+//! `logbook`.
 //!
 //! They pass the checks of their own families and are otherwise minimal: plain files, the git program, one lock, only
 //! the stateless era (2026-07-28), no recovery after a crash. The tracker and the logbook keep rows in a JSON document
@@ -14,10 +14,9 @@ mod logbook;
 mod memory;
 mod rest;
 mod server;
-mod shelf;
 mod tracker;
 
-use std::{error::Error, io, path::Path};
+use std::{io, path::Path};
 
 use tabellion_contracts::{learning_os, safe_markdown_editor};
 
@@ -30,7 +29,6 @@ pub(crate) use {
     desk::CONTRACT as DESK,
     kept::CLOCK_OFFSET,
     logbook::CONTRACT as LOGBOOK,
-    shelf::CONTRACT as SHELF,
     tracker::CONTRACT as TRACKER,
 };
 
@@ -103,23 +101,4 @@ pub fn serve_desk(root: &Path) -> io::Result<()> {
 pub fn serve_bulletin(root: &Path, role: Option<&str>) -> io::Result<()> {
     let library = Library(root.to_owned());
     serve(BULLETIN, &mut bulletin::Bulletin::new(library, role))
-}
-
-/// Serves notes in the library at `root` to a client of this role, over standard input and output until the input ends.
-///
-/// # Errors
-/// If a pipe breaks.
-pub fn serve_shelf(root: &Path, role: Option<&str>) -> io::Result<()> {
-    let library = Library(root.to_owned());
-    serve(SHELF, &mut shelf::Shelf::new(library, role))
-}
-
-/// Decides on a note that waits in the library at `root`, or on parts of it, or shows it.
-///
-/// # Errors
-/// If the decision is not possible: the reason.
-pub fn decide(root: &Path, decision: &str, parts: &[usize], instance: &str) -> Result<(), Box<dyn Error>> {
-    let library = Library(root.to_owned());
-    let decided = shelf::Shelf::new(library, None).decide(decision, parts, instance);
-    decided.map_err(|(_, message)| message.into())
 }
