@@ -6,7 +6,7 @@
 use std::{env, path::PathBuf, sync::Arc};
 
 use tabellion_library::{Library, path::LibraryPath};
-use tabellion_pack::{Derived, Implementation, Pack};
+use tabellion_pack::{Derived, Implementation, Pack, cards::CardsOf, review::Review};
 use tabellion_records::{Location, Records, Start};
 use tabellion_runtime::{Contract, ContractSpec, Failure, downloads::Downloads};
 use tabellion_vcs::{WorkspaceError, Workspaces};
@@ -133,10 +133,42 @@ pub(crate) fn downloads(name: &str, library: &Library) -> Option<Arc<dyn Downloa
     Some(downloads(library))
 }
 
+/// Returns the cards of the rows of the contract called `name`; `None` if it shows none.
+pub(crate) fn cards(name: &str) -> Option<CardsOf> {
+    pack(name)?.cards
+}
+
 /// Returns the index of words of the contract called `name` over `records`; `None` if it has none.
 pub(crate) fn words(name: &str, records: Arc<Records>) -> Option<Arc<dyn Derived>> {
     let words = pack(name)?.words?;
     Some(words(records))
+}
+
+/// Returns all packs.
+pub(crate) fn all() -> impl Iterator<Item = &'static Pack> {
+    ALL.iter().copied()
+}
+
+/// Returns the reviews of all contracts that have one.
+pub(crate) fn reviews() -> impl Iterator<Item = &'static Review> {
+    all().filter_map(|pack| pack.review.as_ref())
+}
+
+/// Returns the review of the first of these contracts that has one.
+pub(crate) fn review_of(specs: &[&'static ContractSpec]) -> Option<&'static Review> {
+    reviews().find(|review| specs.iter().any(|spec| spec.id == review.contract.id))
+}
+
+/// Returns the documents of `library` that contracts can't understand, each as its path and a sentence for each problem.
+///
+/// # Errors
+/// If the library can't be read.
+pub(crate) fn problems(library: &Library) -> Result<Vec<(String, Vec<String>)>, Failure> {
+    let of_packs = all().filter_map(|pack| pack.problems);
+    let found: Vec<_> = of_packs
+        .map(|problems| problems(library))
+        .collect::<Result<_, _>>()?;
+    Ok(found.concat())
 }
 
 fn pack(name: &str) -> Option<&'static Pack> {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
-use tabellion_brainforge::desk::{Decide, Shown};
+use tabellion_pack::review::{Decide, Shown};
 use tabellion_runtime::calls::{ExecutionFilter, ExecutionStatus};
 
 use super::{

@@ -3,13 +3,13 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use chrono::{DateTime, Days, Utc};
-use tabellion_brainforge::desk::{self, Decide, Desk, DeskError, Over, Shown, Side, Waiting};
 use tabellion_library::{
     DocumentChange, Library, LogEntry,
     path::{LibraryDir, LibraryPath},
     search,
 };
 use tabellion_notes::Note as Parsed;
+use tabellion_pack::review::{self, Decide, DeskError, Over, Review, ReviewDesk, Shown, Side, Waiting};
 use tabellion_page::data::{
     Change, Decision, Done, Entry, EntryChange, Hit, Kind, ListFilter, Log, LogFilter, May, Note, Pages,
     Part, Person, Preview, Problem, Proposal, ProposalRow, Proposals, Remark, Seen, Source, StatusLine,
@@ -20,6 +20,7 @@ use tokio::runtime::Handle;
 
 use super::{Door, failed};
 use crate::{
+    contracts,
     doctor::Target,
     undo::{self, CONFLICTS, MOVED, Recorder, Undo},
 };
@@ -44,7 +45,8 @@ pub(crate) struct LibrarySource {
     folder: PathBuf,
     library: Arc<Library>,
     contracts: Vec<&'static ContractSpec>,
-    desk: Option<Desk>,
+    /// The review of the contract that has one, and its desk.
+    review: Option<(&'static Review, Arc<dyn ReviewDesk>)>,
     /// Records each undo, if the library has executions.
     recorder: Option<Recorder>,
     door: Arc<Door>,
@@ -69,13 +71,11 @@ impl LibrarySource {
         let last = absolute
             .file_name()
             .map(|name| name.to_string_lossy().into_owned());
-        let has_desk = contracts
-            .iter()
-            .any(|contract| contract.id == Desk::contract().id);
+        let review = contracts::review_of(&contracts);
         Self {
             title: name.clone().or(last).unwrap_or_else(|| "library".into()),
             recorder: Recorder::new(&contracts, calls.clone()),
-            desk: has_desk.then(|| Desk::new(Arc::clone(&library), calls)),
+            review: review.map(|review| (review, (review.desk)(Arc::clone(&library), calls))),
             reads_only: false,
             name,
             folder,
@@ -91,9 +91,11 @@ impl LibrarySource {
         Self { reads_only, ..self }
     }
 
-    fn desk(&self) -> Result<&Desk, Problem> {
+    /// Returns the desk, and the context of a call to it by a person.
+    fn desk(&self, who: &Person) -> Result<(&dyn ReviewDesk, CallContext), Problem> {
         let none = || Problem::NotFound("Nothing is reviewed in this library.".into());
-        self.desk.as_ref().ok_or_else(none)
+        let (review, desk) = self.review.as_ref().ok_or_else(none)?;
+        Ok((&**desk, self.call(who, review.contract)?))
     }
 
     fn call(&self, who: &Person, contract: &'static ContractSpec) -> Result<CallContext, Problem> {
@@ -152,23 +154,16 @@ impl LibrarySource {
         before
     }
 
-    /// Returns a proposal from the catalogue.
-    fn show(&self, who: &Person, id: &str) -> Result<(CallContext, Waiting), Problem> {
-        let call = self.call(who, Desk::contract())?;
-        let found = self.runtime.block_on(self.desk()?.show(&call, id));
-        Ok((call, found.map_err(problem)?))
-    }
-
     fn listed(
         &self,
-        call: &CallContext,
-        filter: &desk::Filter,
+        (desk, call): (&dyn ReviewDesk, &CallContext),
+        filter: &review::Filter,
         offset: usize,
         limit: usize,
-    ) -> Result<desk::Listed, Problem> {
-        let page = desk::Page { offset, limit };
+    ) -> Result<review::Listed, Problem> {
+        let page = review::Page { offset, limit };
         self.runtime
-            .block_on(self.desk()?.list(call, filter, page))
+            .block_on(desk.list(call, filter, page))
             .map_err(problem)
     }
 }
@@ -182,7 +177,7 @@ fn state_of(waiting: &Waiting) -> String {
 }
 
 fn decide(decision: &Decision) -> Decide {
-    let remark = |remark: &Remark| desk::Remark {
+    let remark = |remark: &Remark| review::Remark {
         side: if remark.old { Side::Old } else { Side::New },
         line: remark.line,
         quote: remark.quote.clone(),
@@ -229,7 +224,7 @@ fn time(text: &str) -> DateTime<Utc> {
 }
 
 fn kind(entry: &LogEntry) -> Kind {
-    if entry.tool == Desk::decision_tool() {
+    if contracts::reviews().any(|review| review.decision_tool == entry.tool) {
         Kind::Decision
     } else if entry.operation == "revert" {
         Kind::Undo
@@ -266,7 +261,7 @@ impl Source for LibrarySource {
 
     fn pages(&self) -> Pages {
         Pages {
-            review: self.desk.is_some(),
+            review: self.review.is_some(),
             log: true,
             memory: false,
         }
@@ -288,26 +283,26 @@ impl Source for LibrarySource {
     }
 
     fn waiting(&self, who: &Person) -> Result<usize, Problem> {
-        let call = self.call(who, Desk::contract())?;
-        let listed = self.listed(&call, &desk::Filter::default(), 0, 0)?;
+        let (desk, call) = self.desk(who)?;
+        let listed = self.listed((desk, &call), &review::Filter::default(), 0, 0)?;
         Ok(listed.states.get(WAITING).copied().unwrap_or_default())
     }
 
     fn proposals(&self, who: &Person, filter: &ListFilter) -> Result<Proposals, Problem> {
-        let call = self.call(who, Desk::contract())?;
+        let (desk, call) = self.desk(who)?;
         let state = match filter.which {
             Which::Waiting => WAITING,
             Which::WithAgents => WITH_AGENTS,
             Which::Approved => APPROVED,
             Which::Rejected => REJECTED,
         };
-        let wanted = desk::Filter {
+        let wanted = review::Filter {
             note: filter.note.clone(),
             agent: filter.agent.clone(),
             state: Some(state.into()),
         };
-        let listed = self.listed(&call, &wanted, filter.offset, filter.limit)?;
-        let row = |row: desk::Row| ProposalRow {
+        let listed = self.listed((desk, &call), &wanted, filter.offset, filter.limit)?;
+        let row = |row: review::Row| ProposalRow {
             seen: self.seen(&call, &row.id, &row.revision),
             id: row.id,
             title: row.title,
@@ -331,7 +326,8 @@ impl Source for LibrarySource {
     }
 
     fn proposal(&self, who: &Person, id: &str) -> Result<Proposal, Problem> {
-        let (call, found) = self.show(who, id)?;
+        let (desk, call) = self.desk(who)?;
+        let found = self.runtime.block_on(desk.show(&call, id)).map_err(problem)?;
         let row = ProposalRow {
             seen: self.seen(&call, &found.id, &found.revision),
             id: found.id.clone(),
@@ -349,7 +345,7 @@ impl Source for LibrarySource {
         let before = self.look_at(&call, &found.id, &found.revision);
         let earlier = before.map(|before| {
             self.runtime
-                .block_on(self.desk()?.earlier(&call, &found.id, &before))
+                .block_on(desk.earlier(&call, &found.id, &before))
                 .map_err(problem)
         });
         let earlier = earlier.transpose()?.flatten();
@@ -358,7 +354,7 @@ impl Source for LibrarySource {
         let is_shown = |text: &String| may_read || !Parsed::parse("", text.as_bytes()).metadata.sensitive;
         let document = found.document.as_ref();
         let document = document.filter(|document| is_shown(&document.base) && is_shown(&document.after));
-        let part = |part: &desk::Part| Part {
+        let part = |part: &review::Part| Part {
             old: part.old.clone(),
             new: part.new.clone(),
             front_matter: part.front_matter,
@@ -375,7 +371,7 @@ impl Source for LibrarySource {
         };
         let before = document.map(|document| document.base.clone());
         let after = document.map(|document| document.after.clone());
-        let remark = |remark: &desk::Remark| Remark {
+        let remark = |remark: &review::Remark| Remark {
             old: remark.side == Side::Old,
             line: remark.line,
             quote: remark.quote.clone(),
@@ -410,12 +406,13 @@ impl Source for LibrarySource {
     }
 
     fn revision(&self, who: &Person, id: &str) -> Result<String, Problem> {
-        Ok(state_of(&self.show(who, id)?.1))
+        let (desk, call) = self.desk(who)?;
+        let found = self.runtime.block_on(desk.show(&call, id));
+        Ok(state_of(&found.map_err(problem)?))
     }
 
     fn preview(&self, who: &Person, decision: &Decision) -> Result<Preview, Problem> {
-        let call = self.call(who, Desk::contract())?;
-        let desk = self.desk()?;
+        let (desk, call) = self.desk(who)?;
         let outcome = self
             .runtime
             .block_on(desk.preview(&call, &decide(decision)))
@@ -456,13 +453,12 @@ impl Source for LibrarySource {
             ));
         }
         let key = IdempotencyKey::parse(&decision.key).ok();
+        let (desk, call) = self.desk(who)?;
         let call = CallContext {
             idempotency_key: key,
-            ..self.call(who, Desk::contract())?
+            ..call
         };
-        let made = self
-            .runtime
-            .block_on(self.desk()?.decide(&call, &decide(decision)));
+        let made = self.runtime.block_on(desk.decide(&call, &decide(decision)));
         made.map(|commit| Done { commit }).map_err(problem)
     }
 

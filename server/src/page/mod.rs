@@ -6,12 +6,11 @@ mod rows;
 
 use std::sync::Arc;
 
-use tabellion_brainforge::desk::Desk;
-use tabellion_contracts::brainforge::tool;
 use tabellion_gateway::LocalCaller;
 use tabellion_http as http;
 use tabellion_library::Library;
 use tabellion_mcp as mcp;
+use tabellion_pack::review::Review;
 use tabellion_page::{
     Page,
     data::{Problem, StatusLine},
@@ -31,9 +30,9 @@ const CLIENT: &str = concat!("tabellion-page/", env!("CARGO_PKG_VERSION"));
 const MAX_APP_BYTES: usize = 64 << 10;
 
 /// Returns the app that shows callers their own proposals, in the answers to the calls that make them. `server` has the role [`REVIEWER`].
-pub(crate) fn app(library: &Arc<Library>, server: &LocalCaller) -> mcp::App {
-    let desk = Arc::new(Desk::new(Arc::clone(library), None));
-    let call = server.makes(CallContext::default(), Desk::contract(), Agent::default());
+pub(crate) fn app(review: &Review, library: &Arc<Library>, server: &LocalCaller) -> mcp::App {
+    let desk = (review.desk)(Arc::clone(library), None);
+    let call = server.makes(CallContext::default(), review.contract, Agent::default());
     let draw = move |id: String| -> BoxFuture<'static, Option<String>> {
         let (desk, call) = (Arc::clone(&desk), call.clone());
         Box::pin(async move {
@@ -45,7 +44,7 @@ pub(crate) fn app(library: &Arc<Library>, server: &LocalCaller) -> mcp::App {
     };
     mcp::App {
         page: tabellion_page::app::page(),
-        tools: &[tool::CREATE_NOTE, tool::UPDATE_NOTE],
+        tools: review.proposing_tools,
         draw: Box::new(draw),
     }
 }

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use chrono::DateTime;
-use tabellion_mcb::cards::{Rows, cards};
+use tabellion_pack::cards::{self, CardsOf, Rows};
 use tabellion_page::data::{Card, May, Memory, Pages, Person, Problem, Source, StatusLine};
 use tabellion_runtime::{CallContext, CallOrigin, Contract, ContractSpec};
 use tokio::runtime::Handle;
@@ -11,26 +11,25 @@ use tokio::runtime::Handle;
 use super::Door;
 use crate::{doctor::Target, provenance::ServerEnvironment};
 
-/// The rows of `mcb`, as the page shows them.
+/// The rows of a contract, as the page shows them.
 pub(crate) struct RowsSource {
     folder: PathBuf,
     contract: Arc<dyn Contract>,
+    cards: CardsOf,
     origin: CallOrigin,
     door: Arc<Door>,
     runtime: Handle,
 }
 
 impl RowsSource {
-    /// Name of the contract whose rows these pages show.
-    pub(crate) const CONTRACT: &str = "mcb";
-
-    /// Shows the rows in `folder`, which `contract` serves.
+    /// Shows the rows in `folder`, which `contract` serves and `cards` reads.
     ///
     /// # Errors
     /// If the configuration of provenance can't be read.
     pub(crate) fn new(
         folder: PathBuf,
         contract: Arc<dyn Contract>,
+        cards: CardsOf,
         door: Arc<Door>,
         runtime: Handle,
     ) -> Result<Self, crate::provenance::ConfigError> {
@@ -43,6 +42,7 @@ impl RowsSource {
         Ok(Self {
             folder,
             contract,
+            cards,
             origin,
             door,
             runtime,
@@ -96,8 +96,10 @@ impl Source for RowsSource {
             Memory::Board => Rows::Issues,
             Memory::Code => Rows::Collections,
         };
-        let found = self.runtime.block_on(cards(&*self.contract, &call, rows, query));
-        let card = |card: tabellion_mcb::cards::Card| Card {
+        let found = self
+            .runtime
+            .block_on((self.cards)(&*self.contract, &call, rows, query));
+        let card = |card: cards::Card| Card {
             title: card.title,
             text: card.text,
             state: card.state,

@@ -43,7 +43,6 @@ use crate::{
     folder, page,
     provenance::{self, ServerEnvironment},
 };
-use tabellion_brainforge::desk::Desk;
 use tabellion_gateway::ApprovalPolicy;
 use tabellion_library::{
     self as library, CreateFolders, Created, Library, OpenError,
@@ -200,11 +199,12 @@ fn open(
             Some(calls) => adapter.with_calls(calls),
             None => adapter,
         };
-        let has_reviews = served.iter().any(|spec| spec.id == Desk::contract().id);
-        let adapter = if has_reviews {
-            adapter.with_app(page::app(&library, &local_caller(Some(page::REVIEWER))))
-        } else {
-            adapter
+        let adapter = match contracts::review_of(&served) {
+            Some(review) => {
+                let server = local_caller(Some(page::REVIEWER));
+                adapter.with_app(page::app(review, &library, &server))
+            }
+            None => adapter,
         };
         let mut specs = specs.over_documents.iter();
         opened.push(Opened {

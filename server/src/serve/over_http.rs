@@ -8,6 +8,7 @@ use tokio::{runtime::Handle, sync::oneshot};
 use super::{HttpOptions, Opened, libraries};
 use crate::{
     console::say,
+    contracts,
     page::{self, Door, Kept, LibrarySource, RowsSource},
 };
 use tabellion_gateway::ReviewPlace;
@@ -264,12 +265,14 @@ fn page(opened: &[Opened], credentials: &Credentials, is_secure: bool) -> Result
             );
             sources.push(Arc::new(source.reading_only(reads_only)));
         }
-        let rows = over_rows.iter().find(|spec| spec.id == RowsSource::CONTRACT);
-        let contract = rows.and_then(|spec| gateway.catalog().contract(spec.id));
-        if let (Some(contract), Some(data)) = (contract, &opened.data) {
+        let shown = over_rows
+            .iter()
+            .find_map(|spec| Some((gateway.catalog().contract(spec.id)?, contracts::cards(spec.id)?)));
+        if let (Some((contract, cards)), Some(data)) = (shown, &opened.data) {
             sources.push(Arc::new(RowsSource::new(
                 data.clone(),
                 Arc::clone(contract),
+                cards,
                 door.clone(),
                 runtime,
             )?));

@@ -9,7 +9,6 @@ use std::{
 use anstyle::Style;
 use chrono::{DateTime, Local, SecondsFormat, TimeDelta, Utc};
 use serde_json::{Value, json};
-use tabellion_brainforge::desk::Desk;
 use tabellion_calls::Calls;
 use tabellion_library::{Library, LogEntry};
 use tabellion_runtime::{
@@ -125,7 +124,7 @@ impl Audit {
             .flat_map(|spec| spec.operations().chain(spec.calls))
             .filter(|tool| tool.mutating)
             .map(|tool| tool.label())
-            .chain([Desk::decision_tool()])
+            .chain(contracts::reviews().map(|review| review.decision_tool))
             .collect();
         let since = checked_since(calls, specs)?;
         let mut problems = vec![];

@@ -3,9 +3,9 @@
 use std::{path::Path, sync::Arc};
 
 use serde_json::json;
-use tabellion_brainforge::desk::{self, Decide, Desk, Document, Filter, Listed, Waiting};
 use tabellion_library::Library;
 use tabellion_markdown::diff;
+use tabellion_pack::review::{self, Decide, Document, Filter, Listed, Review, Waiting};
 use tabellion_runtime::{Agent, CallContext, calls::CallStore};
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
     open,
     page::{self, FAINT, NAME, STRONG, TITLE, WARNING},
 };
-use crate::{calls, page::shown, serve};
+use crate::{calls, contracts, page::shown, serve};
 
 /// Number of characters of an id that distinguish reviews.
 const SHORT_ID: usize = 8;
@@ -23,9 +23,10 @@ const REVIEWER: &str = "reviewer";
 
 /// Lists at most `limit` of the pending proposals, oldest first.
 pub(crate) fn list(folder: &Path, limit: usize, output: Output) -> Result<(), TerminalError> {
-    let desk = Desk::new(open(folder)?, None);
-    let part = desk::Page { offset: 0, limit };
-    let listed = serve::runtime()?.block_on(desk.list(&call()?, &Filter::default(), part));
+    let reviewed = reviewed()?;
+    let desk = (reviewed.desk)(open(folder)?, None);
+    let part = review::Page { offset: 0, limit };
+    let listed = serve::runtime()?.block_on(desk.list(&call(reviewed)?, &Filter::default(), part));
     let Listed { rows, total, .. } = listed.map_err(|error| refusal(&error))?;
     if output.json {
         return Ok(page::json(&json!({ "waiting": rows, "total": total }))?);
@@ -58,8 +59,9 @@ pub(crate) fn list(folder: &Path, limit: usize, output: Output) -> Result<(), Te
 
 /// Shows a proposal, and the effect of approving it. A decision then applies to the shown revision, unless it names another.
 pub(crate) fn show(folder: &Path, id: &str, output: Output) -> Result<(), TerminalError> {
-    let (library, call) = (open(folder)?, call()?);
-    let review = look(&library, &call, id)?;
+    let reviewed = reviewed()?;
+    let (library, call) = (open(folder)?, call(reviewed)?);
+    let review = look(reviewed, &library, &call, id)?;
     // If the write fails, a decision has to name the revision.
     let _ = library.keep_aside(&shown(&call, &review.id), &review.revision);
     if output.json {
@@ -108,11 +110,12 @@ pub(crate) fn show(folder: &Path, id: &str, output: Output) -> Result<(), Termin
 /// Decides on a proposal. If the decision names no revision, it applies to the one shown last.
 pub(crate) fn decide(folder: &Path, mut decide: Decide, output: Output) -> Result<(), TerminalError> {
     let id = &decide.id.clone();
-    let (library, call) = (open(folder)?, call()?);
-    let name = shown(&call, &look(&library, &call, id)?.id);
+    let reviewed = reviewed()?;
+    let (library, call) = (open(folder)?, call(reviewed)?);
+    let name = shown(&call, &look(reviewed, &library, &call, id)?.id);
     let last = library.kept_aside(&name);
-    let calls = calls::open(&library, [&Desk::contract()])?;
-    let desk = Desk::new(
+    let calls = calls::open(&library, [&reviewed.contract])?;
+    let desk = (reviewed.desk)(
         Arc::clone(&library),
         calls.map(|calls| calls as Arc<dyn CallStore>),
     );
@@ -133,8 +136,19 @@ pub(crate) fn decide(folder: &Path, mut decide: Decide, output: Output) -> Resul
     Ok(page.show()?)
 }
 
-fn look(library: &Arc<Library>, call: &CallContext, id: &str) -> Result<Waiting, TerminalError> {
-    let desk = Desk::new(Arc::clone(library), None);
+/// Returns the review of the contract that has one.
+fn reviewed() -> Result<&'static Review, TerminalError> {
+    let review = contracts::reviews().next();
+    review.ok_or_else(|| TerminalError::new("no contract of this program has reviews"))
+}
+
+fn look(
+    review: &Review,
+    library: &Arc<Library>,
+    call: &CallContext,
+    id: &str,
+) -> Result<Waiting, TerminalError> {
+    let desk = (review.desk)(Arc::clone(library), None);
     let shown = serve::runtime()?.block_on(desk.show(call, id));
     shown.map_err(|error| refusal(&error))
 }
@@ -144,12 +158,12 @@ fn refusal(error: &impl std::fmt::Display) -> TerminalError {
 }
 
 /// Returns the context of a call by the person at the terminal.
-fn call() -> Result<CallContext, TerminalError> {
+fn call(review: &Review) -> Result<CallContext, TerminalError> {
     let call = CallContext {
         client: Some(concat!("tabellion/", env!("CARGO_PKG_VERSION")).into()),
         ..CallContext::default()
     };
-    let call = serve::local_caller(Some(REVIEWER)).makes(call, Desk::contract(), Agent::default());
+    let call = serve::local_caller(Some(REVIEWER)).makes(call, review.contract, Agent::default());
     match call.caller {
         Some(_) => Ok(call),
         None => Err(TerminalError::new("the contract has no reviewers")),

@@ -4,7 +4,6 @@ use std::path::{self, Path};
 
 use serde_json::{Value, json};
 use tabellion_library::{Difference, UncommittedList};
-use tabellion_notes::Problem;
 
 use super::{
     Output, Page, TerminalError, diff,
@@ -13,6 +12,7 @@ use super::{
     page::{self, ADDED, FAINT, NAME, REMOVED, STRONG, TITLE, WARNING},
     remote,
 };
+use crate::contracts;
 
 /// Maximum number of untracked documents to list; `--json` lists all.
 const MAX_UNTRACKED: usize = 10;
@@ -23,7 +23,7 @@ pub(crate) fn status(folder: &Path, output: Output) -> Result<(), TerminalError>
     let place = library.place()?;
     let UncommittedList { documents, truncated } = library.uncommitted()?;
     let last = library.activity(1)?.entries.pop();
-    let problems = tabellion_brainforge::problems(&library)?;
+    let problems = contracts::problems(&library)?;
     let folder = path::absolute(folder)?.canonicalize()?;
     if output.json {
         let uncommitted: Vec<Value> = documents
@@ -42,8 +42,7 @@ pub(crate) fn status(folder: &Path, output: Output) -> Result<(), TerminalError>
             "truncated": truncated,
             "last": last.as_ref().map(as_json),
             "problems": problems.iter().map(|(path, problems)| {
-                let said = problems.iter().map(Problem::to_string).collect::<Vec<_>>();
-                json!({ "path": path, "problems": said })
+                json!({ "path": path, "problems": problems })
             }).collect::<Vec<_>>(),
         }))?);
     }

@@ -86,7 +86,7 @@ async fn idle(page: &browser::Page) {
 
 /// Returns true if a library has, or had, pending proposals.
 fn has_reviews(library: &Library, folder: &Path) -> bool {
-    calls::are_kept(library) || folder.join("workflows").is_dir()
+    calls::are_kept(library) || contracts::reviews().any(|review| folder.join(review.folder).is_dir())
 }
 
 /// Returns a host name of this machine alone; the browser does not send its cookies to pages of other ports under other names.

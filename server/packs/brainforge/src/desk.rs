@@ -7,18 +7,20 @@ use std::{collections::BTreeMap, future::Future, sync::Arc};
 
 use chrono::Utc;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tabellion_contracts::brainforge::{CONTRACT, ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
 use tabellion_library::Library;
 use tabellion_meaning::Installed;
 use tabellion_notes::InstanceFilter;
+use tabellion_pack::review::{
+    Decide, DeskError, Document, Filter, Listed, Outcome, Page, ReviewDesk, Row, Waiting,
+};
 use tabellion_runtime::{
     Annotations, Answer, BoxFuture, CallContext, Contract, ContractError as _, ErrorAnswer, Failure, ReadCx,
     Rejection, Schema, Staged, ToolSpec, WriteCx,
     calls::{CallStore, NewExecution, RecordedCall},
     dispatch,
     spec::ContractSpec,
-    workflow::Passage,
 };
 use uuid::Uuid;
 
@@ -32,10 +34,8 @@ use super::{
 
 static ANY: Schema = Schema::plain(r#"{ "type": "object" }"#);
 
-pub use super::{
-    parts::Part,
-    review::{Over, Remark, Shown, Side},
-};
+/// Name of the tool that decisions are recorded as.
+pub(super) const DECISION_TOOL: &str = "tabellion review";
 
 /// Errors of a decision: those of the contract's tools.
 const ERRORS: &[&str] = CONTRACT.tools[0].errors;
@@ -70,7 +70,7 @@ static PREVIEW: ToolSpec = ToolSpec {
 };
 
 static DECIDE: ToolSpec = ToolSpec {
-    name: "tabellion review",
+    name: DECISION_TOOL,
     description: "A decision on what waits.",
     annotations: annotations(false),
     mutating: true,
@@ -80,152 +80,11 @@ static DECIDE: ToolSpec = ToolSpec {
 };
 
 /// The proposals of a library, for its reviewers.
-pub struct Desk {
+pub(super) struct Desk {
     shelf: Arc<Shelf>,
     library: Arc<Library>,
     /// Records decisions, if present.
     calls: Option<Arc<dyn CallStore>>,
-}
-
-/// A proposal.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Waiting {
-    /// Id of the instance.
-    pub id: String,
-    /// Id of the note.
-    pub note_id: String,
-    /// Title of the note.
-    pub title: String,
-    /// State of the instance, as the workflow names it.
-    pub state: String,
-    /// Author of the proposal.
-    pub author: String,
-    /// Time of the start (RFC 3339).
-    pub started_at: String,
-    /// Number that the note's version would have.
-    pub proposed_version: u64,
-    /// Content id of the instance's document, which a decision names.
-    pub revision: String,
-    /// True if the note has changed since.
-    pub stale: bool,
-    /// Reason for the change or for the new note.
-    pub reason: Option<String>,
-    /// The reviewer's last message.
-    pub notes: Option<String>,
-    /// The reviewer's last remarks.
-    pub remarks: Vec<Remark>,
-    /// Content id of the note that it would change; `None` for a new one.
-    pub over: Option<String>,
-    /// Events, oldest first.
-    pub history: Vec<Passage>,
-    /// The note as it is and as it would be, unless it is closed or stale.
-    pub document: Option<Document>,
-}
-
-/// The document of a note, as it is and as it would be.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Document {
-    /// Path of the note in the library.
-    pub path: String,
-    /// Text of the file as it is; `None` if there is no file.
-    pub before: Option<String>,
-    /// Text of the file once the proposal is approved.
-    pub after: String,
-    /// The text that parts are compared with: the file as it is, except for the values that each approval sets; empty for a new note.
-    pub base: String,
-    /// The parts that can be taken or left, in the order of their numbers.
-    pub parts: Vec<Part>,
-}
-
-/// Preview of a decision.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Outcome {
-    /// Path and text of the note, if the decision publishes it.
-    pub note: Option<(String, String)>,
-    /// The commit's summary.
-    pub summary: String,
-    /// Details that the commit keeps.
-    pub details: Map<String, Value>,
-    /// The message to the author.
-    pub message: Option<String>,
-}
-
-/// A decision of a person.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Decide {
-    /// Id of the instance, or its beginning.
-    pub id: String,
-    /// Name of the event.
-    pub on: String,
-    /// A message to the author.
-    pub notes: Option<String>,
-    /// The shown revision and note, the parts taken, and remarks.
-    #[serde(flatten)]
-    pub shown: Shown,
-}
-
-/// Conditions for the proposals to list, all of which must hold. The default admits those that wait for a decision.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Filter {
-    /// Id of the note.
-    pub note: Option<String>,
-    /// Name of the agent that made the proposal.
-    pub agent: Option<String>,
-    /// State, as the workflow names it, including final states.
-    pub state: Option<String>,
-}
-
-/// A part of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Page {
-    /// Number of proposals to pass over.
-    pub offset: usize,
-    /// Maximum number of proposals.
-    pub limit: usize,
-}
-
-/// A proposal in a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Row {
-    /// Id of the instance.
-    pub id: String,
-    /// Id of the note.
-    pub note_id: String,
-    /// Title of the note.
-    pub title: String,
-    /// State of the instance, as the workflow names it.
-    pub state: String,
-    /// Author of the proposal.
-    pub author: String,
-    /// Name of the agent that made it; `None` for a person.
-    pub agent: Option<String>,
-    /// Reason for the change or for the new note.
-    pub reason: Option<String>,
-    /// Time of the start (RFC 3339).
-    pub started_at: String,
-    /// Time of the last event (RFC 3339).
-    pub changed_at: String,
-    /// Number that the note's version would have.
-    pub proposed_version: u64,
-    /// Number of lines of content that the proposal adds to the note as it is; 0 once it is closed.
-    pub added: usize,
-    /// Number of lines of content that it removes.
-    pub removed: usize,
-    /// True if the note has changed since.
-    pub stale: bool,
-    /// Content id of the instance's document, which a decision names.
-    pub revision: String,
-}
-
-/// A page of proposals.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Listed {
-    /// The proposals, oldest first.
-    pub rows: Vec<Row>,
-    /// Number of proposals that the filter admits.
-    pub total: usize,
-    /// Numbers of proposals by state, regardless of the filter's state.
-    pub states: BTreeMap<String, usize>,
 }
 
 impl From<Proposal> for Row {
@@ -277,24 +136,9 @@ struct DecideResponse {
     commit: String,
 }
 
-/// Failure of a request to the desk: a sentence for people.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub struct DeskError {
-    message: String,
-    reason: Option<String>,
-}
-
-impl DeskError {
-    /// Returns the one-word reason in the contract's error, such as `moved`.
-    pub fn reason(&self) -> Option<&str> {
-        self.reason.as_deref()
-    }
-}
-
 impl Desk {
     /// Opens the desk of a library. Decisions are recorded in `calls`.
-    pub fn new(library: Arc<Library>, calls: Option<Arc<dyn CallStore>>) -> Self {
+    pub(super) fn new(library: Arc<Library>, calls: Option<Arc<dyn CallStore>>) -> Self {
         let shelf = Shelf::new(Arc::clone(&library), Box::new(Installed));
         Self {
             calls,
@@ -308,96 +152,6 @@ impl Desk {
             library,
             calls: None,
         }
-    }
-
-    /// Returns the name of the tool that decisions are recorded as.
-    pub fn decision_tool() -> &'static str {
-        DECIDE.name
-    }
-
-    /// Returns the contract, whose roles reviewers have.
-    pub fn contract() -> &'static ContractSpec {
-        &CONTRACT
-    }
-
-    /// Returns a page of the proposals that `filter` admits, oldest first.
-    ///
-    /// # Errors
-    /// If the library can't be read.
-    pub async fn list(&self, call: &CallContext, filter: &Filter, page: Page) -> Result<Listed, DeskError> {
-        let answer = dispatch::read(
-            &LIST,
-            self,
-            &*self.library,
-            call,
-            json!({ "filter": filter, "page": page }),
-            |desk, cx, request: ListRequest| Box::pin(async move { desk.listed(cx, &request) }),
-        );
-        answered(answer).await
-    }
-
-    /// Returns the proposal with this id, or with the only id that has this prefix, whether it is open or closed.
-    ///
-    /// # Errors
-    /// If none or several match, or the library can't be read.
-    pub async fn show(&self, call: &CallContext, id: &str) -> Result<Waiting, DeskError> {
-        let answer = dispatch::read(
-            &SHOW,
-            self,
-            &*self.library,
-            call,
-            json!({ "id": id }),
-            |desk, cx, request: ShowRequest| Box::pin(async move { desk.shown(cx, &request.id) }),
-        );
-        answered(answer).await
-    }
-
-    /// Returns the text of the note that an earlier revision of a proposal would have made; `None` if there was no such revision.
-    ///
-    /// # Errors
-    /// If the library can't be read.
-    pub async fn earlier(
-        &self,
-        call: &CallContext,
-        id: &str,
-        revision: &str,
-    ) -> Result<Option<String>, DeskError> {
-        let answer = dispatch::read(
-            &SHOW,
-            self,
-            &*self.library,
-            call,
-            json!({ "id": id, "revision": revision }),
-            |desk, cx, request: EarlierRequest| Box::pin(async move { desk.was(cx, &request) }),
-        );
-        let response: EarlierResponse = answered(answer).await?;
-        Ok(response.text)
-    }
-
-    /// Returns the preview of a decision, without making it.
-    ///
-    /// # Errors
-    /// Those of the decision.
-    pub async fn preview(&self, call: &CallContext, decide: &Decide) -> Result<Outcome, DeskError> {
-        let answer = dispatch::read(
-            &PREVIEW,
-            self,
-            &*self.library,
-            call,
-            json!(decide),
-            |desk, cx, request: Decide| Box::pin(async move { desk.outcome(cx, request) }),
-        );
-        answered(answer).await
-    }
-
-    /// Decides on a proposal as it was shown; returns the commit.
-    ///
-    /// # Errors
-    /// If the decision is not possible, or not permitted to the caller, or the library can't be changed.
-    pub async fn decide(&self, call: &CallContext, decide: &Decide) -> Result<String, DeskError> {
-        let answer = self.call(call, DECIDE.name, json!(decide));
-        let response: Value = answered(answer).await?;
-        Ok(response["commit"].as_str().unwrap_or_default().to_owned())
     }
 
     /// Makes a decision, and records its execution if there is a call store.
@@ -563,6 +317,88 @@ impl Desk {
     }
 }
 
+impl ReviewDesk for Desk {
+    fn list<'a>(
+        &'a self,
+        call: &'a CallContext,
+        filter: &'a Filter,
+        page: Page,
+    ) -> BoxFuture<'a, Result<Listed, DeskError>> {
+        let request = json!({ "filter": filter, "page": page });
+        let answer = dispatch::read(
+            &LIST,
+            self,
+            &*self.library,
+            call,
+            request,
+            |desk, cx, request: ListRequest| Box::pin(async move { desk.listed(cx, &request) }),
+        );
+        Box::pin(answered(answer))
+    }
+
+    fn show<'a>(&'a self, call: &'a CallContext, id: &'a str) -> BoxFuture<'a, Result<Waiting, DeskError>> {
+        let request = json!({ "id": id });
+        let answer = dispatch::read(
+            &SHOW,
+            self,
+            &*self.library,
+            call,
+            request,
+            |desk, cx, request: ShowRequest| Box::pin(async move { desk.shown(cx, &request.id) }),
+        );
+        Box::pin(answered(answer))
+    }
+
+    fn earlier<'a>(
+        &'a self,
+        call: &'a CallContext,
+        id: &'a str,
+        revision: &'a str,
+    ) -> BoxFuture<'a, Result<Option<String>, DeskError>> {
+        let request = json!({ "id": id, "revision": revision });
+        let answer = dispatch::read(
+            &SHOW,
+            self,
+            &*self.library,
+            call,
+            request,
+            |desk, cx, request: EarlierRequest| Box::pin(async move { desk.was(cx, &request) }),
+        );
+        Box::pin(async move {
+            let response: EarlierResponse = answered(answer).await?;
+            Ok(response.text)
+        })
+    }
+
+    fn preview<'a>(
+        &'a self,
+        call: &'a CallContext,
+        decide: &'a Decide,
+    ) -> BoxFuture<'a, Result<Outcome, DeskError>> {
+        let answer = dispatch::read(
+            &PREVIEW,
+            self,
+            &*self.library,
+            call,
+            json!(decide),
+            |desk, cx, request: Decide| Box::pin(async move { desk.outcome(cx, request) }),
+        );
+        Box::pin(answered(answer))
+    }
+
+    fn decide<'a>(
+        &'a self,
+        call: &'a CallContext,
+        decide: &'a Decide,
+    ) -> BoxFuture<'a, Result<String, DeskError>> {
+        Box::pin(async move {
+            let answer = self.call(call, DECISION_TOOL, json!(decide));
+            let response: Value = answered(answer).await?;
+            Ok(response["commit"].as_str().unwrap_or_default().to_owned())
+        })
+    }
+}
+
 /// As a contract, the desk has the one tool by which people decide.
 impl Contract for Desk {
     fn spec(&self) -> &'static ContractSpec {
@@ -576,7 +412,7 @@ impl Contract for Desk {
         arguments: Value,
     ) -> BoxFuture<'a, Result<Answer, Rejection>> {
         Box::pin(async move {
-            if tool == DECIDE.name {
+            if tool == DECISION_TOOL {
                 self.make(call, arguments).await
             } else {
                 Err(Rejection::UnknownTool)
@@ -592,16 +428,13 @@ impl Contract for Desk {
 async fn answered<T: for<'d> Deserialize<'d>>(
     answer: impl Future<Output = Result<tabellion_runtime::Answer, Rejection>>,
 ) -> Result<T, DeskError> {
-    let defect = |what: String| DeskError {
-        message: format!("a defect of this program: {what}"),
-        reason: None,
-    };
+    let defect = |what: String| DeskError::new(format!("a defect of this program: {what}"), None);
     match answer.await {
         Ok(answer) => serde_json::from_value(answer.response).map_err(|error| defect(error.to_string())),
-        Err(Rejection::Declared(ErrorAnswer { message, data, .. })) => Err(DeskError {
-            reason: data.get("reason").and_then(Value::as_str).map(str::to_owned),
-            message,
-        }),
+        Err(Rejection::Declared(ErrorAnswer { message, data, .. })) => {
+            let reason = data.get("reason").and_then(Value::as_str).map(str::to_owned);
+            Err(DeskError::new(message, reason))
+        }
         Err(other) => Err(defect(format!("{other:?}"))),
     }
 }

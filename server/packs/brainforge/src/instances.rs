@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use tabellion_contracts::brainforge::{CONTRACT, ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
 use tabellion_markdown::diff;
 use tabellion_notes::{self as notes, ContentHash, Entry, FoundInstance, InstanceFilter};
+use tabellion_pack::review::Shown;
 use tabellion_runtime::{
     Change, Content, Document, Failure, KnownCaller, Precondition, ReadCx, Staged, Until, WriteCx,
     context::BASE,
@@ -25,7 +26,7 @@ use super::{
     fields::{self, Fields, Proposed},
     moments::Moment,
     requested::Requested,
-    review::{self, Base, Decision, Review, Shown},
+    review::{self, Base, Decision, Review},
     shelf::Shelf,
     values::{caller, invalid},
 };

@@ -26,7 +26,7 @@
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
 mod changes;
-pub mod desk;
+mod desk;
 mod downloads;
 mod draft;
 mod exports;
@@ -52,12 +52,12 @@ use tabellion_contracts::brainforge::{
     NoteLinksResource, NoteLinksVariables, NoteResource, NoteSummary, NoteVariables, NoteVersionsResource,
     NoteVersionsVariables, SearchResult, SemanticSearchRequest, SemanticSearchResponse, Service,
     TagsResource, ToolError, UpdateNoteRequest, UpdateNoteResponse, VersionOfNoteResource,
-    VersionOfNoteVariables, WaitingResource,
+    VersionOfNoteVariables, WaitingResource, tool,
 };
 use tabellion_library::Library;
 use tabellion_meaning::Installed;
 use tabellion_notes::{Entry, NoteQuery, Problem, Selection};
-use tabellion_pack::{Implementation, Pack};
+use tabellion_pack::{Implementation, Pack, review::Review};
 use tabellion_runtime::{
     Contract, Failure, ReadCx, Staged, WriteCx,
     workflow_calls::{
@@ -65,7 +65,7 @@ use tabellion_runtime::{
     },
 };
 
-use self::{downloads::Exports, shelf::Shelf};
+use self::{desk::Desk, downloads::Exports, shelf::Shelf};
 
 use self::values::{count, invalid, is_owner, moment, parse_id, word};
 
@@ -74,10 +74,19 @@ const RANKING: &str = "tabellion/ranking";
 
 /// BrainForge, over a library.
 pub static PACK: Pack = Pack {
-    spec: &CONTRACT,
-    implementation: Implementation::Documents(|library, _| Some(service(library))),
-    words: None,
     downloads: Some(|library| Arc::new(Exports::new(&Shelf::derived(library)))),
+    review: Some(Review {
+        contract: &CONTRACT,
+        desk: |library, calls| Arc::new(Desk::new(library, calls)),
+        decision_tool: desk::DECISION_TOOL,
+        proposing_tools: &[tool::CREATE_NOTE, tool::UPDATE_NOTE],
+        folder: values::FOLDER,
+    }),
+    problems: Some(problems),
+    ..Pack::new(
+        &CONTRACT,
+        Implementation::Documents(|library, _| Some(service(library))),
+    )
 };
 
 /// Returns the contract, served from `library`.
@@ -87,12 +96,16 @@ fn service(library: Arc<Library>) -> Arc<dyn Contract> {
 }
 
 /// Returns the problems of a library's notes, by path; an empty list if the contract was never served from it.
-pub fn problems(library: &Library) -> Result<Vec<(String, Vec<Problem>)>, Failure> {
-    if Shelf::is_used(library) {
-        tabellion_notes::problems(library).map_err(shelf::of_catalogue)
-    } else {
-        Ok(vec![])
+fn problems(library: &Library) -> Result<Vec<(String, Vec<String>)>, Failure> {
+    if !Shelf::is_used(library) {
+        return Ok(vec![]);
     }
+    let all = tabellion_notes::problems(library).map_err(shelf::of_catalogue)?;
+    let told = |problems: Vec<Problem>| problems.iter().map(Problem::to_string).collect();
+    Ok(all
+        .into_iter()
+        .map(|(path, problems)| (path, told(problems)))
+        .collect())
 }
 
 /// The implementation.

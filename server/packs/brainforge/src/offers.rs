@@ -6,11 +6,11 @@ use tabellion_contracts::brainforge::{
     VersionOfNoteResource, WaitingResource, WaitingReview,
 };
 use tabellion_notes::{Entry, FoundLink, Note, Problem, Selection};
+use tabellion_pack::review::Remark;
 use tabellion_runtime::{Failure, FailureKind, ReadCx};
 
 use super::{
-    fields, instances,
-    review::{self, Remark},
+    fields, instances, review,
     shelf::Shelf,
     values::{OWNER, PROBLEMS, caller, count, invalid, is_owner, moment, not_found, number, parse_id, word},
     versions,

@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
-use serde::{Deserialize, Serialize};
 use tabellion_markdown::{
     FrontMatter,
     diff::{self, Comparison},
 };
+use tabellion_pack::review::Part;
 
 /// A proposal in parts that can be taken or left.
 pub(super) struct Parted {
@@ -20,17 +20,6 @@ pub(super) struct Parted {
     pub(super) parts: Vec<Part>,
     /// True if the note is new: its front matter is not a part, and is included as soon as one part is taken.
     pub(super) is_new: bool,
-}
-
-/// A part of a proposal: lines from 0.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
-    /// Lines of the note as it is.
-    pub old: Range<usize>,
-    /// Lines of the note as it would be.
-    pub new: Range<usize>,
-    /// True for the change of the front matter, which is one part.
-    pub front_matter: bool,
 }
 
 fn lines(text: &str) -> Vec<&str> {

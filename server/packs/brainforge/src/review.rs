@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use tabellion_contracts::brainforge::{AgentNoteReviewEffect, ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
 use tabellion_markdown::{FrontMatter, diff};
 use tabellion_notes::{InstanceFilter, Metadata, Note};
+use tabellion_pack::review::{Over, Remark, Shown, Side};
 use tabellion_runtime::{
     Change, Content, Edit, Failure, FailureKind, KnownCaller, ReadCx, Until,
     spec::Unless,
@@ -316,80 +317,6 @@ pub(super) fn current(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<O
         return Ok(None);
     };
     Base::current(cx, &Note::parse(&entry.path, &document.bytes)).map(Some)
-}
-
-/// A remark of a reviewer on a line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Remark {
-    /// The text that contains the line.
-    #[serde(default)]
-    pub side: Side,
-    /// Number of the line in the file, from 1.
-    pub line: usize,
-    /// Text of the line.
-    #[serde(default)]
-    pub quote: String,
-    /// The remark, in Markdown.
-    pub text: String,
-}
-
-/// The text that a remark is about.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Side {
-    /// The note as it is.
-    Old,
-    /// The note as it is proposed.
-    #[default]
-    New,
-}
-
-/// Data of a decision: the revision and note that the reviewer was shown, the parts taken, and remarks. It is `data` of a request.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Shown {
-    /// The revision that was shown: a content id of the instance's document, or a prefix of it. `None` if the caller named none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub revision: Option<String>,
-    /// The note that was shown.
-    #[serde(default, skip_serializing_if = "Over::is_unnamed")]
-    pub over: Over,
-    /// Numbers of the parts that are taken, from 1; empty for all.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parts: Vec<usize>,
-    /// Remarks on lines.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub remarks: Vec<Remark>,
-}
-
-/// The note over which a proposal was shown.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Over {
-    /// The content id of its file.
-    Note(String),
-    /// There was no note: the proposal creates one.
-    Nothing,
-    /// The caller did not name it.
-    #[default]
-    #[serde(skip)]
-    Unnamed,
-}
-
-impl Over {
-    fn is_unnamed(&self) -> bool {
-        *self == Self::Unnamed
-    }
-
-    /// Returns true if the note has changed since it was shown.
-    fn has_moved(&self, now: Option<&str>) -> bool {
-        match self {
-            Self::Note(shown) => now != Some(shown),
-            Self::Nothing => now.is_some(),
-            Self::Unnamed => false,
-        }
-    }
 }
 
 /// A decision on a proposal.

@@ -23,13 +23,9 @@ use tabellion_runtime::{
 };
 use tempfile::TempDir;
 
-use super::{
-    Forge,
-    desk::{Decide, Desk, Filter, Page, Row, Shown},
-    moments::digest,
-    shelf::Shelf,
-};
+use super::{Forge, desk::Desk, moments::digest, shelf::Shelf};
 use tabellion_meaning::NoModel;
+use tabellion_pack::review::{Decide, Filter, Page, ReviewDesk as _, Row, Shown};
 
 /// The contract over a temporary library.
 struct Bench {

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tabellion_contracts::mcb::tool;
+use tabellion_pack::cards::{Card, CardsError, Rows};
 use tabellion_runtime::{CallContext, Contract, ErrorAnswer, Rejection};
 
 /// Maximum number of cards.
@@ -9,49 +10,23 @@ const LIMIT: usize = 100;
 /// Observations before and after the best match.
 const AROUND: usize = 12;
 
-/// The rows to show as cards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rows {
-    /// Observations, by time.
-    Observations,
-    /// Sessions with their summaries.
-    Sessions,
-    /// Issues of all projects.
-    Issues,
-    /// Indexes of code.
-    Collections,
-}
-
-/// A row, as people look at it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Card {
-    /// Title, or the first line of the text.
-    pub title: String,
-    /// The rest of the text.
-    pub text: String,
-    /// State or type, as the contract names it; empty if it has none.
-    pub state: String,
-    /// Seconds since 1970, if it has a time.
-    pub seconds: Option<i64>,
-    /// Further facts, short.
-    pub facts: Vec<String>,
-    /// True for the best match.
-    pub best: bool,
-}
-
-/// Failure to read cards: the message of the tool's error.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub struct CardsError {
+/// Refusal of a tool.
+struct Refusal {
     message: String,
     is_not_found: bool,
+}
+
+impl From<Refusal> for CardsError {
+    fn from(refusal: Refusal) -> Self {
+        Self(refusal.message)
+    }
 }
 
 /// Returns cards of the rows that `call` may see: the newest, or observations around the best match of `query`.
 ///
 /// # Errors
 /// That of the tool. A query without a match is not an error.
-pub async fn cards(
+pub(super) async fn cards(
     contract: &dyn Contract,
     call: &CallContext,
     rows: Rows,
@@ -59,11 +34,11 @@ pub async fn cards(
 ) -> Result<Vec<Card>, CardsError> {
     let read = async |name: &str, arguments: Value| match contract.call(call, name, arguments).await {
         Ok(answer) => Ok(answer.response),
-        Err(Rejection::Declared(ErrorAnswer { message, data, .. })) => Err(CardsError {
+        Err(Rejection::Declared(ErrorAnswer { message, data, .. })) => Err(Refusal {
             is_not_found: data.get("rule").is_some_and(|rule| rule == "not_found"),
             message,
         }),
-        Err(other) => Err(CardsError {
+        Err(other) => Err(Refusal {
             is_not_found: false,
             message: format!("a defect of this program: {other:?}"),
         }),

@@ -14,7 +14,7 @@
 //! | `meaning` | rows and chunks that need vectors |
 //! | `ahead` | updates that index in the background |
 //! | `code` | indexes of code, and searching them |
-//! | [`cards`] | rows as people look at them |
+//! | `cards` | rows as people look at them |
 //! | `state` | state of the tools; their implementations are in the files above, `repositories`, `validate`, `code::tool` and `memory` |
 //! | `repositories`, `vcs` | repositories in the workspaces, and comparisons of branches; branch and commit of the caller's repository |
 //! | `validate` | rules and metrics over files of a workspace |
@@ -28,7 +28,7 @@
 mod agents;
 mod ahead;
 mod call;
-pub mod cards;
+mod cards;
 mod code;
 mod entries;
 mod index;
@@ -74,16 +74,18 @@ use self::{
 };
 
 /// Name of the file of the index of code, next to that of the rows.
-pub const CODE_FILE: &str = "mcb-code.db";
+const CODE_FILE: &str = "mcb-code.db";
 /// Name of the file of vectors.
 const VECTORS_FILE: &str = "mcb-vectors.db";
 
 /// MCB, over rows.
 pub static PACK: Pack = Pack {
-    spec: &CONTRACT,
-    implementation: Implementation::Rows(service),
     words: Some(words),
-    downloads: None,
+    cards: Some(|contract, call, rows, query| Box::pin(cards::cards(contract, call, rows, query))),
+    abandoned: Some(|folder| {
+        tabellion_code::abandoned(&folder.join(CODE_FILE)).map_err(|error| error.to_string())
+    }),
+    ..Pack::new(&CONTRACT, Implementation::Rows(service))
 };
 
 /// Creates the implementation over `records`. The indexes of words and of code are files next to them; callers can name paths in

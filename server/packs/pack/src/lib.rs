@@ -3,17 +3,20 @@
 //! A pack is a crate with one or several statics of type [`Pack`]. The program lists them, opens the library or rows that each
 //! requires, and serves it.
 
+pub mod cards;
 mod derived;
 pub mod failures;
+pub mod review;
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use tabellion_library::{Library, path::LibraryPath};
 use tabellion_records::Records;
-use tabellion_runtime::{Contract, ContractSpec, downloads::Downloads};
+use tabellion_runtime::{Contract, ContractSpec, Failure, downloads::Downloads};
 use tabellion_vcs::Workspaces;
 
 pub use self::derived::{Count, Derived, IndexState};
+use self::{cards::CardsOf, review::Review};
 
 /// A contract and its implementation.
 pub struct Pack {
@@ -25,6 +28,30 @@ pub struct Pack {
     pub words: Option<IndexOver>,
     /// The files of a library that clients can download in addition to its answers, if it has any.
     pub downloads: Option<DownloadsFrom>,
+    /// The review of proposals by people, if it has one.
+    pub review: Option<Review>,
+    /// Its rows as cards for people, if it shows any.
+    pub cards: Option<CardsOf>,
+    /// The documents of a library that it can't understand, if it has a form for them.
+    pub problems: Option<ProblemsIn>,
+    /// The collections of a data folder that no server indexes any more, if it has an index of code.
+    pub abandoned: Option<AbandonedIn>,
+}
+
+impl Pack {
+    /// Returns a pack of a contract and its implementation alone.
+    pub const fn new(spec: &'static ContractSpec, implementation: Implementation) -> Self {
+        Self {
+            spec,
+            implementation,
+            words: None,
+            downloads: None,
+            review: None,
+            cards: None,
+            problems: None,
+            abandoned: None,
+        }
+    }
 }
 
 /// Creates an implementation over the documents or rows that the contract reads and changes.
@@ -47,3 +74,11 @@ pub type IndexOver = fn(Arc<Records>) -> Arc<dyn Derived>;
 
 /// Returns the downloads of a library.
 pub type DownloadsFrom = fn(&Library) -> Arc<dyn Downloads>;
+
+/// Returns the documents with problems, each as its path and a sentence for each problem; none if the contract was never served from the
+/// library.
+pub type ProblemsIn = fn(&Library) -> Result<Vec<(String, Vec<String>)>, Failure>;
+
+/// Returns the number of collections in a data folder that are not indexed because their server ended twice, or why the index can't be
+/// read.
+pub type AbandonedIn = fn(&Path) -> Result<u64, String>;

@@ -196,21 +196,23 @@ pub(super) fn processes(folder: &DataFolder) -> Vec<Finding> {
 /// Looks for indexes of code that no server updates any more.
 pub(super) fn code(folder: &DataFolder) -> Vec<Finding> {
     const ID: &str = "code";
-    match tabellion_code::abandoned(&folder.path.join(tabellion_mcb::CODE_FILE)) {
-        Ok(0) => vec![],
-        Ok(count) => vec![Finding::yellow(
+    let counts = contracts::all().filter_map(|pack| Some(pack.abandoned?(&folder.path)));
+    let finding = |count| match count {
+        Ok(0) => None,
+        Ok(count) => Some(Finding::yellow(
             ID,
             format!(
                 "{count} collections of code are not indexed: the server ended twice while it indexed them"
             ),
             "leave out what may have ended it (`exclude_dirs`, `ignore_patterns`), and begin the run anew (`index start`)",
-        )],
-        Err(error) => vec![Finding::yellow(
+        )),
+        Err(error) => Some(Finding::yellow(
             ID,
-            error.to_string(),
+            error,
             "delete the index; the next run makes it again",
-        )],
-    }
+        )),
+    };
+    counts.filter_map(finding).collect()
 }
 
 /// Looks for files that a recovery kept.

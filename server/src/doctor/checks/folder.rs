@@ -3,7 +3,6 @@
 use std::{fs, path::Path};
 
 use tabellion_library::{OpenError, path::LibraryDir};
-use tabellion_notes::Problem;
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::super::{
@@ -11,7 +10,7 @@ use super::super::{
     mounts,
     subject::Subject,
 };
-use crate::folder;
+use crate::{contracts, folder};
 
 /// Opens the library.
 pub(super) fn library(subject: &Subject) -> Vec<Finding> {
@@ -205,13 +204,12 @@ pub(super) fn notes(subject: &Subject) -> Vec<Finding> {
     let Some(library) = subject.library() else {
         return vec![];
     };
-    let problems = match tabellion_brainforge::problems(library) {
+    let problems = match contracts::problems(library) {
         Ok(problems) => problems,
         Err(failure) => return vec![Finding::yellow(ID, failure.message, "mend that, and look again")],
     };
-    let finding = |(path, problems): (String, Vec<Problem>)| {
-        let said: Vec<_> = problems.iter().map(Problem::to_string).collect();
-        let message = format!("`{path}`: {}", said.join("; "));
+    let finding = |(path, problems): (String, Vec<String>)| {
+        let message = format!("`{path}`: {}", problems.join("; "));
         Finding::yellow(
             ID,
             message,

@@ -5,13 +5,13 @@ use std::{collections::BTreeSet, fs};
 use proptest::{collection::vec, prelude::*, sample::Index};
 use serde_json::{Value, json};
 use tabellion_contracts::brainforge::{CONTRACT, tool};
+use tabellion_pack::review::{Decide, Over, ReviewDesk as _, Shown, Waiting};
 use tabellion_runtime::{
     CallContext, ContentId, IdempotencyKey, Identity, KnownCaller, Precondition,
     spec::{RestOperation, ScopeWord},
 };
 
 use super::{AGENT, Bench, By, created, run, updated};
-use crate::desk::{Decide, Over, Shown, Waiting};
 
 const OTHER: By = By::Agent("other");
 /// The callers of each case; the agent is the author of the instances that they act on.
