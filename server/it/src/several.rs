@@ -7,11 +7,12 @@ use std::{error::Error, path::PathBuf, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tabellion::contracts::{self, Grounds};
+use tabellion::PACKS;
 use tabellion_contracts::braindrive_markdown::{self, ToolError};
 use tabellion_gateway::{ApprovalPolicy, Offer};
 use tabellion_library::{Library, Options};
 use tabellion_mcp::{Adapter, ServerInfo, serve_stdio};
+use tabellion_pack::Grounds;
 use tabellion_runtime::{
     Annotations, Answer, BoxFuture, CallContext, Change, Content, Contract, ContractSpec, Edit, Failure,
     FailureKind, Rejection, Schema, Staged, ToolSpec, WriteCx, dispatch,
@@ -128,7 +129,7 @@ pub(crate) fn serve(arguments: impl Iterator<Item = String>) -> Result<(), Box<d
         library: Some(Arc::clone(&library)),
         ..Grounds::default()
     };
-    let (of_the_product, _) = contracts::service(contracts::default(), &grounds)?;
+    let (of_the_product, _) = PACKS.service(PACKS.default_name(), &grounds)?;
     let several: Arc<dyn Contract> = Arc::new(SeveralDocuments(library));
     let info = ServerInfo {
         name: "several-documents".into(),

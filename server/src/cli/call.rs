@@ -13,7 +13,7 @@ use tabellion_runtime::{ContractSpec, ToolSpec, context};
 
 use super::arguments::{Data, Library, Show};
 use crate::{
-    contracts,
+    PACKS,
     terminal::{
         TerminalError,
         call::{
@@ -36,7 +36,7 @@ pub(super) struct Call {
 
 impl Subcommand for Call {
     fn augment_subcommands(command: Command) -> Command {
-        let contracts = contracts::names().into_iter().filter_map(contracts::spec);
+        let contracts = PACKS.specs().into_iter();
         command
             .subcommand_required(true)
             .arg_required_else_help(true)
@@ -50,7 +50,7 @@ impl Subcommand for Call {
     }
 
     fn has_subcommand(name: &str) -> bool {
-        contracts::spec(name).is_some()
+        PACKS.spec(name).is_some()
     }
 }
 
@@ -58,7 +58,7 @@ impl FromArgMatches for Call {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let missing = || clap::Error::new(ErrorKind::MissingSubcommand);
         let (contract, matches) = matches.subcommand().ok_or_else(missing)?;
-        let contract = contracts::spec(contract).ok_or_else(missing)?;
+        let contract = PACKS.spec(contract).ok_or_else(missing)?;
         let (tool, matches) = matches.subcommand().ok_or_else(missing)?;
         Ok(Self {
             contract,
@@ -223,7 +223,7 @@ pub(super) fn run(call: &Call) -> Result<(), TerminalError> {
         yes: options.try_get_one::<bool>("yes").ok().flatten() == Some(&true),
         output: (&show).into(),
     };
-    call.run()
+    call.run(PACKS)
 }
 
 /// Returns the tool's arguments.

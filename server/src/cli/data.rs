@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, builder::PossibleValuesParser};
 
 use super::arguments::{Data, Show};
-use crate::{contracts, data::Upkeep, terminal::TerminalError};
+use crate::{PACKS, data::Upkeep, terminal::TerminalError};
 
 /// What to do with the rows of a contract.
 #[derive(Debug, Subcommand)]
@@ -74,8 +74,8 @@ pub(super) struct Rows {
     #[arg(
         long,
         value_name = "NAME",
-        default_value = contracts::names_over_rows()[0],
-        value_parser = PossibleValuesParser::new(contracts::names_over_rows())
+        default_value = PACKS.names_over_rows()[0],
+        value_parser = PossibleValuesParser::new(PACKS.names_over_rows())
     )]
     contract: String,
 
@@ -85,11 +85,12 @@ pub(super) struct Rows {
 
 impl Rows {
     fn upkeep(&self) -> Result<Upkeep, TerminalError> {
-        let rows = contracts::spec(&self.contract).and_then(|spec| spec.rows);
+        let rows = PACKS.spec(&self.contract).and_then(|spec| spec.rows);
         Ok(Upkeep {
             folder: self.data.folder.clone(),
             rows: rows
                 .ok_or_else(|| TerminalError::new(format_args!("`{}` keeps no rows", self.contract)))?,
+            packs: PACKS,
             output: (&self.show).into(),
         })
     }

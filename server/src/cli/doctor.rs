@@ -5,7 +5,7 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::{Args, builder::OsStringValueParser};
 
 use super::arguments::{Library, Show};
-use crate::{doctor, terminal::TerminalError};
+use crate::{PACKS, doctor, terminal::TerminalError};
 
 /// What to look at.
 #[derive(Debug, Args)]
@@ -39,7 +39,7 @@ pub(super) struct Arguments {
 
 /// Runs the checks. Returns true if no finding is red.
 pub(super) fn run(arguments: &Arguments) -> Result<bool, TerminalError> {
-    doctor::run(&doctor::Options {
+    let options = doctor::Options {
         place: match &arguments.data {
             Some(folder) => doctor::Target::Data(
                 Some(PathBuf::from(folder)).filter(|folder| !folder.as_os_str().is_empty()),
@@ -49,5 +49,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<bool, TerminalError> {
         fix: arguments.fix,
         yes: arguments.yes,
         output: (&arguments.show).into(),
-    })
+    };
+    doctor::run(&options, PACKS)
 }

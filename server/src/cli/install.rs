@@ -17,8 +17,8 @@ use tabellion_markdown::diff;
 
 use super::clients::machine;
 use crate::{
+    PACKS,
     console::say,
-    contracts,
     data::Data,
     handshake::{self, handshake},
     serve,
@@ -67,7 +67,7 @@ pub(super) struct Install {
     #[arg(
         long = "contract",
         value_name = "NAME",
-        value_parser = PossibleValuesParser::new(contracts::names())
+        value_parser = PossibleValuesParser::new(PACKS.names())
     )]
     contracts: Vec<String>,
 
@@ -170,19 +170,20 @@ impl Install {
         if self.http.is_some() {
             return Ok(());
         }
-        serve::check(&serve::Needs {
+        let needs = serve::Needs {
             contracts: &self.served(),
             has_library: self.library.is_some(),
             has_document: self.document.is_some(),
             has_data: self.data.is_some(),
             has_workspaces: false,
-        })
+        };
+        serve::check(&needs, PACKS)
     }
 
     /// Returns the names of the contracts that the entry serves.
     fn served(&self) -> Vec<String> {
         if self.contracts.is_empty() {
-            vec![contracts::default().into()]
+            vec![PACKS.default_name().into()]
         } else {
             self.contracts.clone()
         }
@@ -445,7 +446,7 @@ fn server(arguments: &Install) -> Result<Server, Box<dyn Error>> {
     if let Some(library) = &arguments.library {
         serve.extend(["--library".into(), library_path(library)?]);
     }
-    let over_rows = |name: &String| contracts::spec(name).is_some_and(|spec| spec.rows.is_some());
+    let over_rows = |name: &String| PACKS.spec(name).is_some_and(|spec| spec.rows.is_some());
     if arguments.contracts.iter().any(over_rows) {
         serve.extend(["--data".into(), data_path(arguments.data.as_deref())?]);
     }

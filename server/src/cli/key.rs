@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use tabellion_http::keys::{Bound, KeyFile, Scope};
 use tabellion_runtime::Agent;
 
-use crate::{console::say, contracts, serve::libraries};
+use crate::{PACKS, console::say, serve::libraries};
 
 /// What to do with API keys.
 #[derive(Debug, Subcommand)]
@@ -135,8 +135,8 @@ pub(super) fn run(command: &Command) -> Result<(), Box<dyn Error>> {
 /// Refuses a scope that names a contract or library that can't exist.
 fn check(scope: &Scope) -> Result<(), String> {
     let (contract, library) = scope.names();
-    if let Some(contract) = contract.filter(|name| contracts::spec(name).is_none()) {
-        let all = contracts::names().join(", ");
+    if let Some(contract) = contract.filter(|name| PACKS.spec(name).is_none()) {
+        let all = PACKS.names().join(", ");
         return Err(format!(
             "there is no contract `{contract}`; the contracts are {all}"
         ));

@@ -23,6 +23,7 @@ use clap::{
 };
 
 use crate::{
+    PACKS,
     console::{say, say_in_colour},
     demo, home, serve as serving,
     terminal::TerminalError,
@@ -89,10 +90,10 @@ pub fn main() -> ExitCode {
         Command::Serve(arguments) => {
             let options = serving::Options::try_from(*arguments);
             let options = options.unwrap_or_else(|wrong| invalid("serve", wrong));
-            if let Err(wrong) = serving::check(&(&options).into()) {
+            if let Err(wrong) = serving::check(&(&options).into(), PACKS) {
                 invalid("serve", wrong);
             }
-            serving::run(&options)
+            serving::run(&options, PACKS)
         }
         Command::Install(arguments) => {
             if let Err(wrong) = arguments.check() {

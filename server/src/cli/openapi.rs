@@ -3,13 +3,13 @@
 use clap::{Args, builder::PossibleValuesParser};
 use tabellion_runtime::openapi;
 
-use crate::{console, contracts, terminal::TerminalError};
+use crate::{PACKS, console, terminal::TerminalError};
 
 /// Arguments of `openapi`.
 #[derive(Debug, Args)]
 pub(super) struct OpenApi {
     /// The contract
-    #[arg(long, value_parser = PossibleValuesParser::new(contracts::names_over_rest()))]
+    #[arg(long, value_parser = PossibleValuesParser::new(PACKS.names_over_rest()))]
     contract: String,
     /// The URL at which it is served over MCP
     #[arg(long, default_value = openapi::USUAL_URL)]
@@ -18,7 +18,8 @@ pub(super) struct OpenApi {
 
 /// Prints the document, as it is at `openapi.json` below that URL.
 pub(super) fn run(asked: &OpenApi) -> Result<(), TerminalError> {
-    let contract = contracts::spec(&asked.contract)
+    let contract = PACKS
+        .spec(&asked.contract)
         .ok_or_else(|| TerminalError::new(format_args!("there is no contract `{}`", asked.contract)))?;
     let document = openapi::document(contract, &asked.url, &|_| true);
     Ok(console::answer(format!("{document:#}\n").as_bytes())?)

@@ -11,7 +11,10 @@ use super::{
     arguments::{Library, Show},
     remote,
 };
-use crate::terminal::{self, Output, TerminalError, audit, review};
+use crate::{
+    PACKS,
+    terminal::{self, Output, TerminalError, audit, review},
+};
 
 /// A command for people.
 #[derive(Debug, Subcommand)]
@@ -135,7 +138,7 @@ pub(super) fn run(command: &Command) -> Result<(), TerminalError> {
             dry_run,
             library,
             show,
-        } => terminal::undo(&library.folder, entry, *dry_run, show.into()),
+        } => terminal::undo(&library.folder, entry, *dry_run, PACKS, show.into()),
         Command::Audit { calls, library, show } => calls.run(&library.folder, show.into()),
         Command::Review { what: Some(what), .. } => what.run(),
         Command::Review {
@@ -144,12 +147,12 @@ pub(super) fn run(command: &Command) -> Result<(), TerminalError> {
             what: None,
         } => {
             let id = web.as_deref().filter(|id| !id.is_empty());
-            terminal::web(&library.folder, id)
+            terminal::web(&library.folder, id, PACKS)
         }
         Command::Remote(what) => what.run(),
         Command::Sync(sync) => sync.run(),
         Command::Conflicts(what) => what.run(),
-        Command::Status { library, show } => terminal::status(&library.folder, show.into()),
+        Command::Status { library, show } => terminal::status(&library.folder, PACKS, show.into()),
     }
 }
 
@@ -217,7 +220,7 @@ fn status(text: &str) -> Result<ExecutionStatus, String> {
 impl Calls {
     fn run(&self, folder: &Path, output: Output) -> Result<(), TerminalError> {
         if self.check {
-            return audit::check(folder, output);
+            return audit::check(folder, PACKS, output);
         }
         let Filter {
             session,
@@ -236,7 +239,7 @@ impl Calls {
             since: *since,
             until: *until,
         };
-        audit::list(folder, &filter, *limit, output)
+        audit::list(folder, &filter, *limit, PACKS, output)
     }
 }
 
@@ -327,9 +330,9 @@ impl Review {
                 show,
             } => {
                 let limit = if *all { usize::MAX } else { *limit };
-                review::list(&library.folder, limit, show.into())
+                review::list(&library.folder, limit, PACKS, show.into())
             }
-            Self::Show { id, library, show } => review::show(&library.folder, id, show.into()),
+            Self::Show { id, library, show } => review::show(&library.folder, id, PACKS, show.into()),
             Self::Approve { parts, decision } if !parts.is_empty() => decision.make("approve_part", parts),
             Self::Approve { decision, .. } => decision.make("approve", &[]),
             Self::Reject { decision } => decision.make("reject", &[]),
@@ -351,6 +354,6 @@ impl Decision {
                 ..Shown::default()
             },
         };
-        review::decide(&self.library.folder, decide, (&self.show).into())
+        review::decide(&self.library.folder, decide, PACKS, (&self.show).into())
     }
 }

@@ -6,7 +6,10 @@ use clap::{Args, Subcommand, ValueEnum};
 use tabellion_library::Acknowledge;
 
 use super::arguments::{Library, Show};
-use crate::terminal::{TerminalError, remote};
+use crate::{
+    PACKS,
+    terminal::{TerminalError, remote},
+};
 
 /// When a change is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -150,7 +153,7 @@ impl Conflicts {
     pub(super) fn run(&self) -> Result<(), TerminalError> {
         match self {
             Self::List { library, show } => remote::conflicts(&library.folder, show.into()),
-            Self::Keep { path, library, show } => remote::keep(&library.folder, path, show.into()),
+            Self::Keep { path, library, show } => remote::keep(&library.folder, path, PACKS, show.into()),
             Self::Show { path, library, show } => remote::conflict(&library.folder, path, show.into()),
         }
     }

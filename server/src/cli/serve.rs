@@ -20,7 +20,7 @@ use tabellion_http::{
 use tabellion_library::{CreateFolders, ExternalPolicy};
 
 use crate::{
-    contracts,
+    PACKS,
     provenance::{self, Discovery},
     serve::{HttpOptions, OAuthOptions, Options, libraries::Named},
 };
@@ -72,8 +72,8 @@ pub(super) struct Arguments {
     #[arg(
         long = "contract",
         value_name = "NAME",
-        default_value = contracts::default(),
-        value_parser = PossibleValuesParser::new(contracts::names())
+        default_value = PACKS.default_name(),
+        value_parser = PossibleValuesParser::new(PACKS.names())
     )]
     contracts: Vec<String>,
 
@@ -263,7 +263,7 @@ impl TryFrom<Arguments> for Options {
         });
         let mut libraries = arguments.libraries;
         libraries.extend(arguments.folder);
-        let over_documents = |name: &String| contracts::spec(name).is_some_and(|spec| spec.rows.is_none());
+        let over_documents = |name: &String| PACKS.spec(name).is_some_and(|spec| spec.rows.is_none());
         if libraries.is_empty() && arguments.contracts.iter().any(over_documents) {
             let named = in_environment().map(Named::parse).transpose();
             libraries.extend(named.map_err(|wrong| format!("{LIBRARY}: {wrong}"))?);

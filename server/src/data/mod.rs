@@ -14,9 +14,9 @@ use tabellion_library::CreateFolders;
 #[cfg(feature = "postgres")]
 use tabellion_records::Address;
 use tabellion_records::Location;
+use tabellion_runtime::ContractSpec;
 
 pub(crate) use self::{folder::DataFolder, upkeep::Upkeep};
-use crate::contracts;
 
 /// Environment variable with the data folder or the database, if the command line names none.
 const VARIABLE: &str = "TABELLION_DATA";
@@ -95,11 +95,12 @@ impl Data {
         }
     }
 
-    /// Returns true if there are rows of the contract of this name, or if that is unknown, because they are in a database.
-    pub(crate) fn may_have_rows_of(&self, contract: &str) -> bool {
+    /// Returns true if there are rows of this contract, or if that is unknown, because they are in a database.
+    pub(crate) fn may_have_rows_of(&self, contract: &ContractSpec) -> bool {
         let Some(folder) = self.folder() else { return true };
-        let spec = contracts::spec(contract).and_then(|spec| spec.rows);
-        spec.is_some_and(|rows| tabellion_records::path(&folder.path, rows).exists())
+        contract
+            .rows
+            .is_some_and(|rows| tabellion_records::path(&folder.path, rows).exists())
     }
 }
 

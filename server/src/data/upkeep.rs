@@ -11,13 +11,13 @@ use std::{
 use chrono::Utc;
 use serde_json::{Map, Value, json};
 use tabellion_library::CreateFolders;
+use tabellion_pack::Packs;
 use tabellion_records::{self as records, Checked, Location, Records, SchemaDifference, Start};
 use tabellion_runtime::spec::RowsSpec;
 
 use super::Data;
 use crate::{
     console::say,
-    contracts,
     terminal::{Output, Page, TerminalError, page},
 };
 
@@ -34,6 +34,8 @@ pub(crate) struct Upkeep {
     pub(crate) folder: Option<PathBuf>,
     /// The rows of the contract.
     pub(crate) rows: &'static RowsSpec,
+    /// The contracts, one of which has an index of words over the rows.
+    pub(crate) packs: Packs,
     /// Form of the result.
     pub(crate) output: Output,
 }
@@ -196,7 +198,7 @@ impl Upkeep {
     pub(crate) fn reindex(&self) -> Result<(), TerminalError> {
         let file = self.file(CreateFolders::Nothing)?;
         let records = Arc::new(Records::open(file.place.clone(), self.rows, Start::Existing)?);
-        let words = contracts::words(self.rows.contract, records).ok_or_else(|| {
+        let words = self.packs.words(self.rows.contract, records).ok_or_else(|| {
             TerminalError::new(format_args!("`{}` has no index of words", self.rows.contract))
         })?;
         let mut told: Option<(Instant, u64)> = None;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use tabellion_pack::Packs;
 use tabellion_records::{self as records, Address, Health, Location, Records, SchemaDifference, Start};
 use tabellion_runtime::{FailureKind, spec::RowsSpec};
 
 use super::{finding::Finding, words};
-use crate::contracts;
 
 /// Number of connections that one server may open.
 const CONNECTIONS: u64 = 32;
@@ -14,7 +14,7 @@ const CONNECTIONS: u64 = 32;
 const LONG: u64 = 600;
 
 /// Checks a database, and the rows of all contracts in it.
-pub(crate) fn of_database(address: &Address, place: &Location) -> Vec<Finding> {
+pub(crate) fn of_database(address: &Address, place: &Location, packs: Packs) -> Vec<Finding> {
     let health = match records::health(address) {
         Ok(health) => health,
         Err(failure) => {
@@ -30,9 +30,8 @@ pub(crate) fn of_database(address: &Address, place: &Location) -> Vec<Finding> {
         ),
     )];
     findings.extend(server(&health));
-    let names = contracts::names_over_rows().into_iter();
-    let specs = names.filter_map(|name| contracts::spec(name)?.rows);
-    findings.extend(specs.flat_map(|spec| rows(spec, place)));
+    let specs = packs.over_rows().filter_map(|spec| spec.rows);
+    findings.extend(specs.flat_map(|spec| rows(spec, place, packs)));
     findings
 }
 
@@ -100,7 +99,7 @@ fn server(health: &Health) -> Vec<Finding> {
     findings
 }
 
-fn rows(spec: &'static RowsSpec, place: &Location) -> Vec<Finding> {
+fn rows(spec: &'static RowsSpec, place: &Location, packs: Packs) -> Vec<Finding> {
     let found = match records::inspect(place.clone(), spec) {
         Ok(found) => found,
         Err(failure) if failure.kind == FailureKind::NotFound => {
@@ -137,7 +136,7 @@ fn rows(spec: &'static RowsSpec, place: &Location) -> Vec<Finding> {
     let recovery = format!("stop the servers, then `tabellion data recover --contract {contract}`");
     let checked = Records::open(place.clone(), spec, Start::Existing).and_then(|records| {
         let checked = records.check()?;
-        findings.extend(words::of_rows(spec, Arc::new(records)));
+        findings.extend(words::of_rows(spec, Arc::new(records), packs));
         Ok(checked)
     });
     findings.push(match checked {

@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use self::finding::{Finding, Status};
 use self::subject::Subject;
+use tabellion_pack::Packs;
+
 use crate::{
     data::Data,
     terminal::{Output, TerminalError},
@@ -46,23 +48,23 @@ pub(crate) struct Options {
 }
 
 /// Runs the checks, shows the findings, and mends them if requested. Returns true if no finding is red.
-pub(crate) fn run(options: &Options) -> Result<bool, TerminalError> {
+pub(crate) fn run(options: &Options, packs: Packs) -> Result<bool, TerminalError> {
     match &options.place {
-        Target::Library(folder) => library(folder, options),
-        Target::Data(folder) => data(folder.as_deref(), options),
+        Target::Library(folder) => library(folder, options, packs),
+        Target::Data(folder) => data(folder.as_deref(), options, packs),
     }
 }
 
 /// Examines a data folder. `--fix` mends nothing there: each remedy is a command, with a description of its effect.
-fn data(folder: Option<&Path>, options: &Options) -> Result<bool, TerminalError> {
+fn data(folder: Option<&Path>, options: &Options, packs: Packs) -> Result<bool, TerminalError> {
     let data = Data::choose(folder).map_err(TerminalError::new)?;
-    let findings = examine_data(&data);
+    let findings = examine_data(&data, packs);
     report::show("data", &data.name(), &findings, options.output)?;
     Ok(is_well(&findings))
 }
 
-fn library(folder: &Path, options: &Options) -> Result<bool, TerminalError> {
-    let subject = Subject::at(folder);
+fn library(folder: &Path, options: &Options, packs: Packs) -> Result<bool, TerminalError> {
+    let subject = Subject::at(folder, packs);
     let findings = examine(&subject);
     report::show("library", &subject.folder, &findings, options.output)?;
     if !options.fix {
@@ -74,14 +76,14 @@ fn library(folder: &Path, options: &Options) -> Result<bool, TerminalError> {
     if mended == 0 {
         return Ok(is_well(&findings));
     }
-    Ok(is_well(&examine(&Subject::at(folder))))
+    Ok(is_well(&examine(&Subject::at(folder, packs))))
 }
 
-/// Returns the findings about `place`.
-pub(crate) fn findings(place: &Target) -> Result<Vec<Finding>, String> {
+/// Returns the findings about `place`, and about what contracts have in it.
+pub(crate) fn findings(place: &Target, packs: Packs) -> Result<Vec<Finding>, String> {
     match place {
-        Target::Library(folder) => Ok(examine(&Subject::at(folder))),
-        Target::Data(folder) => Ok(examine_data(&Data::choose(folder.as_deref())?)),
+        Target::Library(folder) => Ok(examine(&Subject::at(folder, packs))),
+        Target::Data(folder) => Ok(examine_data(&Data::choose(folder.as_deref())?, packs)),
     }
 }
 
@@ -89,11 +91,14 @@ fn examine(subject: &Subject) -> Vec<Finding> {
     checks::ALL.iter().flat_map(|check| check(subject)).collect()
 }
 
-fn examine_data(data: &Data) -> Vec<Finding> {
+fn examine_data(data: &Data, packs: Packs) -> Vec<Finding> {
     match data {
-        Data::Folder(folder) => checks::OF_DATA.iter().flat_map(|check| check(folder)).collect(),
+        Data::Folder(folder) => {
+            let checks = checks::OF_DATA.iter();
+            checks.flat_map(|check| check(folder, packs)).collect()
+        }
         #[cfg(feature = "postgres")]
-        Data::Database { address, .. } => database::of_database(address, &data.place()),
+        Data::Database { address, .. } => database::of_database(address, &data.place(), packs),
     }
 }
 

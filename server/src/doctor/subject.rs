@@ -6,6 +6,7 @@ use std::{
 };
 
 use tabellion_library::{Agreement, Library, OpenError};
+use tabellion_pack::Packs;
 use tabellion_runtime::Failure;
 
 /// A library, as all checks of the doctor see it.
@@ -16,14 +17,17 @@ pub(super) struct Subject {
     pub(super) library: Result<Library, OpenError>,
     /// The result of comparing the log with its commits, once that was done.
     pub(super) agreement: OnceCell<Result<Agreement, Failure>>,
+    /// The contracts that may be served from it.
+    pub(super) packs: Packs,
 }
 
 impl Subject {
-    pub(super) fn at(folder: &Path) -> Self {
+    pub(super) fn at(folder: &Path, packs: Packs) -> Self {
         let absolute = absolute(folder).unwrap_or_else(|_| folder.to_owned());
         Self {
             library: Library::inspect(folder),
             agreement: OnceCell::new(),
+            packs,
             folder: absolute.canonicalize().unwrap_or(absolute),
         }
     }

@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
-use tabellion_pack::IndexState as Indexed;
+use tabellion_pack::{IndexState as Indexed, Packs};
 use tabellion_records::Records;
 use tabellion_runtime::spec::RowsSpec;
 
 use super::finding::Finding;
-use crate::contracts;
 
 /// Checks how many of these rows are in the index of words.
-pub(super) fn of_rows(spec: &'static RowsSpec, records: Arc<Records>) -> Option<Finding> {
+pub(super) fn of_rows(spec: &'static RowsSpec, records: Arc<Records>, packs: Packs) -> Option<Finding> {
     const ID: &str = "words";
-    let index = contracts::words(spec.contract, records)?;
+    let index = packs.words(spec.contract, records)?;
     let shown = index.path().display();
     let reindex = format!("`tabellion data reindex --contract {}`", spec.contract);
     Some(match index.standing() {

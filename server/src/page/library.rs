@@ -9,7 +9,10 @@ use tabellion_library::{
     search,
 };
 use tabellion_notes::Note as Parsed;
-use tabellion_pack::review::{self, Decide, DeskError, Over, Review, ReviewDesk, Shown, Side, Waiting};
+use tabellion_pack::{
+    Packs,
+    review::{self, Decide, DeskError, Over, Review, ReviewDesk, Shown, Side, Waiting},
+};
 use tabellion_page::data::{
     Change, Decision, Done, Entry, EntryChange, Hit, Kind, ListFilter, Log, LogFilter, May, Note, Pages,
     Part, Person, Preview, Problem, Proposal, ProposalRow, Proposals, Remark, Seen, Source, StatusLine,
@@ -20,7 +23,6 @@ use tokio::runtime::Handle;
 
 use super::{Door, failed};
 use crate::{
-    contracts,
     doctor::Target,
     undo::{self, CONFLICTS, MOVED, Recorder, Undo},
 };
@@ -38,6 +40,17 @@ const WITH_AGENTS: &str = "needs_revision";
 const APPROVED: &str = "approved";
 const REJECTED: &str = "rejected";
 
+/// A library, and the contracts that are served over it.
+pub(crate) struct ServedLibrary {
+    /// Its name, if it has one.
+    pub(crate) name: Option<String>,
+    pub(crate) folder: PathBuf,
+    pub(crate) library: Arc<Library>,
+    pub(crate) contracts: Vec<&'static ContractSpec>,
+    /// Records decisions and undoing, if present.
+    pub(crate) calls: Option<Arc<dyn CallStore>>,
+}
+
 /// A library, as the page shows it.
 pub(crate) struct LibrarySource {
     name: Option<String>,
@@ -45,6 +58,7 @@ pub(crate) struct LibrarySource {
     folder: PathBuf,
     library: Arc<Library>,
     contracts: Vec<&'static ContractSpec>,
+    packs: Packs,
     /// The review of the contract that has one, and its desk.
     review: Option<(&'static Review, Arc<dyn ReviewDesk>)>,
     /// Records each undo, if the library has executions.
@@ -57,21 +71,20 @@ pub(crate) struct LibrarySource {
 }
 
 impl LibrarySource {
-    /// Shows a library, over which `contracts` are served. Decisions and undoing are recorded in `calls`.
-    pub(crate) fn new(
-        name: Option<String>,
-        folder: PathBuf,
-        library: Arc<Library>,
-        contracts: Vec<&'static ContractSpec>,
-        calls: Option<Arc<dyn CallStore>>,
-        door: Arc<Door>,
-        runtime: Handle,
-    ) -> Self {
+    /// Shows a library, with the review that one of its contracts has in `packs`.
+    pub(crate) fn new(served: ServedLibrary, packs: Packs, door: Arc<Door>, runtime: Handle) -> Self {
+        let ServedLibrary {
+            name,
+            folder,
+            library,
+            contracts,
+            calls,
+        } = served;
         let absolute = std::path::absolute(&folder).unwrap_or_else(|_| folder.clone());
         let last = absolute
             .file_name()
             .map(|name| name.to_string_lossy().into_owned());
-        let review = contracts::review_of(&contracts);
+        let review = packs.review_of(&contracts);
         Self {
             title: name.clone().or(last).unwrap_or_else(|| "library".into()),
             recorder: Recorder::new(&contracts, calls.clone()),
@@ -81,6 +94,7 @@ impl LibrarySource {
             folder,
             library,
             contracts,
+            packs,
             door,
             runtime,
         }
@@ -115,12 +129,23 @@ impl LibrarySource {
         Entry {
             commit: entry.commit.clone(),
             time: entry.time,
-            kind: kind(entry),
+            kind: self.kind(entry),
             tool: entry.tool.clone(),
             client: entry.client.clone(),
             caller: entry.caller.as_deref().map(|caller| self.door.name_of(caller)),
             paths: entry.paths.clone(),
             summary: entry.summary.clone(),
+        }
+    }
+
+    fn kind(&self, entry: &LogEntry) -> Kind {
+        let mut reviews = self.packs.reviews();
+        if reviews.any(|review| review.decision_tool == entry.tool) {
+            Kind::Decision
+        } else if entry.operation == "revert" {
+            Kind::Undo
+        } else {
+            Kind::Agent
         }
     }
 
@@ -221,16 +246,6 @@ fn whose(call: &CallContext) -> String {
 
 fn time(text: &str) -> DateTime<Utc> {
     text.parse().unwrap_or_default()
-}
-
-fn kind(entry: &LogEntry) -> Kind {
-    if contracts::reviews().any(|review| review.decision_tool == entry.tool) {
-        Kind::Decision
-    } else if entry.operation == "revert" {
-        Kind::Undo
-    } else {
-        Kind::Agent
-    }
 }
 
 fn changes(documents: Vec<DocumentChange>) -> Vec<Change> {
@@ -473,12 +488,12 @@ impl Source for LibrarySource {
             .collect();
         for entry in &all {
             if let Some(counts) = counts.get_mut(&entry.time.date_naive()) {
-                counts[kind(entry) as usize] += 1;
+                counts[self.kind(entry) as usize] += 1;
             }
         }
         let wanted = all.iter().filter(|entry| {
             filter.path.as_deref().is_none_or(|path| is_about(entry, path))
-                && filter.kind.is_none_or(|wanted| kind(entry) == wanted)
+                && filter.kind.is_none_or(|wanted| self.kind(entry) == wanted)
         });
         let wanted: Vec<_> = wanted.collect();
         Ok(Log {
@@ -600,6 +615,6 @@ impl Source for LibrarySource {
     }
 
     fn status(&self) -> Result<Vec<StatusLine>, Problem> {
-        super::status(&Target::Library(self.folder.clone()))
+        super::status(&Target::Library(self.folder.clone()), self.packs)
     }
 }

@@ -10,7 +10,7 @@ use tabellion_gateway::LocalCaller;
 use tabellion_http as http;
 use tabellion_library::Library;
 use tabellion_mcp as mcp;
-use tabellion_pack::review::Review;
+use tabellion_pack::{Packs, review::Review};
 use tabellion_page::{
     Page,
     data::{Problem, StatusLine},
@@ -19,7 +19,7 @@ use tabellion_runtime::{Agent, BoxFuture, CallContext};
 
 pub(crate) use self::{
     door::{Door, Kept, REVIEWER},
-    library::{LibrarySource, shown},
+    library::{LibrarySource, ServedLibrary, shown},
     rows::RowsSource,
 };
 use crate::doctor::{self, Finding, Target};
@@ -64,13 +64,13 @@ fn failed(error: impl std::fmt::Display) -> Problem {
 }
 
 /// Returns the findings of `doctor`, as lines of the status page.
-fn status(place: &Target) -> Result<Vec<StatusLine>, Problem> {
+fn status(place: &Target, packs: Packs) -> Result<Vec<StatusLine>, Problem> {
     let line = |finding: Finding| StatusLine {
         good: finding.status == doctor::Status::Green,
         name: finding.id.replace(['-', '_'], " "),
         text: finding.message,
         advice: finding.mend,
     };
-    let findings = doctor::findings(place).map_err(failed)?;
+    let findings = doctor::findings(place, packs).map_err(failed)?;
     Ok(findings.into_iter().map(line).collect())
 }

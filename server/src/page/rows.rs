@@ -3,7 +3,10 @@
 use std::{path::PathBuf, sync::Arc};
 
 use chrono::DateTime;
-use tabellion_pack::cards::{self, CardsOf, Rows};
+use tabellion_pack::{
+    Packs,
+    cards::{self, CardsOf, Rows},
+};
 use tabellion_page::data::{Card, May, Memory, Pages, Person, Problem, Source, StatusLine};
 use tabellion_runtime::{CallContext, CallOrigin, Contract, ContractSpec};
 use tokio::runtime::Handle;
@@ -16,6 +19,7 @@ pub(crate) struct RowsSource {
     folder: PathBuf,
     contract: Arc<dyn Contract>,
     cards: CardsOf,
+    packs: Packs,
     origin: CallOrigin,
     door: Arc<Door>,
     runtime: Handle,
@@ -30,6 +34,7 @@ impl RowsSource {
         folder: PathBuf,
         contract: Arc<dyn Contract>,
         cards: CardsOf,
+        packs: Packs,
         door: Arc<Door>,
         runtime: Handle,
     ) -> Result<Self, crate::provenance::ConfigError> {
@@ -43,6 +48,7 @@ impl RowsSource {
             folder,
             contract,
             cards,
+            packs,
             origin,
             door,
             runtime,
@@ -79,7 +85,7 @@ impl Source for RowsSource {
     }
 
     fn status(&self) -> Result<Vec<StatusLine>, Problem> {
-        super::status(&Target::Data(Some(self.folder.clone())))
+        super::status(&Target::Data(Some(self.folder.clone())), self.packs)
     }
 
     fn memory(&self, who: &Person, page: Memory, query: Option<&str>) -> Result<Vec<Card>, Problem> {

@@ -1,9 +1,9 @@
 //! The partition of contracts: those over a library, and those over rows.
 
+use tabellion_pack::Packs;
 use tabellion_runtime::ContractSpec;
 
 use super::Options;
-use crate::contracts;
 
 /// The contracts to serve, by the data that they work on.
 pub(super) struct Specs {
@@ -15,8 +15,8 @@ pub(super) struct Specs {
 
 impl Specs {
     /// Returns the contracts of these names.
-    pub(super) fn of(names: &[String]) -> Self {
-        let specs = names.iter().filter_map(|name| contracts::spec(name));
+    pub(super) fn of(packs: Packs, names: &[String]) -> Self {
+        let specs = names.iter().filter_map(|name| packs.spec(name));
         let (over_rows, over_documents) = specs.partition(|spec| spec.rows.is_some());
         Self {
             over_documents,
@@ -65,9 +65,9 @@ impl<'a> From<&'a Options> for Needs<'a> {
 ///
 /// # Errors
 /// The option to add, or to omit.
-pub(crate) fn check(needs: &Needs<'_>) -> Result<(), String> {
-    let specs = Specs::of(needs.contracts);
-    let others = contracts::names_over_rows().join("` or `--contract ");
+pub(crate) fn check(needs: &Needs<'_>, packs: Packs) -> Result<(), String> {
+    let specs = Specs::of(packs, needs.contracts);
+    let others = packs.names_over_rows().join("` or `--contract ");
     if specs.over_rows.is_empty() && needs.has_data {
         return Err(format!(
             "`--data` is for contracts over rows, and none is served; leave it out, or add `--contract {others}`"
@@ -100,7 +100,7 @@ pub(crate) fn check(needs: &Needs<'_>) -> Result<(), String> {
                 "{what} is for contracts over documents, and only `{}` is served, which keeps rows; leave it out, or add \
                  `--contract {}`",
                 names.join("`, `"),
-                contracts::default()
+                packs.default_name()
             ));
         }
     }

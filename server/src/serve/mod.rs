@@ -38,7 +38,6 @@ pub(crate) use self::{
 use crate::{
     calls,
     console::say,
-    contracts::{self, Grounds, ServiceError},
     data::Data,
     folder, page,
     provenance::{self, ServerEnvironment},
@@ -49,6 +48,7 @@ use tabellion_library::{
     path::{LibraryPath, PathError},
 };
 use tabellion_mcp::{self as mcp, Adapter, ServerInfo};
+use tabellion_pack::{Grounds, Packs, ServiceError};
 use tabellion_platform as platform;
 use tabellion_platform::parent::Parent;
 use tabellion_records::Records;
@@ -70,10 +70,10 @@ const ERRORS: &str = "An error says what to do next.";
 const PIPES: usize = 3;
 
 /// Serves until the client disconnects, or, over HTTP, until the process is asked to end. The options must have passed [`check`].
-pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
+pub(crate) fn run(options: &Options, packs: Packs) -> Result<(), Box<dyn Error>> {
     let parent = Parent::now();
     prepare_process()?;
-    let specs = Specs::of(&options.contracts);
+    let specs = Specs::of(packs, &options.contracts);
     libraries::check(
         &options.libraries,
         !specs.over_rows.is_empty(),
@@ -96,7 +96,14 @@ pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let (document, approval) = (document(options, &all)?, approval(options, &all)?);
     let access = options.http.as_ref().map(|http| Ok((http, Access::new(http)?)));
     let access: Option<(_, Access)> = access.transpose().map_err(|error: Box<dyn Error>| error)?;
-    let opened = open(options, &specs, data.as_ref(), document.as_ref(), &approval)?;
+    let opened = open(
+        options,
+        packs,
+        &specs,
+        data.as_ref(),
+        document.as_ref(),
+        &approval,
+    )?;
     let opened = in_environment(opened, &options.environment)?;
     let opened = callers::say(opened, options.role.as_deref());
     let rows: Vec<_> = opened.iter().flat_map(|opened| opened.rows.clone()).collect();
@@ -105,11 +112,11 @@ pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
 
     let runtime = runtime()?;
     if access.is_none() && io::stdin().is_terminal() {
-        say(greeting(options, data.as_ref())?);
+        say(greeting(options, packs, data.as_ref())?);
     }
     let served = match access {
         None => runtime.block_on(on_stdio(opened, parent)),
-        Some((http, access)) => runtime.block_on(over_http::serve(http, access, opened, parent)),
+        Some((http, access)) => runtime.block_on(over_http::serve(http, access, opened, parent, packs)),
     };
     // A thread may still be blocked in a read of standard input; it must not delay the process's end.
     runtime.shutdown_background();
@@ -177,17 +184,18 @@ type ContractsWithRows = (Contracts, Vec<Arc<Records>>);
 /// Opens the libraries and rows, one part for each path. Rows are served next to the library that has no name.
 fn open(
     options: &Options,
+    packs: Packs,
     specs: &Specs,
     data: Option<&Data>,
     document: Option<&LibraryPath>,
     approval: &ApprovalPolicy,
 ) -> Result<Vec<Opened>, Box<dyn Error>> {
-    let (over_rows, rows) = open_rows(options, specs, data)?;
+    let (over_rows, rows) = open_rows(options, packs, specs, data)?;
     let beside = rows.first().map(|rows| rows.beside(""));
     let data = data.map(Data::name);
     let mut opened = vec![];
     for named in &options.libraries {
-        let (library, mut contracts) = open_library(options, named, specs, document)?;
+        let (library, mut contracts) = open_library(options, packs, named, specs, document)?;
         let (mut served, mut folders) = (specs.over_documents.clone(), vec![named.folder.clone()]);
         if named.name.is_none() {
             contracts.extend(over_rows.iter().cloned());
@@ -199,7 +207,7 @@ fn open(
             Some(calls) => adapter.with_calls(calls),
             None => adapter,
         };
-        let adapter = match contracts::review_of(&served) {
+        let adapter = match packs.review_of(&served) {
             Some(review) => {
                 let server = local_caller(Some(page::REVIEWER));
                 adapter.with_app(page::app(review, &library, &server))
@@ -210,7 +218,7 @@ fn open(
         opened.push(Opened {
             name: named.name.clone(),
             folders,
-            downloads: specs.find_map(|spec| contracts::downloads(spec.id, &library)),
+            downloads: specs.find_map(|spec| packs.downloads(spec.id, &library)),
             library: Some(library),
             data: data.clone().filter(|_| named.name.is_none()),
             rows: vec![],
@@ -237,6 +245,7 @@ fn open(
 
 fn open_library(
     options: &Options,
+    packs: Packs,
     named: &Named,
     specs: &Specs,
     document: Option<&LibraryPath>,
@@ -267,12 +276,13 @@ fn open_library(
         ));
     }
     let contracts = specs.over_documents.iter();
-    let contracts = contracts.map(|spec| Ok(contracts::service(spec.id, &grounds)?.0));
+    let contracts = contracts.map(|spec| Ok(packs.service(spec.id, &grounds)?.0));
     Ok((library, contracts.collect::<Result<_, ServiceError>>()?))
 }
 
 fn open_rows(
     options: &Options,
+    packs: Packs,
     specs: &Specs,
     data: Option<&Data>,
 ) -> Result<ContractsWithRows, Box<dyn Error>> {
@@ -286,7 +296,7 @@ fn open_rows(
         ..Grounds::default()
     };
     let contracts = specs.over_rows.iter();
-    let contracts = contracts.map(|spec| contracts::service(spec.id, &grounds));
+    let contracts = contracts.map(|spec| packs.service(spec.id, &grounds));
     let opened: Vec<_> = contracts.collect::<Result<_, _>>()?;
     if is_new {
         say(format_args!(
@@ -429,7 +439,7 @@ fn approval(options: &Options, contracts: &[&ContractSpec]) -> Result<ApprovalPo
 }
 
 /// Returns the text for a person who starts the server in a terminal.
-fn greeting(options: &Options, data: Option<&Data>) -> io::Result<String> {
+fn greeting(options: &Options, packs: Packs, data: Option<&Data>) -> io::Result<String> {
     let mut arguments = vec!["serve".to_owned()];
     let mut folders = vec![];
     let mut add = |option: &str, folder: &Path| -> io::Result<()> {
@@ -450,7 +460,7 @@ fn greeting(options: &Options, data: Option<&Data>) -> io::Result<String> {
             }
         }
     }
-    if options.contracts != [contracts::default()] {
+    if options.contracts != [packs.default_name()] {
         for contract in &options.contracts {
             arguments.extend(["--contract".to_owned(), contract.clone()]);
         }

@@ -8,8 +8,7 @@ use tokio::{runtime::Handle, sync::oneshot};
 use super::{HttpOptions, Opened, libraries};
 use crate::{
     console::say,
-    contracts,
-    page::{self, Door, Kept, LibrarySource, RowsSource},
+    page::{self, Door, Kept, LibrarySource, RowsSource, ServedLibrary},
 };
 use tabellion_gateway::ReviewPlace;
 use tabellion_http::{
@@ -21,6 +20,7 @@ use tabellion_http::{
 };
 use tabellion_library::Library;
 use tabellion_mcp::{self as mcp, streamable};
+use tabellion_pack::Packs;
 use tabellion_page::{self as browser, Page};
 use tabellion_platform as platform;
 use tabellion_platform::parent::Parent;
@@ -59,12 +59,13 @@ impl Access {
 }
 
 /// Serves the `opened` libraries and rows over HTTP until the process is asked to end. With `--stdio`, also
-/// serves standard input and output, and ends when that client disconnects.
+/// serves standard input and output, and ends when that client disconnects. The page shows what `packs` have for it.
 pub(super) async fn serve(
     options: &HttpOptions,
     access: Access,
     opened: Vec<Opened>,
     parent: Parent,
+    packs: Packs,
 ) -> Result<(), Box<dyn Error>> {
     let Access {
         credentials,
@@ -101,6 +102,7 @@ pub(super) async fn serve(
     let page = options.page.then(|| {
         page(
             &opened,
+            packs,
             &credentials,
             scheme == "https" || base.starts_with("https"),
         )
@@ -231,7 +233,12 @@ fn check_address(address: SocketAddr) -> Result<(), String> {
 }
 
 /// Returns the page over the `opened` libraries and rows.
-fn page(opened: &[Opened], credentials: &Credentials, is_secure: bool) -> Result<Arc<Page>, Box<dyn Error>> {
+fn page(
+    opened: &[Opened],
+    packs: Packs,
+    credentials: &Credentials,
+    is_secure: bool,
+) -> Result<Arc<Page>, Box<dyn Error>> {
     if credentials.keys.is_none() && credentials.oauth.is_some() {
         return Err(
             "`--page` lets people in by keys: add `--keys FILE`, which `tabellion key create` writes".into(),
@@ -250,29 +257,27 @@ fn page(opened: &[Opened], credentials: &Credentials, is_secure: bool) -> Result
             .partition(|spec| spec.rows.is_some());
         let runtime = Handle::current();
         if let (Some(library), Some(folder)) = (&opened.library, opened.folders.first()) {
-            let (name, calls) = (opened.name.clone(), gateway.call_store().cloned());
-            let (folder, library) = (folder.clone(), Arc::clone(library));
             let mut tools = over_documents.iter().flat_map(|spec: &&ContractSpec| spec.tools);
             let reads_only = tools.any(|tool| gateway.catalog().withholds(tool.name));
-            let source = LibrarySource::new(
-                name,
-                folder,
-                library,
-                over_documents,
-                calls,
-                door.clone(),
-                runtime.clone(),
-            );
+            let served = ServedLibrary {
+                name: opened.name.clone(),
+                folder: folder.clone(),
+                library: Arc::clone(library),
+                contracts: over_documents,
+                calls: gateway.call_store().cloned(),
+            };
+            let source = LibrarySource::new(served, packs, door.clone(), runtime.clone());
             sources.push(Arc::new(source.reading_only(reads_only)));
         }
         let shown = over_rows
             .iter()
-            .find_map(|spec| Some((gateway.catalog().contract(spec.id)?, contracts::cards(spec.id)?)));
+            .find_map(|spec| Some((gateway.catalog().contract(spec.id)?, packs.cards(spec.id)?)));
         if let (Some((contract, cards)), Some(data)) = (shown, &opened.data) {
             sources.push(Arc::new(RowsSource::new(
                 data.clone(),
                 Arc::clone(contract),
                 cards,
+                packs,
                 door.clone(),
                 runtime,
             )?));

@@ -12,6 +12,7 @@ use std::{
 use tabellion_gateway::{ApprovalPolicy, Offer};
 use tabellion_library::{self as library, Library};
 use tabellion_mcp::{Adapter, Extension, ServerInfo};
+use tabellion_pack::Packs;
 use tabellion_platform::parent::Parent;
 use tabellion_records::{Records, Start};
 use tabellion_runtime::{Contract, ContractSpec, spec::RowsSpec};
@@ -248,7 +249,13 @@ impl<S> Server<S> {
         let rows = self.rows.clone();
         let opened = self.opened()?;
         let runtime = runtime().map_err(ServerError::new)?;
-        let served = runtime.block_on(over_http::serve(&options, access, vec![opened], parent));
+        let served = runtime.block_on(over_http::serve(
+            &options,
+            access,
+            vec![opened],
+            parent,
+            Packs::default(),
+        ));
         runtime.shutdown_background();
         settle(rows);
         served.map_err(ServerError::new)

@@ -11,6 +11,7 @@ use chrono::{DateTime, Local, SecondsFormat, TimeDelta, Utc};
 use serde_json::{Value, json};
 use tabellion_calls::Calls;
 use tabellion_library::{Library, LogEntry};
+use tabellion_pack::Packs;
 use tabellion_runtime::{
     ContractSpec,
     calls::{Execution, ExecutionFilter, ExecutionStatus},
@@ -22,16 +23,17 @@ use super::{
     open,
     page::{self, FAINT, NAME, STRONG, TITLE, WARNING},
 };
-use crate::{calls, contracts, serve};
+use crate::{calls, serve};
 
 /// Lists executions, oldest first: the last `limit` that match `filter`.
 pub(crate) fn list(
     folder: &Path,
     filter: &ExecutionFilter,
     limit: Option<usize>,
+    packs: Packs,
     output: Output,
 ) -> Result<(), TerminalError> {
-    let (_, calls) = kept(folder)?;
+    let (_, calls) = kept(folder, packs)?;
     let limit = limit.unwrap_or(usize::MAX);
     let mut found = std::collections::VecDeque::new();
     each(&calls, filter, |execution| {
@@ -65,11 +67,9 @@ pub(crate) fn list(
 ///
 /// # Errors
 /// If they can't be read, or disagree.
-pub(crate) fn check(folder: &Path, output: Output) -> Result<(), TerminalError> {
-    let (library, calls) = kept(folder)?;
-    let mut specs = contracts::specs();
-    specs.retain(|spec| spec.executions.is_some());
-    let audit = Audit::of(&library, &calls, &specs)?;
+pub(crate) fn check(folder: &Path, packs: Packs, output: Output) -> Result<(), TerminalError> {
+    let (library, calls) = kept(folder, packs)?;
+    let audit = Audit::of(&library, &calls, packs)?;
     if output.json {
         for problem in &audit.problems {
             page::json(&json!({ "problem": problem }))?;
@@ -113,7 +113,9 @@ struct Audit {
 }
 
 impl Audit {
-    fn of(library: &Library, calls: &Calls, specs: &[&ContractSpec]) -> Result<Self, TerminalError> {
+    fn of(library: &Library, calls: &Calls, packs: Packs) -> Result<Self, TerminalError> {
+        let mut specs = packs.specs();
+        specs.retain(|spec| spec.executions.is_some());
         let mut executions = BTreeMap::new();
         each(calls, &ExecutionFilter::default(), |execution| {
             executions.insert(execution.id.clone(), execution);
@@ -124,9 +126,9 @@ impl Audit {
             .flat_map(|spec| spec.operations().chain(spec.calls))
             .filter(|tool| tool.mutating)
             .map(|tool| tool.label())
-            .chain(contracts::reviews().map(|review| review.decision_tool))
+            .chain(packs.reviews().map(|review| review.decision_tool))
             .collect();
-        let since = checked_since(calls, specs)?;
+        let since = checked_since(calls, &specs)?;
         let mut problems = vec![];
         let mut made = BTreeMap::new();
         let mut commits = 0;
@@ -214,7 +216,7 @@ fn of_execution(
     (!is_there).then(|| format!("execution {id} made commit {commit}, which is not in the branch's history"))
 }
 
-fn kept(folder: &Path) -> Result<(Arc<Library>, Arc<Calls>), TerminalError> {
+fn kept(folder: &Path, packs: Packs) -> Result<(Arc<Library>, Arc<Calls>), TerminalError> {
     let library = open(folder)?;
     if !calls::are_kept(&library) {
         return Err(
@@ -222,7 +224,7 @@ fn kept(folder: &Path) -> Result<(Arc<Library>, Arc<Calls>), TerminalError> {
                 .hint("they are where a contract with executions is served, such as `--contract brainforge`"),
         );
     }
-    let calls = calls::open(&library, &contracts::specs())?;
+    let calls = calls::open(&library, &packs.specs())?;
     let calls = calls.ok_or_else(|| TerminalError::new("no contract of this program keeps calls"))?;
     Ok((library, calls))
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tabellion_library::{
     Acknowledge, Address, DocumentChange, Library, RemoteSettings, RemoteState, Taken, path::LibraryPath,
 };
+use tabellion_pack::Packs;
 use tabellion_platform as platform;
 
 use super::{
@@ -244,7 +245,7 @@ pub(crate) fn conflict(folder: &Path, path: &str, output: Output) -> Result<(), 
 }
 
 /// Keeps the version in the file at `path`, which is the document or another version of it, and removes the others.
-pub(crate) fn keep(folder: &Path, path: &str, output: Output) -> Result<(), TerminalError> {
+pub(crate) fn keep(folder: &Path, path: &str, packs: Packs, output: Output) -> Result<(), TerminalError> {
     let library = open(folder)?;
     let found = library.conflicts()?;
     let is_of = |(other, of): &&(LibraryPath, String)| other.as_str() == path || of == path;
@@ -266,7 +267,7 @@ pub(crate) fn keep(folder: &Path, path: &str, output: Output) -> Result<(), Term
     let version = kept.and_then(|(_, bytes)| bytes.clone());
     let now = bytes(&library, &document)?;
     let undo = Undo::keeping((path, version), (of, now), others);
-    let commit = run(&undo, &library)?;
+    let commit = run(&undo, &library, packs)?;
     let made = library.find_entry(&commit)?;
     if output.json {
         return Ok(page::json(

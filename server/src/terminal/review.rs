@@ -5,7 +5,10 @@ use std::{path::Path, sync::Arc};
 use serde_json::json;
 use tabellion_library::Library;
 use tabellion_markdown::diff;
-use tabellion_pack::review::{self, Decide, Document, Filter, Listed, Review, Waiting};
+use tabellion_pack::{
+    Packs,
+    review::{self, Decide, Document, Filter, Listed, Review, Waiting},
+};
 use tabellion_runtime::{Agent, CallContext, calls::CallStore};
 
 use super::{
@@ -14,7 +17,7 @@ use super::{
     open,
     page::{self, FAINT, NAME, STRONG, TITLE, WARNING},
 };
-use crate::{calls, contracts, page::shown, serve};
+use crate::{calls, page::shown, serve};
 
 /// Number of characters of an id that distinguish reviews.
 const SHORT_ID: usize = 8;
@@ -22,8 +25,8 @@ const SHORT_ID: usize = 8;
 const REVIEWER: &str = "reviewer";
 
 /// Lists at most `limit` of the pending proposals, oldest first.
-pub(crate) fn list(folder: &Path, limit: usize, output: Output) -> Result<(), TerminalError> {
-    let reviewed = reviewed()?;
+pub(crate) fn list(folder: &Path, limit: usize, packs: Packs, output: Output) -> Result<(), TerminalError> {
+    let reviewed = reviewed(packs)?;
     let desk = (reviewed.desk)(open(folder)?, None);
     let part = review::Page { offset: 0, limit };
     let listed = serve::runtime()?.block_on(desk.list(&call(reviewed)?, &Filter::default(), part));
@@ -58,8 +61,8 @@ pub(crate) fn list(folder: &Path, limit: usize, output: Output) -> Result<(), Te
 }
 
 /// Shows a proposal, and the effect of approving it. A decision then applies to the shown revision, unless it names another.
-pub(crate) fn show(folder: &Path, id: &str, output: Output) -> Result<(), TerminalError> {
-    let reviewed = reviewed()?;
+pub(crate) fn show(folder: &Path, id: &str, packs: Packs, output: Output) -> Result<(), TerminalError> {
+    let reviewed = reviewed(packs)?;
     let (library, call) = (open(folder)?, call(reviewed)?);
     let review = look(reviewed, &library, &call, id)?;
     // If the write fails, a decision has to name the revision.
@@ -108,9 +111,14 @@ pub(crate) fn show(folder: &Path, id: &str, output: Output) -> Result<(), Termin
 }
 
 /// Decides on a proposal. If the decision names no revision, it applies to the one shown last.
-pub(crate) fn decide(folder: &Path, mut decide: Decide, output: Output) -> Result<(), TerminalError> {
+pub(crate) fn decide(
+    folder: &Path,
+    mut decide: Decide,
+    packs: Packs,
+    output: Output,
+) -> Result<(), TerminalError> {
     let id = &decide.id.clone();
-    let reviewed = reviewed()?;
+    let reviewed = reviewed(packs)?;
     let (library, call) = (open(folder)?, call(reviewed)?);
     let name = shown(&call, &look(reviewed, &library, &call, id)?.id);
     let last = library.kept_aside(&name);
@@ -137,8 +145,8 @@ pub(crate) fn decide(folder: &Path, mut decide: Decide, output: Output) -> Resul
 }
 
 /// Returns the review of the contract that has one.
-fn reviewed() -> Result<&'static Review, TerminalError> {
-    let review = contracts::reviews().next();
+fn reviewed(packs: Packs) -> Result<&'static Review, TerminalError> {
+    let review = packs.reviews().next();
     review.ok_or_else(|| TerminalError::new("no contract of this program has reviews"))
 }
 

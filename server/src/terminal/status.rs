@@ -4,6 +4,7 @@ use std::path::{self, Path};
 
 use serde_json::{Value, json};
 use tabellion_library::{Difference, UncommittedList};
+use tabellion_pack::Packs;
 
 use super::{
     Output, Page, TerminalError, diff,
@@ -12,18 +13,17 @@ use super::{
     page::{self, ADDED, FAINT, NAME, REMOVED, STRONG, TITLE, WARNING},
     remote,
 };
-use crate::contracts;
 
 /// Maximum number of untracked documents to list; `--json` lists all.
 const MAX_UNTRACKED: usize = 10;
 
 /// Shows the library's state.
-pub(crate) fn status(folder: &Path, output: Output) -> Result<(), TerminalError> {
+pub(crate) fn status(folder: &Path, packs: Packs, output: Output) -> Result<(), TerminalError> {
     let library = open(folder)?;
     let place = library.place()?;
     let UncommittedList { documents, truncated } = library.uncommitted()?;
     let last = library.activity(1)?.entries.pop();
-    let problems = contracts::problems(&library)?;
+    let problems = packs.problems(&library)?;
     let folder = path::absolute(folder)?.canonicalize()?;
     if output.json {
         let uncommitted: Vec<Value> = documents

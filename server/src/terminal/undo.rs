@@ -4,6 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use serde_json::{Value, json};
 use tabellion_library::Library;
+use tabellion_pack::Packs;
 use tabellion_runtime::{CallContext, Failure, calls::CallStore};
 
 use super::{
@@ -13,12 +14,18 @@ use super::{
     page::{self, TITLE},
 };
 use crate::{
-    calls, contracts, serve,
+    calls, serve,
     undo::{CONFLICTS, Recorder, Undo},
 };
 
-/// Undoes the entry, or only shows the changes that this would make.
-pub(crate) fn undo(folder: &Path, id: &str, dry_run: bool, output: Output) -> Result<(), TerminalError> {
+/// Undoes the entry, or only shows the changes that this would make. One of `packs` may record it as an execution.
+pub(crate) fn undo(
+    folder: &Path,
+    id: &str,
+    dry_run: bool,
+    packs: Packs,
+    output: Output,
+) -> Result<(), TerminalError> {
     let library = open(folder)?;
     let entry = library.find_entry(id)?;
     let change = library.change_of(&entry)?;
@@ -26,7 +33,7 @@ pub(crate) fn undo(folder: &Path, id: &str, dry_run: bool, output: Output) -> Re
     if dry_run {
         return preview(&undo, &library, output);
     }
-    let commit = run(&undo, &library)?;
+    let commit = run(&undo, &library, packs)?;
     let made = library.find_entry(&commit)?;
     if output.json {
         return Ok(page::json(
@@ -43,23 +50,23 @@ pub(crate) fn undo(folder: &Path, id: &str, dry_run: bool, output: Output) -> Re
 }
 
 /// Makes the change as this person; returns its commit.
-pub(super) fn run(undo: &Undo, library: &Arc<Library>) -> Result<String, TerminalError> {
+pub(super) fn run(undo: &Undo, library: &Arc<Library>, packs: Packs) -> Result<String, TerminalError> {
     let call = CallContext {
         client: Some(concat!("tabellion/", env!("CARGO_PKG_VERSION")).into()),
         identity: Some(serve::local_caller(None).identity()),
         ..CallContext::default()
     };
-    let recorder = recorder(library)?;
+    let recorder = recorder(library, packs)?;
     let commit = serve::runtime()?.block_on(undo.run(library, recorder.as_ref(), &call));
     commit.map_err(|failure| refusal(&failure))
 }
 
 /// Returns a recorder of undos, if executions are stored next to the library.
-fn recorder(library: &Arc<Library>) -> Result<Option<Recorder>, TerminalError> {
+fn recorder(library: &Arc<Library>, packs: Packs) -> Result<Option<Recorder>, TerminalError> {
     if !calls::are_kept(library) {
         return Ok(None);
     }
-    let specs = contracts::specs();
+    let specs = packs.specs();
     let calls = calls::open(library, &specs)?;
     Ok(Recorder::new(
         &specs,

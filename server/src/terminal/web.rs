@@ -4,22 +4,23 @@ use std::{net::ToSocketAddrs as _, path::Path, sync::Arc, time::Duration};
 
 use tabellion_http::{self as http, Credentials, Guard, Limits, Site};
 use tabellion_library::Library;
+use tabellion_pack::Packs;
 use tabellion_page::{self as browser, BASE, data::Source as _};
 use tabellion_platform as platform;
 
 use super::{TerminalError, open};
-use crate::{calls, console::say, contracts, page, serve};
+use crate::{calls, console::say, page, serve};
 
 /// Time without a request after which the page ends.
 const IDLE_TIME: Duration = Duration::from_secs(60 * 60);
 
 /// Serves a page over one library on a free loopback port, for the person whose account this is: `tabellion review --web`. Ends when
 /// the process is asked to, or after an idle hour.
-pub(crate) fn web(folder: &Path, proposal: Option<&str>) -> Result<(), TerminalError> {
+pub(crate) fn web(folder: &Path, proposal: Option<&str>, packs: Packs) -> Result<(), TerminalError> {
     let library = open(folder)?;
     let runtime = serve::runtime()?;
-    let specs: Vec<_> = contracts::over_documents().collect();
-    let specs = if has_reviews(&library, folder) {
+    let specs: Vec<_> = packs.over_documents().collect();
+    let specs = if has_reviews(&library, folder, packs) {
         specs
     } else {
         specs.into_iter().filter(|spec| spec.auth.is_none()).collect()
@@ -30,16 +31,14 @@ pub(crate) fn web(folder: &Path, proposal: Option<&str>) -> Result<(), TerminalE
         serve::local_caller(None),
         Some(page::Kept::Library(Arc::clone(&library))),
     );
-    let calls = calls.map(|calls| calls as _);
-    let source = page::LibrarySource::new(
-        None,
-        folder.to_owned(),
+    let served = page::ServedLibrary {
+        name: None,
+        folder: folder.to_owned(),
         library,
-        specs,
-        calls,
-        door.clone(),
-        runtime.handle().clone(),
-    );
+        contracts: specs,
+        calls: calls.map(|calls| calls as _),
+    };
+    let source = page::LibrarySource::new(served, packs, door.clone(), runtime.handle().clone());
     let name = host_name(source.title());
     let local = door.local();
     let page = browser::Page::new(vec![Arc::new(source)], door, false);
@@ -85,8 +84,8 @@ async fn idle(page: &browser::Page) {
 }
 
 /// Returns true if a library has, or had, pending proposals.
-fn has_reviews(library: &Library, folder: &Path) -> bool {
-    calls::are_kept(library) || contracts::reviews().any(|review| folder.join(review.folder).is_dir())
+fn has_reviews(library: &Library, folder: &Path, packs: Packs) -> bool {
+    calls::are_kept(library) || packs.reviews().any(|review| folder.join(review.folder).is_dir())
 }
 
 /// Returns a host name of this machine alone; the browser does not send its cookies to pages of other ports under other names.

@@ -154,7 +154,7 @@ fn the_server_names_no_tool_no_resource_and_no_prompt() {
 
 #[test]
 fn every_contract_of_the_suite_is_served_and_no_other() {
-    let mut served = tabellion::contracts::names();
+    let mut served = tabellion::PACKS.names();
     let mut contracts: Vec<&str> = CONTRACTS.iter().map(|contract| contract.id).collect();
     served.sort_unstable();
     contracts.sort_unstable();

@@ -8,10 +8,11 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tabellion::contracts::{self, Grounds};
+use tabellion::PACKS;
 use tabellion_conformance::ledger;
 use tabellion_contracts::learning_os::{CONTRACT, tool};
 use tabellion_library as library;
+use tabellion_pack::Grounds;
 use tabellion_runtime::{Answer, Approver, BoxFuture, CallContext, Contract, Decision, Proposal, Rejection};
 
 use crate::{
@@ -261,7 +262,7 @@ fn open(root: &Path) -> Arc<dyn Contract> {
         library: Some(Arc::new(library)),
         ..Grounds::default()
     };
-    contracts::service(CONTRACT.id, &grounds).expect("a contract").0
+    PACKS.service(CONTRACT.id, &grounds).expect("a contract").0
 }
 
 /// Appends with a given decision; returns the answer and the shown proposals.

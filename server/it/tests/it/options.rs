@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::{Map, json};
-use tabellion::contracts;
+use tabellion::PACKS;
 use tabellion_conformance::Target;
 
 use crate::support::{Library, TABELLION};
@@ -146,9 +146,11 @@ fn a_new_library_is_announced_and_a_mistyped_path_refused() {
 
 #[test]
 fn contracts_of_one_document_require_its_name() {
-    let wanting = contracts::names()
+    let wanting = PACKS
+        .specs()
         .into_iter()
-        .filter(|name| contracts::spec(name).is_some_and(|spec| spec.document));
+        .filter(|spec| spec.document)
+        .map(|spec| spec.id);
     for name in wanting {
         let said = complaint(&["--contract", name]);
         assert!(said.contains("choose it with `--document PATH`"), "{said}");
@@ -164,7 +166,7 @@ fn contracts_of_one_document_require_its_name() {
 
 #[test]
 fn a_read_only_server_offers_no_tool_that_changes_documents() {
-    let specs = contracts::names().into_iter().filter_map(contracts::spec);
+    let specs = PACKS.specs().into_iter();
     for spec in specs.filter(|spec| spec.rows.is_none()) {
         let name = spec.id;
         let library = Library::with(&[("note.md", "# Note\n")]);

@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use http_body_util::BodyExt as _;
 use hyper::{Method, Request, body::Bytes};
 use serde_json::{Value, json};
-use tabellion::contracts::{self, Grounds};
+use tabellion::PACKS;
 use tabellion_contracts::{braindrive_markdown::CONTRACT, brainforge};
 use tabellion_gateway::{Access, ApprovalPolicy, Gateway, Grant, Intake, Offer};
 use tabellion_library as library;
@@ -13,6 +13,7 @@ use tabellion_mcp::{
     Adapter, ServerInfo,
     streamable::{Endpoint, Limits},
 };
+use tabellion_pack::Grounds;
 use tabellion_rest::{Rest, RestRequest};
 use tabellion_runtime::{
     Agent, Answer, Author, BoxFuture, CallContext, Contract, ContractSpec, Identity, Rejection, schema,
@@ -86,7 +87,7 @@ fn serve(root: &Path) -> Arc<Rest> {
         library: Some(Arc::new(library)),
         ..Grounds::default()
     };
-    let (contract, _) = contracts::service(CONTRACT.id, &grounds).expect("a contract");
+    let (contract, _) = PACKS.service(CONTRACT.id, &grounds).expect("a contract");
     rest(Arc::new(Faced(contract)), Offer::Everything)
 }
 
@@ -254,7 +255,9 @@ impl Forge {
             library: Some(Arc::new(library)),
             ..Grounds::default()
         };
-        let (contract, _) = contracts::service(brainforge::CONTRACT.id, &grounds).expect("a contract");
+        let (contract, _) = PACKS
+            .service(brainforge::CONTRACT.id, &grounds)
+            .expect("a contract");
         let rest = rest(contract, offer);
         let described = rest.openapi();
         Self { rest, described }

@@ -6,6 +6,7 @@
 pub mod cards;
 mod derived;
 pub mod failures;
+mod packs;
 pub mod review;
 
 use std::{path::Path, sync::Arc};
@@ -15,8 +16,11 @@ use tabellion_records::Records;
 use tabellion_runtime::{Contract, ContractSpec, Failure, downloads::Downloads};
 use tabellion_vcs::Workspaces;
 
-pub use self::derived::{Count, Derived, IndexState};
 use self::{cards::CardsOf, review::Review};
+pub use self::{
+    derived::{Count, Derived, IndexState},
+    packs::{Grounds, Packs, ServiceError, WithRows},
+};
 
 /// A contract and its implementation.
 pub struct Pack {

@@ -3,31 +3,31 @@
 use std::{fs, path::PathBuf, sync::Arc};
 
 use tabellion_library::CreateFolders;
+use tabellion_pack::Packs;
 use tabellion_platform as platform;
 use tabellion_records::{self as records, Records, SchemaDifference, Start};
 use tabellion_runtime::spec::RowsSpec;
 
 use super::{super::finding::Finding, super::holders, super::words, folder::of_file_system, sync};
-use crate::{contracts, data::DataFolder};
+use crate::data::DataFolder;
 
 /// Extension of a file that was replaced by `tabellion data recover`.
 const DAMAGED: &str = "damaged";
 
 /// Returns the rows of all contracts whose file is in the folder, with its path.
-fn present(folder: &DataFolder) -> Vec<(&'static RowsSpec, PathBuf)> {
-    let names = contracts::names_over_rows().into_iter();
-    let specs = names.filter_map(|name| contracts::spec(name)?.rows);
+fn present(folder: &DataFolder, packs: Packs) -> Vec<(&'static RowsSpec, PathBuf)> {
+    let specs = packs.over_rows().filter_map(|spec| spec.rows);
     let files = specs.map(|spec| (spec, records::path(&folder.path, spec)));
     files.filter(|(_, path)| path.exists()).collect()
 }
 
 /// Checks that the folder is not a mistake, and exists.
-pub(super) fn folder(folder: &DataFolder) -> Vec<Finding> {
+pub(super) fn folder(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
     const ID: &str = "data";
     let shown = folder.absolute();
     let shown = shown.display();
     vec![match folder.check(CreateFolders::Nothing) {
-        Ok(()) if present(folder).is_empty() => Finding::yellow(
+        Ok(()) if present(folder, packs).is_empty() => Finding::yellow(
             ID,
             format!("`{shown}` has no rows"),
             "the first start of a server makes them; name another folder with `--data DIR`",
@@ -42,12 +42,12 @@ pub(super) fn folder(folder: &DataFolder) -> Vec<Finding> {
 }
 
 /// Checks who can read and write.
-pub(super) fn permissions(folder: &DataFolder) -> Vec<Finding> {
+pub(super) fn permissions(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
     const ID: &str = "permissions";
     let Ok(metadata) = fs::metadata(&folder.path) else {
         return vec![];
     };
-    let files = present(folder);
+    let files = present(folder, packs);
     let of_files = files.iter().map(|(_, path)| (path.as_path(), fs::metadata(path)));
     let all = [(folder.path.as_path(), Ok(metadata))]
         .into_iter()
@@ -81,7 +81,7 @@ pub(super) fn permissions(folder: &DataFolder) -> Vec<Finding> {
 }
 
 /// Checks the file system's type.
-pub(super) fn file_system(folder: &DataFolder) -> Vec<Finding> {
+pub(super) fn file_system(folder: &DataFolder, _: Packs) -> Vec<Finding> {
     of_file_system(
         &folder.absolute(),
         "SQLite's locks do not reach other machines there; keep the data on a disk of this machine",
@@ -89,7 +89,7 @@ pub(super) fn file_system(folder: &DataFolder) -> Vec<Finding> {
 }
 
 /// Looks for a service that synchronizes the folder.
-pub(super) fn service(folder: &DataFolder) -> Vec<Finding> {
+pub(super) fn service(folder: &DataFolder, _: Packs) -> Vec<Finding> {
     const ID: &str = "sync";
     vec![match sync::of(&folder.absolute()) {
         None => Finding::green(ID, "no service that synchronizes the folder was recognized"),
@@ -102,7 +102,7 @@ pub(super) fn service(folder: &DataFolder) -> Vec<Finding> {
 }
 
 /// Checks the version of each file.
-pub(super) fn files(folder: &DataFolder) -> Vec<Finding> {
+pub(super) fn files(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
     const ID: &str = "version";
     let of_file = |(spec, path): &(&'static RowsSpec, PathBuf)| match records::inspect(&folder.path, spec) {
         Err(failure) => Finding::red(ID, format!("`{}`: {failure}", path.display()), recovery(spec)),
@@ -132,16 +132,16 @@ pub(super) fn files(folder: &DataFolder) -> Vec<Finding> {
             }
         }
     };
-    present(folder).iter().map(of_file).collect()
+    present(folder, packs).iter().map(of_file).collect()
 }
 
 /// Checks that replaying the log gives the tables.
-pub(super) fn log(folder: &DataFolder) -> Vec<Finding> {
+pub(super) fn log(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
     const ID: &str = "log";
     let is_current = |spec: &'static RowsSpec| {
         records::inspect(&folder.path, spec).is_ok_and(|found| found.standing == SchemaDifference::Current)
     };
-    let present = present(folder).into_iter();
+    let present = present(folder, packs).into_iter();
     let current = present.filter(|(spec, _)| is_current(spec));
     let of_file = |(spec, _): (&'static RowsSpec, PathBuf)| {
         let checked = Records::open(&folder.path, spec, Start::Existing).and_then(|records| records.check());
@@ -160,13 +160,13 @@ pub(super) fn log(folder: &DataFolder) -> Vec<Finding> {
 }
 
 /// Checks how many of the rows are in the index of words.
-pub(super) fn words(folder: &DataFolder) -> Vec<Finding> {
+pub(super) fn words(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
     let of_file = |(spec, _): (&'static RowsSpec, PathBuf)| {
         // A file that can't be opened is the subject of other checks.
         let records = Records::open(&folder.path, spec, Start::Existing).ok()?;
-        words::of_rows(spec, Arc::new(records))
+        words::of_rows(spec, Arc::new(records), packs)
     };
-    present(folder).into_iter().filter_map(of_file).collect()
+    present(folder, packs).into_iter().filter_map(of_file).collect()
 }
 
 fn recovery(spec: &RowsSpec) -> String {
@@ -177,12 +177,12 @@ fn recovery(spec: &RowsSpec) -> String {
 }
 
 /// Lists the processes that use the data.
-pub(super) fn processes(folder: &DataFolder) -> Vec<Finding> {
+pub(super) fn processes(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
     const ID: &str = "processes";
     if !holders::ARE_KNOWN {
         return vec![];
     }
-    let files = present(folder).into_iter();
+    let files = present(folder, packs).into_iter();
     let mut using: Vec<_> = files.flat_map(|(_, path)| holders::of(&path)).collect();
     using.sort();
     using.dedup();
@@ -194,9 +194,9 @@ pub(super) fn processes(folder: &DataFolder) -> Vec<Finding> {
 }
 
 /// Looks for indexes of code that no server updates any more.
-pub(super) fn code(folder: &DataFolder) -> Vec<Finding> {
+pub(super) fn code(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
     const ID: &str = "code";
-    let counts = contracts::all().filter_map(|pack| Some(pack.abandoned?(&folder.path)));
+    let counts = packs.all().filter_map(|pack| Some(pack.abandoned?(&folder.path)));
     let finding = |count| match count {
         Ok(0) => None,
         Ok(count) => Some(Finding::yellow(
@@ -216,7 +216,7 @@ pub(super) fn code(folder: &DataFolder) -> Vec<Finding> {
 }
 
 /// Looks for files that a recovery kept.
-pub(super) fn leftovers(folder: &DataFolder) -> Vec<Finding> {
+pub(super) fn leftovers(folder: &DataFolder, _: Packs) -> Vec<Finding> {
     const ID: &str = "leftovers";
     let names = tabellion_platform::names(&folder.path).unwrap_or_default();
     let is_damaged = |path: &PathBuf| {

@@ -10,7 +10,7 @@ use super::super::{
     mounts,
     subject::Subject,
 };
-use crate::{contracts, folder};
+use crate::folder;
 
 /// Opens the library.
 pub(super) fn library(subject: &Subject) -> Vec<Finding> {
@@ -204,7 +204,7 @@ pub(super) fn notes(subject: &Subject) -> Vec<Finding> {
     let Some(library) = subject.library() else {
         return vec![];
     };
-    let problems = match contracts::problems(library) {
+    let problems = match subject.packs.problems(library) {
         Ok(problems) => problems,
         Err(failure) => return vec![Finding::yellow(ID, failure.message, "mend that, and look again")],
     };

@@ -9,6 +9,8 @@ mod repository;
 mod sync;
 mod time;
 
+use tabellion_pack::Packs;
+
 use super::{finding::Finding, subject::Subject};
 use crate::data::DataFolder;
 
@@ -45,7 +47,7 @@ pub(super) const ALL: &[Check] = &[
 ];
 
 /// The checks of a data folder, in the order in which they are shown.
-pub(super) const OF_DATA: &[fn(&DataFolder) -> Vec<Finding>] = &[
+pub(super) const OF_DATA: &[fn(&DataFolder, Packs) -> Vec<Finding>] = &[
     data::folder,
     data::permissions,
     data::file_system,
@@ -56,5 +58,5 @@ pub(super) const OF_DATA: &[fn(&DataFolder) -> Vec<Finding>] = &[
     data::processes,
     data::code,
     data::leftovers,
-    |_| clients::all(),
+    |_, _| clients::all(),
 ];

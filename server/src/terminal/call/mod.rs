@@ -12,6 +12,7 @@ use std::{
 use serde_json::{Map, Value, json};
 use tabellion_calls::Calls;
 use tabellion_library::{CreateFolders, path::LibraryPath};
+use tabellion_pack::{Grounds, Packs};
 use tabellion_runtime::{
     Agent, Answer, CallContext, Contract, ContractSpec, ErrorAnswer, Rejection, ToolSpec, Violation,
     calls::{CallStore, NewExecution, RecordedCall},
@@ -19,13 +20,7 @@ use tabellion_runtime::{
 
 use self::approver::AtTerminal;
 use super::{Output, Page, TerminalError, open, page};
-use crate::{
-    calls, console,
-    contracts::{self, Grounds},
-    data::Data,
-    provenance::ServerEnvironment,
-    serve,
-};
+use crate::{calls, console, data::Data, provenance::ServerEnvironment, serve};
 
 /// Returns the name and version that this program reports as an agent.
 fn program() -> Agent {
@@ -69,12 +64,14 @@ pub(crate) struct Call {
 
 impl Call {
     /// Makes the call and shows its answer.
-    pub(crate) fn run(self) -> Result<(), TerminalError> {
+    pub(crate) fn run(self, packs: Packs) -> Result<(), TerminalError> {
         let grounds = match &self.place {
             DataSource::Library(folder) => self.in_library(folder)?,
             DataSource::Data(folder) => self.in_data(folder.as_deref())?,
         };
-        let (service, rows) = contracts::service(self.contract.id, &grounds).map_err(TerminalError::new)?;
+        let (service, rows) = packs
+            .service(self.contract.id, &grounds)
+            .map_err(TerminalError::new)?;
         let client = Some(concat!("tabellion/", env!("CARGO_PKG_VERSION")).into());
         let context = CallContext::from_meta(client, &self.conditions).map_err(|violations| {
             let said: Vec<_> = violations
@@ -165,7 +162,7 @@ impl Call {
             CreateFolders::Nothing
         };
         data.check(create).map_err(TerminalError::new)?;
-        if !changes && !data.may_have_rows_of(self.contract.id) {
+        if !changes && !data.may_have_rows_of(self.contract) {
             return Err(TerminalError::new(format_args!(
                 "`{}` has no rows of `{}` yet",
                 data.name().display(),
