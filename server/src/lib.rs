@@ -16,6 +16,7 @@
 //! | [`tabellion_page`] | a page in the browser |
 //! | `tabellion_rest` | contracts over REST |
 //! | [`tabellion_clients`] | configuration files of MCP clients |
+//! | [`tabellion_upkeep`] | the place of rows, their upkeep, `doctor`, the output of commands |
 //! | [`tabellion_http`] | sockets, limits, API keys, access tokens, TLS |
 
 #![cfg_attr(
@@ -27,14 +28,7 @@
 
 mod calls;
 pub mod cli;
-mod client;
-mod console;
-mod data;
 mod demo;
-mod doctor;
-mod folder;
-mod handshake;
-mod home;
 mod packs;
 mod page;
 mod provenance;

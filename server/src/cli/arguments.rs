@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
-
-use crate::terminal::{Output, When};
+use clap::{Args, ValueEnum};
+use tabellion_upkeep::page::{self, Output};
 
 // Each command has these options once; groups of them would clash with the commands' names.
 /// Which library to look at.
@@ -30,6 +29,17 @@ pub(super) struct Data {
     pub(super) folder: Option<PathBuf>,
 }
 
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum When {
+    /// On a terminal, unless the environment variable `NO_COLOR` is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
 /// How to show the result.
 #[derive(Debug, Args)]
 #[group(skip)]
@@ -51,7 +61,11 @@ impl From<&Show> for Output {
     fn from(show: &Show) -> Self {
         Self {
             json: show.json,
-            colour: show.color,
+            colour: match show.color {
+                When::Auto => page::When::Auto,
+                When::Always => page::When::Always,
+                When::Never => page::When::Never,
+            },
             pager: !show.no_pager,
         }
     }

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, builder::PossibleValuesParser};
 
+use tabellion_upkeep::{TerminalError, data::Upkeep};
+
 use super::arguments::{Data, Show};
-use crate::{PACKS, data::Upkeep, terminal::TerminalError};
+use crate::PACKS;
 
 /// What to do with the rows of a contract.
 #[derive(Debug, Subcommand)]

@@ -4,8 +4,10 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, builder::OsStringValueParser};
 
+use tabellion_upkeep::{TerminalError, doctor};
+
 use super::arguments::{Library, Show};
-use crate::{PACKS, doctor, terminal::TerminalError};
+use crate::PACKS;
 
 /// What to look at.
 #[derive(Debug, Args)]

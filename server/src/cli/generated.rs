@@ -6,7 +6,7 @@ use clap::{Args, Command};
 use clap_complete::Shell;
 use clap_mangen::Man as Page;
 
-use crate::{console, terminal::TerminalError};
+use tabellion_upkeep::{TerminalError, console};
 
 /// Arguments of `completions`.
 #[derive(Debug, Args)]

@@ -14,15 +14,14 @@ use clap::{
 use tabellion_clients::{Action, Change, Client, Config, Force, Machine, Server, client, clients};
 use tabellion_library::CreateFolders;
 use tabellion_markdown::diff;
-
-use super::clients::machine;
-use crate::{
-    PACKS,
+use tabellion_upkeep::{
     console::say,
     data::Data,
     handshake::{self, handshake},
-    serve,
 };
+
+use super::clients::machine;
+use crate::{PACKS, serve};
 
 /// The clients, the entry's name and the files.
 #[derive(Debug, Args)]

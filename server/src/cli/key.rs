@@ -11,7 +11,9 @@ use clap::{Args, Subcommand};
 use tabellion_http::keys::{Bound, KeyFile, Scope};
 use tabellion_runtime::Agent;
 
-use crate::{PACKS, console::say, serve::libraries};
+use tabellion_upkeep::console::say;
+
+use crate::{PACKS, serve::libraries};
 
 /// What to do with API keys.
 #[derive(Debug, Subcommand)]

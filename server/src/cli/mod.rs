@@ -21,13 +21,13 @@ use clap::{
     builder::{PathBufValueParser, TypedValueParser as _},
     error::ErrorKind,
 };
-
-use crate::{
-    PACKS,
+use tabellion_upkeep::{
+    TerminalError,
     console::{say, say_in_colour},
-    demo, home, serve as serving,
-    terminal::TerminalError,
+    home,
 };
+
+use crate::{PACKS, demo, serve as serving};
 
 /// Exit code of a successful run.
 pub const SUCCESS: u8 = 0;

@@ -10,7 +10,7 @@ use std::{
 use clap::{Args, Subcommand};
 use tabellion_embed::{Received, Status, default_folder, download, install, status, weights_in};
 
-use crate::console::{answer, say};
+use tabellion_upkeep::console::{answer, say};
 
 /// What to do with the model.
 #[derive(Debug, Subcommand)]

@@ -2,8 +2,9 @@
 
 use clap::{Args, builder::PossibleValuesParser};
 use tabellion_runtime::openapi;
+use tabellion_upkeep::{TerminalError, console};
 
-use crate::{PACKS, console, terminal::TerminalError};
+use crate::PACKS;
 
 /// Arguments of `openapi`.
 #[derive(Debug, Args)]

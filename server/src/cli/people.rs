@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
 use tabellion_pack::review::{Decide, Shown};
 use tabellion_runtime::calls::{ExecutionFilter, ExecutionStatus};
+use tabellion_upkeep::{TerminalError, page::Output};
 
 use super::{
     arguments::{Library, Show},
@@ -13,7 +14,7 @@ use super::{
 };
 use crate::{
     PACKS,
-    terminal::{self, Output, TerminalError, audit, review},
+    terminal::{self, audit, review},
 };
 
 /// A command for people.

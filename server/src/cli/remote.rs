@@ -5,11 +5,10 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use tabellion_library::Acknowledge;
 
+use tabellion_upkeep::TerminalError;
+
 use super::arguments::{Library, Show};
-use crate::{
-    PACKS,
-    terminal::{TerminalError, remote},
-};
+use crate::{PACKS, terminal::remote};
 
 /// When a change is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -17,8 +17,10 @@ use tabellion_contracts::braindrive_markdown::tool;
 use tabellion_platform as platform;
 use tabellion_runtime::context;
 
-use crate::{client::Client, serve, terminal::counted};
 use tabellion_markdown::diff;
+use tabellion_upkeep::{client::Client, console::counted};
+
+use crate::serve;
 
 /// Path in the library, and text, of each document.
 const DOCUMENTS: [(&str, &str); 3] = [

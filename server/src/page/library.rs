@@ -19,13 +19,11 @@ use tabellion_page::data::{
     Which,
 };
 use tabellion_runtime::{CallContext, ContractSpec, FailureKind, IdempotencyKey, Identity, calls::CallStore};
+use tabellion_upkeep::doctor::Target;
 use tokio::runtime::Handle;
 
 use super::{Door, failed};
-use crate::{
-    doctor::Target,
-    undo::{self, CONFLICTS, MOVED, Recorder, Undo},
-};
+use crate::undo::{self, CONFLICTS, MOVED, Recorder, Undo};
 
 /// Days shown in the picture of activity: 13 weeks.
 const DAYS: u64 = 91;

@@ -16,13 +16,13 @@ use tabellion_page::{
     data::{Problem, StatusLine},
 };
 use tabellion_runtime::{Agent, BoxFuture, CallContext};
+use tabellion_upkeep::doctor::{self, Finding, Target};
 
 pub(crate) use self::{
     door::{Door, Kept, REVIEWER},
     library::{LibrarySource, ServedLibrary, shown},
     rows::RowsSource,
 };
-use crate::doctor::{self, Finding, Target};
 
 /// Client name and version of calls from the page.
 const CLIENT: &str = concat!("tabellion-page/", env!("CARGO_PKG_VERSION"));

@@ -9,10 +9,11 @@ use tabellion_pack::{
 };
 use tabellion_page::data::{Card, May, Memory, Pages, Person, Problem, Source, StatusLine};
 use tabellion_runtime::{CallContext, CallOrigin, Contract, ContractSpec};
+use tabellion_upkeep::doctor::Target;
 use tokio::runtime::Handle;
 
 use super::Door;
-use crate::{doctor::Target, provenance::ServerEnvironment};
+use crate::provenance::ServerEnvironment;
 
 /// The rows of a contract, as the page shows them.
 pub(crate) struct RowsSource {

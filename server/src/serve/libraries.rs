@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-use crate::home;
+use tabellion_upkeep::home;
 
 /// The path of MCP over HTTP.
 const MCP: &str = "/mcp";

@@ -36,10 +36,7 @@ pub(crate) use self::{
     options::{HttpOptions, OAuthOptions, Options},
 };
 use crate::{
-    calls,
-    console::say,
-    data::Data,
-    folder, page,
+    calls, page,
     provenance::{self, ServerEnvironment},
 };
 use tabellion_gateway::ApprovalPolicy;
@@ -52,6 +49,7 @@ use tabellion_pack::{Grounds, Packs, ServiceError};
 use tabellion_platform as platform;
 use tabellion_platform::parent::Parent;
 use tabellion_records::Records;
+use tabellion_upkeep::{console::say, data::Data, folder};
 
 /// Environment variable with the filter for the log on standard error, as in `tabellion=debug`.
 const LOG: &str = "TABELLION_LOG";

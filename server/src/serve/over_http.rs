@@ -6,10 +6,7 @@ use futures_util::FutureExt as _;
 use tokio::{runtime::Handle, sync::oneshot};
 
 use super::{HttpOptions, Opened, libraries};
-use crate::{
-    console::say,
-    page::{self, Door, Kept, LibrarySource, RowsSource, ServedLibrary},
-};
+use crate::page::{self, Door, Kept, LibrarySource, RowsSource, ServedLibrary};
 use tabellion_gateway::ReviewPlace;
 use tabellion_http::{
     self as http, Credentials, Guard, Hook, HookSecret, LibraryCounts, Mount, OAuth, RemoteCounts, Site,
@@ -25,6 +22,7 @@ use tabellion_page::{self as browser, Page};
 use tabellion_platform as platform;
 use tabellion_platform::parent::Parent;
 use tabellion_runtime::ContractSpec;
+use tabellion_upkeep::console::say;
 
 /// The place for people's decisions if no page is served.
 pub(super) const REVIEW_COMMAND: ReviewPlace = ReviewPlace::Command("tabellion review --web");

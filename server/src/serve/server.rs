@@ -17,7 +17,9 @@ use tabellion_platform::parent::Parent;
 use tabellion_records::{Records, Start};
 use tabellion_runtime::{Contract, ContractSpec, spec::RowsSpec};
 
-use crate::{calls, folder, provenance::ServerEnvironment};
+use tabellion_upkeep::folder;
+
+use crate::{calls, provenance::ServerEnvironment};
 
 use super::{
     HttpOptions, Opened, callers, instructions, on_stdio,

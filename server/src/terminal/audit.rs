@@ -16,13 +16,13 @@ use tabellion_runtime::{
     ContractSpec,
     calls::{Execution, ExecutionFilter, ExecutionStatus},
 };
-
-use super::{
-    Output, Page, TerminalError, counted,
-    log::short,
-    open,
-    page::{self, FAINT, NAME, STRONG, TITLE, WARNING},
+use tabellion_upkeep::{
+    TerminalError,
+    console::counted,
+    page::{self, FAINT, NAME, Output, Page, STRONG, TITLE, WARNING},
 };
+
+use super::{log::short, open};
 use crate::{calls, serve};
 
 /// Lists executions, oldest first: the last `limit` that match `filter`.

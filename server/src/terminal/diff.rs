@@ -7,13 +7,15 @@ use std::{
 
 use serde_json::json;
 use tabellion_library::{Difference, DocumentChange, Library, Uncommitted, path::LibraryPath};
-
-use crate::console::say;
+use tabellion_upkeep::{
+    TerminalError,
+    console::say,
+    page::{self, Output, Page},
+};
 
 use super::{
-    Output, Page, TerminalError,
     log::{change_as_json, difference},
-    open, page,
+    open,
 };
 
 /// Time limit for comparing documents, for folders with too many of them. People's libraries need less.

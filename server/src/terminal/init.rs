@@ -3,9 +3,10 @@
 use std::path::{self, Path};
 
 use tabellion_library::{self as library, CreateFolders, Created, Library, OpenError};
-
-use super::{Output, Page, TerminalError, page};
-use crate::folder;
+use tabellion_upkeep::{
+    TerminalError, folder,
+    page::{self, Output, Page},
+};
 
 /// The result for the folder.
 enum Done {

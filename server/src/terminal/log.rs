@@ -7,11 +7,13 @@ use chrono::{Local, SecondsFormat};
 use serde_json::{Value, json};
 use tabellion_library::{DocumentChange, Library, LogEntry};
 use tabellion_markdown::diff;
-
-use super::{
-    Output, Page, TerminalError, open,
-    page::{self, FAINT, NAME, STRONG, TITLE},
+use tabellion_upkeep::{
+    TerminalError,
+    console::counted,
+    page::{self, FAINT, NAME, Output, Page, STRONG, TITLE},
 };
+
+use super::open;
 
 /// Number of digits of a commit id to show.
 const SHORT: usize = 10;
@@ -73,7 +75,7 @@ pub(crate) fn show(folder: &Path, id: &str, output: Output) -> Result<(), Termin
     }
     add_field(&mut page, "summary", &entry.summary);
     if change.outside > 0 {
-        let others = super::counted(change.outside, "more document");
+        let others = counted(change.outside, "more document");
         add_field(&mut page, "outside", &format!("{others} outside of this folder"));
     }
     page.line("");

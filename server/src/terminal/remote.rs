@@ -8,12 +8,15 @@ use tabellion_library::{
 };
 use tabellion_pack::Packs;
 use tabellion_platform as platform;
+use tabellion_upkeep::{
+    TerminalError,
+    console::counted,
+    page::{self, ADDED, NAME, Output, Page, STRONG, WARNING},
+};
 
 use super::{
-    Output, Page, TerminalError, counted,
     log::{difference, short},
     open,
-    page::{self, ADDED, NAME, STRONG, WARNING},
     undo::run,
 };
 use crate::undo::Undo;

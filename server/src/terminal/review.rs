@@ -10,13 +10,13 @@ use tabellion_pack::{
     review::{self, Decide, Document, Filter, Listed, Review, Waiting},
 };
 use tabellion_runtime::{Agent, CallContext, calls::CallStore};
-
-use super::{
-    Output, Page, TerminalError, counted,
-    log::short,
-    open,
-    page::{self, FAINT, NAME, STRONG, TITLE, WARNING},
+use tabellion_upkeep::{
+    TerminalError,
+    console::counted,
+    page::{self, FAINT, NAME, Output, Page, STRONG, TITLE, WARNING},
 };
+
+use super::{log::short, open};
 use crate::{calls, page::shown, serve};
 
 /// Number of characters of an id that distinguish reviews.

@@ -5,13 +5,15 @@ use std::path::{self, Path};
 use serde_json::{Value, json};
 use tabellion_library::{Difference, UncommittedList};
 use tabellion_pack::Packs;
+use tabellion_upkeep::{
+    TerminalError,
+    page::{self, ADDED, FAINT, NAME, Output, Page, REMOVED, STRONG, TITLE, WARNING},
+};
 
 use super::{
-    Output, Page, TerminalError, diff,
+    diff,
     log::{as_json, short},
-    open,
-    page::{self, ADDED, FAINT, NAME, REMOVED, STRONG, TITLE, WARNING},
-    remote,
+    open, remote,
 };
 
 /// Maximum number of untracked documents to list; `--json` lists all.

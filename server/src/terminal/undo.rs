@@ -6,12 +6,14 @@ use serde_json::{Value, json};
 use tabellion_library::Library;
 use tabellion_pack::Packs;
 use tabellion_runtime::{CallContext, Failure, calls::CallStore};
+use tabellion_upkeep::{
+    TerminalError,
+    page::{self, Output, Page, TITLE},
+};
 
 use super::{
-    Output, Page, TerminalError,
     log::{change_as_json, difference, short},
     open,
-    page::{self, TITLE},
 };
 use crate::{
     calls, serve,

@@ -142,7 +142,7 @@ fn the_server_names_no_tool_no_resource_and_no_prompt() {
         // A body in a test.
         ("server/retrieval/embed/src", "\"hello\""),
     ];
-    let of_git = workspace().join("server/src/doctor");
+    let of_git = workspace().join("server/upkeep/src/doctor");
     // The page's paths and words are people's; it can reach no contract.
     for folder in PRODUCT.iter().filter(|folder| *folder != "server/page/src") {
         let is_ours = |literal: &&str| !of_others.contains(&(folder.as_str(), *literal));
@@ -321,6 +321,18 @@ fn the_servers_crates_depend_only_downwards() {
                 "tabellion-mcp",
                 "tabellion-platform",
                 "tabellion-rest",
+                "tabellion-runtime",
+            ],
+        ),
+        (
+            "tabellion-upkeep",
+            &[
+                "tabellion-clients",
+                "tabellion-http",
+                "tabellion-library",
+                "tabellion-pack",
+                "tabellion-platform",
+                "tabellion-records",
                 "tabellion-runtime",
             ],
         ),
@@ -572,8 +584,8 @@ fn nothing_prints_to_standard_output_but_the_protocol_and_what_is_asked_for() {
         "server/src/cli/clients.rs",
         "server/src/cli/install.rs",
         "server/src/cli/key.rs",
-        "server/src/console.rs",
-        "server/src/data/upkeep.rs",
+        "server/upkeep/src/console.rs",
+        "server/upkeep/src/data/upkeep.rs",
     ];
     let prints = ["println!(", "print!(", "io::stdout"];
     for folder in &*PRODUCT {

@@ -3,8 +3,7 @@
 use anstyle::Style;
 use serde_json::{Map, Value};
 use tabellion_runtime::{Answer, ContractSpec, ToolSpec, context};
-
-use super::super::page::{FAINT, NAME, Page};
+use tabellion_upkeep::page::{FAINT, NAME, Page};
 
 /// Adds the answer of `tool` to the page. A text that the tool reads is shown alone, so that it can be redirected.
 pub(super) fn add(

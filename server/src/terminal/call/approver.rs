@@ -1,9 +1,10 @@
 //! Asks on the terminal for approval of a change.
 
 use tabellion_runtime::{Approver, BoxFuture, Decision, Proposal, ProposedEffect};
-
-use super::super::page::{Output, Page, When};
-use crate::console;
+use tabellion_upkeep::{
+    console,
+    page::{Output, Page, When},
+};
 
 /// The person at the terminal.
 #[derive(Debug)]

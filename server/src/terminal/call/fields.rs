@@ -1,8 +1,7 @@
 //! The fields of a tool as options of the command line, from its schema.
 
 use serde_json::{Map, Value};
-
-use super::super::TerminalError;
+use tabellion_upkeep::TerminalError;
 
 /// A field that has an option of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]

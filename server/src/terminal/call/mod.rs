@@ -18,9 +18,15 @@ use tabellion_runtime::{
     calls::{CallStore, NewExecution, RecordedCall},
 };
 
+use tabellion_upkeep::{
+    TerminalError, console,
+    data::Data,
+    page::{self, Output, Page},
+};
+
 use self::approver::AtTerminal;
-use super::{Output, Page, TerminalError, open, page};
-use crate::{calls, console, data::Data, provenance::ServerEnvironment, serve};
+use super::open;
+use crate::{calls, provenance::ServerEnvironment, serve};
 
 /// Returns the name and version that this program reports as an agent.
 fn program() -> Agent {

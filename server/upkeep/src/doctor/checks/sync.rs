@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tabellion_library::RemoteStatus;
 
-use crate::terminal::counted;
+use crate::console::counted;
 
 use super::super::{finding::Finding, subject::Subject};
 

@@ -7,7 +7,7 @@ use tabellion_library::{self as library, BackgroundRun, CreateFolders, Library};
 use super::finding::{Finding, Fix};
 use crate::{
     console::{ask, say_in_colour},
-    terminal::TerminalError,
+    error::TerminalError,
 };
 
 /// Applies the fix of each finding that has one, if a person, or `yes`, agrees. Returns the number of fixes.

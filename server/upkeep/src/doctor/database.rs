@@ -14,7 +14,7 @@ const CONNECTIONS: u64 = 32;
 const LONG: u64 = 600;
 
 /// Checks a database, and the rows of all contracts in it.
-pub(crate) fn of_database(address: &Address, place: &Location, packs: Packs) -> Vec<Finding> {
+pub(super) fn of_database(address: &Address, place: &Location, packs: Packs) -> Vec<Finding> {
     let health = match records::health(address) {
         Ok(health) => health,
         Err(failure) => {

@@ -6,17 +6,20 @@ use std::{
 };
 
 /// Writes a line to standard error. A closed or full standard error is ignored: it must not stop the program.
-pub(crate) fn say(message: impl Display) {
+pub fn say(message: impl Display) {
     let _ = writeln!(io::stderr(), "tabellion: {message}");
 }
 
 /// As [`say`], without the program's name. Colours are removed if standard error does not show them.
-pub(crate) fn say_in_colour(text: &str) {
+pub fn say_in_colour(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 
 /// Writes to standard output, for commands that answer a person or a script. A reader that closes the pipe early is not an error.
-pub(crate) fn answer(bytes: &[u8]) -> io::Result<()> {
+///
+/// # Errors
+/// If standard output can't be written.
+pub fn answer(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -24,18 +27,23 @@ pub(crate) fn answer(bytes: &[u8]) -> io::Result<()> {
     }
 }
 
+/// Returns the number with the noun: `1 document`, `2 documents`.
+pub fn counted(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
 /// Returns true if standard output is a terminal.
-pub(crate) fn answers_a_terminal() -> bool {
+pub fn answers_a_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
 /// Returns true if standard output shows colours: it is a terminal, and neither `NO_COLOR` nor `TERM=dumb` is set.
-pub(crate) fn answers_in_colour() -> bool {
+pub fn answers_in_colour() -> bool {
     anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
 }
 
 /// Asks a yes-or-no question on the terminal. `None` if there is no terminal to ask on; anything but `y` or `yes` is no.
-pub(crate) fn ask(question: impl Display) -> Option<bool> {
+pub fn ask(question: impl Display) -> Option<bool> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return None;
     }

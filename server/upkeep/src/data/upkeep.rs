@@ -18,7 +18,8 @@ use tabellion_runtime::spec::RowsSpec;
 use super::Data;
 use crate::{
     console::say,
-    terminal::{Output, Page, TerminalError, page},
+    error::TerminalError,
+    page::{self, Output, Page},
 };
 
 /// Path that means standard input.
@@ -29,20 +30,23 @@ const PROGRESS: Duration = Duration::from_secs(1);
 
 /// The rows to look after, and the form of the results.
 #[derive(Debug)]
-pub(crate) struct Upkeep {
+pub struct Upkeep {
     /// The data folder, if it is named.
-    pub(crate) folder: Option<PathBuf>,
+    pub folder: Option<PathBuf>,
     /// The rows of the contract.
-    pub(crate) rows: &'static RowsSpec,
+    pub rows: &'static RowsSpec,
     /// The contracts, one of which has an index of words over the rows.
-    pub(crate) packs: Packs,
+    pub packs: Packs,
     /// Form of the result.
-    pub(crate) output: Output,
+    pub output: Output,
 }
 
 impl Upkeep {
     /// Checks that the file is whole, and that replaying the log gives the tables.
-    pub(crate) fn check(&self) -> Result<(), TerminalError> {
+    ///
+    /// # Errors
+    /// If the rows can't be found, opened, read or written, or standard input or output fails.
+    pub fn check(&self) -> Result<(), TerminalError> {
         let file = self.file(CreateFolders::Nothing)?;
         let checked = Records::open(file.place.clone(), self.rows, Start::Existing)?.check()?;
         let done = "the data is whole, and replaying its log gives the tables, row for row";
@@ -50,7 +54,10 @@ impl Upkeep {
     }
 
     /// Writes the log and the rows to standard output, as lines of JSON.
-    pub(crate) fn export(&self) -> Result<(), TerminalError> {
+    ///
+    /// # Errors
+    /// If the rows can't be found, opened, read or written, or standard input or output fails.
+    pub fn export(&self) -> Result<(), TerminalError> {
         let file = self.file(CreateFolders::Nothing)?;
         let records = Records::open(file.place.clone(), self.rows, Start::Existing)?;
         let mut out = Reader::new(io::BufWriter::new(io::stdout().lock()));
@@ -60,7 +67,10 @@ impl Upkeep {
     }
 
     /// Makes the data file from an export.
-    pub(crate) fn import(&self, from: &Path) -> Result<(), TerminalError> {
+    ///
+    /// # Errors
+    /// If the rows can't be found, opened, read or written, or standard input or output fails.
+    pub fn import(&self, from: &Path) -> Result<(), TerminalError> {
         let file = self.file(CreateFolders::Last)?;
         let mut lines: Box<dyn BufRead> = if from == Path::new(STDIN) {
             Box::new(io::stdin().lock())
@@ -79,7 +89,10 @@ impl Upkeep {
     }
 
     /// Copies the data file, or an export of the database, to a new file, while it may be served.
-    pub(crate) fn backup(&self, to: &Path) -> Result<(), TerminalError> {
+    ///
+    /// # Errors
+    /// If the rows can't be found, opened, read or written, or standard input or output fails.
+    pub fn backup(&self, to: &Path) -> Result<(), TerminalError> {
         let kept = self.file(CreateFolders::Nothing)?;
         let way_back = if let Some(file) = &kept.file {
             records::backup(&file.folder, self.rows, to)?;
@@ -105,7 +118,10 @@ impl Upkeep {
     }
 
     /// Migrates the data file to the version of this program, after a backup.
-    pub(crate) fn migrate(&self, backup: Option<&Path>) -> Result<(), TerminalError> {
+    ///
+    /// # Errors
+    /// If the rows can't be found, opened, read or written, or standard input or output fails.
+    pub fn migrate(&self, backup: Option<&Path>) -> Result<(), TerminalError> {
         let kept = self.file(CreateFolders::Nothing)?;
         let found = records::inspect(kept.place.clone(), self.rows)?;
         let dropped = match &found.standing {
@@ -160,7 +176,10 @@ impl Upkeep {
     }
 
     /// Rebuilds the tables of a damaged data file from its log.
-    pub(crate) fn recover(&self) -> Result<(), TerminalError> {
+    ///
+    /// # Errors
+    /// If the rows can't be found, opened, read or written, or standard input or output fails.
+    pub fn recover(&self) -> Result<(), TerminalError> {
         let kept = self.file(CreateFolders::Nothing)?;
         #[cfg(feature = "postgres")]
         if let Location::Postgres { address, .. } = &kept.place {
@@ -195,7 +214,10 @@ impl Upkeep {
     }
 
     /// Rebuilds the index of words.
-    pub(crate) fn reindex(&self) -> Result<(), TerminalError> {
+    ///
+    /// # Errors
+    /// If the rows can't be found, opened, read or written, or standard input or output fails.
+    pub fn reindex(&self) -> Result<(), TerminalError> {
         let file = self.file(CreateFolders::Nothing)?;
         let records = Arc::new(Records::open(file.place.clone(), self.rows, Start::Existing)?);
         let words = self.packs.words(self.rows.contract, records).ok_or_else(|| {

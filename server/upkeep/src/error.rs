@@ -11,13 +11,14 @@ const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
 /// An error with advice, shown as cargo shows its own.
 #[derive(Debug)]
-pub(crate) struct TerminalError {
+pub struct TerminalError {
     message: String,
     hint: Option<String>,
 }
 
 impl TerminalError {
-    pub(crate) fn new(message: impl fmt::Display) -> Self {
+    /// Creates an error without advice.
+    pub fn new(message: impl fmt::Display) -> Self {
         Self {
             message: message.to_string(),
             hint: None,
@@ -25,13 +26,13 @@ impl TerminalError {
     }
 
     /// Adds a remedy.
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
     /// Returns the text for a terminal; `anstream` removes the colours if they are not supported.
-    pub(crate) fn shown(&self) -> String {
+    pub fn shown(&self) -> String {
         let mut text = format!("{ERROR}error{ERROR:#}: {}", self.message);
         if let Some(hint) = &self.hint {
             text += &format!("\n  {HINT}help{HINT:#}: {hint}");

@@ -8,7 +8,7 @@ use super::super::{
     finding::{Finding, Fix},
     subject::Subject,
 };
-use crate::terminal::counted;
+use crate::console::counted;
 
 /// Accepted difference between clocks, in seconds.
 pub(super) const SKEW: i64 = 120;

@@ -10,7 +10,7 @@ use std::{
 ///
 /// # Errors
 /// If there is no home folder, or it is that of another account.
-pub(crate) fn expanded(path: PathBuf) -> Result<PathBuf, String> {
+pub fn expanded(path: PathBuf) -> Result<PathBuf, String> {
     let mut segments = path.components();
     let first = match segments.next() {
         Some(Component::Normal(name)) => name.to_string_lossy(),

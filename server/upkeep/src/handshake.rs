@@ -15,7 +15,7 @@ use tabellion_clients::Server;
 use crate::client::Client;
 
 /// Minimum time that a client waits for a server: 10 seconds.
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
+pub const TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of bytes that are kept of a server's standard error.
 const MAX_STDERR_BYTES: usize = 8 << 10;
 /// Time limit for the rest of a server's standard error.
@@ -23,18 +23,18 @@ const STDERR_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A server's answers.
 #[derive(Debug)]
-pub(crate) struct Handshake {
+pub struct Handshake {
     /// Names of its tools.
-    pub(crate) tools: Vec<String>,
+    pub tools: Vec<String>,
     /// Length of their list as JSON, in bytes.
-    pub(crate) bytes: usize,
+    pub bytes: usize,
     /// Time from the start to the list of tools.
-    pub(crate) elapsed: Duration,
+    pub elapsed: Duration,
 }
 
 /// The reason that a server did not answer.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum HandshakeError {
+pub enum HandshakeError {
     /// It can't be started.
     #[error("`{command}` can't be started: {source}")]
     Start {
@@ -72,7 +72,7 @@ fn stderr_note(stderr: &str) -> String {
 ///
 /// # Errors
 /// [`HandshakeError`].
-pub(crate) fn handshake(server: &Server, timeout: Duration) -> Result<Handshake, HandshakeError> {
+pub fn handshake(server: &Server, timeout: Duration) -> Result<Handshake, HandshakeError> {
     let start = Instant::now();
     let listed = match server {
         Server::Stdio {

@@ -18,9 +18,9 @@ const ADVICE: &str = "choose another data folder with `--data DIR`";
 
 /// A data folder, which need not exist.
 #[derive(Debug, Clone)]
-pub(crate) struct DataFolder {
+pub struct DataFolder {
     /// Its path.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// True if it was named; otherwise it is the system's place for data.
     is_named: bool,
 }
@@ -30,7 +30,7 @@ impl DataFolder {
     ///
     /// # Errors
     /// If nothing is given and the user has no home folder.
-    pub(crate) fn choose(given: Option<&Path>) -> Result<Self, String> {
+    pub fn choose(given: Option<&Path>) -> Result<Self, String> {
         let named = |path: &Path| Self {
             path: path.into(),
             is_named: true,
@@ -51,14 +51,14 @@ impl DataFolder {
     ///
     /// # Errors
     /// If the user has no home folder.
-    pub(crate) fn of_system() -> Result<PathBuf, String> {
+    pub fn of_system() -> Result<PathBuf, String> {
         let machine = Machine::current()
             .ok_or_else(|| "you have no home folder; name the data folder with `--data DIR`".to_owned())?;
         Ok(of_user(&machine))
     }
 
     /// Returns the absolute path.
-    pub(crate) fn absolute(&self) -> PathBuf {
+    pub fn absolute(&self) -> PathBuf {
         std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone())
     }
 
@@ -67,7 +67,7 @@ impl DataFolder {
     ///
     /// # Errors
     /// The problem, and its remedy.
-    pub(crate) fn check(&self, create: CreateFolders) -> Result<(), String> {
+    pub fn check(&self, create: CreateFolders) -> Result<(), String> {
         if self.path.as_os_str().is_empty() {
             return Err("the data folder has no name; name it with `--data DIR`".into());
         }

@@ -6,9 +6,9 @@ use anstyle::Style;
 use serde_json::{Value, json};
 
 use super::finding::{Finding, Status};
-use crate::terminal::{
-    Output, Page, counted,
-    page::{self, ADDED, FAINT, REMOVED, STRONG, WARNING},
+use crate::{
+    console::counted,
+    page::{self, ADDED, FAINT, Output, Page, REMOVED, STRONG, WARNING},
 };
 
 /// Version of the JSON form. It increases if a member changes or disappears.

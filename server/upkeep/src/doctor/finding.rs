@@ -6,7 +6,7 @@ use tabellion_library::HeldLock;
 
 /// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Status {
+pub enum Status {
     /// No problem.
     Green,
     /// Works, but may fail later.
@@ -28,14 +28,15 @@ impl Status {
 
 /// A finding of a check about one subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Finding {
+pub struct Finding {
     /// Stable name of the subject, for programs.
-    pub(crate) id: &'static str,
-    pub(crate) status: Status,
+    pub id: &'static str,
+    /// Its severity.
+    pub status: Status,
     /// The observation.
-    pub(crate) message: String,
+    pub message: String,
     /// The remedy.
-    pub(crate) mend: Option<String>,
+    pub mend: Option<String>,
     /// The repair that `--fix` makes.
     pub(super) fix: Option<Fix>,
 }

@@ -16,19 +16,20 @@ use tabellion_records::Address;
 use tabellion_records::Location;
 use tabellion_runtime::ContractSpec;
 
-pub(crate) use self::{folder::DataFolder, upkeep::Upkeep};
+pub use self::{folder::DataFolder, upkeep::Upkeep};
 
 /// Environment variable with the data folder or the database, if the command line names none.
 const VARIABLE: &str = "TABELLION_DATA";
 
 /// The place of the rows.
 #[derive(Debug, Clone)]
-pub(crate) enum Data {
+pub enum Data {
     /// In a folder.
     Folder(DataFolder),
     /// In a database.
     #[cfg(feature = "postgres")]
     Database {
+        /// Its address.
         address: Address,
         /// The folder on this machine for data that is derived from its rows.
         derived: PathBuf,
@@ -40,7 +41,7 @@ impl Data {
     ///
     /// # Errors
     /// If no place is given and the user has no home folder, or an address can't be read or has a password that others can see.
-    pub(crate) fn choose(given: Option<&Path>) -> Result<Self, String> {
+    pub fn choose(given: Option<&Path>) -> Result<Self, String> {
         if let Some(text) = given.and_then(Path::to_str).filter(|text| is_address(text)) {
             return database(text, true);
         }
@@ -57,7 +58,7 @@ impl Data {
     ///
     /// # Errors
     /// The problem, and its remedy.
-    pub(crate) fn check(&self, create: CreateFolders) -> Result<(), String> {
+    pub fn check(&self, create: CreateFolders) -> Result<(), String> {
         match self {
             Self::Folder(folder) => folder.check(create),
             #[cfg(feature = "postgres")]
@@ -66,7 +67,7 @@ impl Data {
     }
 
     /// Returns the place for the rows.
-    pub(crate) fn place(&self) -> Location {
+    pub fn place(&self) -> Location {
         match self {
             Self::Folder(folder) => Location::Folder(folder.path.clone()),
             #[cfg(feature = "postgres")]
@@ -78,7 +79,7 @@ impl Data {
     }
 
     /// Returns the value of `--data` for this place: an absolute path, or an address without a password.
-    pub(crate) fn name(&self) -> PathBuf {
+    pub fn name(&self) -> PathBuf {
         match self {
             Self::Folder(folder) => folder.absolute(),
             #[cfg(feature = "postgres")]
@@ -87,7 +88,7 @@ impl Data {
     }
 
     /// Returns the folder, if it is one.
-    pub(crate) fn folder(&self) -> Option<&DataFolder> {
+    pub fn folder(&self) -> Option<&DataFolder> {
         match self {
             Self::Folder(folder) => Some(folder),
             #[cfg(feature = "postgres")]
@@ -96,7 +97,7 @@ impl Data {
     }
 
     /// Returns true if there are rows of this contract, or if that is unknown, because they are in a database.
-    pub(crate) fn may_have_rows_of(&self, contract: &ContractSpec) -> bool {
+    pub fn may_have_rows_of(&self, contract: &ContractSpec) -> bool {
         let Some(folder) = self.folder() else { return true };
         contract
             .rows

@@ -5,45 +5,51 @@ use std::{fmt::Write as _, io};
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 
-use super::pager;
-use crate::console;
+use crate::{console, pager};
 
 /// When to use colours.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum When {
-    /// On a terminal, unless the environment variable `NO_COLOR` is set
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum When {
+    /// On a terminal, unless the environment variable `NO_COLOR` is set.
     #[default]
     Auto,
-    /// Always
+    /// Always.
     Always,
-    /// Never
+    /// Never.
     Never,
 }
 
 /// The form of a command's output.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Output {
+pub struct Output {
     /// JSON for programs instead of text.
-    pub(crate) json: bool,
+    pub json: bool,
     /// When to use colours.
-    pub(crate) colour: When,
+    pub colour: When,
     /// True if a pager may be used.
-    pub(crate) pager: bool,
+    pub pager: bool,
 }
 
-pub(crate) const TITLE: Style = AnsiColor::Yellow.on_default();
-pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
-pub(crate) const STRONG: Style = Style::new().bold();
-pub(crate) const FAINT: Style = Style::new().dimmed();
-pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
-pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
-pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+/// Style of what a line is about: a commit, an id, a path.
+pub const TITLE: Style = AnsiColor::Yellow.on_default();
+/// Style of names.
+pub const NAME: Style = AnsiColor::Cyan.on_default();
+/// Style of labels and states.
+pub const STRONG: Style = Style::new().bold();
+/// Style of details.
+pub const FAINT: Style = Style::new().dimmed();
+/// Style of additions, and of good states.
+pub const ADDED: Style = AnsiColor::Green.on_default();
+/// Style of removals, and of bad states.
+pub const REMOVED: Style = AnsiColor::Red.on_default();
+/// Style of warnings.
+pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
 /// Size at which a page is full.
 const MAX_BYTES: usize = 64 << 20;
 
 /// A text for a person, built up and then shown at once.
-pub(crate) struct Page {
+pub struct Page {
     text: String,
     colour: bool,
     /// True if control characters are escaped. They could control a terminal; for a program they are part of a document.
@@ -53,7 +59,7 @@ pub(crate) struct Page {
 
 impl Page {
     /// Creates an empty page.
-    pub(crate) fn new(output: Output) -> Self {
+    pub fn new(output: Output) -> Self {
         let on_terminal = console::answers_a_terminal();
         Self {
             text: String::new(),
@@ -68,7 +74,7 @@ impl Page {
     }
 
     /// Creates an empty page for a terminal other than standard output's.
-    pub(crate) fn on_terminal(output: Output) -> Self {
+    pub fn on_terminal(output: Output) -> Self {
         Self {
             visible: true,
             ..Self::new(output)
@@ -76,22 +82,22 @@ impl Page {
     }
 
     /// Returns the text.
-    pub(crate) fn into_text(self) -> String {
+    pub fn into_text(self) -> String {
         self.text
     }
 
     /// Returns true if the page has no text.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
     /// Returns true if the page has more text than a person would read.
-    pub(crate) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.text.len() > MAX_BYTES
     }
 
     /// Adds text in a style.
-    pub(crate) fn put(&mut self, style: Style, text: &str) -> &mut Self {
+    pub fn put(&mut self, style: Style, text: &str) -> &mut Self {
         let text = if self.visible {
             visible(text)
         } else {
@@ -111,12 +117,12 @@ impl Page {
     }
 
     /// Adds a line of plain text.
-    pub(crate) fn line(&mut self, text: &str) -> &mut Self {
+    pub fn line(&mut self, text: &str) -> &mut Self {
         self.put(Style::new(), text).put(Style::new(), "\n")
     }
 
     /// Adds a unified diff in colours.
-    pub(crate) fn diff(&mut self, diff: &str) -> &mut Self {
+    pub fn diff(&mut self, diff: &str) -> &mut Self {
         let mut in_hunk = false;
         for line in diff.split_inclusive('\n') {
             let header = !in_hunk || line.starts_with("--- ") && diff_header(line);
@@ -135,7 +141,7 @@ impl Page {
     }
 
     /// Adds a text, in colours if it is a diff.
-    pub(crate) fn diff_or_text(&mut self, text: &str) -> &mut Self {
+    pub fn diff_or_text(&mut self, text: &str) -> &mut Self {
         if diff_header(text) {
             self.diff(text)
         } else {
@@ -144,7 +150,10 @@ impl Page {
     }
 
     /// Shows the page.
-    pub(crate) fn show(self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// If standard output can't be written.
+    pub fn show(self) -> io::Result<()> {
         if self.pager && pager::show(&self.text) {
             return Ok(());
         }
@@ -158,12 +167,15 @@ fn diff_header(line: &str) -> bool {
 }
 
 /// Shows a JSON document on one line.
-pub(crate) fn json(value: &Value) -> io::Result<()> {
+///
+/// # Errors
+/// If standard output can't be written.
+pub fn json(value: &Value) -> io::Result<()> {
     console::answer(format!("{}\n", tabellion_runtime::text::visible_json(value)).as_bytes())
 }
 
 /// Returns the text with control characters, but for line feeds and tabs, as `\u{1b}`.
-pub(super) fn visible(text: &str) -> String {
+pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {

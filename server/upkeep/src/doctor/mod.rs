@@ -16,18 +16,15 @@ mod words;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use self::finding::{Finding, Status};
+pub use self::finding::{Finding, Status};
 use self::subject::Subject;
 use tabellion_pack::Packs;
 
-use crate::{
-    data::Data,
-    terminal::{Output, TerminalError},
-};
+use crate::{data::Data, error::TerminalError, page::Output};
 
 /// The place to examine.
 #[derive(Debug)]
-pub(crate) enum Target {
+pub enum Target {
     /// The library in this folder.
     Library(PathBuf),
     /// A data folder; if it is not named, the system's place for it.
@@ -36,19 +33,22 @@ pub(crate) enum Target {
 
 /// The place to examine, and the options of the command.
 #[derive(Debug)]
-pub(crate) struct Options {
+pub struct Options {
     /// The place to examine.
-    pub(crate) place: Target,
+    pub place: Target,
     /// Set to mend problems that have a fix.
-    pub(crate) fix: bool,
+    pub fix: bool,
     /// Set to mend without asking.
-    pub(crate) yes: bool,
+    pub yes: bool,
     /// Form of the findings.
-    pub(crate) output: Output,
+    pub output: Output,
 }
 
 /// Runs the checks, shows the findings, and mends them if requested. Returns true if no finding is red.
-pub(crate) fn run(options: &Options, packs: Packs) -> Result<bool, TerminalError> {
+///
+/// # Errors
+/// If the place of the data can't be chosen, a fix fails or can't be agreed to, or standard output can't be written.
+pub fn run(options: &Options, packs: Packs) -> Result<bool, TerminalError> {
     match &options.place {
         Target::Library(folder) => library(folder, options, packs),
         Target::Data(folder) => data(folder.as_deref(), options, packs),
@@ -80,7 +80,10 @@ fn library(folder: &Path, options: &Options, packs: Packs) -> Result<bool, Termi
 }
 
 /// Returns the findings about `place`, and about what contracts have in it.
-pub(crate) fn findings(place: &Target, packs: Packs) -> Result<Vec<Finding>, String> {
+///
+/// # Errors
+/// If the place of the data can't be chosen.
+pub fn findings(place: &Target, packs: Packs) -> Result<Vec<Finding>, String> {
     match place {
         Target::Library(folder) => Ok(examine(&Subject::at(folder, packs))),
         Target::Data(folder) => Ok(examine_data(&Data::choose(folder.as_deref())?, packs)),

@@ -45,7 +45,7 @@ const SECRETS: &[&str] = &[
 ///
 /// # Errors
 /// The problem, and advice for a better choice.
-pub(crate) fn check(library: &Path) -> Result<(), String> {
+pub fn check(library: &Path) -> Result<(), String> {
     mistake(library).map_or(Ok(()), |wrong| {
         let folder = platform::canonicalize(library).unwrap_or_else(|_| library.to_path_buf());
         Err(format!(
@@ -56,7 +56,7 @@ pub(crate) fn check(library: &Path) -> Result<(), String> {
 }
 
 /// Returns the reason that a folder can only be a mistake, for documents and for rows alike. It need not exist.
-pub(crate) fn mistake(folder: &Path) -> Option<&'static str> {
+pub fn mistake(folder: &Path) -> Option<&'static str> {
     let folder = platform::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
     let home = env::home_dir().and_then(|home| platform::canonicalize(&home).ok());
     if Some(&folder) == home.as_ref() {

@@ -9,7 +9,7 @@ use super::super::{
     holders,
     subject::Subject,
 };
-use crate::terminal::counted;
+use crate::console::counted;
 
 /// Age from which a lock is left over, if no program has it open.
 const LOCK_AGE: Duration = Duration::from_secs(60);

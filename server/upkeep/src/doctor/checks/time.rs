@@ -65,7 +65,7 @@ pub(super) fn commits(subject: &Subject) -> Vec<Finding> {
             ID,
             format!(
                 "{} from the future, such as {commit}",
-                crate::terminal::counted(found.from_the_future.len(), "commit")
+                crate::console::counted(found.from_the_future.len(), "commit")
             ),
             "set this machine's clock, or that of the machine that made it; the order of the log may look wrong until then",
         ),

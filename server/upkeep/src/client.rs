@@ -12,7 +12,7 @@ use std::{
 use serde_json::{Map, Value, json};
 
 /// A server running as a child process. It is killed when dropped.
-pub(crate) struct Client {
+pub struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
@@ -21,18 +21,24 @@ pub(crate) struct Client {
 }
 
 /// A tool's response and the result's `_meta`, or the error's text.
-pub(crate) type Outcome = Result<(Value, Map<String, Value>), String>;
+pub type Outcome = Result<(Value, Map<String, Value>), String>;
 
 impl Client {
     /// Starts the server and opens a session as the client called `name`.
-    pub(crate) fn start(command: &mut Command, name: &str) -> Result<Self, Box<dyn Error>> {
+    ///
+    /// # Errors
+    /// If it can't be started, or does not answer as a server.
+    pub fn start(command: &mut Command, name: &str) -> Result<Self, Box<dyn Error>> {
         let mut client = Self::spawn(command, None)?;
         client.initialize(name)?;
         Ok(client)
     }
 
     /// Starts the server; all requests together must be answered within `timeout`.
-    pub(crate) fn spawn(command: &mut Command, timeout: Option<Duration>) -> Result<Self, Box<dyn Error>> {
+    ///
+    /// # Errors
+    /// If it can't be started.
+    pub fn spawn(command: &mut Command, timeout: Option<Duration>) -> Result<Self, Box<dyn Error>> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let stdin = child.stdin.take();
         let stdout = BufReader::new(child.stdout.take().ok_or("the server has no standard output")?);
@@ -51,7 +57,10 @@ impl Client {
     }
 
     /// Opens a session; returns the server's answer.
-    pub(crate) fn initialize(&mut self, name: &str) -> Result<Value, Box<dyn Error>> {
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    pub fn initialize(&mut self, name: &str) -> Result<Value, Box<dyn Error>> {
         let info = json!({ "name": name, "version": env!("CARGO_PKG_VERSION") });
         let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info });
         let answer = self.request("initialize", hello)?;
@@ -60,12 +69,15 @@ impl Client {
     }
 
     /// Returns the server's process.
-    pub(crate) fn child(&mut self) -> &mut Child {
+    pub fn child(&mut self) -> &mut Child {
         &mut self.child
     }
 
     /// Sends a request and returns its result.
-    pub(crate) fn request(&mut self, method: &str, params: Value) -> Result<Value, Box<dyn Error>> {
+    ///
+    /// # Errors
+    /// If the server ends, does not answer in time, or answers with an error.
+    pub fn request(&mut self, method: &str, params: Value) -> Result<Value, Box<dyn Error>> {
         self.requests += 1;
         let id = self.requests;
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
@@ -96,12 +108,10 @@ impl Client {
     }
 
     /// Calls a tool with preconditions in `_meta`.
-    pub(crate) fn call(
-        &mut self,
-        tool: &str,
-        arguments: Value,
-        meta: Value,
-    ) -> Result<Outcome, Box<dyn Error>> {
+    ///
+    /// # Errors
+    /// As [`request`](Self::request); a tool's own error is an [`Outcome`].
+    pub fn call(&mut self, tool: &str, arguments: Value, meta: Value) -> Result<Outcome, Box<dyn Error>> {
         let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
         let mut result = self.request("tools/call", params)?;
         if result["isError"] == true {
@@ -115,7 +125,10 @@ impl Client {
     }
 
     /// Ends the session and waits for the server to exit.
-    pub(crate) fn close(mut self) -> Result<(), Box<dyn Error>> {
+    ///
+    /// # Errors
+    /// If the process can't be waited for.
+    pub fn close(mut self) -> Result<(), Box<dyn Error>> {
         self.stdin = None;
         self.child.wait()?;
         Ok(())
