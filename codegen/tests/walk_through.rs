@@ -15,8 +15,8 @@ use std::{
 
 /// The path of a dependency in the README's `Cargo.toml`, and its path here.
 const PLACES: [(&str, &str); 4] = [
-    ("tabellion", "server"),
     ("tabellion-runtime", "schemas/runtime"),
+    ("tabellion-serve", "server/serve"),
     ("tabellion-codegen", "codegen"),
     ("tabellion-conformance", "conformance"),
 ];

@@ -1,7 +1,7 @@
 //! Tabellion: a server for Markdown libraries in git that AI agents and people edit together, and for rows that agents keep.
 //!
-//! This crate lists the packs, which are contracts with their implementations, and contains the command line; [`Server`] serves other
-//! contracts in the same way. The rest is in these crates, lowest first:
+//! This crate lists the packs, which are contracts with their implementations, and contains the command line; [`tabellion_serve::Server`]
+//! serves other contracts in the same way. The rest is in these crates, lowest first:
 //!
 //! | crate | is for |
 //! |---|---|
@@ -16,8 +16,9 @@
 //! | [`tabellion_page`] | a page in the browser |
 //! | `tabellion_rest` | contracts over REST |
 //! | [`tabellion_clients`] | configuration files of MCP clients |
-//! | [`tabellion_upkeep`] | the place of rows, their upkeep, `doctor`, the output of commands |
 //! | [`tabellion_http`] | sockets, limits, API keys, access tokens, TLS |
+//! | [`tabellion_upkeep`] | the place of rows, their upkeep, `doctor`, the output of commands |
+//! | [`tabellion_serve`] | opening libraries and rows, and serving contracts over them |
 
 #![cfg_attr(
     test,
@@ -26,15 +27,9 @@
 // Printing macros panic on a closed stream; `console` does not. Standard output is reserved for the protocol.
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
-mod calls;
 pub mod cli;
 mod demo;
 mod packs;
-mod page;
-mod provenance;
-mod serve;
 mod terminal;
-mod undo;
 
 pub use packs::PACKS;
-pub use serve::{Server, ServerError};

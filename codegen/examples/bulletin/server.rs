@@ -95,7 +95,7 @@ pub(crate) fn serve(arguments: impl Iterator<Item = String>) -> Result<(), Box<d
     let arguments: Vec<_> = arguments.collect();
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     let (folder, options) = arguments.split_first().ok_or(USAGE)?;
-    let server = tabellion::Server::open("bulletin", env!("CARGO_PKG_VERSION"), folder)?;
+    let server = tabellion_serve::Server::open("bulletin", env!("CARGO_PKG_VERSION"), folder)?;
     let service = Service::new(Board, server.library());
     let server = server.with(service);
     match options {

@@ -114,7 +114,7 @@ fn changed(cx: &WriteCx<'_>, path: String, content: Content, verb: &'static str)
 /// Serves according to a command line's arguments, without the program's name.
 pub(crate) fn serve(mut arguments: impl Iterator<Item = String>) -> Result<(), Box<dyn Error>> {
     let folder = arguments.next().ok_or("usage: desk FOLDER [ADDRESS]")?;
-    let server = tabellion::Server::open("desk", env!("CARGO_PKG_VERSION"), folder)?;
+    let server = tabellion_serve::Server::open("desk", env!("CARGO_PKG_VERSION"), folder)?;
     let service = Service::new(Pages(server.library()), server.library());
     match arguments.next() {
         None => server.with(service).serve_stdio()?,

@@ -18,7 +18,7 @@ impl Tracker for Rules {}
 /// Serves according to a command line's arguments, without the program's name.
 pub(crate) fn serve(mut arguments: impl Iterator<Item = String>) -> Result<(), Box<dyn Error>> {
     let folder: PathBuf = arguments.next().ok_or("usage: tracker FOLDER [ADDRESS]")?.into();
-    let server = tabellion::Server::open_rows("tracker", env!("CARGO_PKG_VERSION"), folder, &ROWS)?;
+    let server = tabellion_serve::Server::open_rows("tracker", env!("CARGO_PKG_VERSION"), folder, &ROWS)?;
     let service = Service::new(Rules, server.records());
     match arguments.next() {
         None => server.with(service).serve_stdio()?,

@@ -14,6 +14,7 @@ use clap::{
 use tabellion_clients::{Action, Change, Client, Config, Force, Machine, Server, client, clients};
 use tabellion_library::CreateFolders;
 use tabellion_markdown::diff;
+use tabellion_serve as serve;
 use tabellion_upkeep::{
     console::say,
     data::Data,
@@ -21,7 +22,7 @@ use tabellion_upkeep::{
 };
 
 use super::clients::machine;
-use crate::{PACKS, serve};
+use crate::PACKS;
 
 /// The clients, the entry's name and the files.
 #[derive(Debug, Args)]

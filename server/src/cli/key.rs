@@ -11,9 +11,10 @@ use clap::{Args, Subcommand};
 use tabellion_http::keys::{Bound, KeyFile, Scope};
 use tabellion_runtime::Agent;
 
+use tabellion_serve::libraries;
 use tabellion_upkeep::console::say;
 
-use crate::{PACKS, serve::libraries};
+use crate::PACKS;
 
 /// What to do with API keys.
 #[derive(Debug, Subcommand)]

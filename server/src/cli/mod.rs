@@ -21,13 +21,14 @@ use clap::{
     builder::{PathBufValueParser, TypedValueParser as _},
     error::ErrorKind,
 };
+use tabellion_serve as serving;
 use tabellion_upkeep::{
     TerminalError,
     console::{say, say_in_colour},
     home,
 };
 
-use crate::{PACKS, demo, serve as serving};
+use crate::{PACKS, demo};
 
 /// Exit code of a successful run.
 pub const SUCCESS: u8 = 0;

@@ -18,12 +18,9 @@ use tabellion_http::{
     rates::RatePerMinute,
 };
 use tabellion_library::{CreateFolders, ExternalPolicy};
+use tabellion_serve::{HttpOptions, OAuthOptions, Options, libraries::Named, provenance};
 
-use crate::{
-    PACKS,
-    provenance::{self, Discovery},
-    serve::{HttpOptions, OAuthOptions, Options, libraries::Named},
-};
+use crate::PACKS;
 
 /// Environment variable with the folder of the library, or `NAME=DIR`, if the command line names none.
 const LIBRARY: &str = "BRAINDRIVE_LIBRARY_PATH";
@@ -211,6 +208,15 @@ enum External {
     Refuse,
 }
 
+/// Whether the server discovers the origin of calls.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Discovery {
+    /// What a call does not carry, and is not configured, is missing
+    Strict,
+    /// The server finds out what it can: repository, person, machine, client
+    Discover,
+}
+
 /// What to do with calls that need a person's approval.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Approval {
@@ -297,7 +303,10 @@ impl TryFrom<Arguments> for Options {
             },
             environment: provenance::Options {
                 mode: arguments.mode,
-                discovery: arguments.provenance,
+                discovery: arguments.provenance.map(|discovery| match discovery {
+                    Discovery::Strict => provenance::Discovery::Strict,
+                    Discovery::Discover => provenance::Discovery::Discover,
+                }),
             },
             http,
         })

@@ -18,9 +18,8 @@ use tabellion_platform as platform;
 use tabellion_runtime::context;
 
 use tabellion_markdown::diff;
+use tabellion_serve as serve;
 use tabellion_upkeep::{client::Client, console::counted};
-
-use crate::serve;
 
 /// Path in the library, and text, of each document.
 const DOCUMENTS: [(&str, &str); 3] = [

@@ -16,6 +16,7 @@ use tabellion_runtime::{
     ContractSpec,
     calls::{Execution, ExecutionFilter, ExecutionStatus},
 };
+use tabellion_serve::{self as serve, calls};
 use tabellion_upkeep::{
     TerminalError,
     console::counted,
@@ -23,7 +24,6 @@ use tabellion_upkeep::{
 };
 
 use super::{log::short, open};
-use crate::{calls, serve};
 
 /// Lists executions, oldest first: the last `limit` that match `filter`.
 pub(crate) fn list(

@@ -8,6 +8,7 @@ use tabellion_library::{
 };
 use tabellion_pack::Packs;
 use tabellion_platform as platform;
+use tabellion_serve::undo::Undo;
 use tabellion_upkeep::{
     TerminalError,
     console::counted,
@@ -19,7 +20,6 @@ use super::{
     open,
     undo::run,
 };
-use crate::undo::Undo;
 
 /// A person's settings for the remote.
 #[derive(Debug)]

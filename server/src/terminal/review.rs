@@ -10,6 +10,7 @@ use tabellion_pack::{
     review::{self, Decide, Document, Filter, Listed, Review, Waiting},
 };
 use tabellion_runtime::{Agent, CallContext, calls::CallStore};
+use tabellion_serve::{self as serve, calls, page::shown};
 use tabellion_upkeep::{
     TerminalError,
     console::counted,
@@ -17,7 +18,6 @@ use tabellion_upkeep::{
 };
 
 use super::{log::short, open};
-use crate::{calls, page::shown, serve};
 
 /// Number of characters of an id that distinguish reviews.
 const SHORT_ID: usize = 8;

@@ -6,6 +6,10 @@ use serde_json::{Value, json};
 use tabellion_library::Library;
 use tabellion_pack::Packs;
 use tabellion_runtime::{CallContext, Failure, calls::CallStore};
+use tabellion_serve::{
+    self as serve, calls,
+    undo::{CONFLICTS, Recorder, Undo},
+};
 use tabellion_upkeep::{
     TerminalError,
     page::{self, Output, Page, TITLE},
@@ -14,10 +18,6 @@ use tabellion_upkeep::{
 use super::{
     log::{change_as_json, difference, short},
     open,
-};
-use crate::{
-    calls, serve,
-    undo::{CONFLICTS, Recorder, Undo},
 };
 
 /// Undoes the entry, or only shows the changes that this would make. One of `packs` may record it as an execution.

@@ -7,10 +7,10 @@ use tabellion_library::Library;
 use tabellion_pack::Packs;
 use tabellion_page::{self as browser, BASE, data::Source as _};
 use tabellion_platform as platform;
+use tabellion_serve::{self as serve, calls, page};
 use tabellion_upkeep::{TerminalError, console::say};
 
 use super::open;
-use crate::{calls, page, serve};
 
 /// Time without a request after which the page ends.
 const IDLE_TIME: Duration = Duration::from_secs(60 * 60);

@@ -33,7 +33,8 @@ pub(crate) fn serve(arguments: impl Iterator<Item = String>) -> Result<(), Box<d
             .get(name)
             .ok_or("usage: official-suite --library DIR --http ADDRESS")
     };
-    let server = tabellion::Server::open("official-suite", env!("CARGO_PKG_VERSION"), *option("--library")?)?;
+    let server =
+        tabellion_serve::Server::open("official-suite", env!("CARGO_PKG_VERSION"), *option("--library")?)?;
     let service = suite::service(server.library());
     server
         .with(service)

@@ -336,6 +336,25 @@ fn the_servers_crates_depend_only_downwards() {
                 "tabellion-runtime",
             ],
         ),
+        (
+            "tabellion-serve",
+            &[
+                "tabellion-calls",
+                "tabellion-gateway",
+                "tabellion-http",
+                "tabellion-library",
+                "tabellion-markdown",
+                "tabellion-mcp",
+                "tabellion-notes",
+                "tabellion-pack",
+                "tabellion-page",
+                "tabellion-platform",
+                "tabellion-records",
+                "tabellion-runtime",
+                "tabellion-upkeep",
+                "tabellion-vcs",
+            ],
+        ),
     ] {
         assert_eq!(ours(package), below, "{package}");
     }
@@ -484,15 +503,13 @@ fn only_the_library_writes() {
     // The guided tour creates the folder that it serves, and `man --out` one for its pages; search indexes, API keys, the
     // configurations of clients and the data folder, which keeps sign-ins too, are outside all libraries.
     let writing = [
-        (
-            "server/src",
-            &["demo/mod.rs", "cli/generated.rs", "page/door.rs"][..],
-        ),
+        ("server/src", &["demo/mod.rs", "cli/generated.rs"][..]),
         ("server/calls/src", &["servers.rs"]),
         ("server/clients/src", &["file.rs"]),
         ("server/code/src", &["index.rs"]),
         ("server/http/src", &["keys/file.rs"]),
         ("server/notes/src", &["export/files.rs", "export/secret.rs"]),
+        ("server/serve/src", &["page/door.rs"]),
         ("server/remotes/src", &["lib.rs"]),
         (
             "server/records/src",

@@ -18,6 +18,7 @@ use tabellion_runtime::{
     calls::{CallStore, NewExecution, RecordedCall},
 };
 
+use tabellion_serve::{self as serve, calls, provenance::ServerEnvironment};
 use tabellion_upkeep::{
     TerminalError, console,
     data::Data,
@@ -26,7 +27,6 @@ use tabellion_upkeep::{
 
 use self::approver::AtTerminal;
 use super::open;
-use crate::{calls, provenance::ServerEnvironment, serve};
 
 /// Returns the name and version that this program reports as an agent.
 fn program() -> Agent {

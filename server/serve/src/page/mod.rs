@@ -18,10 +18,10 @@ use tabellion_page::{
 use tabellion_runtime::{Agent, BoxFuture, CallContext};
 use tabellion_upkeep::doctor::{self, Finding, Target};
 
-pub(crate) use self::{
-    door::{Door, Kept, REVIEWER},
+pub(crate) use self::{door::REVIEWER, rows::RowsSource};
+pub use self::{
+    door::{Door, Kept},
     library::{LibrarySource, ServedLibrary, shown},
-    rows::RowsSource,
 };
 
 /// Client name and version of calls from the page.
@@ -50,7 +50,7 @@ pub(crate) fn app(review: &Review, library: &Arc<Library>, server: &LocalCaller)
 }
 
 /// Returns the routes of a page for the HTTP server.
-pub(crate) fn mounted(page: &Arc<Page>) -> http::Page {
+pub fn mounted(page: &Arc<Page>) -> http::Page {
     let ending = Arc::clone(page);
     http::Page {
         router: page.router(),

@@ -39,18 +39,21 @@ const APPROVED: &str = "approved";
 const REJECTED: &str = "rejected";
 
 /// A library, and the contracts that are served over it.
-pub(crate) struct ServedLibrary {
+pub struct ServedLibrary {
     /// Its name, if it has one.
-    pub(crate) name: Option<String>,
-    pub(crate) folder: PathBuf,
-    pub(crate) library: Arc<Library>,
-    pub(crate) contracts: Vec<&'static ContractSpec>,
+    pub name: Option<String>,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The library.
+    pub library: Arc<Library>,
+    /// The contracts.
+    pub contracts: Vec<&'static ContractSpec>,
     /// Records decisions and undoing, if present.
-    pub(crate) calls: Option<Arc<dyn CallStore>>,
+    pub calls: Option<Arc<dyn CallStore>>,
 }
 
 /// A library, as the page shows it.
-pub(crate) struct LibrarySource {
+pub struct LibrarySource {
     name: Option<String>,
     title: String,
     folder: PathBuf,
@@ -70,7 +73,7 @@ pub(crate) struct LibrarySource {
 
 impl LibrarySource {
     /// Shows a library, with the review that one of its contracts has in `packs`.
-    pub(crate) fn new(served: ServedLibrary, packs: Packs, door: Arc<Door>, runtime: Handle) -> Self {
+    pub fn new(served: ServedLibrary, packs: Packs, door: Arc<Door>, runtime: Handle) -> Self {
         let ServedLibrary {
             name,
             folder,
@@ -228,7 +231,7 @@ fn problem(error: DeskError) -> Problem {
 }
 
 /// Returns the name of the text that stores the revision that the caller was shown last, at the terminal.
-pub(crate) fn shown(call: &CallContext, id: &str) -> String {
+pub fn shown(call: &CallContext, id: &str) -> String {
     format!("shown-{id}-{}", whose(call))
 }
 

@@ -20,7 +20,7 @@ const TABLE: &str = "provenance";
 
 /// The reason that a configuration can't be used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ConfigError {
+pub enum ConfigError {
     /// It can't be read.
     #[error("can't read `{}`: {source}", path.display())]
     Io {

@@ -34,7 +34,7 @@ pub(crate) const REVIEWER: &str = "reviewer";
 const OWNER: &str = "owner";
 
 /// Signs people in, and determines their permissions.
-pub(crate) struct Door {
+pub struct Door {
     keys: Option<Arc<KeyRing>>,
     failures: Failures,
     /// The person whose account the server runs under.
@@ -44,7 +44,7 @@ pub(crate) struct Door {
 }
 
 /// The place of the store of sign-ins.
-pub(crate) enum Kept {
+pub enum Kept {
     /// Next to a library.
     Library(Arc<Library>),
     /// In the folder of rows.
@@ -78,7 +78,7 @@ impl Kept {
 
 impl Door {
     /// Lets people with keys in; without a ring, the person whose account the server runs under.
-    pub(crate) fn new(keys: Option<Arc<KeyRing>>, local: LocalCaller, kept: Option<Kept>) -> Arc<Self> {
+    pub fn new(keys: Option<Arc<KeyRing>>, local: LocalCaller, kept: Option<Kept>) -> Arc<Self> {
         let failures = Failures::new(Limits::default().failures);
         Arc::new(Self {
             keys,
@@ -89,7 +89,7 @@ impl Door {
     }
 
     /// Returns the person whose account the server runs under.
-    pub(crate) fn local(&self) -> Person {
+    pub fn local(&self) -> Person {
         Person {
             id: LOCAL.into(),
             name: self.local.user.clone(),

@@ -52,7 +52,7 @@ const fn tool(name: &'static str, description: &'static str) -> ToolSpec {
 }
 
 /// A change to revert.
-pub(crate) struct Undo {
+pub struct Undo {
     tool: &'static ToolSpec,
     /// The operation in the log.
     operation: &'static str,
@@ -96,17 +96,14 @@ impl ContractError for UndoError {
 
 /// Records each undo as an execution of a contract.
 #[derive(Clone)]
-pub(crate) struct Recorder {
+pub struct Recorder {
     calls: Arc<dyn CallStore>,
     contract: &'static ContractSpec,
 }
 
 impl Recorder {
     /// Records in `calls`, as executions of the first of these contracts that has executions; `None` if none has.
-    pub(crate) fn new(
-        contracts: &[&'static ContractSpec],
-        calls: Option<Arc<dyn CallStore>>,
-    ) -> Option<Self> {
+    pub fn new(contracts: &[&'static ContractSpec], calls: Option<Arc<dyn CallStore>>) -> Option<Self> {
         let contract = contracts.iter().find(|contract| contract.executions.is_some())?;
         calls.map(|calls| Self { calls, contract })
     }
@@ -143,7 +140,7 @@ impl Undo {
     ///
     /// # Errors
     /// If it includes documents outside of the library.
-    pub(crate) fn of(entry: &LogEntry, change: EntryChange) -> Result<Self, Failure> {
+    pub fn of(entry: &LogEntry, change: EntryChange) -> Result<Self, Failure> {
         let short = entry.commit.get(..10).unwrap_or(&entry.commit);
         if change.outside > 0 {
             let message = format!(
@@ -163,7 +160,7 @@ impl Undo {
 
     /// Keeps the version in the file `kept` of the document at `path`, which has the bytes `now`, and removes the files `others` with the
     /// other versions.
-    pub(crate) fn keeping(
+    pub fn keeping(
         kept: (&str, Option<Vec<u8>>),
         (path, now): (&str, Option<Vec<u8>>),
         others: Vec<(String, Option<Vec<u8>>)>,
@@ -189,7 +186,7 @@ impl Undo {
     }
 
     /// Permits only the changes that [`Undo::changes`] returned when its [`digest`] was this.
-    pub(crate) fn only_as_shown(self, digest: &str) -> Self {
+    pub fn only_as_shown(self, digest: &str) -> Self {
         Self {
             shown: Some(digest.to_owned()),
             ..self
@@ -200,7 +197,7 @@ impl Undo {
     ///
     /// # Errors
     /// Those of [`Undo::changes`], with the conflicts as [`CONFLICTS`]; and if the library can't be changed.
-    pub(crate) async fn run(
+    pub async fn run(
         &self,
         library: &Arc<Library>,
         recorder: Option<&Recorder>,
@@ -280,7 +277,7 @@ impl Undo {
     ///
     /// # Errors
     /// If a later change is in the way, with all conflicts, or if there is no change to revert.
-    pub(crate) fn changes(&self, library: &Library) -> Result<Vec<DocumentChange>, Failure> {
+    pub fn changes(&self, library: &Library) -> Result<Vec<DocumentChange>, Failure> {
         let read = |path: &str| Ok(Snapshot::read(library, path)?.map(|document| document.bytes));
         let edits = self.edits(read)?;
         changes(&edits, read)
@@ -319,9 +316,9 @@ impl Undo {
 }
 
 /// Key of a refusal's details: the conflicts, for people.
-pub(crate) const CONFLICTS: &str = "conflicts";
+pub const CONFLICTS: &str = "conflicts";
 /// Key of a refusal's details: set if the documents changed since the preview.
-pub(crate) const MOVED: &str = "moved";
+pub const MOVED: &str = "moved";
 
 /// Returns the documents that edits change, before and after.
 fn changes(
@@ -339,7 +336,7 @@ fn changes(
 }
 
 /// Returns the digest that identifies the shown changes.
-pub(crate) fn digest(changes: &[DocumentChange]) -> String {
+pub fn digest(changes: &[DocumentChange]) -> String {
     let sides = changes
         .iter()
         .map(|change| (&change.path, &change.before, &change.after));

@@ -61,8 +61,8 @@ impl Error for ServerError {}
 /// #     fn call<'a>(&'a self, _: &'a tabellion_runtime::CallContext, _: &'a str, _: serde_json::Value)
 /// #     -> tabellion_runtime::BoxFuture<'a, Result<tabellion_runtime::Answer, tabellion_runtime::Rejection>> { unreachable!("it has no tools") }
 /// # }
-/// fn main() -> Result<(), tabellion::ServerError> {
-///     let server = tabellion::Server::open("recipes", env!("CARGO_PKG_VERSION"), "/path/to/recipes")?;
+/// fn main() -> Result<(), tabellion_serve::ServerError> {
+///     let server = tabellion_serve::Server::open("recipes", env!("CARGO_PKG_VERSION"), "/path/to/recipes")?;
 ///     // Of a generated module: `Service::new(Recipes, server.library())`.
 ///     let service = service(server.library());
 ///     server.with(service).serve_stdio()

@@ -13,9 +13,11 @@ const MCP: &str = "/mcp";
 
 /// A library's folder, and its name over HTTP, if it has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Named {
-    pub(crate) name: Option<String>,
-    pub(crate) folder: PathBuf,
+pub struct Named {
+    /// Its name.
+    pub name: Option<String>,
+    /// Its folder.
+    pub folder: PathBuf,
 }
 
 impl Named {
@@ -23,7 +25,7 @@ impl Named {
     ///
     /// # Errors
     /// If the folder begins with `~`, and that can't be replaced by the home folder.
-    pub(crate) fn parse(text: OsString) -> Result<Self, String> {
+    pub fn parse(text: OsString) -> Result<Self, String> {
         let parts = text.to_str().and_then(|text| text.split_once('='));
         let (name, folder) = match parts.filter(|(name, _)| is_name(name)) {
             Some((name, folder)) => (Some(name.into()), folder.into()),
@@ -36,13 +38,13 @@ impl Named {
     }
 
     /// Returns the path over HTTP.
-    pub(crate) fn path(&self) -> String {
+    pub fn path(&self) -> String {
         path(self.name.as_deref())
     }
 }
 
 /// Returns the path over HTTP of the library of this name. Without a name, it is that of the unnamed library, and of rows.
-pub(crate) fn path(name: Option<&str>) -> String {
+pub fn path(name: Option<&str>) -> String {
     match name {
         Some(name) => format!("{MCP}/{name}"),
         None => MCP.into(),
@@ -50,13 +52,13 @@ pub(crate) fn path(name: Option<&str>) -> String {
 }
 
 /// Returns true if a library can have this name: lower-case letters, digits, `-` and `_`, which need no escape in a URL.
-pub(crate) fn is_name(text: &str) -> bool {
+pub fn is_name(text: &str) -> bool {
     let all = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
     (1..=64).contains(&text.len()) && text.bytes().all(all)
 }
 
 /// Refuses libraries with equal paths, and names that have no effect. Rows, if there are any, are served next to the unnamed library.
-pub(crate) fn check(
+pub fn check(
     libraries: &[Named],
     are_rows_served: bool,
     over_http: bool,

@@ -19,7 +19,7 @@ use tabellion_runtime::{
 use tokio::sync::OnceCell;
 
 use self::config::Config;
-pub(crate) use self::config::ConfigError;
+pub use self::config::ConfigError;
 
 /// Environment variables for the person's name, in the shells of several systems.
 const PERSON: [&str; 3] = ["USER", "LOGNAME", "USERNAME"];
@@ -30,26 +30,26 @@ const MACHINE: [&str; 2] = ["HOSTNAME", "COMPUTERNAME"];
 const LOCAL: &str = "localhost";
 
 /// Whether provenance that no one says is discovered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Discovery {
-    /// What a call does not carry, and is not configured, is missing
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Discovery {
+    /// Facts that a call does not carry, and that are not configured, are missing.
     Strict,
-    /// The server finds out what it can: repository, person, machine, client
+    /// The server discovers the facts that it can: repository, person, machine, client.
     Discover,
 }
 
 /// The operator's settings of modes and provenance.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Options {
+pub struct Options {
     /// The mode of operation.
-    pub(crate) mode: Option<String>,
+    pub mode: Option<String>,
     /// The setting of discovery, regardless of the transport.
-    pub(crate) discovery: Option<Discovery>,
+    pub discovery: Option<Discovery>,
 }
 
 /// The server's facts about the origin of calls.
 #[derive(Debug)]
-pub(crate) struct ServerEnvironment {
+pub struct ServerEnvironment {
     options: Options,
     config: Config,
     workspace: PathBuf,
@@ -62,7 +62,7 @@ impl ServerEnvironment {
     ///
     /// # Errors
     /// If a configuration is wrong.
-    pub(crate) fn new(
+    pub fn new(
         options: &Options,
         contracts: &[&'static ContractSpec],
         folders: &[PathBuf],
@@ -79,7 +79,7 @@ impl ServerEnvironment {
     }
 
     /// Returns the origin of a call from this process, such as one that a person types.
-    pub(crate) fn into_origin(self) -> CallOrigin {
+    pub fn into_origin(self) -> CallOrigin {
         // A process id may be reused, but not at the same time.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let id = format!("terminal-{:x}-{}", since.as_millis(), process::id());
@@ -93,7 +93,7 @@ impl ServerEnvironment {
 
 /// The reason that a server can't be started with these options.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum OptionError {
+pub enum OptionError {
     /// An option has no effect.
     #[error("`--{option}` is for contracts with {what}, and none is served; omit it")]
     Unused {
@@ -111,7 +111,7 @@ pub(crate) enum OptionError {
 ///
 /// # Errors
 /// The option to choose, or to omit.
-pub(crate) fn check(options: &Options, contracts: &[&'static ContractSpec]) -> Result<(), OptionError> {
+pub fn check(options: &Options, contracts: &[&'static ContractSpec]) -> Result<(), OptionError> {
     let modes: Vec<_> = contracts.iter().filter_map(|contract| contract.modes).collect();
     if let Some(mode) = &options.mode {
         let Some(first) = modes.first() else {

@@ -49,7 +49,7 @@ impl Commits for OfLibrary {
 ///
 /// # Errors
 /// If it can't be opened.
-pub(crate) fn open<'s>(
+pub fn open<'s>(
     library: &Arc<Library>,
     contracts: impl IntoIterator<Item = &'s &'static ContractSpec>,
 ) -> Result<Option<Arc<Calls>>, Failure> {
@@ -64,6 +64,6 @@ pub(crate) fn open<'s>(
 }
 
 /// Returns true if `library` has a store of calls.
-pub(crate) fn are_kept(library: &Library) -> bool {
+pub fn are_kept(library: &Library) -> bool {
     Calls::are_in(&library.derived(FOLDER))
 }

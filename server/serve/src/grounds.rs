@@ -40,13 +40,17 @@ impl Specs {
 }
 
 /// The contracts and their data, as named on a command line.
-pub(crate) struct Needs<'a> {
+pub struct Needs<'a> {
     /// Names of the contracts.
-    pub(crate) contracts: &'a [String],
-    pub(crate) has_library: bool,
-    pub(crate) has_document: bool,
-    pub(crate) has_data: bool,
-    pub(crate) has_workspaces: bool,
+    pub contracts: &'a [String],
+    /// True if a library is named.
+    pub has_library: bool,
+    /// True if a document is named.
+    pub has_document: bool,
+    /// True if a place of rows is named.
+    pub has_data: bool,
+    /// True if workspaces are named.
+    pub has_workspaces: bool,
 }
 
 impl<'a> From<&'a Options> for Needs<'a> {
@@ -65,7 +69,7 @@ impl<'a> From<&'a Options> for Needs<'a> {
 ///
 /// # Errors
 /// The option to add, or to omit.
-pub(crate) fn check(needs: &Needs<'_>, packs: Packs) -> Result<(), String> {
+pub fn check(needs: &Needs<'_>, packs: Packs) -> Result<(), String> {
     let specs = Specs::of(packs, needs.contracts);
     let others = packs.names_over_rows().join("` or `--contract ");
     if specs.over_rows.is_empty() && needs.has_data {

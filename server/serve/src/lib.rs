@@ -1,13 +1,24 @@
 //! `tabellion serve`: opens the libraries and the data folder, and serves contracts over them to a client on standard input and
 //! output, to any number of clients over HTTP, or to both.
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests open what they have made")
+)]
+// Printing macros panic on a closed stream. Standard output is reserved for the protocol.
+#![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
+
 mod callers;
+pub mod calls;
 mod grounds;
-pub(crate) mod libraries;
+pub mod libraries;
 mod opened;
 mod options;
 mod over_http;
+pub mod page;
+pub mod provenance;
 mod server;
+pub mod undo;
 
 use std::{
     env,
@@ -23,7 +34,8 @@ use tabellion_runtime::{Contract, ContractSpec};
 use tokio::runtime::{Builder, Runtime};
 use tracing_subscriber::EnvFilter;
 
-pub(crate) use self::callers::local as local_caller;
+pub use self::callers::local as local_caller;
+use self::provenance::ServerEnvironment;
 pub use self::server::{Server, ServerError};
 use self::{
     grounds::Specs,
@@ -31,13 +43,9 @@ use self::{
     opened::Opened,
     over_http::{Access, REVIEW_COMMAND},
 };
-pub(crate) use self::{
+pub use self::{
     grounds::{Needs, check},
     options::{HttpOptions, OAuthOptions, Options},
-};
-use crate::{
-    calls, page,
-    provenance::{self, ServerEnvironment},
 };
 use tabellion_gateway::ApprovalPolicy;
 use tabellion_library::{
@@ -51,6 +59,8 @@ use tabellion_platform::parent::Parent;
 use tabellion_records::Records;
 use tabellion_upkeep::{console::say, data::Data, folder};
 
+/// Name that the program has for clients.
+const PROGRAM: &str = "tabellion";
 /// Environment variable with the filter for the log on standard error, as in `tabellion=debug`.
 const LOG: &str = "TABELLION_LOG";
 
@@ -68,7 +78,10 @@ const ERRORS: &str = "An error says what to do next.";
 const PIPES: usize = 3;
 
 /// Serves until the client disconnects, or, over HTTP, until the process is asked to end. The options must have passed [`check`].
-pub(crate) fn run(options: &Options, packs: Packs) -> Result<(), Box<dyn Error>> {
+///
+/// # Errors
+/// If the options do not fit each other or the contracts, a library or the rows can't be opened, or serving fails.
+pub fn run(options: &Options, packs: Packs) -> Result<(), Box<dyn Error>> {
     let parent = Parent::now();
     prepare_process()?;
     let specs = Specs::of(packs, &options.contracts);
@@ -124,7 +137,7 @@ pub(crate) fn run(options: &Options, packs: Packs) -> Result<(), Box<dyn Error>>
 }
 
 /// Moves the write-ahead logs of rows into their files. If that fails, the changes stay in the log.
-pub(crate) fn settle(rows: impl IntoIterator<Item = Arc<Records>>) {
+pub fn settle(rows: impl IntoIterator<Item = Arc<Records>>) {
     for records in rows {
         if let Err(failure) = records.settle() {
             tracing::warn!(%failure, "the write-ahead log could not be moved into the data file");
@@ -132,8 +145,11 @@ pub(crate) fn settle(rows: impl IntoIterator<Item = Arc<Records>>) {
     }
 }
 
-/// Checks that `folder` can be served: the inner error is one of its path, the outer one means that the folder can only be a mistake.
-pub(crate) fn check_library(folder: &Path, create: CreateFolders) -> Result<Result<(), OpenError>, String> {
+/// Checks that `folder` can be served: the inner error is one of its path.
+///
+/// # Errors
+/// If the folder can only be a mistake.
+pub fn check_library(folder: &Path, create: CreateFolders) -> Result<Result<(), OpenError>, String> {
     folder::check(folder)?;
     Ok(library::folder::check(folder, create))
 }
@@ -160,9 +176,11 @@ fn prepare_process() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Starts the runtime of a server, or of a command that calls one.
+///
 /// # Errors
 /// If the system has no files left for it; tokio itself would panic.
-pub(crate) fn runtime() -> io::Result<Runtime> {
+pub fn runtime() -> io::Result<Runtime> {
     let room: io::Result<Vec<_>> = (0..PIPES).map(|_| io::pipe()).collect();
     drop(room.map_err(|error| {
         io::Error::new(
@@ -309,7 +327,7 @@ fn open_rows(
 /// Returns the server's information about itself when it serves these contracts.
 fn info(specs: &[&ContractSpec]) -> ServerInfo {
     ServerInfo {
-        name: env!("CARGO_PKG_NAME").into(),
+        name: PROGRAM.into(),
         version: env!("CARGO_PKG_VERSION").into(),
         instructions: Some(instructions(specs)),
     }
@@ -474,7 +492,10 @@ fn greeting(options: &Options, packs: Packs, data: Option<&Data>) -> io::Result<
 }
 
 /// Returns the configuration with which Claude Desktop, Cursor and others start this program on `library`.
-pub(crate) fn client_configuration(library: &Path) -> io::Result<String> {
+///
+/// # Errors
+/// If the folder does not exist, or the program's path is unknown.
+pub fn client_configuration(library: &Path) -> io::Result<String> {
     let library = platform::canonicalize(library)?.to_string_lossy().into_owned();
     configuration(&["serve".into(), "--library".into(), library])
 }

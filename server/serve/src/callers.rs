@@ -61,7 +61,7 @@ pub(super) fn known(opened: Opened, role: Option<&str>) -> Opened {
 }
 
 /// Returns the caller on this machine: the owner of the account, in this role, or else the owner's agent.
-pub(crate) fn local(role: Option<&str>) -> LocalCaller {
+pub fn local(role: Option<&str>) -> LocalCaller {
     let local = LocalCaller::default();
     LocalCaller {
         user: platform::account_name().unwrap_or(local.user),
