@@ -40,7 +40,7 @@ enum When {
     Never,
 }
 
-/// How to show the result.
+/// The form of the result.
 #[derive(Debug, Args)]
 #[group(skip)]
 pub(super) struct Show {

@@ -10,16 +10,14 @@ use clap::{
 };
 use serde_json::{Map, Value};
 use tabellion_runtime::{ContractSpec, ToolSpec, context};
+use tabellion_terminal::call::{
+    self, RESERVED,
+    fields::{self, Field, Kind},
+};
 use tabellion_upkeep::TerminalError;
 
 use super::arguments::{Data, Library, Show};
-use crate::{
-    PACKS,
-    terminal::call::{
-        self, RESERVED,
-        fields::{self, Field, Kind},
-    },
-};
+use crate::PACKS;
 
 /// Value that means standard input.
 const STDIN: &str = "-";

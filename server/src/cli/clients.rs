@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use tabellion_clients::{Client, Config, Machine};
 
-/// How to list the clients.
+/// The form of the list of clients.
 #[derive(Debug, Args)]
 pub(super) struct Clients {
     /// Print JSON: a list with `id`, `name`, `file`, `found`, `entries` and `error` of each client

@@ -9,7 +9,7 @@ use tabellion_upkeep::{TerminalError, data::Upkeep};
 use super::arguments::{Data, Show};
 use crate::PACKS;
 
-/// What to do with the rows of a contract.
+/// Operations on the rows of a contract.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Check that the file is whole, and that replaying its log gives the tables, row for row

@@ -9,7 +9,7 @@ use tabellion_upkeep::{TerminalError, doctor};
 use super::arguments::{Library, Show};
 use crate::PACKS;
 
-/// What to look at.
+/// Arguments of `doctor`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]

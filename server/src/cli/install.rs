@@ -48,7 +48,7 @@ struct Selection {
     force: bool,
 }
 
-/// What to install.
+/// Arguments of `install`.
 #[derive(Debug, Args)]
 pub(super) struct Install {
     #[command(flatten)]
@@ -109,7 +109,7 @@ pub(super) struct Install {
     yes: bool,
 }
 
-/// What to remove.
+/// Arguments of `uninstall`.
 #[derive(Debug, Args)]
 pub(super) struct Uninstall {
     #[command(flatten)]

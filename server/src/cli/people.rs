@@ -6,16 +6,14 @@ use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
 use tabellion_pack::review::{Decide, Shown};
 use tabellion_runtime::calls::{ExecutionFilter, ExecutionStatus};
+use tabellion_terminal::{self as terminal, audit, review};
 use tabellion_upkeep::{TerminalError, page::Output};
 
 use super::{
     arguments::{Library, Show},
     remote,
 };
-use crate::{
-    PACKS,
-    terminal::{self, audit, review},
-};
+use crate::PACKS;
 
 /// A command for people.
 #[derive(Debug, Subcommand)]
@@ -244,7 +242,7 @@ impl Calls {
     }
 }
 
-/// What a reviewer does.
+/// Operations of a reviewer.
 #[derive(Debug, Subcommand)]
 pub(super) enum Review {
     /// List what waits, the oldest first

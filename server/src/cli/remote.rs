@@ -5,10 +5,11 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use tabellion_library::Acknowledge;
 
+use tabellion_terminal::remote;
 use tabellion_upkeep::TerminalError;
 
 use super::arguments::{Library, Show};
-use crate::{PACKS, terminal::remote};
+use crate::PACKS;
 
 /// When a change is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -19,7 +20,7 @@ enum When {
     Remote,
 }
 
-/// What to do with the remote.
+/// Operations on the remote.
 #[derive(Debug, Subcommand)]
 pub(super) enum Remote {
     /// Show the remote, and where the library stands
@@ -84,7 +85,7 @@ pub(super) struct Sync {
     show: Show,
 }
 
-/// What to do with conflicts.
+/// Operations on conflicts.
 #[derive(Debug, Subcommand)]
 pub(super) enum Conflicts {
     /// List documents that were changed on two machines and could not be merged, with the file of the other version

@@ -30,7 +30,7 @@ fn in_environment() -> Option<OsString> {
     env::var_os(LIBRARY)
 }
 
-/// What to serve.
+/// Arguments of `serve`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Folder of the library, if not given with --library; without either, the environment variable BRAINDRIVE_LIBRARY_PATH
@@ -199,7 +199,7 @@ pub(super) struct Arguments {
     origins: Vec<String>,
 }
 
-/// What to do with uncommitted bytes of a file that is about to be changed.
+/// Treatment of uncommitted bytes of a file that is about to be changed.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum External {
     /// Commit it first, in a commit of its own
@@ -217,7 +217,7 @@ enum Discovery {
     Discover,
 }
 
-/// What to do with calls that need a person's approval.
+/// Treatment of calls that need a person's approval.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Approval {
     /// The client asks its person; if the client can't, refuse the call

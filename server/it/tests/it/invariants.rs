@@ -355,6 +355,21 @@ fn the_servers_crates_depend_only_downwards() {
                 "tabellion-vcs",
             ],
         ),
+        (
+            "tabellion-terminal",
+            &[
+                "tabellion-calls",
+                "tabellion-http",
+                "tabellion-library",
+                "tabellion-markdown",
+                "tabellion-pack",
+                "tabellion-page",
+                "tabellion-platform",
+                "tabellion-runtime",
+                "tabellion-serve",
+                "tabellion-upkeep",
+            ],
+        ),
     ] {
         assert_eq!(ours(package), below, "{package}");
     }

@@ -23,14 +23,19 @@ use super::{
 
 /// A person's settings for the remote.
 #[derive(Debug)]
-pub(crate) struct Chosen<'a> {
+pub struct Chosen<'a> {
     /// A name in git's configuration, or an address.
-    pub(crate) remote: &'a str,
-    pub(crate) branch: Option<&'a str>,
-    pub(crate) acknowledge: Acknowledge,
-    pub(crate) wait: Duration,
-    pub(crate) pull_after: Duration,
-    pub(crate) max_unpublished: Option<usize>,
+    pub remote: &'a str,
+    /// The branch, if it is not the library's own.
+    pub branch: Option<&'a str>,
+    /// When a change counts as made.
+    pub acknowledge: Acknowledge,
+    /// Upper bound of the time that a call waits for the remote.
+    pub wait: Duration,
+    /// Age of the last fetch from which a call fetches first.
+    pub pull_after: Duration,
+    /// Number of unpublished commits from which changes are refused; `None` for no limit.
+    pub max_unpublished: Option<usize>,
 }
 
 /// Returns the library's state relative to the remote, for people.
@@ -55,7 +60,10 @@ pub(super) fn as_json(settings: &RemoteSettings, state: &RemoteState) -> Value {
 }
 
 /// Shows the remote and the library's state relative to it.
-pub(crate) fn show(folder: &Path, output: Output) -> Result<(), TerminalError> {
+///
+/// # Errors
+/// If the library can't be opened or read, or standard output can't be written.
+pub fn show(folder: &Path, output: Output) -> Result<(), TerminalError> {
     let library = open(folder)?;
     let found = library.remote_settings().zip(library.remote_state());
     if output.json {
@@ -81,7 +89,10 @@ pub(crate) fn show(folder: &Path, output: Output) -> Result<(), TerminalError> {
 }
 
 /// Shares the library through a remote, which must answer.
-pub(crate) fn set(folder: &Path, chosen: &Chosen<'_>, output: Output) -> Result<(), TerminalError> {
+///
+/// # Errors
+/// If the remote does not answer, the settings can't be kept, the library can't be opened, or standard output can't be written.
+pub fn set(folder: &Path, chosen: &Chosen<'_>, output: Output) -> Result<(), TerminalError> {
     let library = open(folder)?;
     let branch = match (chosen.branch, library.place()?.branch) {
         (Some(branch), _) => branch.to_owned(),
@@ -139,7 +150,10 @@ pub(crate) fn set(folder: &Path, chosen: &Chosen<'_>, output: Output) -> Result<
 }
 
 /// Stops sharing the library.
-pub(crate) fn forget(folder: &Path, output: Output) -> Result<(), TerminalError> {
+///
+/// # Errors
+/// If the settings can't be removed, the library can't be opened, or standard output can't be written.
+pub fn forget(folder: &Path, output: Output) -> Result<(), TerminalError> {
     let library = open(folder)?;
     let was = library
         .remote_settings()
@@ -159,7 +173,10 @@ pub(crate) fn forget(folder: &Path, output: Output) -> Result<(), TerminalError>
 }
 
 /// Fetches the remote's commits, and pushes those of the library.
-pub(crate) fn sync(folder: &Path, dry_run: bool, accept: bool, output: Output) -> Result<(), TerminalError> {
+///
+/// # Errors
+/// If the library is not shared or can't be opened, the remote does not answer or refuses, or standard output can't be written.
+pub fn sync(folder: &Path, dry_run: bool, accept: bool, output: Output) -> Result<(), TerminalError> {
     let library = open(folder)?;
     let synced = if dry_run {
         library.preview_sync(accept)?
@@ -204,7 +221,10 @@ pub(crate) fn sync(folder: &Path, dry_run: bool, accept: bool, output: Output) -
 }
 
 /// Lists documents that could not be merged.
-pub(crate) fn conflicts(folder: &Path, output: Output) -> Result<(), TerminalError> {
+///
+/// # Errors
+/// If the library can't be opened or read, or standard output can't be written.
+pub fn conflicts(folder: &Path, output: Output) -> Result<(), TerminalError> {
     let found = open(folder)?.conflicts()?;
     if output.json {
         let all = found
@@ -224,7 +244,10 @@ pub(crate) fn conflicts(folder: &Path, output: Output) -> Result<(), TerminalErr
 }
 
 /// Shows how the other version differs from the document.
-pub(crate) fn conflict(folder: &Path, path: &str, output: Output) -> Result<(), TerminalError> {
+///
+/// # Errors
+/// If `path` holds no other version, the library can't be opened or read, or standard output can't be written.
+pub fn conflict(folder: &Path, path: &str, output: Output) -> Result<(), TerminalError> {
     let library = open(folder)?;
     let found = library.conflicts()?;
     let Some((other, of)) = found.into_iter().find(|(other, _)| other.as_str() == path) else {
@@ -248,7 +271,10 @@ pub(crate) fn conflict(folder: &Path, path: &str, output: Output) -> Result<(), 
 }
 
 /// Keeps the version in the file at `path`, which is the document or another version of it, and removes the others.
-pub(crate) fn keep(folder: &Path, path: &str, packs: Packs, output: Output) -> Result<(), TerminalError> {
+///
+/// # Errors
+/// If `path` holds no version, the library can't be opened or changed, or standard output can't be written.
+pub fn keep(folder: &Path, path: &str, packs: Packs, output: Output) -> Result<(), TerminalError> {
     let library = open(folder)?;
     let found = library.conflicts()?;
     let is_of = |(other, of): &&(LibraryPath, String)| other.as_str() == path || of == path;

@@ -17,7 +17,10 @@ const IDLE_TIME: Duration = Duration::from_secs(60 * 60);
 
 /// Serves a page over one library on a free loopback port, for the person whose account this is: `tabellion review --web`. Ends when
 /// the process is asked to, or after an idle hour.
-pub(crate) fn web(folder: &Path, proposal: Option<&str>, packs: Packs) -> Result<(), TerminalError> {
+///
+/// # Errors
+/// If the library can't be opened, or no port can be listened on.
+pub fn web(folder: &Path, proposal: Option<&str>, packs: Packs) -> Result<(), TerminalError> {
     let library = open(folder)?;
     let runtime = serve::runtime()?;
     let specs: Vec<_> = packs.over_documents().collect();

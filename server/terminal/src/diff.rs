@@ -27,12 +27,10 @@ pub(super) const TRUNCATED: &str =
 
 /// Shows the documents that differ from the last commit, or those at or below `path`. Untracked documents are shown only if
 /// `path` names them or `untracked` is set.
-pub(crate) fn diff(
-    folder: &Path,
-    path: Option<&str>,
-    untracked: bool,
-    output: Output,
-) -> Result<(), TerminalError> {
+///
+/// # Errors
+/// If the library can't be opened or read, or standard output can't be written.
+pub fn diff(folder: &Path, path: Option<&str>, untracked: bool, output: Output) -> Result<(), TerminalError> {
     let library = open(folder)?;
     let wanted = path.map(|path| path.trim_start_matches("./").trim_end_matches('/'));
     let is_wanted = |document: &Uncommitted| match wanted {

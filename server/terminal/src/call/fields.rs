@@ -5,22 +5,22 @@ use tabellion_upkeep::TerminalError;
 
 /// A field that has an option of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Field {
+pub struct Field {
     /// Position in the arguments: its name, below those of the objects that contain it.
-    pub(crate) at: Vec<String>,
+    pub at: Vec<String>,
     /// Type of its values.
-    pub(crate) kind: Kind,
+    pub kind: Kind,
     /// True if it may be repeated.
-    pub(crate) is_list: bool,
+    pub is_list: bool,
     /// True if it, and the objects that contain it, are required.
-    pub(crate) is_required: bool,
+    pub is_required: bool,
     /// Its description.
-    pub(crate) help: String,
+    pub help: String,
 }
 
 /// Type of a field's values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Text.
     Text,
     /// One of these texts.
@@ -37,7 +37,7 @@ pub(crate) enum Kind {
 
 impl Field {
     /// Returns the name of the option: `operation-content`. A name in `taken` gets a prefix.
-    pub(crate) fn option(&self, taken: &[&str]) -> String {
+    pub fn option(&self, taken: &[&str]) -> String {
         let name = self.at.join("-").replace('_', "-");
         if taken.contains(&name.as_str()) {
             format!("field-{name}")
@@ -47,7 +47,10 @@ impl Field {
     }
 
     /// Puts a value of the command line into the arguments.
-    pub(crate) fn set(&self, arguments: &mut Value, text: &str) -> Result<(), TerminalError> {
+    ///
+    /// # Errors
+    /// If the text is not a value of the field's type.
+    pub fn set(&self, arguments: &mut Value, text: &str) -> Result<(), TerminalError> {
         let value = self.value(text)?;
         let mut place = arguments;
         for name in &self.at {
@@ -83,7 +86,7 @@ impl Field {
 }
 
 /// Returns the fields of an object's schema. Objects with fixed members are replaced by their members.
-pub(crate) fn of(schema: &Value) -> Vec<Field> {
+pub fn of(schema: &Value) -> Vec<Field> {
     let mut fields = Vec::new();
     add(schema, &[], true, &mut fields);
     fields

@@ -21,7 +21,10 @@ use super::{
 };
 
 /// Undoes the entry, or only shows the changes that this would make. One of `packs` may record it as an execution.
-pub(crate) fn undo(
+///
+/// # Errors
+/// If a later change is in the way, the library can't be opened or changed, or standard output can't be written.
+pub fn undo(
     folder: &Path,
     id: &str,
     dry_run: bool,

@@ -17,7 +17,10 @@ enum Done {
 }
 
 /// Creates the folder and its repository if they are missing. A repository that exists is left as it is.
-pub(crate) fn init(folder: &Path, output: Output) -> Result<(), TerminalError> {
+///
+/// # Errors
+/// If the folder can only be a mistake, the library can't be created, or standard output can't be written.
+pub fn init(folder: &Path, output: Output) -> Result<(), TerminalError> {
     folder::check(folder).map_err(TerminalError::new)?;
     let done = match Library::inspect(folder) {
         Ok(library) => Done::Already {

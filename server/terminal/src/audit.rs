@@ -26,7 +26,10 @@ use tabellion_upkeep::{
 use super::{log::short, open};
 
 /// Lists executions, oldest first: the last `limit` that match `filter`.
-pub(crate) fn list(
+///
+/// # Errors
+/// If there are none next to the library, they can't be read, or standard output can't be written.
+pub fn list(
     folder: &Path,
     filter: &ExecutionFilter,
     limit: Option<usize>,
@@ -67,7 +70,7 @@ pub(crate) fn list(
 ///
 /// # Errors
 /// If they can't be read, or disagree.
-pub(crate) fn check(folder: &Path, packs: Packs, output: Output) -> Result<(), TerminalError> {
+pub fn check(folder: &Path, packs: Packs, output: Output) -> Result<(), TerminalError> {
     let (library, calls) = kept(folder, packs)?;
     let audit = Audit::of(&library, &calls, packs)?;
     if output.json {

@@ -3,13 +3,20 @@
 //! Each command opens a library as the server does, and creates none. Its output is a [`Page`](tabellion_upkeep::page::Page): coloured text,
 //! or JSON for programs.
 
-pub(crate) mod audit;
-pub(crate) mod call;
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests open what they have made")
+)]
+// Printing macros panic on a closed stream; `tabellion_upkeep::console` does not.
+#![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
+
+pub mod audit;
+pub mod call;
 mod diff;
 mod init;
 mod log;
-pub(crate) mod remote;
-pub(crate) mod review;
+pub mod remote;
+pub mod review;
 mod status;
 mod undo;
 mod web;
@@ -19,7 +26,7 @@ use std::{path::Path, sync::Arc};
 use tabellion_library::{self as library, CreateFolders, Library};
 use tabellion_upkeep::TerminalError;
 
-pub(crate) use self::{
+pub use self::{
     diff::diff,
     init::init,
     log::{log, show},
@@ -29,7 +36,10 @@ pub(crate) use self::{
 };
 
 /// Opens the library in `folder`, which must be one already.
-pub(crate) fn open(folder: &Path) -> Result<Arc<Library>, TerminalError> {
+///
+/// # Errors
+/// If it can't be opened.
+fn open(folder: &Path) -> Result<Arc<Library>, TerminalError> {
     let options = library::Options {
         create: CreateFolders::Nothing,
         ..library::Options::default()

@@ -20,7 +20,10 @@ use super::{
 const MAX_UNTRACKED: usize = 10;
 
 /// Shows the library's state.
-pub(crate) fn status(folder: &Path, packs: Packs, output: Output) -> Result<(), TerminalError> {
+///
+/// # Errors
+/// If the library can't be opened or read, or standard output can't be written.
+pub fn status(folder: &Path, packs: Packs, output: Output) -> Result<(), TerminalError> {
     let library = open(folder)?;
     let place = library.place()?;
     let UncommittedList { documents, truncated } = library.uncommitted()?;

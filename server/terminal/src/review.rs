@@ -25,7 +25,10 @@ const SHORT_ID: usize = 8;
 const REVIEWER: &str = "reviewer";
 
 /// Lists at most `limit` of the pending proposals, oldest first.
-pub(crate) fn list(folder: &Path, limit: usize, packs: Packs, output: Output) -> Result<(), TerminalError> {
+///
+/// # Errors
+/// If the library can't be opened or read, or standard output can't be written.
+pub fn list(folder: &Path, limit: usize, packs: Packs, output: Output) -> Result<(), TerminalError> {
     let reviewed = reviewed(packs)?;
     let desk = (reviewed.desk)(open(folder)?, None);
     let part = review::Page { offset: 0, limit };
@@ -61,7 +64,10 @@ pub(crate) fn list(folder: &Path, limit: usize, packs: Packs, output: Output) ->
 }
 
 /// Shows a proposal, and the effect of approving it. A decision then applies to the shown revision, unless it names another.
-pub(crate) fn show(folder: &Path, id: &str, packs: Packs, output: Output) -> Result<(), TerminalError> {
+///
+/// # Errors
+/// If no or several proposals match `id`, the library can't be opened or read, or standard output can't be written.
+pub fn show(folder: &Path, id: &str, packs: Packs, output: Output) -> Result<(), TerminalError> {
     let reviewed = reviewed(packs)?;
     let (library, call) = (open(folder)?, call(reviewed)?);
     let review = look(reviewed, &library, &call, id)?;
@@ -111,12 +117,10 @@ pub(crate) fn show(folder: &Path, id: &str, packs: Packs, output: Output) -> Res
 }
 
 /// Decides on a proposal. If the decision names no revision, it applies to the one shown last.
-pub(crate) fn decide(
-    folder: &Path,
-    mut decide: Decide,
-    packs: Packs,
-    output: Output,
-) -> Result<(), TerminalError> {
+///
+/// # Errors
+/// If the decision is not possible, the library can't be opened or changed, or standard output can't be written.
+pub fn decide(folder: &Path, mut decide: Decide, packs: Packs, output: Output) -> Result<(), TerminalError> {
     let id = &decide.id.clone();
     let reviewed = reviewed(packs)?;
     let (library, call) = (open(folder)?, call(reviewed)?);

@@ -2,7 +2,7 @@
 
 mod answer;
 mod approver;
-pub(crate) mod fields;
+pub mod fields;
 
 use std::{
     path::{Path, PathBuf},
@@ -31,14 +31,14 @@ use super::open;
 /// Returns the name and version that this program reports as an agent.
 fn program() -> Agent {
     Agent {
-        name: Some(env!("CARGO_PKG_NAME").into()),
+        name: Some("tabellion".into()),
         version: Some(env!("CARGO_PKG_VERSION").into()),
     }
 }
 
 /// The place of the contract's data.
 #[derive(Debug)]
-pub(crate) enum DataSource {
+pub enum DataSource {
     /// The library in this folder.
     Library(PathBuf),
     /// The rows in this data folder, or in the system's place for it.
@@ -47,30 +47,33 @@ pub(crate) enum DataSource {
 
 /// A call of a tool.
 #[derive(Debug)]
-pub(crate) struct Call {
+pub struct Call {
     /// The place of the contract's data.
-    pub(crate) place: DataSource,
+    pub place: DataSource,
     /// The tool's contract.
-    pub(crate) contract: &'static ContractSpec,
+    pub contract: &'static ContractSpec,
     /// The tool.
-    pub(crate) tool: &'static ToolSpec,
+    pub tool: &'static ToolSpec,
     /// The document, for contracts that work on one.
-    pub(crate) document: Option<String>,
+    pub document: Option<String>,
     /// The caller's role, for contracts that have roles.
-    pub(crate) role: Option<String>,
+    pub role: Option<String>,
     /// The arguments.
-    pub(crate) arguments: Value,
+    pub arguments: Value,
     /// The conditions, as in a request's `_meta`.
-    pub(crate) conditions: Map<String, Value>,
+    pub conditions: Map<String, Value>,
     /// Grants approval without asking.
-    pub(crate) yes: bool,
+    pub yes: bool,
     /// Form of the answer.
-    pub(crate) output: Output,
+    pub output: Output,
 }
 
 impl Call {
     /// Makes the call and shows its answer.
-    pub(crate) fn run(self, packs: Packs) -> Result<(), TerminalError> {
+    ///
+    /// # Errors
+    /// If the contract can't be opened, the call is refused or rejected, or standard output can't be written.
+    pub fn run(self, packs: Packs) -> Result<(), TerminalError> {
         let grounds = match &self.place {
             DataSource::Library(folder) => self.in_library(folder)?,
             DataSource::Data(folder) => self.in_data(folder.as_deref())?,
@@ -242,7 +245,7 @@ impl Call {
 }
 
 /// Names of the options that every tool has.
-pub(crate) const RESERVED: &[&str] = &[
+pub const RESERVED: &[&str] = &[
     "as",
     "color",
     "data",

@@ -19,7 +19,10 @@ use super::open;
 const SHORT: usize = 10;
 
 /// Shows the newest entries, at most `limit`, of all documents or of those at or below `path`.
-pub(crate) fn log(
+///
+/// # Errors
+/// If the library can't be opened or read, or standard output can't be written.
+pub fn log(
     folder: &Path,
     path: Option<&str>,
     limit: Option<usize>,
@@ -54,7 +57,10 @@ pub(crate) fn log(
 }
 
 /// Shows an entry and its change.
-pub(crate) fn show(folder: &Path, id: &str, output: Output) -> Result<(), TerminalError> {
+///
+/// # Errors
+/// If no or several entries match `id`, the library can't be opened or read, or standard output can't be written.
+pub fn show(folder: &Path, id: &str, output: Output) -> Result<(), TerminalError> {
     let library = open(folder)?;
     let entry = library.find_entry(id)?;
     let change = library.change_of(&entry)?;
