@@ -1,7 +1,7 @@
 //! `tabellion doctor`: reports actual and potential problems, and their remedies.
 //!
 //! A check examines one subject and returns findings; `checks::ALL` lists the checks. They change nothing. With `--fix`, each
-//! finding that has a [`Fix`](finding::Fix) is mended after a question.
+//! finding that has a fix is mended after a question.
 
 mod checks;
 #[cfg(feature = "postgres")]
