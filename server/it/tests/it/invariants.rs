@@ -393,6 +393,11 @@ fn only_the_program_depends_on_packs() {
         let used: Vec<_> = dependencies.intersection(&packs).collect();
         assert!(used.is_empty(), "{package} depends on {used:?}");
     }
+    let paths: Vec<_> = packs.iter().map(|name| name.replace('-', "_") + "::").collect();
+    let paths: Vec<_> = paths.iter().map(String::as_str).collect();
+    let list = workspace().join("server/src/packs.rs");
+    assert_ne!(mentions("server/src", &paths, |_| false), NONE);
+    assert_eq!(mentions("server/src", &paths, |file| file == list), NONE);
 }
 
 #[test]
