@@ -111,7 +111,7 @@ impl Library {
 
     /// Takes the commits of the remote's branch, if the library is shared. Requires the lock.
     fn catch_up(&self, branch: &str) -> Result<(), Failure> {
-        let Some(remote) = Remote::of(&self.git) else {
+        let Some(remote) = Remote::open(&self.git) else {
             return Ok(());
         };
         let Some(tip) = remote.tip(branch)? else {
@@ -126,7 +126,7 @@ impl Library {
         let changed = ["diff", "--name-only", "-z", &format!("HEAD...{tip}")];
         for path in self.git.text(&changed)?.split_terminator('\0') {
             let found = self.folder.read(path)?.map(|found| {
-                let entry = Entry::of(&found.bytes, found.mode);
+                let entry = Entry::new(&found.bytes, found.mode);
                 (found, entry)
             });
             if let RecordResult::Overtaken = self.record_persons(branch, path, found.as_ref())? {
@@ -141,7 +141,7 @@ impl Library {
     /// Pushes a commit, if the library is shared and the commit is a change's: a commit of a person's bytes is pushed with the
     /// next change.
     fn offer(&self, step: &Step, commit: &str) -> Result<Offer, Failure> {
-        let remote = Remote::of(&self.git).filter(|_| step.exchange.is_some());
+        let remote = Remote::open(&self.git).filter(|_| step.exchange.is_some());
         remote.map_or(Ok(Offer::Accepted), |remote| remote.offer(&step.branch, commit))
     }
 
@@ -159,7 +159,7 @@ impl Library {
         self.catch_up(&branch)?;
         let found = self.folder.read(path)?;
         let before = found.map(|found| {
-            let entry = Entry::of(&found.bytes, found.mode);
+            let entry = Entry::new(&found.bytes, found.mode);
             (found, entry)
         });
         let bytes = stale.or(before.as_ref().map(|(found, _)| found));
@@ -186,7 +186,7 @@ impl Library {
             return Ok(None);
         };
         let mode = before.as_ref().map_or(0o644, |(found, _)| found.mode);
-        let entry = change.bytes.as_ref().map(|bytes| Entry::of(bytes, mode));
+        let entry = change.bytes.as_ref().map(|bytes| Entry::new(bytes, mode));
         let step = Step {
             branch,
             head,
@@ -270,7 +270,7 @@ impl Library {
             return Ok(None);
         }
         let shown = self.publish_commit(&scratch, &step, &commit)?;
-        if shown.is_none() && step.exchange.is_some() && Remote::of(&self.git).is_some() {
+        if shown.is_none() && step.exchange.is_some() && Remote::open(&self.git).is_some() {
             // A person was faster here. The remote has the change: planned again, it would be made twice.
             self.catch_up(&step.branch)?;
             return Ok(Some(commit));

@@ -50,7 +50,7 @@ pub(super) struct Git {
 
 impl Git {
     /// Opens the repository that contains `library`.
-    pub(super) fn of(library: &Path) -> Result<Self, Failure> {
+    pub(super) fn open(library: &Path) -> Result<Self, Failure> {
         let mut git = Self {
             library: library.to_owned(),
             dir: PathBuf::new(),

@@ -128,7 +128,7 @@ struct Answer {
 }
 
 impl Answer {
-    fn of(status: u16, body: Option<Value>) -> Self {
+    fn new(status: u16, body: Option<Value>) -> Self {
         Self {
             status,
             session: None,
@@ -138,7 +138,7 @@ impl Answer {
     }
 
     fn refusal(status: u16, id: Option<Value>, code: i64, message: &str) -> Self {
-        Self::of(status, Some(error(id, code, message)))
+        Self::new(status, Some(error(id, code, message)))
     }
 
     fn write(&self, mut stream: &TcpStream) -> io::Result<()> {
@@ -198,9 +198,9 @@ impl Server<'_> {
             ("/mcp", "POST") => self.post(request),
             ("/mcp", "PUT") if mutant::is(Mutant::HttpServesPut) => self.post(request),
             ("/mcp", "DELETE") => self.delete(request),
-            ("/mcp", "GET") if mutant::is(Mutant::HttpGetSaysHello) => Answer::of(200, Some(json!("hello"))),
-            ("/mcp", _) => Answer::of(405, None),
-            _ => Answer::of(404, None),
+            ("/mcp", "GET") if mutant::is(Mutant::HttpGetSaysHello) => Answer::new(200, Some(json!("hello"))),
+            ("/mcp", _) => Answer::new(405, None),
+            _ => Answer::new(404, None),
         }
     }
 
@@ -211,10 +211,10 @@ impl Server<'_> {
     fn delete(&self, request: &Request) -> Answer {
         let id = request.header("mcp-session-id").unwrap_or_default();
         if mutant::is(Mutant::HttpSessionStays) {
-            return Answer::of(200, None);
+            return Answer::new(200, None);
         }
         if self.sessions().open.remove(id) {
-            Answer::of(200, None)
+            Answer::new(200, None)
         } else {
             Answer::refusal(404, None, INVALID_REQUEST, "the session does not exist")
         }
@@ -224,7 +224,7 @@ impl Server<'_> {
         mutant::before_line(&request.body);
         let message = match serde_json::from_slice::<Value>(&request.body) {
             Ok(message @ Value::Object(_)) => message,
-            Ok(_) if mutant::is(Mutant::HttpBadBodyIsFine) => return Answer::of(202, None),
+            Ok(_) if mutant::is(Mutant::HttpBadBodyIsFine) => return Answer::new(202, None),
             Ok(_) => {
                 return Answer::refusal(
                     malformed_status(),
@@ -280,14 +280,14 @@ impl Server<'_> {
             return Answer::refusal(400, id, HEADER_MISMATCH, why);
         }
         match self.session_answer(Session::new(self.library), request, message) {
-            None => Answer::of(accepted_status(), None),
+            None => Answer::new(accepted_status(), None),
             Some(answer) => {
                 let status = match answer["error"]["code"].as_i64() {
                     Some(UNKNOWN_METHOD) if !mutant::is(Mutant::HttpUnknownMethodIsFine) => 404,
                     Some(UNSUPPORTED_VERSION | PARSE_ERROR | INVALID_REQUEST) => malformed_status(),
                     _ => 200,
                 };
-                Answer::of(status, Some(answer))
+                Answer::new(status, Some(answer))
             }
         }
     }
@@ -303,7 +303,7 @@ impl Server<'_> {
             return Answer {
                 session: Some(name),
                 is_event: true,
-                ..Answer::of(200, answer)
+                ..Answer::new(200, answer)
             };
         }
         let Some(name) = request.header("mcp-session-id") else {
@@ -319,13 +319,13 @@ impl Server<'_> {
             return Answer::refusal(status, id, INVALID_REQUEST, "the session does not exist");
         }
         match self.session_answer(Session::opened(self.library), request, message) {
-            None => Answer::of(accepted_status(), None),
+            None => Answer::new(accepted_status(), None),
             Some(answer) if answer["error"]["code"] == INVALID_REQUEST => {
-                Answer::of(malformed_status(), Some(answer))
+                Answer::new(malformed_status(), Some(answer))
             }
             Some(answer) => Answer {
                 is_event: true,
-                ..Answer::of(200, Some(answer))
+                ..Answer::new(200, Some(answer))
             },
         }
     }

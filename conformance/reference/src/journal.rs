@@ -321,7 +321,7 @@ fn lock_of(file: &Path) -> PathBuf {
 
 impl Entry {
     /// Returns git's entry for a document with these bytes and this mode.
-    pub(super) fn of(bytes: &[u8], mode: u32) -> Self {
+    pub(super) fn new(bytes: &[u8], mode: u32) -> Self {
         Self {
             mode: String::from(if mode & 0o100 == 0 { "100644" } else { "100755" }),
             blob: id_of(bytes),

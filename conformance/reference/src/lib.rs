@@ -55,7 +55,7 @@ pub use subject::over_http;
 /// # Errors
 /// If the library cannot be opened or written.
 pub fn share(root: &Path, address: &str) -> Result<(), Box<dyn Error>> {
-    Ok(remote::Remote::set(&git::Git::of(root)?, address)?)
+    Ok(remote::Remote::set(&git::Git::open(root)?, address)?)
 }
 
 /// Serves the library at `root` with the reference: over standard input and output until the input ends, or over HTTP

@@ -53,7 +53,7 @@ impl Library {
     /// Opens the library at `root`, and recovers interrupted changes.
     pub(super) fn open(root: &Path) -> Result<Self, Failure> {
         let folder = Folder::open(root)?;
-        let git = Git::of(&folder.path)?;
+        let git = Git::open(&folder.path)?;
         let own = git.dir.join("tabellion-reference");
         let library = Self {
             folder,

@@ -142,10 +142,13 @@ fn serve_behind(mutant: Option<&'static Specimen>, command: &[String]) -> Result
         }
         mutant::become_one(specimen.mutant);
     }
-    Ok(match command {
-        [_, review, ..] if review == "review" => proxy::decide(command)?,
-        _ => proxy::serve(command)?,
-    })
+    let is_review = command.get(1).is_some_and(|word| word == "review");
+    let outcome = if is_review {
+        proxy::decide(command)
+    } else {
+        proxy::serve(command)
+    };
+    Ok(outcome?)
 }
 
 fn main() -> ExitCode {

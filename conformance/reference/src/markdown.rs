@@ -81,7 +81,7 @@ fn splice(old: &str, outline: &Outline, removed: Range<usize>, content: &str) ->
     let attempt = |above: usize, below: usize| {
         let text = [left, &ending.repeat(above), content, &ending.repeat(below), right].concat();
         let inserted = removed.start..text.len() - right.len();
-        let (before, after) = outline.kept(&Outline::read(&text), &removed, &inserted);
+        let (before, after) = outline.same_around(&Outline::read(&text), &removed, &inserted);
         (text, before, after)
     };
     let (mut text, mut before, mut after) = attempt(above, below);
@@ -249,7 +249,7 @@ impl Outline {
     }
 
     /// Returns two flags: true if the blocks above a splice are the same in `new`, and true if those below it are.
-    fn kept(&self, new: &Self, removed: &Range<usize>, inserted: &Range<usize>) -> (bool, bool) {
+    fn same_around(&self, new: &Self, removed: &Range<usize>, inserted: &Range<usize>) -> (bool, bool) {
         let above = |blocks: &[Block], end: usize| -> Vec<Block> {
             blocks
                 .iter()

@@ -43,7 +43,7 @@ impl Remote {
     }
 
     /// Returns the remote of a library, if it is shared.
-    pub(super) fn of(git: &Git) -> Option<Self> {
+    pub(super) fn open(git: &Git) -> Option<Self> {
         let own = own_repository(git);
         let address = fs::read_to_string(own.join("address")).ok()?;
         let known = own.join("known");
@@ -61,7 +61,7 @@ impl Remote {
 
     /// Returns the branch's commit, if it should be merged.
     pub(super) fn tip(&self, branch: &str) -> Result<Option<String>, Failure> {
-        let known = self.known();
+        let known = self.tracked();
         if is(Mutant::PushesByForce) || is(Mutant::NeverCatchesUp) && known.is_some() {
             return Ok(None);
         }
@@ -76,7 +76,7 @@ impl Remote {
     /// Moves the branch to a commit that is not visible here.
     pub(super) fn offer(&self, branch: &str, commit: &str) -> Result<Offer, Failure> {
         mutant::remember_planned(commit);
-        let base = self.known();
+        let base = self.tracked();
         for _ in 0..MAX_REFUSALS {
             if self.push(branch, base.as_deref(), commit) {
                 return Ok(Offer::Accepted);
@@ -109,7 +109,7 @@ impl Remote {
         Ok(tip)
     }
 
-    fn known(&self) -> Option<String> {
+    fn tracked(&self) -> Option<String> {
         fs::read_to_string(&self.known)
             .ok()
             .filter(|known| !known.is_empty())

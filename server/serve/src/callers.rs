@@ -51,11 +51,14 @@ pub(super) fn check(
 
 /// Sets the caller on standard input and output of each adapter.
 pub(super) fn say(opened: Vec<Opened>, role: Option<&str>) -> Vec<Opened> {
-    opened.into_iter().map(|opened| known(opened, role)).collect()
+    opened
+        .into_iter()
+        .map(|opened| set_local_caller(opened, role))
+        .collect()
 }
 
 /// Sets the caller on standard input and output of an adapter.
-pub(super) fn known(opened: Opened, role: Option<&str>) -> Opened {
+pub(super) fn set_local_caller(opened: Opened, role: Option<&str>) -> Opened {
     let adapter = opened.adapter.with_local_caller(local(role));
     Opened { adapter, ..opened }
 }
@@ -90,7 +93,7 @@ mod tests {
             auth: Some(&AUTH),
             ..ContractSpec::EMPTY
         };
-        let open = || HttpOptions::at(([127, 0, 0, 1], 0).into());
+        let open = || HttpOptions::new(([127, 0, 0, 1], 0).into());
         let closed = || HttpOptions {
             keys: Some("keys.json".into()),
             ..open()

@@ -15,7 +15,7 @@ pub(super) struct Specs {
 
 impl Specs {
     /// Returns the contracts of these names.
-    pub(super) fn of(packs: Packs, names: &[String]) -> Self {
+    pub(super) fn named(packs: Packs, names: &[String]) -> Self {
         let specs = names.iter().filter_map(|name| packs.spec(name));
         let (over_rows, over_documents) = specs.partition(|spec| spec.rows.is_some());
         Self {
@@ -70,7 +70,7 @@ impl<'a> From<&'a Options> for Needs<'a> {
 /// # Errors
 /// The option to add, or to omit.
 pub fn check(needs: &Needs<'_>, packs: Packs) -> Result<(), String> {
-    let specs = Specs::of(packs, needs.contracts);
+    let specs = Specs::named(packs, needs.contracts);
     let others = packs.names_over_rows().join("` or `--contract ");
     if specs.over_rows.is_empty() && needs.has_data {
         return Err(format!(

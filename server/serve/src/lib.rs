@@ -84,7 +84,7 @@ const PIPES: usize = 3;
 pub fn run(options: &Options, packs: Packs) -> Result<(), Box<dyn Error>> {
     let parent = Parent::now();
     prepare_process()?;
-    let specs = Specs::of(packs, &options.contracts);
+    let specs = Specs::named(packs, &options.contracts);
     libraries::check(
         &options.libraries,
         !specs.over_rows.is_empty(),

@@ -75,7 +75,7 @@ pub struct HttpOptions {
 
 impl HttpOptions {
     /// Returns the options for an address alone: no credentials, no TLS.
-    pub fn at(address: SocketAddr) -> Self {
+    pub fn new(address: SocketAddr) -> Self {
         Self {
             address,
             stdio: false,

@@ -244,7 +244,7 @@ impl<S> Server<S> {
         prepare_process().map_err(ServerError::new)?;
         let options = HttpOptions {
             keys: self.keys.clone(),
-            ..HttpOptions::at(address)
+            ..HttpOptions::new(address)
         };
         callers::check(self.role.as_deref(), Some(&options), &self.specs()).map_err(ServerError::new)?;
         let access = Access::new(&options).map_err(ServerError::new)?;
@@ -296,6 +296,6 @@ impl<S> Server<S> {
             downloads: None,
             adapter: adapter.map_err(ServerError::new)?,
         };
-        Ok(callers::known(opened, self.role.as_deref()))
+        Ok(callers::set_local_caller(opened, self.role.as_deref()))
     }
 }

@@ -140,7 +140,7 @@ impl Undo {
     ///
     /// # Errors
     /// If it includes documents outside of the library.
-    pub fn of(entry: &LogEntry, change: EntryChange) -> Result<Self, Failure> {
+    pub fn from_entry(entry: &LogEntry, change: EntryChange) -> Result<Self, Failure> {
         let short = entry.commit.get(..10).unwrap_or(&entry.commit);
         if change.outside > 0 {
             let message = format!(

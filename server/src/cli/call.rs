@@ -80,7 +80,7 @@ fn of_contract(contract: &'static ContractSpec) -> Command {
 }
 
 fn of_tool(contract: &'static ContractSpec, tool: &'static ToolSpec) -> Command {
-    let fields = fields::of(&tool.input.wire());
+    let fields = fields::from_schema(&tool.input.wire());
     let command = Command::new(tool.name)
         .next_help_heading("Fields")
         .args(fields.iter().map(of_field))
@@ -230,7 +230,7 @@ fn arguments(call: &Call) -> Result<Value, TerminalError> {
         Some(text) => serde_json::from_str(&stdin.value(text)?)
             .map_err(|error| TerminalError::new(format_args!("`--json-arguments` is not JSON: {error}")))?,
     };
-    for field in fields::of(&call.tool.input.wire()) {
+    for field in fields::from_schema(&call.tool.input.wire()) {
         let values = call.options.get_many::<String>(&field.option(RESERVED));
         for value in values.into_iter().flatten() {
             let value = match field.kind {

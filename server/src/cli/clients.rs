@@ -31,7 +31,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(client: &'static Client, machine: &Machine) -> Self {
+    fn new(client: &'static Client, machine: &Machine) -> Self {
         let file = client.file(machine);
         let entries = file.as_ref().map_or(Ok(vec![]), |file| {
             let config = Config::read(client, file);
@@ -80,7 +80,7 @@ impl Row {
 pub(super) fn run(arguments: &Clients) -> Result<(), Box<dyn Error>> {
     let machine = machine()?;
     let all = tabellion_clients::clients().iter();
-    let rows: Vec<Row> = all.map(|client| Row::of(client, &machine)).collect();
+    let rows: Vec<Row> = all.map(|client| Row::new(client, &machine)).collect();
     let mut out = io::stdout().lock();
     if arguments.json {
         let rows: Vec<Value> = rows.iter().map(Row::json).collect();

@@ -36,7 +36,7 @@ pub fn list(
     packs: Packs,
     output: Output,
 ) -> Result<(), TerminalError> {
-    let (_, calls) = kept(folder, packs)?;
+    let (_, calls) = open_recorded(folder, packs)?;
     let limit = limit.unwrap_or(usize::MAX);
     let mut found = std::collections::VecDeque::new();
     each(&calls, filter, |execution| {
@@ -71,8 +71,8 @@ pub fn list(
 /// # Errors
 /// If they can't be read, or disagree.
 pub fn check(folder: &Path, packs: Packs, output: Output) -> Result<(), TerminalError> {
-    let (library, calls) = kept(folder, packs)?;
-    let audit = Audit::of(&library, &calls, packs)?;
+    let (library, calls) = open_recorded(folder, packs)?;
+    let audit = Audit::read(&library, &calls, packs)?;
     if output.json {
         for problem in &audit.problems {
             page::json(&json!({ "problem": problem }))?;
@@ -116,7 +116,7 @@ struct Audit {
 }
 
 impl Audit {
-    fn of(library: &Library, calls: &Calls, packs: Packs) -> Result<Self, TerminalError> {
+    fn read(library: &Library, calls: &Calls, packs: Packs) -> Result<Self, TerminalError> {
         let mut specs = packs.specs();
         specs.retain(|spec| spec.executions.is_some());
         let mut executions = BTreeMap::new();
@@ -219,7 +219,7 @@ fn of_execution(
     (!is_there).then(|| format!("execution {id} made commit {commit}, which is not in the branch's history"))
 }
 
-fn kept(folder: &Path, packs: Packs) -> Result<(Arc<Library>, Arc<Calls>), TerminalError> {
+fn open_recorded(folder: &Path, packs: Packs) -> Result<(Arc<Library>, Arc<Calls>), TerminalError> {
     let library = open(folder)?;
     if !calls::are_kept(&library) {
         return Err(

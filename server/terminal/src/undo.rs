@@ -34,7 +34,7 @@ pub fn undo(
     let library = open(folder)?;
     let entry = library.find_entry(id)?;
     let change = library.change_of(&entry)?;
-    let undo = Undo::of(&entry, change).map_err(|failure| refusal(&failure))?;
+    let undo = Undo::from_entry(&entry, change).map_err(|failure| refusal(&failure))?;
     if dry_run {
         return preview(&undo, &library, output);
     }

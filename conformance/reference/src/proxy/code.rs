@@ -3,15 +3,18 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 use sha1::{Digest as _, Sha1};
 
-use super::{Call, Proxy, Reply, memory::after_cut};
-use crate::mutant::{Mutant, is};
+use super::{
+    disk::{git, walk},
+    message::{Call, Reply},
+    server::Proxy,
+};
+use crate::mutant::{self, Mutant};
 
 /// Arguments that leave hits out.
 const FILTERS: [&str; 2] = ["filters", "extensions"];
@@ -22,10 +25,11 @@ const RUNS: &str = "a run has not ended";
 /// Maximum depth of nested folders.
 const MAX_DEPTH: usize = 20;
 
-/// Changes the server's command.
-pub(super) fn before_start(server: &mut Command) {
-    if is(Mutant::NamesOutside) || is(Mutant::FollowsLinksOut) {
-        server.args(["--workspace", "/"]);
+/// Returns further arguments of the server.
+pub(super) fn more_arguments() -> &'static [&'static str] {
+    match mutant::current() {
+        Some(Mutant::NamesOutside | Mutant::FollowsLinksOut) => &["--workspace", "/"],
+        _ => &[],
     }
 }
 
@@ -112,7 +116,7 @@ pub(super) fn answer(mutant: Mutant, call: Call, proxy: &mut Proxy) -> io::Resul
             }
         }
         Mutant::SkipsSameSize => same_size(&call, proxy)?,
-        Mutant::CodeFiltersAfterCut if is_search => after_cut(&call, proxy, &FILTERS)?,
+        Mutant::CodeFiltersAfterCut if is_search => proxy.after_cut(&call, &FILTERS)?,
         Mutant::IgnoresExtensions if is_search => proxy.forward(&call.without(&["extensions"]))?,
         Mutant::CodeScoresNegative => proxy.forward(&call)?.each("results", |hit| {
             hit["score"] = (-hit["score"].as_f64().unwrap_or_default()).into();
@@ -336,18 +340,6 @@ fn search_work_tree(call: &Call, proxy: &mut Proxy) -> io::Result<Reply> {
         .set("total", total))
 }
 
-/// Visits all that is in a folder, except for git's own, without following links.
-pub(super) fn walk(folder: &Path, depth: usize, visit: &mut impl FnMut(&Path)) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        visit(&path);
-        if depth > 1 && path.is_dir() && !path.is_symlink() && !path.ends_with(".git") {
-            walk(&path, depth - 1, visit)?;
-        }
-    }
-    Ok(())
-}
-
 fn path_of(repository: &Value) -> PathBuf {
     repository["path"]
         .as_str()
@@ -361,13 +353,4 @@ fn branches(call: &Call) -> io::Result<Vec<String>> {
         &["for-each-ref", "--format=%(refname:short)", "refs/heads"],
     )?;
     Ok(listed.lines().map(str::to_owned).collect())
-}
-
-/// Runs git in a repository; returns its output.
-pub(super) fn git(root: &Path, arguments: &[&str]) -> io::Result<String> {
-    let output = Command::new("git").arg("-C").arg(root).args(arguments).output()?;
-    if !output.status.success() {
-        return Err(io::Error::other(String::from_utf8_lossy(&output.stderr)));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -4,7 +4,10 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use super::{Call, Proxy, Reply, TOTALS};
+use super::{
+    message::{Call, Reply, id},
+    server::Proxy,
+};
 use crate::mutant::Mutant;
 
 /// Names of the lists of notes in responses.
@@ -78,7 +81,7 @@ pub(super) fn answer(mutant: Mutant, mut call: Call, proxy: &mut Proxy) -> io::R
                 .iter()
                 .fold(reply, |reply, list| reply.each(list, count))
         }
-        Mutant::FiltersAfterCut => after_cut(&call, proxy, &FILTERS)?,
+        Mutant::FiltersAfterCut => proxy.after_cut(&call, &FILTERS)?,
         Mutant::CutsInsideCharacters => {
             let reply = proxy.forward(&call)?;
             let is_cut = |entry: &Value| {
@@ -191,35 +194,11 @@ fn first(call: &mut Call, proxy: &mut Proxy) -> Option<Value> {
     first
 }
 
-/// Returns the id of a note in a response.
-fn id(entry: &Value) -> &Value {
-    let names = ["id", "observation_id", "summary_id", "note_id"];
-    let named = names.iter().find_map(|name| entry.get(*name));
-    named.unwrap_or(&Value::Null)
-}
-
 /// Leaves notes out of all lists of a response.
 fn only(reply: Reply, mut keeps: impl FnMut(&Value) -> bool) -> Reply {
     LISTS
         .iter()
         .fold(reply, |reply, name| reply.retain(name, &mut keeps))
-}
-
-/// Answers with the part of the unfiltered answer that passes the filters.
-pub(super) fn after_cut(call: &Call, proxy: &mut Proxy, filters: &[&str]) -> io::Result<Reply> {
-    let passing = proxy.forward(call)?;
-    if filters.iter().all(|name| !call.arguments.contains_key(*name)) {
-        return Ok(passing);
-    }
-    let all = proxy.forward(&call.clone().without(filters))?;
-    let same = |one: &Value, other: &Value| {
-        let names = ["file_path", "start_line", "collection"];
-        id(one) == id(other) && names.iter().all(|name| one.get(*name) == other.get(*name))
-    };
-    let all = all.list("results").to_vec();
-    let left = passing.retain("results", |entry| all.iter().any(|other| same(entry, other)));
-    let count = left.list("results").len();
-    Ok(TOTALS.iter().fold(left, |left, total| left.reset(total, count)))
 }
 
 /// Fills a context with the beginning of the entry that no longer fits.

@@ -10,7 +10,12 @@ use std::{
 use serde_json::{Value, json};
 use zip::{ZipArchive, ZipWriter, write::SimpleFileOptions};
 
-use super::{Call, Proxy, Reply, code::git, memory::after_cut, record::Record};
+use super::{
+    disk::{git, walk},
+    message::{Call, Reply},
+    record::Record,
+    server::{Proxy, folder},
+};
 use crate::mutant::{self, Mutant};
 
 /// Tools that write.
@@ -93,7 +98,7 @@ pub(super) fn answer(mutant: Mutant, call: Call, proxy: &mut Proxy) -> io::Resul
             let was_there = texts.as_str().is_some_and(|texts| texts.contains(&query));
             proxy.forward(&call)?.retain("results", |_| was_there)
         }
-        Mutant::CutsThenFilters if call.tool == "semantic_search" => after_cut(&call, proxy, &["filters"])?,
+        Mutant::CutsThenFilters if call.tool == "semantic_search" => proxy.after_cut(&call, &["filters"])?,
         Mutant::ScoresAboveOne => proxy.forward(&call)?.each("results", |hit| {
             hit["similarity_score"] = (hit["similarity_score"].as_f64().unwrap_or_default() * 2.0).into();
         }),
@@ -194,11 +199,11 @@ pub(super) fn read(mutant: Mutant, request: &Value, proxy: &mut Proxy) -> io::Re
 ///
 /// # Errors
 /// If it can't be run, or it fails.
-pub(super) fn decide(command: &[String]) -> io::Result<()> {
+pub fn decide(command: &[String]) -> io::Result<()> {
     let [_, _, decision, instance, ..] = command else {
         return Err(io::Error::other("name a decision and what it is on"));
     };
-    let folder = super::folder(command, "--library");
+    let folder = folder(command, "--library");
     let record = Record::open(&folder)?;
     let instance_of = |it: &Value| it["instance"] == instance.as_str();
     let approves = decision == "approve";
@@ -263,7 +268,7 @@ pub(super) fn decide(command: &[String]) -> io::Result<()> {
 
 /// Returns the command that shows what another decides on.
 fn shown(command: &[String]) -> Vec<String> {
-    let library = super::folder(command, "--library").to_string_lossy().into_owned();
+    let library = folder(command, "--library").to_string_lossy().into_owned();
     let [program, review, _, instance, ..] = command else {
         return command.to_vec();
     };
@@ -366,7 +371,7 @@ fn update_anyway(mutant: Mutant, mut call: Call, proxy: &mut Proxy) -> io::Resul
 /// Returns the texts of all files of a library.
 fn texts(folder: &Path) -> io::Result<String> {
     let mut texts = String::new();
-    super::code::walk(folder, usize::MAX, &mut |path| {
+    walk(folder, usize::MAX, &mut |path| {
         texts += &fs::read_to_string(path).unwrap_or_default();
     })?;
     Ok(texts)

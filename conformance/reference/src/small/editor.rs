@@ -191,7 +191,7 @@ impl Editor {
     }
 
     fn insert_section(&self, state: &mut State, arguments: &Value) -> Result<Value, Refusal> {
-        let outline = Outline::of(state);
+        let outline = Outline::parse(state);
         let Outline { text, sections } = &outline;
         let mut at = position(arguments, "position");
         if at > sections.len() && is(Mutant::ClampsPositions) {
@@ -222,7 +222,7 @@ impl Editor {
     }
 
     fn update_section(&self, state: &mut State, arguments: &Value) -> Result<Value, Refusal> {
-        let outline = Outline::of(state);
+        let outline = Outline::parse(state);
         let Outline { text, sections } = &outline;
         let at = state.index_of(argument(arguments, "section_id"))?;
         let start = sections[at].heading.end;
@@ -252,7 +252,7 @@ impl Editor {
     }
 
     fn delete_section(&self, state: &mut State, arguments: &Value) -> Result<Value, Refusal> {
-        let outline = Outline::of(state);
+        let outline = Outline::parse(state);
         let Outline { text, sections } = &outline;
         let at = if arguments.get("section_id").is_some() {
             state.index_of(argument(arguments, "section_id"))?
@@ -274,7 +274,7 @@ impl Editor {
     }
 
     fn move_section(&self, state: &mut State, arguments: &Value) -> Result<Value, Refusal> {
-        let outline = Outline::of(state);
+        let outline = Outline::parse(state);
         let Outline { text, sections } = &outline;
         let at = state.index_of(argument(arguments, "section_id"))?;
         let all = outline.size(at);
@@ -300,7 +300,7 @@ impl Editor {
 
 fn list_sections(state: &State) -> Value {
     let first = usize::from(is(Mutant::CountsFromOne));
-    let sections = Outline::of(state).sections;
+    let sections = Outline::parse(state).sections;
     let entries = state.now.ids.iter().zip(&sections).enumerate();
     let entries = entries.map(|(at, (id, section))| {
         json!({ "section_id": shown_id(at, id), "heading": section.text, "position": at + first })
@@ -309,7 +309,7 @@ fn list_sections(state: &State) -> Value {
 }
 
 fn get_section(state: &State, arguments: &Value) -> Result<Value, Refusal> {
-    let outline = Outline::of(state);
+    let outline = Outline::parse(state);
     let at = state.index_of(argument(arguments, "section_id"))?;
     let heading = &outline.sections[at].heading;
     let own = if is(Mutant::ReadsTheHeading) {
@@ -372,7 +372,7 @@ struct Outline {
 }
 
 impl Outline {
-    fn of(state: &State) -> Self {
+    fn parse(state: &State) -> Self {
         let text = state.now.text.clone().unwrap_or_default();
         let sections = sections_of(&text);
         Self { text, sections }

@@ -516,7 +516,7 @@ impl Source for LibrarySource {
             .map_err(|error| Problem::NotFound(error.to_string()))?;
         let change = self.library.change_of(&found).map_err(failed)?;
         let documents = changes(change.documents.clone());
-        let undo = Undo::of(&found, change).and_then(|undo| undo.changes(&self.library));
+        let undo = Undo::from_entry(&found, change).and_then(|undo| undo.changes(&self.library));
         let (undo, over) = match undo {
             Ok(documents) => {
                 let over = undo::digest(&documents);
@@ -561,7 +561,7 @@ impl Source for LibrarySource {
             .find_entry(commit)
             .map_err(|error| Problem::NotFound(error.to_string()))?;
         let change = self.library.change_of(&found).map_err(failed)?;
-        let undo = Undo::of(&found, change).map_err(|failure| Problem::Refused(failure.message))?;
+        let undo = Undo::from_entry(&found, change).map_err(|failure| Problem::Refused(failure.message))?;
         let made = self.runtime.block_on(undo.only_as_shown(over).run(
             &self.library,
             self.recorder.as_ref(),

@@ -86,7 +86,7 @@ impl Field {
 }
 
 /// Returns the fields of an object's schema. Objects with fixed members are replaced by their members.
-pub fn of(schema: &Value) -> Vec<Field> {
+pub fn from_schema(schema: &Value) -> Vec<Field> {
     let mut fields = Vec::new();
     add(schema, &[], true, &mut fields);
     fields
@@ -163,7 +163,7 @@ mod tests {
 
     fn field(schema: Value) -> Field {
         let object = json!({ "type": "object", "properties": { "a_b": schema }, "required": ["a_b"] });
-        of(&object).swap_remove(0)
+        from_schema(&object).swap_remove(0)
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
                 "type": { "type": "string" }, "page_size": { "type": "integer", "maximum": 9 }
             } }
         } });
-        let fields = of(&schema);
+        let fields = from_schema(&schema);
         let shown: Vec<_> = fields
             .iter()
             .map(|field| (field.option(&["in-type"]), field.is_required, field.help.as_str()))

@@ -228,7 +228,7 @@ impl Call {
     fn violation(&self, violation: &Value) -> Option<String> {
         let message = violation["message"].as_str()?;
         let pointer = violation["pointer"].as_str()?;
-        let fields = fields::of(&self.tool.input.wire());
+        let fields = fields::from_schema(&self.tool.input.wire());
         let field = fields
             .iter()
             .find(|field| format!("/{}", field.at.join("/")) == pointer);

@@ -11,7 +11,7 @@ use tabellion_platform::{names, read_text};
 pub(super) const ARE_KNOWN: bool = cfg!(target_os = "linux");
 
 /// Returns the processes of this user that have the file open, as `git (12345)`.
-pub(super) fn of(file: &Path) -> Vec<String> {
+pub(super) fn find(file: &Path) -> Vec<String> {
     let Ok(file) = file.canonicalize() else {
         return vec![];
     };

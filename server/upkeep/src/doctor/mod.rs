@@ -64,7 +64,7 @@ fn data(folder: Option<&Path>, options: &Options, packs: Packs) -> Result<bool, 
 }
 
 fn library(folder: &Path, options: &Options, packs: Packs) -> Result<bool, TerminalError> {
-    let subject = Subject::at(folder, packs);
+    let subject = Subject::new(folder, packs);
     let findings = examine(&subject);
     report::show("library", &subject.folder, &findings, options.output)?;
     if !options.fix {
@@ -76,7 +76,7 @@ fn library(folder: &Path, options: &Options, packs: Packs) -> Result<bool, Termi
     if mended == 0 {
         return Ok(is_well(&findings));
     }
-    Ok(is_well(&examine(&Subject::at(folder, packs))))
+    Ok(is_well(&examine(&Subject::new(folder, packs))))
 }
 
 /// Returns the findings about `place`, and about what contracts have in it.
@@ -85,7 +85,7 @@ fn library(folder: &Path, options: &Options, packs: Packs) -> Result<bool, Termi
 /// If the place of the data can't be chosen.
 pub fn findings(place: &Target, packs: Packs) -> Result<Vec<Finding>, String> {
     match place {
-        Target::Library(folder) => Ok(examine(&Subject::at(folder, packs))),
+        Target::Library(folder) => Ok(examine(&Subject::new(folder, packs))),
         Target::Data(folder) => Ok(examine_data(&Data::choose(folder.as_deref())?, packs)),
     }
 }

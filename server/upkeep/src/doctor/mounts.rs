@@ -12,7 +12,7 @@ pub(super) struct Mount {
 }
 
 /// Returns the file system of an absolute path without links.
-pub(super) fn of(path: &Path) -> Option<Mount> {
+pub(super) fn holding(path: &Path) -> Option<Mount> {
     find(
         &tabellion_platform::read_text(Path::new("/proc/self/mountinfo")).ok()?,
         path,

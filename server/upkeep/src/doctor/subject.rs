@@ -22,7 +22,7 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    pub(super) fn at(folder: &Path, packs: Packs) -> Self {
+    pub(super) fn new(folder: &Path, packs: Packs) -> Self {
         let absolute = absolute(folder).unwrap_or_else(|_| folder.to_owned());
         Self {
             library: Library::inspect(folder),

@@ -91,7 +91,7 @@ pub(super) fn file_system(folder: &DataFolder, _: Packs) -> Vec<Finding> {
 /// Looks for a service that synchronizes the folder.
 pub(super) fn service(folder: &DataFolder, _: Packs) -> Vec<Finding> {
     const ID: &str = "sync";
-    vec![match sync::of(&folder.absolute()) {
+    vec![match sync::recognize(&folder.absolute()) {
         None => Finding::green(ID, "no service that synchronizes the folder was recognized"),
         Some(service) => Finding::yellow(
             ID,
@@ -183,7 +183,7 @@ pub(super) fn processes(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
         return vec![];
     }
     let files = present(folder, packs).into_iter();
-    let mut using: Vec<_> = files.flat_map(|(_, path)| holders::of(&path)).collect();
+    let mut using: Vec<_> = files.flat_map(|(_, path)| holders::find(&path)).collect();
     using.sort();
     using.dedup();
     vec![if using.is_empty() {

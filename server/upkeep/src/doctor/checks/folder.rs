@@ -176,7 +176,7 @@ pub(super) fn file_system(subject: &Subject) -> Vec<Finding> {
 /// Checks the type of the file system of a folder. `on_network` is the advice for a network file system.
 pub(super) fn of_file_system(folder: &Path, on_network: &str) -> Vec<Finding> {
     const ID: &str = "file-system";
-    let Some(mount) = mounts::of(folder) else {
+    let Some(mount) = mounts::holding(folder) else {
         return vec![];
     };
     let at = format!("{}, mounted at `{}`", mount.kind, mount.at.display());

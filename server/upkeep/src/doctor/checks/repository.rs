@@ -58,7 +58,7 @@ pub(super) fn locks(subject: &Subject) -> Vec<Finding> {
 
 fn held(id: &'static str, lock: HeldLock, top: &Path) -> Finding {
     let path = lock.path.display().to_string();
-    let holders = holders::of(&lock.path);
+    let holders = holders::find(&lock.path);
     let age = fs::metadata(&lock.path).and_then(|found| found.modified()).ok();
     let age = age
         .and_then(|modified| modified.elapsed().ok())
@@ -105,8 +105,8 @@ pub(super) fn processes(subject: &Subject) -> Vec<Finding> {
         return vec![];
     };
     let own = library.repository_facts().own;
-    let changing = holders::of(&own.join("lock"));
-    let mut serving = holders::of(&own.join("log.sqlite"));
+    let changing = holders::find(&own.join("lock"));
+    let mut serving = holders::find(&own.join("log.sqlite"));
     serving.retain(|process| !changing.contains(process));
     match (changing.is_empty(), serving.is_empty()) {
         (false, _) => vec![Finding::green(

@@ -48,7 +48,7 @@ const CONFLICT_NAMES: [&str; 4] = ["conflicted copy", ".sync-conflict-", "(confl
 /// Looks for a service that synchronizes the folder.
 pub(super) fn service(subject: &Subject) -> Vec<Finding> {
     const ID: &str = "sync";
-    vec![match of(&subject.folder) {
+    vec![match recognize(&subject.folder) {
         None => Finding::green(ID, "no service that synchronizes the folder was recognized"),
         Some(service) => Finding::yellow(
             ID,
@@ -132,7 +132,7 @@ pub(super) fn unmerged(subject: &Subject) -> Vec<Finding> {
 }
 
 /// Returns the service that synchronizes a folder.
-pub(super) fn of(folder: &Path) -> Option<&'static str> {
+pub(super) fn recognize(folder: &Path) -> Option<&'static str> {
     let is_named = |name: &str| {
         let name = name.to_lowercase();
         let found = BY_NAME
@@ -230,7 +230,7 @@ mod tests {
             ("/home/person/boxes/notes", None),
             ("/home/person/notes/dropped", None),
         ] {
-            assert_eq!(of(Path::new(folder)), expected, "{folder}");
+            assert_eq!(recognize(Path::new(folder)), expected, "{folder}");
         }
     }
 
