@@ -6,6 +6,7 @@
 //! `adapters/README.md` describes the format.
 
 pub mod guess;
+mod hole;
 pub mod offer;
 mod parse;
 mod response;
@@ -149,7 +150,7 @@ impl Adapter {
                     .into_iter()
                     .flatten()
                     .flat_map(|call| call.arguments.holes());
-                holes.any(|hole| *hole == template::Hole::Content)
+                holes.any(|hole| *hole == hole::Hole::Content)
             }
         }
     }

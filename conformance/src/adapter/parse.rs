@@ -12,9 +12,10 @@ use toml::{
 
 use super::{
     Before, Call, MappedTool, Mapping, Server, doing,
+    hole::Hole,
     response::{self, From, Paging, Pointer, Source},
     schema,
-    template::{Hole, Part, Template},
+    template::{Part, Template},
 };
 use crate::{
     Own, contracts,

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use serde_json::{Map, Value};
 use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
-use super::template::Hole;
+use super::hole::Hole;
 use crate::{
     ledger,
     request::Call,

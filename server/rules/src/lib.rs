@@ -36,6 +36,7 @@ mod run;
 mod rust_tests;
 mod set;
 mod signature;
+mod test_paths;
 mod tree;
 
 #[cfg(test)]

@@ -17,13 +17,13 @@ use thiserror::Error;
 pub use crate::check::Finding;
 use crate::{
     check::{self, Source},
-    context,
     files::{SkipReason, Skipped, Workspace},
     metrics::FileMetrics,
     plan::Plan,
     rule::Severity,
     rust_tests::Modules,
     set::{RuleSet, Selection, SelectionError},
+    test_paths,
 };
 
 /// A report lists at most this many findings; it counts all.
@@ -288,7 +288,7 @@ impl Job<'_> {
         let checked = self.workspace.read(file).and_then(|text| {
             let is_test = match language {
                 Some(Language::Rust) => self.modules.is_test_file(self.workspace, file),
-                _ => context::is_test_path(language, &path),
+                _ => test_paths::is_test_path(language, &path),
             };
             check::check(
                 &self.plan,

@@ -11,9 +11,9 @@ use tabellion_platform::Kind;
 use tabellion_syntax::Language;
 
 use crate::{
-    context,
     files::Workspace,
     flat::{FlatTree, Index},
+    test_paths,
 };
 
 /// Modules nested deeper in files are not followed.
@@ -132,7 +132,7 @@ impl Modules {
     /// Returns true if the file at `path`, below `workspace`, is a module that is declared for tests alone, or is below one.
     pub(crate) fn is_test_file(&self, workspace: &Workspace, path: &Path) -> bool {
         let relative = workspace.relative(path);
-        if context::is_test_path(Some(Language::Rust), &relative) {
+        if test_paths::is_test_path(Some(Language::Rust), &relative) {
             return true;
         }
         let mut module = path.to_path_buf();

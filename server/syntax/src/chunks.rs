@@ -7,7 +7,12 @@ use std::ops::{Range, RangeInclusive};
 
 use tree_sitter::{Node, Tree};
 
-use crate::{Language, Symbol, SymbolKind, lines::Lines, parse, symbols, text};
+use crate::{
+    Language, Symbol, SymbolKind,
+    lines::Lines,
+    parse, symbols,
+    text::{self, Piece},
+};
 
 /// Maximum bytes of a chunk: about 400 tokens, which embedding models read, and half a screen for a reader.
 pub const MAX_BYTES: usize = 1600;
@@ -55,13 +60,6 @@ pub fn outline(path: &str, source: &str) -> Outline {
         .map(|bytes| described(bytes, &lines, &symbols))
         .collect();
     Outline { chunks, symbols }
-}
-
-/// Some lines, from 0, that are cut no further unless they are too many.
-pub(crate) struct Piece {
-    pub(crate) lines: Range<usize>,
-    /// True if a chunk begins here, even if the piece fits into the one before.
-    pub(crate) apart: bool,
 }
 
 /// Joins pieces while they fit, and cuts those that don't.

@@ -4,7 +4,7 @@ use std::{path::Path, sync::OnceLock};
 
 use tree_sitter::Language as Grammar;
 
-use crate::symbols::SymbolKind::{self, *};
+use crate::symbol_kind::SymbolKind::{self, *};
 
 /// A programming language whose files are parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

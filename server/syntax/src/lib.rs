@@ -21,6 +21,7 @@ mod chunks;
 mod language;
 mod lines;
 mod parse;
+mod symbol_kind;
 mod symbols;
 #[cfg(test)]
 mod tests;
@@ -32,5 +33,6 @@ pub use self::{
     chunks::{Chunk, MAX_BYTES, Outline, outline},
     language::{Language, is_definition_word},
     parse::parse,
-    symbols::{Symbol, SymbolKind, symbols},
+    symbol_kind::SymbolKind,
+    symbols::{Symbol, symbols},
 };

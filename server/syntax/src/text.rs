@@ -1,8 +1,8 @@
 //! Cuts files that are not programs.
 
-use std::path::Path;
+use std::{ops::Range, path::Path};
 
-use crate::{Symbol, SymbolKind, chunks::Piece, lines::Lines};
+use crate::{Symbol, SymbolKind, lines::Lines};
 
 /// Returns true if a file is Markdown, by its name.
 pub(crate) fn is_markdown(path: &str) -> bool {
@@ -11,6 +11,13 @@ pub(crate) fn is_markdown(path: &str) -> bool {
         .and_then(|extension| extension.to_str());
     extension
         .is_some_and(|extension| ["md", "mdx", "markdown"].contains(&extension.to_ascii_lowercase().as_str()))
+}
+
+/// Some lines, from 0, that are cut no further unless they are too many.
+pub(crate) struct Piece {
+    pub(crate) lines: Range<usize>,
+    /// True if a chunk begins here, even if the piece fits into the one before.
+    pub(crate) apart: bool,
 }
 
 /// Returns the paragraphs of a text, each with the blank lines behind it.

@@ -7,7 +7,7 @@ use saphyr_parser::ScalarStyle;
 use serde_json::Value;
 
 use super::{
-    FrontMatter, next_line,
+    parsed::{FrontMatter, next_line},
     render::{self, Quotes, UNIT},
     yaml::{Kind, Member, Node},
 };

@@ -5,7 +5,7 @@ use std::{collections::HashMap, ops::Range};
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use serde_json::{Map, Number, Value};
 
-use super::FrontMatterError;
+use super::error::FrontMatterError;
 use crate::lines;
 
 /// Collections nested deeper are refused.

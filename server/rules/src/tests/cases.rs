@@ -11,11 +11,11 @@ use tabellion_syntax::Language;
 use super::data;
 use crate::{
     check::{Source, check},
-    context,
     plan::Plan,
     rule::Rule,
     rule_file,
     set::{EMBEDDED, RuleSet},
+    test_paths,
 };
 
 struct Case {
@@ -68,7 +68,7 @@ fn cases(text: &str) -> Vec<Case> {
 }
 
 fn found(rule: &Arc<Rule>, case: &Case) -> Vec<usize> {
-    let is_test = context::is_test_path(case.language, &case.path);
+    let is_test = test_paths::is_test_path(case.language, &case.path);
     let source = Source {
         path: &case.path,
         text: &case.text,

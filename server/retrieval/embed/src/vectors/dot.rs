@@ -1,6 +1,6 @@
 //! Products of a query with stored vectors. Sums of integers are exact, so every level has the same result.
 
-use super::Quantized;
+use super::quantized::Quantized;
 use crate::DIMENSIONS;
 
 /// Instruction set to use.
@@ -38,6 +38,13 @@ impl Level {
             levels.push(Self::Neon);
         }
         levels
+    }
+}
+
+impl Quantized {
+    /// Returns the product with a different vector; [`cosine`](super::cosine) converts it.
+    pub fn dot(&self, other: &Self) -> i32 {
+        Query::new(self).dot(&other.to_bytes())
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use super::{Quantized, cosine, dot::Query};
+use super::{
+    dot::Query,
+    quantized::{Quantized, cosine},
+};
 use crate::DIMENSIONS;
 
 /// A vector that is near.
