@@ -38,11 +38,37 @@ struct Column {
     to: Option<String>,
 }
 
+/// An index of an entity's table.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Index {
+    pub(crate) name: String,
+    /// Name of the table.
+    pub(crate) table: &'static str,
+    /// Fields of a unique index, without the org; `None` if values may repeat.
+    pub(crate) unique: Option<&'static [&'static str]>,
+    /// SQL of each column.
+    columns: Vec<String>,
+    /// SQL of the condition, if only some rows are in the index.
+    filter: Option<String>,
+    /// All fields that the index reads.
+    fields: Vec<&'static str>,
+}
+
+/// An index that a table gets later than its first rows.
+#[derive(Debug, PartialEq)]
+pub(crate) struct AddedIndex {
+    pub(crate) index: Index,
+    /// True if the index reads a field that is added in the same migration.
+    pub(crate) reads_new_fields: bool,
+}
+
 /// The steps from one layout to another.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Steps {
     /// SQL that only adds, or drops indexes.
     pub(crate) sql: Vec<String>,
+    /// Indexes that tables with rows get, once `sql` is done.
+    pub(crate) indexes: Vec<AddedIndex>,
     /// Changes that would lose or invalidate data, for people.
     pub(crate) lossy: Vec<String>,
     /// SQL of the lossy changes.
@@ -62,7 +88,10 @@ impl Layout {
                 table: entity.table.to_owned(),
                 identity: entity.identity().map(String::from).collect(),
                 columns: columns.collect(),
-                indexes: indexes(entity, dialect),
+                indexes: indexes(entity, dialect)
+                    .into_iter()
+                    .map(|index| (index.name.clone(), index.create()))
+                    .collect(),
             };
             (entity.name.to_owned(), table)
         });
@@ -159,11 +188,59 @@ impl Table {
                 .lossy_sql
                 .push(format!("ALTER TABLE {table} DROP COLUMN {column}"));
         }
-        for (index, sql) in &new.indexes {
-            if self.indexes.get(index) != Some(sql) {
-                steps.sql.push(sql.clone());
+        for index in indexes(entity, dialect) {
+            if self.indexes.get(&index.name) != new.indexes.get(&index.name) {
+                let reads_new_fields = index.fields.iter().any(|name| !self.columns.contains_key(*name));
+                steps.indexes.push(AddedIndex {
+                    index,
+                    reads_new_fields,
+                });
             }
         }
+    }
+}
+
+impl Index {
+    /// Returns the SQL that creates the index while nothing is written to the table.
+    pub(crate) fn create(&self) -> String {
+        self.sql("", &quoted(self.table))
+    }
+
+    /// Returns PostgreSQL's SQL that builds the index while others write to the table. It can't run in a transaction.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn build(&self, schema: &str) -> String {
+        self.sql("CONCURRENTLY ", &self.table_in(schema))
+    }
+
+    fn sql(&self, option: &str, table: &str) -> String {
+        let kind = if self.unique.is_some() {
+            "UNIQUE INDEX"
+        } else {
+            "INDEX"
+        };
+        let (name, columns) = (quoted(&self.name), self.columns.join(", "));
+        let filter = self
+            .filter
+            .as_ref()
+            .map_or_else(String::new, |filter| format!(" WHERE {filter}"));
+        format!("CREATE {kind} {option}{name} ON {table} ({columns}){filter}")
+    }
+
+    /// Returns SQL that selects a row if the table has rows that a unique index can't hold together.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn select_repeated(&self, schema: &str) -> String {
+        let columns = self.columns.join(", ");
+        let tests = self.columns.iter().map(|column| format!("{column} IS NOT NULL"));
+        let tests = tests.chain(self.filter.clone()).collect::<Vec<_>>().join(" AND ");
+        format!(
+            "SELECT 1 FROM {} WHERE {tests} GROUP BY {columns} HAVING count(*) > 1 LIMIT 1",
+            self.table_in(schema)
+        )
+    }
+
+    #[cfg(feature = "postgres")]
+    fn table_in(&self, schema: &str) -> String {
+        format!("{}.{}", quoted(schema), quoted(self.table))
     }
 }
 
@@ -232,7 +309,7 @@ pub(crate) fn create(spec: &RowsSpec, entity: &EntitySpec, dialect: Dialect) -> 
         parts.join(", "),
         dialect.table_options()
     );
-    let indexes = indexes(entity, dialect).into_values();
+    let indexes = indexes(entity, dialect).into_iter().map(|index| index.create());
     [table].into_iter().chain(indexes).collect()
 }
 
@@ -285,37 +362,40 @@ fn columns<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     names.into_iter().map(quoted).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the SQL of each index by its name.
-fn indexes(entity: &EntitySpec, dialect: Dialect) -> BTreeMap<String, String> {
+/// Returns the indexes of an entity's table.
+pub(crate) fn indexes(entity: &EntitySpec, dialect: Dialect) -> Vec<Index> {
     let mut indexes = BTreeMap::new();
-    let table = quoted(entity.table);
-    let mut add = |prefix: &str, names: &[&str], what: &str, columns: String, filter: String| {
+    let mut add = |prefix: &str, names: &[&str], index: Index| {
         let name = dialect.name(format!("{prefix}_{}_{}", entity.table, names.join("_")));
-        let sql = format!("CREATE {what} {} ON {table} ({columns}){filter}", quoted(&name));
-        indexes.insert(name, sql);
+        indexes.insert(name.clone(), Index { name, ..index });
     };
     let org = || entity.org_field().into_iter();
-    let ordered_by = |names: &[&str]| {
-        let fields = names.iter().filter_map(|name| entity.field(name));
-        dialect.indexed(fields)
+    let plain = |names: &[&'static str], filter: Option<String>| Index {
+        name: String::new(),
+        table: entity.table,
+        unique: None,
+        columns: vec![dialect.indexed(names.iter().filter_map(|name| entity.field(name)))],
+        filter,
+        fields: names.to_vec(),
     };
     for unique in entity.uniques {
-        let own = org().filter(|org| !unique.fields.contains(org)).map(quoted);
-        let columns = own.chain(unique.fields.iter().map(|name| {
+        let own = org().filter(|org| !unique.fields.contains(org));
+        let columns = unique.fields.iter().map(|name| {
             let kind = entity.field(name).map_or(FieldType::Json, |field| field.kind);
             dialect.compared(&quoted(name), kind, unique.folded.contains(name))
-        }));
-        let columns = columns.collect::<Vec<_>>().join(", ");
-        let filter = unique
-            .while_null
-            .map(|name| format!(" WHERE {} IS NULL", quoted(name)));
-        add(
-            "unique",
-            unique.fields,
-            "UNIQUE INDEX",
-            columns,
-            filter.unwrap_or_default(),
-        );
+        });
+        let index = Index {
+            name: String::new(),
+            table: entity.table,
+            unique: Some(unique.fields),
+            columns: own.clone().map(quoted).chain(columns).collect(),
+            filter: unique.while_null.map(|name| format!("{} IS NULL", quoted(name))),
+            fields: own
+                .chain(unique.fields.iter().copied())
+                .chain(unique.while_null)
+                .collect(),
+        };
+        add("unique", unique.fields, index);
     }
     let ordered = |first: Option<&'static str>| {
         let mut names: Vec<_> = org().chain(first).collect();
@@ -331,23 +411,18 @@ fn indexes(entity: &EntitySpec, dialect: Dialect) -> BTreeMap<String, String> {
     for (field, _) in entity.references().filter(|(field, _)| !is_org(field.name)) {
         let names = ordered(Some(field.name));
         // A row without a reference costs no page of the index.
-        let filter = format!(" WHERE {} IS NOT NULL", quoted(field.name));
-        add(
-            "by",
-            &names,
-            "INDEX",
-            ordered_by(&names),
-            if field.optional { filter } else { String::new() },
-        );
+        let filter = field
+            .optional
+            .then(|| format!("{} IS NOT NULL", quoted(field.name)));
+        add("by", &names, plain(&names, filter));
     }
     for index in entity.indexes {
         let names: Vec<_> = org().chain(index.iter().copied()).collect();
-        let sql = ordered_by(&names);
-        add("by", &names, "INDEX", sql, String::new());
+        add("by", &names, plain(&names, None));
     }
     if !entity.order.is_empty() {
         let names = ordered(None);
-        add("by", &names, "INDEX", ordered_by(&names), String::new());
+        add("by", &names, plain(&names, None));
     }
-    indexes
+    indexes.into_values().collect()
 }

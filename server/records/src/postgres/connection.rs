@@ -120,6 +120,21 @@ pub(crate) struct Lease {
     permits: Permits,
 }
 
+/// A connection without a transaction and without time limits.
+#[derive(Debug)]
+pub(crate) struct PatientLink {
+    link: Link,
+    _permits: Permits,
+}
+
+impl std::ops::Deref for PatientLink {
+    type Target = Link;
+
+    fn deref(&self) -> &Link {
+        &self.link
+    }
+}
+
 /// The right to a connection.
 #[derive(Debug)]
 struct Permits(#[expect(dead_code, reason = "held, never read")] [Option<OwnedSemaphorePermit>; 2]);
@@ -221,7 +236,7 @@ impl Pool {
             let is_new = idle.is_none();
             let link = lease.link.insert(match idle {
                 Some(link) => link,
-                None => self.connect().await?,
+                None => self.connect(&self.settings).await?,
             });
             let begun = link.select(&format!("{begin}; {} {first}", link.settings)).await;
             match begun {
@@ -234,6 +249,31 @@ impl Pool {
                 Ok(selected) => return Ok((lease, selected)),
             }
         }
+    }
+
+    /// Opens a connection for a statement that can't run in a transaction and may take long. It is closed when it is dropped.
+    pub(crate) async fn patient(&self, schema: &str) -> Result<PatientLink, Fault> {
+        let permits = self.permits(Mode::Follows).await?;
+        let settings = settings(schema).into_iter().map(|(name, value)| {
+            let value = if name.ends_with("_timeout") {
+                "0".into()
+            } else {
+                value
+            };
+            (name, value)
+        });
+        let link = self.connect(&settings.collect::<Vec<_>>()).await?;
+        link.be_patient();
+        Ok(PatientLink {
+            link,
+            _permits: permits,
+        })
+    }
+
+    /// Does work on the pool's thread that nobody waits for.
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) -> Result<(), Failure> {
+        self.handle()?.spawn(OWN.scope((), work));
+        Ok(())
     }
 
     /// Returns true if the database answers within a few seconds, or if all connections are in use: then their calls find out.
@@ -284,13 +324,10 @@ impl Pool {
     }
 
     /// Opens a connection, and checks that the server keeps acknowledged commits.
-    async fn connect(&self) -> Result<Link, Fault> {
+    async fn connect(&self, settings: &[(&'static str, String)]) -> Result<Link, Fault> {
         let is_own = is_own() || !has_threads();
         let (mut config, tls) = ((*self.address.config).clone(), self.address.tls.clone());
-        let options = self
-            .settings
-            .iter()
-            .map(|(name, value)| format!("-c {name}={value}"));
+        let options = settings.iter().map(|(name, value)| format!("-c {name}={value}"));
         config.options(options.collect::<Vec<_>>().join(" "));
         let connected = match self.connected(config, tls.clone()).await? {
             // A pooler may refuse settings.
@@ -318,7 +355,7 @@ impl Pool {
             is_patient: AtomicBool::new(false),
             is_cut_short,
         };
-        let settings = link
+        let found = link
             .select(
                 "SELECT current_setting('server_version_num') || ' ' || current_setting('fsync') || ' ' \
                  || current_setting('full_page_writes') || ' ' || pg_is_in_recovery()::text || ' ' \
@@ -326,12 +363,12 @@ impl Pool {
                  SELECT current_setting('search_path')",
             )
             .await?;
-        let [settings, path] = &settings[..] else {
+        let [found, path] = &found[..] else {
             return Err(Fault::Failure(away()));
         };
-        let is_lax = self.check(settings)?;
-        let is_set = self.settings.first().is_some_and(|(_, wanted)| wanted == path);
-        let missing = self.settings.iter().filter(|_| !is_set).cloned();
+        let is_lax = self.check(found)?;
+        let is_set = settings.first().is_some_and(|(_, wanted)| wanted == path);
+        let missing = settings.iter().filter(|_| !is_set).cloned();
         let durable = is_lax.then(|| ("synchronous_commit", "on".to_owned()));
         let set = missing
             .chain(durable)

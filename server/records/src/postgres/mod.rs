@@ -12,6 +12,7 @@
 //! | `reading` | one state of the rows, for a call or for all of them |
 //! | `shares`, `pieces` | copies of derived files, and values derived from rows, for the other servers |
 //! | `tables` | the schema: made, compared, migrated, filled from an export |
+//! | `indexes` | indexes that are added to tables with rows, built while all servers write |
 //! | `health` | health of a database, for its operator |
 //! | `codec`, `failures` | values and errors |
 
@@ -22,6 +23,7 @@ mod database;
 mod failures;
 mod follow;
 mod health;
+mod indexes;
 mod log;
 mod outcome;
 mod pieces;

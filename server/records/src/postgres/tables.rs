@@ -12,9 +12,9 @@ use super::{
     address::Address,
     connection::{Lease, Link, Mode, Pool},
     failures::Fault,
-    log,
+    indexes, log,
     reading::All,
-    shared::{Shared, number},
+    shared::{Shared, number, schema},
     shares,
     turn::BLOCK,
 };
@@ -38,7 +38,7 @@ const CHUNK: usize = 1 << 20;
 /// Content of the table `meta`.
 type Meta = BTreeMap<String, String>;
 
-/// Opens the schema of a contract. Also returns its id.
+/// Opens the schema of a contract. Also returns its id. Indexes that are not built yet are built meanwhile.
 pub(crate) fn open(
     address: &Address,
     spec: &'static RowsSpec,
@@ -49,7 +49,7 @@ pub(crate) fn open(
     let pool = Pool::new(address, &schema)?;
     let lock = number(&schema);
     let of_pool = Arc::clone(&pool);
-    let meta = pool.wait(async move {
+    pool.wait(async move {
         let meta = match meta(&of_pool, &schema).await? {
             None if start == Start::Existing => return Err(missing(&of_pool, spec)),
             None => create(&of_pool, &schema, lock, spec).await?,
@@ -63,15 +63,15 @@ pub(crate) fn open(
             start
         };
         found.check(spec, start)?;
-        if found.standing == SchemaDifference::Current {
-            return Ok(meta);
-        }
-        migrate(&of_pool, &schema, lock, spec).await
-    })?;
-    let fact = |name: &str| meta.get(name).cloned().unwrap_or_default();
-    let generation = fact("generation");
-    let shared = Shared::new(spec, &pool, lock, generation);
-    Ok((Arc::new(shared), fact("identity")))
+        let meta = match found.standing {
+            SchemaDifference::Current => meta,
+            _ => migrate(&of_pool, &schema, lock, spec, &meta).await?,
+        };
+        let fact = |name: &str| meta.get(name).cloned().unwrap_or_default();
+        let shared = Arc::new(Shared::new(spec, &of_pool, lock, fact("generation")));
+        indexes::complete(&shared, start).await?;
+        Ok((shared, fact("identity")))
+    })
 }
 
 /// Inspects the schema of a contract, without changes.
@@ -83,11 +83,6 @@ pub(crate) fn inspect(address: &Address, spec: &'static RowsSpec) -> Result<Insp
         let meta = meta(&of_pool, &schema).await?;
         standing(&meta.ok_or_else(|| missing(&of_pool, spec))?, spec)
     })
-}
-
-/// Returns the name of a contract's schema.
-fn schema(spec: &RowsSpec) -> String {
-    format!("tabellion_{}", spec.contract.replace('-', "_"))
 }
 
 fn missing(pool: &Pool, spec: &RowsSpec) -> Failure {
@@ -199,22 +194,32 @@ async fn set_version(link: &Link, spec: &RowsSpec) -> Result<(), Failure> {
     set(link, "layout", &layout).await
 }
 
-/// Applies changes that only add to the tables. Older programs can continue alongside.
+/// Returns the layout that a schema describes itself to have.
+fn described(meta: &Meta) -> Result<Layout, Failure> {
+    let layout = meta.get("layout").map(String::as_str).unwrap_or_default();
+    serde_json::from_str(layout).map_err(damaged)
+}
+
+/// Applies changes that only add to the tables, except for indexes of tables that exist: see [`indexes`]. Older programs can continue
+/// alongside.
 async fn migrate(
     pool: &Arc<Pool>,
     schema: &str,
     lock: i64,
     spec: &'static RowsSpec,
+    meta: &Meta,
 ) -> Result<Meta, Failure> {
+    // Reads all rows of some tables, while others write.
+    let steps = described(meta)?.to(spec, Postgres);
+    indexes::check_rows(pool, schema, spec.version, &steps.indexes).await?;
     let lease = alone(pool, lock).await?;
     let link = lease.link()?;
     // Another server may have migrated meanwhile.
-    let meta = facts(link).await?;
-    let layout = meta.get("layout").map(String::as_str).unwrap_or_default();
-    let layout: Layout = serde_json::from_str(layout).map_err(damaged)?;
-    for sql in layout.to(spec, Postgres).sql {
-        link.select(&sql).await?;
+    let steps = described(&facts(link).await?)?.to(spec, Postgres);
+    for sql in &steps.sql {
+        link.select(sql).await?;
     }
+    indexes::check_new_fields(link, schema, spec.version, &steps.indexes).await?;
     set_version(link, spec).await?;
     link.select("COMMIT").await?;
     lease.ended();

@@ -251,8 +251,9 @@ impl<'a> Turn<'a> {
     /// Returns true if the change can be made alongside others, judged by its edits and the rows read for it.
     fn fits_beside_others(&self, change: &RowsChange) -> bool {
         let searched = self.searched.lock();
+        let needs_more = |name: &'static str| searched.contains(name) || self.shared.is_unprotected(name);
         change.fits_beside_others(self.shared.spec)
-            && !change.rows().iter().any(|row| searched.contains(row.entity.name))
+            && !change.rows().iter().any(|row| needs_more(row.entity.name))
     }
 
     /// Returns the current row, and locks it against other changes.

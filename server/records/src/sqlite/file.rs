@@ -179,8 +179,9 @@ fn compare(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Re
         let layout = meta(connection, "layout")?.unwrap_or_default();
         let layout: Layout = serde_json::from_str(&layout).map_err(damaged)?;
         let steps = layout.to(spec, Dialect::Sqlite);
-        for sql in steps.sql.iter().chain(&steps.lossy_sql) {
-            connection.execute_batch(sql).doing("migrate the tables")?;
+        let indexes = steps.indexes.iter().map(|added| added.index.create());
+        for sql in steps.sql.into_iter().chain(indexes).chain(steps.lossy_sql) {
+            connection.execute_batch(&sql).doing("migrate the tables")?;
         }
         set_version(connection, spec)
     })?;

@@ -1,13 +1,23 @@
 //! A database for each folder of a test, on the server that `TABELLION_TEST_POSTGRES` names.
 
-use std::{env, ffi::OsStr, path::Path};
+use std::{
+    env,
+    ffi::OsStr,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 use serde_json::json;
-use tabellion_runtime::spec::Action;
-use tokio_postgres::{Error, NoTls};
+use tabellion_runtime::{
+    CallContext, FailureKind,
+    spec::{Action, RowsSpec, Unique},
+};
+use tokio::runtime::{self, Runtime};
+use tokio_postgres::{Client, Error, NoTls};
 
 use super::{
-    tracker::{self, Bench, wait_on_threads},
+    tracker::{self, Bench, call, wait_on_threads},
     upkeep::{fields, fill, with},
 };
 use crate::{Address, Location, Records, Start, remake};
@@ -45,6 +55,177 @@ fn run(server: &str, database: &str, sql: &str) -> Result<(), Error> {
         tokio::spawn(connection);
         client.batch_execute(sql).await
     })
+}
+
+/// The tracker, with unique texts of comments and an index by text of issues.
+fn with_more_indexes() -> &'static RowsSpec {
+    with("comment", "1.1.0", |comment| {
+        comment.uniques = &[Unique {
+            fields: &["body"],
+            folded: &[],
+            while_null: None,
+        }];
+        comment.indexes = &[&["project_id", "created_at"]];
+    })
+}
+
+/// A connection of another program to a folder's database.
+struct Other {
+    client: Client,
+    runtime: Runtime,
+}
+
+impl Other {
+    fn connect(folder: &Path) -> Self {
+        let runtime = runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let address = format!("{}/{}", env::var(SERVER).unwrap(), name(folder));
+        let client = runtime.block_on(async {
+            let (client, connection) = tokio_postgres::connect(&address, NoTls).await.unwrap();
+            tokio::spawn(connection);
+            client
+        });
+        Self { client, runtime }
+    }
+
+    fn run(&self, sql: &str) -> Result<(), Error> {
+        self.runtime.block_on(self.client.batch_execute(sql))
+    }
+
+    /// Returns the names of the contract's indexes by their validity.
+    fn indexes(&self, is_valid: bool) -> Vec<String> {
+        let sql = format!(
+            "SELECT relname FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid \
+             WHERE indisvalid = {is_valid} AND relnamespace = 'tabellion_tracker'::regnamespace AND relname LIKE '%\\_comments\\_%' \
+             ORDER BY relname"
+        );
+        let found = self.runtime.block_on(self.client.query(&sql, &[])).unwrap();
+        found.iter().map(|row| row.get(0)).collect()
+    }
+
+    /// Waits until each index is valid.
+    fn wait_for_indexes(&self, expected: &[&str]) {
+        let begun = Instant::now();
+        while self.indexes(true) != expected || !self.indexes(false).is_empty() {
+            let found = (self.indexes(true), self.indexes(false));
+            assert!(begun.elapsed() < Duration::from_secs(30), "{found:?}");
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// All indexes of the comments in that version.
+const MORE_INDEXES: [&str; 4] = [
+    "by_comments_org_id_issue_id_seq",
+    "by_comments_org_id_project_id_created_at",
+    "by_comments_org_id_seq",
+    "unique_comments_body",
+];
+
+#[test]
+fn an_index_of_an_interrupted_build_is_built_anew() {
+    let bench = Bench::new();
+    let Location::Postgres { .. } = tracker::place(bench.folder.path()) else {
+        return;
+    };
+    bench.create("project", json!({"id": "p", "name": "One"}));
+    bench.create("issue", json!({"id": "a", "project_id": "p", "title": "a"}));
+    bench.create("comment", json!({"issue_id": "a", "body": "one"}));
+    let (writer, builder) = (
+        Other::connect(bench.folder.path()),
+        Other::connect(bench.folder.path()),
+    );
+    // A build waits for the transactions that write.
+    writer
+        .run("BEGIN; UPDATE tabellion_tracker.comments SET body = body")
+        .unwrap();
+    builder.run("SET statement_timeout = '200ms'").unwrap();
+    for sql in [
+        "UNIQUE INDEX CONCURRENTLY unique_comments_body ON tabellion_tracker.comments (org_id, sha256(body::bytea))",
+        "INDEX CONCURRENTLY by_comments_org_id_project_id_created_at ON tabellion_tracker.comments (id)",
+    ] {
+        let error = builder.run(&format!("CREATE {sql}")).unwrap_err();
+        assert_eq!(error.code().map(|code| code.code()), Some("57014"), "{error}");
+    }
+    writer.run("ROLLBACK").unwrap();
+    assert_eq!(builder.indexes(false), [MORE_INDEXES[1], MORE_INDEXES[3]]);
+    let place = || tracker::place(bench.folder.path());
+    let open = || Records::open(place(), with_more_indexes(), Start::Serve).unwrap();
+    let records = open();
+    builder.wait_for_indexes(&MORE_INDEXES);
+    drop(records);
+    // Also in a schema of this version.
+    builder
+        .run("DROP INDEX tabellion_tracker.unique_comments_body")
+        .unwrap();
+    let _records = open();
+    builder.wait_for_indexes(&MORE_INDEXES);
+}
+
+#[test]
+fn rows_are_written_while_an_index_is_built_and_stay_unique() {
+    let bench = fill(Bench::new());
+    let Location::Postgres { .. } = tracker::place(bench.folder.path()) else {
+        return;
+    };
+    bench.create("issue", json!({"id": "d", "project_id": "p", "title": "d"}));
+    let place = || tracker::place(bench.folder.path());
+    let refused = Records::open(place(), with_more_indexes(), Start::Serve).unwrap_err();
+    assert_eq!(refused.kind, FailureKind::Conflict);
+    assert!(
+        refused.message.contains("`comments` have the same `body`"),
+        "{refused}"
+    );
+    let comments = bench
+        .call("comment", Action::List, json!({"issue_id": "a"}))
+        .unwrap();
+    let id = comments["items"][0]["id"].clone();
+    bench
+        .call(
+            "comment",
+            Action::Update,
+            json!({"id": id, "data": {"body": "other"}}),
+        )
+        .unwrap();
+    let writer = Other::connect(bench.folder.path());
+    // The builds can't go on.
+    writer
+        .run("BEGIN; UPDATE tabellion_tracker.comments SET body = body WHERE body = 'other'")
+        .unwrap();
+    let open = || Records::open(place(), with_more_indexes(), Start::Serve).unwrap();
+    let newer = [open(), open()];
+    assert!(!writer.indexes(true).contains(&MORE_INDEXES[3].to_owned()));
+    // A server of the older version.
+    bench.create("comment", json!({"issue_id": "d", "body": "older"}));
+    let same = |number: usize| {
+        let create = |records: &Records| {
+            let data = json!({"data": {"issue_id": "d", "body": format!("same {number}")}});
+            call(records, &CallContext::default(), "comment", Action::Create, data)
+        };
+        let answers = thread::scope(|scope| {
+            let racing: Vec<_> = (0..6)
+                .map(|racer| {
+                    scope.spawn({
+                        let newer = &newer;
+                        move || create(&newer[racer % 2]).is_ok()
+                    })
+                })
+                .collect();
+            racing
+                .into_iter()
+                .map(|racer| racer.join().unwrap())
+                .collect::<Vec<_>>()
+        });
+        answers.into_iter().filter(|is_made| *is_made).count()
+    };
+    assert_eq!((0..10).map(same).collect::<Vec<_>>(), [1; 10]);
+    writer.run("COMMIT").unwrap();
+    writer.wait_for_indexes(&MORE_INDEXES);
+    assert_eq!(same(10), 1);
+    bench.records.check().unwrap();
 }
 
 /// A lossy migration requires a command, which remakes the tables from the log and keeps the old schema.

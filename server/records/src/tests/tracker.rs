@@ -475,7 +475,7 @@ pub(crate) async fn called(
     request: Value,
 ) -> Result<Answer, Value> {
     let operation = operation(entity, action);
-    let (table, tool) = (Table::new(&TRACKER, operation), tool(operation));
+    let (table, tool) = (Table::new(records.spec(), operation), tool(operation));
     let store: &dyn Store<Rows> = records;
     let outcome = match action {
         Action::Get | Action::List => {
