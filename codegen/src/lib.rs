@@ -17,6 +17,7 @@ pub mod keys;
 mod leak;
 mod lint;
 mod load;
+mod locks;
 mod meta;
 mod names;
 mod places;
@@ -35,6 +36,7 @@ use std::{collections::BTreeMap, path::Path};
 
 pub use contract::{Contract, Tool};
 pub use files::{Stale, build, stale, write};
+pub use locks::locks;
 pub use problem::{Position, Problem, Problems};
 pub use sources::Sources;
 

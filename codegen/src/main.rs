@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::{Parser, Subcommand};
-use tabellion_codegen::{Sources, compat, lint, load, load_all, stale, write};
+use tabellion_codegen::{Sources, compat, lint, load, load_all, locks, stale, write};
 
 /// Exit code if a contract has problems, a file is out of date or a version does not announce its changes.
 const FOUND: u8 = 1;
@@ -37,7 +37,7 @@ enum Subcommands {
         #[arg(long)]
         check: bool,
     },
-    /// Print all problems of the contracts
+    /// Print all problems of the contracts, and which changes of rows wait for all others of their org
     Lint {
         /// The folder with a folder for each contract, or one contract's folder
         #[arg(default_value = "schemas")]
@@ -109,6 +109,9 @@ fn run(command: Subcommands) -> Result<(), Box<dyn Error>> {
                     "{} {}: no problems",
                     contract.spec.contract, contract.spec.version
                 );
+                if let Some(locks) = locks(&contract) {
+                    print!("{locks}");
+                }
             }
             Ok(())
         }

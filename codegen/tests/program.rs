@@ -5,7 +5,7 @@ mod support;
 
 use std::{fs, path::Path, process::Command};
 
-use support::{files, notes};
+use support::{files, golden, notes, root};
 use tempfile::TempDir;
 
 /// A package with the contract `notes`.
@@ -67,6 +67,18 @@ fn modules_are_written_checked_and_removed() {
     assert!(codegen(path, "generate --check").0);
     assert!(!path.join("src/generated/gone.rs").exists());
     assert!(path.join("src/generated/mine.rs").exists());
+}
+
+#[test]
+fn changes_that_wait_for_others_are_printed() {
+    let tracker = root().join("examples/tracker/schemas/tracker");
+    let (ok, text) = codegen(Path::new("."), &format!("lint {}", tracker.display()));
+    assert!(ok, "{text}");
+    golden("tests/golden/locks_tracker.txt", &text);
+    let mcb = root().join("../schemas/mcb");
+    let (ok, text) = codegen(Path::new("."), &format!("lint {}", mcb.display()));
+    assert!(ok, "{text}");
+    golden("tests/golden/locks_mcb.txt", &text);
 }
 
 #[test]

@@ -19,6 +19,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 pub use self::{
+    beside::{LoneChange, LoneReason, lone_changes},
     error::RowError,
     plan::{Plan, Within},
     table::{PROVENANCE, Table, USER, facts_of, run},

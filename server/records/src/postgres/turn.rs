@@ -18,7 +18,7 @@ use tabellion_runtime::{
     BoxFuture, CallContext, Claim, Entry, Failure, FailureKind, IdempotencyKey, Prepared, Replay, Row,
     RowChange, RowEdit, RowView, Rows, RowsChange, Session, StoreError,
     rows::{Filter, Fresh, Select, Test},
-    spec::{Action, EntitySpec, Scope},
+    spec::{EntitySpec, Scope},
 };
 
 use super::{
@@ -98,7 +98,7 @@ impl<'a> Turn<'a> {
         }
         let is_simple = claim
             .operation
-            .is_some_and(|operation| matches!(operation.action, Action::Create | Action::Update));
+            .is_some_and(|operation| operation.action.begins_beside_others());
         // The lock of all rows: shared with other turns, not with a migration.
         let first = format!(
             "SELECT pg_advisory_xact_lock_shared({}); \

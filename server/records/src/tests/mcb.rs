@@ -10,14 +10,53 @@ use std::{collections::BTreeSet, future::Future};
 use serde_json::{Map, Value, json};
 use tabellion_contracts::mcb::{CONTRACT, ROWS, ToolError};
 use tabellion_runtime::{
-    Answer, CallContext, Rejection, Rows, Schema, Store, ToolSpec, dispatch,
-    rows::{self, Table, table},
+    Answer, CallContext, Rejection, RowChange, RowEdit, Rows, RowsChange, Schema, Store, ToolSpec, dispatch,
+    rows::{self, Table, lone_changes, table},
     spec::{Action, RowOperation},
 };
 use tempfile::TempDir;
 
-use super::tracker::place;
+use super::tracker::{TRACKER, place};
 use crate::{Records, Start};
+
+/// The list of changes that must be alone, which a contract's lint prints, is what the store decides by.
+#[test]
+fn the_changes_that_must_be_alone_are_those_that_are_listed() {
+    for spec in [&ROWS, &TRACKER] {
+        for entity in spec.entities {
+            let lone = lone_changes(spec, entity);
+            let is_listed = |action, field| {
+                lone.iter()
+                    .any(|lone| lone.action == action && lone.field == field)
+            };
+            let is_alone = |edit| {
+                let change = RowChange::new(entity, vec![], edit, BTreeSet::new());
+                !RowsChange::new(vec![change], "test")
+                    .unwrap()
+                    .fits_beside_others(spec)
+            };
+            let insert = |row| is_alone(RowEdit::Insert(row));
+            assert!(is_alone(RowEdit::Remove) && is_listed(Action::Delete, None));
+            assert_eq!(
+                insert(Map::new()),
+                is_listed(Action::Create, None),
+                "{}",
+                entity.name
+            );
+            for field in entity.fields.iter().filter(|field| !field.fixed) {
+                let (name, place) = (Some(field.name), format!("{} {}", entity.name, field.name));
+                let set = |value: Value| Map::from_iter([(field.name.to_owned(), value)]);
+                let is_lone = is_listed(Action::Create, None) || is_listed(Action::Create, name);
+                assert_eq!(insert(set(true.into())), is_lone, "{place}");
+                assert_eq!(
+                    is_alone(RowEdit::Patch(set(Value::Null))),
+                    is_listed(Action::Update, name),
+                    "{place}"
+                );
+            }
+        }
+    }
+}
 
 /// The tools whose operations all follow from entities.
 const TOOLS: [&str; 2] = ["entity", "project"];
