@@ -15,9 +15,9 @@ use crate::{Pieces, failures::damaged, follow::Followed, whole::Checked};
 /// Permitted effects of opening on the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
-    /// Creates missing tables, and applies changes that only add to them.
+    /// Creates missing tables, and applies changes that only add to them. New indexes of a database's tables are built in the background.
     Serve,
-    /// Also drops entities and fields, in a file. Databases have `remake` for that.
+    /// Also drops entities and fields, in a file; databases have `remake` for that. Waits until new indexes are built.
     Migrate,
     /// Changes nothing, and requires data of this version.
     Existing,

@@ -41,7 +41,7 @@ mod tests;
 mod whole;
 
 #[cfg(feature = "postgres")]
-pub use self::postgres::{Address, Health, Remade, health, remake};
+pub use self::postgres::{Address, Health, Remade, Roles, health, remake};
 pub use self::{
     engine::Start,
     follow::{Followed, FollowedRow},

@@ -1,9 +1,13 @@
 //! `tabellion data`: its arguments.
 
+#[cfg(feature = "postgres")]
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, builder::PossibleValuesParser};
-
+use tabellion_runtime::spec::RowsSpec;
+#[cfg(feature = "postgres")]
+use tabellion_upkeep::data;
 use tabellion_upkeep::{TerminalError, data::Upkeep};
 
 use super::arguments::{Data, Show};
@@ -56,6 +60,26 @@ pub(super) enum Command {
         #[command(flatten)]
         rows: Rows,
     },
+    /// Print SQL that makes the roles of a team's database: an owner of the tables, and a user for servers
+    ///
+    /// An administrator runs it before the first start, in the database of the rows. No connection is made.
+    #[cfg(feature = "postgres")]
+    Sql {
+        /// Role that makes and migrates the tables
+        #[arg(long, value_name = "ROLE", default_value = "tabellion_owner")]
+        owner: String,
+        /// Role of the servers, which changes rows and can't change tables or rewrite the log
+        #[arg(long, value_name = "ROLE", default_value = "tabellion")]
+        user: String,
+        /// Contract whose rows they are
+        #[arg(
+            long,
+            value_name = "NAME",
+            default_value = PACKS.names_over_rows()[0],
+            value_parser = PossibleValuesParser::new(PACKS.names_over_rows())
+        )]
+        contract: String,
+    },
     /// Make the tables of a damaged data file anew from its log, and keep the damaged file
     ///
     /// The servers that use the data must be stopped.
@@ -87,15 +111,18 @@ pub(super) struct Rows {
 
 impl Rows {
     fn upkeep(&self) -> Result<Upkeep, TerminalError> {
-        let rows = PACKS.spec(&self.contract).and_then(|spec| spec.rows);
         Ok(Upkeep {
             folder: self.data.folder.clone(),
-            rows: rows
-                .ok_or_else(|| TerminalError::new(format_args!("`{}` keeps no rows", self.contract)))?,
+            rows: rows_of(&self.contract)?,
             packs: PACKS,
             output: (&self.show).into(),
         })
     }
+}
+
+fn rows_of(contract: &str) -> Result<&'static RowsSpec, TerminalError> {
+    let rows = PACKS.spec(contract).and_then(|spec| spec.rows);
+    rows.ok_or_else(|| TerminalError::new(format_args!("`{contract}` keeps no rows")))
 }
 
 /// Runs the command.
@@ -107,6 +134,15 @@ pub(super) fn run(command: &Command) -> Result<(), TerminalError> {
         Command::Backup { to, rows } => rows.upkeep()?.backup(to),
         Command::Migrate { backup, rows } => rows.upkeep()?.migrate(backup.as_deref()),
         Command::Reindex { rows } => rows.upkeep()?.reindex(),
+        #[cfg(feature = "postgres")]
+        Command::Sql {
+            owner,
+            user,
+            contract,
+        } => {
+            let sql = data::roles_sql(owner, user, rows_of(contract)?)?;
+            Ok(write!(io::stdout(), "{sql}")?)
+        }
         Command::Recover { rows } => rows.upkeep()?.recover(),
     }
 }

@@ -45,7 +45,7 @@ impl From<Error> for Fault {
             ),
             "42501" => advice(
                 FailureKind::Io,
-                "the database refuses the server's user; grant it the schema and its tables, or make it their owner",
+                "the database refuses the server's user; run `tabellion data migrate` as the tables' owner, or grant it the tables (`tabellion data sql`)",
             ),
             "42P01" | "42703" | "3F000" => advice(
                 FailureKind::Io,

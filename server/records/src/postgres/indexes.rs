@@ -31,7 +31,9 @@ use crate::{
 const PAUSE: Duration = Duration::from_secs(1);
 /// Time between a failure and the next attempt.
 const RETRY_PAUSE: Duration = Duration::from_secs(10);
-/// Number of failed builds of an index after which it is left to the next start.
+/// Time between two looks at the indexes that this server has given up.
+const WATCH_PAUSE: Duration = Duration::from_secs(60);
+/// Number of failed builds of an index after which it is left to others and to the next start.
 const MAX_FAILURES: u32 = 3;
 
 /// An index of the contract that can't be used yet.
@@ -46,8 +48,10 @@ struct Unbuilt {
 
 /// Result of a step of the builder.
 enum Step {
-    /// All indexes are built, except for those that failed too often.
+    /// All indexes are built.
     Done,
+    /// All others failed too often.
+    GaveUp,
     /// An index was built.
     Built,
     /// Another server is building.
@@ -56,13 +60,32 @@ enum Step {
     Failed { name: String, failure: Failure },
 }
 
-/// Notes which entities lack a unique index. Unless the data must not be changed, begins to build their indexes.
+/// Notes which entities lack a unique index. Unless the data must not be changed, builds their indexes: a migration waits for them, a
+/// server does not.
 pub(crate) async fn complete(shared: &Arc<Shared>, start: Start) -> Result<(), Failure> {
-    let unbuilt = unbuilt(shared).await?;
-    if !unbuilt.is_empty() && start != Start::Existing {
-        shared.pool.spawn(build(Arc::downgrade(shared)))?;
+    if unbuilt(shared).await?.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    match start {
+        Start::Existing => Ok(()),
+        Start::Serve => shared.pool.spawn(build(Arc::downgrade(shared))),
+        Start::Migrate => build_all(shared).await,
+    }
+}
+
+/// Builds the contract's indexes, or waits until other servers have.
+///
+/// # Errors
+/// If one of them can't be built.
+async fn build_all(shared: &Shared) -> Result<(), Failure> {
+    loop {
+        match step(shared, &BTreeSet::new()).await? {
+            Step::Done => return Ok(()),
+            Step::Built => {}
+            Step::Waits | Step::GaveUp => sleep(PAUSE).await,
+            Step::Failed { failure, .. } => return Err(failure),
+        }
+    }
 }
 
 /// Checks that the rows permit the unique indexes that a migration adds, before anything is changed.
@@ -159,7 +182,7 @@ async fn unbuilt(shared: &Shared) -> Result<Vec<Unbuilt>, Failure> {
     Ok(unbuilt)
 }
 
-/// Builds the contract's indexes, or waits until other servers have. Ends early once nobody else uses the schema.
+/// As [`build_all`], with several attempts. Ends early once nobody else uses the schema.
 async fn build(shared: Weak<Shared>) {
     let mut failures: BTreeMap<String, u32> = BTreeMap::new();
     loop {
@@ -170,6 +193,8 @@ async fn build(shared: Weak<Shared>) {
             Ok(Step::Done) => return,
             Ok(Step::Built) => Duration::ZERO,
             Ok(Step::Waits) => PAUSE,
+            // Another server or the tables' owner may build them.
+            Ok(Step::GaveUp) => WATCH_PAUSE,
             Ok(Step::Failed { name, failure }) => {
                 tracing::error!(
                     "{}: can't build the index `{name}`: {failure}",
@@ -192,8 +217,13 @@ async fn build(shared: Weak<Shared>) {
 /// Builds an index, unless another server is building.
 async fn step(shared: &Shared, given_up: &BTreeSet<String>) -> Result<Step, Failure> {
     let is_open = |unbuilt: &Unbuilt| !given_up.contains(&unbuilt.index.name);
-    if !unbuilt(shared).await?.iter().any(is_open) {
-        return Ok(Step::Done);
+    let unbuilt = unbuilt(shared).await?;
+    if !unbuilt.iter().any(is_open) {
+        return Ok(if unbuilt.is_empty() {
+            Step::Done
+        } else {
+            Step::GaveUp
+        });
     }
     // Held by a transaction of its own, which has no snapshot meanwhile. A server that waited for the lock in a statement would have
     // one, and the build waits for old snapshots.
@@ -216,7 +246,7 @@ async fn step_alone(shared: &Shared, is_open: impl Fn(&Unbuilt) -> bool) -> Resu
     // Another server may have built some meanwhile.
     let unbuilt = unbuilt(shared).await?;
     let Some(unbuilt) = unbuilt.into_iter().find(is_open) else {
-        return Ok(Step::Done);
+        return Ok(Step::Built);
     };
     if unbuilt.is_being_built {
         // The database finishes the build of a server that has died.

@@ -14,6 +14,7 @@
 //! | `tables` | the schema: made, compared, migrated, filled from an export |
 //! | `indexes` | indexes that are added to tables with rows, built while all servers write |
 //! | `health` | health of a database, for its operator |
+//! | `roles` | SQL of the roles of an owner and of servers |
 //! | `codec`, `failures` | values and errors |
 
 mod address;
@@ -28,6 +29,7 @@ mod log;
 mod outcome;
 mod pieces;
 mod reading;
+mod roles;
 mod shared;
 mod shares;
 mod tables;
@@ -36,6 +38,7 @@ mod turn;
 pub use self::{
     address::Address,
     health::{Health, health},
+    roles::Roles,
     tables::{Remade, remake},
 };
 pub(crate) use self::{

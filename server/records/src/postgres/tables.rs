@@ -14,6 +14,7 @@ use super::{
     failures::Fault,
     indexes, log,
     reading::All,
+    roles::PROTECT_LOG,
     shared::{Shared, number, schema},
     shares,
     turn::BLOCK,
@@ -57,12 +58,12 @@ pub(crate) fn open(
         };
         let found = standing(&meta, spec)?;
         // Lossy changes are not made in place: see `remake`.
-        let start = if start == Start::Migrate {
+        let permitted = if start == Start::Migrate {
             Start::Serve
         } else {
             start
         };
-        found.check(spec, start)?;
+        found.check(spec, permitted)?;
         let meta = match found.standing {
             SchemaDifference::Current => meta,
             _ => migrate(&of_pool, &schema, lock, spec, &meta).await?,
@@ -167,6 +168,7 @@ async fn create_in(link: &Link, schema: &str, spec: &'static RowsSpec) -> Result
     for sql in own.iter().chain(&log).chain(&entities) {
         link.select(sql).await?;
     }
+    link.select(PROTECT_LOG).await?;
     for (name, value) in [
         ("contract", spec.contract),
         ("format", &*FORMAT.to_string()),

@@ -11,16 +11,16 @@ use std::{
 use serde_json::json;
 use tabellion_runtime::{
     CallContext, FailureKind,
-    spec::{Action, RowsSpec, Unique},
+    spec::{Action, FieldSpec, FieldType, RowsSpec, Unique},
 };
 use tokio::runtime::{self, Runtime};
 use tokio_postgres::{Client, Error, NoTls};
 
 use super::{
-    tracker::{self, Bench, call, wait_on_threads},
+    tracker::{self, Bench, TRACKER, call, wait_on_threads},
     upkeep::{fields, fill, with},
 };
-use crate::{Address, Location, Records, Start, remake};
+use crate::{Address, Location, Records, Roles, Start, remake};
 
 /// Environment variable with the address of a server, whose user may create databases: `postgres://postgres@localhost:5432`.
 pub(crate) const SERVER: &str = "TABELLION_TEST_POSTGRES";
@@ -226,6 +226,70 @@ fn rows_are_written_while_an_index_is_built_and_stay_unique() {
     writer.wait_for_indexes(&MORE_INDEXES);
     assert_eq!(same(10), 1);
     bench.records.check().unwrap();
+}
+
+/// Servers whose role owns no tables work on them, and start in a newer version once the owner has migrated.
+#[test]
+fn a_role_without_rights_to_the_tables_needs_their_owner_to_migrate() {
+    let folder = tempfile::tempdir().unwrap();
+    let Location::Postgres { derived, .. } = tracker::place(folder.path()) else {
+        return;
+    };
+    let (owner, user) = (format!("{}_owner", name(folder.path())), name(folder.path()));
+    let administrator = Other::connect(folder.path());
+    let sql = Roles::new(&owner, &user).unwrap().sql(&TRACKER);
+    for _ in 0..2 {
+        administrator.run(&sql).unwrap();
+    }
+    let open = |role: &str, spec, start| {
+        let server = env::var(SERVER).unwrap();
+        let host = server.rsplit(['@', '/']).next().unwrap().to_owned();
+        let address = Address::parse(&format!("postgres://{role}@{host}/{}", name(folder.path()))).unwrap();
+        let derived = derived.clone();
+        Records::open(Location::Postgres { address, derived }, spec, start)
+    };
+    let refused = open(&user, &TRACKER, Start::Serve).unwrap_err();
+    assert!(refused.message.contains("tabellion data migrate"), "{refused}");
+    drop(open(&owner, &TRACKER, Start::Migrate).unwrap());
+    let older = fill(Bench {
+        records: open(&user, &TRACKER, Start::Serve).unwrap(),
+        folder: tempfile::tempdir().unwrap(),
+    });
+    let newer = with("access_key", "1.1.0", |key| {
+        key.uniques = &[Unique {
+            fields: &["name"],
+            folded: &[],
+            while_null: None,
+        }];
+        fields(key, |fields| {
+            fields.push(FieldSpec {
+                optional: true,
+                ..FieldSpec::new("used_at", FieldType::Time)
+            });
+        });
+    });
+    let refused = open(&user, newer, Start::Serve).unwrap_err();
+    assert!(refused.message.contains("tabellion data migrate"), "{refused}");
+    // The owner waits for the indexes, and servers of the older version go on.
+    drop(open(&owner, newer, Start::Migrate).unwrap());
+    let records = open(&user, newer, Start::Serve).unwrap();
+    let create = |records| {
+        let data = json!({"data": {"name": "deploy"}});
+        call(
+            records,
+            &CallContext::default(),
+            "access_key",
+            Action::Create,
+            data,
+        )
+    };
+    create(&older.records).unwrap();
+    assert_eq!(create(&records).unwrap_err()["rule"], "taken");
+    let sql = "SELECT indisvalid FROM pg_index WHERE indexrelid = 'tabellion_tracker.unique_access_keys_name'::regclass";
+    let found = administrator
+        .runtime
+        .block_on(administrator.client.query_one(sql, &[]));
+    assert!(found.unwrap().get::<_, bool>(0));
 }
 
 /// A lossy migration requires a command, which remakes the tables from the log and keeps the old schema.

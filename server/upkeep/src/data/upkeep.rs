@@ -117,13 +117,46 @@ impl Upkeep {
         )
     }
 
+    /// Makes tables and indexes that a database lacks. The servers may run meanwhile.
+    #[cfg(feature = "postgres")]
+    fn add(&self, kept: &Kept, found: Option<&records::Inspection>) -> Result<(), TerminalError> {
+        drop(Records::open(kept.place.clone(), self.rows, Start::Migrate)?);
+        let (name, contract, version) = (kept.name.display(), self.rows.contract, self.rows.version);
+        let said = match found {
+            None => format!("made the tables of version {version} of `{contract}` in `{name}`"),
+            Some(found) if found.standing == SchemaDifference::Current => {
+                format!("nothing to migrate: {}", found.describe(self.rows))
+            }
+            Some(found) => format!(
+                "added to the tables of `{contract}` in `{name}`, from version {} to {version}; servers go on, and need no restart",
+                found.version
+            ),
+        };
+        let from = found.map(|found| &found.version);
+        let json = json!({ "file": kept.name, "from": from, "to": version, "backup": null });
+        self.show(&[said], json)
+    }
+
     /// Migrates the data file to the version of this program, after a backup.
     ///
     /// # Errors
     /// If the rows can't be found, opened, read or written, or standard input or output fails.
     pub fn migrate(&self, backup: Option<&Path>) -> Result<(), TerminalError> {
         let kept = self.file(CreateFolders::Nothing)?;
-        let found = records::inspect(kept.place.clone(), self.rows)?;
+        let inspected = records::inspect(kept.place.clone(), self.rows);
+        #[cfg(feature = "postgres")]
+        if matches!(kept.place, Location::Postgres { .. }) && backup.is_none() {
+            match &inspected {
+                Err(failure) if failure.kind == tabellion_runtime::FailureKind::NotFound => {
+                    return self.add(&kept, None);
+                }
+                Ok(found) if matches!(found.standing, SchemaDifference::Current | SchemaDifference::Adds) => {
+                    return self.add(&kept, Some(found));
+                }
+                _ => {}
+            }
+        }
+        let found = inspected?;
         let dropped = match &found.standing {
             SchemaDifference::Current => {
                 let done = format!("nothing to migrate: {}", found.describe(self.rows));
@@ -408,4 +441,14 @@ impl<W: Write> Write for Reader<W> {
         let flushed = self.out.flush();
         self.note(flushed)
     }
+}
+
+/// Returns the SQL by which an administrator makes the roles of a team's database: `owner`, who makes and migrates the tables, and
+/// `user`, as whom servers change rows.
+///
+/// # Errors
+/// If a name can't be one of a role.
+#[cfg(feature = "postgres")]
+pub fn roles_sql(owner: &str, user: &str, rows: &RowsSpec) -> Result<String, TerminalError> {
+    Ok(records::Roles::new(owner, user)?.sql(rows).to_string())
 }

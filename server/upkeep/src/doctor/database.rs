@@ -94,7 +94,7 @@ fn server(health: &Health) -> Vec<Finding> {
         "indexes",
         "all indexes are complete".into(),
         format!("not complete: {}", health.invalid_indexes.join(", ")),
-        "`REINDEX INDEX` each",
+        "restart a server, or run `tabellion data migrate` as the tables' owner: both build them anew",
     );
     findings
 }

@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Map, Value, json};
 use tabellion_conformance::Target;
+use xtask::foreign::postgres::{Cluster, Programs};
 
 use super::{Rows, cluster, until};
 use crate::{
@@ -118,16 +119,35 @@ fn a_team_shares_its_memory() {
 #[ignore = "needs PostgreSQL: `cargo xtask postgres`"]
 fn the_document_for_teams_is_as_it_says() {
     let cluster = cluster(&[]);
-    let rows = Rows::on(&cluster);
+    cluster.create("team").expect("a database");
+    let stranger = cluster
+        .psql("team", "CREATE ROLE stranger")
+        .expect("psql")
+        .status();
+    assert!(stranger.expect("it runs").success());
+    // The user of the servers, which the document's commands make.
+    let host = format!("127.0.0.1:{}", cluster.port());
+    let rows = Rows::new(format!("postgres://tabellion@{host}/team"));
     let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/data.md");
-    let steps = documented::steps(&std::fs::read_to_string(document).expect("the document"));
+    let document = std::fs::read_to_string(document).expect("the document");
+    let steps = documented::steps(&document.replace("db.example.org", &host));
     assert!(steps.len() > 5, "{}", steps.len());
     let folder = tempfile::tempdir().expect("a folder");
     let home = rows.derived.path().to_str().expect("text");
+    let programs = Programs::of_environment().expect("`cargo xtask postgres` runs these tests");
+    let (libraries, bin) = (programs.folder().join("lib"), programs.folder().join("bin"));
+    let own = folder.path().join("programs");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let path = format!("{}:{}:{path}", own.display(), bin.display());
     let said = documented::run(
         &steps,
         folder.path(),
-        &[("TABELLION_DATA", &rows.address), ("XDG_DATA_HOME", home)],
+        &[
+            ("TABELLION_DATA", &rows.address),
+            ("XDG_DATA_HOME", home),
+            ("PATH", &path),
+            ("LD_LIBRARY_PATH", libraries.to_str().expect("text")),
+        ],
     );
     for (step, said) in steps.iter().zip(&said) {
         let (command, says) = (&step.command, &step.says);
@@ -136,4 +156,51 @@ fn the_document_for_teams_is_as_it_says() {
             "$ {command}\ndocumented: {says}\nfound: {said}"
         );
     }
+    the_servers_role_has_no_more_rights(&cluster, &rows);
+}
+
+/// A server runs as the role of servers, which can change rows and nothing else.
+fn the_servers_role_has_no_more_rights(cluster: &Cluster, rows: &Rows) {
+    let mut server = serve(rows);
+    let project = json!({"action": "create", "resource": "project", "project_id": "q", "data": {"name": "Q", "path": "/q"}});
+    assert_eq!(call(&mut server, "project", project)["id"], "q");
+    let renamed =
+        json!({"action": "update", "resource": "project", "project_id": "q", "data": {"name": "R"}});
+    assert_eq!(call(&mut server, "project", renamed)["name"], "R");
+    let removed = json!({"action": "delete", "resource": "project", "project_id": "q"});
+    call(&mut server, "project", removed);
+    let stored = json!({"action": "store", "resource": "observation", "project_id": "p",
+        "data": {"content": "Servers own no tables", "observation_type": "context"}});
+    call(&mut server, "memory", stored);
+    assert!(exited(server).success());
+    let is_permitted = |role: &str, sql: &str| {
+        let sql = format!("SET ROLE {role}; SET search_path = tabellion_mcb; BEGIN; {sql}; ROLLBACK");
+        let mut command = cluster.psql("team", &sql).expect("psql");
+        command.status().expect("it runs").success()
+    };
+    for (sql, may_servers, may_others) in [
+        ("SELECT count(*) FROM change", true, false),
+        ("UPDATE projects SET name = name", true, false),
+        ("UPDATE change SET tool = tool", false, false),
+        ("DELETE FROM change", false, false),
+        ("TRUNCATE change", false, false),
+        ("DROP TABLE removed", false, false),
+        ("ALTER TABLE projects ADD COLUMN more text", false, false),
+        ("CREATE INDEX ON projects (name)", false, false),
+        ("CREATE TABLE more ()", false, false),
+        ("CREATE SCHEMA more", false, false),
+    ] {
+        assert!(is_permitted("tabellion_owner", sql), "{sql}");
+        assert_eq!(is_permitted("tabellion", sql), may_servers, "{sql}");
+        assert_eq!(is_permitted("stranger", sql), may_others, "{sql}");
+    }
+    // Tables that the owner makes anew have the same rights. Servers are restarted then.
+    let owner = Rows::new(rows.address.replace("tabellion@", "tabellion_owner@"));
+    assert_eq!(run(&owner, &["data", "recover"])["kept"], "tabellion_mcb_2");
+    let mut server = serve(rows);
+    let project = json!({"action": "create", "resource": "project", "project_id": "s", "data": {"name": "S", "path": "/s"}});
+    assert_eq!(call(&mut server, "project", project)["id"], "s");
+    assert!(exited(server).success());
+    assert!(!is_permitted("tabellion", "UPDATE change SET tool = tool"));
+    assert!(!is_permitted("tabellion", "DROP TABLE removed"));
 }
