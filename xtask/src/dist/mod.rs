@@ -155,6 +155,10 @@ fn build(product: &Product, target: &Target, out: &Path) -> Outcome {
     entries.push(within(Entry::file("README.md", fs::read(root().join(readme))?)));
     if product.kind == Kind::Server {
         entries.extend(program::documents(&product.name)?.into_iter().map(within));
+        if target.triple.contains("linux") {
+            let unit = fs::read(root().join("server/docs/tabellion.service"))?;
+            entries.push(within(Entry::file("tabellion.service", unit)));
+        }
     }
     let archive = archive::pack(target.format(), &entries)?;
     Ok(fs::write(

@@ -35,6 +35,8 @@ mod remotes;
 mod rest;
 mod review;
 mod rows;
+#[cfg(target_os = "linux")]
+mod service;
 mod session;
 mod side_by_side;
 mod support;
