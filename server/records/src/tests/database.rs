@@ -255,6 +255,10 @@ fn a_role_without_rights_to_the_tables_needs_their_owner_to_migrate() {
         records: open(&user, &TRACKER, Start::Serve).unwrap(),
         folder: tempfile::tempdir().unwrap(),
     });
+    let rewrite = format!("SET ROLE \"{user}\"; UPDATE tabellion_tracker.change SET tool = tool");
+    let error = administrator.run(&rewrite).unwrap_err();
+    assert_eq!(error.code().map(|code| code.code()), Some("42501"), "{error}");
+    administrator.run("RESET ROLE").unwrap();
     let newer = with("access_key", "1.1.0", |key| {
         key.uniques = &[Unique {
             fields: &["name"],
