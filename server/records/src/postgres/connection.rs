@@ -270,7 +270,7 @@ impl Pool {
         })
     }
 
-    /// Does work on the pool's thread that nobody waits for.
+    /// Does work in the background, on the pool's thread.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) -> Result<(), Failure> {
         self.handle()?.spawn(OWN.scope((), work));
         Ok(())

@@ -182,7 +182,7 @@ async fn unbuilt(shared: &Shared) -> Result<Vec<Unbuilt>, Failure> {
     Ok(unbuilt)
 }
 
-/// As [`build_all`], with several attempts. Ends early once nobody else uses the schema.
+/// As [`build_all`], with several attempts. Ends early once the schema is closed in this process.
 async fn build(shared: Weak<Shared>) {
     let mut failures: BTreeMap<String, u32> = BTreeMap::new();
     loop {
