@@ -1,7 +1,5 @@
 //! `tabellion data`: its arguments.
 
-#[cfg(feature = "postgres")]
-use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, builder::PossibleValuesParser};
@@ -139,10 +137,7 @@ pub(super) fn run(command: &Command) -> Result<(), TerminalError> {
             owner,
             user,
             contract,
-        } => {
-            let sql = data::roles_sql(owner, user, rows_of(contract)?)?;
-            Ok(write!(io::stdout(), "{sql}")?)
-        }
+        } => data::print_roles(owner, user, rows_of(contract)?),
         Command::Recover { rows } => rows.upkeep()?.recover(),
     }
 }

@@ -17,7 +17,7 @@ use tabellion_records::Location;
 use tabellion_runtime::ContractSpec;
 
 #[cfg(feature = "postgres")]
-pub use self::upkeep::roles_sql;
+pub use self::upkeep::print_roles;
 pub use self::{folder::DataFolder, upkeep::Upkeep};
 
 /// Environment variable with the data folder or the database, if the command line names none.

@@ -443,12 +443,13 @@ impl<W: Write> Write for Reader<W> {
     }
 }
 
-/// Returns the SQL by which an administrator makes the roles of a team's database: `owner`, who makes and migrates the tables, and
+/// Prints the SQL by which an administrator makes the roles of a team's database: `owner`, who makes and migrates the tables, and
 /// `user`, as whom servers change rows.
 ///
 /// # Errors
-/// If a name can't be one of a role.
+/// If a name can't be one of a role, or standard output can't be written.
 #[cfg(feature = "postgres")]
-pub fn roles_sql(owner: &str, user: &str, rows: &RowsSpec) -> Result<String, TerminalError> {
-    Ok(records::Roles::new(owner, user)?.sql(rows).to_string())
+pub fn print_roles(owner: &str, user: &str, rows: &RowsSpec) -> Result<(), TerminalError> {
+    let sql = records::Roles::new(owner, user)?.sql(rows);
+    Ok(crate::console::answer(sql.to_string().as_bytes())?)
 }
