@@ -47,7 +47,7 @@ struct Arguments {
     /// Listen at this address, for MCP's Streamable HTTP at `/mcp`; only for `braindrive-markdown`, and `bulletin`, which has REST below it
     #[arg(long, value_name = "ADDRESS")]
     http: Option<SocketAddr>,
-    /// The command that starts a correct server, or decides on what waits there, for the mutants that stand before one
+    /// Command for a mutant that is a proxy: it starts a correct server, or is a person's decision on a proposal there
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["library", "data", "http", "innocent"])]
     behind: Vec<String>,
 }

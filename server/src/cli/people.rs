@@ -47,7 +47,7 @@ pub(super) enum Command {
         #[command(flatten)]
         show: Show,
     },
-    /// Show what is not committed yet
+    /// Show changes that are not committed yet
     ///
     /// An agent's change to such a document first commits it as it is. Untracked documents are shown if they are named.
     Diff {
@@ -61,7 +61,7 @@ pub(super) enum Command {
         #[command(flatten)]
         show: Show,
     },
-    /// Undo an entry of the log in a new commit, and keep what came later
+    /// Undo an entry of the log in a new commit, and keep later changes
     ///
     /// If a later change is in the way, the conflict is shown and nothing is changed.
     Undo {
@@ -84,7 +84,7 @@ pub(super) enum Command {
         #[command(flatten)]
         show: Show,
     },
-    /// Decide on what agents have written, for libraries with reviews (`--contract brainforge`)
+    /// Decide on agents' proposals, for libraries with reviews (`--contract brainforge`)
     #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
     Review {
         /// Decide in the browser: serve a page on this machine, at the proposal with this id or at the list, until Ctrl-C or an idle
@@ -245,7 +245,7 @@ impl Calls {
 /// Operations of a reviewer.
 #[derive(Debug, Subcommand)]
 pub(super) enum Review {
-    /// List what waits, the oldest first
+    /// List the proposals that wait, the oldest first
     List {
         /// List at most this many
         #[arg(short = 'n', long = "max-count", value_name = "NUMBER", default_value_t = 100)]
@@ -258,7 +258,7 @@ pub(super) enum Review {
         #[command(flatten)]
         show: Show,
     },
-    /// Show a proposal, and what approving it would change
+    /// Show a proposal, and the changes that its approval makes
     Show {
         /// Id of the review, or its beginning
         id: String,
@@ -301,7 +301,7 @@ const MIN_REVISION: usize = 7;
 pub(super) struct Decision {
     /// Id of the review, or its beginning
     id: String,
-    /// What you say about it; needed to reject it or to have it revised
+    /// Your message; needed to reject it or to have it revised
     #[arg(short = 'm', long, value_name = "TEXT")]
     notes: Option<String>,
     /// The revision that you decide on, or its beginning, as `show` prints it; by default the one you were shown last

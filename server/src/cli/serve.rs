@@ -82,7 +82,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     read_only: bool,
 
-    /// What to do with calls that need a person's approval
+    /// Treatment of calls that need a person's approval
     #[arg(long, value_name = "MODE", value_enum, default_value_t = Approval::Prompt)]
     approval: Approval,
 
@@ -95,7 +95,7 @@ pub(super) struct Arguments {
     )]
     approve: Vec<String>,
 
-    /// What to do, before a change, with a file that was changed outside of the server and not committed
+    /// Treatment, before a change, of a file that was changed outside of the server and not committed
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = External::Adopt)]
     external: External,
 
@@ -208,12 +208,12 @@ enum External {
     Refuse,
 }
 
-/// Whether the server discovers the origin of calls.
+/// Discovery of the origin of calls.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Discovery {
-    /// What a call does not carry, and is not configured, is missing
+    /// Fields that a call does not carry, and that are not configured, are missing
     Strict,
-    /// The server finds out what it can: repository, person, machine, client
+    /// The server finds the others by itself: repository, person, machine, client
     Discover,
 }
 

@@ -30,7 +30,7 @@ pub struct Output {
     pub pager: bool,
 }
 
-/// Style of what a line is about: a commit, an id, a path.
+/// Style of the subject of a line: a commit, an id, a path.
 pub const TITLE: Style = AnsiColor::Yellow.on_default();
 /// Style of names.
 pub const NAME: Style = AnsiColor::Cyan.on_default();

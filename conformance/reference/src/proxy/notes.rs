@@ -201,7 +201,7 @@ pub(super) fn read(mutant: Mutant, request: &Value, proxy: &mut Proxy) -> io::Re
 /// If it can't be run, or it fails.
 pub fn decide(command: &[String]) -> io::Result<()> {
     let [_, _, decision, instance, ..] = command else {
-        return Err(io::Error::other("name a decision and what it is on"));
+        return Err(io::Error::other("name a decision and a proposal"));
     };
     let folder = folder(command, "--library");
     let record = Record::open(&folder)?;
@@ -209,7 +209,7 @@ pub fn decide(command: &[String]) -> io::Result<()> {
     let approves = decision == "approve";
     let (mut command, mut parts) = (command.to_vec(), Vec::new());
     while let Some(at) = command.iter().position(|word| word == "--part") {
-        parts.extend(command.drain(at..at + 2).nth(1));
+        parts.extend(command.drain(at..(at + 2).min(command.len())).nth(1));
     }
     let is_whole = parts.is_empty();
     match mutant::current() {
@@ -266,7 +266,7 @@ pub fn decide(command: &[String]) -> io::Result<()> {
     outcome
 }
 
-/// Returns the command that shows what another decides on.
+/// Returns the command that shows the proposal of a decision.
 fn shown(command: &[String]) -> Vec<String> {
     let library = folder(command, "--library").to_string_lossy().into_owned();
     let [program, review, _, instance, ..] = command else {

@@ -23,7 +23,7 @@ pub(super) struct Proxy {
     pub(super) folder: PathBuf,
     /// The folder of the source code.
     pub(super) workspace: PathBuf,
-    /// The client's current request, without its call.
+    /// The client's current request.
     pub(super) request: Value,
     /// Number of the requests that this process added.
     pub(super) added: u64,
@@ -31,7 +31,7 @@ pub(super) struct Proxy {
 }
 
 impl Proxy {
-    /// Starts the server, with these arguments too.
+    /// Starts the server, with further arguments.
     ///
     /// # Errors
     /// If it does not start.

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use super::tracker::{TRACKER, place};
 use crate::{Records, Start};
 
-/// The list of changes that must be alone, which a contract's lint prints, is what the store decides by.
+/// The store decides by the list that a contract's lint prints.
 #[test]
 fn the_changes_that_must_be_alone_are_those_that_are_listed() {
     for spec in [&ROWS, &TRACKER] {

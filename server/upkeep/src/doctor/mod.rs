@@ -79,7 +79,7 @@ fn library(folder: &Path, options: &Options, packs: Packs) -> Result<bool, Termi
     Ok(is_well(&examine(&Subject::new(folder, packs))))
 }
 
-/// Returns the findings about `place`, and about what contracts have in it.
+/// Returns the findings about `place`, and about the contracts' files in it.
 ///
 /// # Errors
 /// If the place of the data can't be chosen.
