@@ -1,5 +1,7 @@
 //! Documents, and the source of their changes.
 
+use crate::TextKey;
+
 /// A text and the data by which it is found. The index keeps its words, not the text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Document {
@@ -9,6 +11,8 @@ pub struct Document {
     pub texts: Vec<Text>,
     /// The text that is compared with the meaning of a query; without it, the document is found by its words alone.
     pub meaning: Option<String>,
+    /// The owner of that text, if several share an index: equal texts of two owners have a vector each.
+    pub owner: String,
     /// Exact values to filter by. A name may occur several times: tags.
     pub facets: Vec<Facet>,
     /// Documents of one group form a context, such as the turns of a conversation: their neighbours help to rank them. If
@@ -18,6 +22,14 @@ pub struct Document {
     pub time: Option<i64>,
     /// Order within a second, different for each document of a group.
     pub seq: i64,
+}
+
+impl Document {
+    /// Returns the key of the text that is compared with the meaning of a query, if there is one.
+    pub fn text_key(&self) -> Option<TextKey> {
+        let text = self.meaning.as_deref()?;
+        Some(TextKey::of_owner(&self.owner, text))
+    }
 }
 
 /// A searchable text of a document.

@@ -4,7 +4,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-/// Identifies a text by its content: the first half of its SHA-256.
+/// Identifies a text by its owner and its content: the first half of their SHA-256.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TextKey([u8; Self::BYTES]);
 
@@ -12,9 +12,19 @@ impl TextKey {
     /// Bytes of a key.
     pub const BYTES: usize = 16;
 
-    /// Returns the key of a text.
+    /// Returns the key of a text without an owner.
     pub fn from_text(text: &str) -> Self {
-        let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+        Self::of_owner("", text)
+    }
+
+    /// Returns the key of an owner's text. Equal texts of two owners have different keys: otherwise one could learn from the time
+    /// until a text has a vector that the other has it too.
+    pub fn of_owner(owner: &str, text: &str) -> Self {
+        let prefix = [owner, if owner.is_empty() { "" } else { "\0" }].concat();
+        let hash: [u8; 32] = Sha256::new_with_prefix(prefix)
+            .chain_update(text)
+            .finalize()
+            .into();
         Self(*hash.first_chunk().expect("32 bytes have 16"))
     }
 

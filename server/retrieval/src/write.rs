@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, btree_map::Entry};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::{
-    Change, Document, IndexError, TextKey,
+    Change, Document, IndexError,
     columns::{Block, NO_TIME, Record},
     file::{self, State},
     postings::{self, damaged, push_number, take_number},
@@ -91,7 +91,7 @@ impl<'c> Batch<'c> {
             length: length.min(u32::MAX - 1),
             ..Record::FIRST
         };
-        let record = record.with_text(document.meaning.as_deref().map(TextKey::from_text));
+        let record = record.with_text(document.text_key());
         self.set_record(number, record)?;
         if group > 0 {
             let sql = "INSERT INTO member (grp, time, seq, number) VALUES (?, ?, ?, ?)";

@@ -265,7 +265,7 @@ impl Corpus for Shelf {
         let needed = catalogue.follow(&*self.library)?.sequence;
         index.update(catalogue, needed)?;
         let texts = index.texts_of(catalogue, &|text| !has(text), max)?;
-        Ok(texts.iter().map(|text| Wanted::in_parts(text)).collect())
+        Ok(texts.iter().map(|text| Wanted::in_parts("", text)).collect())
     }
 
     fn keys(&self) -> Result<Vec<TextKey>, CorpusError> {

@@ -22,9 +22,10 @@ impl Corpus for Words {
         let mut wanted = vec![];
         for id in index.documents_of(&|text| !has(text), max)? {
             // A row may have been changed or removed since; the index takes that up next time.
-            if let Some(text) = self.document(id)?.and_then(|document| document.meaning) {
-                wanted.push(Wanted::in_parts(&text));
-            }
+            let document = self.document(id)?;
+            wanted.extend(
+                document.and_then(|document| Some(Wanted::in_parts(&document.owner, &document.meaning?))),
+            );
         }
         Ok(wanted)
     }

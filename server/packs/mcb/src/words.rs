@@ -27,7 +27,7 @@ use super::{
 };
 
 /// Version of the conversion of rows to documents. A new name has the index rebuilt.
-pub(super) const RECIPE: &str = "memory 2";
+pub(super) const RECIPE: &str = "memory 3";
 /// Name of the file, next to that of the rows.
 const FILE: &str = "mcb-words.db";
 /// Maximum number of log entries in one transaction of the index.
@@ -224,6 +224,7 @@ pub(super) fn document(id: String, entity: &'static str, row: &Row) -> Document 
         id,
         texts: searched(kind, &entry, row),
         meaning: Some(compared(kind, &entry, row)),
+        owner: org.into(),
         facets: facets(entity, org, &entry, row),
         group: group(entity, org, &entry),
         time: Some(entry.at.time),

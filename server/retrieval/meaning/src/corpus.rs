@@ -18,10 +18,10 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Wants a vector for each part of a text.
-    pub fn in_parts(text: &str) -> Self {
+    /// Wants a vector for each part of an owner's text; the owner of an index that has one is empty.
+    pub fn in_parts(owner: &str, text: &str) -> Self {
         Self {
-            key: TextKey::from_text(text),
+            key: TextKey::of_owner(owner, text),
             parts: parts(text).into_iter().map(String::from).collect(),
         }
     }

@@ -36,7 +36,7 @@ impl Texts {
 impl Corpus for Texts {
     fn wanted(&self, has: &dyn Fn(&TextKey) -> bool, max: usize) -> Result<Vec<Wanted>, CorpusError> {
         let texts = self.0.lock();
-        let wanted = texts.iter().map(|text| Wanted::in_parts(text));
+        let wanted = texts.iter().map(|text| Wanted::in_parts("", text));
         Ok(wanted.filter(|wanted| !has(&wanted.key)).take(max).collect())
     }
 

@@ -277,6 +277,28 @@ impl Models for Recorded {
     }
 }
 
+#[test]
+fn equal_texts_of_two_orgs_are_embedded_apart() {
+    let (model, caller) = (Recorded::default(), Caller::new());
+    let bench = bench(model.clone());
+    bench.add("org", json!({ "id": "org_b", "name": "B" }));
+    for caller in [&caller, &caller.clone().of_org("org_b")] {
+        note(&bench, caller, "prices are kept whole", json!({}));
+        let asked = json!({ "resource": "memory", "query": "money" });
+        let begun = Instant::now();
+        while bench.answer(caller, "search", asked.clone()).unwrap().1["tabellion/ranking"] != "hybrid" {
+            assert!(begun.elapsed() < Duration::from_secs(120), "no vectors");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+    let embedded = model.0.lock();
+    assert_eq!(
+        embedded.iter().filter(|text| text.contains("kept whole")).count(),
+        2,
+        "{embedded:?}"
+    );
+}
+
 /// Returns a new database on the server for tests; `None` if there is none.
 fn database() -> Option<Address> {
     let server = env::var("TABELLION_TEST_POSTGRES").ok()?;
