@@ -76,10 +76,15 @@ impl Gathering {
         // Closed before they are removed.
         let old: Vec<_> = old.into_iter().map(|pack| pack.path().to_owned()).collect();
         for pack in old.iter().filter(|pack| **pack != new) {
-            for extension in ["idx", "rev", "pack"] {
-                // A pack that remains is gathered again.
-                let _ = platform::remove_file(&pack.with_extension(extension));
-            }
+            // Its index first, since git finds packs by their indexes, and never an index without its pack. What remains is removed by the
+            // next run.
+            let files = ["idx", "rev", "pack"].map(|extension| pack.with_extension(extension));
+            let _ = files
+                .iter()
+                .try_for_each(|file| match platform::remove_file(file) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                    _ => Ok(()),
+                });
         }
         Ok(())
     }

@@ -1,10 +1,19 @@
 //! Three calls at once, whose commits are one transaction and one pack: after a fault at any of its points, each is made as a whole or not
 //! at all, no acknowledged call is lost, and no refused one is there.
+//!
+//! The same holds while such packs are gathered: then no commit is lost, and the next server gathers them.
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, File},
+    thread,
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
 use tabellion_conformance::{
     ledger,
-    stepper::{Call, Counting, Effect, Fault},
+    stepper::{Call, Counting, Effect, Fault, Stepper},
 };
 
 use super::{
@@ -13,7 +22,7 @@ use super::{
     faults::{self, MountedLibrary, Report, at_once},
     history, judge,
 };
-use crate::support::{Answer, Outcome, Server, outcome};
+use crate::support::{Answer, Library, Outcome, Server, outcome};
 
 pub(super) const CALLERS: usize = 3;
 /// Maximum number of times that the calls are made until they share a transaction.
@@ -22,10 +31,15 @@ const ATTEMPTS: usize = 10;
 /// The outcomes of three calls; `None` without an answer.
 pub(super) type Answers = [Option<Outcome<Answer>>; CALLERS];
 
-/// Makes the calls of a tool with these arguments, all in one write.
+/// Makes the calls of a tool with these arguments, all in one write. Their idempotency keys are `key-0`, `key-1` and `key-2`.
 pub(super) fn call(server: &mut Server, tool: &str, arguments: [Value; CALLERS]) -> Answers {
+    call_with_keys(server, "key", tool, arguments)
+}
+
+/// As [`call`], with idempotency keys that begin with `prefix`.
+fn call_with_keys(server: &mut Server, prefix: &str, tool: &str, arguments: [Value; CALLERS]) -> Answers {
     let lines = arguments.into_iter().enumerate().map(|(caller, arguments)| {
-        let meta = json!({ "tabellion/idempotencyKey": format!("key-{caller}") });
+        let meta = json!({ "tabellion/idempotencyKey": format!("{prefix}-{caller}") });
         let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
         json!({ "jsonrpc": "2.0", "id": 100 + caller, "method": "tools/call", "params": params }).to_string()
     });
@@ -70,20 +84,6 @@ fn transactions(calls: &[Call]) -> usize {
     calls.iter().filter(moves).count()
 }
 
-/// Makes the calls under the stepper; `None`, with a message, if that is not possible.
-fn strike(case: &Case, template: &MountedLibrary, fault: Option<Fault>) -> Option<Struck> {
-    let library = MountedLibrary::copy_of(template, case);
-    let (server, stepper) = faults::step(&library, Counting::WhenArmed)?;
-    stepper.arm(fault);
-    let answers = server.map(|mut server| write(&mut server)).unwrap_or_default();
-    let calls = stepper.disarm();
-    Some(Struck {
-        library,
-        answers,
-        calls,
-    })
-}
-
 /// Returns for each call true if it has its commit. Adds a problem if documents and commits disagree.
 fn made(library: &MountedLibrary, problems: &mut Vec<String>) -> [bool; CALLERS] {
     let commits = history::commits(library.root(), history::HERE);
@@ -110,7 +110,7 @@ fn made(library: &MountedLibrary, problems: &mut Vec<String>) -> [bool; CALLERS]
 }
 
 /// Returns all problems after the fault.
-fn judge(struck: Struck) -> Vec<String> {
+fn judge(struck: &Struck) -> Vec<String> {
     let Struck {
         library,
         answers,
@@ -120,11 +120,11 @@ fn judge(struck: Struck) -> Vec<String> {
         .iter()
         .any(|call| matches!(call.effect, Some(Effect::Fail(_))));
     let mut problems = vec![];
-    let mut server = match faults::serve(&library) {
+    let mut server = match faults::serve(library) {
         Ok(server) => server,
         Err(said) => return vec![format!("a new server does not start: {said}")],
     };
-    let before = made(&library, &mut problems);
+    let before = made(library, &mut problems);
     for (caller, (answer, is_made)) in answers.iter().zip(before).enumerate() {
         match answer {
             Some(Ok(_)) if !is_made => problems.push(format!("{caller} was acknowledged, and is gone")),
@@ -150,44 +150,169 @@ fn judge(struck: Struck) -> Vec<String> {
         }
     }
     server.close();
-    if made(&library, &mut problems) != [true; CALLERS] {
+    if made(library, &mut problems) != [true; CALLERS] {
         problems.push("not all are there at the end".into());
     }
     problems
 }
 
+/// The system calls of a batch, or of the work that it starts.
+struct Sweep {
+    name: &'static str,
+    /// Creates the library's state before the calls.
+    prepare: fn(&MountedLibrary),
+    /// Waits for the end of the work that the calls start.
+    wait: fn(&Library, &Stepper),
+    /// Returns the number of the first system call to try, if there is one.
+    first: fn(&[Call]) -> Option<usize>,
+    judge: fn(&Struck) -> Vec<String>,
+}
+
+impl Sweep {
+    fn run(self) {
+        let case = cases::all().swap_remove(0);
+        let template = MountedLibrary::empty(&case).expect("a library");
+        (case.prepare)(&template);
+        (self.prepare)(&template);
+        let first =
+            |struck: &Struck| (self.first)(&struck.calls).filter(|_| transactions(&struck.calls) == 1);
+        // Without another change at the same time, a call is published alone: then the calls are repeated.
+        let undisturbed = (0..ATTEMPTS)
+            .map(|_| self.strike(&case, &template, None))
+            .find(|struck| struck.as_ref().is_none_or(|struck| first(struck).is_some()));
+        let Some(undisturbed) = undisturbed.expect("calls that share a transaction") else {
+            return;
+        };
+        let is_made = |answer: &Option<_>| matches!(answer, Some(Ok(_)));
+        assert!(undisturbed.answers.iter().all(is_made));
+        let first = first(&undisturbed).expect("found above");
+        let effort = Effort::from_environment();
+        let all: Vec<_> = faults::each_of(&undisturbed.calls)
+            .filter(|fault| fault.at >= first)
+            .collect();
+        let some = (0..3).map(|number| all[effort.chance(number, all.len() as u64) as usize]);
+        let points: Vec<_> = effort.pick_with(|| some.collect(), || effort.shuffled(all.clone()));
+        let report = Report::of_all(self.name, points.len());
+        at_once(points, |fault| {
+            // A batch that is divided differently may not reach the point.
+            let is_struck = |struck: &Struck| struck.calls.iter().any(|call| call.effect.is_some());
+            let mut attempts = (0..ATTEMPTS).take_while(|_| !effort.is_over());
+            let struck = attempts.find_map(|_| self.strike(&case, &template, Some(fault)).filter(is_struck));
+            if let Some(struck) = struck {
+                report.add("three at once", fault, &struck.calls, (self.judge)(&struck));
+            }
+        });
+        report.finish(effort);
+    }
+
+    /// Makes the calls under the stepper; `None`, with a message, if that is not possible.
+    fn strike(&self, case: &Case, template: &MountedLibrary, fault: Option<Fault>) -> Option<Struck> {
+        let library = MountedLibrary::copy_of(template, case);
+        let (mut server, stepper) = faults::step(&library, Counting::WhenArmed)?;
+        stepper.arm(fault);
+        let answers = server.as_mut().map(write).unwrap_or_default();
+        (self.wait)(&library, &stepper);
+        let calls = stepper.disarm();
+        Some(Struck {
+            library,
+            answers,
+            calls,
+        })
+    }
+}
+
 #[test]
 fn a_fault_at_any_point_of_a_batch_keeps_each_of_its_commits_whole() {
-    let case = cases::all().swap_remove(0);
-    let template = MountedLibrary::empty(&case).expect("a library");
-    (case.prepare)(&template);
-    // Without another change at the same time, a call is published alone: then the calls are repeated.
-    let undisturbed = (0..ATTEMPTS)
-        .map(|_| strike(&case, &template, None))
-        .find(|struck| {
-            struck
-                .as_ref()
-                .is_none_or(|struck| transactions(&struck.calls) == 1)
-        });
-    let Some(undisturbed) = undisturbed.expect("calls that share a transaction") else {
-        return;
-    };
-    let is_made = |answer: &Option<_>| matches!(answer, Some(Ok(_)));
-    assert!(undisturbed.answers.iter().all(is_made));
-    let effort = Effort::from_environment();
-    let all: Vec<_> = faults::each_of(&undisturbed.calls).collect();
-    let some = (0..3).map(|number| all[effort.chance(number, all.len() as u64) as usize]);
-    let points: Vec<_> = effort.pick_with(|| some.collect(), || effort.shuffled(all.clone()));
-    let report = Report::of_all("batch of commits", points.len());
-    at_once(points, |fault| {
-        // A batch that is divided differently may not reach the point.
-        let is_struck = |struck: &Struck| struck.calls.iter().any(|call| call.effect.is_some());
-        let mut attempts = (0..ATTEMPTS).take_while(|_| !effort.is_over());
-        let struck = attempts.find_map(|_| strike(&case, &template, Some(fault)).filter(is_struck));
-        if let Some(struck) = struck {
-            let calls = struck.calls.clone();
-            report.add("three at once", fault, &calls, judge(struck));
+    Sweep {
+        name: "batch of commits",
+        prepare: |_| (),
+        wait: |_, _| (),
+        first: |_| Some(1),
+        judge,
+    }
+    .run();
+}
+
+/// Number of packs from which on they are gathered.
+const MANY_PACKS: usize = 8;
+/// The lock of the process that gathers.
+const GATHERING: &str = ".git/tabellion/gathering.lock";
+
+/// Returns the names of files in the folder of packs with this extension, without the extension.
+fn packs(library: &Library, extension: &str) -> BTreeSet<String> {
+    let names = fs::read_dir(library.path(".git/objects/pack"))
+        .into_iter()
+        .flatten();
+    let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names
+        .filter_map(|name| name.strip_suffix(extension).map(str::to_owned))
+        .collect()
+}
+
+/// Makes batches of changes until `is_enough`.
+fn make_packs(library: &Library, prefix: &str, is_enough: impl Fn(&Library) -> bool) {
+    let mut server = library.serve();
+    for round in 0.. {
+        let arguments =
+            |caller| json!({ "path": format!("{prefix}/{caller}/{round}.md"), "content": "text\n" });
+        let prefix = format!("{prefix}-{round}");
+        let answers = call_with_keys(
+            &mut server,
+            &prefix,
+            "write_markdown",
+            std::array::from_fn(arguments),
+        );
+        assert!(
+            answers.iter().all(|answer| matches!(answer, Some(Ok(_)))),
+            "{answers:?}"
+        );
+        if is_enough(library) {
+            break;
         }
-    });
-    report.finish(effort);
+        assert!(round < 10 * MANY_PACKS, "packs: {:?}", packs(library, ".pack"));
+    }
+    server.close();
+}
+
+/// Waits until packs were gathered, or the fault has struck, and nothing is gathered any more.
+fn wait_for_gathering(library: &Library, stepper: &Stepper) {
+    let until = Instant::now() + Duration::from_secs(60);
+    let has_ended =
+        || stepper.has_struck() || stepper.status().is_some() || packs(library, ".pack").len() < MANY_PACKS;
+    while !has_ended() && Instant::now() < until {
+        thread::sleep(Duration::from_millis(5));
+    }
+    if let Ok(lock) = File::open(library.path(GATHERING)) {
+        lock.lock().expect("a lock");
+    }
+}
+
+#[test]
+fn a_fault_at_any_point_of_gathering_loses_no_commit() {
+    Sweep {
+        name: "gathering",
+        prepare: |library| {
+            make_packs(library, "before", |library| {
+                packs(library, ".pack").len() == MANY_PACKS
+            })
+        },
+        wait: wait_for_gathering,
+        first: |calls| {
+            let is_gathering = |call: &Call| call.paths.iter().any(|path| path.ends_with(GATHERING));
+            calls.iter().position(is_gathering).map(|index| index + 1)
+        },
+        judge: |struck| {
+            let mut problems = judge(struck);
+            // Each server gathers after its first batch.
+            make_packs(&struck.library, "after", |library| {
+                let packs = [".pack", ".idx"].map(|extension| packs(library, extension));
+                packs[0].len() < MANY_PACKS && packs[0] == packs[1]
+            });
+            if made(&struck.library, &mut problems) != [true; CALLERS] {
+                problems.push("not all are there after gathering".into());
+            }
+            problems
+        },
+    }
+    .run();
 }
