@@ -52,6 +52,7 @@ pub(crate) fn test(all: bool) -> Outcome {
         nextest::run_package(package, &[(SERVER, &server.address())])?;
     }
     judge(&server)?;
+    run::cargo(&["lab", "zoo", "--database", &server.address()])?;
     drop(server);
     let more: &[_] = if all { &MORE } else { &[] };
     let of_it = [

@@ -48,7 +48,7 @@ use std::{error::Error, io, net::SocketAddr, path::Path};
 
 pub use correct_server::CorrectServer;
 use failure::failed;
-pub use subject::over_http;
+pub use subject::{in_database, over_http};
 
 /// Shares the library at `root` through the bare repository at `address`, for the reference.
 ///

@@ -12,7 +12,7 @@ mod zoo;
 
 use std::sync::OnceLock;
 
-pub use zoo::{HTTP_ZOO, Mutant, REST_ZOO, Specimen};
+pub use zoo::{DATABASE_ZOO, HTTP_ZOO, Mutant, REST_ZOO, Specimen};
 pub(super) use {behaviour::*, messages::*, start::*, tools::unknown_tool};
 
 /// Mutants of other lists whose defect is visible over HTTP, and the HTTP checks that detect it.
@@ -37,7 +37,7 @@ impl Specimen {
 
 /// Returns all specimens, of every server.
 pub fn all() -> impl Iterator<Item = &'static Specimen> {
-    zoo().chain(HTTP_ZOO).chain(REST_ZOO)
+    zoo().chain(HTTP_ZOO).chain(REST_ZOO).chain(DATABASE_ZOO)
 }
 
 /// Returns the specimens whose defect does not depend on the transport.

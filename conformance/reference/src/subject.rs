@@ -6,7 +6,7 @@ use serde_json::json;
 use tabellion_conformance::{
     Subject,
     era::Era,
-    launch::{DECISION, INSTANCE, Launch, MODE, PARTS, ROLE, Reach, SHARED, StoreCall, TOKEN},
+    launch::{DATABASE, DECISION, INSTANCE, Launch, MODE, PARTS, ROLE, Reach, SHARED, StoreCall, TOKEN},
     ledger::Source,
 };
 use tabellion_contracts::{
@@ -154,5 +154,19 @@ pub fn over_http(server: CorrectServer, program: &Path, specimen: Option<&Specim
             .into(),
         _ => Vec::new(),
     };
+    subject
+}
+
+/// Returns a mutant of the server of `mcb`, whose rows are in databases on a PostgreSQL server, as a server under test; `program` is the
+/// binary `tabellion-reference`.
+pub fn in_database(server: &str, program: &Path, specimen: &Specimen) -> Subject {
+    let mut subject = CorrectServer::Mcb.subject(program, Some(specimen));
+    for word in &mut subject.launch.command {
+        if word == "{data}" {
+            *word = DATABASE.to_owned();
+        }
+    }
+    subject.launch.database = Some(server.to_owned());
+    subject.ledger.database = Some(server.to_owned());
     subject
 }

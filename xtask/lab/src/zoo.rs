@@ -32,7 +32,7 @@ use tabellion_conformance::{
 use tabellion_reference::{
     CorrectServer,
     innocent::INNOCENTS,
-    mutant::{self, ALSO_OVER_HTTP, HTTP_ZOO, REST_ZOO, Specimen},
+    mutant::{self, ALSO_OVER_HTTP, DATABASE_ZOO, HTTP_ZOO, REST_ZOO, Specimen},
 };
 
 use xtask::{Outcome, root, run};
@@ -89,6 +89,10 @@ pub(crate) struct Options {
     /// Run only these servers: mutants and innocents by name, or `reference`, or a contract
     #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "bless")]
     only: Vec<String>,
+    /// Run only the mutants of rows in PostgreSQL, in databases on this server: `postgres://USER@HOST:PORT`. They are not in the golden
+    /// file
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["bless", "all", "changed"])]
+    database: Option<String>,
     /// Number of servers to run in parallel; if omitted, one more than cores
     #[arg(long)]
     jobs: Option<NonZero<usize>>,
@@ -122,6 +126,16 @@ enum Kind {
 impl Exhibit {
     /// Returns all servers. Those that take longest are first; otherwise they would run alone at the end.
     fn all(program: &Path, options: &Options) -> Vec<Self> {
+        if let Some(server) = &options.database {
+            let mutant = |specimen: &'static Specimen| Self {
+                name: specimen.name.into(),
+                subject: tabellion_reference::in_database(server, program, specimen),
+                kind: Kind::Mutant(specimen, specimen.detected_by),
+                checks: specimen.detected_by.to_vec(),
+                eras: &[Era::Stateless],
+            };
+            return DATABASE_ZOO.iter().map(mutant).collect();
+        }
         let [reference, small @ ..] = CorrectServer::ALL;
         let correct = |server: CorrectServer| {
             let subject = server.subject(program, None);
@@ -226,7 +240,7 @@ pub(crate) fn keep(options: &Options) -> Outcome {
             "what could not be tried here would be missing from the golden file: bless it elsewhere".into(),
         );
     }
-    if !options.all {
+    if !options.all && options.database.is_none() {
         wrong.extend(compare(options, &found)?);
     }
     if wrong.is_empty() {

@@ -583,6 +583,22 @@ mutants! {
             imitates "an expiry that slides" fails ["sessions/age"];
     }
 
+    /// Mutants of a server whose rows are in PostgreSQL: behind its back, another connection changes them.
+    pub DATABASE_ZOO: Mcb {
+        RowVanishes "row-vanishes": "a row is gone from the database after its change was acknowledged"
+            imitates "a failover to a standby that is behind" fails ["rows/one-change"];
+        EntryVanishes "entry-vanishes": "an acknowledged change has no entry in the database's log"
+            imitates "a log that another transaction writes" fails ["rows/one-change"];
+        EntryTwice "entry-twice": "an acknowledged change has two entries in the database's log"
+            imitates "a transaction that is repeated after its outcome was unknown" fails ["rows/one-change"];
+        EntryIsEmptied "entry-is-emptied": "a later change empties an entry of the database's log"
+            imitates "a log that the server may update" fails ["rows/log-replays"];
+        RefusalIsLogged "refusal-is-logged": "a refused call leaves an entry in the database's log"
+            imitates "a savepoint that is released instead of rolled back" fails ["rows/refused"];
+        KeysVanish "keys-vanish": "idempotency keys in the database are deleted when a server starts"
+            imitates "keys that each server has for itself" fails ["rows/idempotency"];
+    }
+
     /// Mutants of a memory.
     pub(super) MEMORIES: Mcb {
         StoresUnasked "stores-unasked": "a sentence about each call that stores is stored in the same memory"

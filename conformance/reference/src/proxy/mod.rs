@@ -4,6 +4,7 @@
 //! is read once the last one is answered. Without a mutant, each passes as it is.
 
 mod code;
+mod database;
 mod disk;
 mod memory;
 mod message;
@@ -59,11 +60,15 @@ fn answer(proxy: &mut Proxy, message: Value) -> io::Result<Option<Value>> {
         arguments: params["arguments"].as_object().cloned().unwrap_or_default(),
     };
     proxy.request = message;
-    let mut answer = match &*call.tool {
-        "memory" => memory::answer(mutant, call, proxy)?,
-        "search" if call.text("resource") != "code" => memory::answer(mutant, call, proxy)?,
-        "search" | "index" | "vcs" | "validate" => code::answer(mutant, call, proxy)?,
-        _ => notes::answer(mutant, call, proxy)?,
+    let mut answer = if let Some(answer) = database::answer(mutant, &call, proxy)? {
+        answer
+    } else {
+        match &*call.tool {
+            "memory" => memory::answer(mutant, call, proxy)?,
+            "search" if call.text("resource") != "code" => memory::answer(mutant, call, proxy)?,
+            "search" | "index" | "vcs" | "validate" => code::answer(mutant, call, proxy)?,
+            _ => notes::answer(mutant, call, proxy)?,
+        }
     };
     answer.0["id"] = proxy.request["id"].clone();
     answer.restate();

@@ -19,6 +19,8 @@ pub(super) struct Proxy {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     pub(super) program: String,
+    /// The command that started it.
+    pub(super) command: Vec<String>,
     /// The library, or the folder of the data.
     pub(super) folder: PathBuf,
     /// The folder of the source code.
@@ -58,6 +60,7 @@ impl Proxy {
             input,
             output: BufReader::new(output),
             program: program.clone(),
+            command: command.to_vec(),
             record: Record::open(&folder)?,
             folder,
             workspace: self::folder(command, "--workspace"),
