@@ -88,10 +88,7 @@ impl Programs {
             .current_dir("/")
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        if is_superuser()? {
-            command.uid(USER).gid(USER);
-        }
-        Ok(command)
+        unprivileged(command)
     }
 
     fn run(&self, name: &str, arguments: &[&str]) -> Outcome {
@@ -337,8 +334,22 @@ fn is_superuser() -> Outcome<bool> {
     Ok(std::os::unix::fs::MetadataExt::uid(&uid) == 0)
 }
 
+/// Has a command run as a user without rights, if this process's user has all.
+///
+/// # Errors
+/// If this process's user is unknown.
+pub fn unprivileged(mut command: Command) -> Outcome<Command> {
+    if is_superuser()? {
+        command.uid(USER).gid(USER);
+    }
+    Ok(command)
+}
+
 /// Returns a new folder that the user without rights can use.
-fn public_folder(place: &Path) -> Outcome<TempDir> {
+///
+/// # Errors
+/// If it can't be made.
+pub fn public_folder(place: &Path) -> Outcome<TempDir> {
     // The path of a socket must be short.
     let folder = tempfile::Builder::new().prefix("pg").tempdir_in(place)?;
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;

@@ -13,11 +13,14 @@ use serde_json::{Map, Value, json};
 use tabellion_contracts::mcb::ROWS;
 use tabellion_records::Records;
 use tabellion_runtime::spec::{EntitySpec, FieldType};
+use xtask::foreign::postgres::Cluster;
 
 use super::{Random, Rows, call, cluster};
 
 /// Number of changes that are tried. `TABELLION_TEST_CHANGES` has another.
 const CHANGES: u64 = 3_000;
+/// Maximum number of changes of a database: the time to judge them grows with its square.
+const MAX_CHANGES: u64 = 40_000;
 const CALLERS: u64 = 12;
 
 type Row = Map<String, Value>;
@@ -363,11 +366,24 @@ fn renamed(arguments: &str, round: &str) -> String {
 #[ignore = "needs PostgreSQL: `cargo xtask postgres`"]
 fn conflicting_changes_keep_the_rules_in_the_order_of_the_log() {
     let cluster = cluster(&[]);
-    let rows = Rows::on(&cluster);
     let changes = std::env::var("TABELLION_TEST_CHANGES")
         .ok()
         .and_then(|it| it.parse().ok());
-    let changes = changes.unwrap_or(CHANGES);
+    let mut left = changes.unwrap_or(CHANGES);
+    for part in 0.. {
+        let name = format!("part_{part}");
+        cluster.create(&name).expect("a database");
+        let rows = Rows::new(format!("{}/{name}", cluster.address()));
+        prove(&cluster, &rows, left.min(MAX_CHANGES), part * CALLERS);
+        left = left.saturating_sub(MAX_CHANGES);
+        if left == 0 {
+            break;
+        }
+    }
+}
+
+/// Has two servers of these rows make changes at once, and checks log and tables. The callers' random numbers follow from `seed`.
+pub(super) fn prove(cluster: &Cluster, rows: &Rows, changes: u64, seed: u64) {
     // The rows as two servers have them.
     let servers = [Arc::new(rows.open()), Arc::new(rows.open())];
     let (tried, made, is_over) = (
@@ -390,7 +406,11 @@ fn conflicting_changes_keep_the_rules_in_the_order_of_the_log() {
     runtime.block_on(async {
         let callers = (0..CALLERS).map(|caller| {
             let records = Arc::clone(&servers[usize::try_from(caller % 2).expect("small")]);
-            let (tried, made, random) = (Arc::clone(&tried), Arc::clone(&made), Random::new(caller + 1));
+            let (tried, made, random) = (
+                Arc::clone(&tried),
+                Arc::clone(&made),
+                Random::new(seed + caller + 1),
+            );
             tokio::spawn(async move {
                 loop {
                     let number = tried.fetch_add(1, Ordering::Relaxed);

@@ -1,12 +1,16 @@
 //! Servers of Tabellion that share one database.
 
-use std::process::{Command, Stdio};
+use std::{
+    net::{TcpListener, TcpStream},
+    process::{Child, Command, Stdio},
+};
 
 use serde_json::{Map, Value, json};
 use tabellion_conformance::Target;
-use xtask::foreign::postgres::{Cluster, Programs};
+use tempfile::TempDir;
+use xtask::foreign::postgres::{Cluster, Programs, public_folder, unprivileged};
 
-use super::{Rows, cluster, until};
+use super::{Rows, cluster, proof::prove, until};
 use crate::{
     documented,
     support::{TABELLION, exited},
@@ -57,12 +61,9 @@ fn run(rows: &Rows, arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-#[test]
-#[ignore = "needs PostgreSQL: `cargo xtask postgres`"]
-fn a_team_shares_its_memory() {
-    let mut cluster = cluster(&[]);
-    let rows = Rows::on(&cluster);
-    let (mut one, mut two) = (serve(&rows), serve(&rows));
+/// Starts two servers. What one of them stores is found by the other, by the search that is returned with them.
+fn share_a_memory(rows: &Rows) -> ([Target; 2], Value) {
+    let (mut one, mut two) = (serve(rows), serve(rows));
     let project = json!({"action": "create", "resource": "project", "project_id": "p", "data": {"name": "P", "path": "p"}});
     assert_eq!(call(&mut one, "project", project)["id"], "p");
     let stored = json!({"action": "store", "resource": "observation", "project_id": "p",
@@ -78,6 +79,15 @@ fn a_team_shares_its_memory() {
         found.to_string().contains("The fjord freezes in January"),
         "{found}"
     );
+    ([one, two], search)
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: `cargo xtask postgres`"]
+fn a_team_shares_its_memory() {
+    let mut cluster = cluster(&[]);
+    let rows = Rows::on(&cluster);
+    let ([one, mut two], search) = share_a_memory(&rows);
     // A server that is killed leaves nothing half done; the other goes on, also when the database has died.
     drop(one);
     cluster.kill();
@@ -112,6 +122,72 @@ fn a_team_shares_its_memory() {
     assert_eq!(remade["kept"], "tabellion_mcb_2");
     assert_eq!(run(&other, &["data", "check"])["digest"], checked["digest"]);
     let findings = run(&rows, &["doctor", "--data"]);
+    assert!(!findings.to_string().contains("\"red\""), "{findings}");
+}
+
+/// Environment variable with the path of pgbouncer, 1.21 or newer. No package registry has it for all systems that run these tests.
+const POOLER: &str = "TABELLION_TEST_PGBOUNCER";
+
+/// A pooler that gives each transaction any of a few connections.
+struct Pooler {
+    process: Child,
+    port: u16,
+    _folder: TempDir,
+}
+
+impl Pooler {
+    /// Starts it; `None`, with a message, if there is none.
+    fn start(cluster: &Cluster) -> Option<Self> {
+        let Some(program) = std::env::var_os(POOLER) else {
+            eprintln!("SKIPPED: `{POOLER}` names no pgbouncer");
+            return None;
+        };
+        let folder = public_folder(&std::env::temp_dir()).expect("a folder");
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let port = free.expect("a port").port();
+        let settings = format!(
+            "[databases]\n* = host=127.0.0.1 port={} user=postgres\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n\
+             auth_type = any\npool_mode = transaction\ndefault_pool_size = 6\nmax_prepared_statements = 100\nunix_socket_dir =\n",
+            cluster.port()
+        );
+        let file = folder.path().join("pgbouncer.ini");
+        std::fs::write(&file, settings).expect("written");
+        let mut command = unprivileged(Command::new(program)).expect("this user");
+        let process = command.arg("--quiet").arg(&file).spawn().expect("it starts");
+        until("the pooler listens", || {
+            TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+        Some(Self {
+            process,
+            port,
+            _folder: folder,
+        })
+    }
+}
+
+impl Drop for Pooler {
+    fn drop(&mut self) {
+        // It has ended, or ends now.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: `cargo xtask postgres`"]
+fn a_pooler_may_give_each_transaction_another_connection() {
+    let cluster = cluster(&[]);
+    let Some(pooler) = Pooler::start(&cluster) else {
+        return;
+    };
+    for name in ["team", "proof"] {
+        cluster.create(name).expect("a database");
+    }
+    let pooled = |name: &str| Rows::new(format!("postgres://postgres@127.0.0.1:{}/{name}", pooler.port));
+    let (servers, _) = share_a_memory(&pooled("team"));
+    assert!(servers.into_iter().all(|server| exited(server).success()));
+    prove(&cluster, &pooled("proof"), 1_000, 0);
+    let findings = run(&pooled("team"), &["doctor", "--data"]);
     assert!(!findings.to_string().contains("\"red\""), "{findings}");
 }
 

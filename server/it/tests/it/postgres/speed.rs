@@ -9,11 +9,14 @@ use std::{
 };
 
 use serde_json::json;
+use tabellion_contracts::mcb::ROWS;
 use tabellion_records::{Records, Start};
 use tokio::runtime::Runtime;
 
 use super::{Rows, call, cluster};
 
+/// The largest number of servers of the same rows.
+const MAX_SERVERS: usize = 4;
 /// The statements of creating a project, for pgbench: one round trip a statement.
 const SCRIPT: &str = r"
 \set id random(1, 1000000000000)
@@ -42,21 +45,20 @@ fn speed_of_creating_rows() {
     let time = Duration::from_secs(seconds);
     let cluster = cluster(&["max_connections=200"]);
     let rows = Rows::on(&cluster);
-    let servers = [Arc::new(rows.open()), Arc::new(rows.open())];
     let file = tempfile::tempdir().expect("a folder");
-    let in_file = Records::open(file.path(), &tabellion_contracts::mcb::ROWS, Start::Serve).expect("a file");
-    let in_file = [Arc::new(in_file)];
-    eprintln!("callers   pgbench   1 server (ratio), median, p99   2 servers (ratio)   SQLite");
+    let in_file = || Records::open(file.path(), &ROWS, Start::Serve).expect("a file");
+    let servers: Vec<_> = (0..MAX_SERVERS).map(|_| Arc::new(rows.open())).collect();
+    let in_file: Vec<_> = (0..MAX_SERVERS).map(|_| Arc::new(in_file())).collect();
     for callers in [1, 8, 32] {
         let raw = pgbench(&cluster, &rows.name(), callers, seconds);
-        let (one, median, p99) = measure(&servers[..1], callers, time);
-        let (two, ..) = measure(&servers, callers, time);
-        let (sqlite, ..) = measure(&in_file, callers, time);
-        eprintln!(
-            "{callers:7} {raw:9.0} {one:10.0} ({:.2}), {median:.1?}, {p99:.1?} {two:10.0} ({:.2}) {sqlite:8.0}",
-            one / raw,
-            two / raw
-        );
+        eprintln!("{callers} callers, pgbench {raw:.0} a second");
+        for count in [1, 2, MAX_SERVERS] {
+            for (engine, servers) in [("PostgreSQL", &servers), ("SQLite", &in_file)] {
+                let (rate, median, p99) = measure(&servers[..count], callers, time);
+                let ratio = rate / raw;
+                eprintln!("  {engine:10}, {count} servers: {rate:6.0} ({ratio:.2}), {median:.1?}, {p99:.1?}");
+            }
+        }
     }
 }
 
