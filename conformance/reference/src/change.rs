@@ -53,7 +53,7 @@ pub(super) struct Receipt {
 
 /// A commit to make.
 #[derive(Debug, Clone)]
-pub(super) struct Step {
+struct Step {
     branch: String,
     head: Option<String>,
     path: String,
@@ -70,10 +70,6 @@ struct Exchange {
     before: Option<(DocumentSnapshot, Entry)>,
     after: Option<Vec<u8>>,
 }
-
-/// Rest of a step that a mutant has already answered.
-#[derive(Debug)]
-pub(super) struct PostponedStep(Scratch, Step, String);
 
 /// The result of recording a person's bytes.
 enum RecordResult {
@@ -254,9 +250,10 @@ impl Library {
             made => made?,
         };
         if is(Mutant::AcksBeforeWrite) || is(Mutant::WritesLate) && step.path == "README.md" {
-            self.postponed
-                .replace(Some(PostponedStep(scratch, step, commit.clone())));
-            return Ok(Some(commit));
+            let answered = commit.clone();
+            let rest = move |library: &Self| library.publish_commit(&scratch, &step, &commit).map(drop);
+            self.postponed.replace(Some(Box::new(rest)));
+            return Ok(Some(answered));
         }
         if is(Mutant::AcksBeforePush) || is(Mutant::ShowsFirst) {
             let shown = self.publish_commit(&scratch, &step, &commit)?;
@@ -289,10 +286,8 @@ impl Library {
         }
         std::thread::sleep(std::time::Duration::from_millis(300));
         let done = self.lock().and_then(|_lock| {
-            let publish = |PostponedStep(scratch, step, commit): PostponedStep| {
-                self.publish_commit(&scratch, &step, &commit)
-            };
-            lost.or_else(|| self.postponed.take()).map(publish).transpose()
+            let rest = lost.or_else(|| self.postponed.take());
+            rest.map_or(Ok(()), |rest| rest(self))
         });
         done.err().into_iter().for_each(|failure| eprintln!("{failure}"));
     }

@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 use tabellion_runtime::{Failure, FailureKind};
 
 use super::{
-    change::PostponedStep,
     folder::{DocumentSnapshot, Folder, Listing},
     git::{Git, id_of},
     mutant::{self, Mutant, is},
@@ -27,15 +26,17 @@ pub(super) const TRAILER: &str = "Tabellion-Reference: ";
 const READ_TIMEOUT: Duration = Duration::from_secs(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
+/// Rest of a change, after its answer.
+type Rest = Box<dyn FnOnce(&Library) -> Result<(), Failure>>;
+
 /// A folder of documents in a repository.
-#[derive(Debug)]
 pub(super) struct Library {
     pub(super) folder: Folder,
     pub(super) git: Git,
     /// The server's own folder in `.git`.
     pub(super) own: PathBuf,
     /// Work that a mutant does after its answer.
-    pub(super) postponed: RefCell<Option<PostponedStep>>,
+    pub(super) postponed: RefCell<Option<Rest>>,
 }
 
 /// A document and its state in git.

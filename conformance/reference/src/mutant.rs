@@ -1,19 +1,20 @@
 //! Mutants: correct servers with one defect each, of the kinds that real servers have, to prove that the checks detect it.
 //!
 //! A mutant is a row of `zoo`, which declares a variant of [`Mutant`] and a [`Specimen`]. It deviates where its server calls `is`, or,
-//! if that takes more than a line, in `start`, `messages`, `tools` or `behaviour`; the mutants of the product's servers deviate in
-//! [`proxy`](crate::proxy). A process is one mutant for all its life, or none.
+//! if that takes more than a line, in `start`, `messages`, `text`, `tools` or `behaviour`; the mutants of the product's servers deviate
+//! in [`proxy`](crate::proxy). A process is one mutant for all its life, or none.
 
 mod behaviour;
 mod messages;
 mod start;
+mod text;
 mod tools;
 mod zoo;
 
 use std::sync::OnceLock;
 
 pub use zoo::{DATABASE_ZOO, HTTP_ZOO, Mutant, REST_ZOO, Specimen};
-pub(super) use {behaviour::*, messages::*, start::*, tools::unknown_tool};
+pub(super) use {behaviour::*, messages::*, start::*, text::*, tools::unknown_tool};
 
 /// Mutants of other lists whose defect is visible over HTTP, and the HTTP checks that detect it.
 pub const ALSO_OVER_HTTP: &[(&str, &[&str])] = &[
