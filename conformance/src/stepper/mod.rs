@@ -8,6 +8,8 @@
 //!
 //! | module | is for |
 //! |---|---|
+//! | `fault` | faults, and the calls that can fail so |
+//! | `shared` | the state of the program |
 //! | `calls` | which system calls change files, and which files |
 //! | `tracer` | the thread that starts and traces the program |
 //! | `system` | ptrace and wait; the only unsafe code |
@@ -16,6 +18,8 @@
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod calls;
+mod fault;
+mod shared;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod system;
 #[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
@@ -24,26 +28,16 @@ mod tests;
 mod tracer;
 
 use std::{
-    fmt, io,
-    path::{Path, PathBuf},
-    process::{ChildStdin, ChildStdout, Command, ExitStatus},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    io,
+    path::Path,
+    process::{Command, ExitStatus},
+    sync::{Arc, PoisonError},
     time::{Duration, Instant},
 };
 
-/// Reason why a program cannot run under the stepper.
-#[derive(Debug, thiserror::Error)]
-pub enum StepperError {
-    /// The system is not supported.
-    #[error("stepping through a program is supported on Linux on x86-64 only")]
-    Unsupported,
-    /// The system forbids tracing, as some containers do.
-    #[error("the system does not permit ptrace: {0}; in a container, add the capability SYS_PTRACE")]
-    Denied(io::Error),
-    /// The program cannot be started, or a folder does not exist.
-    #[error("can't start the program: {0}")]
-    Io(#[from] io::Error),
-}
+pub use fault::{Effect, Errno, Fault};
+use shared::Shared;
+pub use shared::{Call, OUTPUT, Pipes, StepperError};
 
 /// When counting begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,84 +48,9 @@ pub enum Counting {
     WhenArmed,
 }
 
-/// A fault to inject, and the call at which it strikes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fault {
-    /// Number of the call, counted from one.
-    pub at: usize,
-    /// Effect of the fault.
-    pub effect: Effect,
-}
-
-/// Effect of a fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
-    /// Kills the program and all its children; the call does not take effect.
-    Kill,
-    /// Fails the call, which has no effect; ignored if the call [cannot](Errno::is_of) fail so.
-    Fail(Errno),
-    /// Fails the call and all later ones that can fail so, until [`Stepper::disarm`].
-    FailOn(Errno),
-}
-
-/// An error number with its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Errno {
-    name: &'static str,
-    number: i32,
-}
-
-/// A call that would make a change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
-    /// Name of the system call.
-    pub name: &'static str,
-    /// Affected files, relative to the given folder that contains them; absolute if outside of all.
-    pub paths: Vec<PathBuf>,
-    /// Injected fault, if any.
-    pub effect: Option<Effect>,
-}
-
-/// Name of a call that writes to the program's standard output.
-pub const OUTPUT: &str = "output";
-
 /// A program under trace. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Stepper(Arc<Shared>);
-
-/// The client's ends of a program's pipes, if the command asks for pipes.
-#[derive(Debug, Default)]
-pub struct Pipes {
-    /// Standard input.
-    pub stdin: Option<ChildStdin>,
-    /// Standard output.
-    pub stdout: Option<ChildStdout>,
-}
-
-/// State shared with the tracing thread.
-#[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<State>,
-    ended: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    armed: bool,
-    fault: Option<Fault>,
-    calls: Vec<Call>,
-    asked_for_ring: bool,
-    /// True if writes to the program's standard output are recorded too.
-    records_output: bool,
-    root: i32,
-    /// Live threads and processes, including the root.
-    live: Vec<i32>,
-    killed: bool,
-    /// Exit status of the root.
-    status: Option<ExitStatus>,
-    /// True if all others have ended too.
-    is_over: bool,
-}
 
 impl Stepper {
     /// Starts `command` under trace, and counts its changes below `folders`.
@@ -222,109 +141,5 @@ impl Stepper {
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         state.status
-    }
-}
-
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    fn kill(&self) {
-        let mut state = self.state();
-        state.killed = true;
-        if !state.is_over {
-            state.live.iter().for_each(|&process| system::kill(process));
-        }
-    }
-
-    #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-    fn kill(&self) {}
-}
-
-macro_rules! errnos {
-    ($($name:ident = $number:literal, $meaning:literal;)*) => {
-        impl Errno {
-            $(
-                #[doc = $meaning]
-                pub const $name: Self = Self { name: stringify!($name), number: $number };
-            )*
-        }
-    };
-}
-
-errnos! {
-    EIO = 5, "The disk failed.";
-    EACCES = 13, "Permission denied.";
-    EMFILE = 24, "Too many open files.";
-    EFBIG = 27, "The file would be too large.";
-    ENOSPC = 28, "The disk is full.";
-    EROFS = 30, "The file system is read-only.";
-    ENOSYS = 38, "The system call does not exist.";
-    EDQUOT = 122, "The user's disk quota is exceeded.";
-}
-
-/// Beginnings of the names of calls that need no space on the disk.
-const NEEDS_NO_SPACE: &[&str] = &[
-    "flock",
-    "unlink",
-    "rmdir",
-    "chmod",
-    "fchmod",
-    "chown",
-    "lchown",
-    "fchown",
-    "utime",
-    "removexattr",
-    "lremovexattr",
-    "fremovexattr",
-];
-
-impl Errno {
-    /// Returns true if a call of this name can fail so, according to the manual pages. No server need handle others.
-    pub fn is_of(self, call: &str) -> bool {
-        match self {
-            Self::ENOSPC | Self::EDQUOT => !NEEDS_NO_SPACE.iter().any(|name| call.starts_with(name)),
-            Self::EIO => call != "flock",
-            _ => true,
-        }
-    }
-}
-
-impl Effect {
-    /// Returns true if this can happen at a call of this name.
-    pub fn is_of(self, call: &str) -> bool {
-        match self {
-            Self::Kill => true,
-            Self::Fail(errno) | Self::FailOn(errno) => errno.is_of(call),
-        }
-    }
-}
-
-impl fmt::Display for Errno {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
-}
-
-impl fmt::Display for Effect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Kill => f.write_str("killed"),
-            Self::Fail(errno) => write!(f, "{errno} once"),
-            Self::FailOn(errno) => write!(f, "{errno} from then on"),
-        }
-    }
-}
-
-impl fmt::Display for Call {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let paths: Vec<_> = self.paths.iter().map(|path| path.display().to_string()).collect();
-        write!(f, "{} {}", self.name, paths.join(" -> "))?;
-        match self.effect {
-            Some(effect) => write!(f, "  <== {effect}"),
-            None => Ok(()),
-        }
     }
 }

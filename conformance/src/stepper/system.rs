@@ -9,7 +9,7 @@ use std::{
 
 use libc::{c_int, c_void, pid_t};
 
-use super::Errno;
+use super::fault::Errno;
 
 /// The request for a [`SyscallInfo`], and the value of its `op` at a call's entry; musl's declarations lack both.
 const PTRACE_GET_SYSCALL_INFO: u16 = 0x420e;

@@ -10,8 +10,9 @@ use std::{
 };
 
 use super::{
-    Call, Effect, Errno, Fault, OUTPUT, Pipes, Shared, StepperError,
     calls::{self, IO_URING_SETUP},
+    fault::{Effect, Errno, Fault},
+    shared::{Call, OUTPUT, Pipes, Shared, StepperError},
     system::{self, Entry, Event},
 };
 
