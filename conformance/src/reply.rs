@@ -39,6 +39,14 @@ impl Reply {
     }
 }
 
+impl Success {
+    /// Returns a success with this response, and the `_meta` of the result.
+    pub(crate) fn new(response: Value, result: &Value) -> Self {
+        let meta = result["_meta"].as_object().cloned().unwrap_or_default();
+        Self { response, meta }
+    }
+}
+
 impl Refusal {
     /// Returns the refusal in a response message, if it is one.
     pub fn from_message(message: &Value) -> Option<Self> {

@@ -11,8 +11,8 @@ use toml::{
 };
 
 use super::{
-    Before, Call, MappedTool, Mapping, Server, doing,
     hole::Hole,
+    mapping::{Before, Call, MappedTool, Mapping, Server, doing},
     response::{self, From, Paging, Pointer, Source},
     schema,
     template::{Part, Template},

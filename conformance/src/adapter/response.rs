@@ -144,10 +144,7 @@ impl Mapping {
                 put(&mut response, pointer, value);
             }
         }
-        Reply::Done(Success {
-            response,
-            meta: super::meta(&message["result"]),
-        })
+        Reply::Done(Success::new(response, &message["result"]))
     }
 
     pub(super) fn refusal(&self, message: &Value) -> Option<Refusal> {

@@ -9,7 +9,7 @@ use tabellion_runtime::{
 };
 
 use super::{
-    doing,
+    mapping::doing,
     offer::{self, Offer},
 };
 use crate::{

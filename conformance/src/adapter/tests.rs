@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use super::*;
+use super::{mapping::doing, *};
 use crate::reply::Refusal;
 
 /// Parses a file with these tools.

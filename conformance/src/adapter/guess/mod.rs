@@ -18,7 +18,7 @@ use self::{
     role::{NOUNS, WantedEffect, words},
 };
 use super::{
-    doing,
+    mapping::doing,
     offer::{self, Offer},
     smoke::DOCUMENT,
 };
