@@ -1,12 +1,16 @@
-//! Servers, entities and refusals, for all checks of rows.
+//! Servers, entities, refusals and entries of the log, for all checks of rows.
 
-use tabellion_runtime::spec::{Action, EntitySpec, RowsSpec};
+use serde_json::Value;
+use tabellion_runtime::{
+    context::CHANGE,
+    spec::{Action, EntitySpec, RowsSpec},
+};
 
 use crate::{
     check::{Bench, Case},
-    judgement::{Judgement, Stop, ensure, fail},
-    ledger::rows::RowLedger,
-    reply::{Refusal, Reply},
+    judgement::{Judgement, Stop, ensure, fail, not_shown},
+    ledger::{replay, rows::RowLedger},
+    reply::{Refusal, Reply, Success},
     rows::{Request, RowsClient, client, requests},
     scene::Scene,
 };
@@ -92,4 +96,45 @@ pub(in crate::checks) fn unchanged(before: &RowLedger, scene: &Scene<'_>, what: 
         return Err(fail(format!("{what} changed rows: {difference}")));
     }
     ensure(before.log == after.log, || format!("{what} changed the log"))
+}
+
+/// Fails unless the log has exactly one entry more, which leads from the rows before to those after, and the answer names it.
+pub(super) fn entry_leads(
+    spec: &RowsSpec,
+    (before, after): (&RowLedger, &RowLedger),
+    what: &str,
+    done: &Success,
+) -> Judgement {
+    let entries = after
+        .entries_since(before)
+        .map_err(|why| fail(format!("after `{what}`, {why}")))?;
+    let entries = entries.ok_or_else(|| not_shown("there is no way to read the server's log"))?;
+    let [entry] = entries else {
+        let many = entries.len();
+        return Err(fail(format!(
+            "`{what}` added {many} entries to the log instead of one"
+        )));
+    };
+    let mut tables = before.tables.clone();
+    replay::apply(spec, &mut tables, entry)
+        .map_err(|why| fail(format!("the entry of `{what}` is wrong: {why}")))?;
+    if let Some(difference) = tables.difference(&after.tables) {
+        return Err(fail(format!(
+            "the entry of `{what}` is not what changed: by the entry, {difference}"
+        )));
+    }
+    let changed = before.tables.changed(&after.tables);
+    let of_entry = entry.rows.iter().filter(|row| row.before != row.after);
+    let said = of_entry.filter_map(|row| Some(row.place(spec.entity(&row.entity)?)));
+    let too_much = said.filter(|place| !changed.contains(place)).count();
+    ensure(too_much == 0, || {
+        format!("the entry of `{what}` has {too_much} rows that did not change")
+    })?;
+    let named = done.meta.get(CHANGE).and_then(Value::as_str);
+    ensure(named == Some(&entry.id), || {
+        format!(
+            "the answer to `{what}` names the change {named:?} instead of `{}`",
+            entry.id
+        )
+    })
 }

@@ -1,23 +1,17 @@
 //! The log: each change is one entry, which records it exactly; all entries together give the tables.
 
 use serde_json::Value;
-use tabellion_runtime::{
-    context::CHANGE,
-    spec::{Action, OnDelete, RowsSpec},
-};
+use tabellion_runtime::spec::{Action, OnDelete};
 
 use super::{
-    basics::{entity, has, some, spec, start},
+    basics::{entity, entry_leads, has, some, spec, start, unchanged},
     play, program, written,
 };
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     judgement::{Judgement, Stop, ensure, fail, not_shown},
-    ledger::{
-        replay,
-        rows::{Row, RowLedger},
-    },
-    reply::{Reply, Success},
+    ledger::rows::Row,
+    reply::Reply,
     rows::{
         Request, RowsClient, client,
         requests::{self, Said},
@@ -124,47 +118,6 @@ pub(super) fn one_change(
     Ok(done.response)
 }
 
-/// Fails unless the log has exactly one entry more, which leads from the rows before to those after, and the answer names it.
-pub(super) fn entry_leads(
-    spec: &RowsSpec,
-    (before, after): (&RowLedger, &RowLedger),
-    what: &str,
-    done: &Success,
-) -> Judgement {
-    let entries = after
-        .entries_since(before)
-        .map_err(|why| fail(format!("after `{what}`, {why}")))?;
-    let entries = entries.ok_or_else(|| not_shown("there is no way to read the server's log"))?;
-    let [entry] = entries else {
-        let many = entries.len();
-        return Err(fail(format!(
-            "`{what}` added {many} entries to the log instead of one"
-        )));
-    };
-    let mut tables = before.tables.clone();
-    replay::apply(spec, &mut tables, entry)
-        .map_err(|why| fail(format!("the entry of `{what}` is wrong: {why}")))?;
-    if let Some(difference) = tables.difference(&after.tables) {
-        return Err(fail(format!(
-            "the entry of `{what}` is not what changed: by the entry, {difference}"
-        )));
-    }
-    let changed = before.tables.changed(&after.tables);
-    let of_entry = entry.rows.iter().filter(|row| row.before != row.after);
-    let said = of_entry.filter_map(|row| Some(row.place(spec.entity(&row.entity)?)));
-    let too_much = said.filter(|place| !changed.contains(place)).count();
-    ensure(too_much == 0, || {
-        format!("the entry of `{what}` has {too_much} rows that did not change")
-    })?;
-    let named = done.meta.get(CHANGE).and_then(Value::as_str);
-    ensure(named == Some(&entry.id), || {
-        format!(
-            "the answer to `{what}` names the change {named:?} instead of `{}`",
-            entry.id
-        )
-    })
-}
-
 /// Makes calls without an effect.
 fn nothing(
     bench: &Bench<'_>,
@@ -183,7 +136,7 @@ fn nothing(
         };
         if let Ok(request) = rows.request(entity, action, by, Row::new()) {
             rows.send(&request)?;
-            super::basics::unchanged(&before, scene, &format!("`{}`", request.tool.label()))?;
+            unchanged(&before, scene, &format!("`{}`", request.tool.label()))?;
         }
     }
     let missing = key
@@ -195,7 +148,7 @@ fn nothing(
         ensure(matches!(rows.send(&request)?, Reply::Refused(_)), || {
             format!("{what} was accepted")
         })?;
-        super::basics::unchanged(&before, scene, &what)?;
+        unchanged(&before, scene, &what)?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, fs, path::Path, thread, time::Duration};
 use serde_json::Value;
 use tabellion_runtime::{ToolSpec, spec::Action};
 
-use super::{basics::start, entries};
+use super::basics::{entry_leads, start, unchanged};
 use crate::{
     check::{Bench, Case},
     judgement::{Judgement, Stop, ensure, fail, not_shown},
@@ -124,13 +124,13 @@ fn one_entry(
     let done = match rows.client.call(tool, arguments)? {
         Reply::Done(done) => done,
         Reply::Refused(_) => {
-            super::basics::unchanged(&before, scene, &format!("`{arguments}`, which was refused,"))?;
+            unchanged(&before, scene, &format!("`{arguments}`, which was refused,"))?;
             return Ok(false);
         }
     };
     let later = source.transactions(&scene.data(), rows.spec);
     let after = client::ledger(scene)?;
-    entries::entry_leads(rows.spec, (&before, &after), tool.label(), &done)?;
+    entry_leads(rows.spec, (&before, &after), tool.label(), &done)?;
     let many = transactions
         .zip(later)
         .and_then(|(earlier, later)| later.since(&earlier));

@@ -7,7 +7,11 @@ use tabellion_runtime::spec::{
     Action, Also, Assigned, EntitySpec, FieldSpec, FieldType, FilterBy, Hook, RowRule, RowsSpec, Scope,
 };
 
-use super::{Call, Choice, Name, Operation, Step, begin, operation};
+use super::{
+    begin,
+    operation::{self, Operation},
+    step::{Call, Choice, Name, Step},
+};
 use crate::rows::values;
 
 /// Texts of rows that are searched for by words.

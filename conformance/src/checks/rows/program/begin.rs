@@ -2,7 +2,10 @@
 
 use tabellion_runtime::spec::{EntitySpec, FieldSpec, FieldType, RowRule, Scope};
 
-use super::{Call, Choice, Name, Operation, Step};
+use super::{
+    operation::Operation,
+    step::{Call, Choice, Name, Step},
+};
 use crate::rows::values;
 
 /// Number of the plain values of the rows with which a program of some entities begins.

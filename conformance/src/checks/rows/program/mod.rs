@@ -5,6 +5,7 @@
 //!
 //! | module | is for |
 //! |---|---|
+//! | [`step`] | steps, as data |
 //! | [`operation`] | the operations that the server has |
 //! | [`begin`] | the rows with which a program begins |
 //! | [`random`] | random steps |
@@ -17,12 +18,9 @@ mod operation;
 mod place;
 mod random;
 mod request;
+mod step;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use tabellion_runtime::spec::{Action, EntitySpec};
-
-use self::operation::Operation;
+pub(super) use self::step::{Call, Step};
 use super::basics::spec;
 use crate::{
     check::{Bench, Case},
@@ -34,132 +32,6 @@ use crate::{
 const STEPS: usize = 25;
 /// Number of entities up to which a program has all of them.
 const MAX_ENTITIES: usize = 6;
-/// The key of no row.
-const MISSING: &str = "no-such-row";
-
-/// One step of a program.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(in crate::checks::rows) enum Step {
-    /// The server is closed and started again.
-    Restart,
-    /// A call.
-    Call(Box<Call>),
-}
-
-/// A call of an operation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(in crate::checks::rows) struct Call {
-    action: Name,
-    entity: String,
-    /// Index of the org.
-    org: usize,
-    /// The row that it is about.
-    row: Choice,
-    /// Values of fields; for a list, those by which rows are chosen.
-    set: Vec<(String, Choice)>,
-    limit: Option<u64>,
-    after: Option<Choice>,
-    /// Label of the operation, if not the first one that does this.
-    #[serde(default)]
-    label: Option<String>,
-    /// True if no org is named.
-    #[serde(default)]
-    names_no_org: bool,
-    /// Values next to the key or the data, required or not.
-    #[serde(default)]
-    beside: Beside,
-    /// The caller that the call names: a row, and the index of the field that names it.
-    #[serde(default)]
-    caller: Option<(Choice, usize)>,
-    /// Values of the members that select the rows of a list.
-    #[serde(default)]
-    filters: Vec<(String, Choice)>,
-}
-
-/// The values that a request contains next to the key or the data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Beside {
-    /// The required ones, correct.
-    #[default]
-    Required,
-    /// All possible ones, correct.
-    All,
-    /// All possible ones, and no key.
-    Alone,
-    /// All possible ones, wrong.
-    Wrong,
-}
-
-/// The action of an operation, as data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Name {
-    Create,
-    Get,
-    Update,
-    List,
-    Delete,
-}
-
-/// A value of a field.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Choice {
-    /// This value.
-    Value(Value),
-    /// The key of one of the rows that are there.
-    Row(usize),
-    /// The key of a row of another org.
-    Elsewhere(usize),
-    /// The key of no row.
-    Missing,
-    /// The number after the largest one, or one that is not.
-    Next(bool),
-    /// The value that the row has.
-    Same,
-}
-
-impl Name {
-    const ALL: [(Self, Action, u32); 5] = [
-        (Self::Create, Action::Create, 10),
-        (Self::Update, Action::Update, 8),
-        (Self::Delete, Action::Delete, 3),
-        (Self::Get, Action::Get, 2),
-        (Self::List, Action::List, 4),
-    ];
-
-    fn action(self) -> Action {
-        match self {
-            Self::Create => Action::Create,
-            Self::Get => Action::Get,
-            Self::Update => Action::Update,
-            Self::List => Action::List,
-            Self::Delete => Action::Delete,
-        }
-    }
-}
-
-impl Call {
-    fn new(action: Name, entity: &EntitySpec) -> Self {
-        Self {
-            action,
-            entity: entity.name.to_owned(),
-            org: 0,
-            row: Choice::Missing,
-            set: Vec::new(),
-            limit: None,
-            after: None,
-            label: None,
-            names_no_org: false,
-            beside: Beside::Required,
-            caller: None,
-            filters: Vec::new(),
-        }
-    }
-}
-
 /// Returns random programs, which depend on the seed alone.
 pub(super) fn cases(bench: &Bench<'_>, name: &str, many: usize) -> Result<Vec<Case>, Stop> {
     let operations = operation::all(bench)?;

@@ -5,7 +5,7 @@ use tabellion_runtime::{
     spec::{EntitySpec, RowOperation},
 };
 
-use super::{Name, spec};
+use super::{spec, step::Name};
 use crate::{check::Bench, judgement::Stop, rows::requests};
 
 /// An operation that programs call.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tabellion_runtime::spec::{EntitySpec, FieldSpec, FieldType, Scope};
 
-use super::{Choice, MISSING};
+use super::step::{Choice, MISSING};
 use crate::{
     ledger::rows::Row,
     rows::{Model, RowsClient, requests},

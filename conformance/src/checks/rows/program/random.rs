@@ -3,7 +3,10 @@
 use serde_json::Value;
 use tabellion_runtime::spec::{CALLER, EntitySpec, FieldSpec, FieldType, FilterBy, RowOperation, Scope};
 
-use super::{Beside, Call, Choice, Name, Operation, Step};
+use super::{
+    operation::Operation,
+    step::{Beside, Call, Choice, Name, Step},
+};
 use crate::rows::values;
 
 /// Size up to which wrong values are part of a program, as JSON.

@@ -5,7 +5,10 @@ use tabellion_runtime::{
     spec::{EntitySpec, FieldType, FilterBy},
 };
 
-use super::{Beside, Call, Choice, MISSING, Name, place::NamedRows};
+use super::{
+    place::NamedRows,
+    step::{Beside, Call, Choice, MISSING, Name},
+};
 use crate::{
     ledger::rows::Row,
     rows::{Model, Request, RowsClient, requests, requests::Said},
