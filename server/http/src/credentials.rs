@@ -9,7 +9,7 @@ use hyper::{
 };
 use serde_json::{Value, json};
 
-use super::Mount;
+use super::mount::Mount;
 use crate::{
     keys::{ApiKey, KeyGrant, KeyRing, Principal, Scope, Validity},
     oauth::{AuthenticationError, PublicUrl, Tokens},

@@ -1,6 +1,6 @@
 //! The layers that a request passes before its handler. [`router`](super::router) determines their order.
 
-use std::{collections::BTreeSet, net::IpAddr, sync::Arc, time::Instant};
+use std::{net::IpAddr, sync::Arc, time::Instant};
 
 use axum::{
     Extension,
@@ -22,10 +22,8 @@ use tabellion_mcp::streamable::{Refusal, Why};
 /// The header with a request's id. A client may choose the id.
 const REQUEST_ID: &str = "x-request-id";
 
-/// CORS: methods and headers that pages of allowed origins may send (`METHODS`; `HEADERS`, those of REST, and
-/// those that contracts read), and headers that they may read (`READABLE`).
+/// CORS: methods that pages of allowed origins may send, and headers that they may read.
 const METHODS: &str = "GET, POST, PUT, DELETE";
-const HEADERS: &str = "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, x-api-key, x-request-id";
 const READABLE: &str = "etag, mcp-session-id, retry-after, www-authenticate, x-request-id";
 
 /// Request extension: the address of the client's end of the connection.
@@ -83,18 +81,6 @@ pub(super) async fn guard(
         headers.insert(VARY, HeaderValue::from_static("origin"));
     }
     Ok(response)
-}
-
-/// Returns [`HEADERS`], those of REST, and those that contracts read.
-pub(super) fn allowed_headers<'a>(of_contracts: impl Iterator<Item = &'a str>) -> HeaderValue {
-    let of_rest = tabellion_rest::REQUEST_HEADERS.into_iter();
-    let names = of_contracts.map(str::to_ascii_lowercase);
-    let names: BTreeSet<_> = names.chain(of_rest.map(str::to_owned)).collect();
-    let all: Vec<_> = [HEADERS]
-        .into_iter()
-        .chain(names.iter().map(String::as_str))
-        .collect();
-    HeaderValue::from_str(&all.join(", ")).expect("names of headers are visible ASCII")
 }
 
 fn preflight(allowed: &HeaderValue) -> Response {

@@ -22,6 +22,7 @@ mod hook;
 pub mod keys;
 mod layers;
 mod metrics;
+mod mount;
 pub mod oauth;
 pub mod post;
 pub mod rates;
@@ -44,8 +45,8 @@ pub use connection::{listen, serve};
 pub use credentials::{Credentials, OAuth};
 pub use guard::{Guard, GuardError};
 pub use hook::{Hook, HookSecret};
-pub use metrics::{LibraryCounts, RemoteCounts};
-pub use site::{Mount, Page, Site};
+pub use mount::{LibraryCounts, Mount, RemoteCounts};
+pub use site::{Page, Site};
 
 /// A server's limits and timeouts.
 #[derive(Debug, Clone, Copy)]

@@ -3,37 +3,13 @@
 
 use std::fmt::{Display, Write as _};
 
-use super::site::Mount;
+use super::mount::Mount;
 use tabellion_gateway::calls::BOUNDS;
 
 /// The media type of the text.
 pub(super) const MEDIA: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Counts of a library since it was opened.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct LibraryCounts {
-    /// Published changes, each with a commit.
-    pub commits: u64,
-    /// Changes that were planned again because another change was published first.
-    pub conflicts: u64,
-    /// Interrupted changes that were completed or undone.
-    pub recoveries: u64,
-    /// Its traffic with its remote, if it is shared.
-    pub remote: Option<RemoteCounts>,
-}
-
-/// The traffic of a library with its remote since it was opened.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct RemoteCounts {
-    /// Pushes that the remote accepted, refused, and did not answer.
-    pub pushes: [u64; 3],
-    /// Fetches with and without an answer.
-    pub fetches: [u64; 2],
-    /// Number of commits that the remote lacks.
-    pub ahead: u64,
-}
-
-/// Labels of [`RemoteCounts::pushes`] and, except for the second one, of [`RemoteCounts::fetches`].
+/// Labels of [`RemoteCounts::pushes`](super::RemoteCounts::pushes) and, except for the second one, of [`RemoteCounts::fetches`](super::RemoteCounts::fetches).
 const OUTCOMES: [&str; 3] = ["done", "refused", "unanswered"];
 
 /// A text under construction.

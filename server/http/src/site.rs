@@ -1,9 +1,8 @@
 //! The state of one server: mounts, limits, counters.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     net::IpAddr,
-    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -16,49 +15,21 @@ use hyper::{HeaderMap, StatusCode, Uri, header::HeaderValue};
 use super::{
     Credentials, Guard, Limits,
     credentials::{self, Caller},
-    hook::Hook,
-    layers,
-    metrics::LibraryCounts,
+    mount::Mount,
     upload::Uploads,
 };
 use crate::rates::{Failures, Rates};
 use tabellion_gateway::Access;
-use tabellion_mcp::streamable::{Endpoint, Refusal};
-use tabellion_rest::Rest;
-use tabellion_runtime::downloads::{Download, Downloads};
+use tabellion_mcp::streamable::Refusal;
+use tabellion_runtime::downloads::Download;
 
 const MAX_REQUEST_ID: usize = 64;
 
+/// CORS: headers that pages of allowed origins may send, in addition to those of REST and of contracts.
+const HEADERS: &str = "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, x-api-key, x-request-id";
+
 /// Lifetime of the result of [`Site::are_reachable`].
 const REACHED_FOR: Duration = Duration::from_secs(1);
-
-/// The content of one path: a library, rows, or both.
-pub struct Mount {
-    /// Name of the library; empty if it has none.
-    pub name: String,
-    /// The folders that must exist to answer calls.
-    pub folders: Vec<PathBuf>,
-    /// Returns true if a database behind the mount answers, or there is none. May block for some seconds.
-    pub is_reachable: Arc<dyn Fn() -> bool + Send + Sync>,
-    /// Returns the counts of the library.
-    pub counts: Box<dyn Fn() -> LibraryCounts + Send + Sync>,
-    /// The library's MCP endpoint.
-    pub endpoint: Arc<Endpoint>,
-    /// The library over REST, if one of its contracts declares endpoints.
-    pub rest: Option<Arc<Rest>>,
-    /// The downloads below its path, for clients with their URLs.
-    pub downloads: Option<Arc<dyn Downloads>>,
-    /// The webhook by which a forge reports that the library's branch has moved, if the library is shared through one.
-    pub hook: Option<Hook>,
-}
-
-impl Mount {
-    /// Returns `endpoint` over REST, if one of its contracts declares endpoints.
-    pub fn rest(endpoint: &Endpoint) -> Option<Arc<Rest>> {
-        let (gateway, intake) = (endpoint.gateway().clone(), endpoint.intake().clone());
-        Rest::new(gateway, intake, endpoint.url().cloned()).map(Arc::new)
-    }
-}
 
 /// A page in the browser, in addition to the mounts.
 pub struct Page {
@@ -111,7 +82,7 @@ impl Site {
         Self {
             guard,
             credentials,
-            allowed_headers: layers::allowed_headers(
+            allowed_headers: allowed_headers(
                 mounts
                     .values()
                     .flat_map(|mount| mount.endpoint.gateway().catalog().headers()),
@@ -239,4 +210,16 @@ impl Site {
             None => format!("{:016x}", self.next_id.fetch_add(1, Ordering::Relaxed)).into(),
         }
     }
+}
+
+/// Returns [`HEADERS`], those of REST, and those that contracts read.
+fn allowed_headers<'a>(of_contracts: impl Iterator<Item = &'a str>) -> HeaderValue {
+    let of_rest = tabellion_rest::REQUEST_HEADERS.into_iter();
+    let names = of_contracts.map(str::to_ascii_lowercase);
+    let names: BTreeSet<_> = names.chain(of_rest.map(str::to_owned)).collect();
+    let all: Vec<_> = [HEADERS]
+        .into_iter()
+        .chain(names.iter().map(String::as_str))
+        .collect();
+    HeaderValue::from_str(&all.join(", ")).expect("names of headers are visible ASCII")
 }
