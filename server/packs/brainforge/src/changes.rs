@@ -5,18 +5,19 @@ use tabellion_contracts::brainforge::{
     CreateLinkRequest, CreateLinkResponse, CreateNoteRequest, CreateNoteResponse, CreateStatus, ToolError,
     UpdateNoteRequest, UpdateNoteResponse, UpdateStatus, tool,
 };
-use tabellion_notes::{Agent, Entry, Link, Metadata, Note, NoteError};
+use tabellion_notes::{Agent, Link, Metadata};
 use tabellion_runtime::{
-    Change, Content, Failure, KnownCaller, ReadCx, Staged, WriteCx, meta::REVIEW, spec::Fact, workflow::Event,
+    Change, Content, Failure, KnownCaller, Staged, WriteCx, meta::REVIEW, spec::Fact, workflow::Event,
 };
 use uuid::Uuid;
 
 use super::{
     draft,
     moments::Moment,
+    named_note::{NamedNote, changed},
     review::{self, Base, Review},
     shelf::Shelf,
-    values::{caller, invalid, moment, not_found, number, parse_id, word},
+    values::{caller, invalid, moment, not_found, number, parse_id, unchangeable, word},
     versions::{self, REASON},
 };
 
@@ -269,52 +270,6 @@ fn note_waiting(cx: &WriteCx<'_>, id: Uuid, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The document of the note that a call names.
-struct NamedNote {
-    entry: Entry,
-    text: String,
-    note: Note,
-}
-
-/// Returns the document of a note, which the catalogue has followed in this call.
-fn found(shelf: &Shelf, cx: &ReadCx<'_>, id: Uuid) -> Result<NamedNote, ToolError> {
-    let entry = shelf.cached_note(id)?.ok_or_else(|| not_found(id))?;
-    let document = cx.read(&entry.path)?.ok_or_else(|| not_found(id))?;
-    let note = Note::parse(&entry.path, &document.bytes);
-    let text = String::from_utf8(document.bytes).map_err(|_| {
-        let message = format!(
-            "`{}` is not UTF-8, so that it can't be changed: convert it first",
-            entry.path
-        );
-        invalid("not_utf8", message)
-    })?;
-    Ok(NamedNote { entry, text, note })
-}
-
-/// Returns the path and text of a note with other content and members. Its front matter contains its id from now on.
-pub(super) fn changed(
-    shelf: &Shelf,
-    cx: &ReadCx<'_>,
-    id: Uuid,
-    content: &str,
-    members: &Map<String, Value>,
-) -> Result<(String, String), ToolError> {
-    let NamedNote { entry, text, note } = found(shelf, cx, id)?;
-    let text = tabellion_notes::replace_body(&text, content).map_err(unchangeable)?;
-    let said = (note.metadata.id != Some(id)).then(|| ("id", Some(json!(id.to_string()))));
-    let members = members.iter().map(|(key, value)| {
-        let value = Some(value.clone()).filter(|value| !value.is_null());
-        (key.as_str(), value)
-    });
-    let all: Vec<_> = said.into_iter().chain(members).collect();
-    let text = tabellion_notes::set(&text, &all).map_err(unchangeable)?;
-    Ok((entry.path, text))
-}
-
-pub(super) fn unchangeable(error: NoteError) -> ToolError {
-    invalid("front_matter", error.to_string())
-}
-
 pub(super) fn link(
     shelf: &Shelf,
     cx: &WriteCx<'_>,
@@ -331,7 +286,7 @@ pub(super) fn link(
     let metadata = request.metadata.unwrap_or_default();
     draft::check_link_metadata(&metadata, caller(cx)?)?;
     shelf.follow_for(&[source, to])?;
-    let NamedNote { entry, text, note } = found(shelf, cx, source)?;
+    let NamedNote { entry, text, note } = NamedNote::read(shelf, cx, source)?;
     if shelf.cached_note(to)?.is_none() {
         return Err(not_found(to));
     }

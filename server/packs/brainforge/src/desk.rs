@@ -139,7 +139,7 @@ struct DecideResponse {
 impl Desk {
     /// Opens the desk of a library. Decisions are recorded in `calls`.
     pub(super) fn new(library: Arc<Library>, calls: Option<Arc<dyn CallStore>>) -> Self {
-        let shelf = Shelf::new(Arc::clone(&library), Box::new(Installed));
+        let shelf = Shelf::new(Arc::clone(&library), Box::new(Installed), instances::parse);
         Self {
             calls,
             ..Self::over(shelf, library)

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tabellion_contracts::brainforge::{CONTRACT, ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
+use tabellion_library::path::LibraryPath;
 use tabellion_markdown::diff;
 use tabellion_notes::{self as notes, ContentHash, Entry, FoundInstance, InstanceFilter};
-use tabellion_pack::review::Shown;
+use tabellion_pack::{failures, review::Shown};
 use tabellion_runtime::{
     Change, Content, Document, Failure, KnownCaller, Precondition, ReadCx, Staged, Until, WriteCx,
     context::BASE,
@@ -384,6 +385,13 @@ fn find(cx: &ReadCx<'_>, id: &str) -> Result<(Kept, Document), ToolError> {
     Ok((kept.ok_or_else(|| not_found(id))?, document))
 }
 
+/// Reads the file of an instance; `None` if it is not one.
+fn read_file(shelf: &Shelf, path: &str) -> Result<Option<Kept>, Failure> {
+    let parsed = LibraryPath::parse(path).map_err(failures::path)?;
+    let file = shelf.library().read(&parsed)?;
+    Ok(file.and_then(|file| Kept::parse(path, &file.bytes)))
+}
+
 fn not_found(id: &str) -> ToolError {
     let message =
         "there is no such instance of a workflow, or it is another agent's; list those that there are";
@@ -445,7 +453,7 @@ pub(super) fn list(shelf: &Shelf, cx: &ReadCx<'_>, request: &ListInstances) -> R
             if !is_shown(found, &fields::read(found)?) {
                 continue;
             }
-            let Some(kept) = shelf.read_instance(&found.path)? else {
+            let Some(kept) = read_file(shelf, &found.path)? else {
                 continue;
             };
             if let Some(view) = kept.view(shelf, cx, Detail::Brief)? {

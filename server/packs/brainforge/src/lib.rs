@@ -15,6 +15,7 @@
 //! | `instances` | instances of all workflows: listed, shown, started, and their tasks completed |
 //! | `moments` | times and ids that are equal for repetitions of a call |
 //! | `changes` | creating, updating and linking notes |
+//! | `named_note` | the document of the note that a call names |
 //! | `exports` | exports as files, until they expire |
 //! | `downloads` | their URLs over HTTP |
 //! | `offers` | resources |
@@ -33,6 +34,7 @@ mod exports;
 mod fields;
 mod instances;
 mod moments;
+mod named_note;
 mod offers;
 mod parts;
 mod requested;
@@ -91,7 +93,7 @@ pub static PACK: Pack = Pack {
 
 /// Returns the contract, served from `library`.
 fn service(library: Arc<Library>) -> Arc<dyn Contract> {
-    let shelf = Shelf::new(Arc::clone(&library), Box::new(Installed));
+    let shelf = Shelf::new(Arc::clone(&library), Box::new(Installed), instances::parse);
     Arc::new(Service::new(Forge { shelf }, library))
 }
 

@@ -22,10 +22,10 @@ use uuid::Uuid;
 use super::{
     fields,
     moments::digest,
+    named_note,
     parts::Parted,
     shelf::Shelf,
-    values::FOLDER,
-    values::invalid,
+    values::{FOLDER, caller, invalid, unchangeable},
     versions::{self, REASON},
 };
 
@@ -365,7 +365,7 @@ pub(super) struct Decided {
 
 /// Returns the effects of a decision.
 pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Result<Decided, ToolError> {
-    let actor = super::values::caller(cx)?;
+    let actor = caller(cx)?;
     let (mut review, revision) = read(cx, decision.id)?;
     shelf.follow_for(&[review.note_id])?;
     let current = current(shelf, cx, review.note_id)?;
@@ -620,12 +620,11 @@ pub(super) fn published(
                 .with("reason", "path_taken")
                 .into());
         }
-        let text =
-            tabellion_notes::render(&metadata, &review.content).map_err(super::changes::unchangeable)?;
+        let text = tabellion_notes::render(&metadata, &review.content).map_err(unchangeable)?;
         return Ok((path, text));
     }
     let mut members = review.metadata.clone();
     members.insert("version".into(), json!(review.proposed_version));
     members.insert("reviewed_by".into(), json!(&*reviewer.name));
-    super::changes::changed(shelf, cx, review.note_id, &review.content, &members)
+    named_note::changed(shelf, cx, review.note_id, &review.content, &members)
 }

@@ -14,19 +14,14 @@ use tabellion_library::{
 use tabellion_meaning::{Corpus, CorpusError, Meaning, Models, Wanted};
 use tabellion_notes::{
     Catalogue, CatalogueError, ContentHash, Entry, ExportFiles, FoundInstance, InstanceFilter, Note,
-    NoteHits, NoteIndex, NoteQuery, SearchError, Snapshot, is_named_for,
+    NoteHits, NoteIndex, NoteQuery, ParseInstance, SearchError, Snapshot, is_named_for,
 };
 use tabellion_platform::FileStat;
 use tabellion_retrieval::{Nearness, TextKey};
 use tabellion_runtime::{Failure, FailureKind};
 use uuid::Uuid;
 
-use super::{
-    downloads,
-    instances::{self, Kept},
-    rounds::Rounds,
-    values::FOLDER,
-};
+use super::{downloads, rounds::Rounds, values::FOLDER};
 use tabellion_pack::failures;
 
 /// Lifetime of an export.
@@ -42,6 +37,7 @@ const VECTORS: &str = "vectors.db";
 pub(super) struct Shelf {
     library: Arc<Library>,
     folder: PathBuf,
+    parse: ParseInstance,
     exports: ExportFiles,
     opened: OnceLock<(Catalogue, NoteIndex)>,
     meaning: Meaning,
@@ -49,14 +45,15 @@ pub(super) struct Shelf {
 }
 
 impl Shelf {
-    /// Creates the shelf of a library. Vectors are made by one of `models`.
-    pub(super) fn new(library: Arc<Library>, models: Box<dyn Models>) -> Arc<Self> {
+    /// Creates the shelf of a library. Vectors are made by one of `models`, and `parse` reads the documents of instances.
+    pub(super) fn new(library: Arc<Library>, models: Box<dyn Models>, parse: ParseInstance) -> Arc<Self> {
         let folder = Self::derived(&library);
         let shelf = Arc::new(Self {
             meaning: Meaning::new(folder.join(VECTORS), models),
             exports: ExportFiles::new(folder.join(downloads::FOLDER), LIFETIME),
             library,
             folder,
+            parse,
             opened: OnceLock::new(),
             looks: Rounds::new(),
         });
@@ -87,8 +84,7 @@ impl Shelf {
         if let Some(opened) = self.opened.get() {
             return Ok(opened);
         }
-        let catalogue =
-            Catalogue::open(&self.folder.join(CATALOGUE), instances::parse).map_err(of_catalogue)?;
+        let catalogue = Catalogue::open(&self.folder.join(CATALOGUE), self.parse).map_err(of_catalogue)?;
         let index = NoteIndex::open(&self.folder.join(INDEX)).map_err(|error| io(error.to_string()))?;
         Ok(self.opened.get_or_init(|| (catalogue, index)))
     }
@@ -246,13 +242,6 @@ impl Shelf {
     ) -> Result<Vec<FoundInstance>, Failure> {
         self.follow_instances()?;
         self.snapshot(|notes| notes.instances(filter, 0, limit))
-    }
-
-    /// Reads the document of an instance; `None` if the document is not one.
-    pub(super) fn read_instance(&self, path: &str) -> Result<Option<Kept>, Failure> {
-        let parsed = LibraryPath::parse(path).map_err(failures::path)?;
-        let file = self.library.read(&parsed)?;
-        Ok(file.and_then(|file| Kept::parse(path, &file.bytes)))
     }
 }
 

@@ -23,7 +23,7 @@ use tabellion_runtime::{
 };
 use tempfile::TempDir;
 
-use super::{Forge, desk::Desk, moments::digest, shelf::Shelf};
+use super::{Forge, desk::Desk, instances, moments::digest, shelf::Shelf};
 use tabellion_meaning::NoModel;
 use tabellion_pack::review::{Decide, Filter, Page, ReviewDesk as _, Row, Shown};
 
@@ -90,7 +90,7 @@ impl Bench {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let library = Arc::new(Library::open(folder.path(), Options::default()).unwrap());
-        let shelf = Shelf::new(Arc::clone(&library), Box::new(NoModel));
+        let shelf = Shelf::new(Arc::clone(&library), Box::new(NoModel), instances::parse);
         let forge = Forge {
             shelf: Arc::clone(&shelf),
         };

@@ -3,6 +3,7 @@
 use chrono::{DateTime, FixedOffset, Utc};
 use serde_json::Value;
 use tabellion_contracts::brainforge::ToolError;
+use tabellion_notes::NoteError;
 use tabellion_runtime::{Failure, FailureKind, KnownCaller, ReadCx};
 use uuid::Uuid;
 
@@ -43,6 +44,10 @@ pub(super) fn number(version: u64) -> i64 {
 /// Returns the refusal of a request, with its reason for programs.
 pub(super) fn invalid(reason: &str, message: impl Into<String>) -> ToolError {
     ToolError::mcp_invalid_input(message).with("reason", reason)
+}
+
+pub(super) fn unchangeable(error: NoteError) -> ToolError {
+    invalid("front_matter", error.to_string())
 }
 
 pub(super) fn not_found(id: Uuid) -> ToolError {

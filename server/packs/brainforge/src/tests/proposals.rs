@@ -67,7 +67,7 @@ impl Bench {
     /// Opens the library again, as another process does.
     fn reopen(&mut self) {
         let library = Arc::new(Library::open(self.folder.path(), Options::default()).unwrap());
-        let shelf = Shelf::new(Arc::clone(&library), Box::new(NoModel));
+        let shelf = Shelf::new(Arc::clone(&library), Box::new(NoModel), instances::parse);
         let forge = Forge {
             shelf: Arc::clone(&shelf),
         };

@@ -1,0 +1,56 @@
+//! The document of the note that a call names, and its text with another content.
+
+use serde_json::{Map, Value, json};
+use tabellion_contracts::brainforge::ToolError;
+use tabellion_notes::{Entry, Note};
+use tabellion_runtime::ReadCx;
+use uuid::Uuid;
+
+use super::{
+    shelf::Shelf,
+    values::{invalid, not_found, unchangeable},
+};
+
+/// The document of the note that a call names.
+pub(super) struct NamedNote {
+    pub(super) entry: Entry,
+    pub(super) text: String,
+    pub(super) note: Note,
+}
+
+impl NamedNote {
+    /// Returns the document of a note, which the catalogue has followed in this call.
+    pub(super) fn read(shelf: &Shelf, cx: &ReadCx<'_>, id: Uuid) -> Result<Self, ToolError> {
+        let entry = shelf.cached_note(id)?.ok_or_else(|| not_found(id))?;
+        let document = cx.read(&entry.path)?.ok_or_else(|| not_found(id))?;
+        let note = Note::parse(&entry.path, &document.bytes);
+        let text = String::from_utf8(document.bytes).map_err(|_| {
+            let message = format!(
+                "`{}` is not UTF-8, so that it can't be changed: convert it first",
+                entry.path
+            );
+            invalid("not_utf8", message)
+        })?;
+        Ok(Self { entry, text, note })
+    }
+}
+
+/// Returns the path and text of a note with other content and members. Its front matter contains its id from now on.
+pub(super) fn changed(
+    shelf: &Shelf,
+    cx: &ReadCx<'_>,
+    id: Uuid,
+    content: &str,
+    members: &Map<String, Value>,
+) -> Result<(String, String), ToolError> {
+    let NamedNote { entry, text, note } = NamedNote::read(shelf, cx, id)?;
+    let text = tabellion_notes::replace_body(&text, content).map_err(unchangeable)?;
+    let said = (note.metadata.id != Some(id)).then(|| ("id", Some(json!(id.to_string()))));
+    let members = members.iter().map(|(key, value)| {
+        let value = Some(value.clone()).filter(|value| !value.is_null());
+        (key.as_str(), value)
+    });
+    let all: Vec<_> = said.into_iter().chain(members).collect();
+    let text = tabellion_notes::set(&text, &all).map_err(unchangeable)?;
+    Ok((entry.path, text))
+}
