@@ -6,8 +6,8 @@ use regex::{Regex, RegexBuilder};
 use tabellion_syntax::{Language, tree_sitter::Query};
 
 use crate::{
+    problem::{Problem, Text},
     rule::Selector,
-    rule_file::{Problem, Text},
 };
 
 /// Regular expressions that need more memory than this are refused.

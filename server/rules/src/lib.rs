@@ -7,7 +7,7 @@
 //! | module | does |
 //! |---|---|
 //! | `rule`, `names` | a rule, and the closed sets of names that its file uses |
-//! | `rule_file`, `tree`, `compile` | reading a rule file: TOML, YAML, JSON; queries, regular expressions, globs |
+//! | `rule_file`, `tree`, `compile`, `problem` | reading a rule file: TOML, YAML, JSON; queries, regular expressions, globs |
 //! | `set` | the rules of this crate and of a workspace |
 //! | `flat`, `grammar` | a syntax tree as a list; the roles of its nodes, for each language |
 //! | `metrics`, `halstead`, `signature` | complexity |
@@ -30,6 +30,7 @@ mod halstead;
 mod metrics;
 mod names;
 mod plan;
+mod problem;
 mod rule;
 mod rule_file;
 mod run;

@@ -10,6 +10,7 @@ use tabellion_syntax::Language;
 use crate::{
     compile,
     grammar::Grammar,
+    problem::{Problem, Text},
     rule::{Category, Context, Finder, Limit, Metric, Rule, Selector, Severity},
     tree::{self, Member, Node, Value},
 };
@@ -24,28 +25,6 @@ const MAX_SELECTORS: usize = 64;
 static ID: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^[A-Z]{2,8}[0-9]{3,4}$").expect("the pattern of ids is a regular expression")
 });
-
-/// A problem of a rule file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Problem {
-    pub(crate) line: usize,
-    pub(crate) message: String,
-}
-
-impl Problem {
-    pub(crate) fn new(line: usize, message: impl Into<String>) -> Self {
-        let message = message.into();
-        // A hostile file can't make messages long.
-        let message = match message.char_indices().nth(1000) {
-            Some((cut, _)) => format!("{}…", &message[..cut]),
-            None => message,
-        };
-        Self {
-            line: line.max(1),
-            message,
-        }
-    }
-}
 
 /// A rule from a file. `overrides` lets it replace the server's rule of the same id.
 #[derive(Debug)]
@@ -267,13 +246,6 @@ fn metrics(node: Node) -> Result<Finder, Problem> {
         return Err(Problem::new(line, "`metrics` names none"));
     }
     Ok(Finder::Metrics(limits))
-}
-
-/// A text and its line.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Text {
-    pub(crate) line: usize,
-    pub(crate) text: String,
 }
 
 /// A table whose members are taken one by one; the remaining ones are unknown keys.

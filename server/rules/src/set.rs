@@ -12,8 +12,9 @@ use thiserror::Error;
 
 use crate::{
     files::Workspace,
+    problem::Problem,
     rule::{Category, Rule},
-    rule_file::{self, EXTENSIONS, MAX_BYTES, Problem, RuleFile},
+    rule_file::{self, EXTENSIONS, MAX_BYTES, RuleFile},
 };
 
 /// The folder of a workspace's rules.

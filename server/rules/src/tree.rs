@@ -8,7 +8,7 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use crate::rule_file::Problem;
+use crate::problem::Problem;
 
 /// Collections nested deeper are refused.
 const MAX_DEPTH: usize = 32;
