@@ -1,6 +1,6 @@
 //! A library: Markdown files in a git repository, read concurrently, changed by one transaction at a time.
 //!
-//! Every change is atomic, durable, exactly one commit, and its own log entry. A change goes through a [`Session`]: it is
+//! Every change is atomic, durable, exactly one commit, and its own log entry. A change goes through a [session](tabellion_runtime::Session): it is
 //! *prepared* (`plan.rs`: every check and every object, nothing written), batched with those of callers that wait at the
 //! same time (`pending.rs`), and *published* (`transaction.rs`: all or nothing, even if the process dies; `recovery.rs`
 //! completes or undoes an interrupted one). Below the library's root, `transaction` and `recovery` write documents and
@@ -30,7 +30,7 @@
 //! | `maintenance`, `gathering` | housekeeping |
 //! | `remote` | other machines: pulls from the remote's branch, pushes to it, merges |
 //! | `counts` | counters of the work done |
-//! | `session` | the exclusive right to change the library |
+//! | `batch`, `session` | changes that are published together; the exclusive right to change the library |
 //! | `blocking` | blocking calls in an asynchronous runtime |
 //! | `failures` | errors of the system and of git, as failures |
 
@@ -42,6 +42,7 @@
 mod aside;
 mod attempts;
 mod attributes;
+mod batch;
 mod blocking;
 mod branch;
 mod checkpoint;
@@ -94,11 +95,11 @@ use std::{
     ops::ControlFlow,
     path::{Path, PathBuf},
     sync::Arc,
-    thread,
     time::Duration,
 };
 
 use self::{
+    batch::Batch,
     blocking::blocking,
     checkpoint::Watch,
     failures::{IoContext, invalid_path, unreadable},
@@ -107,7 +108,6 @@ use self::{
     remote::shared::Shared,
     root::{FileBytes, FileError},
     search::{Limits, SearchError, SearchResult},
-    session::{Batch, Turn},
     walk::{FolderError, Listing},
     working_tree::WorkingTree,
 };
@@ -130,17 +130,11 @@ pub use self::{
 };
 use crate::path::{LibraryDir, LibraryPath, PathError};
 use gix::ObjectId;
-use tabellion_markdown::diff;
 use tabellion_platform::{FileLock, FileStat};
-use tabellion_runtime::{
-    BoxFuture, Change, Claim, ContentId, Document, DocumentHistory, Documents, Failure, FailureKind, Session,
-    Snapshot, State, Store, Until,
-};
+use tabellion_runtime::{ContentId, Document, DocumentHistory, Failure, FailureKind, Snapshot, Until};
 
 /// Time that opening waits for changes of other processes. A process that holds the lock has recovered already.
 const OPEN_LOCK_TIMEOUT: Duration = Duration::from_millis(200);
-/// Upper bound of the random back-off before retry *n*: *n* × this.
-const MAX_BACK_OFF: Duration = Duration::from_millis(10);
 
 /// A library. Cheap to clone; the changes of one process take turns in order of arrival.
 pub struct Library {
@@ -482,50 +476,6 @@ impl Snapshot for Library {
     fn past_content(&self, _: &str, id: &str) -> Result<Vec<u8>, Failure> {
         versions::content(&self.working_tree.repository.git(), versions::content_id(id)?)
     }
-}
-
-impl Store for Library {
-    fn begin<'a>(&'a self, claim: Claim) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
-        Box::pin(async move {
-            let attempt = claim.attempt;
-            if attempt > 0 {
-                blocking(|| thread::sleep(MAX_BACK_OFF.mul_f64(f64::from(attempt) * chance())));
-            }
-            self.working_tree.check_there()?;
-            if let Some(shared) = &self.shared {
-                shared.check_wait(claim)?;
-            }
-            let turn = Turn::begin(self, claim).await?;
-            Ok(Box::new(turn) as Box<dyn Session>)
-        })
-    }
-
-    fn snapshot<'a>(&'a self) -> BoxFuture<'a, Result<Option<State<'a, Documents>>, Failure>> {
-        Box::pin(async {
-            blocking(|| self.freshen());
-            self.working_tree.check_there().map(|()| None)
-        })
-    }
-
-    fn remote(&self) -> Option<serde_json::Value> {
-        let state = self.remote_state().map(|state| state.to_json());
-        state.or_else(|| self.unused_remote())
-    }
-
-    fn difference(&self, before: &Vec<Option<Document>>, change: &Change) -> String {
-        let edits = before.iter().zip(change.edits()).map(|(old, edit)| {
-            let old = old.as_ref().map(|document| document.bytes.as_slice());
-            let [old, new] = [old, edit.content.bytes()].map(|side| side.map(String::from_utf8_lossy));
-            diff::unified_sides(&edit.path, old.as_deref(), new.as_deref())
-        });
-        edits.collect()
-    }
-}
-
-/// Returns a number from 0 to 1 that differs between processes and threads.
-fn chance() -> f64 {
-    use std::hash::{BuildHasher, RandomState};
-    RandomState::new().hash_one(()) as f64 / u64::MAX as f64
 }
 
 #[cfg(test)]

@@ -4,88 +4,41 @@
 //! others take their turns, and the first to return publishes for all. If a batch fails, each change is made separately, so no
 //! caller fails because of another's change.
 
-use std::{
-    collections::HashMap,
-    mem,
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, thread, time::Duration};
 
 use gix::ObjectId;
 use parking_lot::{Mutex, MutexGuard};
+use tabellion_markdown::diff;
 use tabellion_runtime::{
-    BoxFuture, CallContext, Change, Claim, CommitId, ContentId, Document, DocumentHistory, Edit, Entry,
-    Failure, FailureKind, IdempotencyKey, Prepared, Replay, Session, Snapshot, StoreError, Until,
+    BoxFuture, CallContext, Change, Claim, CommitId, ContentId, Document, DocumentHistory, Documents, Edit,
+    Entry, Failure, FailureKind, IdempotencyKey, Prepared, Replay, Session, Snapshot, State, Store,
+    StoreError, Until,
 };
 
 use super::{
     Library,
+    batch::{Batch, Outcome},
     blocking::blocking,
     failures::{InRepository, invalid_path, refused},
     git::Git,
     pending::{Pending, PendingDocument},
     plan::{self, LoadedDocument, PlannedEdit},
     planned::Plan,
-    remote::shared::UNKNOWN,
     root::true_spelling,
     transaction::{self, Published},
     tree, versions,
 };
 use crate::path::LibraryPath;
-use tabellion_platform::FileLock;
 
 /// Time that a change waits for other processes.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
+/// Upper bound of the random back-off before retry *n*: *n* × this.
+const MAX_BACK_OFF: Duration = Duration::from_millis(10);
 /// Upper bound of the changes published together.
 const MAX_BATCH: usize = 64;
 
-/// The outcome of a change; unset until it was published.
-type Outcome = OnceLock<Result<(), StoreError>>;
-
 /// The documents handed out; `None` for a missing one.
 type HandedOut = HashMap<LibraryPath, Option<Arc<LoadedDocument>>>;
-
-/// Changes that are to be published together.
-#[derive(Debug, Default)]
-pub(super) struct Batch {
-    /// Excludes other processes, from the first plan on.
-    lock: Option<FileLock>,
-    pending: Option<Pending>,
-    members: Vec<Arc<Outcome>>,
-}
-
-impl Batch {
-    /// Publishes the batch, and sets the outcome of each member.
-    pub(super) fn flush(&mut self, library: &Library) {
-        let Self {
-            lock,
-            pending,
-            members,
-        } = mem::take(self);
-        let Some(pending) = pending.filter(|_| !members.is_empty()) else {
-            return;
-        };
-        let outcome = blocking(|| library.publish(pending));
-        drop(lock);
-        let outcome = match outcome {
-            // The change may be made already, or must be planned on another state: a separate retry would fare no better.
-            Err(StoreError::Behind) => Err(StoreError::Behind),
-            Err(StoreError::Failure(failure)) if is_unknown(&failure) => Err(failure.into()),
-            // Made again one by one, which shows whose failure it is.
-            Err(_) if members.len() > 1 => Err(StoreError::Conflict),
-            outcome => outcome,
-        };
-        for member in members {
-            // Only set here, so it is unset.
-            let _ = member.set(outcome.clone());
-        }
-    }
-
-    /// Returns true if no caller waits for this batch any more.
-    fn is_abandoned(&self) -> bool {
-        self.members.iter().all(|member| Arc::strong_count(member) == 1)
-    }
-}
 
 /// A turn at changing the library: excludes all other callers and processes.
 pub(super) struct Turn<'a> {
@@ -216,7 +169,7 @@ impl Drop for Turn<'_> {
         let Some(batch) = &mut self.batch else { return };
         // Callers that wait for the batch publish it after this turn.
         if batch.is_abandoned() {
-            batch.flush(self.library);
+            self.library.flush(batch);
         }
     }
 }
@@ -299,7 +252,7 @@ impl Session for Turn<'_> {
             batch.pending.as_mut().ok_or_else(over)?.add(plan);
             batch.members.push(Arc::clone(&outcome));
             if alone || batch.members.len() == MAX_BATCH {
-                batch.flush(library);
+                library.flush(&mut batch);
                 drop(batch);
             } else {
                 drop(batch);
@@ -310,7 +263,7 @@ impl Session for Turn<'_> {
                 // Callers that wait now take their turns before this one.
                 let mut batch = library.turn.lock().await;
                 if outcome.get().is_none() {
-                    batch.flush(library);
+                    library.flush(&mut batch);
                 }
             }
             match outcome.get() {
@@ -341,12 +294,17 @@ impl Drop for FlushOnDrop<'_> {
             && !batch.members.is_empty()
             && batch.is_abandoned()
         {
-            batch.flush(self.library);
+            self.library.flush(&mut batch);
         }
     }
 }
 
 impl Library {
+    /// Publishes a batch.
+    pub(super) fn flush(&self, batch: &mut Batch) {
+        batch.flush(|pending| self.publish(pending));
+    }
+
     /// Publishes the pending changes: with `acknowledge remote`, by pushing them first.
     fn publish(&self, pending: Pending) -> Result<(), StoreError> {
         let repository = &self.working_tree.repository;
@@ -370,9 +328,48 @@ impl Library {
     }
 }
 
-/// Returns true if the change may have been made nevertheless.
-fn is_unknown(failure: &Failure) -> bool {
-    failure.data.get("rule").is_some_and(|rule| rule == UNKNOWN)
+impl Store for Library {
+    fn begin<'a>(&'a self, claim: Claim) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
+        Box::pin(async move {
+            let attempt = claim.attempt;
+            if attempt > 0 {
+                blocking(|| thread::sleep(MAX_BACK_OFF.mul_f64(f64::from(attempt) * chance())));
+            }
+            self.working_tree.check_there()?;
+            if let Some(shared) = &self.shared {
+                shared.check_wait(claim)?;
+            }
+            let turn = Turn::begin(self, claim).await?;
+            Ok(Box::new(turn) as Box<dyn Session>)
+        })
+    }
+
+    fn snapshot<'a>(&'a self) -> BoxFuture<'a, Result<Option<State<'a, Documents>>, Failure>> {
+        Box::pin(async {
+            blocking(|| self.freshen());
+            self.working_tree.check_there().map(|()| None)
+        })
+    }
+
+    fn remote(&self) -> Option<serde_json::Value> {
+        let state = self.remote_state().map(|state| state.to_json());
+        state.or_else(|| self.unused_remote())
+    }
+
+    fn difference(&self, before: &Vec<Option<Document>>, change: &Change) -> String {
+        let edits = before.iter().zip(change.edits()).map(|(old, edit)| {
+            let old = old.as_ref().map(|document| document.bytes.as_slice());
+            let [old, new] = [old, edit.content.bytes()].map(|side| side.map(String::from_utf8_lossy));
+            diff::unified_sides(&edit.path, old.as_deref(), new.as_deref())
+        });
+        edits.collect()
+    }
+}
+
+/// Returns a number from 0 to 1 that differs between processes and threads.
+fn chance() -> f64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(()) as f64 / u64::MAX as f64
 }
 
 fn over() -> Failure {

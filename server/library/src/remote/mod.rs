@@ -245,7 +245,7 @@ impl Library {
     /// Takes the fetched commit of the remote's branch, after publishing the changes that callers have planned.
     fn take(&self, shared: &Shared, fetched: Fetched, accept: bool) -> Result<Taken, Failure> {
         let mut batch = self.turn.blocking_lock();
-        batch.flush(self);
+        self.flush(&mut batch);
         let _lock = self.lock(LOCK_TIMEOUT)?;
         self.take_locked(shared, fetched, accept)
     }
