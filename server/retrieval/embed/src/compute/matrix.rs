@@ -3,24 +3,16 @@
 //! A product is cut into tiles of 12 rows and 32 columns, whose sums stay in registers. Both factors are packed so that a tile
 //! reads them in one stream each: weights once, when the model is opened, and rows once for each product.
 
-use super::Level;
+use super::{
+    Level,
+    tile::{self, ColumnSteps, RowSteps, TILE_COLUMNS, TILE_ROWS, Tile},
+};
 
-/// Rows of a tile.
-pub(crate) const TILE_ROWS: usize = 12;
-/// Columns of a tile; also the width of an attention head.
-pub(crate) const TILE_COLUMNS: usize = 32;
 /// Bytes of weights that stay in the second-level cache while rows are processed.
 const CACHED_BYTES: usize = 384 * 1024;
 
 /// The bias of columns without one.
 const NO_BIAS: [f32; TILE_COLUMNS] = [0.0; TILE_COLUMNS];
-
-/// A tile's share of the rows: for each step of the sum, one value of each row.
-pub(super) type RowSteps = [[f32; TILE_ROWS]];
-/// A tile's share of the matrix: for each step of the sum, one value of each column.
-pub(super) type ColumnSteps = [[f32; TILE_COLUMNS]];
-/// The sums of a tile.
-pub(super) type Tile = [[f32; TILE_COLUMNS]; TILE_ROWS];
 
 /// Rows within a slice: row `i` is the `width` values from `start + i × stride` on.
 #[derive(Clone, Copy)]
@@ -212,7 +204,7 @@ impl Sink<'_> {
 #[inline]
 fn compute(level: Level, rows: &RowSteps, columns: &ColumnSteps, tile: &mut Tile) {
     match level {
-        Level::Portable => portable(rows, columns, tile),
+        Level::Portable => tile::portable(rows, columns, tile),
         // SAFETY: there is a value of this level only if the processor has its instructions (`Level::available`).
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => unsafe { super::x86::tile_avx2(rows, columns, tile) },
@@ -222,37 +214,6 @@ fn compute(level: Level, rows: &RowSteps, columns: &ColumnSteps, tile: &mut Tile
         // SAFETY: as above.
         #[cfg(target_arch = "aarch64")]
         Level::Neon => unsafe { super::neon::tile(rows, columns, tile) },
-    }
-}
-
-/// Computes the sums four rows and eight columns at a time, which fit into the registers of any processor.
-fn portable(rows: &RowSteps, columns: &ColumnSteps, tile: &mut Tile) {
-    const HEIGHT: usize = 4;
-    const WIDTH: usize = 8;
-    for row in (0..TILE_ROWS).step_by(HEIGHT) {
-        for column in (0..TILE_COLUMNS).step_by(WIDTH) {
-            let mut sums = [[0.0f32; WIDTH]; HEIGHT];
-            for (rows, columns) in rows.iter().zip(columns) {
-                add_products(
-                    &mut sums,
-                    &rows[row..row + HEIGHT],
-                    &columns[column..column + WIDTH],
-                );
-            }
-            for (tile, sums) in tile[row..].iter_mut().zip(&sums) {
-                tile[column..column + WIDTH].copy_from_slice(sums);
-            }
-        }
-    }
-}
-
-/// Adds the product of each row's value and each column's to their sum.
-#[inline(always)]
-fn add_products<const WIDTH: usize>(sums: &mut [[f32; WIDTH]], rows: &[f32], columns: &[f32]) {
-    for (sums, row) in sums.iter_mut().zip(rows) {
-        for (sum, column) in sums.iter_mut().zip(columns) {
-            *sum += row * column;
-        }
     }
 }
 

@@ -5,12 +5,14 @@
 //! |---|---|
 //! | `matrix` | packed matrices, and products with them, tile by tile |
 //! | `pointwise` | GELU, softmax, layer normalisation |
+//! | `tile` | the tile, in portable code |
 //! | `x86`, `neon` | the tile in AVX-512, AVX2 and NEON; the only unsafe code |
 
 mod matrix;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod pointwise;
+mod tile;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 

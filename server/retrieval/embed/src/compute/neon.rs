@@ -2,7 +2,7 @@
 
 use std::arch::aarch64::{float32x4_t, vdupq_n_f32, vfmaq_n_f32, vld1q_f32, vst1q_f32};
 
-use super::matrix::{ColumnSteps, RowSteps, TILE_COLUMNS, TILE_ROWS, Tile};
+use super::tile::{ColumnSteps, RowSteps, TILE_COLUMNS, TILE_ROWS, Tile};
 
 /// Computes six rows and sixteen columns at a time: 24 of the 32 registers.
 #[target_feature(enable = "neon")]

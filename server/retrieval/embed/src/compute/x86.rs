@@ -5,7 +5,7 @@ use std::arch::x86_64::{
     _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_set1_ps, _mm512_setzero_ps, _mm512_storeu_ps,
 };
 
-use super::matrix::{ColumnSteps, RowSteps, TILE_COLUMNS, TILE_ROWS, Tile};
+use super::tile::{ColumnSteps, RowSteps, TILE_COLUMNS, TILE_ROWS, Tile};
 
 /// Computes all sums at once: 24 of the 32 registers.
 #[target_feature(enable = "avx512f")]
