@@ -12,19 +12,7 @@
 //! *place* is less than 1 for tests, examples, documents and copies. Each further chunk of a file counts *again* times the one before.
 //! Weights are below, each with its reason.
 
-/// Saturation of repeated words (`k1`), and weight of a text's length (`b`).
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Bm25 {
-    pub(crate) k1: f32,
-    pub(crate) b: f32,
-}
-
-impl Bm25 {
-    /// Returns the value of `count` occurrences of a word, from 0 up to `k1 + 1`; `length` is relative to the mean.
-    pub(crate) fn saturation(self, count: f32, length: f32) -> f32 {
-        count * (self.k1 + 1.0) / (count + self.k1 * (1.0 - self.b + self.b * length))
-    }
-}
+use tabellion_retrieval::engine::Bm25;
 
 /// The weights.
 #[derive(Debug, Clone, Copy)]
@@ -82,22 +70,6 @@ pub(crate) const WEIGHTS: Weights = Weights {
 /// If the word "test" is in more than one of this many chunks of sources, the project is about tests: it is in four of ten chunks of test
 /// runners, and in one of ten or fewer of other projects.
 pub(crate) const SOURCES_ABOUT_TESTS: usize = 5;
-
-/// Returns the weight of a word that `having` of `all` chunks have; always positive.
-pub(crate) fn rarity(all: usize, having: usize) -> f32 {
-    let (all, having) = (all.max(having) as f32, having as f32);
-    (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
-}
-
-/// Returns the score of a value, below 1: 0.5 if the value equals the weight of all of the query's words.
-pub(crate) fn score(value: f32, query: f32) -> f64 {
-    let (value, query) = (f64::from(value), f64::from(query));
-    if value <= 0.0 {
-        0.0
-    } else {
-        value / (value + query)
-    }
-}
 
 /// Prefixes of the names of folders that show a project, or help to make it.
 const EXAMPLES: &[&str] = &[

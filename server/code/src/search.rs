@@ -7,7 +7,10 @@ use std::{
 };
 
 use rusqlite::Connection;
-use tabellion_retrieval::Nearness;
+use tabellion_retrieval::{
+    Nearness,
+    engine::{rarity, score},
+};
 
 use crate::{
     CodeError, CodeIndex, CodeQuery,
@@ -17,7 +20,7 @@ use crate::{
     filter::WordHash,
     fusion, names,
     query::{self, Cut},
-    ranking::{FileKind, SOURCES_ABOUT_TESTS, WEIGHTS, rarity, score},
+    ranking::{FileKind, SOURCES_ABOUT_TESTS, WEIGHTS},
     segment,
     terms::{self, Kind},
     write,

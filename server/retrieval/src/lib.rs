@@ -9,6 +9,7 @@
 //!
 //! | module | does |
 //! |---|---|
+//! | [`engine`] | mechanisms that the index of code uses too |
 //! | `document` | documents, changes, and the source that an index follows |
 //! | `index` | the index: bringing it up to date, searching, rebuilding |
 //! | `words`, `dates`, `terms` | words, dates and terms of texts and queries |
@@ -25,6 +26,7 @@
 mod columns;
 mod dates;
 mod document;
+pub mod engine;
 mod error;
 mod file;
 mod filter;

@@ -12,12 +12,7 @@
 //! All statistics (numbers of documents and groups, documents with a word, lengths) are those of the documents that pass the
 //! filters, so no score depends on documents that the caller may not see.
 
-/// Saturation of repeated words (`k1`), and weight of a document's length (`b`).
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Bm25 {
-    pub(crate) k1: f32,
-    pub(crate) b: f32,
-}
+use crate::engine::Bm25;
 
 /// For single documents. Memories and chunks are short: repeated or additional words are less significant in them than in
 /// articles, for which 1.2 and 0.75 are usual.
@@ -31,23 +26,3 @@ pub(crate) const NEIGHBORS: [f32; 2] = [0.5, 0.25];
 pub(crate) const GROUP: f32 = 0.8;
 /// Share of a date's rarity. Less than a word's: events are written about later than they happen.
 pub(crate) const DATE: f32 = 0.7;
-
-impl Bm25 {
-    /// Returns the value of `count` occurrences of a word, from 0 up to `k1 + 1`; `length` is relative to the mean.
-    pub(crate) fn saturation(self, count: f32, length: f32) -> f32 {
-        count * (self.k1 + 1.0) / (count + self.k1 * (1.0 - self.b + self.b * length))
-    }
-}
-
-/// Returns the weight of a word that `having` of `all` documents have; always positive.
-pub(crate) fn rarity(all: usize, having: usize) -> f32 {
-    let (all, having) = (all.max(having) as f32, having as f32);
-    (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
-}
-
-/// Returns the score of a value: below 1, larger for larger values; 0.5 if the value equals the weight of all of the query's words,
-/// also of those that no document has.
-pub(crate) fn score(value: f32, query: f32) -> f64 {
-    let (value, query) = (f64::from(value), f64::from(query));
-    value / (value + query)
-}

@@ -10,10 +10,11 @@ use rusqlite::Connection;
 use crate::{
     Filters, IndexError, Nearby, Nearness,
     columns::{Columns, Record},
+    engine::{rarity, score},
     filter::{self, DocumentSet},
     fusion,
     postings::{self, Postings, damaged},
-    ranking::{self, DATE, DOCUMENT, GROUP, GROUP_TEXT, NEIGHBORS, rarity},
+    ranking::{DATE, DOCUMENT, GROUP, GROUP_TEXT, NEIGHBORS},
     terms::{self, QueryTerms},
 };
 
@@ -103,7 +104,7 @@ pub(crate) fn search(
     let weight = scorer.add_query(connection, &query, passing.as_ref())?;
     let mut found: Vec<(u32, f64)> = scorer
         .candidates()
-        .map(|(document, value)| (document, ranking::score(value, weight)))
+        .map(|(document, value)| (document, score(value, weight)))
         .collect();
     let nearby = nearness.and_then(|nearness| {
         let passes = |number: u32| passing.as_ref().is_none_or(|passing| passing.contains(number));

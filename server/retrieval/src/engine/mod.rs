@@ -1,0 +1,6 @@
+//! The mechanisms of an inverted index that memories and code share. The tables of each index, and the weights of its ranking, are its
+//! own: those of memories are in this crate, those of code in `tabellion-code`.
+
+mod bm25;
+
+pub use self::bm25::{Bm25, rarity, score};
