@@ -9,7 +9,7 @@ use std::{
 use rusqlite::Connection;
 use tabellion_retrieval::{
     Nearness,
-    engine::{rarity, score},
+    engine::{entries, rarity, score},
 };
 
 use crate::{
@@ -312,14 +312,14 @@ impl<'s> Search<'s> {
                 let Some(row) = rows.next()? else { continue };
                 let bucket = row.get_ref(0)?.as_blob().unwrap_or_default();
                 let lists = segment::find(bucket, word).unwrap_or_default();
-                for (kind, entries) in segment::lists(lists) {
+                for (kind, list) in segment::lists(lists) {
                     let Some(at) = kinds.iter().position(|wanted| *wanted as u8 == kind) else {
                         continue;
                     };
-                    segment::read(entries, |chunk, count| {
+                    for (chunk, count) in entries(list, 0).flatten() {
                         let own = (segment.first as usize).saturating_add(chunk as usize);
                         let Some(&file) = columns.file_of.get(own) else {
-                            return;
+                            break;
                         };
                         if file != DEAD && self.passes(first + own) {
                             found[at].push(Posting {
@@ -329,7 +329,7 @@ impl<'s> Search<'s> {
                                 length: columns.lengths[own],
                             });
                         }
-                    });
+                    }
                 }
             }
             first += columns.file_of.len();

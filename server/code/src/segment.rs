@@ -3,7 +3,10 @@
 //! A segment is made from texts alone, by any thread, without the database. Its chunks are numbered from 0; the offset of its numbers
 //! among those of all segments is determined when it is stored.
 
-use tabellion_retrieval::TextKey;
+use tabellion_retrieval::{
+    TextKey,
+    engine::{pull_bytes, push_bytes, push_entry},
+};
 use tabellion_syntax::outline;
 
 use crate::{
@@ -78,11 +81,7 @@ impl Builder {
         for (chunk, terms) in (first..).zip(&terms) {
             for &(id, count) in &terms.counts {
                 let (entries, last) = &mut self.postings[id as usize];
-                let step = if entries.is_empty() { chunk } else { chunk - *last };
-                push(entries, u64::from(step) << 1 | u64::from(count > 1));
-                if count > 1 {
-                    push(entries, u64::from(count));
-                }
+                push_entry(entries, chunk - *last, count);
                 *last = chunk;
             }
         }
@@ -148,54 +147,4 @@ pub(crate) fn lists(mut bytes: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
         let kind = *bytes.split_off_first()?;
         Some((kind, pull_bytes(&mut bytes)?))
     })
-}
-
-/// Calls `each` with each chunk of a posting list, numbered within its segment, and its count of the term. Stops at bytes that are not an
-/// entry.
-pub(crate) fn read(mut entries: &[u8], mut each: impl FnMut(u32, u32)) {
-    let mut chunk: u64 = 0;
-    while let Some(step) = pull(&mut entries) {
-        chunk += step >> 1;
-        let count = if step & 1 == 1 {
-            pull(&mut entries).unwrap_or(1)
-        } else {
-            1
-        };
-        let Ok(number) = u32::try_from(chunk) else { return };
-        each(number, u32::try_from(count).unwrap_or(u32::MAX));
-    }
-}
-
-/// Takes a number, encoded by [`push`], from the front; `None` if there is none.
-fn pull(entries: &mut &[u8]) -> Option<u64> {
-    let mut value = 0;
-    for shift in (0..64).step_by(7) {
-        let byte = *entries.split_off_first()?;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Some(value);
-        }
-    }
-    None
-}
-
-/// Takes bytes, encoded by [`push_bytes`], from the front.
-fn pull_bytes<'b>(from: &mut &'b [u8]) -> Option<&'b [u8]> {
-    let length = usize::try_from(pull(from)?).ok()?;
-    from.split_off(..length)
-}
-
-/// Appends the number of the bytes, then the bytes.
-fn push_bytes(to: &mut Vec<u8>, bytes: &[u8]) {
-    push(to, bytes.len() as u64);
-    to.extend_from_slice(bytes);
-}
-
-/// Appends a number in seven bits a byte, the lowest first.
-fn push(entries: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        entries.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    entries.push(value as u8);
 }

@@ -5,7 +5,10 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::IndexError;
+use crate::{
+    IndexError,
+    engine::{entries, push_entry},
+};
 
 /// Documents and the occurrences of the term in each, in the order of documents.
 pub(crate) type Postings = Vec<(u32, u32)>;
@@ -82,12 +85,14 @@ pub(crate) fn read(connection: &Connection, term: &[u8]) -> Result<Postings, Ind
     let mut rows = select.query([term])?;
     let mut postings = vec![];
     while let Some(row) = rows.next()? {
-        let (first, entries) = (row.get(0)?, row.get_ref(1)?);
-        let entries = entries.as_blob().map_err(|_| damaged())?;
+        let (first, block) = (row.get(0)?, row.get_ref(1)?);
+        let block = block.as_blob().map_err(|_| damaged())?;
         if postings.last().is_some_and(|(last, _)| *last >= first) {
             return Err(damaged());
         }
-        decode_into(entries, first, &mut postings)?;
+        for entry in entries(block, first) {
+            postings.push(entry.ok_or_else(damaged)?);
+        }
     }
     Ok(postings)
 }
@@ -120,10 +125,10 @@ fn encode(postings: &[(u32, u32)], is_last: bool) -> Vec<(u32, Vec<u8>)> {
     };
     for &(document, count) in postings {
         match blocks.last_mut().filter(|(_, entries)| entries.len() < limit) {
-            Some((_, entries)) => push(entries, document - previous, count),
+            Some((_, entries)) => push_entry(entries, document - previous, count),
             None => {
                 let mut entries = vec![];
-                push(&mut entries, 0, count);
+                push_entry(&mut entries, 0, count);
                 blocks.push((document, entries));
             }
         }
@@ -132,57 +137,10 @@ fn encode(postings: &[(u32, u32)], is_last: bool) -> Vec<(u32, Vec<u8>)> {
     blocks
 }
 
-/// Appends an entry: the distance to the document before it, and the count if that is not 1.
-fn push(entries: &mut Vec<u8>, distance: u32, count: u32) {
-    let has_count = u64::from(count != 1);
-    push_number(entries, u64::from(distance) << 1 | has_count);
-    if count != 1 {
-        push_number(entries, u64::from(count));
-    }
-}
-
-fn decode(entries: &[u8], first: u32) -> Result<Postings, IndexError> {
-    let mut postings = vec![];
-    decode_into(entries, first, &mut postings)?;
-    Ok(postings)
-}
-
-fn decode_into(mut entries: &[u8], first: u32, postings: &mut Postings) -> Result<(), IndexError> {
-    let mut document = first;
-    while !entries.is_empty() {
-        let number = take_number(&mut entries)?;
-        let distance = u32::try_from(number >> 1).map_err(|_| damaged())?;
-        document = document.checked_add(distance).ok_or_else(damaged)?;
-        let mut count = 1;
-        if number & 1 == 1 {
-            count = u32::try_from(take_number(&mut entries)?).map_err(|_| damaged())?;
-        }
-        postings.push((document, count));
-    }
-    Ok(())
-}
-
-/// Appends a number, seven bits a byte, the lowest first.
-pub(crate) fn push_number(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
-}
-
-/// Takes a number off the front.
-pub(crate) fn take_number(bytes: &mut &[u8]) -> Result<u64, IndexError> {
-    let mut number = 0;
-    for shift in (0..63).step_by(7) {
-        let (byte, rest) = bytes.split_first().ok_or_else(damaged)?;
-        *bytes = rest;
-        number |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Ok(number);
-        }
-    }
-    Err(damaged())
+fn decode(block: &[u8], first: u32) -> Result<Postings, IndexError> {
+    entries(block, first)
+        .map(|entry| entry.ok_or_else(damaged))
+        .collect()
 }
 
 pub(crate) fn damaged() -> IndexError {

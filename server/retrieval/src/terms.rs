@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     Document,
     dates::{dates_in, units_of},
-    postings::push_number,
+    engine::push_bytes,
     words::words,
 };
 
@@ -79,8 +79,7 @@ fn date_term(unit: &str) -> Vec<u8> {
 pub(crate) fn facet_term(name: &str, value: &str) -> Vec<u8> {
     let mut term = vec![b'f'];
     // With its length, so that different pairs of name and value have different terms.
-    push_number(&mut term, name.len() as u64);
-    term.extend_from_slice(name.as_bytes());
+    push_bytes(&mut term, name.as_bytes());
     term.extend_from_slice(value.as_bytes());
     term
 }

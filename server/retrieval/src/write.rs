@@ -9,8 +9,9 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use crate::{
     Change, Document, IndexError,
     columns::{Block, NO_TIME, Record},
+    engine::{pull_bytes, pull_number, push_bytes, push_number},
     file::{self, State},
-    postings::{self, damaged, push_number, take_number},
+    postings::{self, damaged},
     terms::{self, Terms},
 };
 
@@ -296,8 +297,7 @@ impl<'c> Batch<'c> {
 fn encode(terms: &Terms) -> Vec<u8> {
     let mut bytes = vec![];
     for (term, count) in terms {
-        push_number(&mut bytes, term.len() as u64);
-        bytes.extend_from_slice(term);
+        push_bytes(&mut bytes, term);
         push_number(&mut bytes, u64::from(*count));
     }
     bytes
@@ -306,10 +306,9 @@ fn encode(terms: &Terms) -> Vec<u8> {
 fn decode(mut bytes: &[u8]) -> Result<Terms, IndexError> {
     let mut terms = Terms::new();
     while !bytes.is_empty() {
-        let length = usize::try_from(take_number(&mut bytes)?).map_err(|_| damaged())?;
-        let (term, rest) = bytes.split_at_checked(length).ok_or_else(damaged)?;
-        bytes = rest;
-        let count = u32::try_from(take_number(&mut bytes)?).map_err(|_| damaged())?;
+        let term = pull_bytes(&mut bytes).ok_or_else(damaged)?;
+        let count = pull_number(&mut bytes).ok_or_else(damaged)?;
+        let count = u32::try_from(count).map_err(|_| damaged())?;
         terms.insert(term.to_vec(), count);
     }
     Ok(terms)
