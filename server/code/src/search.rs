@@ -9,7 +9,7 @@ use std::{
 use rusqlite::Connection;
 use tabellion_retrieval::{
     Nearness,
-    engine::{entries, rarity, score},
+    engine::{Candidates, entries, rarity, score},
 };
 
 use crate::{
@@ -120,8 +120,8 @@ pub(crate) struct Search<'s> {
     pub(crate) files: Vec<Searched<'s>>,
     cut: Cut,
     about_tests: bool,
-    /// By chunk: true if it passes the filters; `None` if all that live do.
-    passing: Option<Vec<bool>>,
+    /// The chunks that pass the filters; all if there are no filters, including dead ones.
+    passing: Candidates,
     /// By chunk: the symbols that pass the filters, if these are on symbols.
     symbols: Option<HashMap<u32, Vec<usize>>>,
     /// The chunks that have the query as a name.
@@ -172,7 +172,7 @@ impl<'s> Search<'s> {
             files,
             cut: query::cut(&query.text),
             about_tests: false,
-            passing: None,
+            passing: Candidates::all(chunks),
             symbols: None,
             exact: HashSet::new(),
             chunks: 0,
@@ -181,9 +181,10 @@ impl<'s> Search<'s> {
         };
         search.restrict()?;
         search.about_tests = search.asks_for_tests()?;
-        let sizes = match search.passing {
-            Some(_) => search.sizes(|_| true),
-            None => (parts.iter().map(|part| part.columns.sizes)).fold(Sizes::default(), Sizes::plus),
+        let sizes = if search.passing.is_all() {
+            (parts.iter().map(|part| part.columns.sizes)).fold(Sizes::default(), Sizes::plus)
+        } else {
+            search.sizes(|_| true)
         };
         search.chunks = sizes.chunks;
         search.mean_chunk = (sizes.length as f32 / sizes.chunks.max(1) as f32).max(1.0);
@@ -218,42 +219,32 @@ impl<'s> Search<'s> {
     }
 
     pub(crate) fn passes(&self, chunk: usize) -> bool {
-        self.passing.as_ref().is_none_or(|passing| passing[chunk])
+        self.passing.contains(chunk as u32)
     }
 
     /// Finds the chunks that pass the filters.
     fn restrict(&mut self) -> Result<(), CodeError> {
         let filters = &self.query.filters;
-        if !filters.is_on_files() && !filters.is_on_chunks() {
-            return Ok(());
-        }
-        let mut passing = vec![false; self.own.len()];
-        for file in &self.files {
-            passing[file.chunks()].fill(filters.file(&file.columns.path, &file.columns.branch));
+        if filters.is_on_files() {
+            let files = self.files.iter();
+            let files = files.filter(|file| filters.file(&file.columns.path, &file.columns.branch));
+            self.passing
+                .restrict(files.flat_map(Searched::chunks).map(|chunk| chunk as u32));
         }
         for terms in filters.chunk_terms() {
-            let mut having = vec![false; passing.len()];
+            let mut having = vec![];
             for (kind, word) in terms {
-                let [postings] = self.postings(&word, [kind])?;
-                for found in postings {
-                    having[found.chunk as usize] = true;
-                }
+                having.extend(self.postings(&word, [kind])?.into_iter().flatten());
             }
-            passing
-                .iter_mut()
-                .zip(having)
-                .for_each(|(passes, has)| *passes &= has);
+            self.passing.restrict(having.iter().map(|found| found.chunk));
         }
         if filters.is_on_symbols() {
-            let candidates = (0..).zip(&passing).filter(|(_, passes)| **passes);
-            let candidates = candidates.map(|(chunk, _)| chunk).collect();
+            let candidates = (0..self.own.len() as u32).filter(|chunk| self.passing.contains(*chunk));
+            let candidates = candidates.collect();
             let symbols = self.symbols_of(candidates, |symbol, modules| filters.symbol(symbol, modules))?;
-            for (chunk, passes) in (0..).zip(&mut passing) {
-                *passes = symbols.contains_key(&chunk);
-            }
+            self.passing.restrict(symbols.keys().copied());
             self.symbols = Some(symbols);
         }
-        self.passing = Some(passing);
         Ok(())
     }
 

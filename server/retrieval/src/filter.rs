@@ -4,8 +4,9 @@ use rusqlite::Connection;
 
 use crate::{
     IndexError,
-    columns::{Columns, NO_TIME},
-    postings,
+    columns::{Columns, NO_TIME, Record},
+    engine::Candidates,
+    postings::{self, Postings},
     terms::facet_term,
 };
 
@@ -47,63 +48,27 @@ impl Filters {
     }
 }
 
-/// A set of documents.
-#[derive(Debug, Clone)]
-pub(crate) struct DocumentSet(Vec<u64>);
-
-impl DocumentSet {
-    fn new(columns: &Columns) -> Self {
-        Self(vec![0; columns.records.len().div_ceil(64)])
-    }
-
-    fn insert(&mut self, document: usize) {
-        if let Some(word) = self.0.get_mut(document / 64) {
-            *word |= 1 << (document % 64);
-        }
-    }
-
-    fn intersect(&mut self, other: &Self) {
-        self.0
-            .iter_mut()
-            .zip(&other.0)
-            .for_each(|(word, other)| *word &= other);
-    }
-
-    pub(crate) fn contains(&self, document: u32) -> bool {
-        let word = self.0.get(document as usize / 64).copied().unwrap_or(0);
-        word >> (document % 64) & 1 == 1
-    }
-}
-
-/// Returns the documents that pass; `None` if there are no conditions.
+/// Returns the documents that pass.
 pub(crate) fn passing(
     connection: &Connection,
     columns: &Columns,
     filters: &Filters,
-) -> Result<Option<DocumentSet>, IndexError> {
-    let mut passing: Option<DocumentSet> = None;
-    let mut restrict = |set: DocumentSet| match &mut passing {
-        Some(passing) => passing.intersect(&set),
-        None => passing = Some(set),
-    };
+) -> Result<Candidates, IndexError> {
+    let mut passing = Candidates::all(columns.records.len());
     for condition in &filters.any_of {
-        let mut set = DocumentSet::new(columns);
-        for value in &condition.values {
-            for (document, _) in postings::read(connection, &facet_term(&condition.name, value))? {
-                set.insert(document as usize);
-            }
-        }
-        restrict(set);
+        let list = |value: &String| postings::read(connection, &facet_term(&condition.name, value));
+        let lists: Vec<Postings> = condition.values.iter().map(list).collect::<Result<_, _>>()?;
+        passing.restrict(lists.iter().flatten().map(|(document, _)| *document));
     }
     if filters.since.is_some() || filters.until.is_some() {
         let span = filters.since.unwrap_or(NO_TIME + 1)..=filters.until.unwrap_or(i64::MAX);
-        let mut set = DocumentSet::new(columns);
-        for (document, record) in columns.records.iter().enumerate() {
-            if record.time != NO_TIME && span.contains(&record.time) {
-                set.insert(document);
-            }
-        }
-        restrict(set);
+        let is_within = |record: &Record| record.time != NO_TIME && span.contains(&record.time);
+        let records = (0..).zip(&columns.records);
+        passing.restrict(
+            records
+                .filter(|(_, record)| is_within(record))
+                .map(|(document, _)| document),
+        );
     }
     Ok(passing)
 }

@@ -10,9 +10,8 @@ use rusqlite::Connection;
 use crate::{
     Filters, IndexError, Nearby, Nearness,
     columns::{Columns, Record},
-    engine::{rarity, score},
-    filter::{self, DocumentSet},
-    fusion,
+    engine::{Candidates, rarity, score},
+    filter, fusion,
     postings::{self, Postings, damaged},
     ranking::{DATE, DOCUMENT, GROUP, GROUP_TEXT, NEIGHBORS},
     terms::{self, QueryTerms},
@@ -100,16 +99,15 @@ pub(crate) fn search(
         return Ok(Hits::default());
     }
     let passing = filter::passing(connection, columns, &search.filters)?;
-    let mut scorer = Scorer::new(columns, passing.as_ref());
-    let weight = scorer.add_query(connection, &query, passing.as_ref())?;
+    let mut scorer = Scorer::new(columns, &passing);
+    let weight = scorer.add_query(connection, &query, &passing)?;
     let mut found: Vec<(u32, f64)> = scorer
         .candidates()
         .map(|(document, value)| (document, score(value, weight)))
         .collect();
     let nearby = nearness.and_then(|nearness| {
-        let passes = |number: u32| passing.as_ref().is_none_or(|passing| passing.contains(number));
         let records = (0..).zip(&columns.records);
-        let texts = records.map(|(number, record)| record.text().filter(|_| passes(number)));
+        let texts = records.map(|(number, record)| record.text().filter(|_| passing.contains(number)));
         Nearby::compare(texts, nearness)
     });
     if let Some(nearby) = &nearby {
@@ -194,12 +192,12 @@ struct Scorer<'c> {
 }
 
 impl<'c> Scorer<'c> {
-    fn new(columns: &'c Columns, passing: Option<&DocumentSet>) -> Self {
+    fn new(columns: &'c Columns, passing: &Candidates) -> Self {
         let mut group_lengths = vec![0_u32; columns.groups];
         let mut has_documents = vec![false; columns.groups];
         let (mut documents, mut alone, mut length) = (0, 0, 0_u64);
         for (number, record) in (0..).zip(&columns.records) {
-            if !record.is_document() || passing.is_some_and(|passing| !passing.contains(number)) {
+            if !record.is_document() || !passing.contains(number) {
                 continue;
             }
             documents += 1;
@@ -234,13 +232,11 @@ impl<'c> Scorer<'c> {
         &mut self,
         connection: &Connection,
         query: &QueryTerms,
-        passing: Option<&DocumentSet>,
+        passing: &Candidates,
     ) -> Result<f32, IndexError> {
         let read = |term: &[u8]| -> Result<Postings, IndexError> {
             let mut postings = postings::read(connection, term)?;
-            if let Some(passing) = passing {
-                postings.retain(|(document, _)| passing.contains(*document));
-            }
+            postings.retain(|(document, _)| passing.contains(*document));
             Ok(postings)
         };
         let mut weight = 0.0;

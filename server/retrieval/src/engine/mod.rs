@@ -2,9 +2,11 @@
 //! own: those of memories are in this crate, those of code in `tabellion-code`.
 
 mod bm25;
+mod candidates;
 mod codec;
 
 pub use self::{
     bm25::{Bm25, rarity, score},
+    candidates::Candidates,
     codec::{entries, pull_bytes, pull_number, push_bytes, push_entry, push_number},
 };
