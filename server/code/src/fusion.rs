@@ -19,10 +19,6 @@ use crate::{
 const MEANING: f32 = 0.75;
 /// Words decide which chunk of a file is meant. Without words of the query, the nearest chunk comes first.
 const OWN: f32 = 0.05;
-/// Number of chunks without a word of the query that are added, and their lowest cosine: chunks that are unrelated to a query are
-/// below it.
-const MAX_ADDED: usize = 100;
-const MIN_COSINE: f32 = 0.3;
 
 /// Compares the chunks that pass the filters with the query; `None` if too many of them have no vectors.
 pub(crate) fn nearby(search: &Search<'_>, nearness: &dyn Nearness) -> Option<Nearby> {
@@ -38,12 +34,8 @@ pub(crate) fn nearby(search: &Search<'_>, nearness: &dyn Nearness) -> Option<Nea
 
 /// Adds meaning to the values of chunks, and adds chunks that only meaning finds. `weight` is that of the query's words.
 pub(crate) fn fuse(search: &Search<'_>, found: &mut Vec<Valued>, nearby: &Nearby, weight: f32) {
-    let mut has_words = vec![false; search.chunk_count()];
-    for hit in &*found {
-        has_words[hit.chunk as usize] = true;
-    }
-    let near = nearby.nearest(MAX_ADDED, MIN_COSINE, |chunk| !has_words[chunk as usize]);
-    found.extend(near.into_iter().filter_map(|chunk| {
+    let added = nearby.added(found.iter().map(|hit| hit.chunk));
+    found.extend(added.into_iter().filter_map(|chunk| {
         Some(Valued {
             chunk,
             file: search.file_of(chunk)?,

@@ -9,7 +9,7 @@ use std::{
 use rusqlite::Connection;
 use tabellion_retrieval::{
     Nearness,
-    engine::{Candidates, entries, rarity, score},
+    engine::{Candidates, entries, keep_best, rarity, score},
 };
 
 use crate::{
@@ -527,12 +527,11 @@ impl<'s> Search<'s> {
             found.retain(|hit| score(hit.value, weight) >= self.query.min_score);
             total = found.len();
         }
-        found.sort_unstable_by(|a, b| {
+        keep_best(&mut found, self.query.limit, |a, b| {
             b.value
                 .total_cmp(&a.value)
                 .then_with(|| self.name(a).cmp(&self.name(b)))
         });
-        found.truncate(self.query.limit);
         let hits = found.iter().map(|hit| self.told(hit, score(hit.value, weight)));
         Ok(CodeHits {
             hits: hits.collect::<Result<_, _>>()?,
@@ -569,11 +568,6 @@ impl<'s> Search<'s> {
         for hit in found.iter_mut().filter(|hit| self.exact.contains(&hit.chunk)) {
             hit.value += top;
         }
-    }
-
-    /// Returns the number of chunks of all parts, including dead ones.
-    pub(crate) fn chunk_count(&self) -> usize {
-        self.own.len()
     }
 
     /// Returns the factor of a file's values.

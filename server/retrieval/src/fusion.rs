@@ -9,23 +9,16 @@
 //! where *words* is its score by words, *nearness* goes from 0, the mean of all documents that pass the filters, to 1, the nearest; and
 //! *top* is the best score by words or the best cosine, whichever is larger. So a query without a good answer has low scores.
 
-use std::collections::HashSet;
-
 use crate::Nearby;
 
 /// Weight of words, against 1 for meaning. Words know the neighbours, the group and the time of a document, and names; vectors do not. On
 /// articles, 1 to 3 are best; on turns of conversations, 3 to 6 (README.md): 3 serves both.
 const WORDS: f64 = 3.0;
-/// Number of documents without a word of the query that are added.
-const MAX_ADDED: usize = 100;
-/// Lowest cosine of a document that has no word of the query. Unrelated texts are below it.
-const MIN_COSINE: f32 = 0.3;
 
 /// Adds meaning to the scores by words, and adds documents that only meaning finds.
 pub(crate) fn fuse(found: &mut Vec<(u32, f64)>, nearby: &Nearby) {
-    let known: HashSet<u32> = found.iter().map(|(document, _)| *document).collect();
-    let near = nearby.nearest(MAX_ADDED, MIN_COSINE, |document| !known.contains(&document));
-    found.extend(near.into_iter().map(|document| (document, 0.0)));
+    let added = nearby.added(found.iter().map(|(document, _)| *document));
+    found.extend(added.into_iter().map(|document| (document, 0.0)));
     let best = found.iter().map(|(_, score)| *score).fold(0.0, f64::max);
     let top = best.max(f64::from(nearby.best()));
     for (document, score) in found {

@@ -4,6 +4,8 @@
 
 use sha2::{Digest as _, Sha256};
 
+use crate::engine::keep_best;
+
 /// Identifies a text by its owner and its content: the first half of their SHA-256.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TextKey([u8; Self::BYTES]);
@@ -47,6 +49,11 @@ pub trait Nearness {
 
 /// One text of this many may lack a vector; if more do, vectors are ignored, since the nearest would be those that have one.
 const MAX_LACKING: usize = 10;
+
+/// Number of texts without a word of the query that are added.
+const MAX_ADDED: usize = 100;
+/// Lowest cosine of such a text. Texts that are unrelated to a query are below it.
+const MIN_COSINE: f32 = 0.3;
 
 /// Nearness of a search's texts, by number.
 #[derive(Debug, Clone)]
@@ -94,19 +101,15 @@ impl Nearby {
         ((cosine - self.mean) / range).max(0.0)
     }
 
-    /// Returns the numbers of at most `count` texts that `accepts` admits, the nearest first, with at least this cosine.
-    pub fn nearest(&self, count: usize, at_least: f32, accepts: impl Fn(u32) -> bool) -> Vec<u32> {
-        let all = (0..).zip(&self.cosines);
-        let mut found: Vec<(u32, f32)> = all
-            .map(|(number, cosine)| (number, *cosine))
-            .filter(|(number, cosine)| *cosine >= at_least && accepts(*number))
-            .collect();
-        let nearer = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
-        if found.len() > count {
-            found.select_nth_unstable_by(count, nearer);
-            found.truncate(count);
-        }
-        found.sort_unstable_by(nearer);
-        found.into_iter().map(|(number, _)| number).collect()
+    /// Returns the texts that meaning adds to those that were found by words, the nearest first.
+    pub fn added(&self, found: impl Iterator<Item = u32>) -> Vec<u32> {
+        let mut cosines = self.cosines.clone();
+        found.for_each(|number| cosines[number as usize] = f32::NAN);
+        let all = (0..).zip(cosines);
+        let mut near: Vec<(u32, f32)> = all.filter(|(_, cosine)| *cosine >= MIN_COSINE).collect();
+        keep_best(&mut near, MAX_ADDED, |a, b| {
+            b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))
+        });
+        near.into_iter().map(|(number, _)| number).collect()
     }
 }

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use crate::{
     Filters, IndexError, Nearby, Nearness,
     columns::{Columns, Record},
-    engine::{Candidates, rarity, score},
+    engine::{Candidates, keep_best, rarity, score},
     filter, fusion,
     postings::{self, Postings, damaged},
     ranking::{DATE, DOCUMENT, GROUP, GROUP_TEXT, NEIGHBORS},
@@ -118,12 +118,7 @@ pub(crate) fn search(
         keep_best_of_groups(columns, &mut found);
     }
     let total = found.len();
-    let order = |a: &(u32, f64), b: &(u32, f64)| compare(columns, *a, *b);
-    if search.limit < found.len() {
-        found.select_nth_unstable_by(search.limit, order);
-        found.truncate(search.limit);
-    }
-    found.sort_unstable_by(order);
+    keep_best(&mut found, search.limit, |a, b| compare(columns, *a, *b));
     let mut select = connection.prepare_cached("SELECT id FROM document WHERE number = ?")?;
     let hits = found.into_iter().map(|(document, score)| {
         let id = select.query_row([document], |row| row.get(0))?;
