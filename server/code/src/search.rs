@@ -8,7 +8,7 @@ use std::{
 
 use rusqlite::Connection;
 use tabellion_retrieval::{
-    Nearness,
+    Hits, Nearness,
     engine::{Candidates, entries, keep_best, rarity, score},
 };
 
@@ -27,18 +27,10 @@ use crate::{
 };
 
 /// The chunks that were found.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct CodeHits {
-    /// Best first.
-    pub hits: Vec<CodeHit>,
-    /// Number of hits without the limit.
-    pub total: usize,
-    /// True if the meaning of chunks counted, in addition to their words.
-    pub by_meaning: bool,
-}
+pub type CodeHits = Hits<CodeHit>;
 
 /// A chunk that was found.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct CodeHit {
     /// Key of its collection.
     pub collection: String,

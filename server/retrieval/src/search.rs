@@ -67,19 +67,19 @@ impl Search {
     }
 }
 
-/// The documents that were found.
+/// The documents that were found, or the chunks of code.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Hits {
+pub struct Hits<H = Hit> {
     /// Best first.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<H>,
     /// Number of hits without the limit.
     pub total: usize,
-    /// True if the meaning of documents counted, in addition to their words.
+    /// True if the meaning of texts counted, in addition to their words.
     pub by_meaning: bool,
 }
 
 /// A document that has a word of the query.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Hit {
     /// The document's id.
     pub id: String,
