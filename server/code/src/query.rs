@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use globset::{GlobBuilder, GlobMatcher};
-use tabellion_retrieval::words;
+use tabellion_retrieval::{query_terms, words};
 use tabellion_syntax::{Language, is_definition_word};
 
 use crate::{
@@ -200,13 +200,7 @@ pub(crate) fn cut(text: &str) -> Cut {
     let is_symbol = is_alone || text.contains(" > ") || begins_as_shown();
     cut.symbol = (is_symbol && !runs.is_empty()).then(|| SymbolName::parse(text));
     let has_others = all.iter().any(|word| !word.is_stop_word);
-    let mut seen = BTreeSet::new();
-    for word in all {
-        if !(has_others && word.is_stop_word) && cut.words.len() < MAX_WORDS && seen.insert(word.term.clone())
-        {
-            cut.words.push(word.term);
-        }
-    }
+    cut.words = query_terms(&all, MAX_WORDS);
     let is_identifier = |run: &&&str| cut.is_name || words(run).iter().any(|word| word.is_part);
     let spelled: BTreeSet<&str> = runs
         .iter()

@@ -50,5 +50,5 @@ pub use self::{
     index::{Index, Status, inspect},
     nearness::{Nearby, Nearness, TextKey},
     search::{Hit, Hits, Search},
-    words::{Word, words},
+    words::{Word, query_terms, words},
 };

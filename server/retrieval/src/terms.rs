@@ -6,13 +6,13 @@
 //! | `f` | a facet: length of the name, name, value | `f` 4 `kind` `note` |
 //! | `t` | a calendar unit of the document's time, as `dates` writes it | `t` `2023-05` |
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::{
     Document,
     dates::{dates_in, units_of},
     engine::push_bytes,
-    words::words,
+    words::{query_terms, words},
 };
 
 /// Number of different words that are searched for; further words of a query are ignored.
@@ -52,18 +52,11 @@ pub(crate) struct QueryTerms {
     pub(crate) dates: Vec<Vec<u8>>,
 }
 
-/// Returns the terms of a query, each once. Stop words count if there are no other words.
+/// Returns the terms of a query.
 pub(crate) fn of_query(query: &str) -> QueryTerms {
-    let words = words(query);
-    let has_others = words.iter().any(|word| !word.is_stop_word);
-    let mut seen = BTreeSet::new();
-    let terms = words
-        .iter()
-        .filter(|word| !(has_others && word.is_stop_word) && seen.insert(&word.term))
-        .map(|word| word_term(&word.term))
-        .take(MAX_QUERY_WORDS);
+    let words = query_terms(&words(query), MAX_QUERY_WORDS);
     QueryTerms {
-        words: terms.collect(),
+        words: words.iter().map(|word| word_term(word)).collect(),
         dates: dates_in(query).iter().map(|unit| date_term(unit)).collect(),
     }
 }

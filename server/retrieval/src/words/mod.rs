@@ -17,6 +17,8 @@ mod script;
 mod stem;
 mod stop;
 
+use std::collections::HashSet;
+
 pub(crate) use self::stop::is_stop_word;
 use self::{
     fold::{fold_case, normalize},
@@ -69,6 +71,15 @@ pub fn words(text: &str) -> Vec<Word> {
         cutter.push(name.to_owned(), false, true);
     }
     cutter.words
+}
+
+/// Returns the terms of a query's words, each once, and at most `max`. Stop words count if there are no other words.
+pub fn query_terms(words: &[Word], max: usize) -> Vec<String> {
+    let has_others = words.iter().any(|word| !word.is_stop_word);
+    let mut seen = HashSet::new();
+    let counting = words.iter().filter(|word| !(has_others && word.is_stop_word));
+    let terms = counting.map(|word| &word.term).filter(|term| seen.insert(*term));
+    terms.take(max).cloned().collect()
 }
 
 /// Collects characters until a word ends.
