@@ -5,7 +5,7 @@ use std::ops::Range;
 use rusqlite::Connection;
 use tabellion_retrieval::TextKey;
 
-use crate::{CodeError, corpus, filter::WordFilter, ranking};
+use crate::{CodeError, filter::WordFilter, ranking};
 
 /// File number of a chunk whose file was removed or changed.
 pub(crate) const DEAD: u32 = u32::MAX;
@@ -130,7 +130,7 @@ impl Columns {
             if chunks.end > columns.file_of.len() {
                 continue;
             }
-            let texts = corpus::keys(row.get_ref(6)?.as_blob().unwrap_or_default());
+            let texts = keys(row.get_ref(6)?.as_blob().unwrap_or_default());
             for (chunk, text) in chunks.clone().zip(texts) {
                 columns.texts[chunk] = text;
             }
@@ -153,4 +153,10 @@ impl Columns {
         }
         Ok(columns)
     }
+}
+
+/// Returns the keys of a file's chunks.
+pub(crate) fn keys(bytes: &[u8]) -> impl Iterator<Item = TextKey> + '_ {
+    let (keys, _) = bytes.as_chunks();
+    keys.iter().map(|key| TextKey::from_bytes(*key))
 }

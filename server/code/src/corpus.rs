@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use tabellion_retrieval::TextKey;
 
-use crate::{CodeError, CodeIndex, content::content, meaning};
+use crate::{CodeError, CodeIndex, columns::keys, content::content, meaning};
 
 impl CodeIndex {
     /// Returns the key of each chunk's text, in a collection, or in all of them. Chunks with the same text have the same key.
@@ -56,10 +56,4 @@ impl CodeIndex {
             Ok(found)
         })
     }
-}
-
-/// Returns the keys of a file's chunks.
-pub(crate) fn keys(bytes: &[u8]) -> impl Iterator<Item = TextKey> + '_ {
-    let (keys, _) = bytes.as_chunks();
-    keys.iter().map(|key| TextKey::from_bytes(*key))
 }

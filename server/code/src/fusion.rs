@@ -7,11 +7,11 @@
 //! *top* is the best value by words, and *nearness* is from 0, the mean of all chunks that pass the filters, to 1, the nearest; that of a
 //! file is its nearest chunk's.
 
-use tabellion_retrieval::{Nearby, Nearness};
+use tabellion_retrieval::{Nearby, Nearness, engine::Candidates};
 
 use crate::{
     columns::DEAD,
-    search::{Search, Searched, Valued},
+    parts::{Parts, Searched, Valued},
 };
 
 /// Weight of the nearest file's meaning, relative to the best value by words. From 0.4 to 1 it makes no difference beyond chance
@@ -21,43 +21,50 @@ const MEANING: f32 = 0.75;
 const OWN: f32 = 0.05;
 
 /// Compares the chunks that pass the filters with the query; `None` if too many of them have no vectors.
-pub(crate) fn nearby(search: &Search<'_>, nearness: &dyn Nearness) -> Option<Nearby> {
-    let chunks = search.parts.iter().flat_map(|part| {
+pub(crate) fn nearby(parts: &Parts<'_>, passing: &Candidates, nearness: &dyn Nearness) -> Option<Nearby> {
+    let chunks = parts.all.iter().flat_map(|part| {
         let columns = &part.columns;
         columns.file_of.iter().zip(&columns.texts)
     });
-    let texts = chunks
-        .enumerate()
-        .map(|(chunk, (file, text))| (*file != DEAD && search.passes(chunk)).then_some(text));
+    let texts = (0..)
+        .zip(chunks)
+        .map(|(chunk, (file, text))| (*file != DEAD && passing.contains(chunk)).then_some(text));
     Nearby::compare(texts, nearness)
 }
 
-/// Adds meaning to the values of chunks, and adds chunks that only meaning finds. `weight` is that of the query's words.
-pub(crate) fn fuse(search: &Search<'_>, found: &mut Vec<Valued>, nearby: &Nearby, weight: f32) {
+/// Adds meaning to the values of chunks, and adds chunks that only meaning finds. `weight` is that of the query's words, `place` returns
+/// the factor of a file's values.
+pub(crate) fn fuse(
+    parts: &Parts<'_>,
+    found: &mut Vec<Valued>,
+    nearby: &Nearby,
+    weight: f32,
+    place: impl Fn(&Searched<'_>) -> f32,
+) {
     let added = nearby.added(found.iter().map(|hit| hit.chunk));
     found.extend(added.into_iter().filter_map(|chunk| {
         Some(Valued {
             chunk,
-            file: search.file_of(chunk)?,
+            file: parts.file_of(chunk)?,
             symbol: None,
             value: 0.0,
         })
     }));
     let top = found.iter().map(|hit| hit.value).fold(0.0, f32::max);
     let top = if top > 0.0 { top } else { weight };
-    let of_files = of_files(search, nearby);
+    let of_files = of_files(parts, nearby);
     for hit in found {
         let file = hit.file as usize;
         let nearness = MEANING * of_files[file] + OWN * nearby.share(hit.chunk);
-        hit.value += top * nearness * search.factor(&search.files[file]);
+        hit.value += top * nearness * place(&parts.files[file]);
     }
 }
 
 /// Returns the nearness of each file's nearest chunk.
-fn of_files(search: &Search<'_>, nearby: &Nearby) -> Vec<f32> {
+fn of_files(parts: &Parts<'_>, nearby: &Nearby) -> Vec<f32> {
     let nearest = |file: &Searched<'_>| {
         let shares = file.chunks().map(|chunk| nearby.share(chunk as u32));
         shares.fold(0.0, f32::max)
     };
-    search.files.iter().map(nearest).collect()
+    parts.files.iter().map(nearest).collect()
 }

@@ -9,7 +9,7 @@
 //! | `tree` | trees of files; folders by their ignore rules |
 //! | `terms`, `names` | terms of files and queries; names of symbols in queries |
 //! | `facts`, `segment`, `filter`, `write` | facts about chunks; words of some files and the chunks that have them; filters of words; transactions |
-//! | `columns`, `search`, `ranking` | data in memory; a search; the formula, with its reasons |
+//! | `columns`, `parts`, `search`, `ranking` | data in memory; the collections that are searched; a search; the formula, with its reasons |
 //! | `content` | texts of files, and places in them |
 //! | `file` | the SQLite file |
 
@@ -29,6 +29,7 @@ mod fusion;
 mod index;
 mod meaning;
 mod names;
+mod parts;
 mod query;
 mod ranking;
 mod run;

@@ -1,10 +1,6 @@
 //! A search: posting lists of all segments are read, counted, and added up in arrays with an entry for each chunk and file.
 
-use std::{
-    collections::{HashMap, HashSet},
-    ops::Range,
-    sync::Arc,
-};
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::Connection;
 use tabellion_retrieval::{
@@ -14,11 +10,12 @@ use tabellion_retrieval::{
 
 use crate::{
     CodeError, CodeIndex, CodeQuery,
-    columns::{Columns, DEAD, FileColumns, Sizes},
+    columns::{DEAD, FileColumns, Sizes},
     content::{bytes_of, content, facts, lines_of},
     facts::{ChunkFacts, SymbolFacts},
     filter::WordHash,
     fusion, names,
+    parts::{Part, Parts, Searched, Valued},
     query::{self, Cut},
     ranking::{FileKind, SOURCES_ABOUT_TESTS, WEIGHTS},
     segment,
@@ -80,36 +77,11 @@ impl CodeIndex {
 const MAX_CANDIDATES: usize = 2000;
 const MAX_READ: usize = 20_000;
 
-/// A collection that is searched.
-pub(crate) struct Part<'q> {
-    pub(crate) key: &'q str,
-    pub(crate) columns: Arc<Columns>,
-}
-
-/// A file that is searched.
-pub(crate) struct Searched<'s> {
-    key: &'s str,
-    columns: &'s FileColumns,
-    /// Number of its first chunk among those of all parts.
-    first: usize,
-    /// Length of each of its chunks, and of all.
-    lengths: &'s [u32],
-    length: u32,
-}
-
-impl Searched<'_> {
-    /// Returns the numbers of its chunks.
-    pub(crate) fn chunks(&self) -> Range<usize> {
-        self.first..self.first + self.lengths.len()
-    }
-}
-
 /// A search under way. Chunks and files of all parts are numbered through.
-pub(crate) struct Search<'s> {
+struct Search<'s> {
     connection: &'s Connection,
     query: &'s CodeQuery,
-    pub(crate) parts: &'s [Part<'s>],
-    pub(crate) files: Vec<Searched<'s>>,
+    parts: Parts<'s>,
     cut: Cut,
     about_tests: bool,
     /// The chunks that pass the filters; all if there are no filters, including dead ones.
@@ -144,24 +116,14 @@ impl<'s> Search<'s> {
         query: &'s CodeQuery,
         parts: &'s [Part<'s>],
     ) -> Result<Self, CodeError> {
-        let (mut files, mut chunks) = (vec![], 0);
-        for part in parts {
-            files.extend(part.columns.files.iter().map(|columns| Searched {
-                key: part.key,
-                columns,
-                first: chunks + columns.first as usize,
-                lengths: &part.columns.lengths[columns.chunks()],
-                length: columns.length,
-            }));
-            chunks += part.columns.file_of.len();
-        }
+        let parts = Parts::new(parts);
+        let chunks = parts.chunks;
         let mut search = Self {
             connection,
             query,
-            parts,
             own: vec![0.0; chunks],
-            of_file: vec![0.0; files.len()],
-            files,
+            of_file: vec![0.0; parts.files.len()],
+            parts,
             cut: query::cut(&query.text),
             about_tests: false,
             passing: Candidates::all(chunks),
@@ -174,7 +136,7 @@ impl<'s> Search<'s> {
         search.restrict()?;
         search.about_tests = search.asks_for_tests()?;
         let sizes = if search.passing.is_all() {
-            (parts.iter().map(|part| part.columns.sizes)).fold(Sizes::default(), Sizes::plus)
+            (search.parts.all.iter().map(|part| part.columns.sizes)).fold(Sizes::default(), Sizes::plus)
         } else {
             search.sizes(|_| true)
         };
@@ -186,7 +148,7 @@ impl<'s> Search<'s> {
 
     /// Returns the sizes of the chunks that pass the filters, in files for which `counts` is true.
     fn sizes(&self, counts: impl Fn(&FileColumns) -> bool) -> Sizes {
-        let files = self.files.iter().filter(|file| counts(file.columns));
+        let files = self.parts.files.iter().filter(|file| counts(file.columns));
         let of_file = |file: &Searched<'_>| {
             let chunks = file.chunks().zip(file.lengths);
             let passing = chunks.filter(|(chunk, _)| self.passes(*chunk));
@@ -205,12 +167,12 @@ impl<'s> Search<'s> {
         let [postings] = self.postings(word, [Kind::Text])?;
         let having = postings
             .iter()
-            .map(|found| self.files[found.file as usize].columns);
+            .map(|found| self.parts.files[found.file as usize].columns);
         let having = having.filter(|file| is_source(file)).count();
         Ok(having <= self.sizes(is_source).chunks / SOURCES_ABOUT_TESTS)
     }
 
-    pub(crate) fn passes(&self, chunk: usize) -> bool {
+    fn passes(&self, chunk: usize) -> bool {
         self.passing.contains(chunk as u32)
     }
 
@@ -218,7 +180,7 @@ impl<'s> Search<'s> {
     fn restrict(&mut self) -> Result<(), CodeError> {
         let filters = &self.query.filters;
         if filters.is_on_files() {
-            let files = self.files.iter();
+            let files = self.parts.files.iter();
             let files = files.filter(|file| filters.file(&file.columns.path, &file.columns.branch));
             self.passing
                 .restrict(files.flat_map(Searched::chunks).map(|chunk| chunk as u32));
@@ -247,11 +209,11 @@ impl<'s> Search<'s> {
         wants: impl Fn(&SymbolFacts, &[String]) -> bool,
     ) -> Result<HashMap<u32, Vec<usize>>, CodeError> {
         let mut found = HashMap::new();
-        for of_file in chunks.chunk_by(|a, b| self.file_of(*a) == self.file_of(*b)) {
-            let Some(number) = self.file_of(of_file[0]) else {
+        for of_file in chunks.chunk_by(|a, b| self.parts.file_of(*a) == self.parts.file_of(*b)) {
+            let Some(number) = self.parts.file_of(of_file[0]) else {
                 continue;
             };
-            let file = &self.files[number as usize];
+            let file = &self.parts.files[number as usize];
             let facts = facts(self.connection, file.columns.number)?;
             let all = facts.iter().flat_map(|chunk| &chunk.symbols);
             let modules = names::modules(&file.columns.path, all);
@@ -283,7 +245,7 @@ impl<'s> Search<'s> {
         let hash = WordHash::new(word);
         let mut found = kinds.map(|_| vec![]);
         let (mut first, mut first_file) = (0, 0);
-        for part in self.parts {
+        for part in self.parts.all {
             let columns = &part.columns;
             for segment in columns
                 .segments
@@ -319,20 +281,6 @@ impl<'s> Search<'s> {
             first_file += columns.files.len() as u32;
         }
         Ok(found)
-    }
-
-    /// Returns the number of the file that has a chunk.
-    pub(crate) fn file_of(&self, chunk: u32) -> Option<u32> {
-        let (mut own, mut first_file) = (chunk as usize, 0);
-        for part in self.parts {
-            let columns = &part.columns;
-            if let Some(file) = columns.file_of.get(own) {
-                return (*file != DEAD).then_some(first_file + file);
-            }
-            own -= columns.file_of.len();
-            first_file += columns.files.len() as u32;
-        }
-        None
     }
 
     /// Adds up the value of each chunk; returns the weight of the query.
@@ -387,7 +335,7 @@ impl<'s> Search<'s> {
             candidates.truncate(MAX_READ);
             let mut found = vec![];
             for of_file in candidates.chunk_by(|a, b| a.file == b.file) {
-                let file = &self.files[of_file[0].file as usize];
+                let file = &self.parts.files[of_file[0].file as usize];
                 let (text, chunks) = content(self.connection, file.columns.number)?;
                 let has = |posting: &&Posting| {
                     let within = bytes_of(&chunks, posting.chunk as usize - file.first);
@@ -437,7 +385,11 @@ impl<'s> Search<'s> {
             };
             is_below() || (self.cut.compound.is_some() && is_stem())
         };
-        let called = self.files.iter().filter(|file| is_called(&file.columns.path));
+        let called = self
+            .parts
+            .files
+            .iter()
+            .filter(|file| is_called(&file.columns.path));
         let firsts = called.filter_map(|file| file.chunks().next());
         for chunk in firsts.filter(|chunk| self.passes(*chunk)).collect::<Vec<_>>() {
             self.own[chunk] += WEIGHTS.stem * rarity(self.chunks, 1);
@@ -456,7 +408,7 @@ impl<'s> Search<'s> {
                 sum += count;
             }
             let file = of_file[0].file as usize;
-            let length = self.files[file].length as f32 / self.mean_file;
+            let length = self.parts.files[file].length as f32 / self.mean_file;
             self.of_file[file] += weight * WEIGHTS.file * WEIGHTS.file_text.saturation(sum, length);
         }
     }
@@ -482,9 +434,9 @@ impl<'s> Search<'s> {
         let has_name = self.cut.is_name || !self.exact.is_empty();
         let is_verbatim = has_name || !self.cut.exact.is_empty() || weight == 0.0;
         let nearness = nearness.filter(|_| !is_verbatim);
-        let nearby = nearness.and_then(|nearness| fusion::nearby(&self, nearness));
+        let nearby = nearness.and_then(|nearness| fusion::nearby(&self.parts, &self.passing, nearness));
         if let Some(nearby) = &nearby {
-            fusion::fuse(&self, &mut found, nearby, weight);
+            fusion::fuse(&self.parts, &mut found, nearby, weight, |file| self.factor(file));
         }
         if !self.cut.exact.is_empty() {
             found = self.exact(found)?;
@@ -535,7 +487,7 @@ impl<'s> Search<'s> {
     /// Returns the chunks that have a value, by file.
     fn valued(&self) -> Vec<Valued> {
         let mut found = vec![];
-        for ((file, of_file), number) in self.files.iter().zip(&self.of_file).zip(0..) {
+        for ((file, of_file), number) in self.parts.files.iter().zip(&self.of_file).zip(0..) {
             let factor = self.factor(file);
             for chunk in file.chunks() {
                 let own = self.own[chunk];
@@ -563,7 +515,7 @@ impl<'s> Search<'s> {
     }
 
     /// Returns the factor of a file's values.
-    pub(crate) fn factor(&self, file: &Searched<'_>) -> f32 {
+    fn factor(&self, file: &Searched<'_>) -> f32 {
         file.columns.place.factor(&WEIGHTS, self.about_tests)
     }
 
@@ -578,7 +530,7 @@ impl<'s> Search<'s> {
         let mut candidates = found;
         if !has_words {
             let known: HashSet<u32> = candidates.iter().map(|hit| hit.chunk).collect();
-            for (file, number) in self.files.iter().zip(0..) {
+            for (file, number) in self.parts.files.iter().zip(0..) {
                 let passing = file.chunks().filter(|chunk| self.passes(*chunk));
                 let others = passing
                     .map(|chunk| chunk as u32)
@@ -594,7 +546,7 @@ impl<'s> Search<'s> {
         candidates.sort_by_key(|hit| hit.file);
         let mut kept = vec![];
         for group in candidates.chunk_by(|a, b| a.file == b.file) {
-            let file = &self.files[group[0].file as usize];
+            let file = &self.parts.files[group[0].file as usize];
             let (text, chunks) = content(self.connection, file.columns.number)?;
             if !self.cut.exact.iter().any(|exact| text.contains(exact.as_str())) {
                 continue;
@@ -615,7 +567,7 @@ impl<'s> Search<'s> {
 
     /// Returns the sort key of hits with equal values.
     fn name(&self, hit: &Valued) -> (&str, &str, &str, u32, Option<usize>) {
-        let file = &self.files[hit.file as usize];
+        let file = &self.parts.files[hit.file as usize];
         let columns = file.columns;
         (&columns.path, &columns.branch, file.key, hit.chunk, hit.symbol)
     }
@@ -668,7 +620,7 @@ impl<'s> Search<'s> {
     fn told(&self, hit: &Valued, score: f64) -> Result<CodeHit, CodeError> {
         let Searched {
             key, columns, first, ..
-        } = &self.files[hit.file as usize];
+        } = &self.parts.files[hit.file as usize];
         let (text, chunks) = content(self.connection, columns.number)?;
         let sql = "SELECT blob FROM file WHERE number = ?";
         let blob = self
@@ -716,13 +668,4 @@ fn leave_best(found: &mut Vec<Valued>, limit: usize) {
         let (_, bar, _) = best.select_nth_unstable_by(limit, |a, b| b.total_cmp(a));
         found.retain(|hit| hit.value >= *bar);
     }
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Valued {
-    pub(crate) chunk: u32,
-    pub(crate) file: u32,
-    /// The symbol of the chunk that a filter finds.
-    pub(crate) symbol: Option<usize>,
-    pub(crate) value: f32,
 }
