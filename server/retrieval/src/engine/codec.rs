@@ -69,3 +69,28 @@ fn pull_entry(bytes: &mut &[u8], last: u32) -> Option<(u32, u32)> {
     let count = if step & 1 == 1 { pull_number(bytes)? } else { 1 };
     Some((number, u32::try_from(count).ok()?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{entries, push_entry};
+
+    #[test]
+    fn a_list_that_is_cut_off_has_the_entries_before() {
+        let list = [(3, 1), (4, 200), (70_000, 1), (70_001, 70_000), (u32::MAX, 2)];
+        let (mut bytes, mut ends, mut last) = (vec![], vec![0], 0);
+        for (number, count) in list {
+            push_entry(&mut bytes, number - last, count);
+            ends.push(bytes.len());
+            last = number;
+        }
+        for end in 0..=bytes.len() {
+            let whole = ends.partition_point(|of_entry| *of_entry <= end) - 1;
+            let mut expected: Vec<_> = list[..whole].iter().copied().map(Some).collect();
+            expected.extend((ends[whole] != end).then_some(None));
+            assert_eq!(entries(&bytes[..end], 0).collect::<Vec<_>>(), expected, "{end}");
+        }
+        // The sum is no number of a text.
+        bytes.push(2);
+        assert_eq!(entries(&bytes, 0).last(), Some(None));
+    }
+}
