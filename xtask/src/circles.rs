@@ -3,9 +3,6 @@
 //! It reads `use` declarations and paths (`crate::a::B`, `super::B`, `a::B`). A name is followed through re-exports to the file
 //! that defines it, so a module that re-exports its children does not depend on them. Tests and the tokens of macros are not
 //! read.
-//!
-//! The circles that existed when this check was introduced are listed in `circles.txt`, a paragraph each. The list can only
-//! shrink: a circle may lose files, fall apart or move, but gain no file.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,92 +18,26 @@ use syn::{
 use toml::{Table, Value};
 use xtask::{Outcome, root};
 
-use crate::history;
-
-/// The circles that may exist.
-const LIST: &str = "xtask/circles.txt";
 /// Upper bound of re-exports that a name is followed through.
 const MAX_REEXPORTS: usize = 16;
 
 /// Files that import each other, relative to the workspace.
 type Circle = BTreeSet<String>;
 
-/// Returns a message for each circle that the list lacks, and for each file that it should no longer have.
+/// Returns a message for each circle.
 ///
 /// # Errors
 /// If a source file can't be read or parsed.
 pub(crate) fn problems() -> Outcome<Vec<String>> {
-    let mut found = Vec::new();
-    for root in crate_roots()? {
-        found.extend(Crate::read(&root)?.circles());
-    }
-    let listed = parse(&fs::read_to_string(root().join(LIST))?);
-    let mut problems = compare(&found, &listed);
-    if let Some(first) = history::at_introduction(LIST)? {
-        let moved = |file: String| first.moved.get(&file).cloned().unwrap_or(file);
-        let circles = parse(&first.text).into_iter();
-        let circles: Vec<Circle> = circles
-            .map(|circle| circle.into_iter().map(moved).collect())
-            .collect();
-        problems.extend(growth(&listed, &circles));
-    }
-    Ok(problems)
-}
-
-/// Parses a list of circles: a file a line, an empty line between two circles; `#` begins a comment.
-fn parse(list: &str) -> Vec<Circle> {
-    let files = |block: &str| -> Circle {
-        let lines = block.lines().map(str::trim);
-        lines
-            .filter(|line| !line.is_empty() && !line.starts_with('#'))
-            .map(String::from)
-            .collect()
-    };
-    list.split("\n\n")
-        .map(files)
-        .filter(|circle| !circle.is_empty())
-        .collect()
-}
-
-fn compare(found: &[Circle], listed: &[Circle]) -> Vec<String> {
-    let joined = |files: &mut dyn Iterator<Item = &String>| {
-        files.map(|file| format!("\n  {file}")).collect::<String>()
-    };
     let mut problems = Vec::new();
-    for circle in found {
-        if !listed.iter().any(|listed| circle.is_subset(listed)) {
-            problems.push(format!(
-                "these files import each other: move what both sides need below them, or merge them{}",
-                joined(&mut circle.iter())
-            ));
+    for root in crate_roots()? {
+        for circle in Crate::read(&root)?.circles() {
+            let files: String = circle.iter().map(|file| format!("\n  {file}")).collect();
+            let advice = "these files import each other: move what both sides need below them, or merge them";
+            problems.push(format!("{advice}{files}"));
         }
     }
-    let left: BTreeSet<_> = found.iter().flatten().collect();
-    let gone: BTreeSet<_> = listed
-        .iter()
-        .flatten()
-        .filter(|file| !left.contains(file))
-        .collect();
-    if !gone.is_empty() {
-        problems.push(format!(
-            "{LIST}: these files are in no circle any more; take them off the list{}",
-            joined(&mut gone.into_iter())
-        ));
-    }
-    problems
-}
-
-/// Returns a message for each circle of the list that is not within one of the `first` list.
-fn growth(listed: &[Circle], first: &[Circle]) -> Vec<String> {
-    let grown = listed
-        .iter()
-        .filter(|circle| !first.iter().any(|first| circle.is_subset(first)));
-    grown
-        .map(|circle| {
-            let file = circle.first().map_or("", |file| file);
-            format!("{LIST}: the circle of `{file}` has grown; the list can only shrink")
-        })
-        .collect()
+    Ok(problems)
 }
 
 /// Returns the root files of all crates of the workspace but tests and examples.
@@ -508,25 +439,5 @@ mod tests {
         );
         let folder = [("lib.rs", "mod a;"), ("a/mod.rs", uses), ("a/child.rs", child)];
         assert_eq!(circles(&folder), [["child.rs", "mod.rs"]]);
-    }
-
-    #[test]
-    fn the_list_lets_circles_shrink_only() {
-        let list = |text: &str| parse(text);
-        let old = list("# Comment\na\nb\nc\n\nd\ne\n");
-        assert_eq!(old.len(), 2);
-        for (found, problems) in [
-            ("a\nb\nc\n\nd\ne", 0),
-            // It shrank: the list has to follow.
-            ("a\nb\n\nd\ne", 1),
-            // A further file, and a circle of parts of two.
-            ("a\nb\nc\nx\n\nd\ne", 1),
-            ("a\nb\nc\nd\ne", 1),
-        ] {
-            assert_eq!(compare(&list(found), &old).len(), problems, "{found}");
-        }
-        assert!(growth(&list("a\nb\n\nd\ne"), &old).is_empty());
-        assert_eq!(growth(&list("a\nb\nx\n\nd\ne"), &old).len(), 1);
-        assert_eq!(growth(&list("x\ny"), &old).len(), 1);
     }
 }

@@ -3,8 +3,6 @@
 //! It judges the commits since the one that introduced this check, on the way to `HEAD`. Moves, generated files, expected output and merges
 //! don't count.
 
-use std::collections::BTreeMap;
-
 use xtask::{Outcome, run};
 
 use crate::words;
@@ -50,34 +48,6 @@ pub(crate) fn problems() -> Outcome<Vec<String>> {
         .filter_map(parse)
         .filter_map(|commit| problem(&commit))
         .collect())
-}
-
-/// A file in the commit that added it.
-pub(crate) struct FirstVersion {
-    pub(crate) text: String,
-    /// New paths of files that have moved since, by their paths in that commit.
-    pub(crate) moved: BTreeMap<String, String>,
-}
-
-/// Returns a file as it was added; `None` if its first version is unknown.
-///
-/// # Errors
-/// If git fails.
-pub(crate) fn at_introduction(path: &str) -> Outcome<Option<FirstVersion>> {
-    let Some(commit) = introduction(path)? else {
-        return Ok(None);
-    };
-    let text = run::git(&["show", &format!("{commit}:{path}")])?;
-    // A file that moved is the same file even if most of it has changed since.
-    let renamed = run::git(&["diff", "-M20%", "--diff-filter=R", "--name-status", &commit])?;
-    let moved = renamed.lines().filter_map(|line| {
-        let mut columns = line.split('\t').skip(1);
-        Some((columns.next()?.to_owned(), columns.next()?.to_owned()))
-    });
-    Ok(Some(FirstVersion {
-        text,
-        moved: moved.collect(),
-    }))
 }
 
 /// Returns the commit that added a file; `None` if there is none yet, or the clone is too shallow to tell.
