@@ -12,6 +12,16 @@ pub(crate) fn peak(process: u32) -> Option<f64> {
     status(process, "VmHWM:")
 }
 
+/// Returns the processor time of the process so far, of all its threads; `None` if unknown.
+pub(crate) fn processor_time(process: u32) -> Option<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name in parentheses may have spaces.
+    let fields: Vec<_> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks = |field: usize| fields.get(field)?.parse::<u64>().ok();
+    // User and system time, in ticks of 10 ms.
+    Some(Duration::from_millis(10 * (ticks(11)? + ticks(12)?)))
+}
+
 fn status(process: u32, field: &str) -> Option<f64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(field))?;

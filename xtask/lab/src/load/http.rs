@@ -18,12 +18,10 @@ use ureq::{
 use super::{
     caller::Caller,
     shared::{ANSWER_TIMEOUT, LARGE},
-    tally::Memory,
+    tally::Usage,
     tls::Certificate,
 };
 use xtask::Outcome;
-
-use crate::measure::resident;
 
 /// Number of clients that send half a request or half a handshake, and of those that request much and hardly read.
 const IDLERS: usize = 10;
@@ -43,8 +41,8 @@ pub(super) fn run(
     process: u32,
     mut callers: Vec<Caller>,
     length: Duration,
-) -> Outcome<(Vec<Caller>, Memory)> {
-    let mut memory = Memory::begins(resident(process));
+) -> Outcome<(Vec<Caller>, Usage)> {
+    let mut usage = Usage::begins(process);
     let idlers = idle(door)?;
     let ready = Barrier::new(callers.len() + 1);
     thread::scope(|scope| {
@@ -62,11 +60,11 @@ pub(super) fn run(
         }
         ready.wait();
         thread::sleep(length / 2);
-        memory.is_half_way(|| resident(process));
+        usage.is_half_way();
     });
-    memory.ends(resident(process));
+    usage.ends();
     drop(idlers);
-    Ok((callers, memory))
+    Ok((callers, usage))
 }
 
 /// Opens connections that must not block others.

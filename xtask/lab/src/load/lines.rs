@@ -8,18 +8,16 @@ use std::{
 use serde_json::{Value, json};
 use tabellion_conformance::Target;
 
-use super::{caller::Caller, tally::Memory};
+use super::{caller::Caller, tally::Usage};
 use xtask::Outcome;
 
-use crate::measure::resident;
-
 /// Lets all callers call for this many seconds, then receives the answers still in flight.
-pub(super) fn run(mut server: Target, callers: Vec<Caller>, seconds: u64) -> Outcome<(Vec<Caller>, Memory)> {
+pub(super) fn run(mut server: Target, callers: Vec<Caller>, seconds: u64) -> Outcome<(Vec<Caller>, Usage)> {
     server.patience = super::shared::ANSWER_TIMEOUT;
     server.initialize("2025-11-25")?;
     let id = server.id().ok_or("the server has no process id")?;
     let mut callers = callers;
-    let mut memory = Memory::begins(resident(id));
+    let mut usage = Usage::begins(id);
     let mut under_way: HashMap<Value, usize> = HashMap::new();
     let begin = |server: &mut Target, callers: &mut [Caller], number: usize| {
         let (tool, arguments) = callers[number].next();
@@ -38,14 +36,14 @@ pub(super) fn run(mut server: Target, callers: Vec<Caller>, seconds: u64) -> Out
         callers[number].answered(Ok(answer));
         let elapsed = since.elapsed();
         if elapsed > length / 2 {
-            memory.is_half_way(|| resident(id));
+            usage.is_half_way();
         }
         if elapsed < length {
             let id = begin(&mut server, &mut callers, number)?;
             under_way.insert(id.into(), number);
         }
     }
-    memory.ends(resident(id));
+    usage.ends();
     server.close()?;
-    Ok((callers, memory))
+    Ok((callers, usage))
 }

@@ -127,13 +127,13 @@ fn over_http(options: &Options, library: &Path, certificate: Option<&Certificate
     };
     let callers = callers(options, Dialect::Ours);
     http::run(door, server.id(), callers, Duration::from_secs(options.seconds))
-        .and_then(|(callers, memory)| Tally::count(callers, memory, library, options.seconds))
+        .and_then(|(callers, usage)| Tally::count(callers, usage, library, options.seconds))
 }
 
 fn over_lines(options: &Options, library: &Path) -> Outcome<Tally> {
     let server = Target::start(&mut ours(library))?;
     lines::run(server, callers(options, Dialect::Ours), options.seconds)
-        .and_then(|(callers, memory)| Tally::count(callers, memory, library, options.seconds))
+        .and_then(|(callers, usage)| Tally::count(callers, usage, library, options.seconds))
 }
 
 fn beside(options: &Options, command: &str, library: &Path) -> Outcome<Tally> {
@@ -145,7 +145,7 @@ fn beside(options: &Options, command: &str, library: &Path) -> Outcome<Tally> {
     let server = Target::start(command.args(words).stderr(Stdio::null()))?;
     let dialect = Dialect::Filesystem(library.to_owned());
     lines::run(server, callers(options, dialect), options.seconds)
-        .and_then(|(callers, memory)| Tally::count(callers, memory, library, options.seconds))
+        .and_then(|(callers, usage)| Tally::count(callers, usage, library, options.seconds))
 }
 
 fn program() -> PathBuf {

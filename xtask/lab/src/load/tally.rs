@@ -5,37 +5,41 @@ use std::{collections::HashSet, fs, path::Path, time::Duration};
 use super::{caller::Caller, shared::SHARED};
 use xtask::Outcome;
 
-use crate::measure::percentile;
+use crate::measure::{percentile, processor_time, resident};
 
 /// The header of the table; each row is a [`Tally`].
 pub(super) const HEAD: &str = "\
-| server | calls/s | reads: median, p99, longest | changes/s | changes: median, p99, longest | refused | lost | memory: at first, half way, at the end |
-|---|---|---|---|---|---|---|---|";
+| server | calls/s | reads: median, p99, longest | changes/s | changes: median, p99, longest | refused | lost | processor, a call | memory: at first, half way, at the end |
+|---|---|---|---|---|---|---|---|---|";
 
-/// Resident memory of a process, in megabytes; `None` if unknown.
+/// The memory and the processor time that a process uses.
 #[derive(Debug)]
-pub(super) struct Memory {
-    first: Option<f64>,
-    half_way: Option<f64>,
-    last: Option<f64>,
+pub(super) struct Usage {
+    process: u32,
+    /// Resident memory at the beginning, half way and at the end, in megabytes; `None` if unknown.
+    memory: [Option<f64>; 3],
+    /// Processor time of all its threads, until the beginning and then until the end.
+    processor: Option<Duration>,
 }
 
-impl Memory {
-    pub(super) fn begins(first: Option<f64>) -> Self {
+impl Usage {
+    pub(super) fn begins(process: u32) -> Self {
         Self {
-            first,
-            half_way: None,
-            last: None,
+            process,
+            memory: [resident(process), None, None],
+            processor: processor_time(process),
         }
     }
 
     /// Measures once, when first called.
-    pub(super) fn is_half_way(&mut self, resident: impl FnOnce() -> Option<f64>) {
-        self.half_way = self.half_way.or_else(resident);
+    pub(super) fn is_half_way(&mut self) {
+        self.memory[1] = self.memory[1].or_else(|| resident(self.process));
     }
 
-    pub(super) fn ends(&mut self, last: Option<f64>) {
-        self.last = last;
+    pub(super) fn ends(&mut self) {
+        self.memory[2] = resident(self.process);
+        let before = self.processor.take();
+        self.processor = before.and_then(|before| processor_time(self.process)?.checked_sub(before));
     }
 }
 
@@ -48,12 +52,12 @@ pub(super) struct Tally {
     errors: Vec<String>,
     /// Acknowledged changes that are missing or duplicated.
     lost: Vec<String>,
-    memory: Memory,
+    usage: Usage,
 }
 
 impl Tally {
     /// Counts the calls, and looks for acknowledged changes on disk.
-    pub(super) fn count(callers: Vec<Caller>, memory: Memory, library: &Path, seconds: u64) -> Outcome<Self> {
+    pub(super) fn count(callers: Vec<Caller>, usage: Usage, library: &Path, seconds: u64) -> Outcome<Self> {
         let shared = fs::read_to_string(library.join(SHARED))?;
         let all: Vec<_> = shared.split_inclusive('\n').collect();
         let there: HashSet<_> = all.iter().copied().collect();
@@ -63,7 +67,7 @@ impl Tally {
             changes: Vec::new(),
             errors: Vec::new(),
             lost: Vec::new(),
-            memory,
+            usage,
         };
         if there.len() != all.len() {
             tally
@@ -88,16 +92,15 @@ impl Tally {
     }
 
     pub(super) fn row(&self, name: &str) -> String {
-        let Memory {
-            first,
-            half_way,
-            last,
-        } = self.memory;
-        let memory = [first, half_way, last]
+        let memory = self
+            .usage
+            .memory
             .map(|megabytes| megabytes.map_or_else(|| "?".to_owned(), |megabytes| format!("{megabytes:.0}")));
+        let calls = (self.reads.len() + self.changes.len()) as f64;
+        let processor = self.usage.processor.unwrap_or_default().as_secs_f64() * 1000.0 / calls;
         format!(
-            "| {name} | {:.0} | {} | {:.0} | {} | {} | {} | {} MB |",
-            (self.reads.len() + self.changes.len()) as f64 / self.seconds,
+            "| {name} | {:.0} | {} | {:.0} | {} | {} | {} | {processor:.2} ms | {} MB |",
+            calls / self.seconds,
             spread(&self.reads),
             self.changes.len() as f64 / self.seconds,
             spread(&self.changes),
