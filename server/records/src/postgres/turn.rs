@@ -277,6 +277,7 @@ impl<'a> Turn<'a> {
     /// Makes the change of one row.
     async fn write(&self, change: &RowChange) -> Result<(), StoreError> {
         let (entity, key) = (change.entity, &change.key);
+        self.read.lock().remove(&place(entity, key));
         let statement = match &change.edit {
             RowEdit::Insert(row) => Postgres.insert(entity, row),
             RowEdit::Patch(set) if set.is_empty() => return self.number().await,
@@ -410,9 +411,15 @@ impl RowView for Turn<'_> {
         key: &'a [Value],
     ) -> BoxFuture<'a, Result<Option<Row>, Failure>> {
         Box::pin(async move {
+            // Read once: rules that ask for the same row again must not see another state of it.
+            let place = place(entity, key);
+            let read = self.read.lock().get(&place).cloned();
+            if let Some(row) = read {
+                return Ok(row);
+            }
             let select = of_identity(entity, key);
             let row = self.rows(Part::of_row(entity, key), &select).await?.pop();
-            self.read.lock().insert(place(entity, key), row.clone());
+            self.read.lock().insert(place, row.clone());
             Ok(row)
         })
     }
