@@ -67,7 +67,10 @@ use tabellion_runtime::{
 use tabellion_vcs::Workspaces;
 
 use self::{
-    code::Indexer,
+    code::{
+        Indexer,
+        start::{RepositoryRequest, with_repository},
+    },
     index::MemoryIndex,
     state::{Answer, Memory, refused},
     words::Words,
@@ -169,8 +172,9 @@ impl Contract for ReadingAhead {
         arguments: Value,
     ) -> BoxFuture<'a, Result<tabellion_runtime::Answer, Rejection>> {
         Box::pin(async move {
-            let work = self.service.call(call, tool, arguments.clone());
-            code::start::with_repository(call, &self.workspaces, (tool, &arguments), work).await
+            let asked = RepositoryRequest::parse(tool, &arguments);
+            let work = self.service.call(call, tool, arguments);
+            with_repository(call, &self.workspaces, asked, work).await
         })
     }
 

@@ -291,7 +291,7 @@ fn told(path: &Path) -> String {
 
 /// Request to read a repository.
 #[derive(Debug, Clone, PartialEq)]
-struct RepositoryRequest {
+pub(in super::super) struct RepositoryRequest {
     path: String,
     branches: Option<Vec<String>>,
     /// Flag to count files and commits, and number of commits whose messages are taken; `None` if the tool has no such arguments.
@@ -316,12 +316,12 @@ impl RepositoryRequest {
     }
 
     /// Parses the request from a call's raw arguments; `None` if the call does not index a repository.
-    fn parse(name: &str, arguments: &Value) -> Option<Self> {
-        let mut arguments = arguments.clone();
-        let action = arguments.as_object_mut()?.remove("action")?;
-        match (name, action.as_str()?) {
-            (tool::INDEX, "git_index") => Some(Self::branch(arguments.get("path")?.as_str()?.to_owned())),
+    pub(in super::super) fn parse(name: &str, arguments: &Value) -> Option<Self> {
+        match (name, arguments["action"].as_str()?) {
+            (tool::INDEX, "git_index") => Some(Self::branch(arguments["path"].as_str()?.to_owned())),
             (tool::VCS, "index_repository") => {
+                let mut arguments = arguments.clone();
+                arguments.as_object_mut()?.remove("action");
                 Some(Self::repository(&serde_json::from_value(arguments).ok()?))
             }
             _ => None,
@@ -334,14 +334,14 @@ task_local! {
     static READ_AHEAD: (RepositoryRequest, Result<Listed, Refused>);
 }
 
-/// Makes a call. The repository that it names is read first: other calls can write meanwhile.
+/// Makes a call. The repository that it asks for, if any, is read first: other calls can write meanwhile.
 pub(in super::super) async fn with_repository<T>(
     call: &CallContext,
     workspaces: &Workspaces,
-    (tool, arguments): (&str, &Value),
+    asked: Option<RepositoryRequest>,
     work: impl Future<Output = T>,
 ) -> T {
-    let Some(asked) = RepositoryRequest::parse(tool, arguments) else {
+    let Some(asked) = asked else {
         return work.await;
     };
     let read = blocking(|| Listed::read(workspaces, &asked, &call.stop()));
