@@ -1,4 +1,4 @@
-//! Posting lists, and what else a row has, as bytes. A text of a list is stored as its distance to the one before it.
+//! Posting lists and other columns as bytes. A list stores each text as its distance to the one before.
 
 use std::iter;
 
