@@ -87,6 +87,8 @@ pub(crate) struct Link {
     is_own: bool,
     /// Start of each transaction: settings that the session lacks.
     settings: String,
+    /// True if the session does not have the settings that it was opened with: a pooler is in between.
+    is_pooled: bool,
     /// True if answers may take long.
     is_patient: AtomicBool,
     /// Set if the server reported that a commit did not wait for its standbys.
@@ -352,6 +354,7 @@ impl Pool {
             used: Instant::now(),
             is_own,
             settings: String::new(),
+            is_pooled: false,
             is_patient: AtomicBool::new(false),
             is_cut_short,
         };
@@ -367,14 +370,36 @@ impl Pool {
             return Err(Fault::Failure(away()));
         };
         let is_lax = self.check(found)?;
-        let is_set = settings.first().is_some_and(|(_, wanted)| wanted == path);
-        let missing = settings.iter().filter(|_| !is_set).cloned();
+        link.is_pooled = settings.first().is_some_and(|(_, wanted)| wanted != path);
+        let missing = settings.iter().filter(|_| link.is_pooled).cloned();
         let durable = is_lax.then(|| ("synchronous_commit", "on".to_owned()));
         let set = missing
             .chain(durable)
             .map(|(name, value)| format!("SET LOCAL {name} = {};", literal(&value)));
         link.settings = set.collect();
         Ok(link)
+    }
+
+    /// Checks that a pooler in front of the database keeps prepared statements, whichever connection it gives a transaction.
+    pub(crate) async fn check_pooler(&self) -> Result<(), Fault> {
+        let link = self.connect(&self.settings).await?;
+        if !link.is_pooled {
+            self.put(link);
+            return Ok(());
+        }
+        let other = self.connect(&self.settings).await?;
+        let statement = Statement {
+            sql: "SELECT 1".into(),
+            values: vec![],
+        };
+        link.prepared(&statement.sql).await?;
+        // It takes the connection that prepared the statement, so the next use of the statement is on another one.
+        other.select("BEGIN").await?;
+        match timeout(PROBE_TIMEOUT, link.query(&statement)).await {
+            Ok(used) => used.map(drop),
+            // The pooler has one connection in all.
+            Err(_) => Ok(()),
+        }
     }
 
     /// Converts a connection error. The operator gets PostgreSQL's own message for errors that they can correct: it never contains

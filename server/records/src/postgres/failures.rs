@@ -51,6 +51,12 @@ impl From<Error> for Fault {
                 FailureKind::Io,
                 "the database's tables are not those of this program; `tabellion doctor` says more",
             ),
+            // A prepared statement that another session made, or that this one should have.
+            "42P05" | "26000" => advice(
+                FailureKind::Io,
+                "a pooler between the server and the database does not keep prepared statements: use pgbouncer 1.21 or newer with \
+                 `max_prepared_statements` above 0, or connect to the database itself",
+            ),
             // A standby, or a server that ends or begins.
             "25006" => Self::Lost(error),
             code if code.starts_with("57P") || code.starts_with("08") => Self::Lost(error),

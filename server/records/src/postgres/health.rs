@@ -38,6 +38,7 @@ pub fn health(address: &Address) -> Result<Health, Failure> {
     let (pool, hosts) = (Pool::new(address, "public")?, address.config.get_hosts().len());
     let (of_pool, is_local) = (Arc::clone(&pool), address.is_local);
     pool.wait(async move {
+        of_pool.check_pooler().await?;
         let sql = "SELECT current_setting('server_version'); \
             SELECT coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false); \
             SELECT current_setting('synchronous_standby_names'); \

@@ -51,6 +51,7 @@ pub(crate) fn open(
     let lock = number(&schema);
     let of_pool = Arc::clone(&pool);
     pool.wait(async move {
+        of_pool.check_pooler().await?;
         let meta = match meta(&of_pool, &schema).await? {
             None if start == Start::Existing => return Err(missing(&of_pool, spec)),
             None => create(&of_pool, &schema, lock, spec).await?,

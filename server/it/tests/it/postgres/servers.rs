@@ -7,6 +7,8 @@ use std::{
 
 use serde_json::{Map, Value, json};
 use tabellion_conformance::Target;
+use tabellion_contracts::mcb::ROWS;
+use tabellion_records::{Address, Records, Start};
 use tempfile::TempDir;
 use xtask::foreign::postgres::{Cluster, Programs, public_folder, unprivileged};
 
@@ -136,8 +138,8 @@ struct Pooler {
 }
 
 impl Pooler {
-    /// Starts it; `None`, with a message, if there is none.
-    fn start(cluster: &Cluster) -> Option<Self> {
+    /// Starts it, so that it keeps this many prepared statements; `None`, with a message, if there is none.
+    fn start(cluster: &Cluster, statements: u32) -> Option<Self> {
         let Some(program) = std::env::var_os(POOLER) else {
             eprintln!("SKIPPED: `{POOLER}` names no pgbouncer");
             return None;
@@ -147,7 +149,7 @@ impl Pooler {
         let port = free.expect("a port").port();
         let settings = format!(
             "[databases]\n* = host=127.0.0.1 port={} user=postgres\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n\
-             auth_type = any\npool_mode = transaction\ndefault_pool_size = 6\nmax_prepared_statements = 100\nunix_socket_dir =\n",
+             auth_type = any\npool_mode = transaction\ndefault_pool_size = 6\nmax_prepared_statements = {statements}\nunix_socket_dir =\n",
             cluster.port()
         );
         let file = folder.path().join("pgbouncer.ini");
@@ -163,6 +165,11 @@ impl Pooler {
             _folder: folder,
         })
     }
+
+    /// Returns the rows of a database behind it.
+    fn rows(&self, database: &str) -> Rows {
+        Rows::new(format!("postgres://postgres@127.0.0.1:{}/{database}", self.port))
+    }
 }
 
 impl Drop for Pooler {
@@ -177,18 +184,37 @@ impl Drop for Pooler {
 #[ignore = "needs PostgreSQL: `cargo xtask postgres`"]
 fn a_pooler_may_give_each_transaction_another_connection() {
     let cluster = cluster(&[]);
-    let Some(pooler) = Pooler::start(&cluster) else {
+    let Some(pooler) = Pooler::start(&cluster, 100) else {
         return;
     };
     for name in ["team", "proof"] {
         cluster.create(name).expect("a database");
     }
-    let pooled = |name: &str| Rows::new(format!("postgres://postgres@127.0.0.1:{}/{name}", pooler.port));
+    let pooled = |name: &str| pooler.rows(name);
     let (servers, _) = share_a_memory(&pooled("team"));
     assert!(servers.into_iter().all(|server| exited(server).success()));
     prove(&cluster, &pooled("proof"), 1_000, 0);
     let findings = run(&pooled("team"), &["doctor", "--data"]);
     assert!(!findings.to_string().contains("\"red\""), "{findings}");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: `cargo xtask postgres`"]
+fn a_pooler_that_loses_prepared_statements_is_refused() {
+    let cluster = cluster(&[]);
+    let Some(pooler) = Pooler::start(&cluster, 0) else {
+        return;
+    };
+    cluster.create("team").expect("a database");
+    let rows = pooler.rows("team");
+    let refused = [
+        Records::open(rows.place(), &ROWS, Start::Serve).map(drop),
+        tabellion_records::health(&Address::parse(&rows.address).expect("an address")).map(drop),
+    ];
+    for refused in refused {
+        let said = refused.expect_err("a refusal").to_string();
+        assert!(said.contains("`max_prepared_statements`"), "{said}");
+    }
 }
 
 #[test]
