@@ -2,6 +2,8 @@
 //!
 //! Both databases keep the same tables. A [`Dialect`] has the differences in syntax.
 
+use std::fmt::Write as _;
+
 use data_encoding::HEXLOWER;
 use rusqlite::types::Value as Sql;
 use serde_json::Value;
@@ -44,13 +46,15 @@ impl Dialect {
     fn statement(self, mut sql: String, values: Vec<Sql>) -> Statement {
         if self.is_postgres() {
             // Values are never part of the text, and names have no `?`.
-            let mut numbers = 1..;
-            let parts = sql.split('?').map(String::from).collect::<Vec<_>>();
-            let joined = parts.into_iter().reduce(|all, part| {
-                let number = numbers.next().unwrap_or(1);
-                format!("{all}${number}{part}")
-            });
-            sql = joined.unwrap_or_default();
+            let mut numbered = String::with_capacity(sql.len() + 2 * values.len());
+            for (number, part) in sql.split('?').enumerate() {
+                if number > 0 {
+                    // A `String` takes all that is written.
+                    let _ = write!(numbered, "${number}");
+                }
+                numbered += part;
+            }
+            sql = numbered;
         }
         Statement { sql, values }
     }
@@ -312,12 +316,12 @@ impl Query {
     fn filter(&mut self, select: &Select) -> Result<(), Failure> {
         let mut tests = vec![];
         for filter in &select.all {
-            tests.push(self.test(field(select.entity, filter.field)?, filter.test, &filter.value));
+            tests.push(self.test(select.entity, filter)?);
         }
         for any in &select.any {
             let mut alternatives = vec![];
             for filter in any {
-                alternatives.push(self.test(field(select.entity, filter.field)?, filter.test, &filter.value));
+                alternatives.push(self.test(select.entity, filter)?);
             }
             tests.push(match alternatives.as_slice() {
                 [] => "FALSE".into(),
@@ -335,10 +339,11 @@ impl Query {
         Ok(())
     }
 
-    fn test(&mut self, field: &FieldSpec, test: Test, value: &Value) -> String {
+    fn test(&mut self, entity: &EntitySpec, filter: &Filter) -> Result<String, Failure> {
+        let (field, test, value) = (field(entity, filter.field)?, filter.test, &filter.value);
         let name = quoted(field.name);
         if test == Test::Is && value.is_null() {
-            return format!("{name} IS NULL");
+            return Ok(format!("{name} IS NULL"));
         }
         let value = match (test, value) {
             // A single text of a list is not a list.
@@ -348,15 +353,19 @@ impl Query {
         self.values.push(value.clone());
         if matches!((test, &value), (Test::Is | Test::IsFolded, Sql::Text(_)))
             && self.dialect.compares_digests(field.kind)
+            && entity
+                .uniques
+                .iter()
+                .any(|unique| unique.fields.contains(&field.name))
         {
-            // The index contains digests.
+            // The index of the unique fields contains digests.
             self.values.push(value);
             let compared = |of: &str| self.dialect.compared(of, field.kind, test == Test::IsFolded);
             let equal = self.equal(&name, test);
-            return format!("({} = {} AND {equal})", compared(&name), compared("?"));
+            return Ok(format!("({} = {} AND {equal})", compared(&name), compared("?")));
         }
         let is_postgres = self.dialect.is_postgres();
-        match test {
+        Ok(match test {
             Test::Is | Test::IsFolded => self.equal(&name, test),
             Test::IsNot => format!("{name} {} ?", self.differs()),
             Test::Less => format!("{name} < ?"),
@@ -369,7 +378,7 @@ impl Query {
             Test::HasItem => format!("EXISTS (SELECT 1 FROM json_each({name}) WHERE value = ?)"),
             Test::Contains if is_postgres => format!("strpos(lower({name}), lower(? COLLATE \"C\")) > 0"),
             Test::Contains => format!("instr(lower({name}), lower(?)) > 0"),
-        }
+        })
     }
 
     fn equal(&self, name: &str, test: Test) -> String {
