@@ -45,7 +45,7 @@ impl Snapshot for Memory {
 }
 
 impl Store for Memory {
-    fn begin<'a>(&'a self, _: Claim) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
+    fn begin<'a>(&'a self, _: Claim<'a>) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
         let change: Option<Change> = None;
         Box::pin(async move { Ok(Box::new(Turn { memory: self, change }) as Box<dyn Session>) })
     }

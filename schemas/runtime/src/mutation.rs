@@ -106,7 +106,7 @@ where
         Err(self.failed(Failure::new(FailureKind::Conflict, message)))
     }
 
-    async fn attempt(&self, claim: Claim, approved: Option<&Proposal>) -> Result<Answer, AttemptError> {
+    async fn attempt(&self, claim: Claim<'a>, approved: Option<&Proposal>) -> Result<Answer, AttemptError> {
         let mut session = self.begin(claim).await?;
         if let Some(replay) = self.replay(&*session).await? {
             return Ok(self.answer_again(replay).await?);
@@ -174,14 +174,15 @@ where
         proposal.map(Some).map_err(|detail| self.breach(detail))
     }
 
-    fn claim(&self) -> Claim {
+    fn claim(&self) -> Claim<'a> {
         Claim {
             operation: self.tool.rows.as_ref(),
+            org: self.call.org.as_deref(),
             ..Claim::default()
         }
     }
 
-    async fn begin(&self, claim: Claim) -> Result<Box<dyn Session<G> + 'a>, Rejection> {
+    async fn begin(&self, claim: Claim<'a>) -> Result<Box<dyn Session<G> + 'a>, Rejection> {
         let session = self.store.begin(claim).await;
         let session = session.map_err(|failure| self.failed(failure))?;
         self.check_cancelled()?;

@@ -22,7 +22,7 @@ pub trait Store<G: Ground = Documents>: HasView<G> {
     ///
     /// # Errors
     /// If the store can't be changed now: it is busy, damaged, or in a state that forbids it.
-    fn begin<'a>(&'a self, claim: Claim) -> BoxFuture<'a, Result<Box<dyn Session<G> + 'a>, Failure>>;
+    fn begin<'a>(&'a self, claim: Claim<'a>) -> BoxFuture<'a, Result<Box<dyn Session<G> + 'a>, Failure>>;
 
     /// Returns one state for all reads of a call that changes nothing; `None` if the store's own view suffices.
     ///
@@ -44,7 +44,7 @@ pub trait Store<G: Ground = Documents>: HasView<G> {
 
 /// A change that is about to be planned, as far as a store needs to know.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Claim {
+pub struct Claim<'c> {
     /// Counts from 0 for each call; a higher one follows a [`StoreError::Conflict`] and may wait a little first.
     pub attempt: u32,
     /// Number of attempts of the call that ended with [`StoreError::Behind`].
@@ -53,6 +53,8 @@ pub struct Claim {
     pub waited: Duration,
     /// The operation on rows, if it is one of the table engine's: its reads and writes follow from the rules of its entity.
     pub operation: Option<&'static RowOperation>,
+    /// The caller's org; `None` if it names none.
+    pub org: Option<&'c str>,
 }
 
 /// Returns the view of a state that `store` returned, else its own.

@@ -191,7 +191,7 @@ impl Store for Memory {
         edits.collect::<Vec<_>>().join("; ")
     }
 
-    fn begin<'a>(&'a self, _: Claim) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
+    fn begin<'a>(&'a self, _: Claim<'a>) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
         let before = self.state.lock().unwrap().clone();
         Box::pin(async move {
             Ok(Box::new(Turn {

@@ -57,7 +57,7 @@ impl<'a> Turn<'a> {
     ///
     /// # Errors
     /// If another process does not release the library.
-    pub(super) async fn begin(library: &'a Library, claim: Claim) -> Result<Self, Failure> {
+    pub(super) async fn begin(library: &'a Library, claim: Claim<'_>) -> Result<Self, Failure> {
         let _vigil = FlushOnDrop {
             library,
             outcome: None,
@@ -329,7 +329,7 @@ impl Library {
 }
 
 impl Store for Library {
-    fn begin<'a>(&'a self, claim: Claim) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
+    fn begin<'a>(&'a self, claim: Claim<'a>) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
         Box::pin(async move {
             let attempt = claim.attempt;
             if attempt > 0 {

@@ -81,7 +81,7 @@ pub(crate) trait Engine: Send + Sync {
     fn settle(&self) -> Result<(), Failure>;
 
     /// Waits for a turn at changing the rows.
-    fn begin(&self, claim: Claim) -> BoxFuture<'_, Result<Box<dyn Session<Rows> + '_>, Failure>>;
+    fn begin<'a>(&'a self, claim: Claim<'a>) -> BoxFuture<'a, Result<Box<dyn Session<Rows> + 'a>, Failure>>;
 
     /// Returns one consistent state for all reads of a call.
     fn snapshot(&self) -> BoxFuture<'_, Result<State<'_, Rows>, Failure>>;

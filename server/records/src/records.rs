@@ -332,7 +332,7 @@ impl RowView for Records {
 }
 
 impl Store<Rows> for Records {
-    fn begin<'a>(&'a self, claim: Claim) -> BoxFuture<'a, Result<Box<dyn Session<Rows> + 'a>, Failure>> {
+    fn begin<'a>(&'a self, claim: Claim<'a>) -> BoxFuture<'a, Result<Box<dyn Session<Rows> + 'a>, Failure>> {
         self.engine().begin(claim)
     }
 

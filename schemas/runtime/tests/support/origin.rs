@@ -400,7 +400,7 @@ impl HasView<Documents> for Turn {
 }
 
 impl Store for Memory {
-    fn begin<'a>(&'a self, _: Claim) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
+    fn begin<'a>(&'a self, _: Claim<'a>) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
         let turn = Turn(self.details.clone());
         Box::pin(async { Ok(Box::new(turn) as Box<dyn Session>) })
     }

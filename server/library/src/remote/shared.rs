@@ -351,7 +351,7 @@ impl Shared {
     ///
     /// # Errors
     /// Busy.
-    pub(crate) fn check_wait(&self, claim: Claim) -> Result<(), Failure> {
+    pub(crate) fn check_wait(&self, claim: Claim<'_>) -> Result<(), Failure> {
         if claim.behind == 0 || claim.waited <= self.settings.wait {
             return Ok(());
         }

@@ -11,7 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::TryStreamExt as _;
+use futures_util::{
+    TryStreamExt as _,
+    future::{join, join_all},
+};
 use parking_lot::Mutex;
 use tabellion_runtime::{Failure, FailureKind, Row, rows::Select};
 use tokio::{
@@ -221,6 +224,17 @@ impl Pool {
         mode: Mode,
         first: &str,
     ) -> Result<(Lease, Vec<String>), Fault> {
+        let (lease, selected, _) = self.begin_and_query(mode, first, &[]).await?;
+        Ok((lease, selected))
+    }
+
+    /// Begins a transaction like [`begin`](Self::begin), and runs queries in it, which are sent with its beginning.
+    pub(crate) async fn begin_and_query(
+        self: &Arc<Self>,
+        mode: Mode,
+        first: &str,
+        queries: &[Statement],
+    ) -> Result<(Lease, Vec<String>, Vec<Vec<Columns>>), Fault> {
         let begin = match mode {
             Mode::Changes | Mode::Follows => "BEGIN ISOLATION LEVEL READ COMMITTED",
             Mode::Reads => {
@@ -240,15 +254,23 @@ impl Pool {
                 Some(link) => link,
                 None => self.connect(&self.settings).await?,
             });
-            let begun = link.select(&format!("{begin}; {} {first}", link.settings)).await;
-            match begun {
+            let begun = format!("{begin}; {} {first}", link.settings);
+            let begun = async {
+                if !link.has_prepared(queries) {
+                    // In the transaction, which has the settings of the session even behind a pooler.
+                    return Ok((link.select(&begun).await?, link.query_all(queries).await?));
+                }
+                let (begun, rows) = join(link.select(&begun), link.query_all(queries)).await;
+                Ok((begun?, rows?))
+            };
+            match begun.await {
                 // The server may have restarted since the connection was used.
                 Err(Fault::Lost(_)) if !is_new => lease.link = None,
                 Err(fault) => {
                     lease.end("ROLLBACK").await;
                     return Err(fault);
                 }
-                Ok(selected) => return Ok((lease, selected)),
+                Ok((selected, rows)) => return Ok((lease, selected, rows)),
             }
         }
     }
@@ -625,6 +647,22 @@ impl Link {
         let values = statement.values.iter().map(Parameter);
         let rows = self.client.query_raw(&prepared, values).await?;
         Ok(rows.try_collect().await?)
+    }
+
+    fn has_prepared(&self, statements: &[Statement]) -> bool {
+        let prepared = self.prepared.lock();
+        statements
+            .iter()
+            .all(|statement| prepared.contains_key(&statement.sql))
+    }
+
+    /// Runs statements that are sent together, in their order. The first error is that of the first statement that failed.
+    pub(crate) async fn query_all(&self, statements: &[Statement]) -> Result<Vec<Vec<Columns>>, Fault> {
+        for statement in statements {
+            self.prepared(&statement.sql).await?;
+        }
+        let answers = join_all(statements.iter().map(|statement| self.query(statement)));
+        answers.await.into_iter().collect()
     }
 
     pub(crate) async fn execute(&self, statement: &Statement) -> Result<u64, Fault> {

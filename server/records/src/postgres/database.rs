@@ -189,7 +189,7 @@ impl Engine for Database {
         Ok(())
     }
 
-    fn begin(&self, claim: Claim) -> BoxFuture<'_, Result<Box<dyn Session<Rows> + '_>, Failure>> {
+    fn begin<'a>(&'a self, claim: Claim<'a>) -> BoxFuture<'a, Result<Box<dyn Session<Rows> + 'a>, Failure>> {
         Box::pin(async move {
             let turn = Turn::begin(&self.shared, claim).await?;
             Ok(Box::new(turn) as Box<dyn Session<Rows>>)

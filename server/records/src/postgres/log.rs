@@ -50,15 +50,12 @@ pub(crate) fn insert(entry: &LogEntry) -> Result<Statement, Failure> {
     })
 }
 
-/// Reads the entry with an idempotency key of an org.
-pub(crate) async fn with_key(link: &Link, org: &str, key: &str) -> Result<Option<LogEntry>, Fault> {
-    let found = link
-        .query(&Statement {
-            sql: format!("SELECT {COLUMNS} FROM change WHERE org = $1 AND key = $2"),
-            values: vec![Sql::Text(org.into()), Sql::Text(key.into())],
-        })
-        .await?;
-    found.first().map(read).transpose().map_err(Fault::Failure)
+/// Returns the statement that selects the entry with an idempotency key of an org.
+pub(crate) fn with_key(org: &str, key: &str) -> Statement {
+    Statement {
+        sql: format!("SELECT {COLUMNS} FROM change WHERE org = $1 AND key = $2"),
+        values: vec![Sql::Text(org.into()), Sql::Text(key.into())],
+    }
 }
 
 /// Reads at most `max` entries after a place, in order.
@@ -82,7 +79,8 @@ pub(crate) async fn end(link: &Link) -> Result<i64, Fault> {
     Ok(found.last().and_then(|end| end.parse().ok()).unwrap_or_default())
 }
 
-fn read(columns: &Columns) -> Result<LogEntry, Failure> {
+/// Reads a selected entry.
+pub(crate) fn read(columns: &Columns) -> Result<LogEntry, Failure> {
     let read = || -> Result<_, Error> {
         Ok((
             LogEntry {

@@ -12,16 +12,19 @@ use std::{
     },
 };
 
+use futures_util::future::{join, join_all};
 use parking_lot::Mutex;
+use rusqlite::types::Value as Sql;
 use serde_json::Value;
 use tabellion_runtime::{
     BoxFuture, CallContext, Claim, Entry, Failure, FailureKind, IdempotencyKey, Prepared, Replay, Row,
     RowChange, RowEdit, RowView, Rows, RowsChange, Session, StoreError,
     rows::{Filter, Fresh, Select, Test},
-    spec::{EntitySpec, Scope},
+    spec::{Action, EntitySpec, RowsSpec, Scope},
 };
 
 use super::{
+    codec::read_row,
     connection::{Lease, Link, Mode},
     failures::Fault,
     log, outcome,
@@ -77,6 +80,14 @@ impl Part {
         }
     }
 
+    /// Returns the key of the part's lock.
+    fn key(&self, shared: &Shared) -> i64 {
+        match self {
+            Self::All => shared.lock,
+            Self::Org(org) => shared.lock_of(&format!("org {org}")),
+        }
+    }
+
     /// Returns the part that contains the selected rows.
     fn of_selection(select: &Select) -> Self {
         let (entity, named) = (select.entity, |name: &str| {
@@ -92,36 +103,49 @@ impl Part {
 }
 
 impl<'a> Turn<'a> {
-    pub(crate) async fn begin(shared: &'a Arc<Shared>, claim: Claim) -> Result<Self, Failure> {
+    pub(crate) async fn begin(shared: &'a Arc<Shared>, claim: Claim<'_>) -> Result<Self, Failure> {
         if claim.attempt > 0 {
             shared.pool.back_off(claim.attempt).await;
         }
         let is_simple = claim
             .operation
             .is_some_and(|operation| operation.action.begins_beside_others());
+        let is_alone = claim.attempt > 0 || !is_simple;
         // The lock of all rows: shared with other turns, not with a migration.
-        let first = format!(
-            "SELECT pg_advisory_xact_lock_shared({}); \
-             SELECT value || ' ' || nextval('row_seq') FROM meta WHERE name = 'generation'",
-            shared.lock
-        );
-        let (lease, selected) = shared.pool.begin(Mode::Changes, &first).await?;
-        let found = selected.last().and_then(|found| found.split_once(' '));
-        let Some((generation, next)) = found else {
+        let mut first = vec![lock(Part::All.key(shared), false)];
+        let org = org_row(shared.spec, &claim);
+        if let Some((entity, key)) = &org {
+            first.push(lock(Part::of_row(entity, key).key(shared), is_alone));
+            first.push(Postgres.select(&of_identity(entity, key))?);
+        }
+        // Drawn after the locks, so rows whose creators waited for each other are numbered in that order.
+        first.push(Statement {
+            sql: "SELECT value, nextval('row_seq') FROM meta WHERE name = 'generation'".into(),
+            values: vec![],
+        });
+        let (lease, _, mut rows) = shared.pool.begin_and_query(Mode::Changes, "", &first).await?;
+        let found = rows.pop().unwrap_or_default().pop();
+        let Some((generation, next)) = found.map(|found| (found.get::<_, String>(0), found.get(1))) else {
             return Err(refused("the database has no tables of this program any more"));
         };
-        if *generation != shared.generation {
+        if generation != shared.generation {
             return Err(refused(
                 "the database's tables were made anew or by a newer program; restart the server",
             ));
         }
-        let next = next.parse().unwrap_or_default();
+        let (mut locked, mut read) = (BTreeSet::new(), BTreeMap::new());
+        if let Some((entity, key)) = org {
+            let row = rows.pop().unwrap_or_default().pop();
+            let row = row.map(|columns| read_row(entity, &columns));
+            locked.insert(Part::of_row(entity, &key));
+            read.insert(place(entity, &key), row.transpose()?);
+        }
         Ok(Self {
             shared,
             lease: Some(lease),
-            is_alone: claim.attempt > 0 || !is_simple,
-            locked: tokio::sync::Mutex::default(),
-            read: Mutex::default(),
+            is_alone,
+            locked: tokio::sync::Mutex::new(locked),
+            read: Mutex::new(read),
             searched: Mutex::default(),
             is_overtaken: AtomicBool::new(false),
             next: AtomicI64::new(next),
@@ -164,21 +188,20 @@ impl<'a> Turn<'a> {
             drop(locked);
             return read.await.map_err(|fault| self.noted(fault));
         }
-        let lock = match &part {
-            Part::All if !self.is_alone => return Err(self.too_much()),
-            Part::All => format!("pg_advisory_xact_lock({})", self.shared.lock),
-            Part::Org(org) => {
-                let shared = if self.is_alone { "" } else { "_shared" };
-                let key = self.shared.lock_of(&format!("org {org}"));
-                format!("pg_advisory_xact_lock{shared}({key})")
-            }
-        };
-        // Drawn after the lock, so rows whose creators waited for each other are numbered in that order.
-        let sql = format!("SELECT {lock}::text || nextval('row_seq')");
-        let (selected, read) = tokio::join!(self.link()?.select(&sql), read);
-        let selected = selected.map_err(|fault| self.noted(fault))?;
-        let next = selected.last().and_then(|next| next.parse().ok());
-        self.next.store(next.unwrap_or_default(), Ordering::Relaxed);
+        if part == Part::All && !self.is_alone {
+            return Err(self.too_much());
+        }
+        // Drawn after the lock, as at the beginning.
+        let mut lock = lock(part.key(self.shared), self.is_alone);
+        lock.sql += ", nextval('row_seq')";
+        let link = self.link()?;
+        link.prepared(&lock.sql)
+            .await
+            .map_err(|fault| self.noted(fault))?;
+        let (taken, read) = join(link.query(&lock), read).await;
+        let taken = taken.map_err(|fault| self.noted(fault))?;
+        let next = taken.first().map_or(0, |next| next.get(1));
+        self.next.store(next, Ordering::Relaxed);
         locked.insert(part);
         read.map_err(|fault| self.noted(fault))
     }
@@ -211,11 +234,10 @@ impl<'a> Turn<'a> {
         let org = call.org.as_deref().unwrap_or_default();
         let kept = call.kept_key().unwrap_or_default();
         // A concurrent call with this key ends first.
-        let lock = self.shared.lock_of(&format!("key {org} {kept}"));
-        let link = self.link()?;
-        link.select(&format!("SELECT pg_advisory_xact_lock({lock})"))
-            .await?;
-        match log::with_key(link, org, &kept).await? {
+        let lock = lock(self.shared.lock_of(&format!("key {org} {kept}")), true);
+        let answers = self.link()?.query_all(&[lock, log::with_key(org, &kept)]).await?;
+        let found = answers.last().and_then(|rows| rows.first());
+        match found.map(log::read).transpose()? {
             Some(entry) => Ok(Some(entry.replayed(key, request)?)),
             None => Ok(None),
         }
@@ -231,16 +253,15 @@ impl<'a> Turn<'a> {
         if !self.is_alone && !self.fits_beside_others(change) {
             return Err(StoreError::Conflict);
         }
-        let mut written = vec![];
         for row in change.rows() {
             self.lock(Part::of_row(row.entity, &row.key)).await?;
-            let before = match &row.edit {
-                RowEdit::Insert(_) => None,
-                RowEdit::Patch(_) | RowEdit::Remove => self.current(row.entity, &row.key).await?,
-            };
-            written.push(Written::new(row, before)?);
-            self.write(row).await?;
         }
+        let before = join_all(change.rows().iter().map(|row| self.before(row))).await;
+        let mut written = vec![];
+        for (row, before) in change.rows().iter().zip(before) {
+            written.push(Written::new(row, before?)?);
+        }
+        self.write(change.rows()).await?;
         let prepared = self.making.prepare(change, entry, written);
         if let Some(entry) = &mut self.making.entry {
             entry.last = self.last.load(Ordering::Relaxed);
@@ -256,8 +277,12 @@ impl<'a> Turn<'a> {
             && !change.rows().iter().any(|row| needs_more(row.entity.name))
     }
 
-    /// Returns the current row, and locks it against other changes.
-    async fn current(&self, entity: &'static EntitySpec, key: &[Value]) -> Result<Option<Row>, StoreError> {
+    /// Returns the row as it is before its change, and locks it against other changes; `None` if it is new.
+    async fn before(&self, change: &RowChange) -> Result<Option<Row>, StoreError> {
+        if matches!(change.edit, RowEdit::Insert(_)) {
+            return Ok(None);
+        }
+        let (entity, key) = (change.entity, &change.key);
         let read = self.read.lock().get(&place(entity, key)).cloned();
         if let Some(row) = &read
             && self.is_alone
@@ -274,33 +299,37 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Makes the change of one row.
-    async fn write(&self, change: &RowChange) -> Result<(), StoreError> {
-        let (entity, key) = (change.entity, &change.key);
-        self.read.lock().remove(&place(entity, key));
-        let statement = match &change.edit {
-            RowEdit::Insert(row) => Postgres.insert(entity, row),
-            RowEdit::Patch(set) if set.is_empty() => return self.number().await,
-            RowEdit::Patch(set) => Postgres.patch(entity, key, set)?,
-            RowEdit::Remove => Postgres.remove(entity, key)?,
-        };
-        // The transaction's number must be known before its commit is sent.
-        let sql = statement.sql + " RETURNING pg_current_xact_id()::text";
-        let changed = self.link()?.query(&Statement { sql, ..statement }).await?;
-        changed_one(changed.len() as u64)?;
-        self.transaction.get_or_init(|| changed[0].get(0));
-        if matches!(change.edit, RowEdit::Remove) && entity.has_id() {
-            self.link()?.execute(&Postgres.keep_id(entity.name, key)).await?;
+    /// Makes the changes of rows. Their statements are sent together, in their order.
+    async fn write(&self, changes: &[RowChange]) -> Result<(), StoreError> {
+        let link = self.link()?;
+        let (mut rows, mut ids) = (vec![], vec![]);
+        for RowChange {
+            entity, key, edit, ..
+        } in changes
+        {
+            self.read.lock().remove(&place(entity, key));
+            let mut statement = match edit {
+                RowEdit::Insert(row) => Postgres.insert(entity, row),
+                RowEdit::Patch(set) if set.is_empty() => {
+                    let sql = "SELECT pg_current_xact_id()::text".into();
+                    rows.push(Statement { sql, values: vec![] });
+                    continue;
+                }
+                RowEdit::Patch(set) => Postgres.patch(entity, key, set)?,
+                RowEdit::Remove => Postgres.remove(entity, key)?,
+            };
+            // The transaction's number must be known before its commit is sent.
+            statement.sql += " RETURNING pg_current_xact_id()::text";
+            rows.push(statement);
+            if matches!(edit, RowEdit::Remove) && entity.has_id() {
+                ids.push(Postgres.keep_id(entity.name, key));
+            }
         }
-        Ok(())
-    }
-
-    /// Asks for the transaction's number, unless it is known.
-    async fn number(&self) -> Result<(), StoreError> {
-        if self.transaction.get().is_none() {
-            let number = self.link()?.select("SELECT pg_current_xact_id()").await?;
-            // The number is always the same.
-            let _ = self.transaction.set(number.concat());
+        let count = rows.len();
+        rows.extend(ids);
+        for changed in &link.query_all(&rows).await?[..count] {
+            changed_one(changed.len() as u64)?;
+            self.transaction.get_or_init(|| changed[0].get(0));
         }
         Ok(())
     }
@@ -332,7 +361,7 @@ async fn commit(
         let statement = log::insert(&entry)?;
         // Prepared now, so both are sent together and in their order.
         link.prepared(&statement.sql).await?;
-        tokio::join!(link.execute(&statement), link.select("COMMIT"))
+        join(link.execute(&statement), link.select("COMMIT")).await
     };
     // The commit of a failed transaction rolls it back, and succeeds.
     match logged.map(drop).and(committed.map(drop)) {
@@ -351,6 +380,27 @@ async fn commit(
             Err(fault.into())
         }
     }
+}
+
+/// Returns the statement that takes a lock until the end of the transaction, alone or shared with other turns.
+fn lock(key: i64, is_alone: bool) -> Statement {
+    let how = if is_alone { "" } else { "_shared" };
+    Statement {
+        sql: format!("SELECT pg_advisory_xact_lock{how}($1)::text"),
+        values: vec![Sql::Integer(key)],
+    }
+}
+
+/// Returns entity and key of the org that new rows will belong to, which their rules read first. `None` if the operation adds none.
+fn org_row(spec: &RowsSpec, claim: &Claim<'_>) -> Option<(&'static EntitySpec, [Value; 1])> {
+    let is_read = claim
+        .operation
+        .is_none_or(|operation| operation.action == Action::Create);
+    let org = spec.org.filter(|_| is_read)?;
+    Some((
+        spec.entity(org.entity)?,
+        [claim.org.unwrap_or(org.default).into()],
+    ))
 }
 
 fn place(entity: &'static EntitySpec, key: &[Value]) -> (&'static str, String) {
@@ -419,8 +469,8 @@ impl RowView for Turn<'_> {
             }
             let select = of_identity(entity, key);
             let row = self.rows(Part::of_row(entity, key), &select).await?.pop();
-            self.read.lock().insert(place, row.clone());
-            Ok(row)
+            // Another read of it may have been answered first.
+            Ok(self.read.lock().entry(place).or_insert(row).clone())
         })
     }
 

@@ -130,7 +130,7 @@ impl Engine for DataFile {
         self.settle()
     }
 
-    fn begin(&self, _: Claim) -> BoxFuture<'_, Result<Box<dyn Session<Rows> + '_>, Failure>> {
+    fn begin<'a>(&'a self, _: Claim<'a>) -> BoxFuture<'a, Result<Box<dyn Session<Rows> + 'a>, Failure>> {
         Box::pin(async move { Ok(Box::new(Turn::begin(self).await?) as Box<dyn Session<Rows>>) })
     }
 

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use futures_util::future::{join, join_all};
 use serde_json::Value;
 
 use super::{Filter, Plan, Row, RowError, Select, constant, equal, identity, no_such, not_found, taken};
 use crate::{
     rows::{error::shown, view::Test},
-    spec::{EntitySpec, FieldSpec, Reference, RowRule, Scope},
+    spec::{EntitySpec, FieldSpec, Reference, RowRule, Scope, Unique},
 };
 
 impl Plan<'_> {
@@ -20,25 +21,29 @@ impl Plan<'_> {
     ) -> Result<(), RowError> {
         let differs = |name: &str| old.is_none_or(|old| old.get(name) != row.get(name));
         Self::check_together(entity, differs, row)?;
-        for (field, reference) in entity.references() {
-            if differs(field.name) || reference.same.iter().any(|name| differs(name)) {
-                self.check_reference(field, reference, row).await?;
-                if reference.acyclic && old.is_some() {
-                    self.check_chain(entity, field, row).await?;
-                }
+        let is_new = |(field, reference): &(&'static FieldSpec, Reference)| {
+            differs(field.name) || reference.same.iter().any(|name| differs(name))
+        };
+        let references = entity.references().filter(is_new);
+        let references = references.map(|(field, reference)| async move {
+            self.check_reference(field, reference, row).await?;
+            if reference.acyclic && old.is_some() {
+                self.check_chain(entity, field, row).await?;
             }
-        }
-        for unique in entity.uniques {
-            if unique
+            Ok(())
+        });
+        let is_new = |unique: &&Unique| {
+            unique
                 .fields
                 .iter()
                 .copied()
                 .chain(unique.while_null)
                 .any(differs)
-            {
-                self.check_unique(entity, unique, row).await?;
-            }
-        }
+        };
+        let uniques = entity.uniques.iter().filter(is_new);
+        let uniques = uniques.map(|unique| self.check_unique(entity, unique, row));
+        let (references, uniques) = join(join_all(references), join_all(uniques)).await;
+        references.into_iter().chain(uniques).collect::<Result<(), _>>()?;
         for edges in entity.acyclic {
             let by = edges.by.map(|by| row.get(by).cloned().unwrap_or_default());
             let is = |text: &&str| constant(text).ok() == by;
@@ -204,7 +209,7 @@ impl Plan<'_> {
     async fn check_unique(
         &self,
         entity: &'static EntitySpec,
-        unique: &crate::spec::Unique,
+        unique: &Unique,
         row: &Row,
     ) -> Result<(), RowError> {
         let is_null = |name: &str| row.get(name).is_none_or(Value::is_null);
@@ -220,10 +225,8 @@ impl Plan<'_> {
             }
         }
         filters.extend(unique.while_null.map(|name| Filter::is(name, Value::Null)));
-        let mut select = Select::new(entity, filters);
-        select.limit = Some(2);
         let key = identity(entity, row);
-        let found = self.select(select).await?;
+        let found = self.select(Select::new(entity, filters)).await?;
         if found.iter().any(|found| identity(entity, found) != key) {
             return Err(taken(entity, unique.fields));
         }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use futures_util::future::join3;
 use serde_json::Value;
 
 use super::{
@@ -31,23 +32,28 @@ impl Plan<'_> {
             );
             return Err(Failure::new(FailureKind::AccessDenied, message).into());
         }
-        if self.row(entity, &key).await?.is_some() {
+        self.apply_hooks(entity, None, &given, &mut draft);
+        // A generated id is new.
+        let is_id_given = entity.has_id() && entity.key.iter().any(|name| given.contains_key(*name));
+        // No answer is needed for the next question, so a store can be asked all at once.
+        let (there, was_removed, checked) = join3(
+            self.row(entity, &key),
+            async { Ok::<_, RowError>(is_id_given && self.view.was_removed(entity, &key).await?) },
+            self.check(entity, None, &draft.row),
+        )
+        .await;
+        if there?.is_some() {
             return Err(taken(entity, entity.key));
         }
-        // A generated id is new.
-        if entity.has_id()
-            && entity.key.iter().any(|name| given.contains_key(*name))
-            && self.view.was_removed(entity, &key).await?
-        {
+        if was_removed? {
             return Err(RowError::UsedBefore {
                 field: entity.key[0],
                 entity: entity.name,
             });
         }
-        // After the values, so that a refused call wastes no random bits.
+        checked?;
+        // Last, so that a refused call wastes no random bits.
         self.make_secrets(entity, &mut draft)?;
-        self.apply_hooks(entity, None, &given, &mut draft);
-        self.check(entity, None, &draft.row).await?;
         let row = draft.row.clone();
         self.put(entity, key, None, Some(draft.row), draft.made);
         self.take_marks(entity, None, &row).await?;

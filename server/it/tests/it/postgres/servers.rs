@@ -1,6 +1,7 @@
 //! Servers of Tabellion that share one database.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     net::{TcpListener, TcpStream},
     process::{Child, Command, Stdio},
 };
@@ -10,6 +11,7 @@ use tabellion_conformance::Target;
 use tabellion_contracts::mcb::ROWS;
 use tabellion_records::{Address, Records, Start};
 use tempfile::TempDir;
+use tokio::runtime::Runtime;
 use xtask::foreign::postgres::{Cluster, Programs, public_folder, unprivileged};
 
 use super::{Rows, cluster, proof::prove, until};
@@ -125,6 +127,57 @@ fn a_team_shares_its_memory() {
     assert_eq!(run(&other, &["data", "check"])["digest"], checked["digest"]);
     let findings = run(&rows, &["doctor", "--data"]);
     assert!(!findings.to_string().contains("\"red\""), "{findings}");
+}
+
+/// A change asks the database for nothing twice. The database logs its statements, each with its parameters.
+#[test]
+#[ignore = "needs PostgreSQL: `cargo xtask postgres`"]
+fn a_turn_asks_nothing_twice() {
+    let cluster = cluster(&[
+        "logging_collector=on",
+        "log_filename=statements",
+        "log_statement=all",
+        "log_line_prefix=%p|",
+    ]);
+    let records = Rows::on(&cluster).open();
+    let runtime = Runtime::new().expect("a runtime");
+    let calls = json!([
+        ["project", {"action": "create", "resource": "project", "project_id": "a", "data": {"name": "a", "path": "p"}}],
+        ["entity", {"action": "create", "resource": "issue", "project_id": "a", "data": {"id": "i", "title": "t"}}],
+        ["entity", {"action": "create", "resource": "issue", "project_id": "a", "data": {"id": "j", "title": "u", "parent_issue_id": "i"}}],
+        ["entity", {"action": "update", "resource": "issue", "id": "i", "data": {"title": "v"}}],
+        ["entity", {"action": "delete", "resource": "issue", "id": "j"}],
+    ]);
+    for (number, called) in calls.as_array().expect("calls").iter().enumerate() {
+        let (tool, key) = (called[0].as_str().expect("a tool"), format!("key-{number}"));
+        let answered = super::call(&records, tool, called[1].clone(), Some(&key));
+        runtime
+            .block_on(answered)
+            .unwrap_or_else(|error| panic!("{called}: {error}"));
+    }
+    drop(records);
+    let log = std::fs::read_to_string(cluster.data().join("log/statements")).expect("the log");
+    let (mut asked, mut number): (BTreeMap<_, BTreeSet<_>>, _) = (BTreeMap::new(), 0);
+    let mut lines = log.lines().peekable();
+    while let Some(line) = lines.next() {
+        let Some((process, statement)) = line.split_once('|') else {
+            continue;
+        };
+        let asked = asked.entry(process).or_default();
+        if statement.contains("BEGIN") {
+            asked.clear();
+        }
+        let is_read = statement.contains("execute ") && statement.contains(": SELECT ");
+        let Some(parameters) = lines.next_if(|next| is_read && next.contains("|DETAIL:")) else {
+            continue;
+        };
+        number += 1;
+        assert!(
+            asked.insert((statement, parameters)),
+            "asked twice: {statement} {parameters}"
+        );
+    }
+    assert!(number > 20, "{number} statements");
 }
 
 /// Environment variable with the path of pgbouncer, 1.21 or newer. No package registry has it for all systems that run these tests.
