@@ -1,22 +1,23 @@
 //! Figures, compared with pgbench with the same statements on the same cluster: `cargo xtask postgres --speed 4`.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    io::{BufRead as _, BufReader, Read as _},
+    process::{Command, Stdio},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use serde_json::json;
 use tabellion_contracts::mcb::ROWS;
-use tabellion_records::{Records, Start};
+use tabellion_records::{Address, Location, Records, Start};
 use tokio::runtime::Runtime;
 
 use super::{Rows, call, cluster};
 
-/// The largest number of servers of the same rows.
-const MAX_SERVERS: usize = 4;
+/// Environment variable that makes a process one server of the measurement: place, number of callers, seconds.
+const SERVER: &str = "TABELLION_TEST_SERVER";
+/// Beginning of the lines that a server of the measurement prints for it; the test harness prints others.
+const SAYS: &str = "said: ";
 /// The statements of creating a project, for pgbench: one round trip a statement.
 const SCRIPT: &str = r"
 \set id random(1, 1000000000000)
@@ -42,21 +43,21 @@ fn speed_of_creating_rows() {
         eprintln!("nothing is measured without TABELLION_TEST_SECONDS");
         return;
     };
-    let time = Duration::from_secs(seconds);
     let cluster = cluster(&["max_connections=200"]);
     let rows = Rows::on(&cluster);
+    drop(rows.open());
     let file = tempfile::tempdir().expect("a folder");
-    let in_file = || Records::open(file.path(), &ROWS, Start::Serve).expect("a file");
-    let servers: Vec<_> = (0..MAX_SERVERS).map(|_| Arc::new(rows.open())).collect();
-    let in_file: Vec<_> = (0..MAX_SERVERS).map(|_| Arc::new(in_file())).collect();
+    let file = file.path().to_str().expect("text");
     for callers in [1, 8, 32] {
         let raw = pgbench(&cluster, &rows.name(), callers, seconds);
         eprintln!("{callers} callers, pgbench {raw:.0} a second");
-        for count in [1, 2, MAX_SERVERS] {
-            for (engine, servers) in [("PostgreSQL", &servers), ("SQLite", &in_file)] {
-                let (rate, median, p99) = measure(&servers[..count], callers, time);
+        for servers in [1, 2, 4] {
+            for (engine, place) in [("PostgreSQL", &*rows.address), ("SQLite", file)] {
+                let (rate, median, p99) = measure(place, servers, callers, seconds);
                 let ratio = rate / raw;
-                eprintln!("  {engine:10}, {count} servers: {rate:6.0} ({ratio:.2}), {median:.1?}, {p99:.1?}");
+                eprintln!(
+                    "  {engine:10}, {servers} servers: {rate:6.0} ({ratio:.2}), {median:.1?}, {p99:.1?}"
+                );
             }
         }
     }
@@ -73,38 +74,90 @@ fn pgbench(cluster: &xtask::foreign::postgres::Cluster, database: &str, callers:
     rate.unwrap_or_else(|| panic!("{output}"))
 }
 
-/// Returns the rows a second that callers create, and the median and the 99th percentile of their waits.
-fn measure(servers: &[Arc<Records>], callers: usize, time: Duration) -> (f64, Duration, Duration) {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
+/// Returns the rows a second that the callers of several servers, each a process, create in one place, and the median and the 99th
+/// percentile of their waits.
+fn measure(place: &str, servers: usize, callers: usize, seconds: u64) -> (f64, Duration, Duration) {
+    let mut servers: Vec<_> = (0..servers.min(callers))
+        .map(|number| {
+            let callers = (callers - number).div_ceil(servers);
+            Command::new(std::env::current_exe().expect("this program"))
+                .args(["--ignored", "--exact", "--nocapture", "postgres::speed::a_server"])
+                .env(SERVER, json!([place, callers, seconds]).to_string())
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .expect("it starts")
+        })
+        .collect();
+    let mut outputs: Vec<_> = servers
+        .iter_mut()
+        .map(|server| BufReader::new(server.stdout.take().expect("piped")).lines())
+        .collect();
+    let mut says = |number: usize| {
+        let mut lines = outputs[number].by_ref().map(|line| line.expect("text"));
+        lines
+            .find_map(|line| Some(line.split_once(SAYS)?.1.to_owned()))
+            .expect("it says so")
+    };
+    let numbers = 0..servers.len();
+    assert!(numbers.clone().all(|number| says(number) == "ready"));
+    // They begin at the end of their input.
+    servers.iter_mut().for_each(|server| drop(server.stdin.take()));
+    let waits = numbers.map(|number| serde_json::from_str::<Vec<u64>>(&says(number)).expect("waits"));
+    let mut waits: Vec<_> = waits.collect::<Vec<_>>().concat();
+    for mut server in servers {
+        assert!(server.wait().expect("it ends").success());
+    }
+    waits.sort_unstable();
+    let wait = |share: usize| Duration::from_micros(waits[waits.len() * share / 100]);
+    #[expect(clippy::cast_precision_loss, reason = "figures")]
+    let rate = waits.len() as f64 / seconds as f64;
+    (rate, wait(50), wait(99))
+}
+
+/// One server of [`measure`], in a process of its own. Prints the waits of its callers, in microseconds.
+#[test]
+#[ignore = "a part of the measurement"]
+fn a_server() {
+    let Ok(told) = std::env::var(SERVER) else { return };
+    let (place, callers, seconds): (String, u64, u64) = serde_json::from_str(&told).expect("a place");
+    let derived = tempfile::tempdir().expect("a folder");
+    let location = match Address::parse(&place) {
+        Ok(address) => Location::Postgres {
+            address,
+            derived: derived.path().into(),
+        },
+        Err(_) => Location::Folder(place.into()),
+    };
+    let records = Arc::new(Records::open(location, &ROWS, Start::Serve).expect("rows"));
+    println!("{SAYS}ready");
+    std::io::stdin()
+        .read_to_end(&mut vec![])
+        .expect("the end of the input");
+    let time = Duration::from_secs(seconds);
     let runtime = Runtime::new().expect("a runtime");
     let begun = Instant::now();
-    let mut waits = runtime.block_on(async {
-        let callers: Vec<_> = (0..callers)
-            .map(|caller| {
-                let records = Arc::clone(&servers[caller % servers.len()]);
-                tokio::spawn(async move {
-                    let mut waits = vec![];
-                    while begun.elapsed() < time {
-                        let id = format!("p{}", NEXT.fetch_add(1, Ordering::Relaxed));
-                        let data = json!({"name": id, "path": "p"});
-                        let arguments = json!({"action": "create", "resource": "project", "project_id": id, "data": data});
-                        let begun = Instant::now();
-                        call(&records, "project", arguments, None).await.expect("a row");
-                        waits.push(begun.elapsed());
-                    }
-                    waits
-                })
+    let callers: Vec<_> = (0..callers)
+        .map(|caller| {
+            let records = Arc::clone(&records);
+            runtime.spawn(async move {
+                let mut waits = vec![];
+                while begun.elapsed() < time {
+                    let id = format!("p{}-{caller}-{}", std::process::id(), waits.len());
+                    let data = json!({"name": id, "path": "p"});
+                    let arguments =
+                        json!({"action": "create", "resource": "project", "project_id": id, "data": data});
+                    let begun = Instant::now();
+                    call(&records, "project", arguments, None).await.expect("a row");
+                    waits.push(begun.elapsed().as_micros());
+                }
+                waits
             })
-            .collect();
-        let mut all = vec![];
-        for caller in callers {
-            all.extend(caller.await.expect("a caller"));
-        }
-        all
-    });
-    let took = begun.elapsed();
-    waits.sort();
-    #[expect(clippy::cast_precision_loss, reason = "figures")]
-    let rate = waits.len() as f64 / took.as_secs_f64();
-    (rate, waits[waits.len() / 2], waits[waits.len() * 99 / 100])
+        })
+        .collect();
+    let waits: Vec<_> = callers
+        .into_iter()
+        .flat_map(|caller| runtime.block_on(caller).expect("a caller"))
+        .collect();
+    println!("{SAYS}{}", json!(waits));
 }
