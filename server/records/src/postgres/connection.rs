@@ -415,7 +415,7 @@ impl Pool {
             values: vec![],
         };
         link.prepared(&statement.sql).await?;
-        // It takes the connection that prepared the statement, so the next use of the statement is on another one.
+        // It takes the connection that prepared the statement, so the next use of the statement is on a different one.
         other.select("BEGIN").await?;
         match timeout(PROBE_TIMEOUT, link.query(&statement)).await {
             Ok(used) => used.map(drop),
