@@ -70,6 +70,15 @@ pub fn git(arguments: &[&str]) -> Outcome<String> {
     .into())
 }
 
+/// Returns the current commit; `None` if the tree has changes that are not committed.
+///
+/// # Errors
+/// If git fails.
+pub fn clean_head() -> Outcome<Option<String>> {
+    let is_clean = git(&["status", "--porcelain"])?.is_empty();
+    Ok(is_clean.then_some(git(&["rev-parse", "HEAD"])?.trim().to_owned()))
+}
+
 /// Builds a binary of the workspace in debug mode; returns its path.
 ///
 /// The whole workspace is selected, with an example. Cargo then unifies features as for `cargo test --workspace`, and reuses

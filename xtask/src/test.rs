@@ -159,6 +159,8 @@ pub(crate) fn all(options: &Options) -> Outcome {
         _ => Size::Gate,
     };
     let since = Instant::now();
+    // Determined before the steps: one of them writes a file.
+    let commit = run::clean_head()?;
     let mut times = Times::new(size.profile())?;
     let mut skipped = Vec::new();
     let mut outcome = Ok(());
@@ -180,26 +182,22 @@ pub(crate) fn all(options: &Options) -> Outcome {
     times.finish()?;
     skipped.iter().for_each(|message| eprintln!("{message}"));
     outcome?;
-    if size == Size::All {
-        record(since, &skipped)?;
+    match commit {
+        _ if size < Size::All => {}
+        Some(commit) => record(&commit, since, &skipped)?,
+        None => eprintln!("{PASSED} is not written: the tree had changes that were not committed"),
     }
     Ok(())
 }
 
-/// Writes the commit on which everything passed, the date, and the duration. Only for a tree without changes.
-fn record(since: Instant, skipped: &[String]) -> Outcome {
-    if !run::git(&["status", "--porcelain"])?.is_empty() {
-        eprintln!("{PASSED} is not written: the tree has changes that are not committed");
-        return Ok(());
-    }
-    let commit = run::git(&["rev-parse", "HEAD"])?;
+/// Writes the commit on which everything passed, the date, and the duration.
+fn record(commit: &str, since: Instant, skipped: &[String]) -> Outcome {
     let date = Command::new("date")
         .args(["-u", "+%Y-%m-%dT%H:%M:%SZ"])
         .output()?;
     let text = format!(
         "# Written by `cargo xtask test --all` when everything has passed.\n\
-         commit = \"{}\"\ntime = \"{}\"\nminutes = {}\nskipped = {skipped:?}\n",
-        commit.trim(),
+         commit = \"{commit}\"\ntime = \"{}\"\nminutes = {}\nskipped = {skipped:?}\n",
         String::from_utf8(date.stdout)?.trim(),
         since.elapsed().as_secs().div_ceil(60),
     );

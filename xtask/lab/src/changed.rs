@@ -1,8 +1,8 @@
-//! Chooses the mutants that a run of the gate tries: those that a change since the last run of everything can have affected, and
+//! Chooses the mutants that a run of the gate tries: those that a change since the last run of all of them can have affected, and
 //! a tenth of the others.
 //!
 //! Safe, because a mutant shows that its checks detect a defect. Unless these checks or the expected results changed, the last
-//! run of everything has shown it; and the tenth is different for each commit.
+//! run of all has shown it; and the tenth is different for each commit.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,19 +14,36 @@ use tabellion_conformance::{checks, pattern::covers};
 use toml::Table;
 use xtask::{Outcome, root, run};
 
-/// The commit on which everything passed, as `cargo xtask test --all` writes it.
-const PASSED: &str = "xtask/passed.toml";
+/// The commit on which all servers had the expected results, as a run of all of them writes it.
+const PASSED: &str = "conformance/zoo.toml";
 const CHECKS: &str = "conformance/src/checks";
 const PACKS: &str = "conformance/packs";
 /// One of this many mutants is tried although it is not affected by a change.
 const SHARE: u64 = 10;
 
-/// Returns a function that chooses mutants by their names and the checks that must detect them. It chooses all, if no commit is known on
-/// which everything passed.
+/// Writes the commit on which all servers have just had the expected results. Only for a tree without changes.
 ///
 /// # Errors
 /// If git or the disk fails.
-pub(crate) fn since_everything_passed(golden: &Path) -> Outcome<impl Fn(&str, &[&str]) -> bool + use<>> {
+pub(crate) fn record() -> Outcome {
+    let Some(commit) = run::clean_head()? else {
+        eprintln!("{PASSED} is not written: the tree has changes that are not committed");
+        return Ok(());
+    };
+    let text = format!(
+        "# Written by `cargo lab zoo` when all servers had the expected results.\ncommit = \"{commit}\"\n"
+    );
+    fs::write(root().join(PASSED), text)?;
+    eprintln!("wrote {PASSED}; commit it");
+    Ok(())
+}
+
+/// Returns a function that chooses mutants by their names and the checks that must detect them. It chooses all, if no commit is known on
+/// which all passed.
+///
+/// # Errors
+/// If git or the disk fails.
+pub(crate) fn since_all_passed(golden: &Path) -> Outcome<impl Fn(&str, &[&str]) -> bool + use<>> {
     let now = fs::read_to_string(golden)?;
     let (head, passed) = (run::git(&["rev-parse", "HEAD"])?, passed());
     let (paths, before) = match &passed {
@@ -66,7 +83,7 @@ fn passed() -> Option<String> {
     is_known.then_some(commit)
 }
 
-/// Changes since everything passed.
+/// Changes since all passed.
 struct Changed {
     /// Folders and files of checks, by their names without extension.
     components: BTreeSet<String>,

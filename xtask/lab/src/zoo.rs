@@ -82,8 +82,8 @@ pub(crate) struct Options {
     /// golden file
     #[arg(long, conflicts_with = "bless")]
     all: bool,
-    /// Give correct servers the first and last case of each check. Of the mutants, run those whose checks or expected results changed since `cargo xtask test --all` last passed,
-    /// and a tenth of the others, chosen by the commit
+    /// Give correct servers the first and last case of each check. Of the mutants, run those whose checks or expected results changed
+    /// since a run of all of them last passed, and a tenth of the others, chosen by the commit
     #[arg(long, conflicts_with_all = ["bless", "only"])]
     changed: bool,
     /// Run only these servers: mutants and innocents by name, or `reference`, or a contract
@@ -222,7 +222,7 @@ pub(crate) fn keep(options: &Options) -> Outcome {
     let since = Instant::now();
     let mut wanted = Exhibit::all(&program, options);
     if options.changed {
-        let is_chosen = changed::since_everything_passed(&golden())?;
+        let is_chosen = changed::since_all_passed(&golden())?;
         wanted.retain(|it| match it.kind {
             Kind::Mutant(_, detected_by) => is_chosen(&it.name, detected_by),
             Kind::Correct | Kind::Innocent => true,
@@ -243,11 +243,14 @@ pub(crate) fn keep(options: &Options) -> Outcome {
     if !options.all && options.database.is_none() {
         wrong.extend(compare(options, &found)?);
     }
-    if wrong.is_empty() {
-        Ok(())
-    } else {
-        Err(wrong.join("\n").into())
+    if !wrong.is_empty() {
+        return Err(wrong.join("\n").into());
     }
+    let is_whole = !options.changed && options.only.is_empty() && options.database.is_none();
+    if is_whole && !options.bless && found.len() == wanted.len() {
+        changed::record()?;
+    }
+    Ok(())
 }
 
 /// Runs servers, several in parallel, and keeps their times. Returns the failed checks, and messages about unexpected results.
