@@ -52,7 +52,7 @@ impl Plan<'_> {
             });
         }
         checked?;
-        // Last, so that a refused call wastes no random bits.
+        // Last: a refused call wastes no random bits.
         self.make_secrets(entity, &mut draft)?;
         let row = draft.row.clone();
         self.put(entity, key, None, Some(draft.row), draft.made);

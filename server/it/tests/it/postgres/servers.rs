@@ -191,7 +191,7 @@ struct Pooler {
 }
 
 impl Pooler {
-    /// Starts it, so that it keeps this many prepared statements; `None`, with a message, if there is none.
+    /// Starts it with this limit of prepared statements; `None`, with a message, if there is no pgbouncer.
     fn start(cluster: &Cluster, statements: u32) -> Option<Self> {
         let Some(program) = std::env::var_os(POOLER) else {
             eprintln!("SKIPPED: `{POOLER}` names no pgbouncer");
