@@ -14,7 +14,7 @@ use crate::{
     keys::{ApiKey, KeyGrant, KeyRing, Principal, Scope, Validity},
     oauth::{AuthenticationError, PublicUrl, Tokens},
 };
-use tabellion_mcp::streamable::Refusal;
+use tabellion_rest::Refusal;
 
 const API_KEY: &str = "x-api-key";
 /// Parameter for an access token in a query (RFC 6750, section 2.3), which is rejected.

@@ -21,7 +21,7 @@ use hyper::{
     },
 };
 use sha2::{Digest as _, Sha256};
-use tabellion_mcp::streamable::Refusal;
+use tabellion_rest::Refusal;
 use tabellion_runtime::downloads::{Opened, Source};
 
 use super::{response::ErrorResponse, site::Site};

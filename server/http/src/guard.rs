@@ -12,7 +12,7 @@ use hyper::{
     http::uri::Authority,
 };
 
-use tabellion_mcp::streamable::Refusal;
+use tabellion_rest::Refusal;
 
 /// The error of an invalid `--allow-host` or `--allow-origin`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -196,7 +196,7 @@ mod tests {
         }
         match guard.admit(&uri, &headers) {
             Ok(_) => 200,
-            Err(refusal) => hyper::Response::from(refusal).status().as_u16(),
+            Err(refusal) => refusal.status.as_u16(),
         }
     }
 

@@ -9,15 +9,22 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use hyper::{
-    HeaderMap, Method, StatusCode,
+    Method, StatusCode,
     header::{
         ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-        ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, HeaderValue, RETRY_AFTER, VARY,
+        ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, HeaderValue, VARY,
     },
 };
 
-use super::{credentials::Caller, rates, response::ErrorResponse, site::Site, unread::Unread};
-use tabellion_mcp::streamable::{Refusal, Why};
+use super::{
+    credentials::Caller,
+    rates,
+    response::{self, ErrorResponse},
+    site::Site,
+    unread::Unread,
+};
+use tabellion_mcp::streamable::refused;
+use tabellion_rest::Refusal;
 
 /// The header with a request's id. A client may choose the id.
 const REQUEST_ID: &str = "x-request-id";
@@ -126,32 +133,22 @@ pub(super) async fn receive(
     Ok(next.run(Request::from_parts(head, body.into())).await)
 }
 
-/// Converts refusals to the form that a contract's errors have over REST: that of the library mounted at `path`.
+/// Gives refusals the form that a contract's errors have over REST: that of the library mounted at `path`.
 pub(super) async fn rest_refusals(
     State((site, path)): State<(Arc<Site>, Arc<str>)>,
     request: Request,
     next: Next,
 ) -> Response {
     let response = next.run(request).await;
-    let why = response.extensions().get::<Why>().cloned();
-    let rest = site.mounts.get(&*path).and_then(|mount| mount.rest.as_ref());
-    let Some((rest, why)) = rest.zip(why) else {
-        return response;
-    };
-    let (head, _) = response.into_parts();
-    let wait = head
-        .headers
-        .get(RETRY_AFTER)
-        .map(|wait| (RETRY_AFTER, wait.clone()));
-    let wait: HeaderMap = wait.into_iter().collect();
-    let mut refusal = rest.refuse(head.status, &why.message, why.reason, &wait);
-    for (name, value) in &head.headers {
-        if !refusal.headers().contains_key(name) {
-            refusal.headers_mut().append(name, value.clone());
-        }
+    match site.mounts.get(&*path).and_then(|mount| mount.rest.as_ref()) {
+        Some(rest) => response::with_body(response, |refusal| rest.refused(refusal).to_string().into()),
+        None => response,
     }
-    *refusal.extensions_mut() = head.extensions;
-    refusal.map(axum::body::Body::from)
+}
+
+/// Gives other refusals the form of MCP's.
+pub(super) async fn mcp_refusals(request: Request, next: Next) -> Response {
+    response::with_body(next.run(request).await, |refusal| refused(&refusal.message))
 }
 
 /// Answers every method but GET with 405.

@@ -1,18 +1,17 @@
 //! Responses that handlers return.
 
-use axum::{
-    body::Body,
-    response::{IntoResponse, Response},
-};
+use std::sync::Arc;
+
+use axum::response::{IntoResponse, Response};
 use hyper::{
     StatusCode,
     header::{CONTENT_TYPE, HeaderValue},
 };
 use serde_json::Value;
 
-use tabellion_mcp::streamable::Refusal;
+use tabellion_rest::Refusal;
 
-/// A refused request, as its response. Handlers and layers return it as the error of a `Result`.
+/// A refused request. Handlers and layers return it as the error of a `Result`. Its response gets a body from [`with_body`].
 #[derive(Debug)]
 pub(super) struct ErrorResponse(Refusal);
 
@@ -24,8 +23,22 @@ impl From<Refusal> for ErrorResponse {
 
 impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response {
-        hyper::Response::from(self.0).map(Body::new)
+        let mut response = self.0.status.into_response();
+        response.headers_mut().extend(self.0.headers.iter().cloned());
+        response.extensions_mut().insert(Arc::new(self.0));
+        response
     }
+}
+
+/// Gives the response to a refused request its body, which is JSON.
+pub(super) fn with_body(response: Response, body: impl FnOnce(&Refusal) -> Vec<u8>) -> Response {
+    let (mut head, empty) = response.into_parts();
+    let Some(refusal) = head.extensions.remove::<Arc<Refusal>>() else {
+        return Response::from_parts(head, empty);
+    };
+    let media = HeaderValue::from_static("application/json");
+    head.headers.insert(CONTENT_TYPE, media);
+    Response::from_parts(head, body(&refusal).into())
 }
 
 /// Returns a response of plain text.

@@ -46,8 +46,7 @@ use crate::{
     rates::{self, CallerBudget},
 };
 use tabellion_gateway::{Budget, Grant};
-use tabellion_mcp::streamable::Refusal;
-use tabellion_rest::RestRequest;
+use tabellion_rest::{Refusal, RestRequest};
 use tabellion_runtime::spec::RestOperation;
 
 /// Path that reports that the process answers.
@@ -73,7 +72,10 @@ pub(super) fn router(site: Arc<Site>) -> Router {
     for path in site.mounts.keys() {
         router = router.merge(rest(&site, path));
     }
-    router.layer(log).with_state(site)
+    router
+        .layer(from_fn(layers::mcp_refusals))
+        .layer(log)
+        .with_state(site)
 }
 
 /// Routes for clients that have no credentials yet: the issuer of each library's tokens (RFC 9728). The path of the only

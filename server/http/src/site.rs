@@ -20,7 +20,7 @@ use super::{
 };
 use crate::rates::{Failures, Rates};
 use tabellion_gateway::Access;
-use tabellion_mcp::streamable::Refusal;
+use tabellion_rest::Refusal;
 use tabellion_runtime::downloads::Download;
 
 const MAX_REQUEST_ID: usize = 64;
@@ -163,7 +163,7 @@ impl Site {
         let caller = self.credentials.caller(uri, headers, &self.mounts).await;
         if let Err(refusal) = &caller
             && are_sent
-            && refusal.status() == StatusCode::UNAUTHORIZED
+            && refusal.status == StatusCode::UNAUTHORIZED
         {
             self.count_failure(address);
         }

@@ -11,7 +11,7 @@ use hyper::{
 use parking_lot::Mutex;
 
 use super::Limits;
-use tabellion_mcp::streamable::Refusal;
+use tabellion_rest::Refusal;
 
 /// Receives bodies within a limit on their total size, and a share of it for each caller.
 #[derive(Debug)]

@@ -20,6 +20,8 @@ use tabellion_runtime::{
     rates,
 };
 
+use crate::refusal::Refusal;
+
 /// The reason of an execution whose server has ended.
 const INTERRUPTED: &str = "interrupted";
 
@@ -222,21 +224,40 @@ fn error(contract: &'static ContractSpec, error: CallError) -> Response<Bytes> {
     with_status(contract, &error, fallback)
 }
 
-/// Returns the response for a request that is not a call.
-pub(super) fn refused(
+/// Returns the body of the response to a refused request.
+pub(super) fn refusal(contract: &'static ContractSpec, refusal: &Refusal) -> Value {
+    let reason = refusal.reason.map(|reason| (REASON.to_owned(), reason.into()));
+    let mut headers = refusal.headers.iter();
+    let wait = headers.find_map(|(name, value)| (name == RETRY_AFTER).then_some(value));
+    let seconds = wait.and_then(|wait| wait.to_str().ok()?.parse::<u64>().ok());
+    let seconds = seconds.map(|seconds| (rates::RETRY_AFTER.to_owned(), seconds.into()));
+    let details = reason.into_iter().chain(seconds).collect();
+    body(contract, refusal.status, &refusal.message, details)
+}
+
+/// Returns the response to a call that was refused before the contract was called.
+fn refused(
     contract: &'static ContractSpec,
     status: StatusCode,
     why: &str,
     details: Map<String, Value>,
 ) -> Response<Bytes> {
+    json(status, &body(contract, status, why, details))
+}
+
+fn body(
+    contract: &'static ContractSpec,
+    status: StatusCode,
+    why: &str,
+    details: Map<String, Value>,
+) -> Value {
     let error = contract.error_of(status.as_u16());
-    let answer = ErrorAnswer {
+    contract.rest_body(&ErrorAnswer {
         name: error.map_or(UNNAMED, |error| error.name),
         code: error.map_or(INVALID_REQUEST, |error| error.code),
         message: why.to_owned(),
         data: details,
-    };
-    json(status, &contract.rest_body(&answer))
+    })
 }
 
 /// Returns a response of JSON.

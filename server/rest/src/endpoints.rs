@@ -2,11 +2,7 @@
 
 use std::sync::Arc;
 
-use hyper::{
-    Response, StatusCode,
-    body::Bytes,
-    header::{ALLOW, HeaderValue},
-};
+use hyper::{Response, StatusCode, body::Bytes};
 use tabellion_gateway::Access;
 use tabellion_runtime::spec::RestOperation;
 
@@ -23,8 +19,9 @@ impl Rest {
         match self.try_answer(asked).await {
             Ok(response) => response,
             Err(refusal) => {
-                let headers = refusal.headers.into_iter().collect();
-                self.refuse(refusal.status, &refusal.message, None, &headers)
+                let mut response = answer::json(refusal.status, &self.refused(&refusal));
+                response.headers_mut().extend(refusal.headers);
+                response
             }
         }
     }
@@ -44,9 +41,7 @@ impl Rest {
             .position(|method| asked.request.method().as_str() == method)
         else {
             let methods = methods.collect::<Vec<_>>().join(", ");
-            let why = format!("only {methods} is served here");
-            let allowed = HeaderValue::from_str(&methods).expect("methods are of letters");
-            return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, why).header(ALLOW, allowed));
+            return Err(Refusal::method_not_allowed(&methods));
         };
         let (endpoint, variables) = &at[chosen];
         let named = variables.first().copied().unwrap_or_default().to_owned();

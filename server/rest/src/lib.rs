@@ -17,6 +17,7 @@ mod rest;
 mod sessions;
 mod workflows;
 
+pub use refusal::Refusal;
 pub use rest::{Rest, RestRequest};
 
 /// Permitted request headers, in addition to those of MCP.

@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use hyper::{
-    Request, Response, StatusCode,
+    Request, StatusCode,
     body::Bytes,
-    header::{HeaderMap, HeaderValue, RETRY_AFTER, USER_AGENT},
+    header::{HeaderMap, HeaderValue, USER_AGENT},
 };
 use serde_json::{Map, Value, json};
 use tabellion_gateway::{Access, Budget, Client, Gateway, Grant, Intake, RequestOrigin, Requester, rules};
-use tabellion_runtime::{
-    Contract, ContractSpec, KnownCaller, ToolSpec, auth::REASON, openapi, rates, spec::RestEndpoint,
-};
+use tabellion_runtime::{Contract, ContractSpec, KnownCaller, ToolSpec, openapi, spec::RestEndpoint};
 
 use crate::{answer, refusal::Refusal};
 
@@ -63,17 +61,9 @@ impl Rest {
         self.contract.rest
     }
 
-    /// Returns the response to a request that is refused before it is a call, in the form of the contract's errors. `reason` is one word.
-    pub fn refuse(
-        &self,
-        status: StatusCode,
-        message: &str,
-        reason: Option<&str>,
-        headers: &HeaderMap,
-    ) -> Response<Bytes> {
-        let mut response = answer::refused(self.contract, status, message, details(reason, headers));
-        response.headers_mut().extend(headers.clone());
-        response
+    /// Returns the body of the response to a refused request: JSON in the form of the contract's errors.
+    pub fn refused(&self, refusal: &Refusal) -> Value {
+        answer::refusal(self.contract, refusal)
     }
 
     /// Returns the description of the endpoints.
@@ -170,19 +160,12 @@ fn rate_limit(contract: &ContractSpec, tool: &ToolSpec) -> Value {
 /// Counts a request that is not a call of a tool.
 pub(super) fn counted(asked: &RestRequest, access: Access) -> Result<(), Refusal> {
     match asked.budget.as_ref().map(|budget| budget.take(access)) {
-        Some(Err(wait)) => Err(Refusal::too_many(wait)),
+        Some(Err(wait)) => {
+            let why = "too many requests in a minute; try again later";
+            Err(Refusal::too_many(why, wait))
+        }
         _ => Ok(()),
     }
-}
-
-/// Returns the details of a refusal: its reason, and the time to wait.
-fn details(reason: Option<&str>, headers: &HeaderMap) -> Map<String, Value> {
-    let reason = reason.map(|reason| (REASON.to_owned(), reason.into()));
-    let seconds = headers
-        .get(RETRY_AFTER)
-        .and_then(|it| it.to_str().ok()?.parse::<u64>().ok());
-    let seconds = seconds.map(|seconds| (rates::RETRY_AFTER.to_owned(), seconds.into()));
-    reason.into_iter().chain(seconds).collect()
 }
 
 pub(super) fn not_found() -> Refusal {

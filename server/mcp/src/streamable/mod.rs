@@ -23,4 +23,4 @@ mod stream;
 
 pub use body::Body;
 pub use endpoint::{Endpoint, Limits};
-pub use refusal::{Refusal, Why};
+pub use refusal::refused;
