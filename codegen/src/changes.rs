@@ -42,10 +42,7 @@ impl<'a> Changes<'a> {
 
     /// Returns the same list for changes of `tool`.
     pub(crate) fn of_tool<'b>(&'b mut self, tool: &'b str) -> Changes<'b> {
-        Changes {
-            tool: Some(tool),
-            all: self.all,
-        }
+        Changes { tool: Some(tool), all: self.all }
     }
 
     pub(crate) fn breaking(&mut self, what: impl Into<String>) {
@@ -57,11 +54,6 @@ impl<'a> Changes<'a> {
     }
 
     pub(crate) fn push(&mut self, breaking: bool, what: String, example: Option<Value>) {
-        self.all.push(Change {
-            breaking,
-            tool: self.tool.map(str::to_owned),
-            what,
-            example,
-        });
+        self.all.push(Change { breaking, tool: self.tool.map(str::to_owned), what, example });
     }
 }

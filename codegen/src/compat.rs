@@ -58,23 +58,16 @@ impl Comparison {
         let id = &after.spec.contract;
         let changes = compare(before, after);
         for change in &changes {
-            let kind = if change.breaking {
-                "breaking  "
-            } else {
-                "compatible"
-            };
+            let kind = if change.breaking { "breaking  " } else { "compatible" };
             let _ = writeln!(self.text, "{kind} {id}: {change}");
         }
         let (old, new) = (&before.spec.version, &after.spec.version);
         if changes.is_empty() {
             let _ = writeln!(self.text, "unchanged  {id} {new}");
         } else if changes.iter().any(|change| change.breaking) && series(old) == series(new) {
-            self.mistakes.push(format!(
-                "{id}: {old} to {new} does not announce a breaking change"
-            ));
+            self.mistakes.push(format!("{id}: {old} to {new} does not announce a breaking change"));
         } else if old == new {
-            self.mistakes
-                .push(format!("{id}: changed, but its version is still {new}"));
+            self.mistakes.push(format!("{id}: changed, but its version is still {new}"));
         }
     }
 }
@@ -95,12 +88,7 @@ mod tests {
 
     #[test]
     fn the_first_number_that_is_not_zero_announces_a_break() {
-        for (version, expected) in [
-            ("0.3.0", "0.3"),
-            ("0.3.9", "0.3"),
-            ("1.2.3", "1"),
-            ("12.0.0", "12"),
-        ] {
+        for (version, expected) in [("0.3.0", "0.3"), ("0.3.9", "0.3"), ("1.2.3", "1"), ("12.0.0", "12")] {
             assert_eq!(series(version), expected);
         }
     }

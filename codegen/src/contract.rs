@@ -118,11 +118,7 @@ pub struct Tool {
 impl Tool {
     /// Returns the operations: its parts, or itself.
     pub fn operations(&self) -> &[Self] {
-        if self.spec.select.is_empty() {
-            std::slice::from_ref(self)
-        } else {
-            &self.parts
-        }
+        if self.spec.select.is_empty() { std::slice::from_ref(self) } else { &self.parts }
     }
 
     /// Returns the name of a tool, or `tool/name` of an operation.

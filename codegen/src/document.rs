@@ -31,21 +31,14 @@ impl Document {
         let value = serde_json::from_str(text).map_err(|error| {
             vec![Problem {
                 file: file.into(),
-                place: Some(Position {
-                    line: error.line(),
-                    column: error.column(),
-                }),
+                place: Some(Position { line: error.line(), column: error.column() }),
                 pointer: String::new(),
                 message: format!("is not JSON: {}", without_position(&error)),
                 help: "correct the syntax here".into(),
             }]
         })?;
         let (places, duplicates) = places::scan(text);
-        let document = Self {
-            file: file.into(),
-            value,
-            places,
-        };
+        let document = Self { file: file.into(), value, places };
         if duplicates.is_empty() {
             return Ok(document);
         }

@@ -36,8 +36,7 @@ pub fn stale(schemas: &Path, folder: &Path, command: &str) -> Result<Vec<Stale>,
         if name.ends_with(".rs") && is_generated() {
             let beside = ["rs", "json", OPENAPI].map(|extension| entry.path().with_extension(extension));
             let name = |path: &Path| {
-                path.file_name()
-                    .is_some_and(|name| files.contains_key(&*name.to_string_lossy()))
+                path.file_name().is_some_and(|name| files.contains_key(&*name.to_string_lossy()))
             };
             let gone = beside.into_iter().filter(|path| path.is_file() && !name(path));
             stale.extend(gone.map(|path| (path, None)));
@@ -49,10 +48,7 @@ pub fn stale(schemas: &Path, folder: &Path, command: &str) -> Result<Vec<Stale>,
             stale.insert(path, Some(text));
         }
     }
-    Ok(stale
-        .into_iter()
-        .map(|(path, text)| Stale { path, text })
-        .collect())
+    Ok(stale.into_iter().map(|(path, text)| Stale { path, text }).collect())
 }
 
 /// Writes the [`stale`] files, and removes those of deleted contracts. Returns their paths.

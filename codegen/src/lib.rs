@@ -106,14 +106,9 @@ pub fn generate_from(sources: &Sources, command: &str) -> Result<BTreeMap<String
     problems.extend(lint::together(&contracts));
     let mut files = BTreeMap::new();
     for contract in &contracts {
-        match lint::contract(contract).and_then(|types| {
-            Ok(rust::module(
-                contract,
-                &types,
-                &sources.shown(&contract.folder),
-                command,
-            )?)
-        }) {
+        match lint::contract(contract)
+            .and_then(|types| Ok(rust::module(contract, &types, &sources.shown(&contract.folder), command)?))
+        {
             Ok(texts) => {
                 let name = |extension| format!("{}.{extension}", contract.spec.rust.module);
                 files.extend(["rs", "json"].map(name).into_iter().zip(texts));

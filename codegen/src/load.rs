@@ -85,14 +85,7 @@ fn contract(sources: &Sources, folder: &str) -> Result<Contract, Vec<Problem>> {
     }
     resolve_gates(&spec.gates, &mut tools);
     let digest = digest(sources, folder, &tools, &entities);
-    Ok(Contract {
-        folder: folder.into(),
-        document,
-        spec,
-        tools,
-        entities,
-        digest,
-    })
+    Ok(Contract { folder: folder.into(), document, spec, tools, entities, digest })
 }
 
 fn tool(
@@ -111,30 +104,17 @@ fn tool(
             "give both the same name",
         ));
     }
-    for (at, root) in [
-        ("/inputSchema", &mut spec.input_schema),
-        ("/outputSchema", &mut spec.output_schema),
-    ] {
+    for (at, root) in [("/inputSchema", &mut spec.input_schema), ("/outputSchema", &mut spec.output_schema)] {
         use_rules(root, at, rules, &document, &mut problems);
     }
-    let mut tool = Tool {
-        document,
-        spec,
-        operation: None,
-        parts: vec![],
-        rows: None,
-    };
+    let mut tool = Tool { document, spec, operation: None, parts: vec![], rows: None };
     for (_, name) in sources.operations(folder).filter(|(of, _)| *of == tool.spec.name) {
         match operation(sources, folder, &tool, name, rules) {
             Ok(part) => tool.parts.push(part),
             Err(found) => problems.extend(found),
         }
     }
-    if problems.is_empty() {
-        Ok(tool)
-    } else {
-        Err(problems)
-    }
+    if problems.is_empty() { Ok(tool) } else { Err(problems) }
 }
 
 /// Returns the entities that `rows` lists.
@@ -197,18 +177,12 @@ fn operation(
     for (at, root) in [("/request", &mut spec.request), ("/response", &mut spec.response)] {
         use_rules(root, at, rules, &document, &mut problems);
     }
-    if problems.is_empty() {
-        Ok(spec.into_tool(name, document, &tool.spec))
-    } else {
-        Err(problems)
-    }
+    if problems.is_empty() { Ok(spec.into_tool(name, document, &tool.spec)) } else { Err(problems) }
 }
 
 /// Returns the problems of operation files that belong to no tool.
 fn without_tool(sources: &Sources, folder: &str, tools: &[String]) -> Vec<Problem> {
-    let unlisted = sources
-        .operations(folder)
-        .filter(|(tool, _)| !tools.iter().any(|it| it == tool));
+    let unlisted = sources.operations(folder).filter(|(tool, _)| !tools.iter().any(|it| it == tool));
     unlisted
         .map(|(tool, name)| Problem {
             file: sources.label(&format!("{folder}/operations/{tool}/{name}.json")),
@@ -274,11 +248,7 @@ fn use_rules(
 /// Hashes the texts, not the values, so that the head line of a module identifies its exact sources.
 fn digest(sources: &Sources, folder: &str, tools: &[Tool], entities: &[Entity]) -> String {
     let mut hash = Sha256::new();
-    hash.update(
-        sources
-            .text(&format!("{folder}/contract.json"))
-            .unwrap_or_default(),
-    );
+    hash.update(sources.text(&format!("{folder}/contract.json")).unwrap_or_default());
     for Tool { spec, parts, .. } in tools {
         let name = &spec.name;
         let of_file = parts.iter().filter(|part| part.rows.is_none());

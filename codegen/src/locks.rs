@@ -33,11 +33,7 @@ pub fn locks(contract: &Contract) -> Option<String> {
 
 /// Returns a phrase for a change; `None` for deletions, which are so in each entity.
 fn describe(lone: &LoneChange) -> Option<String> {
-    let LoneChange {
-        action,
-        field,
-        reason,
-    } = lone;
+    let LoneChange { action, field, reason } = lone;
     let change = match (action, field) {
         (Action::Create, Some(field)) => format!("create with `{field}` set"),
         (Action::Create, None) => "create".into(),

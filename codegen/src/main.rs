@@ -70,33 +70,19 @@ fn main() -> ExitCode {
 
 fn run(command: Subcommands) -> Result<(), Box<dyn Error>> {
     match command {
-        Subcommands::Generate {
-            schemas,
-            out,
-            command,
-            check: false,
-        } => {
+        Subcommands::Generate { schemas, out, command, check: false } => {
             for path in write(&schemas, &out, &command)? {
                 eprintln!("{}", path.display());
             }
             Ok(())
         }
-        Subcommands::Generate {
-            schemas,
-            out,
-            command,
-            ..
-        } => {
+        Subcommands::Generate { schemas, out, command, .. } => {
             let stale = stale(&schemas, &out, &command)?;
             let paths: Vec<_> = stale.iter().map(|file| file.path.display().to_string()).collect();
             if paths.is_empty() {
                 return Ok(());
             }
-            Err(format!(
-                "not what the contracts say: {}\nrun `{command}`",
-                paths.join(", ")
-            )
-            .into())
+            Err(format!("not what the contracts say: {}\nrun `{command}`", paths.join(", ")).into())
         }
         Subcommands::Lint { schemas } => {
             let sources = if schemas.join("contract.json").is_file() {
@@ -105,10 +91,7 @@ fn run(command: Subcommands) -> Result<(), Box<dyn Error>> {
                 Sources::from_dir(&schemas)?
             };
             for contract in lint(&sources)? {
-                println!(
-                    "{} {}: no problems",
-                    contract.spec.contract, contract.spec.version
-                );
+                println!("{} {}: no problems", contract.spec.contract, contract.spec.version);
                 if let Some(locks) = locks(&contract) {
                     print!("{locks}");
                 }
@@ -140,10 +123,7 @@ fn sources_at(schemas: &Path, revision: &str) -> Result<Sources, Box<dyn Error>>
     let mut files = vec![];
     for path in git(schemas, &["ls-tree", "-r", "--name-only", "-z", commit])?.split('\0') {
         if path.ends_with(".json") {
-            files.push((
-                path.to_owned(),
-                git(schemas, &["show", &format!("{commit}:./{path}")])?,
-            ));
+            files.push((path.to_owned(), git(schemas, &["show", &format!("{commit}:./{path}")])?));
         }
     }
     Ok(Sources::from_map(schemas, files))
@@ -153,10 +133,7 @@ fn sources_at(schemas: &Path, revision: &str) -> Result<Sources, Box<dyn Error>>
 fn git(folder: &Path, arguments: &[&str]) -> Result<String, Box<dyn Error>> {
     let output = Command::new("git").current_dir(folder).args(arguments).output()?;
     if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr)
-            .trim_end()
-            .to_owned()
-            .into());
+        return Err(String::from_utf8_lossy(&output.stderr).trim_end().to_owned().into());
     }
     Ok(String::from_utf8(output.stdout)?)
 }

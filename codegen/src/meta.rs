@@ -100,30 +100,14 @@ mod tests {
                 "/properties/errors/additionalProperties/properties/failures/items/enum",
                 json!(FailureKind::ALL),
             ),
-            (
-                &contract,
-                "/properties/errorChannel/enum",
-                json!(ErrorChannel::ALL),
-            ),
-            (
-                &contract,
-                "/properties/guarantees/items/properties/kind/enum",
-                json!(GuaranteeKind::ALL),
-            ),
+            (&contract, "/properties/errorChannel/enum", json!(ErrorChannel::ALL)),
+            (&contract, "/properties/guarantees/items/properties/kind/enum", json!(GuaranteeKind::ALL)),
             (&contract, FIELD_TYPE, json!(ProvenanceType::ALL)),
             (&contract, FIELD_FROM, json!(ProvenancePlace::ALL)),
             (&contract, FIELD_DISCOVER, json!(Discovery::ALL)),
             (&tool, "/properties/provenance/enum", json!(ProvenanceUse::ALL)),
-            (
-                &tool,
-                "/properties/approval/properties/shows/enum",
-                json!(Shows::ALL),
-            ),
-            (
-                &tool,
-                "/properties/effects/items/properties/effect/enum",
-                json!(EffectKind::ALL),
-            ),
+            (&tool, "/properties/approval/properties/shows/enum", json!(Shows::ALL)),
+            (&tool, "/properties/effects/items/properties/effect/enum", json!(EffectKind::ALL)),
         ] {
             assert_eq!(meta.pointer(pointer), Some(&words), "{pointer}");
         }

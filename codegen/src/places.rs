@@ -110,10 +110,7 @@ impl Scanner<'_> {
     }
 
     fn here(&self) -> Position {
-        Position {
-            line: self.line,
-            column: self.column,
-        }
+        Position { line: self.line, column: self.column }
     }
 }
 
@@ -124,10 +121,8 @@ mod tests {
     #[test]
     fn a_member_stands_at_its_key_and_an_item_where_it_begins() {
         let (places, duplicates) = scan("{\n  \"a~b\": [1, {\"c/d\": \"]\\\"}\"}],\n  \"é\": -1e3\n}\n");
-        let places: Vec<_> = places
-            .iter()
-            .map(|(at, place)| (at.as_str(), place.line, place.column))
-            .collect();
+        let places: Vec<_> =
+            places.iter().map(|(at, place)| (at.as_str(), place.line, place.column)).collect();
         let expected = [
             ("", 1, 1),
             ("/a~0b", 2, 3),

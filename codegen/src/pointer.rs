@@ -5,9 +5,7 @@ pub(crate) use tabellion_runtime::pointer::{push, tokens};
 
 /// Returns `pointer` extended by several tokens.
 pub(crate) fn walk(pointer: &str, tokens: &[String]) -> String {
-    tokens
-        .iter()
-        .fold(pointer.to_string(), |pointer, token| push(&pointer, token))
+    tokens.iter().fold(pointer.to_string(), |pointer, token| push(&pointer, token))
 }
 
 /// The subschema of the values that a pointer refers to.
@@ -20,10 +18,7 @@ pub(crate) struct Described<'a> {
 
 /// Returns the subschema of the values that `pointer` refers to; `None` if `schema` does not declare them.
 pub(crate) fn describe<'a>(schema: &'a Value, pointer: &str) -> Option<Described<'a>> {
-    let mut described = Described {
-        schema,
-        always_there: true,
-    };
+    let mut described = Described { schema, always_there: true };
     for token in tokens(pointer) {
         let here = described.schema;
         if let Some(property) = here["properties"].get(&token) {

@@ -53,11 +53,7 @@ impl Problems {
     pub fn none_of(mut problems: Vec<Problem>) -> Result<(), Self> {
         problems.sort();
         problems.dedup();
-        if problems.is_empty() {
-            Ok(())
-        } else {
-            Err(Self(problems))
-        }
+        if problems.is_empty() { Ok(()) } else { Err(Self(problems)) }
     }
 
     /// Returns the problems one by one.

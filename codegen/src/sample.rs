@@ -65,10 +65,7 @@ impl Maker {
 
     /// Returns values that may satisfy `schema`, the schema of property `name`, the likeliest first.
     fn candidates(&self, schema: &Value, name: Option<&str>) -> Vec<Value> {
-        let mut made: Vec<Value> = name
-            .and_then(|name| self.known.get(name))
-            .cloned()
-            .unwrap_or_default();
+        let mut made: Vec<Value> = name.and_then(|name| self.known.get(name)).cloned().unwrap_or_default();
         made.extend(schema.get("const").cloned());
         made.extend(schema["enum"].as_array().into_iter().flatten().cloned());
         made.extend(numbers(schema));
@@ -111,14 +108,10 @@ impl Maker {
         };
         let required = schema["required"].as_array();
         let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|n| n == name));
-        let parts: Vec<_> = properties
-            .iter()
-            .map(|(name, property)| (name, self.likely(property, Some(name))))
-            .collect();
-        let full: Map<_, _> = parts
-            .iter()
-            .map(|(name, (likely, _))| ((*name).clone(), likely.clone()))
-            .collect();
+        let parts: Vec<_> =
+            properties.iter().map(|(name, property)| (name, self.likely(property, Some(name)))).collect();
+        let full: Map<_, _> =
+            parts.iter().map(|(name, (likely, _))| ((*name).clone(), likely.clone())).collect();
         let mut small = full.clone();
         small.retain(|name, _| is_required(name));
         let mut made: Vec<Value> = vec![small.clone().into(), full.clone().into()];
@@ -144,11 +137,7 @@ impl Maker {
     fn likely(&self, schema: &Value, name: Option<&str>) -> (Value, Vec<Value>) {
         let mut made = self.candidates(schema, name);
         let validator = compile(schema).ok();
-        let valid = |value: &Value| {
-            validator
-                .as_ref()
-                .is_some_and(|validator| validator.is_valid(value))
-        };
+        let valid = |value: &Value| validator.as_ref().is_some_and(|validator| validator.is_valid(value));
         let first = made.iter().position(valid).unwrap_or(0);
         (made.remove(first), made)
     }
@@ -165,9 +154,8 @@ fn numbers(schema: &Value) -> Vec<Value> {
 }
 
 fn strings(schema: &Value) -> Vec<Value> {
-    let mut made: Vec<Value> = lengths(schema, "minLength", "maxLength")
-        .map(|length| "x".repeat(length).into())
-        .collect();
+    let mut made: Vec<Value> =
+        lengths(schema, "minLength", "maxLength").map(|length| "x".repeat(length).into()).collect();
     if schema["format"] == "date-time" {
         made.push("2026-01-01T00:00:00Z".into());
     }
@@ -177,11 +165,6 @@ fn strings(schema: &Value) -> Vec<Value> {
 /// Returns lengths around the bounds of `schema`, except very large ones.
 fn lengths(schema: &Value, least: &str, most: &str) -> impl Iterator<Item = usize> {
     let bounds = [schema[least].as_u64(), schema[most].as_u64()];
-    let around = bounds
-        .into_iter()
-        .flatten()
-        .flat_map(|bound| [bound.saturating_sub(1), bound, bound + 1]);
-    around
-        .filter(|length| *length <= 1_000)
-        .map(|length| length as usize)
+    let around = bounds.into_iter().flatten().flat_map(|bound| [bound.saturating_sub(1), bound, bound + 1]);
+    around.filter(|length| *length <= 1_000).map(|length| length as usize)
 }

@@ -69,10 +69,5 @@ pub(crate) fn without_members(schema: &mut Value, pointers: &[String]) {
 
 /// Returns the values of an enum of strings, or `None` if `enum` is absent or has other values.
 pub(crate) fn string_enum(members: &Map<String, Value>) -> Option<Vec<&str>> {
-    members
-        .get("enum")?
-        .as_array()?
-        .iter()
-        .map(Value::as_str)
-        .collect()
+    members.get("enum")?.as_array()?.iter().map(Value::as_str).collect()
 }

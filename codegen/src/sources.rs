@@ -24,10 +24,7 @@ impl Sources {
     /// If a folder or file can't be read.
     pub fn from_dir(schemas: &Path) -> Result<Self, Problems> {
         let name = schemas.file_name().unwrap_or(schemas.as_os_str());
-        let mut sources = Self {
-            root: PathBuf::from(name),
-            files: BTreeMap::new(),
-        };
+        let mut sources = Self { root: PathBuf::from(name), files: BTreeMap::new() };
         for folder in list(schemas).map_err(|error| sources.unreadable("", &error))? {
             if schemas.join(&folder).join("contract.json").is_file() {
                 sources.read_contract(schemas, &folder)?;
@@ -41,10 +38,8 @@ impl Sources {
     /// # Errors
     /// If it has no `contract.json`, or a file can't be read.
     pub fn from_contract(folder: &Path) -> Result<Self, Problems> {
-        let mut sources = Self {
-            root: folder.parent().unwrap_or(Path::new("")).to_path_buf(),
-            files: BTreeMap::new(),
-        };
+        let mut sources =
+            Self { root: folder.parent().unwrap_or(Path::new("")).to_path_buf(), files: BTreeMap::new() };
         let name = match folder.file_name() {
             Some(name) => name.to_owned(),
             // Such as `.` and `..`.
@@ -93,10 +88,7 @@ impl Sources {
     /// Returns the contracts in `files`, whose keys are as in [`Sources`]; other files are ignored. Problems name files
     /// below `root`.
     pub fn from_map(root: impl Into<PathBuf>, files: impl IntoIterator<Item = (String, String)>) -> Self {
-        Self {
-            root: root.into(),
-            files: files.into_iter().collect(),
-        }
+        Self { root: root.into(), files: files.into_iter().collect() }
     }
 
     /// Returns the folders that contain a contract, sorted.
@@ -114,8 +106,7 @@ impl Sources {
 
     /// Returns the tool and the name of each operation file in `folder`, sorted.
     pub(crate) fn operations<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.below(folder, "/operations/")
-            .filter_map(|file| file.split_once('/'))
+        self.below(folder, "/operations/").filter_map(|file| file.split_once('/'))
     }
 
     /// Returns the names of the entity files in `folder`, without `.json`, sorted.
@@ -124,11 +115,9 @@ impl Sources {
     }
 
     fn below<'a>(&'a self, folder: &'a str, part: &'a str) -> impl Iterator<Item = &'a str> {
-        self.files.keys().filter_map(move |file| {
-            file.strip_prefix(folder)?
-                .strip_prefix(part)?
-                .strip_suffix(".json")
-        })
+        self.files
+            .keys()
+            .filter_map(move |file| file.strip_prefix(folder)?.strip_prefix(part)?.strip_suffix(".json"))
     }
 
     /// Returns the text of `file`.

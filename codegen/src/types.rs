@@ -64,11 +64,7 @@ impl Types {
             self.aliases.insert(usual, name.clone());
         }
         schema["x-rust-name"] = name.into();
-        let mut lowering = Lowering {
-            types: self,
-            document: authored.document,
-            problems,
-        };
+        let mut lowering = Lowering { types: self, document: authored.document, problems };
         lowering.schema(&schema, &authored.at);
     }
 }
@@ -124,11 +120,7 @@ impl Lowering<'_> {
         let mut lowered = self.unnamed(schema, members, at);
         lowered.shift_remove("default");
         if members.get("type").is_some_and(Value::is_array) {
-            let kind = if members.contains_key("enum") {
-                "string"
-            } else {
-                "object"
-            };
+            let kind = if members.contains_key("enum") { "string" } else { "object" };
             lowered.insert("type".into(), kind.into());
         }
         let shape = views::bare(&Value::Object(lowered.clone()));
@@ -249,11 +241,7 @@ impl Lowering<'_> {
 fn integer(schema: &Value) -> &'static str {
     let negative =
         json!({ "allOf": [views::enforced(schema), { "type": "integer", "exclusiveMaximum": 0 }] });
-    if algebra::is_empty(&negative) {
-        "uint64"
-    } else {
-        "int64"
-    }
+    if algebra::is_empty(&negative) { "uint64" } else { "int64" }
 }
 
 /// Returns the names of the required properties: by `required`, or by a rule.

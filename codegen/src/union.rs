@@ -16,9 +16,8 @@ pub(crate) fn lower(
 ) -> Result<Map<String, Value>, (String, &'static str)> {
     const NEEDS: &str = "a union needs a required property of that name, an enum of at least two strings";
     let properties = &schema["properties"];
-    let values: Option<Vec<&str>> = properties[tag]["enum"]
-        .as_array()
-        .and_then(|values| values.iter().map(Value::as_str).collect());
+    let values: Option<Vec<&str>> =
+        properties[tag]["enum"].as_array().and_then(|values| values.iter().map(Value::as_str).collect());
     let required = schema["required"].as_array();
     let Some(values) = values else {
         return Err((format!("`{tag}` is not an enum of strings"), NEEDS));
@@ -29,21 +28,13 @@ pub(crate) fn lower(
     if !required.is_some_and(|names| names.iter().any(|name| name == tag)) {
         return Err((format!("`{tag}` may be absent"), NEEDS));
     }
-    if lowered
-        .get("additionalProperties")
-        .is_some_and(|others| *others != false)
-    {
+    if lowered.get("additionalProperties").is_some_and(|others| *others != false) {
         let message = "an enum's variants can't keep members that are not listed".into();
-        return Err((
-            message,
-            "add `\"additionalProperties\": false`, or remove the union",
-        ));
+        return Err((message, "add `\"additionalProperties\": false`, or remove the union"));
     }
     let enforced = views::enforced(schema);
-    let variants: Vec<_> = values
-        .into_iter()
-        .filter_map(|value| variant(&enforced, lowered, tag, value))
-        .collect();
+    let variants: Vec<_> =
+        values.into_iter().filter_map(|value| variant(&enforced, lowered, tag, value)).collect();
     let mut union = Map::new();
     if let Some(description) = lowered.get("description") {
         union.insert("description".into(), description.clone());
@@ -107,11 +98,7 @@ mod tests {
             let required = variant["required"].as_array().unwrap();
             let fields = variant["properties"].as_object().unwrap().keys();
             let fields = fields.filter(|field| *field != "kind").map(|field| {
-                let mark = if required.iter().any(|name| name == field) {
-                    "!"
-                } else {
-                    ""
-                };
+                let mark = if required.iter().any(|name| name == field) { "!" } else { "" };
                 format!("{field}{mark}")
             });
             format!("{name}({})", fields.collect::<Vec<_>>().join(", "))
@@ -125,26 +112,11 @@ mod tests {
         for (rules, expected) in [
             (json!([]), "a(x, y) b(x, y) c(x, y)"),
             (json!([{ "required": ["x"] }]), "a(x!, y) b(x!, y) c(x!, y)"),
-            (
-                json!([when(json!(["a", "b"]), json!({ "required": ["x"] }))]),
-                "a(x!, y) b(x!, y) c(x, y)",
-            ),
-            (
-                json!([when(json!(["c"]), json!({ "not": { "required": ["x"] } }))]),
-                "a(x, y) b(x, y) c(y)",
-            ),
-            (
-                json!([when(json!(["c"]), json!({ "properties": { "y": false } }))]),
-                "a(x, y) b(x, y) c(x)",
-            ),
-            (
-                json!([when(json!(["c"]), json!({ "maxProperties": 1 }))]),
-                "a(x, y) b(x, y) c()",
-            ),
-            (
-                json!([when(json!(["a"]), json!({ "minProperties": 3 }))]),
-                "a(x!, y!) b(x, y) c(x, y)",
-            ),
+            (json!([when(json!(["a", "b"]), json!({ "required": ["x"] }))]), "a(x!, y) b(x!, y) c(x, y)"),
+            (json!([when(json!(["c"]), json!({ "not": { "required": ["x"] } }))]), "a(x, y) b(x, y) c(y)"),
+            (json!([when(json!(["c"]), json!({ "properties": { "y": false } }))]), "a(x, y) b(x, y) c(x)"),
+            (json!([when(json!(["c"]), json!({ "maxProperties": 1 }))]), "a(x, y) b(x, y) c()"),
+            (json!([when(json!(["a"]), json!({ "minProperties": 3 }))]), "a(x!, y!) b(x, y) c(x, y)"),
             (
                 json!([{ "if": { "required": ["y"] }, "then": { "properties": { "kind": { "const": "b" } } } }]),
                 "a(x) b(x, y) c(x)",
@@ -153,10 +125,7 @@ mod tests {
                 json!([{ "dependentRequired": { "x": ["y"] } }, { "required": ["x"] }]),
                 "a(x!, y!) b(x!, y!) c(x!, y!)",
             ),
-            (
-                json!([{ "properties": { "kind": { "not": { "const": "b" } } } }]),
-                "a(x, y) c(x, y)",
-            ),
+            (json!([{ "properties": { "kind": { "not": { "const": "b" } } } }]), "a(x, y) c(x, y)"),
         ] {
             assert_eq!(variants(rules.clone()), expected, "{rules}");
         }

@@ -34,24 +34,15 @@ fn a_role_that_may_no_longer_call_an_endpoint_is_a_loss() {
         let endpoint =
             json!({ "method": "GET", "path": "/instances", "is": "instance.list", "roles": roles });
         let mut set = json!({ "drafts/contract.json#/rest": { "endpoints": [endpoint] } });
-        for (error, status) in [
-            ("AUTH_REQUIRED", 401),
-            ("INVALID", 422),
-            ("UNAVAILABLE", 503),
-            ("FAILED", 500),
-        ] {
+        for (error, status) in
+            [("AUTH_REQUIRED", 401), ("INVALID", 422), ("UNAVAILABLE", 503), ("FAILED", 500)]
+        {
             set[format!("drafts/contract.json#/errors/{error}/http")] = status.into();
         }
         contract(&json!({ "contract": "drafts", "set": set }))
     };
-    let changes = compat::compare(
-        &with(json!(["owner", "agent"])),
-        &with(json!(["owner", "reviewer"])),
-    );
-    let said: Vec<_> = changes
-        .iter()
-        .map(|change| (change.breaking, change.what.as_str()))
-        .collect();
+    let changes = compat::compare(&with(json!(["owner", "agent"])), &with(json!(["owner", "reviewer"])));
+    let said: Vec<_> = changes.iter().map(|change| (change.breaking, change.what.as_str())).collect();
     assert_eq!(
         said,
         [
@@ -66,8 +57,5 @@ fn the_same_change_backwards_is_breaking_where_it_loosened() {
     let old = contract(&json!({}));
     let raised = json!({ "set": { "$/read_note.json#/inputSchema/properties/lines/minimum": 2 } });
     let back = compat::compare(&contract(&raised), &old);
-    assert_eq!(
-        back.iter().map(|change| change.breaking).collect::<Vec<_>>(),
-        [false]
-    );
+    assert_eq!(back.iter().map(|change| change.breaking).collect::<Vec<_>>(), [false]);
 }

@@ -31,22 +31,10 @@ fn the_checked_in_modules_are_what_the_contracts_say() {
     for (schemas, folder) in [
         (notes(), "examples/notes/generated"),
         (desk(), "examples/desk/generated"),
-        (
-            root().join("examples/drafts/schemas"),
-            "examples/drafts/generated",
-        ),
-        (
-            root().join("examples/bulletin/schemas"),
-            "examples/bulletin/generated",
-        ),
-        (
-            root().join("examples/tracker/schemas"),
-            "examples/tracker/generated",
-        ),
-        (
-            root().join("examples/logbook/schemas"),
-            "examples/logbook/generated",
-        ),
+        (root().join("examples/drafts/schemas"), "examples/drafts/generated"),
+        (root().join("examples/bulletin/schemas"), "examples/bulletin/generated"),
+        (root().join("examples/tracker/schemas"), "examples/tracker/generated"),
+        (root().join("examples/logbook/schemas"), "examples/logbook/generated"),
         (root().join("tests/contracts"), "tests/golden"),
     ] {
         let generated = generate(&schemas, BY).unwrap_or_else(|problems| panic!("{problems}"));
@@ -81,26 +69,14 @@ fn the_table_at_run_time_is_the_generated_one() {
         ("examples/notes/schemas/notes", &notes_module::notes::CONTRACT),
         ("examples/desk/schemas/desk", &desk_module::desk::CONTRACT),
         ("examples/drafts/schemas/drafts", &drafts_module::drafts::CONTRACT),
-        (
-            "examples/bulletin/schemas/bulletin",
-            &bulletin_module::bulletin::CONTRACT,
-        ),
-        (
-            "examples/tracker/schemas/tracker",
-            &tracker_module::tracker::CONTRACT,
-        ),
-        (
-            "examples/logbook/schemas/logbook",
-            &logbook_module::logbook::CONTRACT,
-        ),
+        ("examples/bulletin/schemas/bulletin", &bulletin_module::bulletin::CONTRACT),
+        ("examples/tracker/schemas/tracker", &tracker_module::tracker::CONTRACT),
+        ("examples/logbook/schemas/logbook", &logbook_module::logbook::CONTRACT),
     ] {
         let table = table(&root().join(folder)).unwrap_or_else(|problems| panic!("{problems}"));
         let [table, generated] = [table, generated].map(|table| format!("{table:#?}"));
         let differs = table.lines().zip(generated.lines()).find(|(a, b)| a != b);
-        assert_eq!(
-            differs, None,
-            "{folder}; if generated files were just rewritten, run the test again"
-        );
+        assert_eq!(differs, None, "{folder}; if generated files were just rewritten, run the test again");
         assert_eq!(table.len(), generated.len(), "{folder}");
     }
 }
@@ -114,13 +90,7 @@ fn contracts_of_one_run_do_not_touch_each_other() {
     assert_eq!(both["notes.rs"], alone["notes.rs"]);
     assert_eq!(
         both.keys().collect::<Vec<_>>(),
-        [
-            "kitchen_sink.json",
-            "kitchen_sink.rs",
-            "mod.rs",
-            "notes.json",
-            "notes.rs"
-        ]
+        ["kitchen_sink.json", "kitchen_sink.rs", "mod.rs", "notes.json", "notes.rs"]
     );
 }
 
@@ -164,8 +134,5 @@ fn absent_values_are_their_defaults_or_remain_absent() {
 #[test]
 fn a_tag_with_one_field_for_all_variants_is_still_a_union() {
     let one = Everything::One { of: None };
-    assert_eq!(
-        serde_json::to_value(&one).unwrap(),
-        json!({ "kind": "one", "of": null })
-    );
+    assert_eq!(serde_json::to_value(&one).unwrap(), json!({ "kind": "one", "of": null }));
 }

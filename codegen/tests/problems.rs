@@ -9,11 +9,9 @@ use tabellion_codegen::{Sources, generate, generate_from};
 
 #[test]
 fn each_pitfall_is_said_with_its_place_and_what_to_do() {
-    check_cases("tests/problems", |change| {
-        match generate_from(&changed(change), "cargo build") {
-            Ok(_) => "fine\n".into(),
-            Err(problems) => format!("{problems}\n"),
-        }
+    check_cases("tests/problems", |change| match generate_from(&changed(change), "cargo build") {
+        Ok(_) => "fine\n".into(),
+        Err(problems) => format!("{problems}\n"),
     });
 }
 
@@ -23,12 +21,7 @@ fn a_problem_has_the_line_and_column_of_what_it_means() {
     let problems = generate_from(&changed(&change), "cargo build").unwrap_err();
     let places: Vec<_> = problems
         .iter()
-        .map(|problem| {
-            (
-                problem.pointer.as_str(),
-                problem.place.map(|place| (place.line, place.column)),
-            )
-        })
+        .map(|problem| (problem.pointer.as_str(), problem.place.map(|place| (place.line, place.column))))
         .collect();
     assert_eq!(places, [("/inputSchema/properties/lines/min", Some((18, 18)))]);
 }
@@ -51,10 +44,7 @@ fn contracts_must_not_share_a_module() {
 #[test]
 fn a_folder_that_is_not_there_is_a_problem_and_no_panic() {
     let problems = generate(std::path::Path::new("/nowhere/schemas"), "cargo build").unwrap_err();
-    assert!(
-        problems.to_string().starts_with("schemas/: can't be read"),
-        "{problems}"
-    );
+    assert!(problems.to_string().starts_with("schemas/: can't be read"), "{problems}");
 }
 
 #[test]
@@ -94,9 +84,7 @@ fn the_readme_shows_the_messages_on_the_way_to_a_new_tool() {
     };
     files.insert("braindrive-markdown/tools/count_words.json".into(), tool.clone());
     assert_eq!(said(&files), unindented(unlisted));
-    let contract = files
-        .get_mut("braindrive-markdown/contract.json")
-        .expect("the contract");
+    let contract = files.get_mut("braindrive-markdown/contract.json").expect("the contract");
     *contract = contract.replacen("\"read_markdown\",", "\"read_markdown\", \"count_words\",", 1);
     assert_eq!(said(&files), unindented(without_examples));
     let examples = r#", "examples": [

@@ -80,10 +80,7 @@ fn package(files: &BTreeMap<String, String>) -> PathBuf {
         fs::write(path, text).expect("written");
     }
     // Otherwise the library would be in this workspace's repository, which ignores it.
-    let init = Command::new("git")
-        .args(["init", "--quiet"])
-        .current_dir(&folder)
-        .status();
+    let init = Command::new("git").args(["init", "--quiet"]).current_dir(&folder).status();
     assert!(init.is_ok_and(|status| status.success()));
     fs::copy(workspace().join("Cargo.lock"), folder.join("Cargo.lock")).expect("copied");
     folder
@@ -92,9 +89,7 @@ fn package(files: &BTreeMap<String, String>) -> PathBuf {
 fn target() -> PathBuf {
     let program = env::current_exe().expect("a program");
     let mut above = program.ancestors();
-    let profile = above
-        .find(|folder| folder.join("deps").is_dir())
-        .expect("a profile");
+    let profile = above.find(|folder| folder.join("deps").is_dir()).expect("a profile");
     profile.parent().expect("the target folder").to_owned()
 }
 
@@ -104,9 +99,7 @@ fn shell(folder: &Path, line: &str) -> Command {
     let line = line.replacen("cargo", &format!("exec '{cargo}'"), 1);
     let mut command = Command::new("sh");
     command.args(["-c", &line]).current_dir(folder);
-    command
-        .env("CARGO_TARGET_DIR", target())
-        .env("CARGO_NET_OFFLINE", "true");
+    command.env("CARGO_TARGET_DIR", target()).env("CARGO_NET_OFFLINE", "true");
     command.env("TABELLION_ONLY", CHECKS);
     // Set by the Cargo that runs this test, of another package.
     let ours = env::vars().map(|(name, _)| name);
@@ -117,15 +110,8 @@ fn shell(folder: &Path, line: &str) -> Command {
 }
 
 fn run(folder: &Path, line: &str) -> (bool, String) {
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = shell(folder, line).output().expect("it runs");
-    (
-        status.success(),
-        String::from_utf8_lossy(&[stdout, stderr].concat()).into_owned(),
-    )
+    let Output { status, stdout, stderr } = shell(folder, line).output().expect("it runs");
+    (status.success(), String::from_utf8_lossy(&[stdout, stderr].concat()).into_owned())
 }
 
 fn request(id: u64, method: &str, params: &serde_json::Value) -> String {
@@ -144,20 +130,12 @@ fn initialize() -> String {
 /// Runs the server on standard input and output, and calls a tool that adds a step.
 fn over_stdio(folder: &Path, line: &str) {
     let mut command = shell(folder, line);
-    let mut server = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it runs");
+    let mut server =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
     let arguments =
         serde_json::json!({ "recipe": "recipes/pie.md", "step": "Knead.", "effort": "never again" });
     let call = |id, arguments| {
-        request(
-            id,
-            "tools/call",
-            &serde_json::json!({ "name": "add_step", "arguments": arguments }),
-        )
+        request(id, "tools/call", &serde_json::json!({ "name": "add_step", "arguments": arguments }))
     };
     let lines = [
         initialize(),
@@ -166,14 +144,10 @@ fn over_stdio(folder: &Path, line: &str) {
         call(3, serde_json::json!({ "recipe": "pie.md", "step": "x" })),
     ];
     let mut stdin = server.stdin.take().expect("standard input");
-    stdin
-        .write_all((lines.join("\n") + "\n").as_bytes())
-        .expect("sent");
+    stdin.write_all((lines.join("\n") + "\n").as_bytes()).expect("sent");
     drop(stdin);
     let output = server.wait_with_output().expect("it ends");
-    let (said, errors) = [&output.stdout, &output.stderr]
-        .map(|bytes| String::from_utf8_lossy(bytes))
-        .into();
+    let (said, errors) = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes)).into();
     assert!(output.status.success(), "{said}\n{errors}");
     assert!(said.contains(r#""number":1"#), "{said}\n{errors}");
     assert!(said.contains("a recipe is `recipes/NAME.md`"), "{said}\n{errors}");
@@ -214,10 +188,7 @@ fn over_http(folder: &Path, line: &str) {
     stream.write_all((head + &body).as_bytes()).expect("sent");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");
-    assert!(
-        answer.starts_with("HTTP/1.1 200") && answer.contains("\"recipes\""),
-        "{answer}"
-    );
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("\"recipes\""), "{answer}");
 }
 
 #[test]
@@ -239,11 +210,7 @@ fn the_walk_through_works_word_for_word() {
     // A new key of an answer is a field that the compiler demands, and a mistake stops the build with its remedy.
     let tool = folder.join("schemas/recipes/tools/add_step.json");
     let text = fs::read_to_string(&tool).expect("a tool");
-    let more = text.replacen(
-        "[\"number\", \"commit\"]",
-        "[\"number\", \"commit\", \"left\"]",
-        1,
-    );
+    let more = text.replacen("[\"number\", \"commit\"]", "[\"number\", \"commit\", \"left\"]", 1);
     let more = more.replacen(
         "\"commit\": { \"type\"",
         "\"left\": { \"type\": \"string\" }, \"commit\": { \"type\"",
@@ -254,9 +221,6 @@ fn the_walk_through_works_word_for_word() {
     assert!(!ok && said.contains("missing field `left`"), "{said}");
     fs::write(&tool, text.replacen("\"mutating\"", "\"mutates\"", 1)).expect("written");
     let (ok, said) = run(&folder, build);
-    assert!(
-        !ok && said.contains("schemas/recipes/tools/add_step.json"),
-        "{said}"
-    );
+    assert!(!ok && said.contains("schemas/recipes/tools/add_step.json"), "{said}");
     assert!(said.contains("help: "), "{said}");
 }

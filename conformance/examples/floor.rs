@@ -19,9 +19,7 @@ fn main() -> io::Result<()> {
         }
         let result = match request["method"].as_str() {
             Some("tools/call") => {
-                let path = request["params"]["arguments"]["path"]
-                    .as_str()
-                    .unwrap_or_default();
+                let path = request["params"]["arguments"]["path"].as_str().unwrap_or_default();
                 let content = fs::read_to_string(root.join(path))?;
                 json!({ "content": [], "structuredContent": { "path": path, "content": content } })
             }

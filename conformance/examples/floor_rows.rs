@@ -81,10 +81,7 @@ impl Teams {
     }
 
     fn insert(&self, i: i64, is_logged: bool) -> rusqlite::Result<Value> {
-        let id = format!(
-            "01a20e03-5ac4-717a-8786-{is_logged:1}{i:011}",
-            is_logged = u8::from(is_logged)
-        );
+        let id = format!("01a20e03-5ac4-717a-8786-{is_logged:1}{i:011}", is_logged = u8::from(is_logged));
         let name = format!("{is_logged} {i}");
         if is_logged {
             self.connection.execute_batch("BEGIN IMMEDIATE")?;
@@ -95,10 +92,7 @@ impl Teams {
         if is_logged {
             let sql = "INSERT INTO change (id, at, tool, rows) VALUES (?1, 7, 'entity/create-team', ?2)";
             let mut statement = self.connection.prepare_cached(sql)?;
-            statement.execute(params![
-                format!("01a20e03-5ad0-756f-8aa1-{i:012}"),
-                "x".repeat(250)
-            ])?;
+            statement.execute(params![format!("01a20e03-5ad0-756f-8aa1-{i:012}"), "x".repeat(250)])?;
             self.connection.execute_batch("COMMIT")?;
         }
         Ok(json!({ "id": id, "org_id": "org_default", "name": name, "created_at": 1, "seq": self.size + i }))

@@ -193,10 +193,7 @@ impl Setup {
 
     /// Returns true if git can store it.
     pub fn is_for_git(&self) -> bool {
-        matches!(
-            self,
-            Self::Link { .. } | Self::HardLink { .. } | Self::File { .. }
-        )
+        matches!(self, Self::Link { .. } | Self::HardLink { .. } | Self::File { .. })
     }
 }
 
@@ -211,11 +208,7 @@ mod tests {
         let ids: HashSet<_> = all().iter().map(|attack| &attack.id).collect();
         assert_eq!(ids.len(), all().len());
         for attack in all() {
-            assert!(
-                find(&attack.id).is_some() && !attack.why.is_empty(),
-                "{}",
-                attack.id
-            );
+            assert!(find(&attack.id).is_some() && !attack.why.is_empty(), "{}", attack.id);
         }
     }
 }

@@ -64,10 +64,7 @@ fn reads(subject: &Subject, folder: &Path) -> Result<[bool; 2], Stop> {
     let mut client = scene.start()?;
     let mut tells = |path: &str, text: &str| -> Result<bool, Stop> {
         let path = scene.path(path).canonicalize()?;
-        let with = With {
-            path: &path.to_string_lossy(),
-            ..With::default()
-        };
+        let with = With { path: &path.to_string_lossy(), ..With::default() };
         // The contract's own rules of paths are not the server's.
         let Some(call) = request::with_effect(tool, effect, with) else {
             return Ok(false);
@@ -75,8 +72,5 @@ fn reads(subject: &Subject, folder: &Path) -> Result<[bool; 2], Stop> {
         let message = client.attempt(call.tool, &call.arguments)?;
         Ok(message.is_some_and(|message| message.to_string().contains(text.trim_end())))
     };
-    Ok([
-        tells("notes/plan.md", INSIDE)?,
-        tells("../outside/secret.md", SECRET)?,
-    ])
+    Ok([tells("notes/plan.md", INSIDE)?, tells("../outside/secret.md", SECRET)?])
 }

@@ -62,13 +62,7 @@ mod tests {
 
     #[test]
     fn bytes_survive_a_round_trip() {
-        for bytes in [
-            &b""[..],
-            b"text\r\n",
-            "\u{feff}é".as_bytes(),
-            b"\xff\x00\xfe",
-            b"\xc3",
-        ] {
+        for bytes in [&b""[..], b"text\r\n", "\u{feff}é".as_bytes(), b"\xff\x00\xfe", b"\xc3"] {
             let json = serde_json::to_string(&Bytes::from(bytes)).unwrap();
             assert_eq!(serde_json::from_str::<Bytes>(&json).unwrap().0, bytes, "{json}");
         }

@@ -23,10 +23,8 @@ pub(crate) fn caller(auth: &AuthSpec, role: &RoleSpec) -> KnownCaller {
         }
         CallerKind::Agent => {
             let scopes = vec![ScopeWord::Read, ScopeWord::Write];
-            let agent = Agent {
-                name: Some(CLIENT_NAME.into()),
-                version: Some(env!("CARGO_PKG_VERSION").into()),
-            };
+            let agent =
+                Agent { name: Some(CLIENT_NAME.into()), version: Some(env!("CARGO_PKG_VERSION").into()) };
             KnownCaller::agent(auth, agent, Identity::local(PERSON), PERSON, scopes)
         }
     }

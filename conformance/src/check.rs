@@ -114,9 +114,7 @@ pub fn fewer_steps<Step: Clone + Serialize + DeserializeOwned>(case: &Case) -> V
         fewer
     });
     let all = halves.into_iter().filter(|_| half > 1).chain(without);
-    all.filter(|fewer| !fewer.is_empty())
-        .map(|fewer| Case::new(case.name.clone(), fewer))
-        .collect()
+    all.filter(|fewer| !fewer.is_empty()).map(|fewer| Case::new(case.name.clone(), fewer)).collect()
 }
 
 /// Context in which a check creates and judges its cases: server, profile, seed.
@@ -148,11 +146,9 @@ impl<'a> Bench<'a> {
 
     /// Returns a random number generator that depends on the seed and `what` only.
     pub fn dice(&self, what: &str) -> fastrand::Rng {
-        let mixed = what
-            .bytes()
-            .fold(self.seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-            });
+        let mixed = what.bytes().fold(self.seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
         fastrand::Rng::with_seed(mixed)
     }
 
@@ -186,10 +182,7 @@ impl Case {
     /// # Panics
     /// If `data` can't be written as JSON, which is a defect of the check.
     pub fn new(name: impl Into<String>, data: impl Serialize) -> Self {
-        Self {
-            name: name.into(),
-            data: serde_json::to_value(data).expect("cases are JSON"),
-        }
+        Self { name: name.into(), data: serde_json::to_value(data).expect("cases are JSON") }
     }
 
     /// Returns the case of a check that has only one.

@@ -181,9 +181,7 @@ impl<'a> Client<'a> {
         let mut params = self.params_after(tool, arguments, meta)?;
         // An adapter works arguments out from the disk, where a link may have led it out of the library.
         if !self.subject.is_native() && params.to_string().contains(SECRET.trim_end()) {
-            return Err(Stop::NotApplicable(
-                "the adapter would send what is outside".into(),
-            ));
+            return Err(Stop::NotApplicable("the adapter would send what is outside".into()));
         }
         for _ in 0..MAX_QUESTIONS {
             let message = self.ask("tools/call", params.clone())?;
@@ -196,13 +194,10 @@ impl<'a> Client<'a> {
                 return self.finish(tool, arguments, message);
             };
             let questions = pending.questions.values();
-            self.questions
-                .extend(questions.filter_map(person::question).cloned());
+            self.questions.extend(questions.filter_map(person::question).cloned());
             pending.repeat(&mut params, self.person);
         }
-        Err(fail(format!(
-            "the server asked more than {MAX_QUESTIONS} questions"
-        )))
+        Err(fail(format!("the server asked more than {MAX_QUESTIONS} questions")))
     }
 
     /// Completes the response message of a [`post`](Self::post), with further calls if the adapter needs them.
@@ -291,12 +286,7 @@ impl<'a> Client<'a> {
     }
 
     fn with_meta(&self, mut params: Value, mut meta: Map<String, Value>) -> Value {
-        if !self
-            .subject
-            .contract
-            .provenance
-            .is_some_and(|spec| provenance::is_said(spec, &meta))
-        {
+        if !self.subject.contract.provenance.is_some_and(|spec| provenance::is_said(spec, &meta)) {
             meta.extend(self.provenance.clone());
         }
         if !meta.is_empty() {

@@ -42,10 +42,7 @@ static LOADED: Mutex<Vec<(PathBuf, &ContractSpec)>> = Mutex::new(Vec::new());
 /// If there is neither, a message that lists the ids; if the contract has problems, all of them.
 pub fn find(wanted: &str) -> Result<&'static ContractSpec, String> {
     let own = CONTRACTS.iter().find(|contract| contract.id == wanted);
-    if let Some(contract) = own
-        .copied()
-        .or_else(|| loaded(|_, contract| contract.id == wanted))
-    {
+    if let Some(contract) = own.copied().or_else(|| loaded(|_, contract| contract.id == wanted)) {
         return Ok(contract);
     }
     let path = Path::new(wanted);
@@ -104,9 +101,7 @@ pub(crate) fn ids_of(kind: GuaranteeKind) -> impl Iterator<Item = &'static str> 
     let first = CONTRACTS.iter().find(has).into_iter();
     let all = first.flat_map(|contract| contract.guarantees);
     let by_kind = BY_KIND.iter().filter(move |(of, _)| *of == kind);
-    all.filter(move |it| it.kind == Some(kind))
-        .map(|it| it.id)
-        .chain(by_kind.map(|(_, id)| *id))
+    all.filter(move |it| it.kind == Some(kind)).map(|it| it.id).chain(by_kind.map(|(_, id)| *id))
 }
 
 /// A contract, or the name of one.
@@ -167,17 +162,11 @@ mod tests {
         }
         assert!(std::ptr::eq(find("learning-os").unwrap(), CONTRACTS[1]));
         let error = find("/nowhere").unwrap_err();
-        assert!(
-            error.contains("learning-os") && error.contains("name its folder"),
-            "{error}"
-        );
+        assert!(error.contains("learning-os") && error.contains("name its folder"), "{error}");
         let broken = tempfile::tempdir().unwrap();
         std::fs::write(broken.path().join("contract.json"), "{}").unwrap();
         std::fs::create_dir(broken.path().join("tools")).unwrap();
         let error = find(&broken.path().to_string_lossy()).unwrap_err();
-        assert!(
-            error.contains("has problems") && error.contains("\n  help: "),
-            "{error}"
-        );
+        assert!(error.contains("has problems") && error.contains("\n  help: "), "{error}");
     }
 }

@@ -104,19 +104,13 @@ pub fn contract(subject: &Subject, called: &Called) -> Result<Declared, String> 
         tools: Vec::leak(tools),
         ..ContractSpec::EMPTY
     };
-    Ok(Declared {
-        contract: Box::leak(Box::new(contract)),
-        left_out,
-    })
+    Ok(Declared { contract: Box::leak(Box::new(contract)), left_out })
 }
 
 /// Makes each call of a tool once, and waits for the answers.
 fn in_peace(client: &mut Client<'_>, tool: &ToolSpec) -> Result<(), WireError> {
     for example in tool.examples.iter() {
-        client.request(
-            "tools/call",
-            json!({ "name": tool.name, "arguments": example.input }),
-        )?;
+        client.request("tools/call", json!({ "name": tool.name, "arguments": example.input }))?;
     }
     Ok(())
 }
@@ -175,13 +169,8 @@ mod tests {
     fn examples(schema: &Value) -> Vec<Value> {
         let listed = json!({ "name": "t", "inputSchema": schema });
         let tool = tool("t", &listed, true);
-        tool.map(|tool| {
-            tool.examples
-                .iter()
-                .map(|example| example.input.clone())
-                .collect()
-        })
-        .unwrap_or_default()
+        tool.map(|tool| tool.examples.iter().map(|example| example.input.clone()).collect())
+            .unwrap_or_default()
     }
 
     #[test]
@@ -190,10 +179,7 @@ mod tests {
             (json!({ "type": "object" }), vec![json!({})]),
             (
                 json!({ "type": "object", "properties": { "path": { "type": "string" }, "head": { "type": "number" } }, "required": ["path"] }),
-                vec![
-                    json!({ "path": "notes/plan.md" }),
-                    json!({ "path": "notes/plan.md", "head": 1 }),
-                ],
+                vec![json!({ "path": "notes/plan.md" }), json!({ "path": "notes/plan.md", "head": 1 })],
             ),
             (
                 json!({
@@ -216,10 +202,7 @@ mod tests {
                 vec![json!({ "at": 5, "name": "planxx" })],
             ),
             // Its members refer to themselves.
-            (
-                json!({ "type": "object", "properties": { "next": { "$ref": "#" } } }),
-                vec![json!({})],
-            ),
+            (json!({ "type": "object", "properties": { "next": { "$ref": "#" } } }), vec![json!({})]),
             // Only its author knows which values fit.
             (
                 json!({ "type": "object", "properties": { "code": { "pattern": "^[A-Z]{3}-\\d+$" } }, "required": ["code"] }),
@@ -228,10 +211,7 @@ mod tests {
         ] {
             let found = examples(&schema);
             assert_eq!(found.first(), expected.first(), "{schema}");
-            assert!(
-                expected.iter().all(|example| found.contains(example)),
-                "{schema}: {found:?}"
-            );
+            assert!(expected.iter().all(|example| found.contains(example)), "{schema}: {found:?}");
         }
         assert!(tool("t", &json!({ "inputSchema": { "type": 7 } }), true).is_err());
     }

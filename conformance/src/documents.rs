@@ -120,13 +120,7 @@ impl Document {
     /// # Errors
     /// A description of the first difference.
     pub fn judge(&self, kind: EffectKind, content: &str, after: Option<&[u8]>) -> Result<(), String> {
-        let Self {
-            head,
-            lead,
-            section,
-            rest,
-            ..
-        } = self;
+        let Self { head, lead, section, rest, .. } = self;
         let (before, behind) = match kind {
             EffectKind::Read | EffectKind::ReadSection => return Ok(()),
             EffectKind::Delete if after.is_none() => return Ok(()),
@@ -258,18 +252,9 @@ mod tests {
         let text = plain.text();
         assert!(judged(EffectKind::Append, &format!("{text}\nnew\n")));
         assert!(!judged(EffectKind::Append, &format!("{text}newer")));
-        assert!(!judged(
-            EffectKind::Append,
-            &format!("{}new", text.replace('\n', "\r\n"))
-        ));
-        assert!(judged(
-            EffectKind::ReplaceSection,
-            "# Plan\n\nIntro.\n\nnew\n\n## Later\n\nNothing.\n"
-        ));
-        assert!(!judged(
-            EffectKind::ReplaceSection,
-            "# Plan\n\nIntro.\n\nnew\n\n## Later\n\nNothing."
-        ));
+        assert!(!judged(EffectKind::Append, &format!("{}new", text.replace('\n', "\r\n"))));
+        assert!(judged(EffectKind::ReplaceSection, "# Plan\n\nIntro.\n\nnew\n\n## Later\n\nNothing.\n"));
+        assert!(!judged(EffectKind::ReplaceSection, "# Plan\n\nIntro.\n\nnew\n\n## Later\n\nNothing."));
         assert!(!judged(EffectKind::Delete, &text));
     }
 

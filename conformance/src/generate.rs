@@ -42,10 +42,10 @@ impl Inputs {
     /// Generates the inputs of an operation of `contract`. An input that chooses another operation is left out.
     pub fn generate(contract: &ContractSpec, tool: &ToolSpec) -> Self {
         let schema = tool.input.enforced();
-        let examples = tool.examples.iter().map(|example| Input {
-            what: example.name.to_owned(),
-            arguments: example.input.clone(),
-        });
+        let examples = tool
+            .examples
+            .iter()
+            .map(|example| Input { what: example.name.to_owned(), arguments: example.input.clone() });
         let is_valid = |arguments: &Value| tool.input.check(arguments).is_ok();
         let mut inputs = Self::default();
         for input in inputs_of(&schema, &examples.collect::<Vec<_>>(), tool.path, is_valid) {
@@ -71,13 +71,8 @@ fn inputs_of(
     path: Option<&str>,
     is_valid: impl Fn(&Value) -> bool,
 ) -> Vec<Input> {
-    let mut generator = Generator {
-        examples,
-        path,
-        made: Vec::new(),
-        seen: HashSet::new(),
-        tried: HashSet::new(),
-    };
+    let mut generator =
+        Generator { examples, path, made: Vec::new(), seen: HashSet::new(), tried: HashSet::new() };
     for example in examples {
         generator.add(&example.what, example.arguments.clone());
     }
@@ -100,10 +95,7 @@ struct Generator<'a> {
 impl Generator<'_> {
     fn add(&mut self, what: &str, arguments: Value) {
         if self.seen.insert(arguments.to_string()) {
-            self.made.push(Input {
-                what: what.to_owned(),
-                arguments,
-            });
+            self.made.push(Input { what: what.to_owned(), arguments });
         }
     }
 
@@ -126,11 +118,7 @@ impl Generator<'_> {
         }
         let mut values = wrong(schema);
         values.extend(at_limits(schema));
-        values.extend(
-            self.examples
-                .iter()
-                .filter_map(|it| it.arguments.pointer(at).cloned()),
-        );
+        values.extend(self.examples.iter().filter_map(|it| it.arguments.pointer(at).cloned()));
         if is_of(schema, "string") && self.path != Some(at) {
             values.extend(["", " ", "é \u{1f600}\u{200b}", "a\r\nb\tc", "%s $1 \\ \" ` '"].map(Value::from));
             values.push("x".repeat(10_000).into());
@@ -150,10 +138,7 @@ impl Generator<'_> {
                 self.vary(base, &at, &member);
                 continue;
             }
-            let shown = self
-                .examples
-                .iter()
-                .find_map(|it| it.arguments.pointer(&at).cloned());
+            let shown = self.examples.iter().find_map(|it| it.arguments.pointer(&at).cloned());
             let more = with(base, &at, shown.unwrap_or_else(|| sample(&member)));
             self.add(&format!("with `{at}`"), more.clone());
             self.vary(&more, &at, &member);
@@ -225,13 +210,7 @@ fn at_limits(schema: &Value) -> Vec<Value> {
     let mut values = Vec::new();
     if is_of(schema, "integer") || is_of(schema, "number") {
         values.extend([-1, 0, 1, MAX_SAFE_INTEGER].map(Value::from));
-        let limits = [
-            "minimum",
-            "maximum",
-            "exclusiveMinimum",
-            "exclusiveMaximum",
-            "multipleOf",
-        ];
+        let limits = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
         for limit in limits.into_iter().flat_map(|keyword| clauses(schema, keyword)) {
             match limit.as_i64() {
                 Some(limit) => {
@@ -281,10 +260,7 @@ fn sample(schema: &Value) -> Value {
 /// Returns the values of `keyword` in `schema` and in its `allOf`.
 fn clauses<'a>(schema: &'a Value, keyword: &'static str) -> impl Iterator<Item = &'a Value> {
     let besides = schema["allOf"].as_array().map(Vec::as_slice).unwrap_or_default();
-    [schema]
-        .into_iter()
-        .chain(besides)
-        .filter_map(move |clause| clause.get(keyword))
+    [schema].into_iter().chain(besides).filter_map(move |clause| clause.get(keyword))
 }
 
 fn is_of(schema: &Value, name: &str) -> bool {
@@ -294,9 +270,7 @@ fn is_of(schema: &Value, name: &str) -> bool {
 
 fn members(schema: &Value) -> Vec<(String, Value)> {
     let members = schema["properties"].as_object().into_iter().flatten();
-    members
-        .map(|(name, member)| (name.clone(), member.clone()))
-        .collect()
+    members.map(|(name, member)| (name.clone(), member.clone())).collect()
 }
 
 fn with(base: &Value, at: &str, value: Value) -> Value {

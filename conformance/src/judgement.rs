@@ -110,9 +110,7 @@ impl Cause {
         };
         let line = message.lines().next().unwrap_or_default();
         let words = line.split_whitespace().take(MAX_GIST_WORDS);
-        let words: Vec<_> = words
-            .map(|word| if differs(&word) { "…" } else { word })
-            .collect();
+        let words: Vec<_> = words.map(|word| if differs(&word) { "…" } else { word }).collect();
         Self::Refusal(words.join(" "))
     }
 
@@ -121,13 +119,7 @@ impl Cause {
         let first = path.components().next()?.as_os_str().to_string_lossy();
         let is_hidden = first.starts_with('.') && first != ".git";
         let is_folder = path.components().nth(1).is_some() || path.to_string_lossy().ends_with('/');
-        is_hidden.then(|| {
-            Self::OwnState(if is_folder {
-                format!("{first}/")
-            } else {
-                first.into_owned()
-            })
-        })
+        is_hidden.then(|| Self::OwnState(if is_folder { format!("{first}/") } else { first.into_owned() }))
     }
 }
 
@@ -160,10 +152,7 @@ pub fn accepted(what: impl Into<String>) -> Stop {
 
 /// Returns the reason why a case can't run here, for `return Err(not_shown(…))`.
 pub fn not_shown(why: impl Into<String>) -> Stop {
-    Stop::NotShown(Box::new(NotShown {
-        why: why.into(),
-        cause: None,
-    }))
+    Stop::NotShown(Box::new(NotShown { why: why.into(), cause: None }))
 }
 
 /// Returns the reason why a case showed nothing: the server refused `what`, which is valid.

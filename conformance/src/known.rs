@@ -65,9 +65,7 @@ impl KnownFailures {
             let many = written.iter().rposition(is_said).unwrap_or(0);
             let lines = line(start)..=line(start) + many;
             let fields = entry.into_inner();
-            fields
-                .ensure_sense()
-                .map_err(|error| format!("`{file}`, line {}: {error}", lines.start()))?;
+            fields.ensure_sense().map_err(|error| format!("`{file}`, line {}: {error}", lines.start()))?;
             entries.push(Entry { fields, lines });
         }
         let file = file.to_owned();
@@ -76,10 +74,7 @@ impl KnownFailures {
 
     /// Returns the reason for the failure of this check, if it is listed.
     pub fn reason(&self, check: &str, revision: &str) -> Option<&str> {
-        let entry = self
-            .entries
-            .iter()
-            .find(|entry| entry.fields.covers(check, revision))?;
+        let entry = self.entries.iter().find(|entry| entry.fields.covers(check, revision))?;
         Some(entry.fields.reason.trim())
     }
 
@@ -88,16 +83,12 @@ impl KnownFailures {
         let mut sentences = Vec::new();
         for Entry { fields, lines } in &self.entries {
             let covered = report.checks.iter();
-            let covered: Vec<_> = covered
-                .filter(|check| fields.covers(&check.id, &check.revision))
-                .collect();
+            let covered: Vec<_> = covered.filter(|check| fields.covers(&check.id, &check.revision)).collect();
             let is_passed = |check: &&&CheckReport| check.rating() == Rating::Unexpected;
             let passed: Vec<_> = covered.iter().filter(is_passed).collect();
             let is_needed = covered.iter().any(|check| check.rating() == Rating::Known);
-            let names: Vec<_> = passed
-                .iter()
-                .map(|check| format!("{} ({})", check.id, check.revision))
-                .collect();
+            let names: Vec<_> =
+                passed.iter().map(|check| format!("{} ({})", check.id, check.revision)).collect();
             if !passed.is_empty() {
                 let at = match (lines.start(), lines.end()) {
                     (start, end) if start == end => format!("line {start}"),
@@ -106,10 +97,7 @@ impl KnownFailures {
                 let what = if is_needed { "narrow" } else { "remove" };
                 let verb = if names.len() == 1 { "passes" } else { "pass" };
                 let names = names.join(", ");
-                sentences.push(format!(
-                    "`{}`: {what} {at} (`{}`): {names} {verb}",
-                    self.file, fields.check
-                ));
+                sentences.push(format!("`{}`: {what} {at} (`{}`): {names} {verb}", self.file, fields.check));
             }
         }
         sentences
@@ -122,16 +110,9 @@ impl EntryFields {
     }
 
     fn ensure_sense(&self) -> Result<(), String> {
-        let Self {
-            check,
-            revision,
-            reason,
-        } = self;
+        let Self { check, revision, reason } = self;
         if !checks::all().any(|it| covers(check, it.id)) {
-            return Err(format!(
-                "there is no check `{check}`{}",
-                checks::did_you_mean(check)
-            ));
+            return Err(format!("there is no check `{check}`{}", checks::did_you_mean(check)));
         }
         if reason.trim().is_empty() {
             return Err(format!("`{check}` has no reason"));
@@ -170,19 +151,10 @@ mod tests {
                 "check = \"mutation/one-comit\"\nreason = \"x\"",
                 "there is no check `mutation/one-comit`; did you mean `mutation/one-commit`",
             ),
-            (
-                "check = \"mutation/*\"\nreason = \" \"",
-                "`mutation/*` has no reason",
-            ),
+            ("check = \"mutation/*\"\nreason = \" \"", "`mutation/*` has no reason"),
             ("check = \"mutation/*\"", "missing field `reason`"),
-            (
-                "check = \"mutation/*\"\nreason = \"x\"\nwhy = \"\"",
-                "unknown field `why`",
-            ),
-            (
-                "check = \"mutation/*\"\nreason = \"x\"\nrevision = \"2020\"",
-                "no checks for revision `2020`",
-            ),
+            ("check = \"mutation/*\"\nreason = \"x\"\nwhy = \"\"", "unknown field `why`"),
+            ("check = \"mutation/*\"\nreason = \"x\"\nrevision = \"2020\"", "no checks for revision `2020`"),
         ] {
             let found = KnownFailures::parse("known.toml", &format!("[[known]]\n{entry}\n")).unwrap_err();
             assert!(found.contains(error) && found.contains("known.toml"), "{found}");

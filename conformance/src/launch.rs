@@ -101,15 +101,10 @@ impl StoreCall {
         let example = format!(r#"expected TOOL=ARGUMENTS, such as add_note={{"text": "{TOKEN}"}}"#);
         let (tool, arguments) = text.split_once('=').ok_or(&*example)?;
         if !arguments.contains(TOKEN) {
-            return Err(format!(
-                "`{TOKEN}` is missing, for the text that is stored; {example}"
-            ));
+            return Err(format!("`{TOKEN}` is missing, for the text that is stored; {example}"));
         }
         match serde_json::from_str(arguments) {
-            Ok(arguments @ Value::Object(_)) => Ok(Self {
-                tool: tool.to_owned(),
-                arguments,
-            }),
+            Ok(arguments @ Value::Object(_)) => Ok(Self { tool: tool.to_owned(), arguments }),
             Ok(_) => Err(example),
             Err(error) => Err(format!("{error}; {example}")),
         }
@@ -123,9 +118,7 @@ impl StoreCall {
                 Value::Array(items) => items.iter().map(|item| fill(item, text)).collect(),
                 Value::Object(members) => {
                     let members = members.iter();
-                    members
-                        .map(|(name, value)| (name.clone(), fill(value, text)))
-                        .collect()
+                    members.map(|(name, value)| (name.clone(), fill(value, text))).collect()
                 }
                 other => other.clone(),
             }
@@ -190,12 +183,7 @@ impl Launch {
     pub fn names(&self, placeholder: &str) -> bool {
         let directory = self.directory.iter().map(|directory| directory.to_string_lossy());
         let variables = self.environment.iter().map(|(_, value)| value.into());
-        let mut all = self
-            .command
-            .iter()
-            .map(Into::into)
-            .chain(variables)
-            .chain(directory);
+        let mut all = self.command.iter().map(Into::into).chain(variables).chain(directory);
         all.any(|text: Cow<'_, str>| text.contains(placeholder))
     }
 
@@ -250,10 +238,7 @@ impl Launch {
 
     /// Returns the command by which the library at `root` is shared through a bare repository; `None` if there is none.
     pub fn shared(&self, root: &Path, remote: &Path) -> Option<Command> {
-        Some(self.shell(
-            &self.share.as_ref()?.replace(SHARED, &remote.to_string_lossy()),
-            root,
-        ))
+        Some(self.shell(&self.share.as_ref()?.replace(SHARED, &remote.to_string_lossy()), root))
     }
 
     /// Returns a shell command about the library at `root`, with the server's variables.
@@ -279,9 +264,7 @@ impl Launch {
     /// Returns the headers by which a client over HTTP is a caller of a role.
     pub fn headers_of(&self, role: &str) -> Vec<(String, String)> {
         let of_role = self.role_headers.iter().filter(|(of, _, _)| of == role);
-        of_role
-            .map(|(_, name, value)| (name.clone(), value.clone()))
-            .collect()
+        of_role.map(|(_, name, value)| (name.clone(), value.clone())).collect()
     }
 
     /// Returns the command that serves the library at `root`.
@@ -377,11 +360,7 @@ impl Launch {
         let prepared = self.prepare(root)?;
         let (command, url) = prepared.ok_or_else(not_ours)?;
         let data = root.with_file_name(DATA);
-        let folders = if self.names("{data}") {
-            vec![root, &data]
-        } else {
-            vec![root]
-        };
+        let folders = if self.names("{data}") { vec![root, &data] } else { vec![root] };
         let (mut target, stepper) = match url {
             Some(url) => Target::serve_stepped(command, &folders, counting, url, era, self.patience)??,
             None => Target::start_stepped(command, &folders, counting)?,
@@ -421,12 +400,7 @@ impl ExternalServer {
                 ));
             }
         }
-        Ok(Self {
-            url,
-            library,
-            reset,
-            is_taken: Arc::default(),
-        })
+        Ok(Self { url, library, reset, is_taken: Arc::default() })
     }
 
     /// Reserves the folder, emptied, until the returned guard is dropped.
@@ -449,9 +423,7 @@ impl ExternalServer {
     /// If the command fails; the message contains its output.
     pub(crate) fn reset(&self, patience: Duration) -> Result<(), Stop> {
         let mut shell = Command::new("sh");
-        shell
-            .args(["-c", &self.reset])
-            .env("TABELLION_LIBRARY", &self.library);
+        shell.args(["-c", &self.reset]).env("TABELLION_LIBRARY", &self.library);
         run_within(&mut shell, patience).map_err(|why| Stop::Harness(format!("`{}` {why}", self.reset)))
     }
 }
@@ -503,10 +475,7 @@ mod tests {
         let call =
             StoreCall::parse(r#"add={"items": [{"name": "{token}", "at": 1}], "about": "of {token}"}"#);
         let filled = call.expect("a call").filled("x");
-        assert_eq!(
-            filled,
-            json!({ "items": [{ "name": "x", "at": 1 }], "about": "of x" })
-        );
+        assert_eq!(filled, json!({ "items": [{ "name": "x", "at": 1 }], "about": "of x" }));
         for (text, expected) in [
             ("add", "expected TOOL=ARGUMENTS"),
             (r#"add={"a": 1}"#, "`{token}` is missing"),

@@ -73,12 +73,7 @@ impl Ledger {
                 .collect(),
             status: git(
                 root,
-                &own.except(&[
-                    "status",
-                    "--porcelain=v2",
-                    "--untracked-files=all",
-                    "--no-renames",
-                ]),
+                &own.except(&["status", "--porcelain=v2", "--untracked-files=all", "--no-renames"]),
             )?,
             index: git(root, &own.except(&["ls-files", "--stage"]))?,
         })
@@ -87,10 +82,8 @@ impl Ledger {
     /// Returns the paths whose bytes or mode differ from `earlier`, including those that exist in only one of the two.
     pub fn changed_since(&self, earlier: &Self) -> Vec<PathBuf> {
         let all = self.files.keys().chain(earlier.files.keys());
-        let mut changed: Vec<_> = all
-            .filter(|path| self.files.get(*path) != earlier.files.get(*path))
-            .cloned()
-            .collect();
+        let mut changed: Vec<_> =
+            all.filter(|path| self.files.get(*path) != earlier.files.get(*path)).cloned().collect();
         changed.sort();
         changed.dedup();
         changed
@@ -98,19 +91,12 @@ impl Ledger {
 
     /// Returns the folders that were created or removed since `earlier`.
     pub fn folders_since(&self, earlier: &Self) -> Vec<PathBuf> {
-        self.folders
-            .symmetric_difference(&earlier.folders)
-            .cloned()
-            .collect()
+        self.folders.symmetric_difference(&earlier.folders).cloned().collect()
     }
 
     /// Returns the commits made since `earlier`, newest first.
     pub fn commits_since(&self, earlier: &Self) -> Vec<String> {
-        self.commits
-            .iter()
-            .filter(|commit| !earlier.commits.contains(commit))
-            .cloned()
-            .collect()
+        self.commits.iter().filter(|commit| !earlier.commits.contains(commit)).cloned().collect()
     }
 }
 
@@ -240,10 +226,7 @@ fn collect(
         } else if metadata.is_symlink() {
             files.insert(
                 name,
-                (
-                    metadata.permissions().mode(),
-                    fs::read_link(&path)?.into_os_string().into_encoded_bytes(),
-                ),
+                (metadata.permissions().mode(), fs::read_link(&path)?.into_os_string().into_encoded_bytes()),
             );
         } else if metadata.is_file() {
             files.insert(name, (metadata.permissions().mode(), fs::read(&path)?));
@@ -314,11 +297,7 @@ mod tests {
         git(&["init", "--quiet"]);
         git(&["commit", "--quiet", "--allow-empty", "-m", "first"]);
         let tree = git(&["rev-parse", "HEAD^{tree}"]);
-        let object = dir
-            .path()
-            .join(".git/objects")
-            .join(&tree[..2])
-            .join(tree[2..].trim());
+        let object = dir.path().join(".git/objects").join(&tree[..2]).join(tree[2..].trim());
         let aside = dir.path().join("aside");
         fs::rename(&object, &aside).unwrap();
         let error = fsck(dir.path()).unwrap_err().to_string();

@@ -68,16 +68,12 @@ pub enum NoSection {
 pub fn front(document: &str) -> usize {
     let start = if document.starts_with(BOM) { BOM.len() } else { 0 };
     let mut lines = lines(document, start);
-    let Some(fence) = lines
-        .next()
-        .map(|line| document[line].trim_end())
-        .filter(|line| ["---", "+++"].contains(line))
+    let Some(fence) =
+        lines.next().map(|line| document[line].trim_end()).filter(|line| ["---", "+++"].contains(line))
     else {
         return start;
     };
-    lines
-        .find(|line| document[line.clone()].trim_end() == fence)
-        .map_or(start, |line| line.end)
+    lines.find(|line| document[line.clone()].trim_end() == fence).map_or(start, |line| line.end)
 }
 
 /// Returns the lines from `start` on with their endings, which are `\n`, `\r\n` or `\r`.
@@ -122,10 +118,7 @@ pub fn sections(document: &str) -> Result<Vec<Section>, Unclear> {
 
 /// Returns GitHub's dialect, without constructs that do not change headings.
 fn github() -> Constructs {
-    Constructs {
-        gfm_autolink_literal: false,
-        ..Constructs::gfm()
-    }
+    Constructs { gfm_autolink_literal: false, ..Constructs::gfm() }
 }
 
 /// Returns true if the parser reads the document in about a second.
@@ -166,10 +159,7 @@ fn sections_in(document: &str, constructs: Constructs) -> Result<Vec<Section>, U
     let front = front(document);
     // After a blank line, because the parser drops a byte order mark at the start of its text.
     let body = ["\n", &document[front..]].concat();
-    let options = ParseOptions {
-        constructs,
-        ..ParseOptions::default()
-    };
+    let options = ParseOptions { constructs, ..ParseOptions::default() };
     let root = markdown::to_mdast(&body, &options).expect("every text is CommonMark");
     let mut sections: Vec<Section> = Vec::new();
     let mut anchors = Anchors::default();
@@ -245,10 +235,7 @@ fn is_break(line: &str) -> bool {
 
 /// Returns true if the parser leaves out number signs of a heading's text, as in `# #1 of all` and `# A # #`.
 fn loses_text(heading: &str) -> bool {
-    let mut words: Vec<_> = heading
-        .split([' ', '\t'])
-        .filter(|word| !word.is_empty())
-        .collect();
+    let mut words: Vec<_> = heading.split([' ', '\t']).filter(|word| !word.is_empty()).collect();
     let is_marks = |word: &&str| word.bytes().all(|byte| byte == b'#');
     words.pop_if(|word| is_marks(&&**word));
     words.first().is_some_and(is_marks) && words[1..].iter().any(|word| word.starts_with('#'))
@@ -341,10 +328,7 @@ mod tests {
             ("# A\n\ntext\n\n## B\nb\n# C\n", "A:0..18 B:11..18 C:18..22"),
             ("---\na: 1\n---\n# A\n", "A:13..17"),
             ("\u{feff}# A\r\n\r\nB\r\n---\r\nb", "A:3..19 B:10..19"),
-            (
-                "```\n# no\n```\n> # no\n\n- # no\n\n    # no\n\n# yes\n",
-                "yes:39..45",
-            ),
+            ("```\n# no\n```\n> # no\n\n- # no\n\n    # no\n\n# yes\n", "yes:39..45"),
             ("A `b` *c*\n===\n", "A b c:0..14"),
         ];
         for (document, expected) in cases {
@@ -366,11 +350,7 @@ mod tests {
         ] {
             let repeated = |bytes: usize| part.repeat(bytes / part.len());
             let _ = sections(&repeated(16_000));
-            assert_eq!(
-                sections(&repeated(1_000_001 + part.len())),
-                Err(Unclear::TooLarge),
-                "{part:?}"
-            );
+            assert_eq!(sections(&repeated(1_000_001 + part.len())), Err(Unclear::TooLarge), "{part:?}");
         }
         let deep =
             |levels: usize| sections(&format!("{}a\n\n# A\n", "> ".repeat(levels))).map(|all| all.len());

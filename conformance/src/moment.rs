@@ -85,9 +85,7 @@ impl Moment {
         self.same_documents(later, &[])?;
         self.view.same_folders(&later.view)?;
         let commits = later.view.library.commits_since(&self.view.library).len();
-        ensure(commits == 0, || {
-            format!("{commits} commits were made, although nothing should change")
-        })?;
+        ensure(commits == 0, || format!("{commits} commits were made, although nothing should change"))?;
         let (old, new) = (&self.view.library, &later.view.library);
         ensure(old.commits == new.commits, || "the history was rewritten".into())?;
         self.same_git(later)?;
@@ -130,9 +128,7 @@ impl Moment {
     /// # Errors
     /// The failure.
     pub fn same_control(&self, later: &Self) -> Judgement {
-        self.same_in_git(later, |path| {
-            ["config", "hooks", "info"].iter().any(|it| path.starts_with(it))
-        })
+        self.same_in_git(later, |path| ["config", "hooks", "info"].iter().any(|it| path.starts_with(it)))
     }
 
     /// Fails unless the records of operations in progress are equal in `later`, and every lock still exists.
@@ -140,9 +136,7 @@ impl Moment {
     /// # Errors
     /// The failure.
     pub fn same_in_progress(&self, later: &Self) -> Judgement {
-        self.same_in_git(later, |path| {
-            IN_PROGRESS.iter().any(|it| path.starts_with(it)) || is_lock(path)
-        })
+        self.same_in_git(later, |path| IN_PROGRESS.iter().any(|it| path.starts_with(it)) || is_lock(path))
     }
 
     fn same_in_git(&self, later: &Self, is_meant: fn(&Path) -> bool) -> Judgement {

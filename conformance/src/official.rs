@@ -32,10 +32,7 @@ impl Violation {
     /// Returns it with an excerpt of the message.
     #[must_use]
     pub fn in_message(self, excerpt: &str) -> Self {
-        Self {
-            what: format!("{}: {excerpt}", self.what),
-            ..self
-        }
+        Self { what: format!("{}: {excerpt}", self.what), ..self }
     }
 }
 
@@ -82,10 +79,7 @@ pub fn check(revision: &str, method: Option<&str>, message: &Value) -> Result<()
         return valid(revision, "PingRequest", message);
     }
     let what = format!("the server sent the request `{sent}` to a client without that capability");
-    Err(Violation {
-        gist: what.clone(),
-        what,
-    })
+    Err(Violation { gist: what.clone(), what })
 }
 
 /// Returns the JSON-RPC definition for a message of this kind. Its name depends on the revision.
@@ -135,8 +129,7 @@ fn most_specific<'a>(error: &'a ValidationError<'a>) -> &'a ValidationError<'a> 
         return error;
     };
     let best = context.iter().min_by_key(|errors| errors.len());
-    best.and_then(|errors| errors.first())
-        .map_or(error, most_specific)
+    best.and_then(|errors| errors.first()).map_or(error, most_specific)
 }
 
 fn validator(revision: &'static str, definition: &str) -> Option<Arc<Validator>> {
@@ -158,11 +151,7 @@ fn validator(revision: &'static str, definition: &str) -> Option<Arc<Validator>>
 }
 
 fn definitions_key(schema: &Value) -> &'static str {
-    if schema.get("$defs").is_some() {
-        "$defs"
-    } else {
-        "definitions"
-    }
+    if schema.get("$defs").is_some() { "$defs" } else { "definitions" }
 }
 
 /// Returns the revision whose schema applies, and the schema.
@@ -179,12 +168,7 @@ mod tests {
     fn excerpts_have_no_dangling_references() {
         for (revision, text) in EXCERPTS {
             let schema: Value = serde_json::from_str(text).unwrap();
-            assert!(
-                schema["$comment"]
-                    .as_str()
-                    .unwrap()
-                    .contains("modelcontextprotocol")
-            );
+            assert!(schema["$comment"].as_str().unwrap().contains("modelcontextprotocol"));
             for name in schema[definitions_key(&schema)].as_object().unwrap().keys() {
                 assert!(validator(revision, name).is_some(), "{revision}: {name}");
             }
@@ -214,22 +198,13 @@ mod tests {
             ("2026-07-28", None, &ping, false),
             ("2026-07-28", None, &log("info"), true),
             ("2026-07-28", None, &log("loud"), false),
-            (
-                "2025-11-25",
-                None,
-                &json!({ "jsonrpc": "2.0", "method": "x/own" }),
-                true,
-            ),
+            ("2025-11-25", None, &json!({ "jsonrpc": "2.0", "method": "x/own" }), true),
             ("2025-11-25", None, &json!({ "method": "x/own" }), false),
             ("2025-11-25", None, &json!([]), false),
         ];
         for (revision, method, message, expected) in cases {
             let judged = check(revision, method, message);
-            assert_eq!(
-                judged.is_ok(),
-                expected,
-                "{revision} {method:?} {message}: {judged:?}"
-            );
+            assert_eq!(judged.is_ok(), expected, "{revision} {method:?} {message}: {judged:?}");
         }
     }
 
@@ -237,12 +212,7 @@ mod tests {
     fn the_error_is_that_of_the_closest_alternative() {
         let result = json!({ "content": [{ "text": "x" }], "resultType": "complete" });
         let message = json!({ "jsonrpc": "2.0", "id": 1, "result": result });
-        let why = check("2026-07-28", Some("tools/call"), &message)
-            .unwrap_err()
-            .to_string();
-        assert!(
-            why.contains("\"type\" is a required property at `/content/0`"),
-            "{why}"
-        );
+        let why = check("2026-07-28", Some("tools/call"), &message).unwrap_err().to_string();
+        assert!(why.contains("\"type\" is a required property at `/content/0`"), "{why}");
     }
 }

@@ -40,14 +40,10 @@ impl Own {
     fn add(&mut self, glob: String) -> Result<(), String> {
         let is_inside = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_)));
         if glob.is_empty() || !is_inside(Path::new(&glob)) {
-            return Err(format!(
-                "`{glob}` is not a path in the library; an example is `.index/**`"
-            ));
+            return Err(format!("`{glob}` is not a path in the library; an example is `.index/**`"));
         }
         if let Some(other) = glob.chars().find(|c| "{}\\".contains(*c)) {
-            return Err(format!(
-                "`{glob}` has a `{other}`; a glob has `*`, `**`, `?` and `[…]` only"
-            ));
+            return Err(format!("`{glob}` has a `{other}`; a glob has `*`, `**`, `?` and `[…]` only"));
         }
         let mut all = vec![glob.trim_end_matches('/').to_owned()];
         match glob.strip_suffix("/**").or(glob.strip_suffix('/')) {
@@ -85,8 +81,7 @@ impl Own {
     #[must_use]
     pub fn and_below(mut self, folder: &str) -> Self {
         for glob in self.globs.clone() {
-            self.add(format!("{folder}/{glob}"))
-                .expect("a valid glob below a folder is valid");
+            self.add(format!("{folder}/{glob}")).expect("a valid glob below a folder is valid");
         }
         self
     }
@@ -98,9 +93,7 @@ impl Own {
 
     /// Returns true if a path, relative to the library, is the server's own.
     pub fn covers(&self, path: &Path) -> bool {
-        self.patterns
-            .iter()
-            .any(|pattern| pattern.matches_path_with(path, LIKE_GIT))
+        self.patterns.iter().any(|pattern| pattern.matches_path_with(path, LIKE_GIT))
     }
 
     /// Returns git's arguments, followed by pathspecs for everything except the server's own paths.
@@ -123,11 +116,7 @@ mod tests {
 
     /// Globs, each with paths that it covers, and paths that it does not.
     const CASES: &[(&str, &[&str], &[&str])] = &[
-        (
-            ".state/**",
-            &[".state", ".state/a", ".state/a/b.md"],
-            &[".states/a", "x/.state/a", "a.md"],
-        ),
+        (".state/**", &[".state", ".state/a", ".state/a/b.md"], &[".states/a", "x/.state/a", "a.md"]),
         (".state/", &[".state", ".state/a/b"], &["a.md"]),
         (".state", &[".state"], &["a/.state"]),
         ("**/.lock", &[".lock", "a/.lock", "a/b/.lock"], &["a/b.lock"]),

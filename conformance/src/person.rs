@@ -106,10 +106,7 @@ mod tests {
         assert_eq!(response(Person::Declines)["result"]["action"], "decline");
         assert_eq!(response(Person::Absent)["error"]["code"], -32601);
         assert_eq!(question(&request).unwrap()["message"], "?");
-        for other in [
-            json!({ "id": 7, "result": {} }),
-            json!({ "method": "notifications/message" }),
-        ] {
+        for other in [json!({ "id": 7, "result": {} }), json!({ "method": "notifications/message" })] {
             assert_eq!(Person::Accepts.respond(&other), None);
         }
     }
@@ -122,16 +119,11 @@ mod tests {
             "requestState": "s",
         } });
         let mut params = json!({ "name": "tool" });
-        Pending::from_message(&message)
-            .unwrap()
-            .repeat(&mut params, Person::Cancels);
+        Pending::from_message(&message).unwrap().repeat(&mut params, Person::Cancels);
         assert_eq!(
             params,
             json!({ "name": "tool", "inputResponses": { "a": { "action": "cancel" } }, "requestState": "s" })
         );
-        assert_eq!(
-            Pending::from_message(&json!({ "result": { "resultType": "complete" } })),
-            None
-        );
+        assert_eq!(Pending::from_message(&json!({ "result": { "resultType": "complete" } })), None);
     }
 }

@@ -95,10 +95,7 @@ pub fn probe(subject: &Subject) -> Result<ServerInfo, String> {
     if matches!(&discovered, Ok((2, _))) {
         discovered = stateless.answer(&[1], DISCOVER_TIMEOUT);
     }
-    let mut spoken = ServerInfo {
-        eras: Vec::new(),
-        identity: None,
-    };
+    let mut spoken = ServerInfo { eras: Vec::new(), identity: None };
     for (era, answer) in [(Era::Session, &opened), (Era::Stateless, &discovered)] {
         if let Ok((_, message)) = answer
             && message.get("result").is_some()
@@ -115,17 +112,12 @@ pub fn probe(subject: &Subject) -> Result<ServerInfo, String> {
         Err(why) => why,
     };
     let written = session.end();
-    Err(format!(
-        "`{program}` does not speak MCP over standard input and output: {why}{written}"
-    ))
+    Err(format!("`{program}` does not speak MCP over standard input and output: {why}{written}"))
 }
 
 /// Probes a server over HTTP, with a connection for each request.
 fn over_http(subject: &Subject, scene: &Scene<'_>) -> Result<ServerInfo, String> {
-    let mut spoken = ServerInfo {
-        eras: Vec::new(),
-        identity: None,
-    };
+    let mut spoken = ServerInfo { eras: Vec::new(), identity: None };
     let mut why = String::new();
     for era in Era::ALL {
         let target = scene.connect_in(era);
@@ -181,11 +173,7 @@ pub fn observed(subject: &Subject) -> Subject {
     let mut changes = CHANGES.iter();
     let commits = changes.find_map(|(kind, path)| commits(&subject, *kind, path).ok().flatten());
     Subject {
-        commits: commits.unwrap_or(if subject.is_native() {
-            Commits::BeforeAnswer
-        } else {
-            Commits::Never
-        }),
+        commits: commits.unwrap_or(if subject.is_native() { Commits::BeforeAnswer } else { Commits::Never }),
         ..subject
     }
 }
@@ -196,10 +184,7 @@ fn sdk_of(subject: &Subject) -> Option<&'static Sdk> {
         return None;
     }
     let scene = Scene::new(subject, &Trace::default(), &[("README.md", "# Library\n")]).ok()?;
-    let answer = scene
-        .start()
-        .ok()?
-        .request("tools/call", json!({ "arguments": {} }));
+    let answer = scene.start().ok()?.request("tools/call", json!({ "arguments": {} }));
     sdk::by_words(answer.ok()?["error"]["message"].as_str()?)
 }
 
@@ -212,22 +197,11 @@ fn made_at_start(subject: &Subject) -> Result<Own, Stop> {
     // `wire/exit-on-eof` judges whether it exits.
     let _ = client.close();
     let after = scene.view()?.library;
-    let folders = after
-        .folders
-        .difference(&before.folders)
-        .map(|folder| folder.join("**"));
-    let files = after
-        .files
-        .keys()
-        .filter(|path| !before.files.contains_key(*path))
-        .cloned();
-    let globs = folders
-        .chain(files)
-        .map(|path| path.to_string_lossy().into_owned());
+    let folders = after.folders.difference(&before.folders).map(|folder| folder.join("**"));
+    let files = after.files.keys().filter(|path| !before.files.contains_key(*path)).cloned();
+    let globs = folders.chain(files).map(|path| path.to_string_lossy().into_owned());
     // A name that is not a glob, or one that would hide documents, stays visible.
-    Ok(globs
-        .filter_map(|glob| Own::parse([glob]).ok())
-        .fold(Own::default(), |all, own| all.and(&own)))
+    Ok(globs.filter_map(|glob| Own::parse([glob]).ok()).fold(Own::default(), |all, own| all.and(&own)))
 }
 
 /// Ways to change a document, the first of which that a server accepts shows whether it commits. Some servers do not
@@ -242,11 +216,7 @@ const CHANGES: [(EffectKind, &str); 5] = [
 
 /// Returns when a change of this kind makes a commit; `None` if it changes no document.
 fn commits(subject: &Subject, kind: EffectKind, path: &str) -> Result<Option<Commits>, Stop> {
-    let with = With {
-        path,
-        content: "# Another library\n",
-        target: "",
-    };
+    let with = With { path, content: "# Another library\n", target: "" };
     let Some(call) = subject.request(kind, with) else {
         return Ok(None);
     };
@@ -262,16 +232,9 @@ fn commits(subject: &Subject, kind: EffectKind, path: &str) -> Result<Option<Com
     let _ = client.close();
     let after = scene.view()?.library;
     let path = call.path();
-    let is_changed = after
-        .changed_since(&before)
-        .iter()
-        .any(|changed| changed.to_str() == Some(&path));
+    let is_changed = after.changed_since(&before).iter().any(|changed| changed.to_str() == Some(&path));
     let is_committed = !after.commits_since(&before).is_empty();
-    Ok(is_changed.then_some(if is_committed {
-        Commits::Later
-    } else {
-        Commits::Never
-    }))
+    Ok(is_changed.then_some(if is_committed { Commits::Later } else { Commits::Never }))
 }
 
 fn initialize() -> Value {
@@ -289,9 +252,8 @@ fn not_started(program: &str, error: &std::io::Error) -> String {
 }
 
 fn identity(result: &Value) -> Option<Identity> {
-    let info = result
-        .get("serverInfo")
-        .or_else(|| result.pointer("/_meta/io.modelcontextprotocol~1serverInfo"))?;
+    let info =
+        result.get("serverInfo").or_else(|| result.pointer("/_meta/io.modelcontextprotocol~1serverInfo"))?;
     Some(Identity {
         name: info["name"].as_str()?.to_owned(),
         version: info["version"].as_str().unwrap_or_default().to_owned(),
@@ -315,10 +277,7 @@ struct Server {
 
 impl Server {
     fn start(mut command: Command, subject: &Subject) -> std::io::Result<Self> {
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = Process::start(&mut command)?;
         let errors = Arc::new(Mutex::new(Vec::new()));
         let (reading, errors_end) = channel::<()>();
@@ -342,14 +301,7 @@ impl Server {
         }
         let (stdin, stdout) = process.pipes();
         let lines = stdout.map_or_else(|| channel().1, follow);
-        Ok(Self {
-            process,
-            stdin,
-            lines,
-            output: Vec::new(),
-            errors,
-            errors_end,
-        })
+        Ok(Self { process, stdin, lines, output: Vec::new(), errors, errors_end })
     }
 
     /// Sends a request. A write error is ignored, because the missing answer reports it.
@@ -365,20 +317,14 @@ impl Server {
         let mut until = Instant::now() + patience;
         let mut stray = None;
         loop {
-            match self
-                .lines
-                .recv_timeout(until.saturating_duration_since(Instant::now()))
-            {
+            match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(line) => {
                     self.output.push(line.clone());
                     let Ok(message) = serde_json::from_str::<Value>(&line) else {
                         // Its messages may follow.
                         until = until.min(Instant::now() + STRAY_TIMEOUT);
                         let said = || {
-                            format!(
-                                "it wrote a line to standard output that is not JSON: {}",
-                                excerpt(&line)
-                            )
+                            format!("it wrote a line to standard output that is not JSON: {}", excerpt(&line))
                         };
                         let stray = stray.get_or_insert_with(said);
                         if self.output.len() > MAX_STRAYS || !is_stray(&line) {
@@ -389,9 +335,8 @@ impl Server {
                     if self.output.len() > MAX_STRAYS {
                         return Err(format!("it wrote {MAX_STRAYS} messages, and none is an answer"));
                     }
-                    let answered = ids
-                        .iter()
-                        .find(|id| message["id"] == **id && message.get("method").is_none());
+                    let answered =
+                        ids.iter().find(|id| message["id"] == **id && message.get("method").is_none());
                     if let Some(id) = answered {
                         return Ok((*id, message));
                     }
@@ -401,9 +346,8 @@ impl Server {
                     return Err(format!("no answer within {} s", patience.as_secs_f64()));
                 }
                 Err(RecvTimeoutError::Disconnected) => {
-                    let status = self
-                        .exit()
-                        .map_or_else(|| "closed its output".into(), |it| format!("ended ({it})"));
+                    let status =
+                        self.exit().map_or_else(|| "closed its output".into(), |it| format!("ended ({it})"));
                     return Err(format!("it {status} before it answered"));
                 }
             }
@@ -470,10 +414,8 @@ fn read(from: impl std::io::Read, mut to: impl FnMut(String) -> bool) {
     let mut from = BufReader::new(from);
     while let Some(line) = next_line(&mut from).transpose() {
         let is_broken = line.is_err();
-        let line = line.map_or_else(
-            |error| error.to_string(),
-            |line| String::from_utf8_lossy(&line).into_owned(),
-        );
+        let line =
+            line.map_or_else(|error| error.to_string(), |line| String::from_utf8_lossy(&line).into_owned());
         if !to(line) || is_broken {
             return;
         }

@@ -31,21 +31,11 @@ const fn promise(
     checks: &'static [&'static str],
     said: &'static [&'static str],
 ) -> Promise {
-    Promise {
-        guarantee: Guarantee { id, kind: None, text },
-        checks,
-        said,
-    }
+    Promise { guarantee: Guarantee { id, kind: None, text }, checks, said }
 }
 
 const fn of_kind(kind: GuaranteeKind, promise: Promise) -> Promise {
-    Promise {
-        guarantee: Guarantee {
-            kind: Some(kind),
-            ..promise.guarantee
-        },
-        ..promise
-    }
+    Promise { guarantee: Guarantee { kind: Some(kind), ..promise.guarantee }, ..promise }
 }
 
 /// The promise that calls have the effects and answers that the tools declare, which every server makes.
@@ -143,13 +133,7 @@ pub static PROMISES: [Promise; 11] = [
             "atomic/io-error",
             "atomic/full-disk-really",
         ],
-        &[
-            "rolled back",
-            "rollback",
-            "all or nothing",
-            "all-or-nothing",
-            "transaction",
-        ],
+        &["rolled back", "rollback", "all or nothing", "all-or-nothing", "transaction"],
     ),
     promise(
         "no-lost-update",
@@ -206,12 +190,7 @@ pub static PROMISES: [Promise; 11] = [
     promise(
         "git-kept",
         "Git's own files are not reached through a path, and nothing in them misleads the server",
-        &[
-            "paths/git-internals",
-            "paths/hostile-config",
-            "paths/environment",
-            "paths/injection",
-        ],
+        &["paths/git-internals", "paths/hostile-config", "paths/environment", "paths/injection"],
         &[],
     ),
 ];
@@ -245,10 +224,7 @@ pub fn held_to(contract: &ContractSpec, promises: &[String]) -> Result<&'static 
 
 /// Returns true if the server is held to promises rather than to a contract's guarantees.
 pub fn are_of(contract: &ContractSpec) -> bool {
-    contract
-        .guarantees
-        .first()
-        .is_some_and(|first| first.id == TRUE_ANSWERS)
+    contract.guarantees.first().is_some_and(|first| first.id == TRUE_ANSWERS)
 }
 
 /// Returns the promise to stay within the library that a contract makes, if it is one of promises.

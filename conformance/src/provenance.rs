@@ -24,9 +24,7 @@ pub fn value(field: &ProvenanceField, number: usize) -> Value {
 /// Returns values of all fields that no other number has.
 pub fn complete(spec: &ProvenanceSpec, number: usize) -> Fields {
     let fields = spec.fields.iter();
-    fields
-        .map(|field| (field.name.to_owned(), value(field, number)))
-        .collect()
+    fields.map(|field| (field.name.to_owned(), value(field, number))).collect()
 }
 
 /// Returns a request's `_meta` with these fields, each under its first key.
@@ -40,8 +38,7 @@ pub fn meta(spec: &ProvenanceSpec, fields: &Fields) -> Map<String, Value> {
 
 /// Returns `_meta` with values of all fields; empty if the contract has no provenance.
 pub fn full_meta(spec: Option<&ProvenanceSpec>, number: usize) -> Map<String, Value> {
-    spec.map(|spec| meta(spec, &complete(spec, number)))
-        .unwrap_or_default()
+    spec.map(|spec| meta(spec, &complete(spec, number))).unwrap_or_default()
 }
 
 /// Returns true if `_meta` contains any provenance.

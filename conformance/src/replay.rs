@@ -40,22 +40,10 @@ pub struct SavedCase {
 
 /// Returns the file name for a failing case of a check; `number` counts the check's failing cases.
 pub fn file_name(check: &CheckReport, number: usize) -> String {
-    let id: String = check
-        .id
-        .chars()
-        .map(|it| {
-            if it.is_ascii_alphanumeric() || it == '-' {
-                it
-            } else {
-                '.'
-            }
-        })
-        .collect();
-    let revision: String = check
-        .revision
-        .chars()
-        .filter(|it| it.is_ascii_alphanumeric() || *it == '-')
-        .collect();
+    let id: String =
+        check.id.chars().map(|it| if it.is_ascii_alphanumeric() || it == '-' { it } else { '.' }).collect();
+    let revision: String =
+        check.revision.chars().filter(|it| it.is_ascii_alphanumeric() || *it == '-').collect();
     match number {
         0 => format!("{id}.{revision}.json"),
         number => format!("{id}.{revision}.{}.json", number + 1),
@@ -130,17 +118,8 @@ impl SavedCase {
     /// As [`check`](Self::check).
     pub fn play(&self, subject: &Subject) -> Result<(Judgement, Trace), String> {
         let (check, era) = self.check()?;
-        let subject = Subject {
-            era,
-            ..subject.clone()
-        };
+        let subject = Subject { era, ..subject.clone() };
         let subject = probe::observed(&subject);
-        Ok(run::try_case(
-            &subject,
-            self.profile,
-            self.seed,
-            check,
-            &self.case,
-        ))
+        Ok(run::try_case(&subject, self.profile, self.seed, check, &self.case))
     }
 }

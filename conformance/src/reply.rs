@@ -58,15 +58,10 @@ impl Refusal {
         }
         let result = &message["result"];
         if result["resultType"] == "input_required" {
-            return Some(Self {
-                code: None,
-                message: "the server asks for further input".to_owned(),
-            });
+            return Some(Self { code: None, message: "the server asks for further input".to_owned() });
         }
         (result["isError"] == true).then(|| Self {
-            code: result
-                .pointer("/_meta/tabellion~1error/code")
-                .and_then(Value::as_i64),
+            code: result.pointer("/_meta/tabellion~1error/code").and_then(Value::as_i64),
             message: text(result),
         })
     }
@@ -74,10 +69,7 @@ impl Refusal {
 
 /// Returns the text blocks of a result, concatenated.
 pub fn text(result: &Value) -> String {
-    let blocks = result["content"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
+    let blocks = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();
     let texts: Vec<_> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
     texts.join("\n")
 }

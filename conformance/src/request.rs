@@ -57,10 +57,7 @@ pub fn with_effect(tool: &'static ToolSpec, effect: &Effect, with: With<'_>) -> 
     let alike = |it: &Effect| (it.content, it.target) == (effect.content, effect.target);
     let mut arguments = example(&|it| it == effect).or_else(|| example(&alike))?;
     set_path(&mut arguments, tool, with.path);
-    effect
-        .when
-        .into_iter()
-        .for_each(|when| set(&mut arguments, when.at, when.is));
+    effect.when.into_iter().for_each(|when| set(&mut arguments, when.at, when.is));
     match (effect.kind, effect.content) {
         (EffectKind::AppendLine, Some(at)) => {
             // Other members of the object depend on the tool, so the example's are kept.
@@ -69,10 +66,7 @@ pub fn with_effect(tool: &'static ToolSpec, effect: &Effect, with: With<'_>) -> 
         (kind, Some(at)) if !kind.reads() => set(&mut arguments, at, with.content),
         _ => {}
     }
-    effect
-        .target
-        .into_iter()
-        .for_each(|at| set(&mut arguments, at, with.target));
+    effect.target.into_iter().for_each(|at| set(&mut arguments, at, with.target));
     Some(Call { tool, arguments })
 }
 
@@ -87,9 +81,7 @@ pub fn about(tool: &'static ToolSpec, path: &str) -> Option<Call> {
 /// Sets the path of the document, which is relative to the library's root.
 fn set_path(arguments: &mut Value, tool: &ToolSpec, path: &str) {
     let named = tool.path_in.and_then(|folder| path.strip_prefix(folder));
-    tool.path
-        .into_iter()
-        .for_each(|at| set(arguments, at, named.unwrap_or(path)));
+    tool.path.into_iter().for_each(|at| set(arguments, at, named.unwrap_or(path)));
 }
 
 /// Returns true if the contract lets the call name its path: by the schema, its rules and the tool's policy.
@@ -106,16 +98,9 @@ pub fn may_name(call: &Call) -> bool {
 /// the extension of a valid example's path. `None` if the contract has no example of such a path.
 pub fn place(tool: &'static ToolSpec, wanted: &str) -> Option<String> {
     let name = wanted.rsplit_once('/').map_or(wanted, |(_, name)| name);
-    let stem = name
-        .rsplit_once('.')
-        .map_or(name, |(stem, _)| stem)
-        .to_lowercase();
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_lowercase();
     let keep = |kept: fn(&char) -> bool| stem.chars().filter(kept).collect::<String>();
-    let stems = [
-        keep(|_| true),
-        keep(char::is_ascii_alphanumeric),
-        keep(char::is_ascii_lowercase),
-    ];
+    let stems = [keep(|_| true), keep(char::is_ascii_alphanumeric), keep(char::is_ascii_lowercase)];
     let paths = examples(tool).filter_map(|request| tool.path_of(&request));
     let shapes = paths.map(|path| {
         let name = path.rfind('/').map_or(0, |slash| slash + 1);

@@ -88,32 +88,21 @@ impl Default for Options {
 pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Report {
     let since = Instant::now();
     let mut reports = Vec::new();
-    let subject = Subject {
-        era: options.eras.last().copied().unwrap_or(subject.era),
-        ..subject.clone()
-    };
+    let subject = Subject { era: options.eras.last().copied().unwrap_or(subject.era), ..subject.clone() };
     let subject = &probe::observed(&subject);
     for (era, check) in plan(subject, options) {
-        let is_over = options
-            .time_budget
-            .is_some_and(|budget| since.elapsed() >= budget);
+        let is_over = options.time_budget.is_some_and(|budget| since.elapsed() >= budget);
         if options.leaves_rest && is_over {
             break;
         }
-        let subject = Subject {
-            era,
-            ..subject.clone()
-        };
+        let subject = Subject { era, ..subject.clone() };
         let report = Runner {
             subject: &subject,
             options,
             check,
             observer,
             // A run that leaves the rest ends between two checks, so that no check is half done.
-            deadline: options
-                .time_budget
-                .filter(|_| !options.leaves_rest)
-                .map(|budget| since + budget),
+            deadline: options.time_budget.filter(|_| !options.leaves_rest).map(|budget| since + budget),
         }
         .run();
         observer.ends(&report);
@@ -133,13 +122,8 @@ pub fn run_all(runs: &[(Subject, Options)], workers: usize, observer: &dyn Obser
         reports: Mutex<Vec<(usize, CheckReport)>>,
     }
     let since = Instant::now();
-    let started: Vec<_> = runs
-        .iter()
-        .map(|_| Started {
-            subject: OnceLock::new(),
-            reports: Mutex::default(),
-        })
-        .collect();
+    let started: Vec<_> =
+        runs.iter().map(|_| Started { subject: OnceLock::new(), reports: Mutex::default() }).collect();
     let plans = runs.iter().enumerate().map(|(run, (subject, options))| {
         let checks = plan(subject, options).into_iter().enumerate();
         checks.map(move |(order, (era, check))| (run, order, era, check))
@@ -156,10 +140,7 @@ pub fn run_all(runs: &[(Subject, Options)], workers: usize, observer: &dyn Obser
                 })
             });
             let report = Runner {
-                subject: &Subject {
-                    era,
-                    ..observed.clone()
-                },
+                subject: &Subject { era, ..observed.clone() },
                 options,
                 check,
                 observer,
@@ -167,10 +148,7 @@ pub fn run_all(runs: &[(Subject, Options)], workers: usize, observer: &dyn Obser
             }
             .run();
             observer.ends(&report);
-            let mut reports = started[run]
-                .reports
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut reports = started[run].reports.lock().unwrap_or_else(PoisonError::into_inner);
             reports.push((order, report));
         }
     };
@@ -181,10 +159,7 @@ pub fn run_all(runs: &[(Subject, Options)], workers: usize, observer: &dyn Obser
         work();
     });
     let finished = runs.iter().zip(started).map(|((subject, options), started)| {
-        let mut reports = started
-            .reports
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut reports = started.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
         reports.sort_by_key(|(order, _)| *order);
         let reports: Vec<_> = reports.into_iter().map(|(_, report)| report).collect();
         let subject = started.subject.get().unwrap_or(subject);
@@ -252,12 +227,7 @@ pub fn try_case(
     check: &Check,
     case: &Case,
 ) -> (Judgement, Trace) {
-    let bench = Bench {
-        subject,
-        profile,
-        seed,
-        trace: Trace::default(),
-    };
+    let bench = Bench { subject, profile, seed, trace: Trace::default() };
     let judgement = (check.judge)(&bench, case).map_err(|stop| owed(subject, check, stop));
     (judgement, bench.trace)
 }
@@ -277,10 +247,7 @@ fn owed(subject: &Subject, check: &Check, stop: Stop) -> Stop {
             if failure.shows != Shows::Nothing {
                 return Stop::NotApplicable(format!("not promised: {}", failure.what));
             }
-            Box::new(NotShown {
-                why: failure.what,
-                cause: failure.cause,
-            })
+            Box::new(NotShown { why: failure.what, cause: failure.cause })
         }
         stop => return stop,
     };
@@ -323,19 +290,10 @@ impl Runner<'_> {
     fn run(&self) -> CheckReport {
         let since = Instant::now();
         if self.is_late() {
-            return self.report(
-                0,
-                vec![self.not_reached(0, &Case::new("all cases", ()))],
-                Duration::ZERO,
-            );
+            return self.report(0, vec![self.not_reached(0, &Case::new("all cases", ()))], Duration::ZERO);
         }
         let (profile, seed) = (self.options.profile, self.options.seed);
-        let bench = Bench {
-            subject: self.subject,
-            profile,
-            seed,
-            trace: Trace::default(),
-        };
+        let bench = Bench { subject: self.subject, profile, seed, trace: Trace::default() };
         let cases = match (self.check.cases)(&bench) {
             Ok(cases) => cases,
             Err(stop) => {
@@ -417,19 +375,11 @@ impl Runner<'_> {
         }
         // A reason in the server is more useful than one in this machine.
         let mut stops = stopped.iter().map(|(_, _, stop, _)| stop);
-        let reason = stops
-            .clone()
-            .find(|stop| stop.is_of_server())
-            .or(stops.next())
-            .cloned();
+        let reason = stops.clone().find(|stop| stop.is_of_server()).or(stops.next()).cloned();
         let mut witnesses: Vec<_> = stopped
             .into_iter()
             .filter_map(|(_, case, stop, trace)| match stop {
-                Stop::Fail(failure) => Some(Witness {
-                    case,
-                    failure: *failure,
-                    trace: trace.events(),
-                }),
+                Stop::Fail(failure) => Some(Witness { case, failure: *failure, trace: trace.events() }),
                 _ => None,
             })
             .collect();
@@ -443,23 +393,12 @@ impl Runner<'_> {
             let judged = checks::judged(self.check, self.subject.contract);
             judged.filter(|it| is(it)).map(|it| it.id.to_owned()).collect()
         };
-        let known = self
-            .options
-            .known
-            .reason(self.check.id, self.subject.era.revision());
+        let known = self.options.known.reason(self.check.id, self.subject.era.revision());
         let mut report = CheckReport {
             known: known.map(str::to_owned),
             guarantees: ids(&|_| true),
             breaks: ids(&|guarantee| shown.iter().any(|shown| shown.breaks(guarantee.kind))),
-            ..CheckReport::new(
-                self.check,
-                self.subject,
-                verdict,
-                cases,
-                reason.as_ref(),
-                witnesses,
-                took,
-            )
+            ..CheckReport::new(self.check, self.subject, verdict, cases, reason.as_ref(), witnesses, took)
         };
         if let (None, Verdict::Fail | Verdict::NotShown, Some(reason)) =
             (&report.known, verdict, &report.reason)
@@ -486,11 +425,7 @@ impl Runner<'_> {
                 if let (Err(Stop::Fail(failure)), trace) = self.try_one(&case)
                     && failure.shows == witness.failure.shows
                 {
-                    *witness = Witness {
-                        case,
-                        failure: *failure,
-                        trace: trace.events(),
-                    };
+                    *witness = Witness { case, failure: *failure, trace: trace.events() };
                     continue 'smaller;
                 }
             }

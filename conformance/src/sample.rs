@@ -22,14 +22,10 @@ impl Sampler<'_> {
         }
         if let Some(reference) = schema["$ref"].as_str() {
             let target = reference.strip_prefix('#').and_then(|at| self.0.pointer(at));
-            return target.map_or(Value::Null, |target| {
-                self.sample(name, target, is_whole, depth + 1)
-            });
+            return target.map_or(Value::Null, |target| self.sample(name, target, is_whole, depth + 1));
         }
         let shown = ["const", "default"].into_iter().find_map(|key| schema.get(key));
-        let listed = ["enum", "examples"]
-            .into_iter()
-            .find_map(|key| schema[key].as_array()?.first());
+        let listed = ["enum", "examples"].into_iter().find_map(|key| schema[key].as_array()?.first());
         if let Some(value) = shown.or(listed).filter(|value| !value.is_null()) {
             return value.clone();
         }
@@ -48,15 +44,8 @@ impl Sampler<'_> {
         }
         let kinds = schema["type"].as_array().map(Vec::as_slice);
         let kinds = kinds.unwrap_or(std::slice::from_ref(&schema["type"]));
-        let kind = kinds
-            .iter()
-            .filter_map(Value::as_str)
-            .find(|kind| *kind != "null");
-        let kind = kind.unwrap_or(if schema.get("properties").is_some() {
-            "object"
-        } else {
-            "string"
-        });
+        let kind = kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null");
+        let kind = kind.unwrap_or(if schema.get("properties").is_some() { "object" } else { "string" });
         let bound = |key: &str| schema[key].as_i64();
         match kind {
             "object" => self.object(schema, is_whole, depth),
@@ -78,10 +67,7 @@ impl Sampler<'_> {
     }
 
     fn object(&self, schema: &Value, is_whole: bool, depth: usize) -> Value {
-        let required = schema["required"]
-            .as_array()
-            .map(Vec::as_slice)
-            .unwrap_or_default();
+        let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
         let members = schema["properties"].as_object().into_iter().flatten();
         let wanted = members.filter(|(name, _)| {
             is_whole && depth + 1 < MAX_DEPTH || required.iter().any(|it| it == name.as_str())
@@ -104,12 +90,7 @@ fn text(name: &str, schema: &Value) -> String {
         Some("email") => "ann@example.com",
         Some("uuid") => "b64aa32c-2a94-4f38-8ca0-d2339eafc199",
         // A line of the documents of checks.
-        _ if ["old", "search", "find"]
-            .iter()
-            .any(|word| name.starts_with(word)) =>
-        {
-            "Intro."
-        }
+        _ if ["old", "search", "find"].iter().any(|word| name.starts_with(word)) => "Intro.",
         _ if has(&["dir", "folder"]) => "notes",
         _ if has(&["path", "file"]) => "notes/plan.md",
         _ => "plan",

@@ -90,16 +90,10 @@ impl View {
         }
         self.same_rows(later, what)?;
         self.same_folders(later)?;
-        ensure(self.around == later.around, || {
-            format!("{what} changed files outside the library")
-        })?;
+        ensure(self.around == later.around, || format!("{what} changed files outside the library"))?;
         let (old, new) = (&self.library, &later.library);
-        ensure(old.commits == new.commits, || {
-            format!("{what} changed the history")
-        })?;
-        ensure((&old.status, &old.index) == (&new.status, &new.index), || {
-            format!("{what} changed the index")
-        })
+        ensure(old.commits == new.commits, || format!("{what} changed the history"))?;
+        ensure((&old.status, &old.index) == (&new.status, &new.index), || format!("{what} changed the index"))
     }
 
     /// Fails unless rows and log are equal in `later`. A store that was not there yet may be created.
@@ -205,11 +199,7 @@ impl<'a> Scene<'a> {
         let scene = Self {
             subject,
             folder,
-            own: if has_inner_root {
-                own.and_below(INNER_ROOT)
-            } else {
-                own
-            },
+            own: if has_inner_root { own.and_below(INNER_ROOT) } else { own },
             is_reset: AtomicBool::new(false),
             ahead: AtomicU64::new(0),
             trace: trace.clone(),
@@ -236,11 +226,7 @@ impl<'a> Scene<'a> {
         for (path, content) in documents {
             self.put(path, content)?;
         }
-        let Launch {
-            environment,
-            patience,
-            ..
-        } = &self.subject.launch;
+        let Launch { environment, patience, .. } = &self.subject.launch;
         let run = self.subject.setup.run(&self.library(), environment, *patience);
         run.map_err(Stop::Harness)?;
         self.commit_all("documents")
@@ -282,10 +268,7 @@ impl<'a> Scene<'a> {
         let Some(spec) = self.subject.contract.rows else {
             return Ok(None);
         };
-        self.subject
-            .ledger
-            .read(&self.data(), spec)
-            .map_err(Stop::Harness)
+        self.subject.ledger.read(&self.data(), spec).map_err(Stop::Harness)
     }
 
     /// Returns the path of a folder next to the library.
@@ -332,8 +315,7 @@ impl<'a> Scene<'a> {
     /// # Errors
     /// If git fails.
     pub fn git(&self, arguments: &[&str]) -> Result<String, Stop> {
-        self.trace
-            .did(format!("a person runs `git {}`", arguments.join(" ")));
+        self.trace.did(format!("a person runs `git {}`", arguments.join(" ")));
         Ok(git(&self.library(), arguments)?)
     }
 
@@ -367,11 +349,7 @@ impl<'a> Scene<'a> {
         };
         let names = fs::read_dir(dir)?.map(|entry| Ok(entry?.file_name()));
         names
-            .filter(|name| {
-                !name
-                    .as_ref()
-                    .is_ok_and(|name| name == "library" || self.is_data(name))
-            })
+            .filter(|name| !name.as_ref().is_ok_and(|name| name == "library" || self.is_data(name)))
             .collect()
     }
 
@@ -429,11 +407,7 @@ impl<'a> Scene<'a> {
                 around.insert(name.into(), (metadata.permissions().mode(), bytes));
             }
         }
-        Ok(View {
-            library: Ledger::read_except(&self.library(), &self.own)?,
-            around,
-            rows: self.rows()?,
-        })
+        Ok(View { library: Ledger::read_except(&self.library(), &self.own)?, around, rows: self.rows()? })
     }
 
     /// Sets the clock of servers that are started from now on ahead of this machine's.
@@ -529,8 +503,7 @@ impl<'a> Scene<'a> {
             }
             self.trace.did("a client connects");
         } else {
-            self.trace
-                .did(format!("the server starts over `{}`", root.display()));
+            self.trace.did(format!("the server starts over `{}`", root.display()));
         }
         let ahead = self.ahead.load(Ordering::Relaxed);
         let mut target = launch.start(root, era, |command| {
@@ -570,11 +543,8 @@ mod tests {
             }
             let after = scene.view().unwrap();
             assert_eq!(before.library, after.library, "{path}");
-            let changed: Vec<_> = after
-                .around
-                .keys()
-                .filter(|it| before.around.get(*it) != after.around.get(*it))
-                .collect();
+            let changed: Vec<_> =
+                after.around.keys().filter(|it| before.around.get(*it) != after.around.get(*it)).collect();
             assert_eq!(changed, [Path::new(path)]);
             before = after;
         }

@@ -30,10 +30,7 @@ const SILENT: Defect = Defect {
     says: "gave no answer",
     does: "never answers a request whose `params` are not an object",
 };
-const SILENT_CODE: Defect = Defect {
-    check: "wire/bad-params-code",
-    ..SILENT
-};
+const SILENT_CODE: Defect = Defect { check: "wire/bad-params-code", ..SILENT };
 const REPLACES: Defect = Defect {
     check: "wire/bad-lines-code",
     says: "\"code\":-32601",
@@ -69,10 +66,7 @@ pub const SDKS: [Sdk; 2] = [
             SILENT_CODE,
             REPLACES,
             UNKNOWN_METHOD,
-            Defect {
-                check: "wire/bad-lines-code",
-                ..UNKNOWN_METHOD
-            },
+            Defect { check: "wire/bad-lines-code", ..UNKNOWN_METHOD },
             Defect {
                 check: "wire/bad-params-code",
                 says: "\"text\":\"Unknown tool: \"",
@@ -84,8 +78,7 @@ pub const SDKS: [Sdk; 2] = [
 
 /// Returns the kit that answers a call without a tool's name with this message, if it is known.
 pub fn by_words(said: &str) -> Option<&'static Sdk> {
-    SDKS.iter()
-        .find(|sdk| sdk.says.iter().all(|part| said.contains(part)))
+    SDKS.iter().find(|sdk| sdk.says.iter().all(|part| said.contains(part)))
 }
 
 impl Sdk {

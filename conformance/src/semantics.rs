@@ -153,9 +153,7 @@ pub fn allowed(call: &Call, before: Option<&[u8]>, after: Option<&[u8]>) -> Judg
     }
     let kind = call.tool.effect(&call.arguments).map(|effect| effect.kind);
     let what = format!("`{path}` has unexpected content after {}", words(kind));
-    Err(fail(what)
-        .shows(Shows::Documents)
-        .showing(&path, plainest(&change, before).as_deref(), after))
+    Err(fail(what).shows(Shows::Documents).showing(&path, plainest(&change, before).as_deref(), after))
 }
 
 /// Returns the content after the change, without added line endings.
@@ -213,9 +211,7 @@ pub fn words(kind: Option<EffectKind>) -> &'static str {
 }
 
 fn text<'a>(arguments: &'a Value, pointer: Option<&str>) -> &'a str {
-    pointer
-        .and_then(|at| arguments.pointer(at)?.as_str())
-        .unwrap_or_default()
+    pointer.and_then(|at| arguments.pointer(at)?.as_str()).unwrap_or_default()
 }
 
 /// Returns the document's text in the response to a call that reads it.
@@ -239,11 +235,7 @@ mod tests {
         let tools = crate::contracts::CONTRACTS[0].tools.iter();
         let mut effects = tools.flat_map(|tool| tool.effects.iter().map(move |effect| (tool, effect)));
         let (tool, effect) = effects.find(|(_, effect)| effect.kind == kind).expect("declared");
-        let with = With {
-            path: "a.md",
-            content: "new",
-            target: "## B",
-        };
+        let with = With { path: "a.md", content: "new", target: "## B" };
         let call = with_effect(tool, effect, with).expect("an example");
         allowed(&call, before.map(str::as_bytes), after.map(str::as_bytes)).is_ok()
     }
@@ -264,56 +256,17 @@ mod tests {
             (Append, Some("a\n"), Some("a\nnewnew"), false),
             (Append, Some("a\r\n"), Some("a\nnew"), false),
             (Append, None, Some("new"), false),
-            (
-                Prepend,
-                Some("---\na: 1\n---\nb\n"),
-                Some("---\na: 1\n---\nnew\n\nb\n"),
-                true,
-            ),
-            (
-                Prepend,
-                Some("---\na: 1\n---\nb\n"),
-                Some("new\n---\na: 1\n---\nb\n"),
-                false,
-            ),
-            (
-                ReplaceSection,
-                Some(DOCUMENT),
-                Some("# A\n\na\n\nnew\n\n# C\n"),
-                true,
-            ),
-            (
-                ReplaceSection,
-                Some(DOCUMENT),
-                Some("# A\n\na\n\n## B\nnew\n\n# C\n"),
-                false,
-            ),
-            (
-                InsertBefore,
-                Some(DOCUMENT),
-                Some("# A\n\na\n\nnew\n\n## B\n\nb\n\n# C\n"),
-                true,
-            ),
-            (
-                InsertAfter,
-                Some(DOCUMENT),
-                Some("# A\n\na\n\n## B\n\nb\n\nnew\n\n# C\n"),
-                true,
-            ),
-            (
-                InsertAfter,
-                Some(DOCUMENT),
-                Some("# A\n\na\n\n## B\n\nb\n\n# C\nnew\n"),
-                false,
-            ),
+            (Prepend, Some("---\na: 1\n---\nb\n"), Some("---\na: 1\n---\nnew\n\nb\n"), true),
+            (Prepend, Some("---\na: 1\n---\nb\n"), Some("new\n---\na: 1\n---\nb\n"), false),
+            (ReplaceSection, Some(DOCUMENT), Some("# A\n\na\n\nnew\n\n# C\n"), true),
+            (ReplaceSection, Some(DOCUMENT), Some("# A\n\na\n\n## B\nnew\n\n# C\n"), false),
+            (InsertBefore, Some(DOCUMENT), Some("# A\n\na\n\nnew\n\n## B\n\nb\n\n# C\n"), true),
+            (InsertAfter, Some(DOCUMENT), Some("# A\n\na\n\n## B\n\nb\n\nnew\n\n# C\n"), true),
+            (InsertAfter, Some(DOCUMENT), Some("# A\n\na\n\n## B\n\nb\n\n# C\nnew\n"), false),
             (InsertAfter, Some("# A\n"), Some("# A\nnew\n"), false),
         ];
         for (kind, before, after, expected) in cases {
-            assert_eq!(
-                judged(kind, before, after),
-                expected,
-                "{kind:?} {before:?} {after:?}"
-            );
+            assert_eq!(judged(kind, before, after), expected, "{kind:?} {before:?} {after:?}");
         }
     }
 }

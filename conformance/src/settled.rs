@@ -41,10 +41,7 @@ impl Baseline {
     /// If the disk or git fails, or the server does not return its log.
     pub fn read(bench: &Bench<'_>, scene: &Scene<'_>, client: &mut Client<'_>) -> Result<Self, Stop> {
         let log = log(bench.subject, client)?;
-        Ok(Self {
-            view: scene.view()?,
-            log,
-        })
+        Ok(Self { view: scene.view()?, log })
     }
 
     /// Returns the commits made since, newest first.
@@ -72,17 +69,11 @@ impl Baseline {
         let logged = log(bench.subject, client)?;
         let view = view(scene)?;
         ensure_files(&view.library.files, files)?;
-        ensure(view.around == self.view.around, || {
-            "files outside of the library have changed".into()
-        })?;
+        ensure(view.around == self.view.around, || "files outside of the library have changed".into())?;
         if bench.subject.should_commit() {
             let commits = view.library.commits_since(&self.view.library);
             let counted = ensure(commits.len() == mutations, || {
-                format!(
-                    "{} made {}",
-                    counted(mutations, "mutation"),
-                    counted(commits.len(), "commit")
-                )
+                format!("{} made {}", counted(mutations, "mutation"), counted(commits.len(), "commit"))
             });
             let agree = || {
                 ensure(view.library.status == self.view.library.status, || {
@@ -177,16 +168,12 @@ pub fn log(subject: &Subject, client: &mut Client<'_>) -> Result<Option<Vec<Stri
 /// The failure.
 pub fn ensure_logged(earlier: &[String], logged: &[String], mutations: usize) -> Judgement {
     let mut count = BTreeMap::new();
-    logged
-        .iter()
-        .for_each(|commit| *count.entry(commit).or_insert(0) += 1);
+    logged.iter().for_each(|commit| *count.entry(commit).or_insert(0) += 1);
     if let Some((commit, times)) = count.iter().find(|(_, times)| **times > 1) {
         return Err(fail(format!("the log has the commit {commit} {times} times")));
     }
     let more = logged.len().saturating_sub(earlier.len());
-    ensure(more == mutations, || {
-        format!("{mutations} mutations added {more} entries to the log")
-    })
+    ensure(more == mutations, || format!("{mutations} mutations added {more} entries to the log"))
 }
 
 /// Fails unless the log has an entry for each of these commits.
@@ -237,9 +224,7 @@ pub fn ensure_sound(scene: &Scene<'_>) -> Judgement {
     if scene.is_git_judged() {
         collect_locks(&scene.library(), &scene.path(".git"), 0, &mut locks)?;
     }
-    ensure(locks.is_empty(), || {
-        format!("locks of git's files remain: {}", locks.join(", "))
-    })
+    ensure(locks.is_empty(), || format!("locks of git's files remain: {}", locks.join(", ")))
 }
 
 /// Collects the locks that block git: those of the files next to `HEAD`, and those below `refs` and `logs`.

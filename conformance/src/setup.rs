@@ -58,12 +58,8 @@ impl Setup {
         let mut command = Command::new(&program);
         command.args(words).current_dir(root);
         command.envs(environment.iter().map(|(name, value)| (name, filled(value))));
-        run_within(&mut command, patience).map_err(|why| {
-            format!(
-                "the library could not be prepared: `{}` {why}",
-                self.command.join(" ")
-            )
-        })
+        run_within(&mut command, patience)
+            .map_err(|why| format!("the library could not be prepared: `{}` {why}", self.command.join(" ")))
     }
 }
 
@@ -99,11 +95,8 @@ pub fn run_within(command: &mut Command, patience: Duration) -> Result<(), Strin
 }
 
 fn wait(command: &mut Command, output: &File, patience: Duration) -> io::Result<Option<ExitStatus>> {
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(output.try_clone()?)
-        .stderr(output.try_clone()?)
-        .spawn()?;
+    let mut child =
+        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?).spawn()?;
     let since = Instant::now();
     loop {
         match child.try_wait()? {
@@ -146,10 +139,7 @@ mod tests {
             let error = run(command).unwrap_err();
             assert!(error.contains(why), "{error}");
         }
-        let none = Setup {
-            command: vec!["/no/such/program".to_owned()],
-            ..Setup::default()
-        };
+        let none = Setup { command: vec!["/no/such/program".to_owned()], ..Setup::default() };
         let error = none.run(dir.path(), &[], Duration::from_secs(1)).unwrap_err();
         assert!(error.contains("can't be run"), "{error}");
     }

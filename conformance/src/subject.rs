@@ -126,9 +126,7 @@ impl Subject {
     /// otherwise one like its examples'. Without such a tool or example, it is `wanted`.
     pub fn place(&self, kind: EffectKind, wanted: &str) -> String {
         let tool = self.tool_with(kind).map(|(tool, _)| tool);
-        let place = tool
-            .filter(|tool| tool.path.is_some())
-            .and_then(|tool| request::place(tool, wanted));
+        let place = tool.filter(|tool| tool.path.is_some()).and_then(|tool| request::place(tool, wanted));
         place.unwrap_or_else(|| wanted.to_owned())
     }
 

@@ -32,13 +32,7 @@ impl<'a> Talk<'a> {
     /// # Errors
     /// If the server does not start.
     pub fn begin(subject: &'a Subject, scene: &Scene<'a>) -> Result<Self, Stop> {
-        Ok(Self {
-            subject,
-            target: scene.connect()?,
-            heard: Vec::new(),
-            methods: HashMap::new(),
-            settled: 0,
-        })
+        Ok(Self { subject, target: scene.connect()?, heard: Vec::new(), methods: HashMap::new(), settled: 0 })
     }
 
     /// As [`begin`](Self::begin), and opens a session if the era has sessions.
@@ -186,10 +180,7 @@ impl<'a> Talk<'a> {
             let id = json!(format!("settle-{}", self.settled));
             let answer = self.ask(&id, "tools/list", json!({}))?;
             if answer.get("result").is_none() {
-                return Err(fail(format!(
-                    "a following `tools/list` was answered with {}",
-                    answer["error"]
-                )));
+                return Err(fail(format!("a following `tools/list` was answered with {}", answer["error"])));
             }
         }
         let ours = |message: &Value| message["id"].as_str().is_some_and(|id| id.starts_with("settle-"));

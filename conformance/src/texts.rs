@@ -41,11 +41,7 @@ mod tests {
         assert!(TEXTS.iter().filter(|text| text.word.is_some()).count() >= 20);
         for text in TEXTS.iter() {
             let word = text.word.as_deref().unwrap_or_default();
-            assert!(
-                !text.text.trim().is_empty() && text.text.contains(word),
-                "{}",
-                text.name
-            );
+            assert!(!text.text.trim().is_empty() && text.text.contains(word), "{}", text.name);
         }
     }
 }

@@ -81,10 +81,7 @@ impl Program {
     pub fn new(scene: &Scene<'_>) -> Result<Self, Stop> {
         let dir = scene.library().with_file_name("programs");
         fs::create_dir_all(&dir)?;
-        let program = Self {
-            path: dir.join("trap"),
-            mark: dir.join("mark"),
-        };
+        let program = Self { path: dir.join("trap"), mark: dir.join("mark") };
         let text = format!(
             "#!/bin/sh\n\
              how=\"$0 $*\"\n\
@@ -128,10 +125,7 @@ impl Config {
             program.copy_to(&scene.path("../outside").join(path))?;
         }
         for (path, content) in &self.files {
-            fs::write(
-                scene.path("../outside").join(path),
-                self.filled(content, scene, program),
-            )?;
+            fs::write(scene.path("../outside").join(path), self.filled(content, scene, program))?;
         }
         if !self.attributes.is_empty() {
             scene.put(".gitattributes", &self.attributes)?;

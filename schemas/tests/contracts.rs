@@ -19,10 +19,7 @@ fn every_example_is_judged_as_it_says() {
             let at = |at: &str| violations.iter().any(|found| found.pointer.starts_with(at));
             assert!(example.at.as_deref().is_none_or(at), "{case}: {violations:?}");
             let alone = |rule: &str| violations.iter().all(|found| found.rule == rule);
-            assert!(
-                example.rule.as_deref().is_none_or(alone),
-                "{case}: {violations:?}"
-            );
+            assert!(example.rule.as_deref().is_none_or(alone), "{case}: {violations:?}");
             let mut twice = violations.iter().enumerate();
             let twice = twice.find(|(at, found)| violations[..*at].contains(found));
             assert!(twice.is_none(), "{case}: {violations:?}");
@@ -38,10 +35,7 @@ fn endpoints_are_described_as_the_checked_in_documents_do() {
     for contract in with_endpoints {
         let file = format!("src/generated/{}.openapi.json", contract.id.replace('-', "_"));
         let checked_in = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{file}: {error}"));
-        assert!(
-            openapi::text(contract) == checked_in,
-            "{file} differs; run `cargo xtask codegen`"
-        );
+        assert!(openapi::text(contract) == checked_in, "{file} differs; run `cargo xtask codegen`");
     }
 }
 
@@ -65,16 +59,8 @@ fn a_request_has_the_effect_whose_condition_holds() {
         ("edit_markdown", r#"{ "operation": "append" }"#.into(), None),
         ("preview_markdown_change", edit("append"), None),
         ("list_markdown_files", "{}".into(), None),
-        (
-            "write_memory_entry",
-            r#"{ "file": "decisions.jsonl" }"#.into(),
-            Some(AppendLine),
-        ),
-        (
-            "write_memory_entry",
-            r#"{ "file": "best_practices.md" }"#.into(),
-            Some(Append),
-        ),
+        ("write_memory_entry", r#"{ "file": "decisions.jsonl" }"#.into(), Some(AppendLine)),
+        ("write_memory_entry", r#"{ "file": "best_practices.md" }"#.into(), Some(Append)),
         ("write_memory_entry", r#"{ "file": "other.md" }"#.into(), None),
         ("read_repo_file", "{}".into(), None),
         ("get_section", "{}".into(), Some(ReadSection)),
@@ -91,11 +77,7 @@ fn a_path_lies_where_the_contract_says() {
     for (tool, request, path) in [
         ("read_markdown", r#"{ "path": "a.md" }"#, Some("a.md")),
         ("read_repo_file", r#"{ "path": "docs/a.md" }"#, Some("docs/a.md")),
-        (
-            "write_memory_entry",
-            r#"{ "file": "decisions.jsonl" }"#,
-            Some(".claude/memory/decisions.jsonl"),
-        ),
+        ("write_memory_entry", r#"{ "file": "decisions.jsonl" }"#, Some(".claude/memory/decisions.jsonl")),
         ("write_memory_entry", "{}", None),
         ("hello", r#"{ "name": "a.md" }"#, None),
     ] {
@@ -112,18 +94,12 @@ fn sources() -> [(&'static ContractSpec, &'static str); 4] {
             &tabellion_contracts::braindrive_markdown::CONTRACT,
             include_str!("../braindrive-markdown/source.md"),
         ),
-        (
-            &tabellion_contracts::learning_os::CONTRACT,
-            include_str!("../learning-os/source.md"),
-        ),
+        (&tabellion_contracts::learning_os::CONTRACT, include_str!("../learning-os/source.md")),
         (
             &tabellion_contracts::safe_markdown_editor::CONTRACT,
             include_str!("../safe-markdown-editor/source.md"),
         ),
-        (
-            &tabellion_contracts::mcb::CONTRACT,
-            include_str!("../mcb/source.md"),
-        ),
+        (&tabellion_contracts::mcb::CONTRACT, include_str!("../mcb/source.md")),
     ]
 }
 
@@ -142,10 +118,7 @@ fn descriptions_templates_and_the_codes_of_documented_errors_are_the_documents()
             assert!(source.contains(resource.description), "{}", resource.name);
         }
         for prompt in contract.prompts {
-            let block = format!(
-                "### {}\n**Template:**\n```\n{}\n```\n",
-                prompt.name, prompt.template
-            );
+            let block = format!("### {}\n**Template:**\n```\n{}\n```\n", prompt.name, prompt.template);
             assert!(source.contains(&block), "{}", prompt.name);
         }
         if contract.error_channel == ErrorChannel::JsonRpc {
@@ -199,10 +172,7 @@ fn property(cells: &[&str], section: &str) -> Value {
 fn requests_of_mcb_are_the_parameter_tables_of_its_document() {
     let (contract, source) = sources()[3];
     let mut described = vec![];
-    for section in source
-        .split("\n---\n")
-        .filter(|section| section.contains("` Tool\n"))
-    {
+    for section in source.split("\n---\n").filter(|section| section.contains("` Tool\n")) {
         let name = section.split('`').nth(1).unwrap();
         described.push(name);
         let Some(tool) = contract.tool(name) else {
@@ -215,11 +185,7 @@ fn requests_of_mcb_are_the_parameter_tables_of_its_document() {
         let mut required = vec![];
         for cells in rows(section) {
             let parameter = cells[0].trim_matches('`');
-            assert_eq!(
-                properties[parameter],
-                property(&cells, section),
-                "{name} {parameter}"
-            );
+            assert_eq!(properties[parameter], property(&cells, section), "{name} {parameter}");
             if cells[2] == "**yes**" {
                 required.push(parameter);
             }

@@ -29,10 +29,7 @@ fn each_tool_may_be_called_in_the_modes_of_the_matrix() {
         .iter()
         .map(|row| {
             let allowed = names.iter().zip(&row[1..]).filter(|(_, cell)| *cell == "✅");
-            (
-                row[0].as_str(),
-                allowed.map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
-            )
+            (row[0].as_str(), allowed.map(|(name, _)| name.as_str()).collect::<Vec<_>>())
         })
         .collect();
     assert_eq!(matrix.len() * names.len(), 27, "nine tools in three modes");
@@ -49,12 +46,7 @@ fn the_required_fields_are_those_of_the_table_in_its_order() {
     assert_eq!(PROVENANCE.required, required);
     for row in &table[1..] {
         let field = PROVENANCE.field(&row[0]).expect("a field");
-        assert_eq!(
-            (field.kind.to_string(), row[2].as_str()),
-            (row[1].clone(), "yes"),
-            "{}",
-            row[0]
-        );
+        assert_eq!((field.kind.to_string(), row[2].as_str()), (row[1].clone(), "yes"), "{}", row[0]);
     }
     let [also] = PROVENANCE.also_if else {
         panic!("there is one condition");
@@ -91,9 +83,7 @@ fn fields_have_keys_and_headers_in_the_usual_spellings() {
             "agent_program" => keys.insert(2, "ide".into()),
             "model_id" => keys.insert(1, "model".into()),
             "delegated" => {
-                keys = ["delegated", "is_delegated", "isDelegated", "x-delegated"]
-                    .map(String::from)
-                    .into();
+                keys = ["delegated", "is_delegated", "isDelegated", "x-delegated"].map(String::from).into();
             }
             "repo_path" => headers.push("x-workspace-root".into()),
             "timestamp" => (keys, headers) = (vec!["timestamp".into()], vec![]),
@@ -102,9 +92,6 @@ fn fields_have_keys_and_headers_in_the_usual_spellings() {
         assert_eq!(field.keys, keys, "{name}");
         let found: Vec<_> = field.headers.iter().map(|header| header.to_lowercase()).collect();
         assert_eq!(found, headers, "{name}");
-        assert!(
-            field.kind == ProvenanceType::String || field.discover.is_none(),
-            "{name}"
-        );
+        assert!(field.kind == ProvenanceType::String || field.discover.is_none(), "{name}");
     }
 }

@@ -21,10 +21,7 @@
 //! | [`tabellion_serve`] | opening libraries and rows, and serving contracts over them |
 //! | [`tabellion_terminal`] | commands for people: log, review, undo, call |
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 // Printing macros panic on a closed stream; `console` does not. Standard output is reserved for the protocol.
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 

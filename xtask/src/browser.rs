@@ -27,16 +27,7 @@ pub(crate) fn test() -> Outcome {
     let script = required(VARIABLE, axe())?;
     let script = script.to_str().ok_or("the path of axe-core is no text")?;
     run::cargo_with(
-        &[
-            "test",
-            "--workspace",
-            "--quiet",
-            "--test",
-            "it",
-            "--",
-            "--ignored",
-            "browser::",
-        ],
+        &["test", "--workspace", "--quiet", "--test", "it", "--", "--ignored", "browser::"],
         &[("TABELLION_AXE", script)],
     )
 }
@@ -49,9 +40,7 @@ fn axe() -> Outcome<PathBuf> {
             return Err(Missing::boxed(help));
         }
     }
-    let script = Node::find()?
-        .package("axe", "axe-core", AXE_VERSION)?
-        .join("axe.min.js");
+    let script = Node::find()?.package("axe", "axe-core", AXE_VERSION)?.join("axe.min.js");
     if Sha256::digest(fs::read(&script)?)[..] != AXE_DIGEST {
         return Err(format!("`{}` is not axe-core {AXE_VERSION}", script.display()).into());
     }

@@ -95,10 +95,7 @@ impl Crate {
     }
 
     fn add_module(&mut self, file: usize, folder: &Path, path: Vec<String>, items: &[Item]) -> Outcome {
-        let mut module = Module {
-            file,
-            ..Module::default()
-        };
+        let mut module = Module { file, ..Module::default() };
         for item in items {
             if is_test(attributes(item)) {
                 continue;
@@ -129,9 +126,7 @@ impl Crate {
         for (number, segment) in path.iter().enumerate() {
             let module = &self.modules[&at];
             if module.children.contains(segment)
-                && self
-                    .modules
-                    .contains_key(&[&at[..], slice::from_ref(segment)].concat())
+                && self.modules.contains_key(&[&at[..], slice::from_ref(segment)].concat())
             {
                 at.push(segment.clone());
                 continue;
@@ -162,10 +157,7 @@ impl Crate {
     fn circles(&self) -> Vec<Circle> {
         let mut imports = vec![BTreeSet::new(); self.files.len()];
         for module in self.modules.values() {
-            let targets = module
-                .references
-                .iter()
-                .map(|path| self.file_defining(path, MAX_REEXPORTS));
+            let targets = module.references.iter().map(|path| self.file_defining(path, MAX_REEXPORTS));
             imports[module.file].extend(targets.filter(|target| *target != module.file));
         }
         let reached: Vec<_> = (0..imports.len()).map(|from| reachable(&imports, from)).collect();
@@ -226,20 +218,15 @@ impl Reader<'_> {
                 return self.add_use(&path.tree, before, is_reexport);
             }
             UseTree::Group(group) => {
-                return group
-                    .items
-                    .iter()
-                    .for_each(|tree| self.add_use(tree, before.clone(), is_reexport));
+                return group.items.iter().for_each(|tree| self.add_use(tree, before.clone(), is_reexport));
             }
             UseTree::Name(name) if name.ident == "self" => (before.last().cloned(), before),
-            UseTree::Name(name) => (
-                Some(name.ident.to_string()),
-                [before, vec![name.ident.to_string()]].concat(),
-            ),
-            UseTree::Rename(rename) => (
-                Some(rename.rename.to_string()),
-                [before, vec![rename.ident.to_string()]].concat(),
-            ),
+            UseTree::Name(name) => {
+                (Some(name.ident.to_string()), [before, vec![name.ident.to_string()]].concat())
+            }
+            UseTree::Rename(rename) => {
+                (Some(rename.rename.to_string()), [before, vec![rename.ident.to_string()]].concat())
+            }
             UseTree::Glob(_) => (None, before),
         };
         let Some(path) = self.absolute(&path) else {
@@ -272,11 +259,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
-        let segments: Vec<_> = path
-            .segments
-            .iter()
-            .map(|segment| segment.ident.to_string())
-            .collect();
+        let segments: Vec<_> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
         if segments.len() > 1
             && let Some(path) = self.absolute(&segments)
         {
@@ -288,9 +271,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
 
 /// Returns the file of a module that is declared without a body, and the folder of its children's files.
 fn file_of(folder: &Path, name: &str, attributes: &[Attribute]) -> Option<(PathBuf, PathBuf)> {
-    let is_elsewhere = attributes
-        .iter()
-        .any(|attribute| attribute.path().is_ident("path"));
+    let is_elsewhere = attributes.iter().any(|attribute| attribute.path().is_ident("path"));
     let beside = folder.join(name).with_extension("rs");
     let within = folder.join(name).join("mod.rs");
     let file = [beside, within].into_iter().find(|file| file.is_file())?;
@@ -361,9 +342,7 @@ mod tests {
         }
         let all = Crate::read(&folder.path().join(files[0].0)).unwrap().circles();
         let name = |file: &String| file.rsplit('/').next().unwrap().to_owned();
-        all.iter()
-            .map(|circle| circle.iter().map(name).collect())
-            .collect()
+        all.iter().map(|circle| circle.iter().map(name).collect()).collect()
     }
 
     #[test]
@@ -371,18 +350,8 @@ mod tests {
         let lib = "mod a; mod b; pub use b::B;";
         for (case, a, b, expected) in [
             ("one way", "use crate::b::B;", "pub struct B;", &[][..]),
-            (
-                "by use",
-                "use crate::b::B; pub struct A;",
-                "use super::a::A; pub struct B;",
-                &["a.rs", "b.rs"],
-            ),
-            (
-                "by path",
-                "pub struct A(crate::b::B);",
-                "pub fn f() { crate::a::g(); }",
-                &["a.rs", "b.rs"],
-            ),
+            ("by use", "use crate::b::B; pub struct A;", "use super::a::A; pub struct B;", &["a.rs", "b.rs"]),
+            ("by path", "pub struct A(crate::b::B);", "pub fn f() { crate::a::g(); }", &["a.rs", "b.rs"]),
             (
                 "through a re-export",
                 "use crate::B; pub struct A;",
@@ -395,24 +364,14 @@ mod tests {
                 "use crate::a::*; pub struct B;",
                 &["a.rs", "b.rs"],
             ),
-            (
-                "in a body",
-                "fn f() { use crate::b::B; }",
-                "use crate::a::f; pub struct B;",
-                &["a.rs", "b.rs"],
-            ),
+            ("in a body", "fn f() { use crate::b::B; }", "use crate::a::f; pub struct B;", &["a.rs", "b.rs"]),
             (
                 "in a test alone",
                 "#[cfg(test)] mod tests { use crate::b::B; } pub struct A;",
                 "use crate::a::A; pub struct B;",
                 &[],
             ),
-            (
-                "by visibility alone",
-                "pub(in crate::b) struct A; use crate::b::B;",
-                "pub struct B;",
-                &[],
-            ),
+            ("by visibility alone", "pub(in crate::b) struct A; use crate::b::B;", "pub struct B;", &[]),
         ] {
             let found = circles(&[("lib.rs", lib), ("a.rs", a), ("b.rs", b)]);
             let expected: Vec<Vec<String>> = if expected.is_empty() {
@@ -428,15 +387,9 @@ mod tests {
     fn a_parent_that_imports_its_child_must_not_be_imported_by_it() {
         let child = "use super::Shared; pub struct Child;";
         let uses = "mod child; use child::Child; pub struct Shared;";
-        assert_eq!(
-            circles(&[("lib.rs", uses), ("child.rs", child)]),
-            [["child.rs", "lib.rs"]]
-        );
+        assert_eq!(circles(&[("lib.rs", uses), ("child.rs", child)]), [["child.rs", "lib.rs"]]);
         let reexports = "mod child; pub use child::Child; pub struct Shared;";
-        assert_eq!(
-            circles(&[("lib.rs", reexports), ("child.rs", child)]),
-            Vec::<Vec<String>>::new()
-        );
+        assert_eq!(circles(&[("lib.rs", reexports), ("child.rs", child)]), Vec::<Vec<String>>::new());
         let folder = [("lib.rs", "mod a;"), ("a/mod.rs", uses), ("a/child.rs", child)];
         assert_eq!(circles(&folder), [["child.rs", "mod.rs"]]);
     }

@@ -114,10 +114,7 @@ fn meta_schemas() -> io::Result<Vec<(PathBuf, String)>> {
 fn places() -> [(PathBuf, PathBuf); 2] {
     [
         (schemas(), schemas().join("src/generated")),
-        (
-            schemas().join("fixtures"),
-            root().join("server/it/src/official_suite/generated"),
-        ),
+        (schemas().join("fixtures"), root().join("server/it/src/official_suite/generated")),
     ]
 }
 

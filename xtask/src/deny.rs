@@ -21,14 +21,5 @@ pub(crate) fn check() -> Outcome {
             "cargo-deny is not installed; `cargo install cargo-deny --locked` installs it",
         ));
     }
-    run::cargo(&[
-        "deny",
-        "--offline",
-        "--config",
-        CONFIGURATION,
-        "check",
-        "licenses",
-        "bans",
-        "sources",
-    ])
+    run::cargo(&["deny", "--offline", "--config", CONFIGURATION, "check", "licenses", "bans", "sources"])
 }

@@ -43,11 +43,7 @@ pub(crate) fn problems() -> Outcome<Vec<String>> {
         &format!("{first}^!"),
         &format!("{first}..HEAD"),
     ])?;
-    Ok(log
-        .split(RECORD)
-        .filter_map(parse)
-        .filter_map(|commit| problem(&commit))
-        .collect())
+    Ok(log.split(RECORD).filter_map(parse).filter_map(|commit| problem(&commit)).collect())
 }
 
 /// Returns the commit that added a file; `None` if there is none yet, or the clone is too shallow to tell.
@@ -71,26 +67,15 @@ fn parse(record: &str) -> Option<Commit<'_>> {
         // Git prints `-` for binary files.
         counted.then(|| added.parse().unwrap_or(0) + removed.parse().unwrap_or(0))
     });
-    Some(Commit {
-        id,
-        subject,
-        body,
-        lines: lines.sum(),
-    })
+    Some(Commit { id, subject, body, lines: lines.sum() })
 }
 
 fn problem(commit: &Commit<'_>) -> Option<String> {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    let is_trailer = |line: &&str| {
-        line.split_once(": ")
-            .is_some_and(|(name, _)| name.chars().all(is_of_name))
-    };
-    let prose: usize = commit
-        .body
-        .lines()
-        .filter(|line| !is_trailer(line))
-        .map(|line| line.trim().chars().count())
-        .sum();
+    let is_trailer =
+        |line: &&str| line.split_once(": ").is_some_and(|(name, _)| name.chars().all(is_of_name));
+    let prose: usize =
+        commit.body.lines().filter(|line| !is_trailer(line)).map(|line| line.trim().chars().count()).sum();
     (commit.lines > MAX_LINES_WITHOUT_BODY && prose < MIN_BODY).then(|| {
         format!(
             "commit {:.10} \"{}\" changes {} lines, and its body does not say why: the reason, what was measured, what was tried and rejected",
@@ -123,12 +108,7 @@ mod tests {
                 "900\t0\ta.rs",
                 true,
             ),
-            (
-                "generated",
-                "",
-                "9000\t0\tschemas/src/generated/mcb.rs\n3\t3\tCargo.lock",
-                false,
-            ),
+            ("generated", "", "9000\t0\tschemas/src/generated/mcb.rs\n3\t3\tCargo.lock", false),
             ("binary", "", "-\t-\ta.png", false),
         ] {
             let record = format!("0123456789abcdef{UNIT}area: subject{UNIT}{body}{UNIT}\n\n{files}\n");

@@ -17,10 +17,7 @@ const STARTS: [&str; 4] = ["What", "Who", "Where", "How"];
 /// Declarations that no item should have.
 const NAMES: [(&[&str], &[&str]); 2] = [
     (&["fn"], &["of", "known", "kept", "at"]),
-    (
-        &["struct", "enum", "type", "trait"],
-        &["Asked", "Found", "Place", "Known", "Standing"],
-    ),
+    (&["struct", "enum", "type", "trait"], &["Asked", "Found", "Place", "Known", "Standing"]),
 ];
 /// Upper bound of the first two numbers in a crate that is not listed. The third is 0.
 const GOAL: f64 = 2.0;
@@ -52,27 +49,13 @@ struct Count {
 /// # Errors
 /// If git fails, or the list can't be read.
 pub(crate) fn problems() -> Outcome<Vec<String>> {
-    let listed = run::git(&[
-        "ls-files",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-        "*.rs",
-        "*Cargo.toml",
-    ])?;
+    let listed =
+        run::git(&["ls-files", "--cached", "--others", "--exclude-standard", "*.rs", "*Cargo.toml"])?;
     let mut counts: BTreeMap<&str, Count> = BTreeMap::new();
-    let crates: Vec<_> = listed
-        .lines()
-        .filter_map(|path| path.strip_suffix("/Cargo.toml"))
-        .collect();
-    for path in listed
-        .lines()
-        .filter(|path| path.ends_with(".rs") && !words::is_exempt(path))
-    {
+    let crates: Vec<_> = listed.lines().filter_map(|path| path.strip_suffix("/Cargo.toml")).collect();
+    for path in listed.lines().filter(|path| path.ends_with(".rs") && !words::is_exempt(path)) {
         let ancestors = Path::new(path).ancestors().filter_map(Path::to_str);
-        let owner = ancestors
-            .skip(1)
-            .find_map(|folder| crates.iter().find(|it| **it == folder));
+        let owner = ancestors.skip(1).find_map(|folder| crates.iter().find(|it| **it == folder));
         // A file that git still lists may be deleted already.
         if let (Some(owner), Ok(text)) = (owner, fs::read_to_string(root().join(path)))
             && !words::is_generated(&text)
@@ -81,31 +64,21 @@ pub(crate) fn problems() -> Outcome<Vec<String>> {
         }
     }
     let list = fs::read_to_string(root().join(LIST))?;
-    Ok(compare(
-        &counts
-            .into_iter()
-            .map(|(name, count)| (name, count.numbers()))
-            .collect(),
-        &parse(&list),
-    ))
+    Ok(compare(&counts.into_iter().map(|(name, count)| (name, count.numbers())).collect(), &parse(&list)))
 }
 
 impl Count {
     fn add(&mut self, text: &str) {
         let mut is_in_block = false;
         for line in text.lines().map(str::trim_start) {
-            let comment = line
-                .strip_prefix("//")
-                .map(|rest| rest.trim_start_matches(['/', '!']));
+            let comment = line.strip_prefix("//").map(|rest| rest.trim_start_matches(['/', '!']));
             let Some(comment) = comment else {
                 is_in_block = false;
                 self.names += usize::from(is_refused(line));
                 continue;
             };
-            let mut words = comment
-                .split(|c: char| !c.is_alphabetic())
-                .filter(|word| !word.is_empty())
-                .peekable();
+            let mut words =
+                comment.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).peekable();
             if let (false, Some(first)) = (is_in_block, words.peek()) {
                 self.starts += usize::from(STARTS.contains(first));
             }
@@ -120,19 +93,13 @@ impl Count {
     fn numbers(&self) -> Numbers {
         #[expect(clippy::cast_precision_loss, reason = "a rate with one digit")]
         let rate = |count: usize| (count as f64 * 10_000.0 / self.words.max(1) as f64).round() / 10.0;
-        Numbers {
-            habits: rate(self.habits),
-            starts: rate(self.starts),
-            names: self.names,
-        }
+        Numbers { habits: rate(self.habits), starts: rate(self.starts), names: self.names }
     }
 }
 
 /// Returns true if a line declares an item with a refused name.
 fn is_refused(line: &str) -> bool {
-    let mut words = line
-        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .filter(|word| !word.is_empty());
+    let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
     let mut before = "";
     words.any(|word| {
         let of_kind = |(kinds, names): &(&[&str], &[&str])| kinds.contains(&before) && names.contains(&word);
@@ -159,11 +126,7 @@ fn parse(list: &str) -> BTreeMap<&str, Numbers> {
 }
 
 fn compare(found: &BTreeMap<&str, Numbers>, listed: &BTreeMap<&str, Numbers>) -> Vec<String> {
-    let goal = Numbers {
-        habits: GOAL,
-        starts: GOAL,
-        names: 0,
-    };
+    let goal = Numbers { habits: GOAL, starts: GOAL, names: 0 };
     let mut problems = Vec::new();
     for (name, is) in found {
         let may = listed.get(name).unwrap_or(&goal);
@@ -177,10 +140,8 @@ fn compare(found: &BTreeMap<&str, Numbers>, listed: &BTreeMap<&str, Numbers>) ->
         let lower = |is: f64, may: f64| may > GOAL && is.max(GOAL) <= may - SLACK;
         if lower(is.habits, may.habits) || lower(is.starts, may.starts) || is.names < may.names {
             let (habits, starts) = (is.habits.max(GOAL), is.starts.max(GOAL));
-            problems.push(format!(
-                "{LIST}: lower the numbers: `{name} {habits:.1} {starts:.1} {}`",
-                is.names
-            ));
+            problems
+                .push(format!("{LIST}: lower the numbers: `{name} {habits:.1} {starts:.1} {}`", is.names));
         }
     }
     let gone = listed.keys().filter(|name| !found.contains_key(**name));
@@ -196,10 +157,7 @@ mod tests {
     fn comments_and_names_are_counted() {
         let mut count = Count::default();
         count.add("//! What it is.\n//! What else.\n\n/// Returns what was said.\npub(crate) fn of(what: &str) {}\n\nstruct Found<'a>;\nfn often() {}\n");
-        assert_eq!(
-            (count.words, count.habits, count.starts, count.names),
-            (9, 4, 1, 2)
-        );
+        assert_eq!((count.words, count.habits, count.starts, count.names), (9, 4, 1, 2));
         assert_eq!(count.numbers().habits, 444.4);
     }
 
@@ -216,32 +174,15 @@ mod tests {
             ("codegen", 1.0, 5.0, 3, Some("`codegen 2.0 5.0 3`")),
             ("codegen", 10.0, 5.0, 2, Some("`codegen 10.0 5.0 2`")),
         ] {
-            let found = BTreeMap::from([(
-                name,
-                Numbers {
-                    habits,
-                    starts,
-                    names,
-                },
-            )]);
+            let found = BTreeMap::from([(name, Numbers { habits, starts, names })]);
             let said = compare(&found, &listed).join("\n");
             match expected {
                 Some(expected) => assert!(said.contains(expected), "{said}"),
                 None => assert_eq!(said, ""),
             }
         }
-        let other = BTreeMap::from([(
-            "server",
-            Numbers {
-                habits: 2.0,
-                starts: 2.1,
-                names: 0,
-            },
-        )]);
+        let other = BTreeMap::from([("server", Numbers { habits: 2.0, starts: 2.1, names: 0 })]);
         let said = compare(&other, &listed).join("\n");
-        assert!(
-            said.contains("server: ") && said.contains("no crate `codegen`"),
-            "{said}"
-        );
+        assert!(said.contains("server: ") && said.contains("no crate `codegen`"), "{said}");
     }
 }

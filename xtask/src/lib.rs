@@ -18,9 +18,7 @@ pub type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 /// Returns the workspace's root.
 #[must_use]
 pub fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("xtask is in a workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in a workspace")
 }
 
 /// Returns the folder of the contracts.
@@ -43,13 +41,8 @@ mod tests {
             toml::from_str(&fs::read_to_string(root().join("xtask/Cargo.toml")).unwrap()).unwrap();
         for kind in ["dependencies", "dev-dependencies"] {
             let dependencies = manifest[kind].as_table().unwrap().keys();
-            let ours: Vec<_> = dependencies
-                .filter(|name| name.starts_with("tabellion"))
-                .collect();
-            assert!(
-                ours.iter().all(|name| *name == "tabellion-codegen"),
-                "{kind}: {ours:?}"
-            );
+            let ours: Vec<_> = dependencies.filter(|name| name.starts_with("tabellion")).collect();
+            assert!(ours.iter().all(|name| *name == "tabellion-codegen"), "{kind}: {ours:?}");
         }
     }
 }

@@ -76,9 +76,7 @@ fn main() -> ExitCode {
         Task::Test(options) => test::all(&options),
         Task::Tidy => tidy::check(),
         Task::Browser => browser::test(),
-        Task::Postgres {
-            speed: Some(seconds), ..
-        } => postgres::measure(seconds),
+        Task::Postgres { speed: Some(seconds), .. } => postgres::measure(seconds),
         Task::Postgres { all, .. } => postgres::test(all),
         Task::Dist(options) => dist::make(&options),
         Task::Demo => run::cargo(&["run", "--release", "--", "demo"]),

@@ -41,11 +41,7 @@ pub(crate) fn run(profile: &str) -> Outcome {
             eprintln!(
                 "cargo-nextest can't be installed: running the tests with Cargo, slower, and without times"
             );
-            let slow = if profile == "fast" {
-                &SLOW_PACKAGES[..]
-            } else {
-                &[]
-            };
+            let slow = if profile == "fast" { &SLOW_PACKAGES[..] } else { &[] };
             return run::cargo(&[&["test", "--workspace", "--quiet", "--all-targets"], slow].concat());
         }
     }
@@ -80,16 +76,10 @@ pub(crate) fn run_package(package: &str, variables: &[(&str, &str)]) -> Outcome 
             variables,
         );
     }
-    run::cargo_with(
-        &["test", "--quiet", "--package", package, "--all-features"],
-        variables,
-    )
+    run::cargo_with(&["test", "--quiet", "--package", package, "--all-features"], variables)
 }
 
 fn is_installed() -> bool {
-    let version = Command::new("cargo")
-        .args(["nextest", "--version"])
-        .current_dir(root())
-        .output();
+    let version = Command::new("cargo").args(["nextest", "--version"]).current_dir(root()).output();
     version.is_ok_and(|output| output.status.success())
 }

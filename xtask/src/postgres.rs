@@ -18,26 +18,14 @@ const REQUIRED: &str = "TABELLION_POSTGRES";
 /// Environment variable with the address of a server, for tests of the store and of the index of memories. Each test creates its own databases.
 const SERVER: &str = "TABELLION_TEST_POSTGRES";
 /// Environment variables with the numbers of conflicting changes and of kills, and their values in a long run.
-const MORE: [(&str, &str); 2] = [
-    ("TABELLION_TEST_CHANGES", "40000"),
-    ("TABELLION_TEST_KILLS", "40"),
-];
+const MORE: [(&str, &str); 2] = [("TABELLION_TEST_CHANGES", "40000"), ("TABELLION_TEST_KILLS", "40")];
 
 /// Environment variable with the seconds of each measurement; without it, no measurement runs.
 const SECONDS: &str = "TABELLION_TEST_SECONDS";
 
 /// The families of checks about rows.
-const JUDGED: [&str; 9] = [
-    "pure",
-    "operations",
-    "rows",
-    "orgs",
-    "secrets",
-    "memory",
-    "modes",
-    "provenance",
-    "errors",
-];
+const JUDGED: [&str; 9] =
+    ["pure", "operations", "rows", "orgs", "secrets", "memory", "modes", "provenance", "errors"];
 
 /// Runs the tests; with `all`, also the long ones.
 ///
@@ -55,16 +43,7 @@ pub(crate) fn test(all: bool) -> Outcome {
     run::cargo(&["lab", "zoo", "--database", &server.address()])?;
     drop(server);
     let more: &[_] = if all { &MORE } else { &[] };
-    let of_it = [
-        "test",
-        "--workspace",
-        "--quiet",
-        "--test",
-        "it",
-        "--",
-        "--ignored",
-        "postgres::",
-    ];
+    let of_it = ["test", "--workspace", "--quiet", "--test", "it", "--", "--ignored", "postgres::"];
     run::cargo_with(&of_it, &[&[(PROGRAMS, folder)], more].concat())
 }
 
@@ -75,16 +54,7 @@ pub(crate) fn test(all: bool) -> Outcome {
 pub(crate) fn measure(seconds: u64) -> Outcome {
     let programs = Programs::fetch()?;
     let folder = programs.folder().to_str().ok_or("the path is no text")?;
-    let tests = [
-        "test",
-        "--release",
-        "--package",
-        "tabellion-it",
-        "--quiet",
-        "--test",
-        "it",
-        "--",
-    ];
+    let tests = ["test", "--release", "--package", "tabellion-it", "--quiet", "--test", "it", "--"];
     let speed = ["--ignored", "--nocapture", "postgres::speed"];
     let variables = [(PROGRAMS, folder), (SECONDS, &*seconds.to_string())];
     run::cargo_with(&[&tests[..], &speed].concat(), &variables)
@@ -97,27 +67,11 @@ fn judge(server: &Cluster) -> Outcome {
     let mut command = Command::new(suite);
     command
         .env("XDG_DATA_HOME", home.path())
-        .args([
-            "run",
-            "--contract",
-            "schemas/mcb",
-            "--profile",
-            "smoke",
-            "--database",
-            &server.address(),
-        ])
+        .args(["run", "--contract", "schemas/mcb", "--profile", "smoke", "--database", &server.address()])
         .args(JUDGED.iter().flat_map(|family| ["--only", family]))
         .arg("--")
         .arg(tabellion)
-        .args([
-            "serve",
-            "--contract",
-            "mcb",
-            "--data",
-            "{database}",
-            "--workspace",
-            "{workspace}",
-        ])
+        .args(["serve", "--contract", "mcb", "--data", "{database}", "--workspace", "{workspace}"])
         .args(["--provenance", "strict"])
         .current_dir(root());
     let output = command.output()?;

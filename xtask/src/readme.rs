@@ -19,11 +19,7 @@ const END: &str = "<!-- end -->";
 pub(crate) fn with_tables(contract: &Contract, text: &str) -> Outcome<String> {
     replace_between(text, &tables(contract)).ok_or_else(|| {
         let folder = &contract.folder;
-        format!(
-            "schemas/{folder}/README.md needs the lines `{}` and `{END}`",
-            BEGIN.trim_end()
-        )
-        .into()
+        format!("schemas/{folder}/README.md needs the lines `{}` and `{END}`", BEGIN.trim_end()).into()
     })
 }
 
@@ -45,11 +41,7 @@ fn tables(contract: &Contract) -> String {
             Some(_) => "one commit, one log entry, after a person's approval".into(),
         };
         // Writing to a string can't fail.
-        let _ = writeln!(
-            table,
-            "| `{}` | {} | {changes} |",
-            tool.spec.name, tool.spec.description
-        );
+        let _ = writeln!(table, "| `{}` | {} | {changes} |", tool.spec.name, tool.spec.description);
     }
     table.push('\n');
     table.push_str(&callers(contract));
@@ -124,10 +116,7 @@ fn workflows(contract: &Contract) -> String {
 /// Returns the number of a tool's changing operations, as a phrase.
 fn operations(all: &[Tool]) -> String {
     let changing = all.iter().filter(|operation| operation.spec.mutating).count();
-    format!(
-        "one commit, one log entry by {changing} of its {} operations",
-        all.len()
-    )
+    format!("one commit, one log entry by {changing} of its {} operations", all.len())
 }
 
 /// Returns the tables of resources and of prompts, without empty ones.
@@ -146,19 +135,10 @@ fn offers(contract: &Contract) -> String {
         table.push_str("| prompt | what it is for | arguments |\n|---|---|---|\n");
         for prompt in prompts {
             let arguments = prompt.arguments.iter();
-            let arguments: Vec<_> = arguments
-                .map(|it| format!("`{}`: {}", it.name, it.description))
-                .collect();
-            let arguments = if arguments.is_empty() {
-                "none".into()
-            } else {
-                arguments.join(" ")
-            };
-            let _ = writeln!(
-                table,
-                "| `{}` | {} | {arguments} |",
-                prompt.name, prompt.description
-            );
+            let arguments: Vec<_> =
+                arguments.map(|it| format!("`{}`: {}", it.name, it.description)).collect();
+            let arguments = if arguments.is_empty() { "none".into() } else { arguments.join(" ") };
+            let _ = writeln!(table, "| `{}` | {} | {arguments} |", prompt.name, prompt.description);
         }
         table.push('\n');
     }

@@ -18,11 +18,7 @@ pub fn exit(outcome: Outcome) -> ExitCode {
         return ExitCode::SUCCESS;
     };
     eprintln!("{error}");
-    if error.is::<Missing>() {
-        ExitCode::from(SKIPPED)
-    } else {
-        ExitCode::FAILURE
-    }
+    if error.is::<Missing>() { ExitCode::from(SKIPPED) } else { ExitCode::FAILURE }
 }
 
 /// Runs cargo in the workspace's root; its output is not captured.
@@ -39,11 +35,8 @@ pub fn cargo(arguments: &[&str]) -> Outcome {
 /// As [`cargo`].
 pub fn cargo_with(arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
     let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(program)
-        .args(arguments)
-        .envs(variables.iter().copied())
-        .current_dir(root())
-        .status()?;
+    let status =
+        Command::new(program).args(arguments).envs(variables.iter().copied()).current_dir(root()).status()?;
     match status.code() {
         Some(0) => Ok(()),
         Some(code) if code == i32::from(SKIPPED) => {
@@ -62,12 +55,8 @@ pub fn git(arguments: &[&str]) -> Outcome<String> {
     if output.status.success() {
         return Ok(String::from_utf8(output.stdout)?);
     }
-    Err(format!(
-        "`git {}` failed: {}",
-        arguments.join(" "),
-        String::from_utf8_lossy(&output.stderr).trim()
-    )
-    .into())
+    Err(format!("`git {}` failed: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim())
+        .into())
 }
 
 /// Returns the current commit; `None` if the tree has changes that are not committed.
@@ -87,15 +76,7 @@ pub fn clean_head() -> Outcome<Option<String>> {
 /// # Errors
 /// If it does not build.
 pub fn program(name: &str) -> Outcome<PathBuf> {
-    let chosen = [
-        "build",
-        "--quiet",
-        "--workspace",
-        "--bin",
-        name,
-        "--example",
-        "notes",
-    ];
+    let chosen = ["build", "--quiet", "--workspace", "--bin", name, "--example", "notes"];
     cargo(&chosen)?;
     built(name)
 }

@@ -55,51 +55,19 @@ struct Step {
 }
 
 const STEPS: [Step; 17] = [
-    Step {
-        name: "format",
-        from: Size::Fast,
-        run: |_| run::cargo(&["fmt", "--all", "--check"]),
-    },
-    Step {
-        name: "words, imports and history",
-        from: Size::Fast,
-        run: |_| tidy::check(),
-    },
-    Step {
-        name: "generated code and tables",
-        from: Size::Fast,
-        run: |_| codegen::check(),
-    },
-    Step {
-        name: "lints",
-        from: Size::Fast,
-        run: |_| run::cargo(&[&["clippy"], &ALL[..], &LINTS].concat()),
-    },
+    Step { name: "format", from: Size::Fast, run: |_| run::cargo(&["fmt", "--all", "--check"]) },
+    Step { name: "words, imports and history", from: Size::Fast, run: |_| tidy::check() },
+    Step { name: "generated code and tables", from: Size::Fast, run: |_| codegen::check() },
+    Step { name: "lints", from: Size::Fast, run: |_| run::cargo(&[&["clippy"], &ALL[..], &LINTS].concat()) },
     Step {
         name: "documentation",
         from: Size::Fast,
         run: |_| run::cargo_with(&[&["doc"], &ALL[..], &["--no-deps"]].concat(), &WARNINGS_DENIED),
     },
-    Step {
-        name: "build of the tests",
-        from: Size::Fast,
-        run: |_| nextest::build(),
-    },
-    Step {
-        name: "tests",
-        from: Size::Fast,
-        run: |size| nextest::run(size.profile()),
-    },
-    Step {
-        name: "the page in a browser",
-        from: Size::Gate,
-        run: |_| browser::test(),
-    },
-    Step {
-        name: "rows in PostgreSQL",
-        from: Size::Gate,
-        run: |size| postgres::test(size == Size::All),
-    },
+    Step { name: "build of the tests", from: Size::Fast, run: |_| nextest::build() },
+    Step { name: "tests", from: Size::Fast, run: |size| nextest::run(size.profile()) },
+    Step { name: "the page in a browser", from: Size::Gate, run: |_| browser::test() },
+    Step { name: "rows in PostgreSQL", from: Size::Gate, run: |size| postgres::test(size == Size::All) },
     Step {
         name: "tests in documentation",
         from: Size::Gate,
@@ -121,31 +89,15 @@ const STEPS: [Step; 17] = [
             Size::All => run::cargo(&["lab", "zoo"]),
         },
     },
-    Step {
-        name: "licences, bans and sources of dependencies",
-        from: Size::Gate,
-        run: |_| deny::check(),
-    },
-    Step {
-        name: "torture",
-        from: Size::All,
-        run: |_| run::cargo(&["lab", "torture", "--each", "20"]),
-    },
+    Step { name: "licences, bans and sources of dependencies", from: Size::Gate, run: |_| deny::check() },
+    Step { name: "torture", from: Size::All, run: |_| run::cargo(&["lab", "torture", "--each", "20"]) },
     Step {
         name: "official conformance suite",
         from: Size::All,
         run: |_| run::cargo(&["lab", "mcp-conformance"]),
     },
-    Step {
-        name: "foreign clients",
-        from: Size::All,
-        run: |_| run::cargo(&["lab", "interop"]),
-    },
-    Step {
-        name: "Windows and macOS",
-        from: Size::All,
-        run: |_| run::cargo(&["lab", "platforms"]),
-    },
+    Step { name: "foreign clients", from: Size::All, run: |_| run::cargo(&["lab", "interop"]) },
+    Step { name: "Windows and macOS", from: Size::All, run: |_| run::cargo(&["lab", "platforms"]) },
 ];
 
 /// Runs all steps of a size; stops at the first failure.
@@ -192,9 +144,7 @@ pub(crate) fn all(options: &Options) -> Outcome {
 
 /// Writes the commit on which everything passed, the date, and the duration.
 fn record(commit: &str, since: Instant, skipped: &[String]) -> Outcome {
-    let date = Command::new("date")
-        .args(["-u", "+%Y-%m-%dT%H:%M:%SZ"])
-        .output()?;
+    let date = Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ"]).output()?;
     let text = format!(
         "# Written by `cargo xtask test --all` when everything has passed.\n\
          commit = \"{commit}\"\ntime = \"{}\"\nminutes = {}\nskipped = {skipped:?}\n",

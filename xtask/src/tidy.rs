@@ -9,13 +9,8 @@ use crate::{circles, history, language, words};
 /// # Errors
 /// If a rule is broken; the message lists everything that breaks one.
 pub(crate) fn check() -> Outcome {
-    let problems = [
-        words::problems()?,
-        language::problems()?,
-        circles::problems()?,
-        history::problems()?,
-    ]
-    .concat();
+    let problems =
+        [words::problems()?, language::problems()?, circles::problems()?, history::problems()?].concat();
     if problems.is_empty() {
         return Ok(());
     }

@@ -35,10 +35,7 @@ impl Times {
             fs::remove_dir_all(&folder)?;
         }
         fs::create_dir_all(&folder)?;
-        Ok(Self {
-            size,
-            steps: Vec::new(),
-        })
+        Ok(Self { size, steps: Vec::new() })
     }
 
     /// Adds the time of a step.

@@ -31,12 +31,7 @@ impl Toolchain {
             let has = |path: &str| sysroot.join("lib/rustlib").join(path).exists();
             let has_library = has(&format!("{target}/lib"));
             if has_library || has("src/rust/library/Cargo.toml") {
-                return Ok(Self {
-                    target: target.into(),
-                    compiler,
-                    cargo,
-                    builds_library: !has_library,
-                });
+                return Ok(Self { target: target.into(), compiler, cargo, builds_library: !has_library });
             }
         }
         Err(Missing::boxed(format!(
@@ -78,10 +73,7 @@ pub fn compiler(name: &str, package: &str) -> Outcome {
 }
 
 fn sysroot(compiler: &Path) -> Option<PathBuf> {
-    let output = Command::new(compiler)
-        .args(["--print", "sysroot"])
-        .output()
-        .ok()?;
+    let output = Command::new(compiler).args(["--print", "sysroot"]).output().ok()?;
     let path = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| path.trim_end().into())
 }

@@ -7,11 +7,7 @@ use std::fs;
 use xtask::{Outcome, root, run};
 
 /// Files that quote the patterns or are not ours to word.
-const EXEMPT: [&str; 3] = [
-    ".github/CONTRIBUTING.md",
-    "xtask/src/language.rs",
-    "xtask/src/words.rs",
-];
+const EXEMPT: [&str; 3] = [".github/CONTRIBUTING.md", "xtask/src/language.rs", "xtask/src/words.rs"];
 const EXEMPT_SUFFIXES: [&str; 1] = ["/source.md"];
 /// Expected output, test data and generated code, by a part of the path.
 const EXEMPT_FOLDERS: [&str; 4] = ["/generated/", "/golden/", "/testdata/", "/proptest-regressions/"];
@@ -71,14 +67,8 @@ const RULES: [Rule; 8] = [
         pattern: Pattern::Constant(&["MOST", "LONGEST", "SHORTEST", "PATIENCE"]),
         instead: "`MAX_…`, `…_CAPACITY`, `…_TIMEOUT`, `RETRY_INTERVAL` or `POLL_INTERVAL`",
     },
-    Rule {
-        pattern: Pattern::BooleanArm,
-        instead: "`if`, or an enum with two names",
-    },
-    Rule {
-        pattern: Pattern::Text(&["Option<Option<"]),
-        instead: "an enum with three names",
-    },
+    Rule { pattern: Pattern::BooleanArm, instead: "`if`, or an enum with two names" },
+    Rule { pattern: Pattern::Text(&["Option<Option<"]), instead: "an enum with three names" },
 ];
 
 /// A path of some developer's machine.
@@ -93,14 +83,7 @@ const MACHINE_PATHS: Rule = Rule {
 /// If git fails.
 pub(crate) fn problems() -> Outcome<Vec<String>> {
     let mut problems = Vec::new();
-    let listed = run::git(&[
-        "ls-files",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-        "*.rs",
-        "*.md",
-    ])?;
+    let listed = run::git(&["ls-files", "--cached", "--others", "--exclude-standard", "*.rs", "*.md"])?;
     for path in listed.lines().filter(|path| !is_exempt(path)) {
         // A file that git still lists may be deleted already.
         let Ok(text) = fs::read_to_string(root().join(path)) else {
@@ -132,10 +115,7 @@ fn problems_in(path: &str, text: &str) -> Vec<String> {
     for (number, line) in (1..).zip(text.lines()) {
         for rule in RULES.iter().chain([&MACHINE_PATHS]) {
             if let Some(found) = rule.pattern.find(line) {
-                problems.push(format!(
-                    "{path}:{number}: `{found}`: write instead: {}",
-                    rule.instead
-                ));
+                problems.push(format!("{path}:{number}: `{found}`: write instead: {}", rule.instead));
             }
         }
     }
@@ -165,10 +145,9 @@ impl Pattern {
                 .into_iter()
                 .find(|arm| line.trim_start().starts_with(arm))
                 .map(|arm| format!("{arm}…")),
-            Self::Text(texts) => texts
-                .iter()
-                .find(|text| line.contains(**text))
-                .map(|text| (*text).to_owned()),
+            Self::Text(texts) => {
+                texts.iter().find(|text| line.contains(**text)).map(|text| (*text).to_owned())
+            }
         }
     }
 }
@@ -178,10 +157,7 @@ fn has_words(line: &str, phrase: &str) -> bool {
     line.match_indices(phrase).any(|(start, found)| {
         let before = line[..start].chars().next_back();
         let after = line[start + found.len()..].chars().next();
-        ![before, after]
-            .into_iter()
-            .flatten()
-            .any(|c| c.is_alphanumeric() || c == '-')
+        ![before, after].into_iter().flatten().any(|c| c.is_alphanumeric() || c == '-')
     })
 }
 
@@ -198,22 +174,13 @@ mod tests {
         ("// In vain is not too late.", "// A vain attempt."),
         ("// The client hears of it.", "// The client receives it."),
         ("// It puts up with anything.", "// It tolerates anything."),
-        (
-            "/// Who has a key is the author.",
-            "/// The key's owner is the author.",
-        ),
+        ("/// Who has a key is the author.", "/// The key's owner is the author."),
         ("//! Of what is read.", "let text = \"Of what\";"),
         ("const MOST_ENTRIES: usize = 1;", "const MAX_ENTRIES: usize = 1;"),
-        (
-            "thread::sleep(LOCK_PATIENCE);",
-            "thread::sleep(LOCK_TIMEOUT); // Most often at once.",
-        ),
+        ("thread::sleep(LOCK_PATIENCE);", "thread::sleep(LOCK_TIMEOUT); // Most often at once."),
         ("    true => answer(),", "    Some(true) => answer(),"),
         ("fn read() -> Option<Option<u8>> {", "fn read() -> Option<u8> {"),
-        (
-            "let home = \"/root/notes\";",
-            "let home = \"/home/person/notes\";",
-        ),
+        ("let home = \"/root/notes\";", "let home = \"/home/person/notes\";"),
     ];
 
     #[test]
@@ -223,9 +190,7 @@ mod tests {
             assert_eq!(problems_in("a.rs", good), Vec::<String>::new(), "{good}");
         }
         for rule in RULES.iter().chain([&MACHINE_PATHS]) {
-            let broken = CASES
-                .iter()
-                .any(|(bad, _)| problems_in("a.rs", bad)[0].ends_with(rule.instead));
+            let broken = CASES.iter().any(|(bad, _)| problems_in("a.rs", bad)[0].ends_with(rule.instead));
             assert!(broken, "no case for: {}", rule.instead);
         }
     }

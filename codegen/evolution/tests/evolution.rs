@@ -144,10 +144,7 @@ fn breaks() -> Vec<(&'static str, Value)> {
                 },
             } } }),
         ),
-        (
-            "resource_removed",
-            json!({ "set": { "notes/contract.json#/resources": [] } }),
-        ),
+        ("resource_removed", json!({ "set": { "notes/contract.json#/resources": [] } })),
         (
             "resource_field_required",
             json!({
@@ -201,10 +198,7 @@ fn breaks() -> Vec<(&'static str, Value)> {
                 ] },
             }),
         ),
-        (
-            "operation_removed",
-            json!({ "contract": "desk", "delete": ["@/edit/append-line.json"] }),
-        ),
+        ("operation_removed", json!({ "contract": "desk", "delete": ["@/edit/append-line.json"] })),
         (
             "operation_takes_more",
             json!({ "contract": "desk", "set": {
@@ -234,11 +228,7 @@ fn prepare(name: &str, change: &Value) -> String {
     let generated = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui/generated");
     fs::create_dir_all(&generated).unwrap();
     for (file, text) in files.iter().filter(|(file, _)| *file != "mod.rs") {
-        let file = if file.ends_with(".rs") {
-            &format!("{name}.rs")
-        } else {
-            file
-        };
+        let file = if file.ends_with(".rs") { &format!("{name}.rs") } else { file };
         fs::write(generated.join(file), text).unwrap();
     }
     format!("tests/ui/{name}.rs")

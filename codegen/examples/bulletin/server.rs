@@ -29,10 +29,7 @@ impl Bulletin for Board {
         req: ReadNoticeRequest,
     ) -> Result<ReadNoticeResponse, ToolError> {
         let text = notice(cx, &req.path)?.ok_or_else(|| missing(&req.path))?;
-        Ok(ReadNoticeResponse {
-            path: Some(req.path),
-            text: Some(text),
-        })
+        Ok(ReadNoticeResponse { path: Some(req.path), text: Some(text) })
     }
 
     async fn post_notice(
@@ -41,25 +38,15 @@ impl Bulletin for Board {
         req: PostNoticeRequest,
     ) -> Result<Staged<PostNoticeResponse>, ToolError> {
         let old = notice(cx, &req.path)?.unwrap_or_default();
-        cx.fact(
-            Fact::Plan,
-            json!({ "kept_percent": kept_percent(&old, &req.text) }),
-        );
+        cx.fact(Fact::Plan, json!({ "kept_percent": kept_percent(&old, &req.text) }));
         let (path, status) = if cx.gates().requires_review() {
             (format!("{WAITING}/{}", req.path), Status::Waiting)
         } else {
             (req.path, Status::Posted)
         };
-        let change = Change::one(
-            path.clone(),
-            Content::Write(req.text.into()),
-            "write",
-            format!("post {path}"),
-        );
-        Ok(cx.stage(change, move |_| PostNoticeResponse {
-            path: Some(path),
-            status: Some(status),
-        }))
+        let change =
+            Change::one(path.clone(), Content::Write(req.text.into()), "write", format!("post {path}"));
+        Ok(cx.stage(change, move |_| PostNoticeResponse { path: Some(path), status: Some(status) }))
     }
 
     async fn remove_notice(

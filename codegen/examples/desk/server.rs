@@ -36,10 +36,7 @@ impl EditTool for Pages {
         cx: &WriteCx<'_>,
         req: EditWriteSectionRequest,
     ) -> Result<Staged<Changed>, ToolError> {
-        let edit = Edit::ReplaceSection {
-            target: &req.section,
-            content: &req.text,
-        };
+        let edit = Edit::ReplaceSection { target: &req.section, content: &req.text };
         let plan = plan(&page(cx, &req.path)?, Flavor::of_path(&req.path), &edit);
         let plan = plan.map_err(|error| ToolError::not_found(error.to_string()))?;
         Ok(changed(cx, req.path, Content::Write(plan.text.into()), "write"))
@@ -82,17 +79,12 @@ impl LookTool for Pages {
         let listing = self.0.list(&LibraryDir::ROOT, true);
         let listing = listing.map_err(|error| ToolError::failed(error.to_string()))?;
         let pages = listing.files.iter().take(req.limit as usize);
-        Ok(LookPagesResponse {
-            pages: pages.map(|page| page.as_str().to_owned()).collect(),
-        })
+        Ok(LookPagesResponse { pages: pages.map(|page| page.as_str().to_owned()).collect() })
     }
 
     async fn look_size(&self, cx: &ReadCx<'_>, req: LookSizeRequest) -> Result<LookSizeResponse, ToolError> {
         let bytes = page(cx, &req.path)?.len() as u64;
-        Ok(LookSizeResponse {
-            path: req.path,
-            bytes,
-        })
+        Ok(LookSizeResponse { path: req.path, bytes })
     }
 }
 
@@ -105,10 +97,7 @@ fn page(cx: &ReadCx<'_>, path: &str) -> Result<String, ToolError> {
 
 fn changed(cx: &WriteCx<'_>, path: String, content: Content, verb: &'static str) -> Staged<Changed> {
     let change = Change::one(path.clone(), content, verb, format!("{verb} {path}"));
-    cx.stage(change, |receipt| Changed {
-        path,
-        commit: receipt.commit().into(),
-    })
+    cx.stage(change, |receipt| Changed { path, commit: receipt.commit().into() })
 }
 
 /// Serves according to a command line's arguments, without the program's name.

@@ -58,9 +58,7 @@ impl Notes for Plain {
         let content = Content::Write(plan(&old, req.change)?.into_bytes());
         let summary = format!("change {}", req.name);
         let change = Change::one(req.name, content, "change", summary);
-        Ok(cx.stage(change, |receipt| ChangeNoteResponse {
-            commit: receipt.commit().into(),
-        }))
+        Ok(cx.stage(change, |receipt| ChangeNoteResponse { commit: receipt.commit().into() }))
     }
 
     async fn read_log(&self, _: &ReadCx<'_>, _: ReadLogRequest) -> Result<ReadLogResponse, ToolError> {
@@ -69,17 +67,11 @@ impl Notes for Plain {
 
     async fn today_resource(&self, cx: &ReadCx<'_>) -> Result<TodayResource, ToolError> {
         let text = text(cx.read(TODAY)?.map(|document| document.bytes))?.unwrap_or_default();
-        Ok(TodayResource {
-            kind: Some(kind(&text)),
-            lines: Some(text.lines().count() as u64),
-            text,
-        })
+        Ok(TodayResource { kind: Some(kind(&text)), lines: Some(text.lines().count() as u64), text })
     }
 
     async fn today_version(&self, cx: &ReadCx<'_>) -> Result<String, ToolError> {
-        Ok(cx
-            .read(TODAY)?
-            .map_or_else(String::new, |document| document.id.into()))
+        Ok(cx.read(TODAY)?.map_or_else(String::new, |document| document.id.into()))
     }
 
     async fn tidy_note_prompt(
@@ -102,11 +94,7 @@ impl Notes for Plain {
 }
 
 fn kind(text: &str) -> Kind {
-    if text.contains('?') {
-        Kind::Draft
-    } else {
-        Kind::Final
-    }
+    if text.contains('?') { Kind::Draft } else { Kind::Final }
 }
 
 /// Returns a note's text after a change. Preview and change call the same function.
@@ -114,14 +102,9 @@ fn plan(old: &str, change: NoteChange) -> Result<String, ToolError> {
     match change {
         NoteChange::Append { text } => Ok(old.to_string() + &text),
         NoteChange::Replace { text, line: None } => Ok(text),
-        NoteChange::Replace {
-            text,
-            line: Some(line),
-        } => {
+        NoteChange::Replace { text, line: Some(line) } => {
             let mut lines: Vec<_> = old.split_inclusive('\n').collect();
-            let place = usize::try_from(line)
-                .ok()
-                .and_then(|line| lines.get_mut(line - 1));
+            let place = usize::try_from(line).ok().and_then(|line| lines.get_mut(line - 1));
             *place.ok_or_else(|| ToolError::not_found(format!("there is no line {line}")))? = &text;
             Ok(lines.concat())
         }
@@ -141,10 +124,7 @@ fn main() {
         ("preview_change", append.clone()),
         ("change_note", append),
         ("read_note", json!({ "name": "shopping" })),
-        (
-            "change_note",
-            json!({ "name": "shopping", "change": { "type": "clear", "line": 1 } }),
-        ),
+        ("change_note", json!({ "name": "shopping", "change": { "type": "clear", "line": 1 } })),
         ("read_note", json!({ "name": "nowhere" })),
     ] {
         println!("{tool}: {:?}", call(&service, tool, arguments));
@@ -154,9 +134,7 @@ fn main() {
 fn call(service: &dyn Contract, tool: &str, arguments: Value) -> Result<Value, String> {
     let context = CallContext::default();
     let answer = done(service.call(&context, tool, arguments));
-    answer
-        .map(|answer| answer.response)
-        .map_err(|rejection| format!("{rejection:?}"))
+    answer.map(|answer| answer.response).map_err(|rejection| format!("{rejection:?}"))
 }
 
 /// Returns a future's result. No future here waits, so the first poll is ready; a server has a runtime such as tokio.
@@ -173,29 +151,15 @@ fn done<T>(future: impl Future<Output = T>) -> T {
 fn each_tool_answers_as_its_contract_says() {
     let service = Service::new(Plain, Arc::new(Memory::default()));
     let append = json!({ "name": "shopping", "change": { "type": "append", "text": "eggs?\n" } });
-    assert_eq!(
-        call(&service, "preview_change", append.clone()),
-        Ok(json!({ "diff": "-+eggs?\n" }))
-    );
-    assert_eq!(
-        call(&service, "change_note", append),
-        Ok(json!({ "commit": "c1" }))
-    );
+    assert_eq!(call(&service, "preview_change", append.clone()), Ok(json!({ "diff": "-+eggs?\n" })));
+    assert_eq!(call(&service, "change_note", append), Ok(json!({ "commit": "c1" })));
     assert_eq!(
         call(&service, "read_note", json!({ "name": "shopping" })),
         Ok(json!({ "text": "eggs?\n", "kind": "draft" }))
     );
     for (tool, arguments, error) in [
-        (
-            "change_note",
-            json!({ "name": "a", "change": { "type": "clear", "line": 1 } }),
-            "clear_alone",
-        ),
-        (
-            "read_note",
-            json!({ "name": "a", "more": 1 }),
-            "additionalProperties",
-        ),
+        ("change_note", json!({ "name": "a", "change": { "type": "clear", "line": 1 } }), "clear_alone"),
+        ("read_note", json!({ "name": "a", "more": 1 }), "additionalProperties"),
         ("read_note", json!({ "name": "nowhere" }), "NOT_FOUND"),
         ("no_such_tool", json!({}), "UnknownTool"),
     ] {
@@ -208,10 +172,7 @@ fn each_tool_answers_as_its_contract_says() {
 fn a_caller_beyond_the_limit_waits() {
     let service = Service::new(Plain, Arc::new(Memory::default()));
     let call = |who: &str, tool, arguments| {
-        let context = CallContext {
-            counted_as: Some(who.into()),
-            ..CallContext::default()
-        };
+        let context = CallContext { counted_as: Some(who.into()), ..CallContext::default() };
         done(service.call(&context, tool, arguments))
     };
     for who in ["ada", "bert"] {
@@ -253,11 +214,7 @@ fn resources_and_prompts_are_what_the_contract_says() {
     );
     for (name, arguments, error) in [
         ("tidy_note", json!({}), "`name` is missing"),
-        (
-            "tidy_note",
-            json!({ "name": "today", "more": "x" }),
-            "`more` is not known here",
-        ),
+        ("tidy_note", json!({ "name": "today", "more": "x" }), "`more` is not known here"),
         ("tidy_note", json!({ "name": 1 }), "must be a string"),
         ("tidy_note", json!([]), "arguments are an object"),
         ("tidy_note", json!({ "name": "nowhere" }), "NOT_FOUND"),

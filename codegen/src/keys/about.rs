@@ -57,10 +57,7 @@ impl Key for About {
     fn emit(&self, contract: &Contract) -> Emitted {
         let spec = &contract.spec;
         let (id, version, title) = (&spec.contract, &spec.version, &spec.title);
-        Emitted {
-            fields: quote!(id: #id, version: #version, title: #title,),
-            ..Emitted::default()
-        }
+        Emitted { fields: quote!(id: #id, version: #version, title: #title,), ..Emitted::default() }
     }
 
     fn emit_tool(&self, tool: &Tool) -> EmittedTool {

@@ -29,12 +29,7 @@ impl Key for Annotated {
 
     fn failures(&self, tool: &Tool) -> &'static [FailureKind] {
         if tool.spec.mutating {
-            &[
-                FailureKind::Conflict,
-                FailureKind::Refused,
-                FailureKind::Busy,
-                FailureKind::Declined,
-            ]
+            &[FailureKind::Conflict, FailureKind::Refused, FailureKind::Busy, FailureKind::Declined]
         } else {
             &[]
         }
@@ -79,12 +74,7 @@ impl Key for Annotated {
 
 /// Returns the expression of hints.
 pub(super) fn emitted(annotations: spec::Annotations) -> TokenStream {
-    let spec::Annotations {
-        read_only,
-        destructive,
-        idempotent,
-        open_world,
-    } = annotations;
+    let spec::Annotations { read_only, destructive, idempotent, open_world } = annotations;
     let hints = [
         (read_only, quote!(.read_only())),
         (destructive, quote!(.destructive())),

@@ -59,10 +59,7 @@ fn tool(tool: &Tool, problems: &mut Vec<Problem>) {
         if approval.shows == Shows::Appended && !appends(effect.kind) {
             problems.push(tool.document.problem(
                 format!("/effects/{i}/effect"),
-                format!(
-                    "approval shows the appended text, but the tool has effect `{}`",
-                    effect.kind
-                ),
+                format!("approval shows the appended text, but the tool has effect `{}`", effect.kind),
                 "let approval show the `diff`, or correct the effect",
             ));
         }

@@ -65,20 +65,12 @@ impl Key for Callers {
                 ));
             }
         }
-        for tool in contract
-            .tools
-            .iter()
-            .flat_map(|tool| std::iter::once(tool).chain(&tool.parts))
-        {
+        for tool in contract.tools.iter().flat_map(|tool| std::iter::once(tool).chain(&tool.parts)) {
             let needs_own = tool.spec.select.is_empty();
             let place = RoleLocation {
                 document: &tool.document,
                 at: "/roles".into(),
-                what: if tool.operation.is_some() {
-                    "operation"
-                } else {
-                    "tool"
-                },
+                what: if tool.operation.is_some() { "operation" } else { "tool" },
             };
             place.check(auth, &tool.spec.roles, needs_own, problems);
         }
@@ -93,11 +85,7 @@ impl Key for Callers {
     }
 
     fn failures(&self, tool: &Tool) -> &'static [FailureKind] {
-        if tool.spec.roles.is_empty() {
-            &[]
-        } else {
-            &[FailureKind::Unauthenticated]
-        }
+        if tool.spec.roles.is_empty() { &[] } else { &[FailureKind::Unauthenticated] }
     }
 
     /// A caller who had a role must still have it.
@@ -130,16 +118,10 @@ impl Key for Callers {
             return;
         };
         let (had, has) = (&old.tool.spec.roles, &new.tool.spec.roles);
-        for role in had
-            .iter()
-            .filter(|role| !has.contains(role) && after.roles.contains_key(*role))
-        {
+        for role in had.iter().filter(|role| !has.contains(role) && after.roles.contains_key(*role)) {
             changes.breaking(format!("role `{role}` may no longer call it"));
         }
-        for role in has
-            .iter()
-            .filter(|role| !had.contains(role) && before.roles.contains_key(*role))
-        {
+        for role in has.iter().filter(|role| !had.contains(role) && before.roles.contains_key(*role)) {
             changes.compatible(format!("role `{role}` may call it"));
         }
     }
@@ -186,18 +168,11 @@ impl Key for Callers {
                 kind: role.kind,
                 scope: role.scope,
             });
-            let resources = contract
-                .spec
-                .resources
-                .iter()
-                .map(|resource| spec::ResourceRoles {
-                    resource: leaked(&resource.name),
-                    roles: texts(&resource.roles),
-                });
-            let auth = spec::AuthSpec {
-                roles: list(roles),
-                resources: list(resources),
-            };
+            let resources = contract.spec.resources.iter().map(|resource| spec::ResourceRoles {
+                resource: leaked(&resource.name),
+                roles: texts(&resource.roles),
+            });
+            let auth = spec::AuthSpec { roles: list(roles), resources: list(resources) };
             &*Box::leak(Box::new(auth))
         });
     }
@@ -242,21 +217,12 @@ impl RoleLocation<'_> {
             }
             return;
         };
-        let all = || {
-            auth.roles
-                .keys()
-                .map(String::as_str)
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
+        let all = || auth.roles.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
         if roles.is_empty() && must_have {
             let around = self.at.trim_end_matches("/roles");
             problems.push(self.document.problem(
                 around,
-                format!(
-                    "the contract has `auth`, and the {} does not say whom it is for",
-                    self.what
-                ),
+                format!("the contract has `auth`, and the {} does not say whom it is for", self.what),
                 format!("add `\"roles\"`, with some of {}", all()),
             ));
         }

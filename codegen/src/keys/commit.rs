@@ -33,11 +33,7 @@ impl Key for Commit {
     }
 
     fn emit_tool(&self, tool: &Tool) -> EmittedTool {
-        let commit = tool
-            .spec
-            .commit
-            .iter()
-            .map(|commit| quote!(commit: Some(#commit),));
+        let commit = tool.spec.commit.iter().map(|commit| quote!(commit: Some(#commit),));
         EmittedTool::fields(commit.collect())
     }
 

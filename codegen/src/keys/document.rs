@@ -38,10 +38,7 @@ impl Key for OneDocument {
         if !contract.spec.document {
             return Emitted::default();
         }
-        Emitted {
-            fields: quote!(document: true,),
-            ..Emitted::default()
-        }
+        Emitted { fields: quote!(document: true,), ..Emitted::default() }
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {

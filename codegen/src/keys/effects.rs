@@ -76,10 +76,7 @@ impl Key for Effects {
         let effects = tool.spec.effects.iter().map(|effect| {
             let kind = text::variant(effect.kind);
             let when = text::optional(
-                effect
-                    .when
-                    .as_ref()
-                    .map(|When { at, is }| quote!(spec::When { at: #at, is: #is })),
+                effect.when.as_ref().map(|When { at, is }| quote!(spec::When { at: #at, is: #is })),
             );
             let [content, target, section, position] =
                 [&effect.content, &effect.target, &effect.section, &effect.position]
@@ -105,10 +102,10 @@ impl Key for Effects {
                     .map(|pointer| pointer.as_deref().map(leaked));
             spec::Effect {
                 kind: effect.kind,
-                when: effect.when.as_ref().map(|When { at, is }| spec::When {
-                    at: leaked(at),
-                    is: leaked(is),
-                }),
+                when: effect
+                    .when
+                    .as_ref()
+                    .map(|When { at, is }| spec::When { at: leaked(at), is: leaked(is) }),
                 content,
                 target,
                 section,
@@ -158,18 +155,10 @@ fn kind(tool: &Tool, effect: &Effect, at: &str, problems: &mut Vec<Problem>) {
 }
 
 fn texts(tool: &Tool, effect: &Effect, at: &str, problems: &mut Vec<Problem>) {
-    let side = if effect.kind.reads() {
-        Side::Output
-    } else {
-        Side::Input
-    };
+    let side = if effect.kind.reads() { Side::Output } else { Side::Input };
     if let Some(content) = &effect.content {
         let at = format!("{at}/content");
-        let kind = if effect.kind == EffectKind::AppendLine {
-            "object"
-        } else {
-            "string"
-        };
+        let kind = if effect.kind == EffectKind::AppendLine { "object" } else { "string" };
         let leads_to = match side {
             Side::Input => leads_to,
             Side::Output => always_leads_to,
@@ -215,10 +204,9 @@ fn told_apart(tool: &Tool, problems: &mut Vec<Problem>) {
     let mut values = BTreeMap::new();
     for (i, effect) in effects.iter().enumerate() {
         let (at, message) = match (&effect.when, place) {
-            (Some(when), Some(place)) if when.at != place.at => (
-                format!("/effects/{i}/when/at"),
-                format!("another effect of the tool tests `{}`", place.at),
-            ),
+            (Some(when), Some(place)) if when.at != place.at => {
+                (format!("/effects/{i}/when/at"), format!("another effect of the tool tests `{}`", place.at))
+            }
             (Some(when), _) => match values.insert(&when.is, i) {
                 None => continue,
                 Some(first) => (
@@ -226,10 +214,9 @@ fn told_apart(tool: &Tool, problems: &mut Vec<Problem>) {
                     format!("`{}` is also the value of `/effects/{first}`", when.is),
                 ),
             },
-            (None, _) => (
-                format!("/effects/{i}"),
-                "this effect applies to every request, and so do others".into(),
-            ),
+            (None, _) => {
+                (format!("/effects/{i}"), "this effect applies to every request, and so do others".into())
+            }
         };
         let help = "distinguish effects by `when`: the same `at`, each with a different value";
         problems.push(tool.document.problem(at, message, help));
@@ -239,13 +226,12 @@ fn told_apart(tool: &Tool, problems: &mut Vec<Problem>) {
 /// Returns an effect in the words of a change.
 fn words(effect: &Effect) -> String {
     let pointer = |name: &str, pointer: &Option<String>| {
-        pointer
-            .as_ref()
-            .map_or_else(String::new, |pointer| format!(", {name} `{pointer}`"))
+        pointer.as_ref().map_or_else(String::new, |pointer| format!(", {name} `{pointer}`"))
     };
-    let when = effect.when.as_ref().map_or_else(String::new, |when| {
-        format!(" where `{}` is `{}`", when.at, when.is)
-    });
+    let when = effect
+        .when
+        .as_ref()
+        .map_or_else(String::new, |when| format!(" where `{}` is `{}`", when.at, when.is));
     let content = pointer("content", &effect.content);
     let target = pointer("target", &effect.target);
     let section = pointer("section", &effect.section);

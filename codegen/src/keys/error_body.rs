@@ -82,11 +82,7 @@ impl Key for ErrorBodies {
                 None => compile(&wire).is_ok_and(|validator| validator.is_valid(&sample)),
             };
             if !admits {
-                let at = if tool.parts.is_empty() {
-                    "/outputSchema"
-                } else {
-                    ""
-                };
+                let at = if tool.parts.is_empty() { "/outputSchema" } else { "" };
                 problems.push(tool.document.problem(
                     at,
                     "responses can't have the object that `errorBody` declares for errors",
@@ -120,13 +116,7 @@ impl Key for ErrorBodies {
 
     fn emit(&self, contract: &Contract) -> Emitted {
         let body = contract.spec.error_body.as_ref().map(|body| {
-            let ErrorBody {
-                at,
-                code,
-                message,
-                details,
-                violations,
-            } = body;
+            let ErrorBody { at, code, message, details, violations } = body;
             quote! {
                 error_body: Some(spec::ErrorBody {
                     at: #at,
@@ -145,10 +135,7 @@ impl Key for ErrorBodies {
             })
             .collect();
         let statuses = (!statuses.is_empty()).then(|| quote!(statuses: &[#(#statuses),*],));
-        Emitted {
-            fields: quote!(#body #statuses),
-            ..Emitted::default()
-        }
+        Emitted { fields: quote!(#body #statuses), ..Emitted::default() }
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
@@ -159,13 +146,11 @@ impl Key for ErrorBodies {
             details: leaked(&body.details),
             violations: leaked(&body.violations),
         });
-        table.statuses = list(
-            statuses(contract).map(|(error, reason, status)| spec::ErrorStatus {
-                error: leaked(error),
-                reason: reason.map(leaked),
-                status,
-            }),
-        );
+        table.statuses = list(statuses(contract).map(|(error, reason, status)| spec::ErrorStatus {
+            error: leaked(error),
+            reason: reason.map(leaked),
+            status,
+        }));
     }
 }
 
@@ -183,12 +168,7 @@ fn statuses(contract: &Contract) -> impl Iterator<Item = (&str, Option<&str>, u1
 fn set(contract: &Contract, body: &ErrorBody) -> Value {
     let names: Vec<_> = contract.spec.errors.keys().collect();
     let closed = |properties: Value| {
-        let required: Vec<_> = properties
-            .as_object()
-            .into_iter()
-            .flatten()
-            .map(|(name, _)| name)
-            .collect();
+        let required: Vec<_> = properties.as_object().into_iter().flatten().map(|(name, _)| name).collect();
         json!({ "type": "object", "required": required, "properties": properties, "additionalProperties": false })
     };
     let violation = closed(json!({

@@ -89,9 +89,7 @@ impl Key for Errors {
             if let (Some(before), Some(after)) = (old.error_for(*kind), new.error_for(*kind))
                 && before != after
             {
-                changes.breaking(format!(
-                    "failure `{kind}` changed from error `{before}` to `{after}`"
-                ));
+                changes.breaking(format!("failure `{kind}` changed from error `{before}` to `{after}`"));
             }
         }
     }

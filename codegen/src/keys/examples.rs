@@ -104,9 +104,7 @@ pub(super) fn judge<'a>(
     examples: impl Iterator<Item = (String, &'a Example, &'a Value)>,
     problems: &mut Vec<Problem>,
 ) {
-    let Authored {
-        document, at, schema, ..
-    } = authored;
+    let Authored { document, at, schema, .. } = authored;
     let Ok(validator) = compile(&authored.enforced()) else {
         return;
     };
@@ -121,19 +119,13 @@ pub(super) fn judge<'a>(
                 "say what each of them shows",
             ));
         }
-        let faults: Vec<_> = validator
-            .iter_errors(value)
-            .map(|error| fault(&rules, &error))
-            .collect();
+        let faults: Vec<_> = validator.iter_errors(value).map(|error| fault(&rules, &error)).collect();
         if let Some(message) = misjudged(example, &faults) {
             let help = "correct the example, or the schema and its rules";
             problems.push(document.problem(at, message, help));
         }
         if faults.is_empty() {
-            let shown = rules
-                .iter()
-                .enumerate()
-                .filter(|(_, rule)| occurs(&rule.owner, value));
+            let shown = rules.iter().enumerate().filter(|(_, rule)| occurs(&rule.owner, value));
             kept.extend(shown.map(|(i, _)| i));
         } else if let Some(rule) = faults[0].rule
             && faults.iter().all(|fault| fault.rule == Some(rule))
@@ -175,8 +167,7 @@ pub(super) fn judge<'a>(
 fn fault(rules: &[Rule], error: &jsonschema::ValidationError<'_>) -> Fault {
     let path = error.schema_path().as_str();
     let is_below = |rule: &Rule| {
-        path.strip_prefix(&rule.enforced)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        path.strip_prefix(&rule.enforced).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     let rule = rules.iter().position(is_below);
     Fault {
@@ -192,10 +183,8 @@ fn fault(rules: &[Rule], error: &jsonschema::ValidationError<'_>) -> Fault {
 /// Returns the problem of an example's declaration.
 fn misjudged(example: &Example, faults: &[Fault]) -> Option<String> {
     let found = || {
-        let faults: Vec<_> = faults
-            .iter()
-            .map(|fault| format!("`{}` at `{}`", fault.name, fault.at))
-            .collect();
+        let faults: Vec<_> =
+            faults.iter().map(|fault| format!("`{}` at `{}`", fault.name, fault.at)).collect();
         faults.join(", ")
     };
     let name = &example.name;
@@ -233,11 +222,11 @@ fn reaches(steps: &[String], value: &Value) -> bool {
         [keyword, name, rest @ ..] if keyword == "properties" => {
             value.get(name).is_some_and(|value| reaches(rest, value))
         }
-        [keyword, rest @ ..] if keyword == "items" => value
-            .as_array()
-            .is_some_and(|items| items.iter().any(|item| reaches(rest, item))),
-        [_, rest @ ..] => value
-            .as_object()
-            .is_some_and(|members| members.values().any(|value| reaches(rest, value))),
+        [keyword, rest @ ..] if keyword == "items" => {
+            value.as_array().is_some_and(|items| items.iter().any(|item| reaches(rest, item)))
+        }
+        [_, rest @ ..] => {
+            value.as_object().is_some_and(|members| members.values().any(|value| reaches(rest, value)))
+        }
     }
 }

@@ -65,9 +65,7 @@ impl Key for Calls {
             ("/executions", spec.executions.is_some(), &OF_EXECUTIONS[..]),
             ("/sessions", spec.sessions.is_some(), &OF_SESSIONS),
         ] {
-            let lacking = failures
-                .iter()
-                .filter(|kind| is_there && contract.error_for(**kind).is_none());
+            let lacking = failures.iter().filter(|kind| is_there && contract.error_for(**kind).is_none());
             for kind in lacking {
                 problem(
                     at,
@@ -124,11 +122,7 @@ impl Key for Calls {
             (Some(before), Some(after)) => {
                 for (what, before, after) in [
                     ("executions", before.keep_seconds, after.keep_seconds),
-                    (
-                        "results of executions",
-                        before.result_seconds,
-                        after.result_seconds,
-                    ),
+                    ("results of executions", before.result_seconds, after.result_seconds),
                 ] {
                     if after < before {
                         changes.breaking(format!("{what} are kept for {after} s, and no longer {before} s"));
@@ -154,11 +148,7 @@ impl Key for Calls {
                 for (what, before, after) in [
                     ("a caller's sessions", before.most, after.most),
                     ("the age of sessions in seconds", before.seconds, after.seconds),
-                    (
-                        "the idle time of sessions in seconds",
-                        before.idle_seconds,
-                        after.idle_seconds,
-                    ),
+                    ("the idle time of sessions in seconds", before.idle_seconds, after.idle_seconds),
                 ] {
                     if after < before {
                         changes.breaking(format!("the limit of {what} is {after}, and no longer {before}"));
@@ -173,10 +163,8 @@ impl Key for Calls {
 
     fn emit(&self, contract: &Contract) -> Emitted {
         let executions = contract.spec.executions.iter().map(|it| {
-            let (keep, result) = (
-                Literal::u32_unsuffixed(it.keep_seconds),
-                Literal::u32_unsuffixed(it.result_seconds),
-            );
+            let (keep, result) =
+                (Literal::u32_unsuffixed(it.keep_seconds), Literal::u32_unsuffixed(it.result_seconds));
             quote! {
                 executions: Some(&spec::ExecutionsSpec { keep_seconds: #keep, result_seconds: #result }),
             }

@@ -59,10 +59,7 @@ impl Key for Guarantees {
             }));
             quote!(spec::Guarantee { id: #id, kind: #kind, text: #text })
         });
-        Emitted {
-            fields: quote!(guarantees: &[#(#guarantees),*],),
-            ..Emitted::default()
-        }
+        Emitted { fields: quote!(guarantees: &[#(#guarantees),*],), ..Emitted::default() }
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {

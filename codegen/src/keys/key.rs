@@ -100,9 +100,6 @@ pub(crate) struct EmittedTool {
 impl EmittedTool {
     /// Returns Rust that consists of fields alone.
     pub(super) fn fields(fields: TokenStream) -> Self {
-        Self {
-            fields,
-            ..Self::default()
-        }
+        Self { fields, ..Self::default() }
     }
 }

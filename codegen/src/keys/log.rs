@@ -60,10 +60,7 @@ impl Key for Logs {
                 log: Some(spec::LogSpec { tool: #tool, entries: #entries, path: #path, commit: #commit }),
             }
         });
-        Emitted {
-            fields: log.collect(),
-            ..Emitted::default()
-        }
+        Emitted { fields: log.collect(), ..Emitted::default() }
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {

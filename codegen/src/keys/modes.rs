@@ -40,10 +40,8 @@ const LINES: &str = "lines";
 const HTTP: &str = "http";
 
 /// The placeholders of each sentence.
-const SENTENCES: [(&str, &[&str]); 2] = [
-    ("refused", &["tool", "mode", "allowed"]),
-    ("unknown", &["mode", "names"]),
-];
+const SENTENCES: [(&str, &[&str]); 2] =
+    [("refused", &["tool", "mode", "allowed"]), ("unknown", &["mode", "names"])];
 
 pub(super) struct OperationModes;
 
@@ -69,10 +67,7 @@ impl Key for OperationModes {
             {
                 problems.push(operation.document.problem(
                     "/errors",
-                    format!(
-                        "a mode can refuse it with `{}`, which the tool does not declare",
-                        modes.error
-                    ),
+                    format!("a mode can refuse it with `{}`, which the tool does not declare", modes.error),
                     format!("add `\"{}\"`", modes.error),
                 ));
             }
@@ -95,15 +90,12 @@ impl Key for OperationModes {
         }
         for (transport, before) in &old.default {
             if let Some(after) = new.default.get(transport).filter(|after| *after != before) {
-                changes.breaking(format!(
-                    "the mode over {transport} changed from `{before}` to `{after}`"
-                ));
+                changes.breaking(format!("the mode over {transport} changed from `{before}` to `{after}`"));
             }
         }
-        for (what, before, after) in [
-            ("environment variable", &old.env, &new.env),
-            ("header", &old.header, &new.header),
-        ] {
+        for (what, before, after) in
+            [("environment variable", &old.env, &new.env), ("header", &old.header, &new.header)]
+        {
             match (before, after) {
                 (Some(before), after) if after.as_ref() != Some(before) => {
                     changes.breaking(format!("the {what} `{before}` no longer sets the mode"));
@@ -113,10 +105,8 @@ impl Key for OperationModes {
             }
         }
         if old.error != new.error {
-            changes.breaking(format!(
-                "a refused mode is error `{}` and no longer `{}`",
-                new.error, old.error
-            ));
+            changes
+                .breaking(format!("a refused mode is error `{}` and no longer `{}`", new.error, old.error));
         }
         if (&old.refused, &old.unknown) != (&new.refused, &new.unknown) {
             changes.compatible("the sentences about modes changed");
@@ -148,13 +138,7 @@ impl Key for OperationModes {
         let Some(modes) = &contract.spec.modes else {
             return Emitted::default();
         };
-        let Modes {
-            names,
-            error,
-            refused,
-            unknown,
-            ..
-        } = modes;
+        let Modes { names, error, refused, unknown, .. } = modes;
         let [env, header] = [&modes.env, &modes.header].map(|name| text::optional(name.as_ref()));
         let [lines, http] = [LINES, HTTP].map(|transport| &modes.default[transport]);
         Emitted {
@@ -228,11 +212,7 @@ fn declared(contract: &Contract, modes: &Modes, problems: &mut Vec<Problem>) {
         );
     }
     for (key, known) in SENTENCES {
-        let sentence = if key == "refused" {
-            &modes.refused
-        } else {
-            &modes.unknown
-        };
+        let sentence = if key == "refused" { &modes.refused } else { &modes.unknown };
         for name in placeholders(sentence).iter().filter(|name| !known.contains(name)) {
             say(
                 format!("/modes/{key}"),

@@ -83,19 +83,12 @@ pub struct OperationSpec {
 impl OperationSpec {
     /// Returns the operation `name` of `tool`.
     pub(crate) fn into_tool(self, name: &str, document: Document, tool: &ToolSpec) -> Tool {
-        let operation = Operation {
-            name: name.into(),
-            select: tool.select.clone(),
-            is: self.is,
-            has: self.has,
-        };
+        let operation =
+            Operation { name: name.into(), select: tool.select.clone(), is: self.is, has: self.has };
         let spec = ToolSpec {
             name: tool.name.clone(),
             description: self.description.unwrap_or_else(|| tool.description.clone()),
-            annotations: Annotations {
-                read_only: !self.mutating,
-                ..tool.annotations
-            },
+            annotations: Annotations { read_only: !self.mutating, ..tool.annotations },
             select: vec![],
             refused: Default::default(),
             mutating: self.mutating,
@@ -119,13 +112,7 @@ impl OperationSpec {
             output_schema: self.response,
             examples: self.examples,
         };
-        Tool {
-            document,
-            spec,
-            operation: Some(operation),
-            parts: vec![],
-            rows: None,
-        }
+        Tool { document, spec, operation: Some(operation), parts: vec![], rows: None }
     }
 }
 
@@ -323,11 +310,8 @@ fn values(tool: &Tool, problems: &mut Vec<Problem>) -> Option<Vec<Vec<String>>> 
     for (i, pointer) in tool.spec.select.iter().enumerate() {
         let name = tokens(pointer).next().unwrap_or_default();
         let values = input["properties"][&name]["enum"].as_array();
-        let values: Vec<String> = values
-            .into_iter()
-            .flatten()
-            .filter_map(|value| value.as_str().map(String::from))
-            .collect();
+        let values: Vec<String> =
+            values.into_iter().flatten().filter_map(|value| value.as_str().map(String::from)).collect();
         let is_required = required.is_some_and(|names| names.iter().any(|it| *it == name));
         let message = if values.is_empty() {
             format!("`{pointer}` is no enum of strings")
@@ -366,12 +350,7 @@ fn part(tool: &Tool, part: &Tool, values: &[Vec<String>], problems: &mut Vec<Pro
     }
     let request = &document.value["request"];
     let selectors: Vec<_> = names(&operation.select).collect();
-    for name in request["properties"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(name, _)| name)
-    {
+    for name in request["properties"].as_object().into_iter().flatten().map(|(name, _)| name) {
         let at = pointer::walk("/request/properties", std::slice::from_ref(name));
         if selectors.contains(name) {
             let help = "remove it: `is` says its value";
@@ -419,25 +398,12 @@ fn refused(tool: &Tool, values: &[Vec<String>], problems: &mut Vec<Problem>) {
     for refused in tool.spec.refused.keys() {
         let is: Vec<_> = refused.split(' ').collect();
         let is_possible = is.len() == values.len()
-            && is
-                .iter()
-                .zip(values)
-                .all(|(is, values)| values.iter().any(|value| value == is));
-        let has = |part: &&Tool| {
-            part.operation
-                .as_ref()
-                .is_some_and(|operation| operation.is == is)
-        };
+            && is.iter().zip(values).all(|(is, values)| values.iter().any(|value| value == is));
+        let has = |part: &&Tool| part.operation.as_ref().is_some_and(|operation| operation.is == is);
         let (message, help) = if !is_possible {
-            (
-                "are no values of the selectors".into(),
-                "write one value for each, separated by a blank",
-            )
+            ("are no values of the selectors".into(), "write one value for each, separated by a blank")
         } else if let Some(part) = tool.parts.iter().find(has) {
-            (
-                format!("are the values of operation `{}`", part.label()),
-                "remove one of the two",
-            )
+            (format!("are the values of operation `{}`", part.label()), "remove one of the two")
         } else {
             continue;
         };
@@ -457,23 +423,15 @@ fn lets_in(tool: &Tool, part: &Tool) -> Option<Problem> {
     if is_by_member || algebra::covers(&wire, &narrow) == Some(true) {
         return None;
     }
-    let wider = members
-        .into_iter()
-        .find_map(|(name, covered)| (covered == Some(false)).then_some(name));
+    let wider = members.into_iter().find_map(|(name, covered)| (covered == Some(false)).then_some(name));
     let (at, message) = match wider {
         Some(name) => (
             pointer::push("/request/properties", name),
             format!("`{name}` takes values that the tool's request refuses"),
         ),
-        None => (
-            "/request".into(),
-            "it can't be proved that the tool's request takes all of these".into(),
-        ),
+        None => ("/request".into(), "it can't be proved that the tool's request takes all of these".into()),
     };
-    Some(
-        part.document
-            .problem(at, message, "only narrow what the tool's `inputSchema` says"),
-    )
+    Some(part.document.problem(at, message, "only narrow what the tool's `inputSchema` says"))
 }
 
 /// Returns true if `wire` accepts all values of `narrow`. It does if its keywords are among those of `narrow`, which can be checked even if

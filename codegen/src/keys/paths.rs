@@ -65,10 +65,11 @@ impl Key for Paths {
         let globs = |globs: &[String]| list(globs.iter().map(|glob| leaked(glob)));
         entry.path = tool.spec.path.as_deref().map(leaked);
         entry.path_in = tool.spec.path_in.as_deref().map(leaked);
-        entry.paths = tool.spec.paths.as_ref().map(|policy| spec::PathPolicy {
-            allow: globs(&policy.allow),
-            deny: globs(&policy.deny),
-        });
+        entry.paths = tool
+            .spec
+            .paths
+            .as_ref()
+            .map(|policy| spec::PathPolicy { allow: globs(&policy.allow), deny: globs(&policy.deny) });
     }
 }
 
@@ -78,10 +79,7 @@ fn tool(tool: &Tool, problems: &mut Vec<Problem>) {
         let input = tool.schema(Side::Input);
         leads_to(input, path, "string", &tool.document, "/path", problems);
     }
-    for (key, is_given) in [
-        ("pathIn", spec.path_in.is_some()),
-        ("paths", spec.paths.is_some()),
-    ] {
+    for (key, is_given) in [("pathIn", spec.path_in.is_some()), ("paths", spec.paths.is_some())] {
         if is_given && spec.path.is_none() {
             problems.push(tool.document.problem(
                 format!("/{key}"),
@@ -91,9 +89,7 @@ fn tool(tool: &Tool, problems: &mut Vec<Problem>) {
         }
     }
     if let Some(folder) = &spec.path_in
-        && let Some(problem) = folder
-            .strip_suffix('/')
-            .map_or(Some("it must end in `/`"), unplain)
+        && let Some(problem) = folder.strip_suffix('/').map_or(Some("it must end in `/`"), unplain)
     {
         problems.push(tool.document.problem(
             "/pathIn",
@@ -109,14 +105,8 @@ fn tool(tool: &Tool, problems: &mut Vec<Problem>) {
 fn globs(tool: &Tool, policy: &PathPolicy, problems: &mut Vec<Problem>) {
     for (key, globs) in [("allow", &policy.allow), ("deny", &policy.deny)] {
         for (i, glob) in globs.iter().enumerate() {
-            let mixed = glob
-                .split('/')
-                .any(|segment| segment != "**" && segment.contains("**"));
-            let problem = if mixed {
-                Some("`**` must be a whole segment")
-            } else {
-                unplain(glob)
-            };
+            let mixed = glob.split('/').any(|segment| segment != "**" && segment.contains("**"));
+            let problem = if mixed { Some("`**` must be a whole segment") } else { unplain(glob) };
             if let Some(problem) = problem {
                 problems.push(tool.document.problem(
                     format!("/paths/{key}/{i}"),

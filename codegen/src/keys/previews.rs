@@ -36,14 +36,7 @@ impl Key for Previews {
             let applies = named(contract, &pair.applies, &format!("{at}/applies"), problems);
             if let Some(tool) = preview {
                 let (output, at_diff) = (tool.schema(Side::Output), format!("{at}/diff"));
-                leads_to(
-                    output,
-                    &pair.diff,
-                    "string",
-                    &contract.document,
-                    &at_diff,
-                    problems,
-                );
+                leads_to(output, &pair.diff, "string", &contract.document, &at_diff, problems);
                 mutates(contract, tool, false, &format!("{at}/preview"), problems);
             }
             if let Some(tool) = applies {
@@ -68,10 +61,8 @@ impl Key for Previews {
     fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
         let (old, new) = (&old.spec.previews, &new.spec.previews);
         for pair in old.iter().filter(|pair| !new.contains(pair)) {
-            changes.breaking(format!(
-                "`{}` no longer previews `{}` in that form",
-                pair.preview, pair.applies
-            ));
+            changes
+                .breaking(format!("`{}` no longer previews `{}` in that form", pair.preview, pair.applies));
         }
         for pair in new.iter().filter(|pair| !old.contains(pair)) {
             changes.compatible(format!("`{}` previews `{}`", pair.preview, pair.applies));
@@ -86,10 +77,7 @@ impl Key for Previews {
             let (preview, diff, applies) = (&pair.preview, &pair.diff, &pair.applies);
             quote!(spec::PreviewPair { preview: #preview, diff: #diff, applies: #applies })
         });
-        Emitted {
-            fields: quote!(previews: &[#(#previews),*],),
-            ..Emitted::default()
-        }
+        Emitted { fields: quote!(previews: &[#(#previews),*],), ..Emitted::default() }
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
@@ -128,13 +116,11 @@ fn difference(contract: &Contract, pair: &PreviewPair) -> Option<String> {
     }
     let tools = [preview, applies];
     let (preview, applies) = (&pair.preview, &pair.applies);
-    Some(
-        if let Some(example) = sample::between(Side::Input, &done, &shown, tools) {
-            format!("`{applies}` accepts requests that `{preview}` rejects, such as {example}")
-        } else if let Some(example) = sample::between(Side::Input, &shown, &done, tools) {
-            format!("`{preview}` accepts requests that `{applies}` rejects, such as {example}")
-        } else {
-            format!("it can't be proved that `{preview}` and `{applies}` accept the same requests")
-        },
-    )
+    Some(if let Some(example) = sample::between(Side::Input, &done, &shown, tools) {
+        format!("`{applies}` accepts requests that `{preview}` rejects, such as {example}")
+    } else if let Some(example) = sample::between(Side::Input, &shown, &done, tools) {
+        format!("`{preview}` accepts requests that `{applies}` rejects, such as {example}")
+    } else {
+        format!("it can't be proved that `{preview}` and `{applies}` accept the same requests")
+    })
 }

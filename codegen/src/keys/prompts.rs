@@ -208,11 +208,7 @@ fn signature(prompt: &Prompt) -> TokenStream {
 fn types(prompt: &Prompt) -> [TokenStream; 2] {
     let [arguments, values] = names::prompt(&prompt.name).map(|name| text::ident(&name));
     let fields = prompt.arguments.iter().map(|argument| {
-        let kind = if argument.required {
-            quote!(String)
-        } else {
-            quote!(Option<String>)
-        };
+        let kind = if argument.required { quote!(String) } else { quote!(Option<String>) };
         let (docs, field) = (text::docs(&argument.description), field(&argument.name, &kind));
         quote!(#docs #field)
     });

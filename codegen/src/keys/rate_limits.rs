@@ -106,10 +106,7 @@ impl Key for RateLimits {
         for other in old.contract.operations() {
             let name = other.label();
             let shared_before = shares(other, before.0);
-            let shares_now = new
-                .contract
-                .operation(&name)
-                .is_some_and(|other| shares(other, after.0));
+            let shares_now = new.contract.operation(&name).is_some_and(|other| shares(other, after.0));
             if shares_now && !shared_before {
                 changes.breaking(format!("it shares its rate limit with `{name}`"));
             }
@@ -123,10 +120,8 @@ impl Key for RateLimits {
         }
         let count = Literal::usize_unsuffixed(limits.len());
         let limits = limits.iter().map(|(name, limit)| {
-            let (calls, seconds) = (
-                Literal::u32_unsuffixed(limit.calls),
-                Literal::u32_unsuffixed(limit.seconds),
-            );
+            let (calls, seconds) =
+                (Literal::u32_unsuffixed(limit.calls), Literal::u32_unsuffixed(limit.seconds));
             let per = text::variant(limit.per);
             quote! {
                 spec::RateLimit {

@@ -66,14 +66,8 @@ impl Key for Tools {
                 changes.breaking("the tool was removed");
                 continue;
             };
-            let before = ToolOf {
-                contract: old,
-                tool: before,
-            };
-            let after = ToolOf {
-                contract: new,
-                tool: after,
-            };
+            let before = ToolOf { contract: old, tool: before };
+            let after = ToolOf { contract: new, tool: after };
             match [before, after].map(|it| it.tool.spec.select.is_empty()) {
                 [true, true] => compare_all(&mut changes, before, after),
                 [false, false] => {
@@ -94,10 +88,7 @@ impl Key for Tools {
     }
 
     fn emit(&self, _: &Contract) -> Emitted {
-        Emitted {
-            fields: quote!(tools: &TOOLS,),
-            ..Emitted::default()
-        }
+        Emitted { fields: quote!(tools: &TOOLS,), ..Emitted::default() }
     }
 
     fn emit_tool(&self, tool: &Tool) -> EmittedTool {
@@ -113,10 +104,7 @@ impl Key for Tools {
         let parts = parts_name(tool);
         let shared = shared(tool);
         let all = tool.parts.iter().map(|part| {
-            let (label, is) = (
-                part.label(),
-                part.operation.iter().flat_map(|operation| &operation.is),
-            );
+            let (label, is) = (part.label(), part.operation.iter().flat_map(|operation| &operation.is));
             let constructor = format_ident!("{}", if part.spec.mutating { "changing" } else { "reading" });
             let base = quote!(#parts.#constructor(#label, &[#(#is),*]));
             emitted(part, base, &shared.clone().map(|it| it.to_string()), &mut texts)
@@ -202,9 +190,7 @@ fn emitted(tool: &Tool, base: TokenStream, given: &[String], texts: &mut Texts) 
         texts.extend(emitted.texts);
         emitted.fields
     });
-    let fields: Vec<_> = fields
-        .filter(|fields| !given.contains(&fields.to_string()))
-        .collect();
+    let fields: Vec<_> = fields.filter(|fields| !given.contains(&fields.to_string())).collect();
     let [input, output] = Side::ALL.map(|side| tool.authored(side).text());
     let mut of_tool = json!({ "input": input, "output": output });
     let examples: Vec<_> = examples::requests(tool).collect();
@@ -248,11 +234,7 @@ fn compare_operations(changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_
     for before in &old.tool.parts {
         let label = before.label();
         let mut changes = changes.of_tool(&label);
-        let after = new
-            .tool
-            .parts
-            .iter()
-            .find(|part| requests(part) == requests(before));
+        let after = new.tool.parts.iter().find(|part| requests(part) == requests(before));
         let Some(after) = after else {
             changes.breaking("the operation was removed");
             continue;
@@ -261,12 +243,7 @@ fn compare_operations(changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_
         compare_all(&mut changes, before, after);
     }
     for after in &new.tool.parts {
-        if !old
-            .tool
-            .parts
-            .iter()
-            .any(|part| requests(part) == requests(after))
-        {
+        if !old.tool.parts.iter().any(|part| requests(part) == requests(after)) {
             let label = after.label();
             changes.of_tool(&label).compatible("the operation was added");
         }

@@ -19,18 +19,13 @@ pub(super) struct ResourceTemplates;
 /// Returns the resources with a template, each with its index among all resources.
 fn templates(contract: &Contract) -> Vec<(usize, &Resource, &str)> {
     let all = contract.spec.resources.iter().enumerate();
-    all.filter_map(|(i, resource)| Some((i, resource, resource.uri_template.as_deref()?)))
-        .collect()
+    all.filter_map(|(i, resource)| Some((i, resource, resource.uri_template.as_deref()?))).collect()
 }
 
 /// Returns true if a URI must have the variable.
 fn is_required(template: &str, variable: &Variable) -> bool {
     let parsed = UriTemplate::parse(template);
-    parsed.is_ok_and(|parsed| {
-        parsed
-            .variables()
-            .any(|(name, required)| name == variable.name && required)
-    })
+    parsed.is_ok_and(|parsed| parsed.variables().any(|(name, required)| name == variable.name && required))
 }
 
 impl Key for ResourceTemplates {
@@ -57,10 +52,7 @@ impl Key for ResourceTemplates {
             let overlaps = |(other, of): &&(&str, UriTemplate)| of.overlaps(&template) && *other != text;
             let is_equal = |(other, _): &(&str, UriTemplate)| *other == text;
             let first = parsed.iter().find(overlaps).map(|(other, _)| *other);
-            let same = resource
-                .uri_template
-                .is_some()
-                .then(|| parsed.iter().find(|of| is_equal(of)));
+            let same = resource.uri_template.is_some().then(|| parsed.iter().find(|of| is_equal(of)));
             if let Some(other) = first.or(same.flatten().map(|(other, _)| *other)) {
                 problems.push(contract.document.problem(
                     at,
@@ -87,19 +79,15 @@ impl Key for ResourceTemplates {
             return Emitted::default();
         }
         let count = Literal::usize_unsuffixed(templates.len());
-        let specs = templates
-            .iter()
-            .map(|(i, resource, template)| declaration(contract, *i, resource, template));
+        let specs =
+            templates.iter().map(|(i, resource, template)| declaration(contract, *i, resource, template));
         Emitted {
             fields: quote!(templates: &TEMPLATES,),
             items: vec![quote! {
                 /// The templates of resources, in the order in which clients see them.
                 pub static TEMPLATES: [spec::ResourceTemplateSpec; #count] = [#(#specs),*];
             }],
-            types: templates
-                .iter()
-                .map(|(_, resource, template)| arguments(resource, template))
-                .collect(),
+            types: templates.iter().map(|(_, resource, template)| arguments(resource, template)).collect(),
             signatures: templates
                 .iter()
                 .map(|(_, resource, template)| signature(resource, template))
@@ -111,26 +99,22 @@ impl Key for ResourceTemplates {
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
         table.templates =
-            list(
-                templates(contract)
-                    .into_iter()
-                    .map(|(i, resource, template)| spec::ResourceTemplateSpec {
-                        resource: spec::ResourceSpec {
-                            name: leaked(&resource.name),
-                            uri: leaked(template),
-                            title: leaked(&resource.title),
-                            description: leaked(&resource.description),
-                            mime_type: leaked(&resource.mime_type),
-                            schema: leak::schema(&contract.resource_schema(i)),
-                        },
-                        variables: list(resource.variables.iter().map(|variable| spec::ArgumentSpec {
-                            name: leaked(&variable.name),
-                            description: leaked(&variable.description),
-                            required: is_required(template, variable),
-                            completes: variable.completes,
-                        })),
-                    }),
-            );
+            list(templates(contract).into_iter().map(|(i, resource, template)| spec::ResourceTemplateSpec {
+                resource: spec::ResourceSpec {
+                    name: leaked(&resource.name),
+                    uri: leaked(template),
+                    title: leaked(&resource.title),
+                    description: leaked(&resource.description),
+                    mime_type: leaked(&resource.mime_type),
+                    schema: leak::schema(&contract.resource_schema(i)),
+                },
+                variables: list(resource.variables.iter().map(|variable| spec::ArgumentSpec {
+                    name: leaked(&variable.name),
+                    description: leaked(&variable.description),
+                    required: is_required(template, variable),
+                    completes: variable.completes,
+                })),
+            }));
     }
 }
 
@@ -156,16 +140,11 @@ fn variables(
     }
     for (j, variable) in resource.variables.iter().enumerate() {
         let mut named = template.variables();
-        let is_second = resource.variables[..j]
-            .iter()
-            .any(|other| other.name == variable.name);
+        let is_second = resource.variables[..j].iter().any(|other| other.name == variable.name);
         if is_second || !named.any(|(name, _)| name == variable.name) {
             problems.push(contract.document.problem(
                 format!("/resources/{i}/variables/{j}"),
-                format!(
-                    "`{}` is not in the template, or is described twice",
-                    variable.name
-                ),
+                format!("`{}` is not in the template, or is described twice", variable.name),
                 "remove it, or correct its spelling",
             ));
         }
@@ -184,9 +163,7 @@ fn compare(changes: &mut Changes<'_>, old: &Resource, new: &Resource) {
         (before, after) => {
             let [before, after] = [(before, old), (after, new)]
                 .map(|(template, resource)| template.as_ref().unwrap_or(&resource.uri));
-            changes.breaking(format!(
-                "resource `{name}` changed its URI from `{before}` to `{after}`"
-            ));
+            changes.breaking(format!("resource `{name}` changed its URI from `{before}` to `{after}`"));
         }
     }
     for before in &old.variables {
@@ -212,19 +189,11 @@ fn only_adds_to_query(old: &str, new: &str) -> bool {
         return false;
     };
     path(old) == path(new)
-        && before
-            .variables()
-            .all(|variable| after.variables().any(|other| other == variable))
+        && before.variables().all(|variable| after.variables().any(|other| other == variable))
 }
 
 fn declaration(contract: &Contract, i: usize, resource: &Resource, template: &str) -> TokenStream {
-    let Resource {
-        name,
-        title,
-        description,
-        mime_type,
-        ..
-    } = resource;
+    let Resource { name, title, description, mime_type, .. } = resource;
     let schema = schemas::name(&contract.resource_schema(i));
     let variables = resource.variables.iter().map(|variable| {
         let Variable {
@@ -255,11 +224,7 @@ fn arguments(resource: &Resource, template: &str) -> TokenStream {
     let name = text::ident(&names::variables(&resource.name));
     let docs = text::docs(&format!("The variables of `{template}`."));
     let fields = resource.variables.iter().map(|variable| {
-        let kind = if is_required(template, variable) {
-            quote!(String)
-        } else {
-            quote!(Option<String>)
-        };
+        let kind = if is_required(template, variable) { quote!(String) } else { quote!(Option<String>) };
         let (docs, field) = (text::docs(&variable.description), field(&variable.name, &kind));
         quote!(#docs #field)
     });
@@ -278,25 +243,21 @@ fn signature(resource: &Resource, template: &str) -> TokenStream {
     let [read, version] = names::resource_methods(&resource.name).map(|name| text::ident(&name));
     let response = text::ident(&names::resource(&resource.name));
     let variables = text::ident(&names::variables(&resource.name));
-    let completions = resource
-        .variables
-        .iter()
-        .filter(|variable| variable.completes)
-        .map(|variable| {
-            let docs = text::docs(&format!(
-                "Returns values for `{}` of `{template}` that begin with `value`, best first.",
-                variable.name
-            ));
-            let method = text::ident(&names::completion_method(&resource.name, &variable.name));
-            quote! {
-                #docs
-                fn #method(
-                    &self,
-                    cx: &ReadCx<'_>,
-                    value: &str,
-                ) -> impl Future<Output = Result<Vec<String>, ToolError>> + Send;
-            }
-        });
+    let completions = resource.variables.iter().filter(|variable| variable.completes).map(|variable| {
+        let docs = text::docs(&format!(
+            "Returns values for `{}` of `{template}` that begin with `value`, best first.",
+            variable.name
+        ));
+        let method = text::ident(&names::completion_method(&resource.name, &variable.name));
+        quote! {
+            #docs
+            fn #method(
+                &self,
+                cx: &ReadCx<'_>,
+                value: &str,
+            ) -> impl Future<Output = Result<Vec<String>, ToolError>> + Send;
+        }
+    });
     quote! {
         #docs
         fn #read(

@@ -109,10 +109,7 @@ impl Key for Resources {
                 /// The resources, in the order in which clients see them.
                 pub static RESOURCES: [spec::ResourceSpec; #count] = [#(#specs),*];
             }],
-            signatures: resources
-                .iter()
-                .map(|(_, resource)| signature(resource))
-                .collect(),
+            signatures: resources.iter().map(|(_, resource)| signature(resource)).collect(),
             methods: methods(contract).into(),
             ..Emitted::default()
         }
@@ -134,18 +131,14 @@ impl Key for Resources {
 /// Returns the resources without a template, each with its index among all resources.
 fn fixed(contract: &Contract) -> Vec<(usize, &Resource)> {
     let all = contract.spec.resources.iter().enumerate();
-    all.filter(|(_, resource)| resource.uri_template.is_none())
-        .collect()
+    all.filter(|(_, resource)| resource.uri_template.is_none()).collect()
 }
 
 /// Compares resources: all contents must have been possible before.
 fn resource(changes: &mut Changes<'_>, old: &Resource, new: &Resource) {
     let name = &old.name;
     if old.uri != new.uri && old.uri_template.is_none() && new.uri_template.is_none() {
-        changes.breaking(format!(
-            "resource `{name}` changed its URI from `{}` to `{}`",
-            old.uri, new.uri
-        ));
+        changes.breaking(format!("resource `{name}` changed its URI from `{}` to `{}`", old.uri, new.uri));
     }
     if old.mime_type != new.mime_type {
         changes.breaking(format!("resource `{name}` changed its media type"));
@@ -160,9 +153,9 @@ fn resource(changes: &mut Changes<'_>, old: &Resource, new: &Resource) {
     match (algebra::covers(&before, &after), algebra::covers(&after, &before)) {
         (Some(true), Some(true)) => {}
         (Some(true), _) => changes.compatible(format!("resource `{name}` has fewer possible contents")),
-        (Some(false), _) => changes.breaking(format!(
-            "resource `{name}` can have contents that were impossible before"
-        )),
+        (Some(false), _) => {
+            changes.breaking(format!("resource `{name}` can have contents that were impossible before"))
+        }
         (None, _) => changes.breaking(format!(
             "it can't be proved that resource `{name}` has no contents that were impossible before"
         )),
@@ -170,14 +163,7 @@ fn resource(changes: &mut Changes<'_>, old: &Resource, new: &Resource) {
 }
 
 fn declaration(contract: &Contract, i: usize) -> TokenStream {
-    let Resource {
-        name,
-        uri,
-        title,
-        description,
-        mime_type,
-        ..
-    } = &contract.spec.resources[i];
+    let Resource { name, uri, title, description, mime_type, .. } = &contract.spec.resources[i];
     let schema = schemas::name(&contract.resource_schema(i));
     quote! {
         spec::ResourceSpec {
@@ -211,10 +197,7 @@ fn methods(contract: &Contract) -> [TokenStream; 2] {
         .auth
         .as_ref()
         .map(|_| quote!(tabellion_runtime::auth::check_resource::<ToolError>(&CONTRACT, name, call)?;));
-    let resources = fixed(contract)
-        .into_iter()
-        .map(|(_, resource)| resource)
-        .enumerate();
+    let resources = fixed(contract).into_iter().map(|(_, resource)| resource).enumerate();
     let (reads, versions): (Vec<_>, Vec<_>) = resources
         .map(|(i, resource)| {
             let (name, i) = (&resource.name, Literal::usize_unsuffixed(i));

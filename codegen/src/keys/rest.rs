@@ -41,9 +41,7 @@ impl Endpoint {
     /// Returns the path without names of variables: paths of equal shape are routed alike.
     fn shape(&self) -> Vec<&str> {
         let segments = self.path.split('/');
-        segments
-            .map(|segment| if segment.starts_with('{') { "{}" } else { segment })
-            .collect()
+        segments.map(|segment| if segment.starts_with('{') { "{}" } else { segment }).collect()
     }
 }
 
@@ -57,13 +55,7 @@ impl Key for RestFace {
                 let at = format!("/rest/endpoints/{i}/{member}");
                 problems.push(contract.document.problem(at, what, help));
             };
-            let Endpoint {
-                method,
-                path,
-                is,
-                others,
-                ..
-            } = endpoint;
+            let Endpoint { method, path, is, others, .. } = endpoint;
             if *method != is.method() {
                 let wanted = is.method();
                 problem(
@@ -76,14 +68,10 @@ impl Key for RestFace {
             if variables != is.variables() {
                 let (wanted, help) = match is.variables() {
                     0 => ("no variable".to_owned(), "write all segments as they are"),
-                    1 => (
-                        "one variable".to_owned(),
-                        "write it as `{name}`, in a segment of its own",
-                    ),
-                    wanted => (
-                        format!("{wanted} variables"),
-                        "write each as `{name}`, in a segment of its own",
-                    ),
+                    1 => ("one variable".to_owned(), "write it as `{name}`, in a segment of its own"),
+                    wanted => {
+                        (format!("{wanted} variables"), "write each as `{name}`, in a segment of its own")
+                    }
                 };
                 problem(
                     "path",
@@ -92,9 +80,8 @@ impl Key for RestFace {
                 );
             }
             let roles = contract.spec.auth.as_ref().map(|auth| &auth.roles);
-            let mut unknown = others
-                .iter()
-                .filter(|role| !roles.is_some_and(|roles| roles.contains_key(*role)));
+            let mut unknown =
+                others.iter().filter(|role| !roles.is_some_and(|roles| roles.contains_key(*role)));
             if let Some(role) = unknown.next() {
                 problem(
                     "others",
@@ -128,11 +115,7 @@ impl Key for RestFace {
             }
             let earlier = &endpoints[..i];
             if earlier.iter().any(|other| other.is == *is) {
-                problem(
-                    "is",
-                    format!("`{is}` has an endpoint already"),
-                    "remove one of the two".into(),
-                );
+                problem("is", format!("`{is}` has an endpoint already"), "remove one of the two".into());
             }
             let is_same = |other: &Endpoint| other.shape() == endpoint.shape() && other.method == *method;
             if earlier.iter().any(is_same) {
@@ -166,14 +149,13 @@ impl Key for RestFace {
         for endpoint in before {
             let Endpoint { method, path, .. } = endpoint;
             match find(after, endpoint) {
-                None => changes.breaking(format!(
-                    "endpoint `{method} {path}` was removed or does something else"
-                )),
+                None => {
+                    changes.breaking(format!("endpoint `{method} {path}` was removed or does something else"))
+                }
                 Some(is) => {
                     for role in endpoint.roles.iter().filter(|role| !is.roles.contains(role)) {
-                        changes.breaking(format!(
-                            "role `{role}` may no longer call endpoint `{method} {path}`"
-                        ));
+                        changes
+                            .breaking(format!("role `{role}` may no longer call endpoint `{method} {path}`"));
                     }
                     for role in is.roles.iter().filter(|role| !endpoint.roles.contains(role)) {
                         changes.compatible(format!("role `{role}` may call endpoint `{method} {path}`"));
@@ -192,31 +174,20 @@ impl Key for RestFace {
         if endpoints.is_empty() {
             return Emitted::default();
         }
-        let endpoints = endpoints.iter().map(
-            |Endpoint {
-                 method,
-                 path,
-                 is,
-                 others,
-                 ..
-             }| {
-                let (method, is) = (text::variant(method), text::variant(is));
-                let others = (!others.is_empty()).then(|| quote!(others: &[#(#others),*],));
-                quote! {
-                    spec::RestEndpoint {
-                        method: spec::RestMethod::#method,
-                        path: #path,
-                        is: spec::RestOperation::#is,
-                        #others
-                        ..spec::RestEndpoint::NEW
-                    }
+        let endpoints = endpoints.iter().map(|Endpoint { method, path, is, others, .. }| {
+            let (method, is) = (text::variant(method), text::variant(is));
+            let others = (!others.is_empty()).then(|| quote!(others: &[#(#others),*],));
+            quote! {
+                spec::RestEndpoint {
+                    method: spec::RestMethod::#method,
+                    path: #path,
+                    is: spec::RestOperation::#is,
+                    #others
+                    ..spec::RestEndpoint::NEW
                 }
-            },
-        );
-        Emitted {
-            fields: quote!(rest: &[#(#endpoints),*],),
-            ..Emitted::default()
-        }
+            }
+        });
+        Emitted { fields: quote!(rest: &[#(#endpoints),*],), ..Emitted::default() }
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {

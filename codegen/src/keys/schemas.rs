@@ -60,10 +60,7 @@ fn values(changes: &mut Changes<'_>, side: Side, old: &Tool, new: &Tool) {
     if narrow != wide {
         let (breaks, widens) = match side {
             Side::Input => ("rejects requests that were valid", "more requests are valid"),
-            Side::Output => (
-                "can return responses that were impossible before",
-                "fewer responses may come",
-            ),
+            Side::Output => ("can return responses that were impossible before", "fewer responses may come"),
         };
         match (algebra::covers(&wide, &narrow), algebra::covers(&narrow, &wide)) {
             (Some(true), Some(true)) => {}

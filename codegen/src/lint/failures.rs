@@ -10,12 +10,8 @@ use crate::{
 };
 
 /// Failures of a store or of a method that no key makes possible.
-const OF_ANY_CONTRACT: [FailureKind; 4] = [
-    FailureKind::NotFound,
-    FailureKind::Refused,
-    FailureKind::Busy,
-    FailureKind::TooLarge,
-];
+const OF_ANY_CONTRACT: [FailureKind; 4] =
+    [FailureKind::NotFound, FailureKind::Refused, FailureKind::Busy, FailureKind::TooLarge];
 
 /// Checks the error table, and the errors of each operation.
 pub(super) fn contract(contract: &Contract, problems: &mut Vec<Problem>) {

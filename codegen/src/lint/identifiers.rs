@@ -57,17 +57,7 @@ const PRELUDE: &[&str] = &[
 ];
 
 /// Functions of `ToolError` in addition to the constructors of errors.
-const ERROR_FUNCTIONS: &[&str] = &[
-    "answer",
-    "clone",
-    "eq",
-    "fmt",
-    "from",
-    "into",
-    "ne",
-    "to_string",
-    "with",
-];
+const ERROR_FUNCTIONS: &[&str] = &["answer", "clone", "eq", "fmt", "from", "into", "ne", "to_string", "with"];
 
 /// Checks tools, errors, module, trait, and the fields and variants of every schema.
 pub(super) fn contract(contract: &Contract, problems: &mut Vec<Problem>) {
@@ -90,9 +80,7 @@ pub(super) fn contract(contract: &Contract, problems: &mut Vec<Problem>) {
         }
         variants.add(names::type_name(error), error, at, problems);
     }
-    let named = contract
-        .schemas()
-        .filter(|authored| authored.kind != SchemaKind::Derived);
+    let named = contract.schemas().filter(|authored| authored.kind != SchemaKind::Derived);
     for authored in named {
         parts(authored.schema, &authored.at, authored.document, problems);
     }
@@ -104,29 +92,15 @@ fn methods_and_roots(contract: &Contract, problems: &mut Vec<Problem>) {
     let mut methods = Names::new("method", document);
     let mut types = Names::new("type", document);
     for (i, tool) in contract.tools.iter().enumerate() {
-        for operation in tool
-            .operations()
-            .iter()
-            .filter(|operation| operation.rows.is_none())
-        {
+        for operation in tool.operations().iter().filter(|operation| operation.rows.is_none()) {
             let (base, label, at) = (operation.rust_base(), operation.label(), format!("/tools/{i}"));
             methods.add(names::value_name(&base), &label, at.clone(), problems);
             types.add(Side::Input.type_name(&base), &label, at, problems);
         }
     }
     if let Some(provenance) = &spec.provenance {
-        methods.add(
-            provenance::METHOD.into(),
-            "provenance",
-            "/provenance".into(),
-            problems,
-        );
-        types.add(
-            provenance::TYPE.into(),
-            "provenance",
-            "/provenance".into(),
-            problems,
-        );
+        methods.add(provenance::METHOD.into(), "provenance", "/provenance".into(), problems);
+        types.add(provenance::TYPE.into(), "provenance", "/provenance".into(), problems);
         let mut fields = Names::new("field", document);
         for name in provenance.fields.keys() {
             let at = pointer::push("/provenance/fields", name);
@@ -137,10 +111,7 @@ fn methods_and_roots(contract: &Contract, problems: &mut Vec<Problem>) {
         let at = format!("/rest/endpoints/{i}/is");
         methods.add(
             method.into(),
-            &spec
-                .rest
-                .as_ref()
-                .map_or_else(String::new, |rest| rest.endpoints[i].is.to_string()),
+            &spec.rest.as_ref().map_or_else(String::new, |rest| rest.endpoints[i].is.to_string()),
             at,
             problems,
         );
@@ -162,12 +133,7 @@ fn methods_and_roots(contract: &Contract, problems: &mut Vec<Problem>) {
         let mut fields = Names::new("field", document);
         for (j, variable) in resource.variables.iter().enumerate() {
             let at = format!("/resources/{i}/variables/{j}/name");
-            fields.add(
-                names::value_name(&variable.name),
-                &variable.name,
-                at.clone(),
-                problems,
-            );
+            fields.add(names::value_name(&variable.name), &variable.name, at.clone(), problems);
             if variable.completes {
                 let method = names::completion_method(name, &variable.name);
                 methods.add(method, &variable.name, at, problems);
@@ -183,12 +149,7 @@ fn methods_and_roots(contract: &Contract, problems: &mut Vec<Problem>) {
         let mut fields = Names::new("field", document);
         for (j, argument) in prompt.arguments.iter().enumerate() {
             let at = format!("{at}/arguments/{j}/name");
-            fields.add(
-                names::value_name(&argument.name),
-                &argument.name,
-                at.clone(),
-                problems,
-            );
+            fields.add(names::value_name(&argument.name), &argument.name, at.clone(), problems);
             if argument.completes {
                 let method = names::completion_method(name, &argument.name);
                 methods.add(method, &argument.name, at, problems);
@@ -239,10 +200,7 @@ pub(super) fn types(contract: &Contract, types: &Types, problems: &mut Vec<Probl
         let name = names::tool_trait(&tool.spec.name);
         if types.definitions.contains_key(&name) || types.aliases.contains_key(&name) || name == *trait_name {
             let message = format!("`{name}` is the trait of this tool and another part of the contract");
-            problems.push(
-                tool.document
-                    .problem("/name", message, "choose another `x-rust-name`"),
-            );
+            problems.push(tool.document.problem("/name", message, "choose another `x-rust-name`"));
         }
     }
     for (i, prompt) in contract.spec.prompts.iter().enumerate() {
@@ -277,11 +235,7 @@ pub(super) fn types(contract: &Contract, types: &Types, problems: &mut Vec<Probl
             problems.push(document.problem(pointer::push("/workflows", id), message, help));
         }
     }
-    for alias in types
-        .aliases
-        .keys()
-        .filter(|alias| types.definitions.contains_key(*alias))
-    {
+    for alias in types.aliases.keys().filter(|alias| types.definitions.contains_key(*alias)) {
         let message = format!("`{alias}` is a tool's request or response and also the name of another type");
         problems.push(document.problem("/tools", message, "choose another `x-rust-name`"));
     }
@@ -335,11 +289,7 @@ struct Names<'a> {
 
 impl<'a> Names<'a> {
     fn new(kind: &'static str, document: &'a Document) -> Self {
-        Self {
-            kind,
-            document,
-            wire: BTreeMap::new(),
-        }
+        Self { kind, document, wire: BTreeMap::new() }
     }
 
     fn add(&mut self, rust: String, wire: &str, at: String, problems: &mut Vec<Problem>) {

@@ -92,12 +92,7 @@ struct Check<'a> {
 
 impl<'a> Check<'a> {
     fn new(document: &'a Document, problems: &'a mut Vec<Problem>) -> Self {
-        Self {
-            document,
-            problems,
-            is_typed: true,
-            titles: BTreeMap::new(),
-        }
+        Self { document, problems, is_typed: true, titles: BTreeMap::new() }
     }
 
     fn problem(&mut self, at: &str, message: impl Into<String>, help: impl Into<String>) {
@@ -160,11 +155,7 @@ impl<'a> Check<'a> {
             let help = "give all items one schema, or make an object with a name for each";
             self.problem(at, "items with a schema per position have no Rust type", help);
         } else {
-            self.problem(
-                at,
-                "is not a schema",
-                "write an object with keywords of JSON Schema",
-            );
+            self.problem(at, "is not a schema", "write an object with keywords of JSON Schema");
         }
     }
 
@@ -179,27 +170,15 @@ impl<'a> Check<'a> {
             ),
             "$ref" | "$dynamicRef" | "$defs" | "definitions" | "$id" | "$anchor" | "$dynamicAnchor" => {
                 let help = "write the schema out where it is used; types are shared by `x-rust-name`";
-                self.problem(
-                    at,
-                    format!("`{keyword}`: several clients drop tools with references"),
-                    help,
-                );
+                self.problem(at, format!("`{keyword}`: several clients drop tools with references"), help);
             }
             "allOf" | "anyOf" | "oneOf" if role == Role::Root => {
                 let help = "put it into `x-enforce`, which clients don't see";
-                self.problem(
-                    at,
-                    format!("`{keyword}` at the root: several clients drop such tools"),
-                    help,
-                );
+                self.problem(at, format!("`{keyword}` at the root: several clients drop such tools"), help);
             }
             "if" | "then" | "else" if role != Role::Rule => {
                 let help = "put it into `x-enforce`, which clients don't see";
-                self.problem(
-                    at,
-                    format!("`{keyword}` makes typify panic and confuses clients"),
-                    help,
-                );
+                self.problem(at, format!("`{keyword}` makes typify panic and confuses clients"), help);
             }
             "prefixItems" | "additionalItems" => {
                 let help = "give all items one schema, or make an object with a name for each";
@@ -300,11 +279,7 @@ impl<'a> Check<'a> {
         let is_kept = members.get("x-rust-map").is_some_and(|map| map == true);
         if is_kept && !is_object {
             let help = "only an object with declared properties can keep all its members";
-            self.problem(
-                &pointer::push(at, "x-rust-map"),
-                "this is not such an object",
-                help,
-            );
+            self.problem(&pointer::push(at, "x-rust-map"), "this is not such an object", help);
         }
         let is_object = is_object && !is_kept;
         let named = members.contains_key("x-rust-name");
@@ -315,11 +290,7 @@ impl<'a> Check<'a> {
             self.problem(at, format!("this {kind} has no name for its Rust type"), help);
         } else if named && !is_type {
             let help = "only objects with declared properties and enums of strings become types of their own";
-            self.problem(
-                &pointer::push(at, "x-rust-name"),
-                "this name belongs to no type",
-                help,
-            );
+            self.problem(&pointer::push(at, "x-rust-name"), "this name belongs to no type", help);
         }
         let tag = members.get("x-rust-union").and_then(Value::as_str);
         if let Some(tag) = tag
@@ -339,18 +310,12 @@ impl<'a> Check<'a> {
         let Some((around, name)) = at.rsplit_once("/properties/") else {
             return false;
         };
-        let union = self
-            .document
-            .value
-            .pointer(around)
-            .map(|schema| &schema["x-rust-union"]);
+        let union = self.document.value.pointer(around).map(|schema| &schema["x-rust-union"]);
         union.is_some_and(|tag| tag == name)
     }
 }
 
 fn is_portable(name: &str) -> bool {
     (1..=64).contains(&name.len())
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
 }

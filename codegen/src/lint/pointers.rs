@@ -51,11 +51,7 @@ pub(crate) fn always_leads_to<'a>(
 
 /// Returns a noun with its indefinite article.
 pub(crate) fn article(kind: &str) -> String {
-    let article = if kind.starts_with(['a', 'e', 'i', 'o']) {
-        "an"
-    } else {
-        "a"
-    };
+    let article = if kind.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
     format!("{article} {kind}")
 }
 

@@ -14,9 +14,7 @@ use crate::{
 
 /// Checks that each part of a schema accepts some value, and that the wire schema accepts all enforced values.
 pub(crate) fn satisfiable(authored: &Authored<'_>, problems: &mut Vec<Problem>) {
-    let Authored {
-        document, at, schema, ..
-    } = authored;
+    let Authored { document, at, schema, .. } = authored;
     admits_something(schema, at, document, problems);
     // Derived schemas have no rules.
     let has_rules = !matches!(authored.kind, SchemaKind::Derived | SchemaKind::Union);
@@ -69,9 +67,7 @@ fn is_plain_object(schema: &Value) -> bool {
         && keys.keys().all(|key| is_known(key))
         && properties.values().all(Value::is_object)
         && schema["minProperties"].as_u64().unwrap_or(0) <= properties.len() as u64
-        && required
-            .filter_map(Value::as_str)
-            .all(|name| properties.contains_key(name))
+        && required.filter_map(Value::as_str).all(|name| properties.contains_key(name))
 }
 
 /// Returns true if `wire` accepts all values of `enforced`, or if that can't be decided. It holds by construction; this check guards the
@@ -86,11 +82,7 @@ pub(crate) fn is_vacuous(schema: &Value, rule: &Rule) -> bool {
         return false;
     };
     let mut without = with.clone();
-    let index = rule
-        .authored
-        .rsplit('/')
-        .next()
-        .and_then(|index| index.parse::<usize>().ok());
+    let index = rule.authored.rsplit('/').next().and_then(|index| index.parse::<usize>().ok());
     if let (Some(clauses), Some(index)) = (without["x-enforce"].as_array_mut(), index) {
         clauses.remove(index);
     }
@@ -105,10 +97,7 @@ mod tests {
 
     #[test]
     fn an_enforced_schema_may_only_be_narrower() {
-        let (wide, narrow) = (
-            json!({ "type": "integer" }),
-            json!({ "type": "integer", "minimum": 1 }),
-        );
+        let (wide, narrow) = (json!({ "type": "integer" }), json!({ "type": "integer", "minimum": 1 }));
         assert!(is_covered(&wide, &narrow));
         assert!(is_covered(&wide, &wide));
         assert!(!is_covered(&narrow, &wide));

@@ -19,14 +19,11 @@ pub(super) fn inexact(value: &Value, at: &str) -> Vec<String> {
         }
         Value::Array(items) => {
             let items = items.iter().enumerate();
-            items
-                .flat_map(|(i, item)| inexact(item, &pointer::push(at, &i.to_string())))
-                .collect()
+            items.flat_map(|(i, item)| inexact(item, &pointer::push(at, &i.to_string()))).collect()
         }
-        Value::Object(members) => members
-            .iter()
-            .flat_map(|(name, value)| inexact(value, &pointer::push(at, name)))
-            .collect(),
+        Value::Object(members) => {
+            members.iter().flat_map(|(name, value)| inexact(value, &pointer::push(at, name))).collect()
+        }
         _ => vec![],
     }
 }

@@ -10,13 +10,8 @@ use crate::{contract::Contract, names};
 /// Returns the table, the enum, and its conversions for the runtime.
 pub(super) fn items(contract: &Contract) -> Vec<TokenStream> {
     let errors = &contract.spec.errors;
-    let variants: Vec<_> = errors
-        .keys()
-        .map(|name| format_ident!("{}", names::type_name(name)))
-        .collect();
-    let constructors = errors
-        .keys()
-        .map(|name| format_ident!("{}", names::value_name(name)));
+    let variants: Vec<_> = errors.keys().map(|name| format_ident!("{}", names::type_name(name))).collect();
+    let constructors = errors.keys().map(|name| format_ident!("{}", names::value_name(name)));
     let docs: Vec<_> = errors
         .values()
         .map(|error| {

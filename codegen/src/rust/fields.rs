@@ -53,9 +53,7 @@ fn keep_absence(field: &mut Field, has_default: bool) {
 
 /// Returns the JSON name of a field.
 fn wire_name(field: &Field) -> String {
-    let renamed = arguments(&field.attrs)
-        .into_iter()
-        .find_map(|meta| string(&meta, "rename"));
+    let renamed = arguments(&field.attrs).into_iter().find_map(|meta| string(&meta, "rename"));
     renamed.unwrap_or_else(|| field.ident.as_ref().map(ToString::to_string).unwrap_or_default())
 }
 
@@ -63,10 +61,7 @@ fn wire_name(field: &Field) -> String {
 pub(super) fn arguments(attrs: &[Attribute]) -> Vec<Meta> {
     let serde = attrs.iter().filter(|attr| attr.path().is_ident("serde"));
     serde
-        .filter_map(|attr| {
-            attr.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated)
-                .ok()
-        })
+        .filter_map(|attr| attr.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated).ok())
         .flatten()
         .collect()
 }

@@ -7,16 +7,7 @@ use quote::quote;
 
 /// Names that a module may import, with their paths. A contract's types can't have these names.
 const KNOWN: &[(&str, &[&str])] = &[
-    (
-        "std",
-        &[
-            "collections::BTreeMap",
-            "fmt",
-            "future::Future",
-            "num::NonZeroU32",
-            "sync::Arc",
-        ],
-    ),
+    ("std", &["collections::BTreeMap", "fmt", "future::Future", "num::NonZeroU32", "sync::Arc"]),
     ("chrono", &["DateTime", "FixedOffset"]),
     ("serde", &["Deserialize", "Serialize"]),
     ("serde_json", &["Map", "Value"]),
@@ -51,10 +42,7 @@ const KNOWN: &[(&str, &[&str])] = &[
 
 /// Returns true if a generated module may import `name`.
 pub(crate) fn may_import(name: &str) -> bool {
-    KNOWN
-        .iter()
-        .flat_map(|(_, paths)| *paths)
-        .any(|path| last(path) == name)
+    KNOWN.iter().flat_map(|(_, paths)| *paths).any(|path| last(path) == name)
 }
 
 /// Returns the imports of a module with these items.
@@ -64,21 +52,14 @@ pub(super) fn for_items(items: &[TokenStream]) -> TokenStream {
         identifiers(item.clone(), &mut used);
     }
     let lines = KNOWN.iter().filter_map(|(from, names)| {
-        let names: Vec<_> = names
-            .iter()
-            .copied()
-            .filter(|name| used.contains(last(name)))
-            .collect();
+        let names: Vec<_> = names.iter().copied().filter(|name| used.contains(last(name))).collect();
         match names.as_slice() {
             [] => None,
             [name] => Some(format!("use {from}::{name};")),
             names => Some(format!("use {from}::{{{}}};", names.join(", "))),
         }
     });
-    let lines: TokenStream = lines
-        .collect::<String>()
-        .parse()
-        .expect("paths of names are tokens");
+    let lines: TokenStream = lines.collect::<String>().parse().expect("paths of names are tokens");
     quote!(#lines)
 }
 

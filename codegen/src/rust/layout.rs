@@ -10,10 +10,7 @@ pub(super) fn file(files: &[File]) -> String {
     let mut text = String::new();
     for file in files {
         if !file.attrs.is_empty() {
-            let head = File {
-                items: vec![],
-                ..file.clone()
-            };
+            let head = File { items: vec![], ..file.clone() };
             text += &prettyplease::unparse(&head);
         }
         let mut after_import = false;
@@ -39,12 +36,7 @@ fn item(item: &Item) -> String {
 }
 
 fn unparsed(item: Item) -> String {
-    prettyplease::unparse(&File {
-        frontmatter: None,
-        shebang: None,
-        attrs: vec![],
-        items: vec![item],
-    })
+    prettyplease::unparse(&File { frontmatter: None, shebang: None, attrs: vec![], items: vec![item] })
 }
 
 /// Returns a static, with its value in wide lines.

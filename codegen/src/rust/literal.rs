@@ -24,18 +24,7 @@ const ENUMS: &[(&str, &[&str])] = &[
     ("Moment", &["Create", "Change"]),
     ("Action", &["Create", "Get", "Update", "List", "Delete"]),
     ("Assigned", &["Now", "Json", "Field"]),
-    (
-        "TextRule",
-        &[
-            "NotBlank",
-            "MaxBytes",
-            "Pattern",
-            "Email",
-            "JsonValue",
-            "JsonObject",
-            "JsonTexts",
-        ],
-    ),
+    ("TextRule", &["NotBlank", "MaxBytes", "Pattern", "Email", "JsonValue", "JsonObject", "JsonTexts"]),
     ("Range", &["AfterNow", "UntilNow"]),
     ("RowRule", &["AnyOf", "Differ", "Ordered"]),
     ("FilterBy", &["Value", "Item", "Words"]),
@@ -76,11 +65,7 @@ pub(crate) fn differing<T: Debug>(value: &T, base: &T, constructor: TokenStream)
         })
         .collect();
     let name = value.path;
-    if given.is_empty() {
-        constructor
-    } else {
-        quote!(spec::#name { #(#given,)* ..#constructor })
-    }
+    if given.is_empty() { constructor } else { quote!(spec::#name { #(#given,)* ..#constructor }) }
 }
 
 /// Qualifies names with their paths. If several enums have a variant of that name, the field decides.
@@ -166,11 +151,7 @@ impl VisitMut for Rewrite {
     }
 
     fn visit_expr_struct_mut(&mut self, literal: &mut ExprStruct) {
-        let name = literal
-            .path
-            .get_ident()
-            .map(ToString::to_string)
-            .unwrap_or_default();
+        let name = literal.path.get_ident().map(ToString::to_string).unwrap_or_default();
         let outer = std::mem::take(&mut self.enums);
         for field in &mut literal.fields {
             self.visit_field_value_mut(field);
@@ -184,17 +165,12 @@ impl VisitMut for Rewrite {
         }
         let says_nothing = |field: &FieldValue| {
             let value = field.expr.to_token_stream().to_string();
-            matches!(
-                value.as_str(),
-                "None" | "false" | "& []" | "spec :: OnDelete :: Restrict"
-            )
+            matches!(value.as_str(), "None" | "false" | "& []" | "spec :: OnDelete :: Restrict")
         };
         let base = if name == "FieldSpec" {
             let given = |wanted: &str| {
                 let mut fields = literal.fields.iter();
-                fields
-                    .find(|field| field.member == format_ident!("{wanted}").into())
-                    .map(|field| &field.expr)
+                fields.find(|field| field.member == format_ident!("{wanted}").into()).map(|field| &field.expr)
             };
             let (name, kind) = (given("name"), given("kind"));
             Some(quote!(spec::FieldSpec::new(#name, #kind)))
@@ -211,11 +187,8 @@ impl VisitMut for Rewrite {
             !says_nothing(field) && !is_of_base
         });
         let (path, kept): (_, Vec<_>) = (&literal.path, kept.collect());
-        let whole = if kept.is_empty() {
-            quote!(#path { ..#base })
-        } else {
-            quote!(#path { #(#kept,)* ..#base })
-        };
+        let whole =
+            if kept.is_empty() { quote!(#path { ..#base }) } else { quote!(#path { #(#kept,)* ..#base }) };
         *literal = syn::parse2(whole).expect("a struct with a base is an expression");
     }
 }

@@ -55,12 +55,7 @@ pub(crate) fn module(
     items.extend(table::items(contract, &keys, &mut texts));
     items.insert(0, imports::for_items(&items));
 
-    let mut docs = format!(
-        "{}, {} {}.",
-        spec.title.trim_end_matches('.'),
-        spec.contract,
-        spec.version
-    );
+    let mut docs = format!("{}, {} {}.", spec.title.trim_end_matches('.'), spec.contract, spec.version);
     if let Some(description) = &spec.description {
         docs = format!("{docs}\n\n{description}");
     }
@@ -99,10 +94,7 @@ pub(crate) fn index(contracts: &[Contract], command: &str) -> String {
         "{HEAD}{command}`. Do not edit: change the contracts and run it again.\n\
          //! The contracts' generated code: one module each.\n"
     );
-    let mut modules: Vec<_> = contracts
-        .iter()
-        .map(|contract| &contract.spec.rust.module)
-        .collect();
+    let mut modules: Vec<_> = contracts.iter().map(|contract| &contract.spec.rust.module).collect();
     modules.sort();
     for module in &modules {
         text += &format!("\n#[rustfmt::skip]\npub mod {module};\n");

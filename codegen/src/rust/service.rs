@@ -30,11 +30,7 @@ pub(super) fn traits(contract: &Contract, trait_name: &Ident, keys: &[Emitted]) 
     let alone = contract.tools.iter().filter(|tool| tool.spec.select.is_empty());
     let methods = alone.map(|tool| signature(contract, tool));
     let others = keys.iter().flat_map(|key| &key.signatures);
-    let bounds = if supers.is_empty() {
-        quote!(Send + Sync + 'static)
-    } else {
-        quote!(#(#supers)+*)
-    };
+    let bounds = if supers.is_empty() { quote!(Send + Sync + 'static) } else { quote!(#(#supers)+*) };
     let joined = quote! {
         #docs
         pub trait #trait_name: #bounds {
@@ -64,11 +60,7 @@ fn has_trait(tool: &Tool) -> bool {
 fn signature(contract: &Contract, tool: &Tool) -> TokenStream {
     let spec = &tool.spec;
     let errors: Vec<_> = spec.errors.iter().map(|error| format!("`{error}`")).collect();
-    let docs = text::docs(&format!(
-        "{}\n\n# Errors\n{}",
-        spec.description,
-        errors.join(", ")
-    ));
+    let docs = text::docs(&format!("{}\n\n# Errors\n{}", spec.description, errors.join(", ")));
     let base = tool.rust_base();
     let name = format_ident!("{}", names::value_name(&base));
     let [request, response] = Side::ALL.map(|side| format_ident!("{}", side.type_name(&base)));

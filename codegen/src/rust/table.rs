@@ -13,10 +13,7 @@ use crate::{
 /// Returns the statics, with the items of the keys.
 pub(super) fn items(contract: &Contract, keys: &[Emitted], texts: &mut Texts) -> Vec<TokenStream> {
     let fields = keys.iter().map(|key| &key.fields);
-    let tools = contract
-        .tools
-        .iter()
-        .map(|tool| registry::emitted_entry(tool, texts));
+    let tools = contract.tools.iter().map(|tool| registry::emitted_entry(tool, texts));
     let tools: Vec<_> = tools.collect();
     let file = format!("{}.json", contract.spec.rust.module);
     let count = Literal::usize_unsuffixed(contract.tools.len());
@@ -25,11 +22,7 @@ pub(super) fn items(contract: &Contract, keys: &[Emitted], texts: &mut Texts) ->
         let constant = format_ident!("{}", names::constant(name));
         quote!(pub const #constant: &str = #name;)
     });
-    let parts: TokenStream = contract
-        .tools
-        .iter()
-        .filter_map(registry::emitted_parts)
-        .collect();
+    let parts: TokenStream = contract.tools.iter().filter_map(registry::emitted_parts).collect();
     let mut items = vec![
         quote! {
             /// The schemas and examples.

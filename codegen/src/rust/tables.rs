@@ -98,11 +98,7 @@ fn one_line(expression: &Expr) -> String {
             let rest = literal.rest.iter().map(|rest| format!("..{}", one_line(rest)));
             let parts = list(&mut literal.fields.iter().map(field).chain(rest));
             let path = tokens(literal.path.to_token_stream());
-            if parts.is_empty() {
-                format!("{path} {{}}")
-            } else {
-                format!("{path} {{ {parts} }}")
-            }
+            if parts.is_empty() { format!("{path} {{}}") } else { format!("{path} {{ {parts} }}") }
         }
         Expr::Await(future) => format!("{}.await", one_line(&future.base)),
         Expr::Closure(closure) => {

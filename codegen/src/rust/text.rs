@@ -51,11 +51,7 @@ fn doc_lines(text: &str) -> Vec<String> {
                     return " ```text".into();
                 }
             }
-            if line.is_empty() {
-                String::new()
-            } else {
-                format!(" {line}")
-            }
+            if line.is_empty() { String::new() } else { format!(" {line}") }
         })
         .collect()
 }
@@ -111,17 +107,9 @@ fn write(value: &Value, indent: usize, taken: usize, out: &mut String) {
     let (open, close, parts): (_, _, Vec<(String, &Value)>) = match value {
         Value::Object(members) => {
             let key = |name: &String| format!("{}: ", Value::from(name.as_str()));
-            (
-                '{',
-                '}',
-                members.iter().map(|(name, value)| (key(name), value)).collect(),
-            )
+            ('{', '}', members.iter().map(|(name, value)| (key(name), value)).collect())
         }
-        Value::Array(items) => (
-            '[',
-            ']',
-            items.iter().map(|value| (String::new(), value)).collect(),
-        ),
+        Value::Array(items) => ('[', ']', items.iter().map(|value| (String::new(), value)).collect()),
         _ => {
             out.push_str(&line);
             return;

@@ -88,9 +88,7 @@ impl VisitMut for Tidy {
             if attr.path().is_ident("derive") {
                 *attr = derives(attr);
             } else if attr.path().is_ident("serde") {
-                let arguments = fields::arguments(std::slice::from_ref(attr))
-                    .into_iter()
-                    .map(argument);
+                let arguments = fields::arguments(std::slice::from_ref(attr)).into_iter().map(argument);
                 *attr = parse_quote!(#[serde(#(#arguments),*)]);
             }
         }
@@ -113,9 +111,7 @@ fn derives(attr: &Attribute) -> Attribute {
         .flatten()
         .filter_map(|path| path.segments.last().map(|last| last.ident.to_string()))
         .collect();
-    let known = DERIVES
-        .iter()
-        .filter(|known| names.iter().any(|name| name == *known));
+    let known = DERIVES.iter().filter(|known| names.iter().any(|name| name == *known));
     let known = known.map(|name| quote::format_ident!("{name}"));
     parse_quote!(#[derive(#(#known),*)])
 }
@@ -138,11 +134,7 @@ fn shorten(path: &mut Path) {
     if path.leading_colon.is_none() {
         return;
     }
-    let names: Vec<_> = path
-        .segments
-        .iter()
-        .map(|segment| segment.ident.to_string())
-        .collect();
+    let names: Vec<_> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
     let names: Vec<_> = names.iter().map(String::as_str).collect();
     let kept = match names.as_slice() {
         ["std", "string", "String"]

@@ -59,14 +59,11 @@ fn typify(types: &Types) -> Result<TokenStream, String> {
         format: Some("date-time".into()),
         ..SchemaObject::default()
     };
-    settings
-        .with_derive("PartialEq".into())
-        .with_map_type("::std::collections::BTreeMap")
-        .with_conversion(
-            date_time,
-            "::chrono::DateTime<::chrono::FixedOffset>",
-            [TypeSpaceImpl::Display, TypeSpaceImpl::FromStr].into_iter(),
-        );
+    settings.with_derive("PartialEq".into()).with_map_type("::std::collections::BTreeMap").with_conversion(
+        date_time,
+        "::chrono::DateTime<::chrono::FixedOffset>",
+        [TypeSpaceImpl::Display, TypeSpaceImpl::FromStr].into_iter(),
+    );
     let mut definitions = vec![];
     for (name, definition) in &types.definitions {
         if definition.tag.is_none() {
@@ -74,10 +71,8 @@ fn typify(types: &Types) -> Result<TokenStream, String> {
             continue;
         }
         // Stands in for the union, so that references to it resolve.
-        definitions.push((
-            name.clone(),
-            parsed(name, &serde_json::json!({ "type": "object", "properties": {} }))?,
-        ));
+        definitions
+            .push((name.clone(), parsed(name, &serde_json::json!({ "type": "object", "properties": {} }))?));
         for variant in union::variants(name, definition) {
             let schema = parsed(name, &variant.schema)?;
             definitions.push((variant.type_name, schema));
@@ -86,9 +81,7 @@ fn typify(types: &Types) -> Result<TokenStream, String> {
     // The lints catch schemas on which typify panics; a case that they miss is still a problem's text.
     catch_unwind(AssertUnwindSafe(|| {
         let mut space = TypeSpace::new(&settings);
-        space
-            .add_ref_types(definitions)
-            .map_err(|error| error.to_string())?;
+        space.add_ref_types(definitions).map_err(|error| error.to_string())?;
         Ok(space.to_stream())
     }))
     .unwrap_or_else(|_| Err("it panicked".into()))

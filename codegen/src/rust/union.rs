@@ -28,10 +28,7 @@ pub(super) fn variants(name: &str, definition: &Definition) -> Vec<Variant> {
         .enumerate()
         .map(|(i, schema)| {
             let mut schema = schema.clone();
-            let value = schema["properties"][tag]["enum"][0]
-                .as_str()
-                .unwrap_or_default()
-                .to_string();
+            let value = schema["properties"][tag]["enum"][0].as_str().unwrap_or_default().to_string();
             if let Some(properties) = schema["properties"].as_object_mut() {
                 properties.shift_remove(tag);
             }
@@ -39,11 +36,7 @@ pub(super) fn variants(name: &str, definition: &Definition) -> Vec<Variant> {
                 required.retain(|name| name != tag);
             }
             let type_name = format!("{name}Variant{i}");
-            Variant {
-                value,
-                type_name,
-                schema,
-            }
+            Variant { value, type_name, schema }
         })
         .collect()
 }
@@ -58,9 +51,7 @@ pub(super) fn item(
     let name = format_ident!("{name}");
     let tag = &definition.tag;
     let docs = definition.schema["description"].as_str().map(text::docs);
-    let is_closed = variants
-        .iter()
-        .all(|variant| variant.schema["additionalProperties"] == false);
+    let is_closed = variants.iter().all(|variant| variant.schema["additionalProperties"] == false);
     let closed = is_closed.then(|| quote!(, deny_unknown_fields));
     let variants = variants.iter().zip(structs).map(|(variant, mut fields)| {
         for field in &mut fields.fields {

@@ -38,12 +38,7 @@ pub(crate) fn files(schemas: &Path) -> BTreeMap<String, String> {
             if path.is_dir() {
                 folders.push(path);
             } else {
-                let name = path
-                    .strip_prefix(schemas)
-                    .unwrap()
-                    .to_str()
-                    .unwrap()
-                    .replace('\\', "/");
+                let name = path.strip_prefix(schemas).unwrap().to_str().unwrap().replace('\\', "/");
                 files.insert(name, fs::read_to_string(&path).unwrap());
             }
         }
@@ -60,11 +55,7 @@ pub(crate) fn changed(change: &Value) -> Sources {
     let name = |name: &str| {
         let name = name.replacen("$/", &format!("{contract}/tools/"), 1);
         let name = name.replacen("@/", &format!("{contract}/operations/"), 1);
-        name.replacen(
-            "#/",
-            &format!("{contract}/entities/"),
-            usize::from(name.starts_with('#')),
-        )
+        name.replacen("#/", &format!("{contract}/entities/"), usize::from(name.starts_with('#')))
     };
     for (file, texts) in members(change, "replace") {
         let (from, to) = (texts[0].as_str().unwrap(), texts[1].as_str().unwrap());
@@ -99,17 +90,13 @@ fn edit(files: &mut BTreeMap<String, String>, place: &str, value: Option<&Value>
     let (file, pointer) = place.split_once('#').unwrap();
     let mut document: Value = serde_json::from_str(&files[file]).unwrap();
     let (parent, last) = tabellion_runtime::pointer::split_last(pointer).unwrap();
-    let parent = document
-        .pointer_mut(parent)
-        .unwrap_or_else(|| panic!("nothing at {place}"));
+    let parent = document.pointer_mut(parent).unwrap_or_else(|| panic!("nothing at {place}"));
     match (parent, value) {
         (Value::Object(members), Some(value)) => {
             members.insert(last, value.clone());
         }
         (Value::Object(members), None) => {
-            members
-                .shift_remove(&last)
-                .unwrap_or_else(|| panic!("nothing at {place}"));
+            members.shift_remove(&last).unwrap_or_else(|| panic!("nothing at {place}"));
         }
         (Value::Array(items), Some(value)) if last == "-" => items.push(value.clone()),
         (Value::Array(items), Some(value)) => items[last.parse::<usize>().unwrap()] = value.clone(),
@@ -126,17 +113,14 @@ fn edit(files: &mut BTreeMap<String, String>, place: &str, value: Option<&Value>
 pub(crate) fn check_cases(folder: &str, say: impl Fn(&Value) -> String) {
     let entries = fs::read_dir(root().join(folder)).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut subjects: Vec<_> = names
-        .filter_map(|name| Some(name.strip_suffix(".json")?.to_owned()))
-        .collect();
+    let mut subjects: Vec<_> =
+        names.filter_map(|name| Some(name.strip_suffix(".json")?.to_owned())).collect();
     subjects.sort();
     assert!(!subjects.is_empty(), "{folder} has no cases");
     for subject in subjects {
         let cases = fs::read_to_string(root().join(folder).join(&subject).with_extension("json")).unwrap();
         let cases: serde_json::Map<String, Value> = serde_json::from_str(&cases).unwrap();
-        let text = cases
-            .iter()
-            .map(|(name, case)| format!("== {name}\n{}\n", say(case)));
+        let text = cases.iter().map(|(name, case)| format!("== {name}\n{}\n", say(case)));
         golden(&format!("{folder}/{subject}.txt"), &text.collect::<String>());
     }
 }
@@ -152,11 +136,7 @@ pub(crate) fn golden(file: &str, text: &str) {
     if expected == text {
         return;
     }
-    let line = expected
-        .lines()
-        .zip(text.lines())
-        .take_while(|(a, b)| a == b)
-        .count();
+    let line = expected.lines().zip(text.lines()).take_while(|(a, b)| a == b).count();
     panic!(
         "{file}:{}: expected {:?}, found {:?}\nif that is right, run `UPDATE_GOLDEN=1 cargo test -p tabellion-codegen`",
         line + 1,

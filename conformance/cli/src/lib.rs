@@ -49,10 +49,7 @@ enum Command {
 
 /// Adds the packs: checks in the terms of one contract; see [`checks::add`].
 pub fn add_packs() {
-    for pack in [
-        &tabellion_conformance_brainforge::PACK,
-        &tabellion_conformance_mcb::PACK,
-    ] {
+    for pack in [&tabellion_conformance_brainforge::PACK, &tabellion_conformance_mcb::PACK] {
         checks::add(pack);
     }
 }
@@ -62,8 +59,7 @@ pub fn profiles() -> impl TypedValueParser<Value = Profile> {
     let names = Profile::ALL.map(|profile| PossibleValue::new(profile.name()).help(profile.purpose()));
     PossibleValuesParser::new(names).map(|name| {
         let mut all = Profile::ALL.into_iter();
-        all.find(|profile| profile.name() == name)
-            .expect("one of the possible values")
+        all.find(|profile| profile.name() == name).expect("one of the possible values")
     })
 }
 

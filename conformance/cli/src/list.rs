@@ -53,11 +53,7 @@ pub(super) fn list(arguments: &Arguments) -> Result<u8, Trouble> {
             Severity::Should => "should",
         };
         let guarantees = guarantees(check).join(", ");
-        let _ = writeln!(
-            text,
-            "{}",
-            format!("{:width$}  {severity:6}  {guarantees}", check.id).trim_end()
-        );
+        let _ = writeln!(text, "{}", format!("{:width$}  {severity:6}  {guarantees}", check.id).trim_end());
     }
     print(&text)?;
     Ok(exit::PASSED)

@@ -37,9 +37,7 @@ impl Outputs {
         write(self.html.as_deref(), || Ok(html::page(&comparison)))?;
         let only = || match reports {
             [only] => Ok(only),
-            _ => Err(Trouble::Usage(
-                "`--junit`, `--sarif` and `--badge` take one report".to_owned(),
-            )),
+            _ => Err(Trouble::Usage("`--junit`, `--sarif` and `--badge` take one report".to_owned())),
         };
         write(self.junit.as_deref(), || Ok(junit::junit(only()?)))?;
         write(self.sarif.as_deref(), || Ok(sarif::sarif(only()?)))?;
@@ -48,16 +46,8 @@ impl Outputs {
 
     /// Returns true if no format is requested.
     pub(super) fn is_empty(&self) -> bool {
-        let Self {
-            junit,
-            sarif,
-            markdown,
-            html,
-            badge,
-        } = self;
-        [junit, sarif, markdown, html, badge]
-            .iter()
-            .all(|file| file.is_none())
+        let Self { junit, sarif, markdown, html, badge } = self;
+        [junit, sarif, markdown, html, badge].iter().all(|file| file.is_none())
     }
 }
 

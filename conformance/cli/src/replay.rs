@@ -28,11 +28,8 @@ pub(super) fn replay(arguments: &Arguments) -> Result<u8, Trouble> {
     saved.check().map_err(|error| format!("`{name}`: {error}"))?;
     let subject = arguments.server.subject(Some(saved.contract_id()))?;
     probe::probe(&subject).map_err(Trouble::Harness)?;
-    let subject = if saved.contract_id() == DECLARED {
-        arguments.server.by_declaration(subject)?.0
-    } else {
-        subject
-    };
+    let subject =
+        if saved.contract_id() == DECLARED { arguments.server.by_declaration(subject)?.0 } else { subject };
     let (judgement, trace) = saved.play(&subject).map_err(Trouble::Usage)?;
     let now = format!("{} {}", subject.contract.id, subject.contract.version);
     let (failure, verdict, code) = match judgement {
@@ -49,17 +46,12 @@ pub(super) fn replay(arguments: &Arguments) -> Result<u8, Trouble> {
         trace: trace.events(),
     };
     let mut text = terminal::case(&saved.check, &saved.revision, &saved.states, &witness);
-    let same = failure
-        .as_ref()
-        .is_some_and(|failure| failure.what == saved.seen.what);
+    let same = failure.as_ref().is_some_and(|failure| failure.what == saved.seen.what);
     if !same {
         text.push_str(&terminal::remark("then", &saved.seen.what));
     }
     if saved.contract != now {
-        text.push_str(&terminal::remark(
-            "contract",
-            &format!("it was {}, and is {now}", saved.contract),
-        ));
+        text.push_str(&terminal::remark("contract", &format!("it was {}, and is {now}", saved.contract)));
     }
     text.push_str(&terminal::verdict(code == exit::PASSED, &verdict));
     print(&text)?;
@@ -67,10 +59,5 @@ pub(super) fn replay(arguments: &Arguments) -> Result<u8, Trouble> {
 }
 
 fn nothing() -> Failure {
-    Failure {
-        what: String::new(),
-        differences: Vec::new(),
-        shows: Shows::Nothing,
-        cause: None,
-    }
+    Failure { what: String::new(), differences: Vec::new(), shows: Shows::Nothing, cause: None }
 }

@@ -30,10 +30,7 @@ pub(super) fn report(arguments: &Arguments) -> Result<u8, Trouble> {
     arguments.outputs.write(&reports)?;
     if arguments.outputs.is_empty() {
         for report in &reports {
-            let with = Extras {
-                quiet: arguments.quiet,
-                ..Extras::default()
-            };
+            let with = Extras { quiet: arguments.quiet, ..Extras::default() };
             print(&terminal::whole(report, with))?;
         }
     }

@@ -108,11 +108,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
         subject.launch.patience = patience.min(PROMISED_ANSWER_TIMEOUT);
     }
     if (is_declared || is_promised) && options.profile == Profile::Quick {
-        let usual = if is_promised {
-            PROMISED_BUDGET
-        } else {
-            DECLARED_BUDGET
-        };
+        let usual = if is_promised { PROMISED_BUDGET } else { DECLARED_BUDGET };
         options.time_budget.get_or_insert(usual);
         options.leaves_rest = true;
     }
@@ -189,9 +185,7 @@ fn place(subject: &Subject, options: &mut Options) -> Result<(), Trouble> {
                 usual.display(),
                 promise.guarantee.id
             );
-            options
-                .skip
-                .extend(promise.checks.iter().map(|id| (*id).to_owned()));
+            options.skip.extend(promise.checks.iter().map(|id| (*id).to_owned()));
         }
         Err(Stop::Harness(why)) => return Err(Trouble::Harness(why)),
         // The checks report this in more detail.
@@ -245,18 +239,13 @@ impl Arguments {
         }
         what.push(format!("--seed {}", self.seed));
         let (options, command) = self.server.again();
-        RerunCommand {
-            what,
-            options,
-            command,
-        }
+        RerunCommand { what, options, command }
     }
 
     fn write(&self, report: &Report) -> Result<(), Trouble> {
         let json = || {
             let json = serde_json::to_string_pretty(report);
-            json.map(|json| json + "\n")
-                .map_err(|error| Trouble::Harness(error.to_string()))
+            json.map(|json| json + "\n").map_err(|error| Trouble::Harness(error.to_string()))
         };
         outputs::write(self.json.as_deref(), json)?;
         if !self.outputs.is_empty() {

@@ -128,10 +128,7 @@ impl Server {
             environment: [variables.unwrap_or_default(), self.env.clone()].concat(),
             database: self.database.clone(),
             directory: self.directory(theirs),
-            mode: self
-                .mode_argument
-                .clone()
-                .or_else(|| theirs.and_then(|server| server.mode.clone())),
+            mode: self.mode_argument.clone().or_else(|| theirs.and_then(|server| server.mode.clone())),
             role: self.role_argument.clone(),
             role_headers: self.role_headers.clone(),
             show: self.show.clone(),
@@ -148,9 +145,7 @@ impl Server {
             (Reach::External(_), _) => self.url.clone().unwrap_or_default(),
             (_, Some(program)) => program.clone(),
             (_, None) => {
-                return Err(Trouble::Usage(
-                    "the adapter has no command; add one after `--`".to_owned(),
-                ));
+                return Err(Trouble::Usage("the adapter has no command; add one after `--`".to_owned()));
             }
         };
         let contract = match &mapping {
@@ -165,11 +160,7 @@ impl Server {
             check_placeholders(&launch, contract)?;
         }
         let globs = theirs.map_or(&[][..], |server| server.own.globs());
-        let temporary = if promises::are_of(contract) {
-            promises::TEMPORARY
-        } else {
-            &[]
-        };
+        let temporary = if promises::are_of(contract) { promises::TEMPORARY } else { &[] };
         let temporary = temporary.iter().map(|glob| (*glob).to_owned());
         let globs: Vec<_> = globs.iter().chain(&self.own).cloned().chain(temporary).collect();
         let own = Own::parse(globs).map_err(|why| format!("--own: {why}"))?;
@@ -184,9 +175,7 @@ impl Server {
             name: self.name.clone().unwrap_or(named),
             contract,
             launch,
-            adapter: mapping
-                .filter(|mapping| mapping.maps_tools())
-                .map_or(Adapter::Native, Adapter::Mapped),
+            adapter: mapping.filter(|mapping| mapping.maps_tools()).map_or(Adapter::Native, Adapter::Mapped),
             era: Era::Session,
             own,
             made_at_start: Own::default(),
@@ -218,11 +207,7 @@ impl Server {
             }
         }
         let declared = declared::contract(&subject, &Called::parse(&self.call)).map_err(Trouble::Harness)?;
-        let subject = Subject {
-            contract: declared.contract,
-            commits: Commits::Never,
-            ..subject
-        };
+        let subject = Subject { contract: declared.contract, commits: Commits::Never, ..subject };
         let mut left_out = declared.left_out;
         if !subject.launch.has_library() {
             left_out.push(format!(
@@ -273,9 +258,7 @@ impl Server {
             return Ok(None);
         };
         let parsed = Adapter::parse(&super::trouble::read(file)?);
-        Ok(Some(
-            parsed.map_err(|error| format!("`{}`: {error}", file.display()))?,
-        ))
+        Ok(Some(parsed.map_err(|error| format!("`{}`: {error}", file.display()))?))
     }
 
     /// Prints which required tools the server lacks, before the run.
@@ -366,10 +349,7 @@ impl Server {
             options.push(format!("--env {name}={value}"));
         }
         for (role, name, _) in &self.role_headers {
-            options.push(format!(
-                "--role-header \"{role}={name}: ${}\"",
-                role.to_uppercase()
-            ));
+            options.push(format!("--role-header \"{role}={name}: ${}\"", role.to_uppercase()));
         }
         let command: Vec<_> = self.command.iter().map(|argument| quoted(argument)).collect();
         (options, command.join(" "))
@@ -380,12 +360,9 @@ impl Server {
 fn adapted(mapping: &Mapping, requested: Option<&str>) -> Result<&'static ContractSpec, Trouble> {
     let contract = mapping.contract;
     match requested {
-        Some(requested) if ![contract.id, mapping.held_to.id].contains(&requested) => {
-            Err(Trouble::Usage(format!(
-                "the adapter is for the contract `{}`, not for `{requested}`",
-                contract.id
-            )))
-        }
+        Some(requested) if ![contract.id, mapping.held_to.id].contains(&requested) => Err(Trouble::Usage(
+            format!("the adapter is for the contract `{}`, not for `{requested}`", contract.id),
+        )),
         _ => Ok(mapping.held_to),
     }
 }
@@ -456,9 +433,7 @@ fn mode_argument(text: &str) -> Result<String, String> {
     if text.contains(MODE) {
         Ok(text.to_owned())
     } else {
-        Err(format!(
-            "expected an argument with `{MODE}`, such as --mode={MODE}"
-        ))
+        Err(format!("expected an argument with `{MODE}`, such as --mode={MODE}"))
     }
 }
 
@@ -476,9 +451,7 @@ fn showing(text: &str) -> Result<String, String> {
     if text.contains(INSTANCE) {
         Ok(text.to_owned())
     } else {
-        Err(format!(
-            "expected a command with `{INSTANCE}`, such as `review show {INSTANCE}`"
-        ))
+        Err(format!("expected a command with `{INSTANCE}`, such as `review show {INSTANCE}`"))
     }
 }
 

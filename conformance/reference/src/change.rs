@@ -21,14 +21,8 @@ use super::{
 };
 
 /// Files in `.git` that mark an operation in progress, during which no change is made.
-const IN_PROGRESS: [&str; 6] = [
-    "MERGE_HEAD",
-    "CHERRY_PICK_HEAD",
-    "REVERT_HEAD",
-    "BISECT_LOG",
-    "rebase-merge",
-    "rebase-apply",
-];
+const IN_PROGRESS: [&str; 6] =
+    ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "rebase-merge", "rebase-apply"];
 /// Number of lost races after which a change is refused.
 const MAX_RACES: usize = 20;
 
@@ -87,22 +81,14 @@ impl Library {
         base: Option<&Precondition>,
         plan: &Plan<'_>,
     ) -> Result<Receipt, ToolError> {
-        let stale = if is(Mutant::LosesRacingEdit) {
-            self.folder.read(path)?
-        } else {
-            None
-        };
+        let stale = if is(Mutant::LosesRacingEdit) { self.folder.read(path)? } else { None };
         for _ in 0..MAX_RACES {
             let _lock = self.lock()?;
             if let Some(receipt) = self.attempt(path, base, plan, stale.as_ref())? {
                 return Ok(receipt);
             }
         }
-        Err(Failure::new(
-            FailureKind::Busy,
-            format!("`{path}` is changed too often; try again later"),
-        )
-        .into())
+        Err(Failure::new(FailureKind::Busy, format!("`{path}` is changed too often; try again later")).into())
     }
 
     /// Takes the commits of the remote's branch, if the library is shared. Requires the lock.
@@ -189,20 +175,14 @@ impl Library {
             path: path.clone(),
             message: message(path, &change),
             entry: entry.clone(),
-            exchange: Some(Exchange {
-                before,
-                after: change.bytes,
-            }),
+            exchange: Some(Exchange { before, after: change.bytes }),
         };
         let Some(commit) = self.publish(step)? else {
             return Ok(None);
         };
         mutant::after_commit(self, path);
         let commit = mutant::returned_commit(self, commit);
-        Ok(Some(Receipt {
-            commit,
-            blob: entry.map(|entry| entry.blob),
-        }))
+        Ok(Some(Receipt { commit, blob: entry.map(|entry| entry.blob) }))
     }
 
     /// Commits a person's staged or saved but uncommitted bytes of the document, so that they are not lost.
@@ -217,10 +197,7 @@ impl Library {
             return Ok(RecordResult::Head(head));
         }
         let mut committed = self.entry(path);
-        for entry in [self.staged(path), found.map(|(_, saved)| saved.clone())]
-            .into_iter()
-            .flatten()
-        {
+        for entry in [self.staged(path), found.map(|(_, saved)| saved.clone())].into_iter().flatten() {
             if committed.as_ref() == Some(&entry) {
                 continue;
             }
@@ -278,9 +255,7 @@ impl Library {
     /// Completes a change that was answered early.
     pub(super) fn finish(&self) {
         // The lock, when taken, removes the change's prepared files, and the change is lost.
-        let lost = is(Mutant::AcksBeforeWrite)
-            .then(|| self.postponed.take())
-            .flatten();
+        let lost = is(Mutant::AcksBeforeWrite).then(|| self.postponed.take()).flatten();
         if lost.is_none() && self.postponed.borrow().is_none() {
             return;
         }
@@ -330,9 +305,7 @@ impl Library {
             Err(failure) => {
                 // Best effort: the next process that takes the lock recovers the change.
                 let _ = self.recover();
-                let made = self
-                    .git
-                    .ask(&["merge-base", "--is-ancestor", commit, &step.branch]);
+                let made = self.git.ask(&["merge-base", "--is-ancestor", commit, &step.branch]);
                 made.map(|_| Some(commit.to_owned())).ok_or(failure)
             }
         }
@@ -356,8 +329,7 @@ impl Library {
             let swapped = if is(Mutant::TruncatesThenWrites) && !gone {
                 mutant::write_in_place(&self.folder.path.join(&step.path), &scratch.path("document"))?
             } else {
-                self.folder
-                    .swap(&step.path, &scratch.path("document"), gone, before)?
+                self.folder.swap(&step.path, &scratch.path("document"), gone, before)?
             };
             let expected = match swapped {
                 ExchangeResult::Done => before.map(|found| found.bytes.as_slice()),
@@ -382,11 +354,7 @@ impl Library {
 
     /// Writes the objects of a commit: HEAD's tree with the one path changed. Returns the commit's id.
     fn commit(&self, scratch: &Scratch, step: &Step) -> Result<String, Failure> {
-        if let Some(bytes) = step
-            .exchange
-            .as_ref()
-            .and_then(|exchange| exchange.after.as_ref())
-        {
+        if let Some(bytes) = step.exchange.as_ref().and_then(|exchange| exchange.after.as_ref()) {
             self.git.keep(bytes)?;
         }
         let index = [("GIT_INDEX_FILE", OsString::from(scratch.path("tree")))];
@@ -398,8 +366,7 @@ impl Library {
         self.set_entry(&step.path, step.entry.as_ref(), &index)?;
         if is(Mutant::CommitsEverything) {
             let git_dir = OsString::from(&self.git.dir);
-            self.git
-                .feed(&["add", "--all"], b"", &[index[0].clone(), ("GIT_DIR", git_dir)])?;
+            self.git.feed(&["add", "--all"], b"", &[index[0].clone(), ("GIT_DIR", git_dir)])?;
         }
         let tree = self.git.feed(&["write-tree"], b"", &index)?;
         let mut arguments = vec!["commit-tree", &tree];
@@ -456,10 +423,7 @@ impl Library {
         entry: Option<&Entry>,
         variable: &[(&str, OsString)],
     ) -> Result<(), Failure> {
-        let none = Entry {
-            mode: "0".into(),
-            blob: "0".repeat(40),
-        };
+        let none = Entry { mode: "0".into(), blob: "0".repeat(40) };
         let Entry { mode, blob } = entry.unwrap_or(&none);
         let line = format!("{mode} {blob}\t{}{path}\0", self.git.prefix);
         // When git writes an index, it reads files that may have changed again, with the library's filters. In an empty
@@ -481,14 +445,6 @@ pub(super) fn message(path: &str, change: &Change) -> String {
         "path": path,
         "summary": change.summary,
     });
-    let trailer = if is(Mutant::DropsLogEntry) {
-        String::new()
-    } else {
-        format!("{TRAILER}{entry}\n")
-    };
-    format!(
-        "{}: {path}\n\n{}{trailer}",
-        change.operation,
-        mutant::extra_message(change)
-    )
+    let trailer = if is(Mutant::DropsLogEntry) { String::new() } else { format!("{TRAILER}{entry}\n") };
+    format!("{}: {path}\n\n{}{trailer}", change.operation, mutant::extra_message(change))
 }

@@ -47,14 +47,9 @@ impl CorrectServer {
             Self::Bulletin => &["auth", "gates"],
             Self::Brainforge => &["review", "versions", "links", "notes", "export"],
             Self::Mcb => &["memory", "index", "search", "vcs", "validate"],
-            Self::Memory | Self::Editor => &[
-                "append",
-                "approval",
-                "policy",
-                "outline",
-                "undo",
-                "mutation/recorded",
-            ],
+            Self::Memory | Self::Editor => {
+                &["append", "approval", "policy", "outline", "undo", "mutation/recorded"]
+            }
         }
     }
 

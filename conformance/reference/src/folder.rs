@@ -71,14 +71,9 @@ impl Folder {
             return Err(refused(path, "is not a file"));
         }
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)
-            .map_err(failed("read the document"))?;
+        file.read_to_end(&mut bytes).map_err(failed("read the document"))?;
         let modified = metadata.modified().map_err(failed("read the document"))?;
-        Ok(Some(DocumentSnapshot {
-            bytes,
-            mode: metadata.permissions().mode() & 0o777,
-            modified,
-        }))
+        Ok(Some(DocumentSnapshot { bytes, mode: metadata.permissions().mode() & 0o777, modified }))
     }
 
     /// Lists the documents and folders below `folder`, or, unless `recursive`, directly in it. Returns `None` if the
@@ -106,11 +101,7 @@ impl Folder {
                 let Ok(stat) = rustix::fs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW) else {
                     continue;
                 };
-                let whole = if folder.is_empty() {
-                    name.to_owned()
-                } else {
-                    format!("{folder}/{name}")
-                };
+                let whole = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
                 match FileType::from_raw_mode(stat.st_mode) {
                     FileType::RegularFile if path::is_markdown(name) => files.push(whole),
                     FileType::Directory if !self.path.join(&whole).join(".git").exists() => {
@@ -132,10 +123,7 @@ impl Folder {
     pub(super) fn missing(&self, path: &str) -> Result<Vec<String>, Failure> {
         let mut missing = Vec::new();
         for (end, _) in path.match_indices('/') {
-            if self
-                .open_beneath(&path[..end], OFlags::PATH | OFlags::DIRECTORY)?
-                .is_none()
-            {
+            if self.open_beneath(&path[..end], OFlags::PATH | OFlags::DIRECTORY)?.is_none() {
                 missing.push(path[..end].to_owned());
             }
         }
@@ -189,11 +177,7 @@ impl Folder {
             return sync(parent).map(|()| ExchangeResult::Done);
         };
         let exchange = |back: bool| {
-            let flags = if gone {
-                RenameFlags::NOREPLACE
-            } else {
-                RenameFlags::EXCHANGE
-            };
+            let flags = if gone { RenameFlags::NOREPLACE } else { RenameFlags::EXCHANGE };
             if gone && !back {
                 rustix::fs::renameat_with(&parent, name, rustix::fs::CWD, prepared, flags)
             } else {
@@ -301,11 +285,8 @@ mod tests {
         let (document, prepared) = (root.path().join("a.md"), aside.path().join("prepared"));
         fs::write(&document, "save 0").unwrap();
         let folder = Folder::open(root.path()).unwrap();
-        let outdated = DocumentSnapshot {
-            bytes: b"long ago".into(),
-            mode: 0o644,
-            modified: SystemTime::UNIX_EPOCH,
-        };
+        let outdated =
+            DocumentSnapshot { bytes: b"long ago".into(), mode: 0o644, modified: SystemTime::UNIX_EPOCH };
         let is_done = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {

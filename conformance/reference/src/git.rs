@@ -111,13 +111,8 @@ impl Git {
         variables: &[(&str, OsString)],
     ) -> Result<Vec<u8>, Failure> {
         let mut command = self.command();
-        command
-            .args(arguments)
-            .envs(variables.iter().map(|(name, value)| (name, value)));
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.args(arguments).envs(variables.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(failed("start git"))?;
         let stdin = child.stdin.take();
         let output = thread::scope(|scope| {
@@ -141,18 +136,12 @@ impl Git {
             ("GIT_DIR", self.dir.clone().into_os_string()),
             ("GIT_WORK_TREE", empty.to_owned().into_os_string()),
         ];
-        Self {
-            library: empty.to_owned(),
-            ..self.with_variables(variables)
-        }
+        Self { library: empty.to_owned(), ..self.with_variables(variables) }
     }
 
     /// Returns the repository that these environment variables name.
     pub(super) fn with_variables(&self, variables: Vec<(&'static str, OsString)>) -> Self {
-        Self {
-            variables,
-            ..self.clone()
-        }
+        Self { variables, ..self.clone() }
     }
 
     /// Returns the bytes of an object.
@@ -162,8 +151,7 @@ impl Git {
 
     /// Writes bytes as an object, without filters.
     pub(super) fn keep(&self, bytes: &[u8]) -> Result<(), Failure> {
-        self.feed(&["hash-object", "-w", "--no-filters", "--stdin"], bytes, &[])
-            .map(drop)
+        self.feed(&["hash-object", "-w", "--no-filters", "--stdin"], bytes, &[]).map(drop)
     }
 
     fn command(&self) -> Command {

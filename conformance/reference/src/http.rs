@@ -47,10 +47,7 @@ pub(super) fn serve(root: &Path, address: SocketAddr) -> io::Result<()> {
 fn answer(root: &Path, sessions: &Mutex<Sessions>, stream: &TcpStream) -> io::Result<()> {
     let request = Request::read(stream)?;
     let library = Library::open(root).map_err(|failure| io::Error::other(failure.message))?;
-    let server = Server {
-        library: &library,
-        sessions,
-    };
+    let server = Server { library: &library, sessions };
     let written = server.answer(&request).write(stream);
     library.finish();
     written
@@ -98,18 +95,9 @@ impl Request {
             headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
         }
         let mut body = Vec::new();
-        let length = headers
-            .get("content-length")
-            .and_then(|length| length.parse().ok());
-        stream
-            .take(length.unwrap_or(0).min(MAX_BODY_BYTES))
-            .read_to_end(&mut body)?;
-        Ok(Self {
-            method,
-            path,
-            headers,
-            body,
-        })
+        let length = headers.get("content-length").and_then(|length| length.parse().ok());
+        stream.take(length.unwrap_or(0).min(MAX_BODY_BYTES)).read_to_end(&mut body)?;
+        Ok(Self { method, path, headers, body })
     }
 
     pub(super) fn header(&self, name: &str) -> Option<&str> {
@@ -129,12 +117,7 @@ struct Answer {
 
 impl Answer {
     fn new(status: u16, body: Option<Value>) -> Self {
-        Self {
-            status,
-            session: None,
-            body,
-            is_event: false,
-        }
+        Self { status, session: None, body, is_event: false }
     }
 
     fn refusal(status: u16, id: Option<Value>, code: i64, message: &str) -> Self {
@@ -243,12 +226,7 @@ impl Server<'_> {
         let is_known = version.is_none_or(|version| SESSIONS.contains(&version));
         if !is_known && !mutant::is(Mutant::HttpAnyVersion) {
             let id = message.get("id").cloned();
-            return Answer::refusal(
-                400,
-                id,
-                INVALID_REQUEST,
-                "this protocol revision is not supported",
-            );
+            return Answer::refusal(400, id, INVALID_REQUEST, "this protocol revision is not supported");
         }
         self.in_session(request, &message)
     }
@@ -262,14 +240,10 @@ impl Server<'_> {
         stated: Option<&str>,
     ) -> Answer {
         let method = message["method"].as_str();
-        let name = message["params"]["name"]
-            .as_str()
-            .filter(|_| method == Some("tools/call"));
+        let name = message["params"]["name"].as_str().filter(|_| method == Some("tools/call"));
         let says = |header: &str, value: &str| {
             let encoded = format!("=?base64?{}?=", BASE64_STANDARD.encode(value));
-            request
-                .header(header)
-                .is_some_and(|it| it == value || it == encoded)
+            request.header(header).is_some_and(|it| it == value || it == encoded)
         };
         let agrees = stated.is_none_or(|stated| version == Some(stated))
             && method.is_none_or(|method| says("mcp-method", method))
@@ -300,22 +274,14 @@ impl Server<'_> {
             sessions.begun += 1;
             let name = format!("{}-{}", std::process::id(), sessions.begun);
             sessions.open.insert(name.clone());
-            return Answer {
-                session: Some(name),
-                is_event: true,
-                ..Answer::new(200, answer)
-            };
+            return Answer { session: Some(name), is_event: true, ..Answer::new(200, answer) };
         }
         let Some(name) = request.header("mcp-session-id") else {
             let why = "send `initialize` first, or the session's id in `Mcp-Session-Id`";
             return Answer::refusal(400, id, INVALID_REQUEST, why);
         };
         if !self.sessions().open.contains(name) {
-            let status = if mutant::is(Mutant::HttpUnknownSessionIsBad) {
-                400
-            } else {
-                404
-            };
+            let status = if mutant::is(Mutant::HttpUnknownSessionIsBad) { 400 } else { 404 };
             return Answer::refusal(status, id, INVALID_REQUEST, "the session does not exist");
         }
         match self.session_answer(Session::opened(self.library), request, message) {
@@ -323,10 +289,7 @@ impl Server<'_> {
             Some(answer) if answer["error"]["code"] == INVALID_REQUEST => {
                 Answer::new(malformed_status(), Some(answer))
             }
-            Some(answer) => Answer {
-                is_event: true,
-                ..Answer::new(200, Some(answer))
-            },
+            Some(answer) => Answer { is_event: true, ..Answer::new(200, Some(answer)) },
         }
     }
 
@@ -335,10 +298,7 @@ impl Server<'_> {
         let answer = session.answer(&request.body)?;
         if mutant::is(Mutant::HttpMixesClients) && message["method"] == "tools/call" {
             let mut sessions = self.sessions();
-            let first = sessions
-                .answered
-                .entry(message["id"].to_string())
-                .or_insert(answer);
+            let first = sessions.answered.entry(message["id"].to_string()).or_insert(answer);
             return Some(first.clone());
         }
         Some(answer)
@@ -347,20 +307,12 @@ impl Server<'_> {
 
 /// Returns the status for a malformed message.
 fn malformed_status() -> u16 {
-    if mutant::is(Mutant::HttpBadBodyIsFine) {
-        200
-    } else {
-        400
-    }
+    if mutant::is(Mutant::HttpBadBodyIsFine) { 200 } else { 400 }
 }
 
 /// Returns the status for a message without an answer.
 fn accepted_status() -> u16 {
-    if mutant::is(Mutant::HttpNotificationsAreOk) {
-        200
-    } else {
-        202
-    }
+    if mutant::is(Mutant::HttpNotificationsAreOk) { 200 } else { 202 }
 }
 
 /// Returns true if pages of this origin may send requests.

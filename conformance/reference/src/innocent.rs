@@ -76,11 +76,7 @@ impl Acquitted {
     /// # Panics
     /// If its adapter is invalid, which is a defect of this crate.
     pub fn subject(&self, program: &Path) -> Subject {
-        let edits = if self.innocent == Innocent::WholeDocuments {
-            WHOLE
-        } else {
-            EDITS
-        };
+        let edits = if self.innocent == Innocent::WholeDocuments { WHOLE } else { EDITS };
         let mapping = Adapter::parse(&[ADAPTER, edits].concat()).expect("the adapter is valid");
         let program = program.to_string_lossy();
         let command = [&*program, "--library", "{library}", "--innocent", self.name];
@@ -88,10 +84,7 @@ impl Acquitted {
             name: self.name.to_owned(),
             era: Era::Stateless,
             adapter: Adapter::Mapped(mapping),
-            ..Subject::new(
-                &braindrive_markdown::CONTRACT,
-                command.into_iter().map(String::from).collect(),
-            )
+            ..Subject::new(&braindrive_markdown::CONTRACT, command.into_iter().map(String::from).collect())
         }
     }
 

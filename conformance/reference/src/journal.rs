@@ -69,10 +69,7 @@ impl Library {
     /// Takes the lock, then recovers an interrupted change.
     pub(super) fn lock(&self) -> Result<Lock, Failure> {
         fs::create_dir_all(&self.own).map_err(failed("create the server's folder in .git"))?;
-        let file = File::options()
-            .create(true)
-            .append(true)
-            .open(self.own.join("lock"));
+        let file = File::options().create(true).append(true).open(self.own.join("lock"));
         let file = file.map_err(failed("open the lock"))?;
         if is(Mutant::TwoProcessRace) {
             return Ok(Lock { _file: None });
@@ -80,10 +77,7 @@ impl Library {
         rustix::fs::flock(&file, FlockOperation::LockExclusive).map_err(failed("take the lock"))?;
         let lock = Lock { _file: Some(file) };
         self.recover()?;
-        for entry in fs::read_dir(&self.own)
-            .map_err(failed("read the server's folder in .git"))?
-            .flatten()
-        {
+        for entry in fs::read_dir(&self.own).map_err(failed("read the server's folder in .git"))?.flatten() {
             if entry.path().is_dir() && self.postponed.borrow().is_none() {
                 // A git process that outlived its server may still use the folder.
                 let _ = fs::remove_dir_all(entry.path());
@@ -94,11 +88,7 @@ impl Library {
 
     /// Recovers an interrupted change; waits for one in progress.
     pub(super) fn settle(&self) -> Result<(), Failure> {
-        if self.journal().exists() {
-            self.lock().map(drop)
-        } else {
-            Ok(())
-        }
+        if self.journal().exists() { self.lock().map(drop) } else { Ok(()) }
     }
 
     /// Completes or undoes the change in the journal. Requires the lock.
@@ -116,10 +106,7 @@ impl Library {
             self.release(&lock_of(&locked))?;
         }
         let (tip, commit) = (journal.branch.as_str(), journal.commit.as_str());
-        let committed = self
-            .git
-            .ask(&["merge-base", "--is-ancestor", commit, tip])
-            .is_some();
+        let committed = self.git.ask(&["merge-base", "--is-ancestor", commit, tip]).is_some();
         let (entry, scratch) = (self.entry(&journal.path), self.scratch()?);
         if committed {
             if entry == journal.entry && self.staged(&journal.path) == journal.before {
@@ -145,8 +132,7 @@ impl Library {
                 fs::set_permissions(scratch.path("document"), mode).map_err(failed("keep the mode"))?;
             }
             let gone = journal.before.is_none();
-            self.folder
-                .swap(&journal.path, &scratch.path("document"), gone, found.as_ref())?;
+            self.folder.swap(&journal.path, &scratch.path("document"), gone, found.as_ref())?;
         }
         self.folder.remove_empty(&journal.folders);
         Ok(())
@@ -199,22 +185,14 @@ impl Library {
         let path = format!("{}{path}", self.git.prefix);
         let output = self.git.ask(&["ls-tree", "--full-tree", "HEAD", "--", &path])?;
         let mut words = output.split_whitespace();
-        Some(Entry {
-            mode: words.next()?.into(),
-            blob: words.nth(1)?.into(),
-        })
+        Some(Entry { mode: words.next()?.into(), blob: words.nth(1)?.into() })
     }
 
     /// Returns the index's entry at `path`.
     pub(super) fn staged(&self, path: &str) -> Option<Entry> {
-        let output = self
-            .git
-            .ask(&["--literal-pathspecs", "ls-files", "--stage", "--", path])?;
+        let output = self.git.ask(&["--literal-pathspecs", "ls-files", "--stage", "--", path])?;
         let mut words = output.split_whitespace();
-        Some(Entry {
-            mode: words.next()?.into(),
-            blob: words.next()?.into(),
-        })
+        Some(Entry { mode: words.next()?.into(), blob: words.next()?.into() })
     }
 
     /// Takes git's own lock of a file; waits up to [`GIT_LOCK_TIMEOUT`].
@@ -256,19 +234,14 @@ impl Library {
 
     fn marker(&self) -> Result<PathBuf, Failure> {
         let marker = self.own.join("marker");
-        File::options()
-            .create(true)
-            .append(true)
-            .open(&marker)
-            .map_err(failed("create the marker"))?;
+        File::options().create(true).append(true).open(&marker).map_err(failed("create the marker"))?;
         Ok(marker)
     }
 
     pub(super) fn scratch(&self) -> Result<Scratch, Failure> {
         let moment = Instant::now();
-        let path = self
-            .own
-            .join(format!("{}-{moment:?}", process::id()).replace([' ', '{', '}', ':', ','], ""));
+        let path =
+            self.own.join(format!("{}-{moment:?}", process::id()).replace([' ', '{', '}', ':', ','], ""));
         fs::create_dir(&path).map_err(failed("create a temporary folder"))?;
         Ok(Scratch(path))
     }
@@ -322,10 +295,7 @@ fn lock_of(file: &Path) -> PathBuf {
 impl Entry {
     /// Returns git's entry for a document with these bytes and this mode.
     pub(super) fn new(bytes: &[u8], mode: u32) -> Self {
-        Self {
-            mode: String::from(if mode & 0o100 == 0 { "100644" } else { "100755" }),
-            blob: id_of(bytes),
-        }
+        Self { mode: String::from(if mode & 0o100 == 0 { "100644" } else { "100755" }), blob: id_of(bytes) }
     }
 }
 
@@ -344,11 +314,7 @@ mod tests {
             (None, None, true),
         ] {
             let root = tempfile::tempdir().unwrap();
-            let made = Command::new("git")
-                .arg("init")
-                .arg("-q")
-                .arg(root.path())
-                .status();
+            let made = Command::new("git").arg("init").arg("-q").arg(root.path()).status();
             assert!(made.unwrap().success());
             let library = Library::open(root.path()).unwrap();
             let _lock = library.lock().unwrap();
@@ -363,9 +329,7 @@ mod tests {
             editor.write_all(late.unwrap_or_default().as_bytes()).unwrap();
             lay_aside("next", Some("next"));
             lay_aside("and next", Some("and next"));
-            let files = fs::read_dir(&library.own)
-                .unwrap()
-                .map(|entry| entry.unwrap().path());
+            let files = fs::read_dir(&library.own).unwrap().map(|entry| entry.unwrap().path());
             let texts: Vec<_> = files.filter_map(|path| fs::read_to_string(path).ok()).collect();
             let kept = format!("before{}", late.unwrap_or_default());
             assert_eq!(texts.contains(&kept), is_kept, "{expected:?} {late:?}: {texts:?}");

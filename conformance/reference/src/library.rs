@@ -56,12 +56,7 @@ impl Library {
         let folder = Folder::open(root)?;
         let git = Git::open(&folder.path)?;
         let own = git.dir.join("tabellion-reference");
-        let library = Self {
-            folder,
-            git,
-            own,
-            postponed: RefCell::new(None),
-        };
+        let library = Self { folder, git, own, postponed: RefCell::new(None) };
         mutant::after_open(root, &library)?;
         if let Err(failure) = library.settle() {
             eprintln!("{failure}");
@@ -102,17 +97,9 @@ impl Library {
                 thread::sleep(POLL_INTERVAL);
                 continue;
             }
-            return Ok(Some(Document {
-                found,
-                blob,
-                commit,
-                dirty,
-            }));
+            return Ok(Some(Document { found, blob, commit, dirty }));
         }
-        Err(Failure::new(
-            FailureKind::Busy,
-            "the library is changed too often; try again later",
-        ))
+        Err(Failure::new(FailureKind::Busy, "the library is changed too often; try again later"))
     }
 
     /// Returns the identity of git's index, unless a git process holds its lock.
@@ -122,9 +109,7 @@ impl Library {
             return None;
         }
         let found = index.metadata();
-        Some(found.map_or([0; 3], |found| {
-            [found.ino() as i64, found.ctime(), found.ctime_nsec()]
-        }))
+        Some(found.map_or([0; 3], |found| [found.ino() as i64, found.ctime(), found.ctime_nsec()]))
     }
 
     /// Lists the documents and folders in `folder` that git does not ignore.
@@ -205,8 +190,7 @@ impl Library {
 
     /// Returns HEAD, if there is one.
     pub(super) fn head(&self) -> Option<String> {
-        self.git
-            .ask(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
+        self.git.ask(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
     }
 
     /// Refuses a document that git ignores.
@@ -224,9 +208,7 @@ impl Library {
         paths: impl Iterator<Item = &'a String>,
     ) -> Result<HashSet<String>, Failure> {
         let input: String = paths.map(|path| format!("{path}\0")).collect();
-        let output = self
-            .git
-            .bytes(&["check-ignore", "-z", "--stdin"], input.as_bytes(), &[])?;
+        let output = self.git.bytes(&["check-ignore", "-z", "--stdin"], input.as_bytes(), &[])?;
         let output = String::from_utf8_lossy(&output).into_owned();
         Ok(output.split_terminator('\0').map(str::to_owned).collect())
     }

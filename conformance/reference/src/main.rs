@@ -102,11 +102,10 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     if let Some(address) = share {
         return match server {
             CorrectServer::Reference => tabellion_reference::share(library, address),
-            _ => Err(format!(
-                "a library of `{}` is not shared; leave `--share` out",
-                server.contract().id
-            )
-            .into()),
+            _ => {
+                Err(format!("a library of `{}` is not shared; leave `--share` out", server.contract().id)
+                    .into())
+            }
         };
     }
     match server {
@@ -125,9 +124,8 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         CorrectServer::Memory => Ok(small::serve_memory(library)?),
         CorrectServer::Desk => Ok(small::serve_desk(library)?),
         CorrectServer::Editor => {
-            let document = document
-                .as_deref()
-                .ok_or("the contract needs a document; add `--document PATH`")?;
+            let document =
+                document.as_deref().ok_or("the contract needs a document; add `--document PATH`")?;
             Ok(small::serve_document(library, document)?)
         }
     }
@@ -143,11 +141,7 @@ fn serve_behind(mutant: Option<&'static Specimen>, command: &[String]) -> Result
         mutant::become_one(specimen.mutant);
     }
     let is_review = command.get(1).is_some_and(|word| word == "review");
-    let outcome = if is_review {
-        proxy::decide(command)
-    } else {
-        proxy::serve(command)
-    };
+    let outcome = if is_review { proxy::decide(command) } else { proxy::serve(command) };
     Ok(outcome?)
 }
 

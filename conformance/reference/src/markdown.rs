@@ -64,11 +64,7 @@ pub(super) fn named(operation: &EditOperation) -> (&'static str, Option<&str>) {
 
 fn splice(old: &str, outline: &Outline, removed: Range<usize>, content: &str) -> Plan {
     let (left, right) = (&old[..removed.start], &old[removed.end..]);
-    let ending = if old.find('\n').is_some_and(|at| old[..at].ends_with('\r')) {
-        "\r\n"
-    } else {
-        "\n"
-    };
+    let ending = if old.find('\n').is_some_and(|at| old[..at].ends_with('\r')) { "\r\n" } else { "\n" };
     let glues = |above: &str, below: &str| {
         let above = above.trim_start_matches('\u{feff}');
         usize::from(!above.is_empty() && !below.is_empty() && !above.ends_with(['\n', '\r']))
@@ -97,11 +93,7 @@ fn splice(old: &str, outline: &Outline, removed: Range<usize>, content: &str) ->
             (text, before, after) = (other, kept_before, kept_after);
         }
     }
-    Plan {
-        text: super::mutant::damage(text),
-        removed,
-        changes_others: !(before && after),
-    }
+    Plan { text: super::mutant::damage(text), removed, changes_others: !(before && after) }
 }
 
 /// Start of a document's text, its headings, and its blocks.
@@ -139,12 +131,7 @@ impl Outline {
                         let slug = slug(&text, &slugs);
                         slugs.push(slug.clone());
                         if depth == 0 {
-                            headings.push(Heading {
-                                lines: whole_lines(&masked, range),
-                                level,
-                                text,
-                                slug,
-                            });
+                            headings.push(Heading { lines: whole_lines(&masked, range), level, text, slug });
                         }
                     }
                 }
@@ -164,19 +151,10 @@ impl Outline {
         }
         if is(Mutant::FenceHeading) {
             headings = super::mutant::headings_by_lines(&masked)
-                .map(|(lines, level, text)| Heading {
-                    lines,
-                    level,
-                    slug: slug(&text, &[]),
-                    text,
-                })
+                .map(|(lines, level, text)| Heading { lines, level, slug: slug(&text, &[]), text })
                 .collect();
         }
-        Self {
-            start,
-            headings,
-            blocks,
-        }
+        Self { start, headings, blocks }
     }
 
     /// Returns the lines of the only section that `target` names by its heading as written, else its text, else its
@@ -184,28 +162,16 @@ impl Outline {
     fn section(&self, text: &str, target: &str) -> Result<Range<usize>, ToolError> {
         let target = target.trim();
         let anchor = target.strip_prefix('#').unwrap_or(target);
-        let written = |heading: &Heading| {
-            text[heading.lines.clone()]
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .trim()
-        };
-        let readings: [&dyn Fn(&Heading) -> bool; 3] = [
-            &|heading| written(heading) == target,
-            &|heading| heading.text.trim() == target,
-            &|heading| heading.slug == anchor,
-        ];
+        let written =
+            |heading: &Heading| text[heading.lines.clone()].lines().next().unwrap_or_default().trim();
+        let readings: [&dyn Fn(&Heading) -> bool; 3] =
+            [&|heading| written(heading) == target, &|heading| heading.text.trim() == target, &|heading| {
+                heading.slug == anchor
+            }];
         let all = |names: &&dyn Fn(&Heading) -> bool| -> Vec<usize> {
-            (0..self.headings.len())
-                .filter(|at| names(&self.headings[*at]))
-                .collect()
+            (0..self.headings.len()).filter(|at| names(&self.headings[*at])).collect()
         };
-        let found = readings
-            .iter()
-            .map(all)
-            .find(|found| !found.is_empty())
-            .unwrap_or_default();
+        let found = readings.iter().map(all).find(|found| !found.is_empty()).unwrap_or_default();
         let describe = |at: &usize| {
             let heading = &self.headings[*at];
             let line = text[..heading.lines.start].matches('\n').count() + 1;
@@ -223,10 +189,7 @@ impl Outline {
                 };
                 near.sort_by_cached_key(likeness);
                 let near: Vec<_> = near.iter().take(5).map(describe).collect();
-                let message = format!(
-                    "section {target:?} not found; the closest are {}",
-                    near.join(", ")
-                );
+                let message = format!("section {target:?} not found; the closest are {}", near.join(", "));
                 Err(ToolError::not_found(message))
             }
             [at] => Ok(self.lines(text, at)),
@@ -242,36 +205,22 @@ impl Outline {
     /// Returns the lines of a section with its subsections.
     fn lines(&self, text: &str, at: usize) -> Range<usize> {
         let heading = &self.headings[at];
-        let next = self.headings[at + 1..]
-            .iter()
-            .find(|other| other.level <= heading.level);
+        let next = self.headings[at + 1..].iter().find(|other| other.level <= heading.level);
         heading.lines.start..next.map_or(text.len(), |next| next.lines.start)
     }
 
     /// Returns two flags: true if the blocks above a splice are the same in `new`, and true if those below it are.
     fn same_around(&self, new: &Self, removed: &Range<usize>, inserted: &Range<usize>) -> (bool, bool) {
         let above = |blocks: &[Block], end: usize| -> Vec<Block> {
-            blocks
-                .iter()
-                .filter(|(_, range)| range.start < end)
-                .cloned()
-                .collect()
+            blocks.iter().filter(|(_, range)| range.start < end).cloned().collect()
         };
         // Counted from the end, because the splice shifts the start.
         let below = |blocks: &[Block], start: usize, end: usize| -> Vec<Block> {
             let blocks = blocks.iter().filter(|(_, range)| range.start >= start);
-            blocks
-                .map(|(kind, range)| (kind.clone(), end - range.start..end - range.end))
-                .collect()
+            blocks.map(|(kind, range)| (kind.clone(), end - range.start..end - range.end)).collect()
         };
         let moved = |position: usize| position - removed.end + inserted.end;
-        let end = self
-            .blocks
-            .iter()
-            .map(|(_, range)| range.end)
-            .max()
-            .unwrap_or_default()
-            .max(removed.end);
+        let end = self.blocks.iter().map(|(_, range)| range.end).max().unwrap_or_default().max(removed.end);
         let front_matter =
             self.start == new.start || removed.start <= self.start && new.start <= inserted.end;
         (
@@ -309,29 +258,18 @@ fn front_matter_end(text: &str) -> usize {
 
 fn whole_lines(text: &str, range: Range<usize>) -> Range<usize> {
     let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
-    let start = if text[start..].starts_with('\u{feff}') {
-        start + 3
-    } else {
-        start
-    };
+    let start = if text[start..].starts_with('\u{feff}') { start + 3 } else { start };
     if text[..range.end].ends_with('\n') {
         return start..range.end;
     }
-    start
-        ..text[range.end..]
-            .find('\n')
-            .map_or(text.len(), |at| range.end + at + 1)
+    start..text[range.end..].find('\n').map_or(text.len(), |at| range.end + at + 1)
 }
 
 /// Returns GitHub's anchor of a heading, with a number if an earlier heading has the same.
 fn slug(text: &str, given: &[String]) -> String {
     let lower = text.to_lowercase();
     let stays = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
-    let base: String = lower
-        .chars()
-        .filter(stays)
-        .map(|c| if c == ' ' { '-' } else { c })
-        .collect();
+    let base: String = lower.chars().filter(stays).map(|c| if c == ' ' { '-' } else { c }).collect();
     let numbered = (1..).map(|number| format!("{base}-{number}"));
     let mut all = std::iter::once(base.clone()).chain(numbered);
     all.find(|slug| !given.contains(slug)).unwrap_or(base)

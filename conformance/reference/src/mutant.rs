@@ -95,10 +95,7 @@ mod tests {
         let named: BTreeSet<_> = own.chain(over_http).chain(&reference).copied().collect();
         let all: BTreeSet<_> = checks::all().map(|check| check.id).collect();
         let differ: Vec<_> = all.symmetric_difference(&named).collect();
-        assert!(
-            differ.is_empty(),
-            "named by no specimen, or no checks: {differ:?}"
-        );
+        assert!(differ.is_empty(), "named by no specimen, or no checks: {differ:?}");
     }
 
     #[test]
@@ -122,13 +119,8 @@ mod tests {
                 _ if server.is_behind_proxy() => "the product's, behind a proxy",
                 _ => "a small one",
             };
-            writeln!(
-                table,
-                "| {kind} | `{}` | {} | {over_http} |",
-                server.contract().id,
-                count(&mut all())
-            )
-            .unwrap();
+            writeln!(table, "| {kind} | `{}` | {} | {over_http} |", server.contract().id, count(&mut all()))
+                .unwrap();
         }
         table
     }

@@ -33,9 +33,7 @@ pub(super) fn check_folder(path: &str) -> Result<(), Failure> {
 /// Returns true if a file of this name is a document.
 pub(super) fn is_markdown(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    [".md", ".markdown", ".mdx"]
-        .iter()
-        .any(|end| lower.ends_with(end))
+    [".md", ".markdown", ".mdx"].iter().any(|end| lower.ends_with(end))
 }
 
 /// Returns true if listings show a file or folder of this name.
@@ -63,10 +61,7 @@ fn check_segment(segment: &str) -> Result<(), &'static str> {
         Err("has an empty segment or one of dots")
     } else if segment.len() > 255 {
         Err("has a segment of more than 255 bytes")
-    } else if segment
-        .chars()
-        .any(|c| c.is_control() || matches!(c, '\\' | '\u{2028}' | '\u{2029}'))
-    {
+    } else if segment.chars().any(|c| c.is_control() || matches!(c, '\\' | '\u{2028}' | '\u{2029}')) {
         Err("has a character that separates folders or lines")
     } else if visible.to_ascii_lowercase().starts_with("git~") {
         Err("has a name reserved for git")
@@ -84,12 +79,7 @@ fn check_portable(segment: &str) -> Result<(), &'static str> {
     if is(Mutant::AnyName) {
         return Ok(());
     }
-    let stem = segment
-        .split('.')
-        .next()
-        .unwrap_or_default()
-        .trim_end()
-        .to_ascii_lowercase();
+    let stem = segment.split('.').next().unwrap_or_default().trim_end().to_ascii_lowercase();
     let port = stem.strip_prefix("com").or_else(|| stem.strip_prefix("lpt"));
     let is_port = port.is_some_and(|number| {
         let mut digits = number.chars();

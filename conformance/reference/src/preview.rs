@@ -13,9 +13,7 @@ pub(super) fn diff(path: &str, old: &str, new: &str) -> String {
     // Like git: a name with a blank is followed by a tab.
     let end = if path.contains(' ') { "\t" } else { "" };
     let (old, new) = (lines(old), lines(new));
-    let diff = TextDiff::configure()
-        .newline_terminated(true)
-        .diff_slices(&old, &new);
+    let diff = TextDiff::configure().newline_terminated(true).diff_slices(&old, &new);
     let mut patch = format!("--- a/{path}{end}\n+++ b/{path}{end}\n");
     for hunk in diff.unified_diff().iter_hunks() {
         patch += &format!("{}\n", hunk.header());
@@ -33,14 +31,8 @@ pub(super) fn diff(path: &str, old: &str, new: &str) -> String {
 /// Returns the numbers of added and removed lines.
 pub(super) fn counts(old: &str, new: &str) -> (usize, usize) {
     let (old, new) = (lines(old), lines(new));
-    let diff = TextDiff::configure()
-        .newline_terminated(true)
-        .diff_slices(&old, &new);
-    let count = |tag| {
-        diff.iter_all_changes()
-            .filter(|change| change.tag() == tag)
-            .count()
-    };
+    let diff = TextDiff::configure().newline_terminated(true).diff_slices(&old, &new);
+    let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
     (count(ChangeTag::Insert), count(ChangeTag::Delete))
 }
 
@@ -48,14 +40,8 @@ pub(super) fn counts(old: &str, new: &str) -> (usize, usize) {
 pub(super) fn summary(old: &str, operation: &EditOperation, plan: &Plan) -> String {
     let (come, go) = counts(old, &plan.text);
     let (name, target) = named(operation);
-    let target = target
-        .map(|target| format!(" {:?}", target.trim()))
-        .unwrap_or_default();
-    let others = if plan.changes_others {
-        "; surrounding blocks change"
-    } else {
-        ""
-    };
+    let target = target.map(|target| format!(" {:?}", target.trim())).unwrap_or_default();
+    let others = if plan.changes_others { "; surrounding blocks change" } else { "" };
     format!("{name}{target}: +{come} -{go} lines{others}")
 }
 

@@ -51,10 +51,7 @@ impl Remote {
             git.clone()
         } else {
             let objects = OsString::from(git.common.join("objects"));
-            git.with_variables(vec![
-                ("GIT_DIR", own.into_os_string()),
-                ("GIT_OBJECT_DIRECTORY", objects),
-            ])
+            git.with_variables(vec![("GIT_DIR", own.into_os_string()), ("GIT_OBJECT_DIRECTORY", objects)])
         };
         Some(Self { address, known, git })
     }
@@ -102,17 +99,14 @@ impl Remote {
 
     /// Fetches the branch; returns its commit.
     fn fetch(&self, branch: &str) -> Result<String, Failure> {
-        self.git
-            .text(&["fetch", "--quiet", "--no-tags", "--", &self.address, branch])?;
+        self.git.text(&["fetch", "--quiet", "--no-tags", "--", &self.address, branch])?;
         let tip = self.git.text(&["rev-parse", "FETCH_HEAD"])?;
         self.remember(&tip)?;
         Ok(tip)
     }
 
     fn tracked(&self) -> Option<String> {
-        fs::read_to_string(&self.known)
-            .ok()
-            .filter(|known| !known.is_empty())
+        fs::read_to_string(&self.known).ok().filter(|known| !known.is_empty())
     }
 
     fn remember(&self, commit: &str) -> Result<(), Failure> {
@@ -127,9 +121,7 @@ impl Remote {
             format!("--force-with-lease={branch}:{}", base.unwrap_or_default())
         };
         let what = format!("{commit}:{branch}");
-        let pushed = self
-            .git
-            .ask(&["push", "--quiet", "--atomic", &lease, "--", &self.address, &what]);
+        let pushed = self.git.ask(&["push", "--quiet", "--atomic", &lease, "--", &self.address, &what]);
         pushed.is_some() && self.remember(commit).is_ok()
     }
 

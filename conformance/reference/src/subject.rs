@@ -26,9 +26,7 @@ impl CorrectServer {
     /// # Errors
     /// If the contract has no server: a message that lists the contracts.
     pub fn find(contract: &str) -> Result<Self, String> {
-        let found = Self::ALL
-            .into_iter()
-            .find(|server| server.contract().id == contract);
+        let found = Self::ALL.into_iter().find(|server| server.contract().id == contract);
         found.ok_or_else(|| {
             let ids = Self::ALL.map(|server| server.contract().id);
             format!("the contracts are {}", ids.join(", "))
@@ -70,19 +68,12 @@ impl CorrectServer {
                 _ => &["--library", "{library}"],
             });
         } else {
-            let folder = if self.keeps_rows() {
-                ["--data", "{data}"]
-            } else {
-                ["--library", "{library}"]
-            };
+            let folder = if self.keeps_rows() { ["--data", "{data}"] } else { ["--library", "{library}"] };
             command.extend(folder);
             command.extend(["--contract", contract.id]);
             if self.keeps_rows() {
-                ledger.command = command
-                    .iter()
-                    .chain(&["--export"])
-                    .map(|word| String::from(*word))
-                    .collect();
+                ledger.command =
+                    command.iter().chain(&["--export"]).map(|word| String::from(*word)).collect();
             }
             if contract.document {
                 command.extend(["--document", "{document}"]);
@@ -144,13 +135,7 @@ pub fn over_http(server: CorrectServer, program: &Path, specimen: Option<&Specim
     subject.launch.clock_offset = (server == CorrectServer::Bulletin).then(|| small::CLOCK_OFFSET.to_owned());
     subject.launch.role_headers = match server {
         CorrectServer::Bulletin => small::ROLES
-            .map(|role| {
-                (
-                    role.to_owned(),
-                    "Authorization".to_owned(),
-                    format!("Bearer {role}"),
-                )
-            })
+            .map(|role| (role.to_owned(), "Authorization".to_owned(), format!("Bearer {role}")))
             .into(),
         _ => Vec::new(),
     };

@@ -40,9 +40,7 @@ fn checked(
     meta: &Map<String, Value>,
 ) -> Result<AnswerWithMeta, ToolError> {
     let arguments = mutant::change_arguments(library, tool, arguments);
-    tool.input
-        .check(&arguments)
-        .map_err(|violations| Failure::violations(&violations))?;
+    tool.input.check(&arguments).map_err(|violations| Failure::violations(&violations))?;
     mutant::check_accepted(&arguments)?;
     let context =
         CallContext::from_meta(None, meta).map_err(|violations| Failure::violations(&violations))?;
@@ -52,16 +50,9 @@ fn checked(
     }
     let (response, meta) = answer(library, tool, arguments, context.if_base.as_ref())?;
     let response = mutant::change_response(tool, response);
-    let shaped = if mutant::breaks_shapes() {
-        Ok(())
-    } else {
-        tool.output.check(&response)
-    };
+    let shaped = if mutant::breaks_shapes() { Ok(()) } else { tool.output.check(&response) };
     shaped.map_err(|violations| {
-        let message = format!(
-            "internal error: the answer violates the contract: {}",
-            violations[0]
-        );
+        let message = format!("internal error: the answer violates the contract: {}", violations[0]);
         Failure::new(FailureKind::Io, message)
     })?;
     Ok((response, meta))
@@ -78,9 +69,7 @@ fn answer(
         tool::READ_MARKDOWN => {
             let request: ReadMarkdownRequest = serde_json::from_value(arguments).map_err(malformed)?;
             path::check(&request.path)?;
-            let document = library
-                .read(&request.path)?
-                .ok_or_else(|| no_document(&request.path))?;
+            let document = library.read(&request.path)?.ok_or_else(|| no_document(&request.path))?;
             mutant::after_read(library);
             let again = || Some(library.read(&request.path).ok()??.found.bytes);
             let bytes = mutant::read_in_parts(document.found.bytes, again);
@@ -106,10 +95,7 @@ fn answer(
         tool::SEARCH_MARKDOWN => {
             let request: SearchMarkdownRequest = serde_json::from_value(arguments).map_err(malformed)?;
             let below = folder(request.path.as_deref().unwrap_or_default())?;
-            Ok((
-                json!({ "results": library.search(below, &request.query)? }),
-                Map::new(),
-            ))
+            Ok((json!({ "results": library.search(below, &request.query)? }), Map::new()))
         }
         tool::PREVIEW_MARKDOWN_CHANGE => {
             let request: PreviewMarkdownChangeRequest =
@@ -147,11 +133,7 @@ fn answer(
         tool::DELETE_MARKDOWN => {
             let request: DeleteMarkdownRequest = serde_json::from_value(arguments).map_err(malformed)?;
             let receipt = library.change(&request.path, base, &|old| {
-                Ok(whole(
-                    "delete",
-                    old.ok_or_else(|| no_document(&request.path))?,
-                    None,
-                ))
+                Ok(whole("delete", old.ok_or_else(|| no_document(&request.path))?, None))
             })?;
             Ok(mutation(receipt))
         }
@@ -193,11 +175,7 @@ fn edit(
 fn whole(operation: &'static str, old: &[u8], new: Option<String>) -> Change {
     let (come, go) = preview::counts(&String::from_utf8_lossy(old), new.as_deref().unwrap_or_default());
     let summary = format!("{operation}: +{come} -{go} lines");
-    Change {
-        operation,
-        summary,
-        bytes: new.map(String::into_bytes),
-    }
+    Change { operation, summary, bytes: new.map(String::into_bytes) }
 }
 
 fn mutation(receipt: Receipt) -> AnswerWithMeta {

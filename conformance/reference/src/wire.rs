@@ -94,11 +94,7 @@ impl<'a> Session<'a> {
         let message = match serde_json::from_slice(line) {
             Ok(Value::Object(message)) => message,
             Ok(_) => {
-                return Some(error(
-                    None,
-                    INVALID_REQUEST,
-                    "a message must be an object; send one per line",
-                ));
+                return Some(error(None, INVALID_REQUEST, "a message must be an object; send one per line"));
             }
             Err(wrong) => {
                 return Some(error(None, mutant::change_code(PARSE_ERROR), &wrong.to_string()));
@@ -113,11 +109,7 @@ impl<'a> Session<'a> {
             None => None,
             Some(id) if id.is_string() || id.is_i64() || id.is_u64() => Some(id.clone()),
             Some(_) => {
-                return Some(error(
-                    None,
-                    INVALID_REQUEST,
-                    "`id` must be a string or a whole number",
-                ));
+                return Some(error(None, INVALID_REQUEST, "`id` must be a string or a whole number"));
             }
         };
         if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
@@ -160,10 +152,7 @@ impl<'a> Session<'a> {
         if stateless {
             check_version(&meta)?;
         } else if !self.open && method != "ping" {
-            return Err(wrong(
-                INVALID_PARAMS,
-                "send `initialize` first, or the revision in `_meta`",
-            ));
+            return Err(wrong(INVALID_PARAMS, "send `initialize` first, or the revision in `_meta`"));
         }
         let mut result = match method {
             "ping" if !stateless => json!({}),
@@ -189,16 +178,10 @@ impl<'a> Session<'a> {
             revision.ok_or_else(|| wrong(INVALID_PARAMS, "`protocolVersion` must be a string"))?;
         let is_object = |name| params.get(name).is_some_and(Value::is_object);
         if !is_object("capabilities") || !is_object("clientInfo") {
-            return Err(wrong(
-                INVALID_PARAMS,
-                "`capabilities` and `clientInfo` must be objects",
-            ));
+            return Err(wrong(INVALID_PARAMS, "`capabilities` and `clientInfo` must be objects"));
         }
         self.open = true;
-        let known = SESSIONS
-            .iter()
-            .find(|revision| **revision == requested)
-            .unwrap_or(&SESSIONS[0]);
+        let known = SESSIONS.iter().find(|revision| **revision == requested).unwrap_or(&SESSIONS[0]);
         Ok(json!({ "protocolVersion": known, "capabilities": { "tools": {} }, "serverInfo": server() }))
     }
 
@@ -239,24 +222,14 @@ impl<'a> Session<'a> {
 /// Checks the required `_meta` of a self-contained request.
 fn check_version(meta: &Map<String, Value>) -> Result<(), JsonRpcError> {
     let Some(version) = meta.get(VERSION_KEY).and_then(Value::as_str) else {
-        return Err(wrong(
-            INVALID_PARAMS,
-            &format!("`_meta` must have `{VERSION_KEY}`"),
-        ));
+        return Err(wrong(INVALID_PARAMS, &format!("`_meta` must have `{VERSION_KEY}`")));
     };
     if !mutant::accepts_revision(version) {
         let data = json!({ "requested": version, "supported": versions() });
-        return Err((
-            UNSUPPORTED_VERSION,
-            "unsupported protocol version".into(),
-            Some(data),
-        ));
+        return Err((UNSUPPORTED_VERSION, "unsupported protocol version".into(), Some(data)));
     }
     if !meta.get(CAPABILITIES_KEY).is_some_and(Value::is_object) {
-        return Err(wrong(
-            INVALID_PARAMS,
-            &format!("`_meta` must have `{CAPABILITIES_KEY}`"),
-        ));
+        return Err(wrong(INVALID_PARAMS, &format!("`_meta` must have `{CAPABILITIES_KEY}`")));
     }
     Ok(())
 }

@@ -99,9 +99,7 @@ impl Mapping {
     }
 
     pub(super) fn tool(&self, tool: &ToolSpec) -> Option<&MappedTool> {
-        self.tools
-            .iter()
-            .find(|mapped| mapped.tool.label() == tool.label())
+        self.tools.iter().find(|mapped| mapped.tool.label() == tool.label())
     }
 
     pub(super) fn params(
@@ -181,11 +179,7 @@ impl Mapping {
                 pages += 1;
             }
             if pages > MAX_PAGES || readings > MAX_READINGS {
-                let why = if pages > MAX_PAGES {
-                    "does not end"
-                } else {
-                    "can't be read to its end"
-                };
+                let why = if pages > MAX_PAGES { "does not end" } else { "can't be read to its end" };
                 return Err(fail(format!(
                     "the answer of `{}` {why}: {pages} pages, {readings} readings",
                     call.name
@@ -218,18 +212,12 @@ impl MappedTool {
     pub(super) fn names(&self) -> impl Iterator<Item = String> + '_ {
         let effects = self.effects.iter().map(|(_, call)| call);
         let by_state = self.new.iter().chain(&self.existing);
-        self.plain
-            .iter()
-            .chain(effects)
-            .chain(by_state)
-            .flat_map(Call::names)
+        self.plain.iter().chain(effects).chain(by_state).flat_map(Call::names)
     }
 
     /// Returns true if there is a call for this effect, on a new document or on one that exists.
     pub(super) fn has(&self, effect: EffectKind) -> bool {
-        [true, false]
-            .into_iter()
-            .any(|exists| self.call(Some(effect), || exists).is_ok())
+        [true, false].into_iter().any(|exists| self.call(Some(effect), || exists).is_ok())
     }
 
     /// Returns the call for this effect on a document that `exists` or not.
@@ -254,21 +242,13 @@ impl MappedTool {
         if self.new.is_none() && self.existing.is_none() {
             return plain().ok_or(of);
         }
-        let (state, call) = if exists() {
-            ("exists", &self.existing)
-        } else {
-            ("does not exist", &self.new)
-        };
-        call.as_ref()
-            .or_else(plain)
-            .ok_or_else(|| format!("{of} for a document that {state}"))
+        let (state, call) = if exists() { ("exists", &self.existing) } else { ("does not exist", &self.new) };
+        call.as_ref().or_else(plain).ok_or_else(|| format!("{of} for a document that {state}"))
     }
 }
 
 /// Returns the tool that applies a request of `tool`: the previewed tool if `tool` is a preview, else `tool`.
 pub(super) fn doing(contract: &ContractSpec, tool: &'static ToolSpec) -> &'static ToolSpec {
     let previews = contract.previews.iter().find(|pair| pair.preview == tool.label());
-    previews
-        .and_then(|pair| contract.operation(pair.applies))
-        .unwrap_or(tool)
+    previews.and_then(|pair| contract.operation(pair.applies)).unwrap_or(tool)
 }

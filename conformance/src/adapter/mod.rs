@@ -55,9 +55,9 @@ impl Adapter {
     pub fn has(&self, tool: &ToolSpec, effect: Option<&Effect>) -> bool {
         match self {
             Self::Native => true,
-            Self::Mapped(mapping) => mapping
-                .tool(tool)
-                .is_some_and(|mapped| effect.is_none_or(|effect| mapped.has(effect.kind))),
+            Self::Mapped(mapping) => {
+                mapping.tool(tool).is_some_and(|mapped| effect.is_none_or(|effect| mapped.has(effect.kind)))
+            }
         }
     }
 
@@ -69,10 +69,7 @@ impl Adapter {
             Self::Mapped(mapping) => {
                 let mapped = mapping.tool(tool);
                 let calls = [true, false].map(|exists| mapped?.call(Some(effect.kind), || exists).ok());
-                let mut holes = calls
-                    .into_iter()
-                    .flatten()
-                    .flat_map(|call| call.arguments.holes());
+                let mut holes = calls.into_iter().flatten().flat_map(|call| call.arguments.holes());
                 holes.any(|hole| *hole == hole::Hole::Content)
             }
         }
@@ -155,9 +152,9 @@ impl Adapter {
     pub fn depends_on_existence(&self, tool: &ToolSpec) -> bool {
         match self {
             Self::Native => false,
-            Self::Mapped(mapping) => mapping
-                .tool(tool)
-                .is_some_and(|mapped| mapped.new.is_some() || mapped.existing.is_some()),
+            Self::Mapped(mapping) => {
+                mapping.tool(tool).is_some_and(|mapped| mapped.new.is_some() || mapped.existing.is_some())
+            }
         }
     }
 
@@ -176,9 +173,9 @@ impl Adapter {
     pub fn missing(&self, tool: &ToolSpec, message: &Value) -> Vec<String> {
         match self {
             Self::Native => Vec::new(),
-            Self::Mapped(mapping) => mapping
-                .tool(tool)
-                .map_or_else(Vec::new, |mapped| mapped.response.missing(message)),
+            Self::Mapped(mapping) => {
+                mapping.tool(tool).map_or_else(Vec::new, |mapped| mapped.response.missing(message))
+            }
         }
     }
 }

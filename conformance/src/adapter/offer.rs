@@ -19,16 +19,12 @@ pub type Offer = BTreeMap<String, Value>;
 pub fn ask(client: &mut Client<'_>) -> Result<Offer, String> {
     let (mut offer, mut params) = (Offer::new(), json!({}));
     for _ in 0..MAX_PAGES {
-        let response = client
-            .request("tools/list", params)
-            .map_err(|error| error.to_string())?;
+        let response = client.request("tools/list", params).map_err(|error| error.to_string())?;
         let result = &response["result"];
         let Some(tools) = result["tools"].as_array() else {
             return Err(format!("`tools/list` was answered with {response}"));
         };
-        let named = tools
-            .iter()
-            .filter_map(|tool| Some((tool["name"].as_str()?.to_owned(), tool.clone())));
+        let named = tools.iter().filter_map(|tool| Some((tool["name"].as_str()?.to_owned(), tool.clone())));
         offer.extend(named);
         match &result["nextCursor"] {
             Value::String(cursor) => params = json!({ "cursor": cursor }),
@@ -48,10 +44,7 @@ pub fn lacking(subject: &Subject) -> Result<MissingTools, Stop> {
     let offer = ask(&mut scene.start()?).map_err(crate::judgement::fail)?;
     let wanted = subject.adapter.names(subject.contract);
     let all = wanted.len();
-    let names = wanted
-        .into_iter()
-        .filter(|name| !offer.contains_key(name))
-        .collect();
+    let names = wanted.into_iter().filter(|name| !offer.contains_key(name)).collect();
     Ok(MissingTools { names, all })
 }
 

@@ -68,10 +68,7 @@ pub(super) fn parse(text: &str) -> Result<Mapping, AdapterError> {
         message: wrong.message,
     };
     let file = DeTable::parse(text).map_err(|error| {
-        wrong(Problem {
-            at: error.span().unwrap_or_default(),
-            message: error.message().to_owned(),
-        })
+        wrong(Problem { at: error.span().unwrap_or_default(), message: error.message().to_owned() })
     })?;
     mapping(&file).map_err(wrong)
 }
@@ -80,27 +77,16 @@ fn mapping(file: &Spanned<DeTable<'_>>) -> Result<Mapping, Problem> {
     let file = Table::new(file.span(), file.get_ref());
     file.only(&["server", "tools", "ledger"])?;
     let (mut server, contract) = server(&file.table("server")?)?;
-    let ledger = file
-        .find("ledger")
-        .map(|item| rows_at(contract, item))
-        .transpose()?;
+    let ledger = file.find("ledger").map(|item| rows_at(contract, item)).transpose()?;
     unfinished(&file, "")?;
     let tools = file.find("tools").map(table).transpose()?;
     let mut tools = tools.iter().flat_map(Table::members).peekable();
     // With a ledger alone, the server has the contract's own tools.
     if tools.peek().is_none() && ledger.is_none() {
-        let tables: Vec<_> = contract
-            .operations()
-            .map(|tool| format!("`[tools.{}]`", tool.label()))
-            .collect();
-        let message = format!(
-            "no tool is mapped yet: fill in one of the tables {}",
-            tables.join(", ")
-        );
-        return Err(wrong_at(
-            file.find("tools").map_or(file.at.clone(), Spanned::span),
-            message,
-        ));
+        let tables: Vec<_> =
+            contract.operations().map(|tool| format!("`[tools.{}]`", tool.label())).collect();
+        let message = format!("no tool is mapped yet: fill in one of the tables {}", tables.join(", "));
+        return Err(wrong_at(file.find("tools").map_or(file.at.clone(), Spanned::span), message));
     }
     let tools = tools.map(|(name, at, item)| {
         let known = contract.operation(name).ok_or_else(|| {
@@ -112,12 +98,7 @@ fn mapping(file: &Spanned<DeTable<'_>>) -> Result<Mapping, Problem> {
     });
     let tools = tools.collect::<Result<_, _>>()?;
     server.ledger = ledger.unwrap_or_default();
-    Ok(Mapping {
-        held_to: promised(&file.table("server")?, contract)?,
-        server,
-        contract,
-        tools,
-    })
+    Ok(Mapping { held_to: promised(&file.table("server")?, contract)?, server, contract, tools })
 }
 
 fn promised(table: &Table<'_>, contract: &'static ContractSpec) -> Result<&'static ContractSpec, Problem> {
@@ -163,12 +144,7 @@ fn server(table: &Table<'_>) -> Result<(Server, &'static ContractSpec), Problem>
         Some(item) => Own::parse(texts(item)?).map_err(|message| wrong(item, message))?,
         None => Own::default(),
     };
-    let optional = |key| {
-        table
-            .find(key)
-            .map(|item| text(item).map(str::to_owned))
-            .transpose()
-    };
+    let optional = |key| table.find(key).map(|item| text(item).map(str::to_owned)).transpose();
     let server = Server {
         name: text(table.get("name")?)?.to_owned(),
         version: optional("version")?,
@@ -211,13 +187,7 @@ fn rows_at(contract: &ContractSpec, item: &Item<'_>) -> Result<ledger::Source, P
         text(of.get("query")?).map(str::to_owned)
     };
     let mut queries = Queries::default();
-    for (name, at, item) in at
-        .find("rows")
-        .map(table)
-        .transpose()?
-        .iter()
-        .flat_map(Table::members)
-    {
+    for (name, at, item) in at.find("rows").map(table).transpose()?.iter().flat_map(Table::members) {
         if spec.entity(name).is_none() {
             let known: Vec<_> = spec.entities.iter().map(|entity| entity.name).collect();
             let message = format!("there is no entity `{name}`, but {}", known.join(", "));
@@ -226,15 +196,9 @@ fn rows_at(contract: &ContractSpec, item: &Item<'_>) -> Result<ledger::Source, P
         queries.rows.insert(name.to_owned(), query(item)?);
     }
     if !queries.rows.is_empty()
-        && let Some(missing) = spec
-            .entities
-            .iter()
-            .find(|entity| !queries.rows.contains_key(entity.name))
+        && let Some(missing) = spec.entities.iter().find(|entity| !queries.rows.contains_key(entity.name))
     {
-        let message = format!(
-            "there are queries, but none for `{0}`: add `[ledger.rows.{0}]`",
-            missing.name
-        );
+        let message = format!("there are queries, but none for `{0}`: add `[ledger.rows.{0}]`", missing.name);
         return Err(wrong(item, message));
     }
     queries.log = at.find("log").map(query).transpose()?;
@@ -245,12 +209,7 @@ fn rows_at(contract: &ContractSpec, item: &Item<'_>) -> Result<ledger::Source, P
         return Err(wrong(item, message));
     }
     let command = at.find("command").map_or(Ok(Vec::new()), texts)?;
-    Ok(ledger::Source {
-        database: None,
-        file,
-        queries,
-        command,
-    })
+    Ok(ledger::Source { database: None, file, queries, command })
 }
 
 /// Parses the setup of a library.
@@ -280,25 +239,14 @@ fn pairs(item: Option<&Item<'_>>) -> Result<Vec<(String, String)>, Problem> {
     };
     let members = table(item)?;
     let members = members.members();
-    members
-        .map(|(name, _, item)| Ok((name.to_owned(), text(item)?.to_owned())))
-        .collect()
+    members.map(|(name, _, item)| Ok((name.to_owned(), text(item)?.to_owned()))).collect()
 }
 
 fn tool(contract: &ContractSpec, tool: &'static ToolSpec, table: &Table<'_>) -> Result<MappedTool, Problem> {
     let declared = doing(contract, tool).effects;
     let kinds: Vec<_> = declared.iter().map(|effect| effect.kind).collect();
     let names: Vec<_> = kinds.iter().map(|kind| kind.to_string()).collect();
-    let mut keys = vec![
-        "name",
-        "arguments",
-        "before",
-        "when",
-        "response",
-        "refused",
-        "next",
-        "same",
-    ];
+    let mut keys = vec!["name", "arguments", "before", "when", "response", "refused", "next", "same"];
     keys.extend(names.iter().map(String::as_str));
     if tool.path.is_some() {
         keys.extend(["new", "existing"]);
@@ -312,10 +260,7 @@ fn tool(contract: &ContractSpec, tool: &'static ToolSpec, table: &Table<'_>) -> 
             let stray = ["arguments", "when", "before"];
             let stray = stray.into_iter().find_map(|name| table.find(name));
             if let Some(stray) = stray {
-                return Err(wrong(
-                    stray,
-                    "`name` is missing: the name of the server's tool".to_owned(),
-                ));
+                return Err(wrong(stray, "`name` is missing: the name of the server's tool".to_owned()));
             }
             None
         }
@@ -365,11 +310,7 @@ fn tool(contract: &ContractSpec, tool: &'static ToolSpec, table: &Table<'_>) -> 
 }
 
 fn no_effect(tool: &ToolSpec, name: &str, known: &[String]) -> String {
-    let known = if known.is_empty() {
-        "none".to_owned()
-    } else {
-        known.join(", ")
-    };
+    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
     format!("`{}` has no effect `{name}`; it has {known}", tool.label())
 }
 
@@ -385,19 +326,12 @@ fn paging(tool: &'static ToolSpec, table: &Table<'_>) -> Result<Option<Paging>, 
     };
     let mut effects = tool.effects.iter();
     let read = effects.find(|effect| effect.kind == EffectKind::Read);
-    Ok(Some(Paging {
-        next,
-        same,
-        content: read.and_then(|effect| effect.content),
-    }))
+    Ok(Some(Paging { next, same, content: read.and_then(|effect| effect.content) }))
 }
 
 fn call(tool: &'static ToolSpec, edits: bool, table: &Table<'_>) -> Result<Call, Problem> {
     let name = text(table.get("name")?)?.to_owned();
-    let before = table
-        .find("before")
-        .map(|item| before(tool, edits, item))
-        .transpose()?;
+    let before = table.find("before").map(|item| before(tool, edits, item)).transpose()?;
     let taken = before.iter().flat_map(|before| &before.take);
     let taken: Vec<_> = taken.map(|(name, _)| name.clone()).collect();
     let arguments = match table.find("arguments") {
@@ -407,11 +341,7 @@ fn call(tool: &'static ToolSpec, edits: bool, table: &Table<'_>) -> Result<Call,
         }
         None => Template::Object(Vec::new()),
     };
-    Ok(Call {
-        name,
-        arguments,
-        before: before.map(Box::new),
-    })
+    Ok(Call { name, arguments, before: before.map(Box::new) })
 }
 
 /// Parses the call that precedes a call, and the values to take from its response.
@@ -426,10 +356,7 @@ fn before(tool: &'static ToolSpec, edits: bool, item: &Item<'_>) -> Result<Befor
         }
         take.push((name.to_owned(), source(tool, None, item)?));
     }
-    Ok(Before {
-        call: call(tool, edits, &table)?,
-        take,
-    })
+    Ok(Before { call: call(tool, edits, &table)?, take })
 }
 
 fn template(tool: &ToolSpec, edits: bool, taken: &[String], item: &Item<'_>) -> Result<Template, Problem> {
@@ -441,10 +368,9 @@ fn template(tool: &ToolSpec, edits: bool, taken: &[String], item: &Item<'_>) -> 
                     Hole::Request(pointer) => schema::below(&tool.input.wire(), pointer)
                         .err()
                         .map(|complaint| format!("in the request of `{}`, {complaint}", tool.label())),
-                    hole if hole.is_of_edit() && !edits => Some(format!(
-                        "`{}` does not edit a document, so {text} has no value",
-                        tool.label()
-                    )),
+                    hole if hole.is_of_edit() && !edits => {
+                        Some(format!("`{}` does not edit a document, so {text} has no value", tool.label()))
+                    }
                     hole if hole.is_of_document() && tool.path.is_none() => {
                         Some(format!("`{}` has no path", tool.label()))
                     }
@@ -480,9 +406,7 @@ fn response(tool: &ToolSpec, of: &Table<'_>) -> Result<response::Mapping, Proble
                 let message = format!("in the response of `{}`, {complaint}", tool.label());
                 wrong_at(at, message)
             })?;
-            mapping
-                .members
-                .push((pointer.to_owned(), source(tool, below.get("items"), item)?));
+            mapping.members.push((pointer.to_owned(), source(tool, below.get("items"), item)?));
         }
     }
     mapping.refused = of.find("refused").map(pattern).transpose()?;
@@ -544,10 +468,9 @@ fn pointer_with_holes(tool: &ToolSpec, item: &Item<'_>) -> Result<Pointer, Probl
         return pointer(item).map(Pointer::Plain);
     };
     match &parts[0] {
-        Part::Text(start) if schema::is_pointer(start) => Ok(Pointer::WithHoles {
-            text: text(item)?.to_owned(),
-            parts,
-        }),
+        Part::Text(start) if schema::is_pointer(start) => {
+            Ok(Pointer::WithHoles { text: text(item)?.to_owned(), parts })
+        }
         _ => pointer(item).map(Pointer::Plain),
     }
 }
@@ -562,10 +485,7 @@ fn group(item: &Item<'_>) -> Result<Regex, Problem> {
     if pattern.captures_len() > 1 {
         return Ok(pattern);
     }
-    Err(wrong(
-        item,
-        "the pattern needs a group `(…)` around the value".to_owned(),
-    ))
+    Err(wrong(item, "the pattern needs a group `(…)` around the value".to_owned()))
 }
 
 /// Converts a TOML value to JSON.
@@ -585,9 +505,7 @@ fn value(item: &Item<'_>) -> Result<Value, Problem> {
         DeValue::Array(items) => items.iter().map(value).collect::<Result<_, _>>()?,
         DeValue::Table(_) => {
             let members = table(item)?;
-            let members = members
-                .members()
-                .map(|(name, _, item)| Ok((name.to_owned(), value(item)?)));
+            let members = members.members().map(|(name, _, item)| Ok((name.to_owned(), value(item)?)));
             Value::Object(members.collect::<Result<Map<_, _>, Problem>>()?)
         }
     })
@@ -596,10 +514,7 @@ fn value(item: &Item<'_>) -> Result<Value, Problem> {
 fn text<'a>(item: &'a Item<'_>) -> Result<&'a str, Problem> {
     match item.get_ref() {
         DeValue::String(text) => Ok(text),
-        other => Err(wrong(
-            item,
-            format!("expected a string, not {}", other.type_str()),
-        )),
+        other => Err(wrong(item, format!("expected a string, not {}", other.type_str()))),
     }
 }
 
@@ -650,20 +565,15 @@ impl<'a> Table<'a> {
     fn members(&self) -> impl Iterator<Item = (&'a str, Range<usize>, &'a Item<'a>)> + use<'a> {
         let mut members: Vec<_> = self.members.iter().collect();
         members.sort_by_key(|(name, _)| name.span().start);
-        members
-            .into_iter()
-            .map(|(name, item)| (&**name.get_ref(), name.span(), item))
+        members.into_iter().map(|(name, item)| (&**name.get_ref(), name.span(), item))
     }
 
     fn find(&self, name: &str) -> Option<&'a Item<'a>> {
-        self.members()
-            .find(|(known, ..)| *known == name)
-            .map(|(.., item)| item)
+        self.members().find(|(known, ..)| *known == name).map(|(.., item)| item)
     }
 
     fn get(&self, name: &str) -> Result<&'a Item<'a>, Problem> {
-        self.find(name)
-            .ok_or_else(|| wrong_at(self.at.clone(), format!("`{name}` is missing")))
+        self.find(name).ok_or_else(|| wrong_at(self.at.clone(), format!("`{name}` is missing")))
     }
 
     fn table(&self, name: &str) -> Result<Table<'a>, Problem> {

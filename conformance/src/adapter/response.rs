@@ -118,9 +118,7 @@ impl Mapping {
         let Reply::Done(Success { response, .. }) = self.paged_reply(Some(paging), message) else {
             return 0;
         };
-        let text = paging
-            .content
-            .and_then(|pointer| response.pointer(pointer)?.as_str());
+        let text = paging.content.and_then(|pointer| response.pointer(pointer)?.as_str());
         let lists = self.members.iter().map(|(pointer, _)| response.pointer(pointer));
         let mut lists = lists.filter_map(|list| list?.as_array());
         text.map_or_else(|| lists.next().map_or(0, Vec::len), |text| text.chars().count())
@@ -152,20 +150,14 @@ impl Mapping {
         let by_text = || {
             let text = reply::text(&message["result"]);
             let pattern = self.refused.as_ref()?;
-            pattern.is_match(&text).then_some(Refusal {
-                code: None,
-                message: text,
-            })
+            pattern.is_match(&text).then_some(Refusal { code: None, message: text })
         };
         marked.or_else(by_text).or_else(|| told(&message["result"]))
     }
 
     /// Returns the pointers for which a response has no value.
     pub(super) fn missing(&self, message: &Value) -> Vec<String> {
-        let nowhere = self
-            .members
-            .iter()
-            .filter(|(_, source)| source.value(message).is_none());
+        let nowhere = self.members.iter().filter(|(_, source)| source.value(message).is_none());
         nowhere.map(|(pointer, _)| pointer.clone()).collect()
     }
 }
@@ -226,16 +218,8 @@ impl Source {
 }
 
 /// Values of `status` with which a result reports a failure.
-const FAILED: [&str; 8] = [
-    "failed",
-    "failure",
-    "error",
-    "skipped",
-    "refused",
-    "rejected",
-    "denied",
-    "not_found",
-];
+const FAILED: [&str; 8] =
+    ["failed", "failure", "error", "skipped", "refused", "rejected", "denied", "not_found"];
 
 /// Returns the refusal that a successful result contains as JSON: of the whole, or of the only item of a list.
 fn told(result: &Value) -> Option<Refusal> {
@@ -244,24 +228,14 @@ fn told(result: &Value) -> Option<Refusal> {
         Value::Null => serde_json::from_str(&text).ok()?,
         structured => structured.clone(),
     };
-    let only = |value: &Value| {
-        value
-            .as_array()
-            .filter(|items| items.len() == 1)
-            .map(|items| items[0].clone())
-    };
+    let only =
+        |value: &Value| value.as_array().filter(|items| items.len() == 1).map(|items| items[0].clone());
     let member = || json.as_object()?.values().find_map(only);
     let item = only(&json).or_else(member);
-    let failed = [item.as_ref(), Some(&json)]
-        .into_iter()
-        .flatten()
-        .find(|object| says_failed(object))?;
+    let failed = [item.as_ref(), Some(&json)].into_iter().flatten().find(|object| says_failed(object))?;
     let why = ["/error", "/error/message", "/message", "/reason"];
     let why = why.iter().find_map(|pointer| failed.pointer(pointer)?.as_str());
-    Some(Refusal {
-        code: None,
-        message: why.map_or(text, str::to_owned),
-    })
+    Some(Refusal { code: None, message: why.map_or(text, str::to_owned) })
 }
 
 fn says_failed(object: &Value) -> bool {
@@ -270,9 +244,8 @@ fn says_failed(object: &Value) -> bool {
         Value::String(text) => !text.is_empty(),
         error => error.is_object(),
     };
-    let has_failed = object["status"]
-        .as_str()
-        .is_some_and(|status| FAILED.contains(&&*status.to_lowercase()));
+    let has_failed =
+        object["status"].as_str().is_some_and(|status| FAILED.contains(&&*status.to_lowercase()));
     is("success", false)
         || is("ok", false)
         || has_failed
@@ -281,10 +254,7 @@ fn says_failed(object: &Value) -> bool {
 
 /// Returns the pages before a message.
 fn pages(message: &Value) -> &[Value] {
-    message[NOTES]["pages"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default()
+    message[NOTES]["pages"].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
 /// Notes the page before a message, and the pages before that one.

@@ -16,19 +16,10 @@ pub(super) fn below<'a>(schema: &'a Value, pointer: &str) -> Result<&'a Value, S
         let below = at["properties"].get(&name);
         let Some(next) = below.or_else(|| at.get("items")) else {
             let known = at["properties"].as_object();
-            let known: Vec<_> = known
-                .into_iter()
-                .flat_map(|known| known.keys())
-                .map(|name| format!("`{name}`"))
-                .collect();
-            let there = if known.is_empty() {
-                "nothing".to_owned()
-            } else {
-                known.join(", ")
-            };
-            return Err(format!(
-                "`{pointer}` is not in the schema: there is no `{name}`, but {there}"
-            ));
+            let known: Vec<_> =
+                known.into_iter().flat_map(|known| known.keys()).map(|name| format!("`{name}`")).collect();
+            let there = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
+            return Err(format!("`{pointer}` is not in the schema: there is no `{name}`, but {there}"));
         };
         at = next;
     }

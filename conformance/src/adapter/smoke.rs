@@ -115,33 +115,20 @@ fn tries(subject: &Subject) -> Vec<SmokeCall> {
                 effect.map_or("call".into(), |effect| effect.kind.to_string()),
                 if is_new { "-new" } else { "" }
             );
-            let with = With {
-                path: &path,
-                content: "## Scope\n\nLess of it.\n",
-                target: "## Scope",
-            };
+            let with = With { path: &path, content: "## Scope\n\nLess of it.\n", target: "## Scope" };
             let call = match effect {
                 Some(effect) => with_effect(doing, effect, with),
                 None => about(tool, "notes")
                     .or_else(|| examples(tool).next().map(|arguments| Call { tool, arguments })),
             };
             let call = call.map(|call| Call { tool, ..call });
-            tries.push(SmokeCall {
-                tool,
-                effect,
-                call,
-                path,
-                is_new,
-            });
+            tries.push(SmokeCall { tool, effect, call, path, is_new });
         };
         match doing.effects {
             [] => add(None, false),
             effects => effects.iter().for_each(|effect| add(Some(effect), false)),
         }
-        let write = doing
-            .effects
-            .iter()
-            .find(|effect| effect.kind == EffectKind::Write);
+        let write = doing.effects.iter().find(|effect| effect.kind == EffectKind::Write);
         if write.is_some() && subject.adapter.depends_on_existence(tool) {
             add(write, true);
         }
@@ -158,10 +145,7 @@ fn attempt(
     called: &mut Option<String>,
 ) -> Result<(), Outcome> {
     let wrong = |why: String| Outcome::AdapterWrong(why);
-    let call = it
-        .call
-        .as_ref()
-        .ok_or_else(|| wrong("the contract has no example of it".to_owned()))?;
+    let call = it.call.as_ref().ok_or_else(|| wrong("the contract has no example of it".to_owned()))?;
     let (root, arguments) = (scene.library(), &call.arguments);
     let mut ask = |params: Value| Ok(client.request("tools/call", params)?);
     let params = subject.adapter.call_after(it.tool, arguments, &root, &mut ask);
@@ -178,26 +162,17 @@ fn attempt(
     let done = match subject.adapter.reply(it.tool, &message) {
         Reply::Done(done) => done,
         Reply::Refused(refusal) => {
-            return Err(Outcome::NotDone(format!(
-                "it refused: {}",
-                refusal.message.trim()
-            )));
+            return Err(Outcome::NotDone(format!("it refused: {}", refusal.message.trim())));
         }
     };
     if let Some(pointer) = subject.adapter.missing(it.tool, &message).first() {
         let result = &message["result"];
-        return Err(wrong(format!(
-            "the response has no value for `{pointer}`: {result}"
-        )));
+        return Err(wrong(format!("the response has no value for `{pointer}`: {result}")));
     }
     let after = scene.read(&it.path);
     if it.tool.effects.is_empty() {
         let changed = after.as_deref() != it.before();
-        return if changed {
-            Err(Outcome::NotDone("it changed the document".to_owned()))
-        } else {
-            Ok(())
-        };
+        return if changed { Err(Outcome::NotDone("it changed the document".to_owned())) } else { Ok(()) };
     }
     judge(call, it, &done.response, after.as_deref())
 }
@@ -206,19 +181,14 @@ fn attempt(
 fn fits(offer: &Offer, name: &str, arguments: &Value) -> Result<(), String> {
     let Some(tool) = offer.get(name) else {
         let known: Vec<_> = offer.keys().map(|name| format!("`{name}`")).collect();
-        return Err(format!(
-            "the server has no tool `{name}`, but {}",
-            known.join(", ")
-        ));
+        return Err(format!("the server has no tool `{name}`, but {}", known.join(", ")));
     };
     let Ok(schema) = jsonschema::validator_for(&tool["inputSchema"]) else {
         return Ok(());
     };
     match schema.iter_errors(arguments).next() {
         None => Ok(()),
-        Some(error) => Err(format!(
-            "the schema of `{name}` refuses the arguments {arguments}: {error}"
-        )),
+        Some(error) => Err(format!("the schema of `{name}` refuses the arguments {arguments}: {error}")),
     }
 }
 
@@ -229,14 +199,10 @@ fn judge(call: &Call, it: &SmokeCall, response: &Value, after: Option<&[u8]>) ->
         let read = semantics::content_read(effect, response)
             .map_err(|stop| Outcome::AdapterWrong(stop.to_string()))?;
         if read != DOCUMENT {
-            return Err(Outcome::NotDone(format!(
-                "it read {read:?} instead of {DOCUMENT:?}"
-            )));
+            return Err(Outcome::NotDone(format!("it read {read:?} instead of {DOCUMENT:?}")));
         }
     } else if after == before {
-        return Err(Outcome::NotDone(
-            "it reports success, but the document is unchanged".to_owned(),
-        ));
+        return Err(Outcome::NotDone("it reports success, but the document is unchanged".to_owned()));
     }
     semantics::allowed(call, before, after).map_err(|stop| {
         let after = after.map(String::from_utf8_lossy);
@@ -251,10 +217,7 @@ impl fmt::Display for SmokeResult {
             Some(kind) => format!("{} {kind}", self.tool.label()),
             None => self.tool.label().to_owned(),
         };
-        let called = self
-            .called
-            .as_ref()
-            .map_or_else(String::new, |name| format!("-> {name}"));
+        let called = self.called.as_ref().map_or_else(String::new, |name| format!("-> {name}"));
         write!(f, "{what:40} {called:24} {}", self.outcome)
     }
 }

@@ -37,10 +37,7 @@ impl Hole {
     /// Returns true if the value is derived from the document's path.
     pub(super) fn is_of_document(&self) -> bool {
         use Hole::{Absolute, Basename, Dirname, GitBlob, Mtime, MtimeMs, Sha256, Size};
-        matches!(
-            self,
-            Absolute | Dirname | Basename | Sha256 | GitBlob | Size | Mtime | MtimeMs
-        )
+        matches!(self, Absolute | Dirname | Basename | Sha256 | GitBlob | Size | Mtime | MtimeMs)
     }
 }
 
@@ -145,10 +142,7 @@ fn hole(name: &str, taken: &[String]) -> Result<Hole, String> {
 }
 
 fn text(parts: &[Part], values: &Values<'_>) -> Result<String, String> {
-    parts
-        .iter()
-        .map(|part| part.text(values))
-        .collect::<Result<_, _>>()
+    parts.iter().map(|part| part.text(values)).collect::<Result<_, _>>()
 }
 
 impl Part {

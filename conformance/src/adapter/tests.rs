@@ -9,9 +9,7 @@ use crate::reply::Refusal;
 
 /// Parses a file with these tools.
 fn parsed(tools: &str) -> Result<Arc<Mapping>, AdapterError> {
-    Adapter::parse(&format!(
-        "[server]\nname = \"x\"\ncontract = \"braindrive-markdown\"\n{tools}"
-    ))
+    Adapter::parse(&format!("[server]\nname = \"x\"\ncontract = \"braindrive-markdown\"\n{tools}"))
 }
 
 fn adapter(tools: &str) -> Adapter {
@@ -19,21 +17,14 @@ fn adapter(tools: &str) -> Adapter {
 }
 
 fn tool(name: &str) -> &'static ToolSpec {
-    let tools = crate::contracts::CONTRACTS
-        .iter()
-        .flat_map(|contract| contract.tools);
+    let tools = crate::contracts::CONTRACTS.iter().flat_map(|contract| contract.tools);
     tools.into_iter().find(|tool| tool.name == name).expect("a tool")
 }
 
 /// Parses a file for the example with rows.
 fn of_rows(rest: &str) -> Result<Arc<Mapping>, AdapterError> {
-    let contract = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../codegen/examples/tracker/schemas/tracker"
-    );
-    Adapter::parse(&format!(
-        "[server]\nname = \"x\"\ncontract = \"{contract}\"\n{rest}"
-    ))
+    let contract = concat!(env!("CARGO_MANIFEST_DIR"), "/../codegen/examples/tracker/schemas/tracker");
+    Adapter::parse(&format!("[server]\nname = \"x\"\ncontract = \"{contract}\"\n{rest}"))
 }
 
 #[test]
@@ -42,9 +33,7 @@ fn a_ledger_says_where_rows_are() {
         .map(|entity| format!("[ledger.rows.{entity}]\nquery = \"SELECT * FROM my_{entity}\"\n"))
         .concat();
     let file = "[ledger]\nfile = \"{data}/x.db\"\ncommand = [\"export\", \"{data}\"]\n";
-    let mapping = of_rows(&format!(
-        "{file}{queries}[ledger.log]\nquery = \"SELECT id, rows FROM log\"\n"
-    ));
+    let mapping = of_rows(&format!("{file}{queries}[ledger.log]\nquery = \"SELECT id, rows FROM log\"\n"));
     let mapping = mapping.expect("a good file");
     assert!(!mapping.maps_tools());
     let ledger = &mapping.server.ledger;
@@ -54,10 +43,7 @@ fn a_ledger_says_where_rows_are() {
     assert_eq!(ledger.queries.log.as_deref(), Some("SELECT id, rows FROM log"));
     for (rest, expected) in [
         ("[ledger]\nfiel = \"x\"", "unknown key `fiel`"),
-        (
-            "[ledger.rows.isue]\nquery = \"x\"",
-            "there is no entity `isue`, but org, project",
-        ),
+        ("[ledger.rows.isue]\nquery = \"x\"", "there is no entity `isue`, but org, project"),
         (
             "[ledger]\nfile = \"x\"\n[ledger.rows.issue]\nquery = \"x\"",
             "none for `org`: add `[ledger.rows.org]`",
@@ -68,10 +54,7 @@ fn a_ledger_says_where_rows_are() {
         assert!(error.message.contains(expected), "{error}");
     }
     let error = parsed("[ledger]\nfile = \"x\"").expect_err("no rows");
-    assert!(
-        error.message.contains("`braindrive-markdown` has no rows"),
-        "{error}"
-    );
+    assert!(error.message.contains("`braindrive-markdown` has no rows"), "{error}");
 }
 
 #[test]
@@ -79,18 +62,10 @@ fn errors_have_a_line_and_a_description() {
     let read = |rest: &str| format!("[tools.read_markdown]\nname = \"r\"\n{rest}");
     let edit = |rest: &str| format!("[tools.edit_markdown]\nname = \"e\"\n{rest}");
     let cases = [
-        (
-            String::new(),
-            1,
-            "no tool is mapped yet: fill in one of the tables `[tools.",
-        ),
+        (String::new(), 1, "no tool is mapped yet: fill in one of the tables `[tools."),
         ("[tools]".into(), 4, "no tool is mapped yet"),
         ("own = [\"**\"]\n[tools]".into(), 4, "covers documents such as"),
-        (
-            "files = { \"../x\" = \"\" }".into(),
-            4,
-            "is not a path in the library",
-        ),
+        ("files = { \"../x\" = \"\" }".into(), 4, "is not a path in the library"),
         ("folders = [\".git/x\"]".into(), 4, "is not a path in the library"),
         (
             "promises = [\"confind\"]\n[tools.read_markdown]\nname = \"r\"".into(),
@@ -102,11 +77,7 @@ fn errors_have_a_line_and_a_description() {
             6,
             "the adapter is unfinished: fill in `tools.read_markdown.arguments.a.b`",
         ),
-        (
-            "[tools.\"FILL IN\"]\nname = \"r\"".into(),
-            4,
-            "the adapter is unfinished",
-        ),
+        ("[tools.\"FILL IN\"]\nname = \"r\"".into(), 4, "the adapter is unfinished"),
         (read("new = { nam = \"x\" }"), 6, "unknown key `nam`"),
         (read("same = { at = \"\" }"), 6, "`next` is missing"),
         (read("before = { name = \"x\" }"), 6, "`take` is missing"),
@@ -127,82 +98,26 @@ fn errors_have_a_line_and_a_description() {
             6,
             "there is no `pth`, but `path`",
         ),
-        (
-            read("response = { \"/content\" = { json = \"{absolute}\" } }"),
-            6,
-            "is not a JSON pointer",
-        ),
+        (read("response = { \"/content\" = { json = \"{absolute}\" } }"), 6, "is not a JSON pointer"),
         ("[tools.raed]\nname = \"r\"".into(), 4, "has no tool `raed`"),
-        (
-            "[tools.read_markdown]\nnaem = \"r\"".into(),
-            5,
-            "unknown key `naem`",
-        ),
+        ("[tools.read_markdown]\nnaem = \"r\"".into(), 5, "unknown key `naem`"),
         ("[tools.read_markdown]\nresponse = {}".into(), 4, "lacks `name`"),
-        (
-            "[tools.read_markdown]\narguments = {}".into(),
-            5,
-            "`name` is missing",
-        ),
-        (
-            read("arguments = { path = \"{/pth}\" }"),
-            6,
-            "there is no `pth`, but `path`",
-        ),
-        (
-            read("arguments = { path = \"{pth}\" }"),
-            6,
-            "there is no value `{pth}`",
-        ),
+        ("[tools.read_markdown]\narguments = {}".into(), 5, "`name` is missing"),
+        (read("arguments = { path = \"{/pth}\" }"), 6, "there is no `pth`, but `path`"),
+        (read("arguments = { path = \"{pth}\" }"), 6, "there is no value `{pth}`"),
         (read("arguments = { path = \"{/path\" }"), 6, "unmatched"),
         (read("arguments = { path = \"/path}\" }"), 6, "unmatched"),
         (read("arguments = { path = \"{old}\" }"), 6, "does not edit"),
         (read("arguments = \"{/path}\""), 6, "expected a table, not string"),
-        (
-            read("[tools.read_markdown.response]\n\n\"/conten\" = { is = 1 }"),
-            8,
-            "there is no `conten`",
-        ),
-        (
-            read("response = { \"content\" = { is = 1 } }"),
-            6,
-            "is not a JSON pointer",
-        ),
-        (
-            read("response = { \"/content\" = {} }"),
-            6,
-            "give exactly one source",
-        ),
-        (
-            read("response = { \"/content\" = { at = \"/a\", is = 1 } }"),
-            6,
-            "give exactly one source",
-        ),
-        (
-            read("response = { \"/content\" = { at = \"a\" } }"),
-            6,
-            "is not a JSON pointer",
-        ),
-        (
-            read("response = { \"/content\" = { text = \"x\" } }"),
-            6,
-            "needs a group",
-        ),
-        (
-            read("response = { \"/content\" = { lines = \"(\" } }"),
-            6,
-            "invalid pattern",
-        ),
-        (
-            read("response = { \"/content\" = { at = \"\", each = { \"/a\" = \"\" } } }"),
-            6,
-            "only a list",
-        ),
-        (
-            read("arguments = { at = \"{next}\" }"),
-            4,
-            "has no value without `next`",
-        ),
+        (read("[tools.read_markdown.response]\n\n\"/conten\" = { is = 1 }"), 8, "there is no `conten`"),
+        (read("response = { \"content\" = { is = 1 } }"), 6, "is not a JSON pointer"),
+        (read("response = { \"/content\" = {} }"), 6, "give exactly one source"),
+        (read("response = { \"/content\" = { at = \"/a\", is = 1 } }"), 6, "give exactly one source"),
+        (read("response = { \"/content\" = { at = \"a\" } }"), 6, "is not a JSON pointer"),
+        (read("response = { \"/content\" = { text = \"x\" } }"), 6, "needs a group"),
+        (read("response = { \"/content\" = { lines = \"(\" } }"), 6, "invalid pattern"),
+        (read("response = { \"/content\" = { at = \"\", each = { \"/a\" = \"\" } } }"), 6, "only a list"),
+        (read("arguments = { at = \"{next}\" }"), 4, "has no value without `next`"),
         (read("refused = 7"), 6, "expected a string, not integer"),
         (read("append = { name = \"x\" }"), 6, "unknown key `append`"),
         (edit("when = [\"append\", \"reed\"]"), 6, "no effect `reed`"),
@@ -239,26 +154,15 @@ fn an_entry_covers_a_tool_or_one_effect() {
     for (name, kind, expected) in cases {
         let request = json!({ "path": "a.md", "operation": { "type": kind, "content": "x" } });
         let call = adapter.call(tool(name), &request, root);
-        assert_eq!(
-            call.as_ref().ok().and_then(|params| params["name"].as_str()),
-            expected,
-            "{name} {kind}"
-        );
+        assert_eq!(call.as_ref().ok().and_then(|params| params["name"].as_str()), expected, "{name} {kind}");
         let effect = doing(crate::contracts::CONTRACTS[0], tool(name)).effect(&request);
         if effect.is_some() {
-            assert_eq!(
-                adapter.has(tool(name), effect),
-                expected.is_some(),
-                "{name} {kind}"
-            );
+            assert_eq!(adapter.has(tool(name), effect), expected.is_some(), "{name} {kind}");
         }
     }
     assert!(adapter.has(tool("edit_markdown"), None));
     assert!(!adapter.has(tool("read_markdown"), None));
-    assert_eq!(
-        adapter.names(crate::contracts::CONTRACTS[0]),
-        ["own", "plain", "shows"]
-    );
+    assert_eq!(adapter.names(crate::contracts::CONTRACTS[0]), ["own", "plain", "shows"]);
 }
 
 #[test]
@@ -266,10 +170,7 @@ fn arguments_are_filled_from_the_request_and_the_disk() {
     let dir = tempfile::tempdir().expect("a folder");
     let root = dir.path();
     fs::write(root.join("a.md"), "# A\n\na\n\n# B\n").expect("written");
-    let file = fs::File::options()
-        .write(true)
-        .open(root.join("a.md"))
-        .expect("a file");
+    let file = fs::File::options().write(true).open(root.join("a.md")).expect("a file");
     let modified = std::time::UNIX_EPOCH + std::time::Duration::from_millis(1_000_000_000_500);
     file.set_modified(modified).expect("a time");
     crate::ledger::git(root, &["init", "--quiet"]).expect("a repository");
@@ -281,79 +182,36 @@ fn arguments_are_filled_from_the_request_and_the_disk() {
         ("\"{absolute}\"", "append", json!(format!("{shown}/a.md"))),
         ("\"{library}/{/path}\"", "append", json!(format!("{shown}/a.md"))),
         // A document at the top has no folder.
-        (
-            "{ folder = \"{dirname}\", name = \"{basename}\" }",
-            "append",
-            json!({ "name": "a.md" }),
-        ),
-        (
-            "\"{/operation}\"",
-            "append",
-            request("append")["operation"].clone(),
-        ),
+        ("{ folder = \"{dirname}\", name = \"{basename}\" }", "append", json!({ "name": "a.md" })),
+        ("\"{/operation}\"", "append", request("append")["operation"].clone()),
         (
             "[{ a = \"{old}\", b = \"{new}\" }, 1.5]",
             "append",
             json!([{ "a": "# B\n", "b": "# B\nnew\n" }, 1.5]),
         ),
-        (
-            "[\"{old}\", \"{new}\"]",
-            "prepend",
-            json!(["# A\n", "new\n# A\n"]),
-        ),
-        (
-            "[\"{old}\", \"{new}\"]",
-            "replace_section",
-            json!(["# A\n\na\n\n", "new\n"]),
-        ),
-        (
-            "[\"{old}\", \"{new}\"]",
-            "insert_before",
-            json!(["# A\n", "new\n# A\n"]),
-        ),
-        (
-            "[\"{old}\", \"{new}\"]",
-            "insert_after",
-            json!(["a\n\n", "a\n\nnew\n"]),
-        ),
+        ("[\"{old}\", \"{new}\"]", "prepend", json!(["# A\n", "new\n# A\n"])),
+        ("[\"{old}\", \"{new}\"]", "replace_section", json!(["# A\n\na\n\n", "new\n"])),
+        ("[\"{old}\", \"{new}\"]", "insert_before", json!(["# A\n", "new\n# A\n"])),
+        ("[\"{old}\", \"{new}\"]", "insert_after", json!(["a\n\n", "a\n\nnew\n"])),
         ("\"{content}\"", "append", json!("# A\n\na\n\n# B\nnew\n")),
         ("\"{old_start_line}\"", "append", json!(5)),
-        (
-            "[\"{old_start_line}\", \"{old_end_line}\"]",
-            "replace_section",
-            json!([1, 4]),
-        ),
+        ("[\"{old_start_line}\", \"{old_end_line}\"]", "replace_section", json!([1, 4])),
         (
             "\"{old_sha256}\"",
             "append",
             json!("a81d3fbddd441e2d690b9c03c18251323a295c8eb8ebbfb81ca45b63bf8d5a06"),
         ),
-        (
-            "\"{sha256}\"",
-            "append",
-            json!("cacee4196085b8d5d4105f05aae6736e07f79412793583bda8c69ecf6d8dae4c"),
-        ),
-        (
-            "\"{git_blob}\"",
-            "append",
-            json!("ecc89e363461e108450b0b2efc9b9a00bbf36b13"),
-        ),
+        ("\"{sha256}\"", "append", json!("cacee4196085b8d5d4105f05aae6736e07f79412793583bda8c69ecf6d8dae4c")),
+        ("\"{git_blob}\"", "append", json!("ecc89e363461e108450b0b2efc9b9a00bbf36b13")),
         ("\"{size}\"", "append", json!(12)),
         ("\"at {mtime}\"", "append", json!("at 1000000000.5")),
         ("\"{mtime_ms}\"", "append", json!(1_000_000_000_500.0)),
     ];
     for (template, kind, expected) in cases {
-        let adapter = adapter(&format!(
-            "[tools.edit_markdown]\nname = \"e\"\narguments = {{ x = {template} }}"
-        ));
-        let params = adapter
-            .call(tool("edit_markdown"), &request(kind), root)
-            .expect("a call");
-        assert_eq!(
-            params,
-            json!({ "name": "e", "arguments": { "x": expected } }),
-            "{template}"
-        );
+        let adapter =
+            adapter(&format!("[tools.edit_markdown]\nname = \"e\"\narguments = {{ x = {template} }}"));
+        let params = adapter.call(tool("edit_markdown"), &request(kind), root).expect("a call");
+        assert_eq!(params, json!({ "name": "e", "arguments": { "x": expected } }), "{template}");
     }
 }
 
@@ -366,21 +224,9 @@ fn the_state_of_the_document_chooses_the_call() {
     let cases = [
         (both, "new.md", Ok("create")),
         (both, "a.md", Ok("edit")),
-        (
-            "[tools.write_markdown.new]\nname = \"create\"\n",
-            "a.md",
-            Err("for a document that exists"),
-        ),
-        (
-            "[tools.write_markdown]\nname = \"w\"\nnew.name = \"create\"\n",
-            "a.md",
-            Ok("w"),
-        ),
-        (
-            "[tools.write_markdown]\nname = \"w\"\nnew.name = \"create\"\n",
-            "b.md",
-            Ok("create"),
-        ),
+        ("[tools.write_markdown.new]\nname = \"create\"\n", "a.md", Err("for a document that exists")),
+        ("[tools.write_markdown]\nname = \"w\"\nnew.name = \"create\"\n", "a.md", Ok("w")),
+        ("[tools.write_markdown]\nname = \"w\"\nnew.name = \"create\"\n", "b.md", Ok("create")),
     ];
     for (tools, path, expected) in cases {
         let adapter = adapter(tools);
@@ -405,19 +251,13 @@ impl PagingServer {
     fn read(pages: &[Value], lines: &str) -> (Result<Reply, Stop>, Vec<Value>) {
         let adapter = adapter(&format!("[tools.read_markdown]\nname = \"r\"\n{lines}"));
         let (tool, arguments, root) = (tool("read_markdown"), json!({ "path": "a.md" }), Path::new("/l"));
-        let mut server = Self {
-            pages: pages.iter().rev().cloned().collect(),
-            calls: Vec::new(),
-        };
+        let mut server = Self { pages: pages.iter().rev().cloned().collect(), calls: Vec::new() };
         let mut ask = |params: Value| {
             server.calls.push(params["arguments"].clone());
             let page = server.pages.pop().expect("another page");
             Ok(json!({ "result": page }))
         };
-        let first = adapter
-            .call_after(tool, &arguments, root, &mut ask)
-            .and_then(&mut ask)
-            .expect("a page");
+        let first = adapter.call_after(tool, &arguments, root, &mut ask).and_then(&mut ask).expect("a page");
         let message = adapter.finish(tool, &arguments, root, first, &mut ask);
         (message.map(|message| adapter.reply(tool, &message)), server.calls)
     }
@@ -432,10 +272,7 @@ fn an_answer_in_pages_is_read_to_its_end() {
     let refused = json!({ "isError": true, "content": [] });
     let cases = [
         (vec![page("é", none.clone(), "1")], vec![json!({})]),
-        (
-            vec![page("é", json!("x"), "1"), page("b", json!(""), "1")],
-            vec![json!({}), json!({ "at": "x" })],
-        ),
+        (vec![page("é", json!("x"), "1"), page("b", json!(""), "1")], vec![json!({}), json!({ "at": "x" })]),
         // `true` means that there is a further page, but not where.
         (
             vec![page("é", json!(true), "1"), page("b", json!(false), "1")],
@@ -452,11 +289,7 @@ fn an_answer_in_pages_is_read_to_its_end() {
             vec![json!({}), json!({ "at": "x" }), json!({}), json!({ "at": "y" })],
         ),
         (
-            vec![
-                page("old", json!("x"), "1"),
-                refused,
-                page("éb", none.clone(), "2"),
-            ],
+            vec![page("old", json!("x"), "1"), refused, page("éb", none.clone(), "2")],
             vec![json!({}), json!({ "at": "x" }), json!({})],
         ),
     ];
@@ -465,10 +298,7 @@ fn an_answer_in_pages_is_read_to_its_end() {
         let (reply, called) = PagingServer::read(&pages, lines);
         let reply = reply.expect("an answer");
         assert_eq!(called, calls);
-        assert_eq!(
-            reply.done().map(|done| &done.response["content"]),
-            Some(&json!(expected))
-        );
+        assert_eq!(reply.done().map(|done| &done.response["content"]), Some(&json!(expected)));
     }
     let endless = vec![page("a", json!("x"), "1"); 1100];
     let (reply, _) = PagingServer::read(&endless, lines);
@@ -491,10 +321,7 @@ fn a_call_takes_values_from_the_call_before_it() {
         let (reply, calls) = PagingServer::read(&[stat, answer.clone()], lines);
         let reply = reply.expect("an answer");
         assert_eq!(calls, [json!({ "p": "a.md" }), arguments]);
-        assert_eq!(
-            reply.done().map(|done| &done.response["content"]),
-            Some(&json!("é"))
-        );
+        assert_eq!(reply.done().map(|done| &done.response["content"]), Some(&json!("é")));
     }
 }
 
@@ -504,10 +331,7 @@ fn missing_arguments_are_omitted_and_missing_documents_are_errors() {
         "[tools.list_markdown_files]\nname = \"l\"\narguments = { path = \"{absolute}\", all = \"{/recursive}\" }",
     );
     let call = |request| list.call(tool("list_markdown_files"), &request, Path::new("/library"));
-    assert_eq!(
-        call(json!({ "path": "" })),
-        Ok(json!({ "name": "l", "arguments": { "path": "/library" } }))
-    );
+    assert_eq!(call(json!({ "path": "" })), Ok(json!({ "name": "l", "arguments": { "path": "/library" } })));
     assert_eq!(
         call(json!({ "path": "../x", "recursive": true })),
         Ok(json!({ "name": "l", "arguments": { "path": "/library/../x", "all": true } }))
@@ -515,22 +339,14 @@ fn missing_arguments_are_omitted_and_missing_documents_are_errors() {
     assert_eq!(call(json!({})), Ok(json!({ "name": "l", "arguments": {} })));
     let edit = adapter("[tools.edit_markdown]\nname = \"e\"\narguments = { old = \"{old}\" }");
     let request = json!({ "path": "none.md", "operation": { "type": "append", "content": "x" } });
-    assert!(
-        edit.call(tool("edit_markdown"), &request, Path::new("/library"))
-            .is_err()
-    );
+    assert!(edit.call(tool("edit_markdown"), &request, Path::new("/library")).is_err());
 }
 
 #[test]
 fn responses_are_translated_to_the_contracts_shape() {
     let text = |text: &str| json!({ "content": [{ "type": "text", "text": text }] });
     let cases = [
-        (
-            "read_markdown",
-            "\"/content\" = { text = true }",
-            text("a\n"),
-            json!({ "content": "a\n" }),
-        ),
+        ("read_markdown", "\"/content\" = { text = true }", text("a\n"), json!({ "content": "a\n" })),
         (
             "read_markdown",
             "\"/content\" = { text = \"(?s)^<(.*)>$\" }",
@@ -563,21 +379,11 @@ fn responses_are_translated_to_the_contracts_shape() {
         ),
     ];
     for (name, response, result, expected) in cases {
-        let adapter = adapter(&format!(
-            "[tools.{name}]\nname = \"t\"\nresponse = {{ {response} }}"
-        ));
+        let adapter = adapter(&format!("[tools.{name}]\nname = \"t\"\nresponse = {{ {response} }}"));
         let message = json!({ "result": result });
         let reply = adapter.reply(tool(name), &message);
-        assert_eq!(
-            reply.done().map(|done| &done.response),
-            Some(&expected),
-            "{response}"
-        );
-        assert_eq!(
-            adapter.missing(tool(name), &message),
-            Vec::<String>::new(),
-            "{response}"
-        );
+        assert_eq!(reply.done().map(|done| &done.response), Some(&expected), "{response}");
+        assert_eq!(adapter.missing(tool(name), &message), Vec::<String>::new(), "{response}");
     }
 }
 
@@ -587,31 +393,14 @@ fn a_pattern_of_refusals_overrides_success() {
         "[tools.read_markdown]\nname = \"t\"\nrefused = \"^Error\"\nresponse = { \"/content\" = { json = \"/c\" } }",
     );
     let reply = |message| adapter.reply(tool("read_markdown"), &message);
-    let refused = |code, message: &str| {
-        Reply::Refused(Refusal {
-            code,
-            message: message.to_owned(),
-        })
-    };
+    let refused = |code, message: &str| Reply::Refused(Refusal { code, message: message.to_owned() });
     let text = json!([{ "type": "text", "text": "Error: no" }]);
-    assert_eq!(
-        reply(json!({ "result": { "content": text } })),
-        refused(None, "Error: no")
-    );
-    assert_eq!(
-        reply(json!({ "result": { "content": [], "isError": true } })),
-        refused(None, "")
-    );
-    assert_eq!(
-        reply(json!({ "error": { "code": -1, "message": "no" } })),
-        refused(Some(-1), "no")
-    );
+    assert_eq!(reply(json!({ "result": { "content": text } })), refused(None, "Error: no"));
+    assert_eq!(reply(json!({ "result": { "content": [], "isError": true } })), refused(None, ""));
+    assert_eq!(reply(json!({ "error": { "code": -1, "message": "no" } })), refused(Some(-1), "no"));
     for (said, is_refused) in [
         (r#"[{ "path": "a.md", "error": "not found" }]"#, true),
-        (
-            r#"{ "results": [{ "path": "a.md", "status": "skipped" }] }"#,
-            true,
-        ),
+        (r#"{ "results": [{ "path": "a.md", "status": "skipped" }] }"#, true),
         (r#"{ "success": false }"#, true),
         (r#"{ "ok": true, "error": "a warning" }"#, false),
         (r#"[{ "error": "not found" }, { "content": "a" }]"#, false),
@@ -619,30 +408,19 @@ fn a_pattern_of_refusals_overrides_success() {
         (r#"{ "status": "active" }"#, false),
     ] {
         let result = json!({ "content": [{ "type": "text", "text": said }] });
-        assert_eq!(
-            reply(json!({ "result": result })).done().is_none(),
-            is_refused,
-            "{said}"
-        );
+        assert_eq!(reply(json!({ "result": result })).done().is_none(), is_refused, "{said}");
     }
     // A success without some values is still a success; only `missing` reports them to the adapter's author.
     let thin = json!({ "result": { "content": [] } });
-    assert_eq!(
-        reply(thin.clone()).done().map(|done| done.response.clone()),
-        Some(json!({}))
-    );
+    assert_eq!(reply(thin.clone()).done().map(|done| done.response.clone()), Some(json!({})));
     assert_eq!(adapter.missing(tool("read_markdown"), &thin), ["/content"]);
 }
 
 #[test]
 fn the_adapters_in_the_tree_are_valid() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("adapters");
-    let files = fs::read_dir(folder)
-        .expect("adapters")
-        .map(|entry| entry.expect("an entry").path());
-    let files: Vec<_> = files
-        .filter(|path| path.extension().is_some_and(|it| it == "toml"))
-        .collect();
+    let files = fs::read_dir(folder).expect("adapters").map(|entry| entry.expect("an entry").path());
+    let files: Vec<_> = files.filter(|path| path.extension().is_some_and(|it| it == "toml")).collect();
     assert!(files.len() >= 3);
     for file in files {
         let read = Adapter::parse(&fs::read_to_string(&file).expect("read"));

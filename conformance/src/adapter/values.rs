@@ -45,13 +45,7 @@ struct Edit {
 impl<'a> Values<'a> {
     /// Creates the values of a request of `tool`, for the library at `root`.
     pub(super) fn new(tool: &'static ToolSpec, request: &'a Value, root: &'a Path) -> Self {
-        Self {
-            tool,
-            request,
-            root,
-            taken: Map::new(),
-            next: None,
-        }
+        Self { tool, request, root, taken: Map::new(), next: None }
     }
 
     /// Adds the values that a reading before the call returned.
@@ -61,10 +55,7 @@ impl<'a> Values<'a> {
 
     /// Adds the position of the next page.
     pub(super) fn with_next(self, next: Value) -> Self {
-        Self {
-            next: Some(next),
-            ..self
-        }
+        Self { next: Some(next), ..self }
     }
 
     /// Returns the value for a hole; `None` if the request has none.
@@ -125,8 +116,7 @@ impl<'a> Values<'a> {
 
     /// Returns the path of the request's document on the disk.
     pub(super) fn document(&self) -> PathBuf {
-        self.root
-            .join(self.tool.path_of(self.request).unwrap_or_default())
+        self.root.join(self.tool.path_of(self.request).unwrap_or_default())
     }
 
     fn metadata(&self) -> Option<fs::Metadata> {
@@ -141,7 +131,7 @@ impl<'a> Values<'a> {
             bytes.ends_with(b"\r") || pairs.any(|pair| pair[0] == b'\r' && pair[1] != b'\n');
         if has_lone_return {
             return Err(
-                "the edit cannot be derived: servers count lone carriage returns as lines or not".to_owned(),
+                "the edit cannot be derived: servers count lone carriage returns as lines or not".to_owned()
             );
         }
         Ok(self.edit()?.lines)
@@ -156,10 +146,7 @@ impl<'a> Values<'a> {
 
     /// Returns the document and the request's change to it.
     fn change(&self) -> Result<(Vec<u8>, Change), String> {
-        let call = Call {
-            tool: self.tool,
-            arguments: self.request.clone(),
-        };
+        let call = Call { tool: self.tool, arguments: self.request.clone() };
         let before = ledger::bytes(&self.document());
         let change = semantics::change(&call, before.as_deref()).map_err(|impossible| match impossible {
             Impossible::NoDocument => "the edit cannot be derived: the document does not exist",
@@ -242,16 +229,8 @@ fn with_line_endings(before: &str, at: &Range<usize>, comes: &str) -> String {
     let ending = if before.contains("\r\n") { "\r\n" } else { "\n" };
     let glued = |text: &str| !text.is_empty() && !text.ends_with('\n');
     let (earlier, later) = (&before[..at.start], &before[at.end..]);
-    let ahead = if glued(earlier) && !comes.is_empty() {
-        ending
-    } else {
-        ""
-    };
-    let behind = if glued(comes) && !later.is_empty() {
-        ending
-    } else {
-        ""
-    };
+    let ahead = if glued(earlier) && !comes.is_empty() { ending } else { "" };
+    let behind = if glued(comes) && !later.is_empty() { ending } else { "" };
     [ahead, comes, behind].concat()
 }
 
@@ -319,42 +298,18 @@ mod tests {
         let cases = [
             // An append uses as many last lines as are needed.
             ("a\nb\n", 4..4, "c\n", true, ["b\n", "b\nc\n", "a\nb\nc\n"]),
-            (
-                "a\nb\na\n",
-                6..6,
-                "c\n",
-                true,
-                ["b\na\n", "b\na\nc\n", "a\nb\na\nc\n"],
-            ),
+            ("a\nb\na\n", 6..6, "c\n", true, ["b\na\n", "b\na\nc\n", "a\nb\na\nc\n"]),
             ("a", 1..1, "c", true, ["a", "a\nc", "a\nc"]),
             ("a\r\nb", 4..4, "c", true, ["b", "b\r\nc", "a\r\nb\r\nc"]),
             // Blank lines alone do not identify a position.
-            (
-                "a\n\n\n",
-                4..4,
-                "c\n",
-                true,
-                ["a\n\n\n", "a\n\n\nc\n", "a\n\n\nc\n"],
-            ),
+            ("a\n\n\n", 4..4, "c\n", true, ["a\n\n\n", "a\n\n\nc\n", "a\n\n\nc\n"]),
             // A prepend uses the first lines.
             ("a\nb\n", 0..0, "c\n", false, ["a\n", "c\na\n", "c\na\nb\n"]),
             ("a\nb\n", 0..0, "c", false, ["a\n", "c\na\n", "c\na\nb\n"]),
             // A unique section is replaced as a whole.
-            (
-                "# A\n## B\nb\n# C\n",
-                4..11,
-                "## D\n",
-                true,
-                ["## B\nb\n", "## D\n", "# A\n## D\n# C\n"],
-            ),
+            ("# A\n## B\nb\n# C\n", 4..11, "## D\n", true, ["## B\nb\n", "## D\n", "# A\n## D\n# C\n"]),
             // A section that occurs twice is replaced together with the text before it.
-            (
-                "# A\nx\n# A\nx\n",
-                6..12,
-                "y\n",
-                true,
-                ["x\n# A\nx\n", "x\ny\n", "# A\nx\ny\n"],
-            ),
+            ("# A\nx\n# A\nx\n", 6..12, "y\n", true, ["x\n# A\nx\n", "x\ny\n", "# A\nx\ny\n"]),
         ];
         for (before, at, comes, from_end, expected) in cases {
             assert_eq!(made(before, at, comes, from_end), expected, "{before:?}");

@@ -96,9 +96,7 @@ fn unknown(bench: &Bench<'_>, case: &Case) -> Judgement {
     if let Ok(mut client) = client
         && let Ok(told) = callers::call(bench, &mut client, tool, &arguments)
     {
-        ensure(told.is_refused, || {
-            format!("`{label}` was called by no one who is known: {}", told.text)
-        })?;
+        ensure(told.is_refused, || format!("`{label}` was called by no one who is known: {}", told.text))?;
     }
     before.same(&scene.view()?, "a call of no one who is known")
 }
@@ -108,10 +106,7 @@ fn roles_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let all = bench.subject.operations().filter(|tool| !tool.roles.is_empty());
     let cases = all.flat_map(|tool| {
         auth.roles.iter().map(|role| {
-            let attempt = Attempt {
-                operation: tool.label().into(),
-                role: role.name.into(),
-            };
+            let attempt = Attempt { operation: tool.label().into(), role: role.name.into() };
             Case::new(format!("`{}` as {}", tool.label(), role.name), &attempt)
         })
     });
@@ -129,29 +124,16 @@ fn roles(bench: &Bench<'_>, case: &Case) -> Judgement {
     let before = scene.view()?;
     let told = callers::call(bench, &mut client, tool, &arguments)?;
     let is_for = caller.roles.iter().any(|role| tool.roles.contains(role));
-    let needed = if tool.mutating {
-        ScopeWord::Write
-    } else {
-        ScopeWord::Read
-    };
+    let needed = if tool.mutating { ScopeWord::Write } else { ScopeWord::Read };
     let may = caller.scopes.iter().any(|scope| scope.includes(needed));
     if is_for {
-        let is_of_caller = told
-            .reason
-            .as_deref()
-            .is_some_and(|reason| reason != "scope" || may);
+        let is_of_caller = told.reason.as_deref().is_some_and(|reason| reason != "scope" || may);
         ensure(!is_of_caller, || {
-            format!(
-                "`{operation}` is for {}, but was refused: {}",
-                role.name, told.text
-            )
+            format!("`{operation}` is for {}, but was refused: {}", role.name, told.text)
         })?;
     } else {
         ensure(told.is_refused, || {
-            format!(
-                "`{operation}` is not for {}, but was called: {}",
-                role.name, told.text
-            )
+            format!("`{operation}` is not for {}, but was called: {}", role.name, told.text)
         })?;
         ensure(told.reason.as_deref() == Some("role"), || {
             format!("the refusal does not give the reason `role`: {}", told.text)

@@ -90,10 +90,7 @@ fn handshake(bench: &Bench<'_>, _: &Case) -> Judgement {
         best = best.min(since.elapsed());
     }
     ensure(best <= MAX_HANDSHAKE_TIME, || {
-        format!(
-            "the first list of tools took {:.1} s in the best of three attempts",
-            best.as_secs_f64()
-        )
+        format!("the first list of tools took {:.1} s in the best of three attempts", best.as_secs_f64())
     })
 }
 
@@ -102,9 +99,7 @@ fn list_tokens(bench: &Bench<'_>, _: &Case) -> Judgement {
     let mut talk = Talk::open(bench.subject, &scene)?;
     let answer = talk.ask(&json!(1), "tools/list", json!({}))?;
     let tokens = answer["result"]["tools"].to_string().len() / 4;
-    ensure(tokens <= MAX_LIST_TOKENS, || {
-        format!("the list of tools has about {tokens} tokens")
-    })
+    ensure(tokens <= MAX_LIST_TOKENS, || format!("the list of tools has about {tokens} tokens"))
 }
 
 /// A call whose answer can be long.
@@ -117,11 +112,7 @@ struct LargeQuery {
 fn large_answers(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
     for tool in bench.subject.operations().filter(|tool| !tool.mutating) {
-        let is_log = bench
-            .subject
-            .contract
-            .log
-            .is_some_and(|log| log.tool == tool.label());
+        let is_log = bench.subject.contract.log.is_some_and(|log| log.tool == tool.label());
         if !is_log && search_text(tool).is_none() {
             continue;
         }
@@ -129,20 +120,14 @@ fn large_answers(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             continue;
         };
         let tool = tool.label().to_owned();
-        cases.push(Case::new(
-            format!("an answer of {tool}"),
-            LargeQuery { tool, arguments },
-        ));
+        cases.push(Case::new(format!("an answer of {tool}"), LargeQuery { tool, arguments }));
     }
     Ok(cases)
 }
 
 /// Returns the text that a tool searches all documents for, by its example; `None` unless the tool is a search.
 fn search_text(tool: &'static ToolSpec) -> Option<String> {
-    let required = tool.input.wire()["required"]
-        .as_array()
-        .cloned()
-        .unwrap_or_default();
+    let required = tool.input.wire()["required"].as_array().cloned().unwrap_or_default();
     let names: HashSet<_> = required.iter().filter_map(Value::as_str).collect();
     let path = tool.path.unwrap_or_default().trim_start_matches('/');
     if tool.mutating || names.contains(path) {
@@ -159,11 +144,7 @@ fn largest_answer(bench: &Bench<'_>, case: &Case) -> Judgement {
     let tool = tool.ok_or_else(|| Stop::NotApplicable("the contract has no such tool".into()))?;
     let found = search_text(tool);
     let text = found.as_deref().unwrap_or("Nothing of interest.");
-    let documents = if found.is_some() {
-        bench.pick(500, 5_000)
-    } else {
-        10
-    };
+    let documents = if found.is_some() { bench.pick(500, 5_000) } else { 10 };
     let scene = library(
         bench,
         documents,
@@ -177,16 +158,9 @@ fn largest_answer(bench: &Bench<'_>, case: &Case) -> Judgement {
     let answer = talk.ask(&json!("query"), "tools/call", params)?;
     let text = reply::text(&answer["result"]);
     let structured = answer["result"].get("structuredContent").map(ToString::to_string);
-    let tokens = if text.is_empty() {
-        structured.unwrap_or_default().len()
-    } else {
-        text.len()
-    } / 4;
+    let tokens = if text.is_empty() { structured.unwrap_or_default().len() } else { text.len() } / 4;
     ensure(tokens <= MAX_ANSWER_TOKENS, || {
-        format!(
-            "an answer of `{}` has about {tokens} tokens with {documents} documents",
-            tool.label()
-        )
+        format!("an answer of `{}` has about {tokens} tokens with {documents} documents", tool.label())
     })
 }
 
@@ -194,15 +168,9 @@ fn largest_answer(bench: &Bench<'_>, case: &Case) -> Judgement {
 fn mutate(bench: &Bench<'_>, scene: &Scene<'_>, talk: &mut Talk<'_>) -> Result<(), Stop> {
     for number in 0..bench.pick(60, 300) {
         let content = format!("# Plan {number}\n");
-        let with = With {
-            path: DOCUMENT,
-            content: &content,
-            ..With::default()
-        };
+        let with = With { path: DOCUMENT, content: &content, ..With::default() };
         let Some(call) = bench.subject.request(EffectKind::Write, with) else {
-            return Err(Stop::NotApplicable(
-                "the server has no tool that writes a document".into(),
-            ));
+            return Err(Stop::NotApplicable("the server has no tool that writes a document".into()));
         };
         let params = talk.params(scene, call.tool, &call.arguments)?;
         talk.ask(&json!(number), "tools/call", params)?;
@@ -213,10 +181,7 @@ fn mutate(bench: &Bench<'_>, scene: &Scene<'_>, talk: &mut Talk<'_>) -> Result<(
 fn memory(bench: &Bench<'_>, _: &Case) -> Judgement {
     let scene = library(bench, DOCUMENT_COUNT, "Nothing of interest.\n")?;
     let mut talk = Talk::open(bench.subject, &scene)?;
-    let with = With {
-        path: DOCUMENT,
-        ..With::default()
-    };
+    let with = With { path: DOCUMENT, ..With::default() };
     if let Some(call) = bench.subject.request(EffectKind::Read, with) {
         let params = talk.params(&scene, call.tool, &call.arguments)?;
         talk.ask(&json!(1), "tools/call", params)?;
@@ -226,9 +191,7 @@ fn memory(bench: &Bench<'_>, _: &Case) -> Judgement {
     let resident = resident_kb(id);
     let resident = resident.ok_or_else(|| not_shown("this machine does not report memory in /proc"))?;
     let megabytes = resident / 1024;
-    ensure(megabytes <= MAX_MEMORY_MB, || {
-        format!("the idle server uses {megabytes} MB of memory")
-    })
+    ensure(megabytes <= MAX_MEMORY_MB, || format!("the idle server uses {megabytes} MB of memory"))
 }
 
 /// Returns the resident memory of a process and its descendants, in kB.
@@ -251,9 +214,7 @@ fn resident_kb(root: u32) -> Option<u64> {
     while let Some(id) = todo.pop() {
         for child in children.remove(&u64::from(id)).into_iter().flatten() {
             // The process may have ended meanwhile.
-            sum += status(child)
-                .and_then(|status| field(&status, "VmRSS:"))
-                .unwrap_or(0);
+            sum += status(child).and_then(|status| field(&status, "VmRSS:")).unwrap_or(0);
             todo.push(child);
         }
     }
@@ -270,9 +231,7 @@ fn library<'a>(bench: &Bench<'a>, documents: usize, text: &str) -> Result<Scene<
     } else {
         Scene::in_memory(bench.subject, &bench.trace, &first)?
     };
-    bench.trace.did(format!(
-        "a person writes {documents} documents that contain {text:?}"
-    ));
+    bench.trace.did(format!("a person writes {documents} documents that contain {text:?}"));
     for number in 1..documents {
         let path = scene.path(&format!("notes/{}/{number}.md", number / 100));
         fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;

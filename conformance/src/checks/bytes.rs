@@ -104,9 +104,7 @@ fn untouched(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut client = scene.start()?;
     for document in documents {
         let path = &document.path;
-        let call = bench
-            .subject
-            .request(row.kind(), table::with(document, &content.text));
+        let call = bench.subject.request(row.kind(), table::with(document, &content.text));
         let reply = client.make(&call.ok_or_else(missing_tool)?)?;
         let (before, after) = (document.text(), scene.read(path));
         if let Reply::Refused(refusal) = reply {
@@ -158,10 +156,7 @@ fn documents_of(case: &Case) -> Result<Vec<&'static Document>, Stop> {
 /// Returns a document's content as read through the server; `None` if the server has no tool that reads, or the contract does
 /// not let it name this document.
 fn read(bench: &Bench<'_>, client: &mut Client<'_>, path: &str) -> Result<Option<String>, Stop> {
-    let with = With {
-        path,
-        ..With::default()
-    };
+    let with = With { path, ..With::default() };
     let read = bench.subject.tool_with(EffectKind::Read);
     let (Some((_, effect)), Some(call)) = (read, bench.subject.request(EffectKind::Read, with)) else {
         return Ok(None);
@@ -175,30 +170,19 @@ fn read(bench: &Bench<'_>, client: &mut Client<'_>, path: &str) -> Result<Option
 fn write_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
     let documents = documents_of(case)?;
     let place = |kind, path: &str| bench.subject.place(kind, path);
-    let old: Vec<_> = documents
-        .iter()
-        .map(|it| (place(EffectKind::Write, &it.path), "# Old\r\n\r\nold"))
-        .collect();
+    let old: Vec<_> =
+        documents.iter().map(|it| (place(EffectKind::Write, &it.path), "# Old\r\n\r\nold")).collect();
     let old: Vec<_> = old.iter().map(|(path, text)| (path.as_str(), text)).collect();
     let scene = bench.scene(&old)?;
     let mut client = scene.start()?;
     let mut written = false;
-    let texts = documents::contents()
-        .iter()
-        .map(|it| (it.name.as_str(), it.text.clone(), it.odd));
-    let texts = documents
-        .iter()
-        .map(|it| (it.name.as_str(), it.text(), it.odd))
-        .chain(texts);
+    let texts = documents::contents().iter().map(|it| (it.name.as_str(), it.text.clone(), it.odd));
+    let texts = documents.iter().map(|it| (it.name.as_str(), it.text(), it.odd)).chain(texts);
     for (number, (name, text, odd)) in texts.enumerate() {
         let new = place(EffectKind::Write, &format!("notes/new-{number}.md"));
         let over = documents.get(number).map(|it| place(EffectKind::Write, &it.path));
         for path in over.iter().chain([&new]) {
-            let with = With {
-                path,
-                content: &text,
-                target: "",
-            };
+            let with = With { path, content: &text, target: "" };
             let call = bench.subject.request(EffectKind::Write, with);
             let Some(call) = call.filter(Call::is_valid) else {
                 continue;
@@ -238,10 +222,7 @@ fn read_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
     documents.sort_by(|(one, _), (other, _)| one.cmp(other));
     documents.dedup_by(|(one, _), (other, _)| one == other);
     let is_permitted = |path: &str| {
-        let with = With {
-            path,
-            ..With::default()
-        };
+        let with = With { path, ..With::default() };
         bench.subject.request(EffectKind::Read, with).is_some()
     };
     let is_only = bench.subject.contract.document;
@@ -250,10 +231,7 @@ fn read_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
         let why = "no example of the contract has a path of a document to read";
         return Err(Stop::NotApplicable(why.into()));
     }
-    let texts: Vec<_> = documents
-        .iter()
-        .map(|(path, it)| (path.as_str(), it.text()))
-        .collect();
+    let texts: Vec<_> = documents.iter().map(|(path, it)| (path.as_str(), it.text())).collect();
     let scene = bench.scene(&texts)?;
     let mut client = scene.start()?;
     let mut refused = None;
@@ -276,10 +254,8 @@ fn read_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
                 content => content?,
             };
             if content.as_deref() != Some(&text) {
-                let failure = fail(format!(
-                    "a read of `{path}` ({}) does not return the file's bytes",
-                    document.name
-                ));
+                let failure =
+                    fail(format!("a read of `{path}` ({}) does not return the file's bytes", document.name));
                 let content = content.as_deref().map(str::as_bytes);
                 return Err(failure.showing(path, Some(text.as_bytes()), content));
             }
@@ -330,10 +306,7 @@ fn invalid_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         }
         for (name, bytes) in &documents {
             let bytes = Bytes(bytes.clone());
-            cases.push(Case::new(
-                format!("{kind}: {name}"),
-                InvalidDocument { kind: number, bytes },
-            ));
+            cases.push(Case::new(format!("{kind}: {name}"), InvalidDocument { kind: number, bytes }));
         }
     }
     Ok(cases)
@@ -344,11 +317,7 @@ fn invalid_utf8(bench: &Bench<'_>, case: &Case) -> Judgement {
     let (kind, content) = (KINDS[kind], "## Scope\n\nless\n");
     let path = &*bench.subject.place(kind, "notes/plan.md");
     let scene = bench.scene(&[(path, &bytes)])?;
-    let with = With {
-        path,
-        content,
-        target: "## Scope",
-    };
+    let with = With { path, content, target: "## Scope" };
     let call = bench.subject.request(kind, with).ok_or_else(missing_tool)?;
     let mut client = scene.start()?;
     let before = Moment::capture(&scene)?;
@@ -375,18 +344,8 @@ fn invalid_utf8(bench: &Bench<'_>, case: &Case) -> Judgement {
     // Wherever the new text is, the bytes that it did not replace must precede and follow it.
     let same = |(old, new): &(&u8, &u8)| old == new;
     let start = bytes.0.iter().zip(&after).take_while(same).count();
-    let end = bytes
-        .0
-        .iter()
-        .rev()
-        .zip(after.iter().rev())
-        .take_while(same)
-        .count();
-    let max_replaced = if kind == EffectKind::ReplaceSection {
-        "## Scope\n\nAll.\n\n".len()
-    } else {
-        0
-    };
+    let end = bytes.0.iter().rev().zip(after.iter().rev()).take_while(same).count();
+    let max_replaced = if kind == EffectKind::ReplaceSection { "## Scope\n\nAll.\n\n".len() } else { 0 };
     if start + end + max_replaced < bytes.0.len() {
         return wrong("bytes outside of the change have changed");
     }
@@ -426,25 +385,14 @@ fn mode(bench: &Bench<'_>, case: &Case) -> Judgement {
     let entry = || scene.git(&["ls-tree", "HEAD", path]);
     let in_git = |entry: String| entry.split(' ').next().map(String::from);
     let before = in_git(entry()?);
-    let with = With {
-        path,
-        content: "## Scope\n\nless\n",
-        target: "## Scope",
-    };
-    let call = bench
-        .subject
-        .request(CHANGES[effect], with)
-        .ok_or_else(missing_tool)?;
+    let with = With { path, content: "## Scope\n\nless\n", target: "## Scope" };
+    let call = bench.subject.request(CHANGES[effect], with).ok_or_else(missing_tool)?;
     let mut client = scene.start()?;
     if let Reply::Refused(refusal) = client.make(&call)? {
         return Err(refused("a valid call", &refusal));
     }
     let found = fs::metadata(scene.path(path))?.permissions().mode() & 0o7777;
-    ensure(found == mode, || {
-        format!("the mode {mode:o} changed to {found:o}")
-    })?;
+    ensure(found == mode, || format!("the mode {mode:o} changed to {found:o}"))?;
     let after = in_git(entry()?);
-    ensure(before == after, || {
-        format!("the mode in git changed from {before:?} to {after:?}")
-    })
+    ensure(before == after, || format!("the mode in git changed from {before:?} to {after:?}"))
 }

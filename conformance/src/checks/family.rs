@@ -33,12 +33,7 @@ pub(super) enum Need {
 impl Family {
     /// Returns a family for contracts that `fits` accepts, if one of their guarantees names a check.
     pub const fn new(checks: &'static [Check], fits: fn(&ContractSpec) -> bool) -> Self {
-        Self {
-            checks,
-            fits,
-            is_declared: |_| false,
-            needs: None,
-        }
+        Self { checks, fits, is_declared: |_| false, needs: None }
     }
 
     /// Adds contracts whose tools declare the checks' subject.
@@ -52,24 +47,15 @@ impl Family {
     }
 
     pub(super) const fn over_http(self) -> Self {
-        Self {
-            needs: Some(Need::Http),
-            ..self
-        }
+        Self { needs: Some(Need::Http), ..self }
     }
 
     pub(super) const fn of_store(self) -> Self {
-        Self {
-            needs: Some(Need::Store),
-            ..self
-        }
+        Self { needs: Some(Need::Store), ..self }
     }
 
     pub(super) const fn of_remote(self) -> Self {
-        Self {
-            needs: Some(Need::Remote),
-            ..self
-        }
+        Self { needs: Some(Need::Remote), ..self }
     }
 }
 

@@ -98,11 +98,7 @@ fn shown(bench: &Bench<'_>) -> Result<impl Iterator<Item = Shown>, Stop> {
     }
     Ok(gates.iter().flat_map(|gate| {
         gate.clauses.iter().flat_map(move |clause| {
-            clause.examples.iter().map(move |example| Shown {
-                gate,
-                clause,
-                example,
-            })
+            clause.examples.iter().map(move |example| Shown { gate, clause, example })
         })
     }))
 }
@@ -214,10 +210,7 @@ fn all_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         .collect();
     let mut most: BTreeMap<(String, Vec<String>), Attempt> = BTreeMap::new();
     for operation in bench.subject.operations().filter(|tool| !tool.gates.is_empty()) {
-        for (one, other) in breaking
-            .iter()
-            .flat_map(|one| breaking.iter().map(move |other| (one, other)))
-        {
+        for (one, other) in breaking.iter().flat_map(|one| breaking.iter().map(move |other| (one, other))) {
             if one.operation != operation.label() {
                 continue;
             }
@@ -253,10 +246,7 @@ fn all_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         return Err(Stop::NotApplicable(why.into()));
     }
     let name = |attempt: &Attempt| format!("`{}`: {}", attempt.operation, attempt.violated.join(", "));
-    Ok(most
-        .values()
-        .map(|attempt| Case::new(name(attempt), attempt))
-        .collect())
+    Ok(most.values().map(|attempt| Case::new(name(attempt), attempt)).collect())
 }
 
 /// Gives a request the members of a second request that the operation takes, but for its path.
@@ -283,12 +273,7 @@ fn stage<'a>(bench: &Bench<'a>, attempt: &Attempt) -> Result<Stage<'a>, Stop> {
     let tool = tool.ok_or_else(|| fail(format!("there is no operation `{}`", attempt.operation)))?;
     let role = contract.auth.zip(attempt.role.as_deref());
     let mut documents: Vec<(&str, &str)> = DOCUMENTS.to_vec();
-    documents.extend(
-        attempt
-            .documents
-            .iter()
-            .map(|(path, text)| (path.as_str(), text.as_str())),
-    );
+    documents.extend(attempt.documents.iter().map(|(path, text)| (path.as_str(), text.as_str())));
     Ok(Stage {
         scene: Scene::in_memory(bench.subject, &bench.trace, &documents)?,
         tool,
@@ -309,11 +294,7 @@ fn ensure_named(attempt: &Attempt, told: &Told) -> Judgement {
     let (expected, found) = (&attempt.violated, told.clauses());
     ensure(found == *expected, || {
         let list = |ids: &[String]| {
-            if ids.is_empty() {
-                "none".to_owned()
-            } else {
-                ids.join(", ")
-            }
+            if ids.is_empty() { "none".to_owned() } else { ids.join(", ") }
         };
         format!(
             "the violated clauses are {}, but the answer names {}: {}",
@@ -347,10 +328,7 @@ fn each(bench: &Bench<'_>, case: &Case) -> Judgement {
     }
     let says_otherwise = told.asks_review.is_some_and(|asks| asks != attempt.asks_review);
     ensure(!says_otherwise, || {
-        format!(
-            "the answer should say that a review is required: {}; {}",
-            attempt.asks_review, told.text
-        )
+        format!("the answer should say that a review is required: {}; {}", attempt.asks_review, told.text)
     })
 }
 
@@ -385,8 +363,6 @@ fn written(bench: &Bench<'_>, case: &Case) -> Judgement {
     let before = scene.view()?;
     let told = callers::call(bench, &mut client, tool, &attempt.request)?;
     before.same(&scene.view()?, "a call with violations")?;
-    ensure(told.is_refused, || {
-        format!("the call was not refused: {}", told.text)
-    })?;
+    ensure(told.is_refused, || format!("the call was not refused: {}", told.text))?;
     Ok(client.close()?)
 }

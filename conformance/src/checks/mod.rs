@@ -92,18 +92,10 @@ static FAMILIES: &[Family] = &[
     Family::new(errors::CHECKS, any),
     Family::new(auth::CHECKS, |contract| contract.auth.is_some()).always(),
     Family::new(gates::CHECKS, |contract| !contract.gates.is_empty()).always(),
-    Family::new(rest::CHECKS, |contract| !contract.rest.is_empty())
-        .always()
-        .over_http(),
-    Family::new(calls::AUDIT, calls::has_executions)
-        .always()
-        .over_http(),
-    Family::new(calls::LIMITS, calls::has_sessions)
-        .always()
-        .over_http(),
-    Family::new(calls::SESSIONS, calls::has_sessions)
-        .always()
-        .over_http(),
+    Family::new(rest::CHECKS, |contract| !contract.rest.is_empty()).always().over_http(),
+    Family::new(calls::AUDIT, calls::has_executions).always().over_http(),
+    Family::new(calls::LIMITS, calls::has_sessions).always().over_http(),
+    Family::new(calls::SESSIONS, calls::has_sessions).always().over_http(),
     Family::new(budget::CHECKS, any),
 ];
 
@@ -176,14 +168,7 @@ const SMOKE: &[&str] = &[
 ];
 
 /// Checks and families for servers without a contract.
-const OF_DECLARED: [&str; 6] = [
-    "wire",
-    "http",
-    "schema",
-    "pure/reads-change-nothing",
-    "store",
-    "budget",
-];
+const OF_DECLARED: [&str; 6] = ["wire", "http", "schema", "pure/reads-change-nothing", "store", "budget"];
 
 /// Checks and families for servers with tools of their own, independently of their promises.
 const OF_EVERY_SERVER: [&str; 6] = ["wire", "http", "schema", "paths/special-files", "store", "budget"];
@@ -263,24 +248,13 @@ pub fn not_judged(contract: &'static ContractSpec) -> Vec<String> {
     let silent = contract
         .operations()
         .filter(|tool| tool.mutating && tool.effects.is_empty() && contract.rows.is_none());
-    let silent = silent.map(|tool| {
-        format!(
-            "what `{}` does to a document: it declares no `effects`",
-            tool.label()
-        )
-    });
+    let silent =
+        silent.map(|tool| format!("what `{}` does to a document: it declares no `effects`", tool.label()));
     let is_judged =
         |id: &str| fitting(contract).any(|(_, check)| judged(check, contract).any(|it| it.id == id));
-    let promises = contract
-        .guarantees
-        .iter()
-        .filter(|guarantee| !is_judged(guarantee.id));
-    let promises = promises.map(|guarantee| {
-        format!(
-            "guarantee `{}`: it has no `kind`, and no check names it",
-            guarantee.id
-        )
-    });
+    let promises = contract.guarantees.iter().filter(|guarantee| !is_judged(guarantee.id));
+    let promises = promises
+        .map(|guarantee| format!("guarantee `{}`: it has no `kind`, and no check names it", guarantee.id));
     silent.chain(promises).collect()
 }
 
@@ -334,26 +308,10 @@ mod tests {
         use tabellion_runtime::spec::GuaranteeKind::{Approval, Commit, Log};
         static OTHER: ContractSpec = ContractSpec {
             guarantees: &[
-                Guarantee {
-                    id: "one-commit",
-                    kind: Some(Commit),
-                    text: "",
-                },
-                Guarantee {
-                    id: "requires-approval",
-                    kind: Some(Log),
-                    text: "",
-                },
-                Guarantee {
-                    id: "asks-first",
-                    kind: Some(Approval),
-                    text: "",
-                },
-                Guarantee {
-                    id: "is-nice",
-                    kind: None,
-                    text: "",
-                },
+                Guarantee { id: "one-commit", kind: Some(Commit), text: "" },
+                Guarantee { id: "requires-approval", kind: Some(Log), text: "" },
+                Guarantee { id: "asks-first", kind: Some(Approval), text: "" },
+                Guarantee { id: "is-nice", kind: None, text: "" },
             ],
             ..ContractSpec::EMPTY
         };
@@ -371,10 +329,7 @@ mod tests {
     #[test]
     fn what_no_check_judges_is_said() {
         use crate::contracts::find;
-        let notes = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../codegen/examples/notes/schemas/notes"
-        );
+        let notes = concat!(env!("CARGO_MANIFEST_DIR"), "/../codegen/examples/notes/schemas/notes");
         let notes = find(notes).unwrap();
         assert_eq!(not_judged(notes), Vec::<String>::new());
         let of: HashSet<_> = for_contract(notes).map(|check| check.id).collect();
@@ -386,23 +341,11 @@ mod tests {
             ("approval/once", false),
             ("append/content", false),
         ] {
-            assert_eq!(
-                of.contains(check),
-                expected && all().any(|it| it.id == check),
-                "{check}"
-            );
+            assert_eq!(of.contains(check), expected && all().any(|it| it.id == check), "{check}");
         }
         static SILENT: ContractSpec = ContractSpec {
-            guarantees: &[Guarantee {
-                id: "is-nice",
-                kind: None,
-                text: "",
-            }],
-            tools: &[ToolSpec {
-                name: "rate",
-                mutating: true,
-                ..ToolSpec::new(&ANY, &ANY)
-            }],
+            guarantees: &[Guarantee { id: "is-nice", kind: None, text: "" }],
+            tools: &[ToolSpec { name: "rate", mutating: true, ..ToolSpec::new(&ANY, &ANY) }],
             ..ContractSpec::EMPTY
         };
         static ANY: tabellion_runtime::Schema = tabellion_runtime::Schema::plain("{}");
@@ -412,24 +355,11 @@ mod tests {
 
     #[test]
     fn a_contract_with_rows_has_the_checks_of_rows_and_none_of_documents() {
-        let folder = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../codegen/examples/tracker/schemas/tracker"
-        );
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../codegen/examples/tracker/schemas/tracker");
         let tracker = crate::contracts::find(folder).unwrap();
         assert_eq!(not_judged(tracker), Vec::<String>::new());
         let families: HashSet<_> = for_contract(tracker).map(Check::family).collect();
-        let expected = [
-            "wire",
-            "http",
-            "schema",
-            "operations",
-            "pure",
-            "rows",
-            "orgs",
-            "secrets",
-            "budget",
-        ];
+        let expected = ["wire", "http", "schema", "operations", "pure", "rows", "orgs", "secrets", "budget"];
         assert_eq!(families, HashSet::from(expected));
         for contract in contracts::CONTRACTS {
             let is_of_rows = |check: &Check| ["rows", "orgs", "secrets"].contains(&check.family());

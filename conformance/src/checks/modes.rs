@@ -86,10 +86,7 @@ fn modes(bench: &Bench<'_>) -> Result<&'static ModesSpec, Stop> {
 
 fn cases(bench: &Bench<'_>, with_others: bool) -> Result<Vec<Case>, Stop> {
     let modes = modes(bench)?;
-    let ways: Vec<_> = Way::ALL
-        .into_iter()
-        .filter(|way| way.is_possible(bench, modes))
-        .collect();
+    let ways: Vec<_> = Way::ALL.into_iter().filter(|way| way.is_possible(bench, modes)).collect();
     let mut sets: Vec<Set> = vec![Vec::new()];
     for way in &ways {
         sets.extend(modes.names.iter().map(|name| vec![(*way, (*name).to_owned())]));
@@ -101,10 +98,7 @@ fn cases(bench: &Bench<'_>, with_others: bool) -> Result<Vec<Case>, Stop> {
     if with_others && let [first, second, ..] = modes.names {
         for pair in ways.windows(2) {
             for (counts, other) in [(first, second), (second, first)] {
-                sets.push(vec![
-                    (pair[0], (*counts).to_owned()),
-                    (pair[1], (*other).to_owned()),
-                ]);
+                sets.push(vec![(pair[0], (*counts).to_owned()), (pair[1], (*other).to_owned())]);
             }
         }
     }
@@ -156,11 +150,7 @@ fn matrix(bench: &Bench<'_>, case: &Case) -> Judgement {
     let set: Set = case.read()?;
     let modes = modes(bench)?;
     let contract = bench.subject.contract;
-    let default = if bench.subject.launch.is_http() {
-        modes.http
-    } else {
-        modes.lines
-    };
+    let default = if bench.subject.launch.is_http() { modes.http } else { modes.lines };
     let mode = set.first().map_or(default, |(_, mode)| mode.as_str());
     let scene = said::scene(bench)?;
     let mut client = start(bench, &scene, &set)?;
@@ -179,9 +169,7 @@ fn matrix(bench: &Bench<'_>, case: &Case) -> Judgement {
         };
         let sentence = if modes.names.contains(&mode) {
             let sentence = modes.refused.replace("{tool}", tool.name);
-            sentence
-                .replace("{mode}", mode)
-                .replace("{allowed}", &modes_of(tool).join(", "))
+            sentence.replace("{mode}", mode).replace("{allowed}", &modes_of(tool).join(", "))
         } else {
             let sentence = modes.unknown.replace("{mode}", mode);
             sentence.replace("{names}", &modes.names.join(", "))
@@ -221,11 +209,7 @@ fn matrix(bench: &Bench<'_>, case: &Case) -> Judgement {
                 .iter()
                 .any(|sentence| said::follows(sentence, &refusal.message));
             ensure(!is_of_mode, || {
-                format!(
-                    "`{}` is for the mode `{mode}`, but was refused: {}",
-                    tool.label(),
-                    refusal.message
-                )
+                format!("`{}` is for the mode `{mode}`, but was refused: {}", tool.label(), refusal.message)
             })?;
         }
     }
@@ -242,15 +226,9 @@ fn listed(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut client = start(bench, &scene, &set)?;
     let answer = client.request("tools/list", json!({}))?;
     let tools = answer["result"]["tools"].as_array();
-    let names: BTreeSet<_> = tools
-        .into_iter()
-        .flatten()
-        .filter_map(|tool| tool["name"].as_str())
-        .collect();
+    let names: BTreeSet<_> = tools.into_iter().flatten().filter_map(|tool| tool["name"].as_str()).collect();
     let all = bench.subject.contract.tools.iter().map(|tool| tool.name);
     let hidden: Vec<_> = all.filter(|name| !names.contains(name)).collect();
-    ensure(hidden.is_empty(), || {
-        format!("`tools/list` does not have {}", hidden.join(", "))
-    })?;
+    ensure(hidden.is_empty(), || format!("`tools/list` does not have {}", hidden.join(", ")))?;
     Ok(client.close()?)
 }

@@ -25,17 +25,7 @@ pub(super) struct PathArgument {
 }
 
 /// Parts of the names of arguments that are paths.
-const PARTS: [&str; 9] = [
-    "path",
-    "file",
-    "dir",
-    "folder",
-    "source",
-    "destination",
-    "target",
-    "note",
-    "uri",
-];
+const PARTS: [&str; 9] = ["path", "file", "dir", "folder", "source", "destination", "target", "note", "uri"];
 /// Whole names of arguments that are paths.
 const NAMES: [&str; 2] = ["from", "to"];
 
@@ -50,9 +40,7 @@ pub(super) fn tools(bench: &Bench<'_>, scene: &Scene<'_>) -> Result<Vec<OfferedT
     let offered = offer::ask(&mut scene.start()?).map_err(fail)?;
     let contracts = bench.subject.contract.tools;
     let is_contracts = |name: &str| contracts.iter().any(|tool| tool.name == name);
-    let others = offered
-        .into_iter()
-        .filter(|(name, _)| !(bench.subject.is_native() && is_contracts(name)));
+    let others = offered.into_iter().filter(|(name, _)| !(bench.subject.is_native() && is_contracts(name)));
     let with_paths = others.filter_map(|(name, listed)| {
         let schema = listed["inputSchema"].clone();
         let members = schema["properties"].as_object()?.iter();
@@ -80,10 +68,7 @@ fn paths(name: &str, schema: &Value) -> Vec<PathArgument> {
         return vec![path(true, None)];
     }
     let members = items["properties"].as_object().into_iter().flatten();
-    members
-        .filter(|(name, schema)| is_path(name, schema))
-        .map(|(name, _)| path(true, Some(name)))
-        .collect()
+    members.filter(|(name, schema)| is_path(name, schema)).map(|(name, _)| path(true, Some(name))).collect()
 }
 
 fn is_path(name: &str, schema: &Value) -> bool {

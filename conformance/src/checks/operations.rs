@@ -60,12 +60,8 @@ struct Untaken {
 fn unsupported(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     cases(bench, |tool, operations| {
         let mut requests = Vec::new();
-        let supported: BTreeSet<_> = operations
-            .all
-            .iter()
-            .filter_map(|it| it.operation)
-            .map(|it| it.is)
-            .collect();
+        let supported: BTreeSet<_> =
+            operations.all.iter().filter_map(|it| it.operation).map(|it| it.is).collect();
         for values in combinations(tool, operations) {
             let is: Vec<_> = values.iter().map(String::as_str).collect();
             if supported.contains(&*is) {
@@ -141,12 +137,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut client = scene.start()?;
     let before = scene.view()?;
     for request in case.read::<Vec<Untaken>>()? {
-        let Untaken {
-            what,
-            operation,
-            arguments,
-            names,
-        } = request;
+        let Untaken { what, operation, arguments, names } = request;
         let tool = bench.subject.contract.operation(&operation);
         let tool = tool.ok_or_else(|| Stop::NotApplicable(format!("the contract has no `{operation}`")))?;
         match client.call(tool, &arguments)? {
@@ -157,9 +148,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                     format!("{what} was refused, but not with {INVALID_PARAMS}: {message}")
                 })?;
                 let is_named = names.is_none_or(|name| message.contains(&name));
-                ensure(is_named, || {
-                    format!("{what} was refused without naming the argument: {message}")
-                })?;
+                ensure(is_named, || format!("{what} was refused without naming the argument: {message}"))?;
             }
         }
     }
@@ -198,13 +187,10 @@ fn selectors(operations: &Operations) -> impl Iterator<Item = String> {
 
 /// Returns a valid request of each operation that has an example.
 fn valid_requests(operations: &Operations) -> impl Iterator<Item = (&'static ToolSpec, Map<String, Value>)> {
-    operations
-        .all
-        .iter()
-        .filter_map(|operation| match examples(operation).next()? {
-            Value::Object(arguments) => Some((operation, arguments)),
-            _ => None,
-        })
+    operations.all.iter().filter_map(|operation| match examples(operation).next()? {
+        Value::Object(arguments) => Some((operation, arguments)),
+        _ => None,
+    })
 }
 
 /// Returns a value for an argument: one from an example, or one of its type.

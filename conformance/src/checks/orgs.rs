@@ -64,32 +64,19 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         return Err(Stop::NotApplicable("the contract has no orgs".into()));
     }
     if requests::orgs_of(bench.subject.contract).len() < 2 {
-        return Err(Stop::NotApplicable(
-            "there is one org, or calls can't name theirs".into(),
-        ));
+        return Err(Stop::NotApplicable("there is one org, or calls can't name theirs".into()));
     }
     let mut cases = Vec::new();
-    for entity in spec
-        .entities
-        .iter()
-        .filter(|entity| matches!(entity.scope, Scope::Org(_)))
-    {
-        let is_referred = spec
-            .referring(entity)
-            .any(|(other, ..)| can_name(bench, other, Action::Create));
+    for entity in spec.entities.iter().filter(|entity| matches!(entity.scope, Scope::Org(_))) {
+        let is_referred = spec.referring(entity).any(|(other, ..)| can_name(bench, other, Action::Create));
         for (trial, name, actions) in TRIALS {
             let can_try = match trial {
                 Trial::Refer => is_referred,
                 Trial::Unique => can_be_elsewhere(bench, entity, 0),
-                _ => actions
-                    .last()
-                    .is_some_and(|action| can_name(bench, entity, *action)),
+                _ => actions.last().is_some_and(|action| can_name(bench, entity, *action)),
             };
             if has(bench, entity.name, actions) && can_try {
-                let of = Of {
-                    entity: entity.name.to_owned(),
-                    trial,
-                };
+                let of = Of { entity: entity.name.to_owned(), trial };
                 cases.push(Case::new(format!("{}: {name}", entity.name), of));
             }
         }
@@ -103,8 +90,7 @@ fn can_name(bench: &Bench<'_>, entity: &EntitySpec, action: Action) -> bool {
     let argument = contract.rows.and_then(|rows| rows.org?.argument);
     let tool = requests::find(contract, entity.name, action).filter(|_| has(bench, entity.name, &[action]));
     let wire = tool.map(|tool| tool.input.wire());
-    wire.zip(argument)
-        .is_some_and(|(wire, argument)| wire["properties"].get(argument).is_some())
+    wire.zip(argument).is_some_and(|(wire, argument)| wire["properties"].get(argument).is_some())
 }
 
 /// Returns true if a row can be created in another org, with all that it must refer to.
@@ -114,11 +100,7 @@ fn can_be_elsewhere(bench: &Bench<'_>, entity: &'static EntitySpec, depth: usize
     depth < MAX_DEPTH
         && can_name(bench, entity, Action::Create)
         && needed.all(|(_, reference)| {
-            let to = bench
-                .subject
-                .contract
-                .rows
-                .and_then(|rows| rows.entity(reference.to));
+            let to = bench.subject.contract.rows.and_then(|rows| rows.entity(reference.to));
             to.is_some_and(|to| to.scope == Scope::Root || can_be_elsewhere(bench, to, depth + 1))
         })
 }
@@ -173,26 +155,16 @@ impl Apart<'_, '_> {
         let request = rows.request(self.entity, action, self.key.clone(), data.clone())?;
         let found = must_be_refused(self.bench, self.scene, rows, &request, (&what, &[]))?;
         let missing = |(name, value): (&String, &Value)| {
-            let missing = if value.is_string() {
-                "no-such-row".into()
-            } else {
-                Value::from(987_654)
-            };
+            let missing = if value.is_string() { "no-such-row".into() } else { Value::from(987_654) };
             (name.clone(), missing)
         };
         let missing: Row = self.key.iter().map(missing).collect();
         let nothing = rows.request(self.entity, action, missing, data)?;
         let Reply::Refused(none) = rows.send(&nothing)? else {
-            return Err(fail(format!(
-                "`{verb}` of a {} that is not there was accepted",
-                self.entity.name
-            )));
+            return Err(fail(format!("`{verb}` of a {} that is not there was accepted", self.entity.name)));
         };
         ensure(found.code == none.code, || {
-            format!(
-                "{what} is refused otherwise than one that is not there: {}",
-                found.message
-            )
+            format!("{what} is refused otherwise than one that is not there: {}", found.message)
         })
     }
 
@@ -200,14 +172,9 @@ impl Apart<'_, '_> {
     fn lists(&self, rows: &mut RowsClient<'_>) -> Judgement {
         let list = requests::find(self.bench.subject.contract, self.entity.name, Action::List);
         let list = list.ok_or_else(|| Stop::NotApplicable("no operation lists the rows".into()))?;
-        let (required, arguments) = (
-            requests::required(list),
-            list.rows.map_or(&[][..], |it| it.arguments),
-        );
-        let references = self
-            .entity
-            .references()
-            .filter(|(field, _)| arguments.iter().any(|(_, by)| *by == field.name));
+        let (required, arguments) = (requests::required(list), list.rows.map_or(&[][..], |it| it.arguments));
+        let references =
+            self.entity.references().filter(|(field, _)| arguments.iter().any(|(_, by)| *by == field.name));
         let by = references.filter_map(|(field, _)| {
             let key = self.row.get(field.name).filter(|key| !key.is_null())?;
             Some(Row::from_iter([(field.name.to_owned(), key.clone())]))
@@ -223,9 +190,7 @@ impl Apart<'_, '_> {
                 let is_empty = items.is_some_and(Vec::is_empty);
                 ensure(is_empty, || format!("{what} is {}", done.response))?;
                 let total = done.response.get("total").and_then(Value::as_u64);
-                ensure(total.is_none_or(|total| total == 0), || {
-                    format!("{what} counts its rows")
-                })?;
+                ensure(total.is_none_or(|total| total == 0), || format!("{what} counts its rows"))?;
             }
             unchanged(&before, self.scene, &what)?;
         }
@@ -244,10 +209,7 @@ impl Apart<'_, '_> {
             let mut given = self.with_callers(rows, other)?;
             given.extend(set.clone());
             for name in reference.same {
-                given.insert(
-                    (*name).to_owned(),
-                    self.row.get(*name).cloned().unwrap_or_default(),
-                );
+                given.insert((*name).to_owned(), self.row.get(*name).cloned().unwrap_or_default());
             }
             let data = match rows.complete(other, given) {
                 // The other rows that it must refer to can't be there.
@@ -285,10 +247,7 @@ impl Apart<'_, '_> {
             if let FieldType::Ref(reference) = field.kind {
                 let to = rows.entity(reference.to)?;
                 let row = rows.create(to, Row::new())?;
-                given.insert(
-                    field.name.to_owned(),
-                    row.get(to.key[0]).cloned().unwrap_or_default(),
-                );
+                given.insert(field.name.to_owned(), row.get(to.key[0]).cloned().unwrap_or_default());
             }
         }
         Ok(given)
@@ -304,9 +263,8 @@ impl Apart<'_, '_> {
         };
         let uniques = self.entity.uniques.iter().flat_map(|unique| unique.fields);
         let names = uniques.chain(self.entity.key).filter(is_plain);
-        let values: Row = names
-            .filter_map(|name| Some(((*name).to_owned(), self.row.get(*name)?.clone())))
-            .collect();
+        let values: Row =
+            names.filter_map(|name| Some(((*name).to_owned(), self.row.get(*name)?.clone()))).collect();
         let data = rows.complete(self.entity, values)?;
         let request = rows.request(self.entity, Action::Create, Row::new(), data)?;
         match rows.send(&request)? {
@@ -326,20 +284,13 @@ impl Apart<'_, '_> {
             let Some(row) = made.tables.rows(self.entity.name).find(of) else {
                 return Err(fail("a row that was created is not in its org"));
             };
-            let request = rows.request(
-                self.entity,
-                Action::Delete,
-                requests::key_of(self.entity, row),
-                Row::new(),
-            )?;
+            let request =
+                rows.request(self.entity, Action::Delete, requests::key_of(self.entity, row), Row::new())?;
             rows.must(&request)?;
             rows.org.clone_from(&self.home);
             let request = rows.request(self.entity, Action::Get, self.key.clone(), Row::new())?;
             ensure(matches!(rows.send(&request)?, Reply::Done(_)), || {
-                format!(
-                    "the deletion of a {} of another org deleted that of this one",
-                    self.entity.name
-                )
+                format!("the deletion of a {} of another org deleted that of this one", self.entity.name)
             })?;
         }
         Ok(())

@@ -49,16 +49,9 @@ pub(super) fn applied(
     }
     // The error at the right level is more specific than those at the others, at which git finds no such file.
     let is_of_level = |error: &&String| error.contains("does not apply");
-    let is_specific = |error: &&String| {
-        !["No such file", "invalid path"]
-            .iter()
-            .any(|it| error.contains(it))
-    };
+    let is_specific = |error: &&String| !["No such file", "invalid path"].iter().any(|it| error.contains(it));
     let found = || errors.iter();
-    let error = found()
-        .find(is_of_level)
-        .or_else(|| found().find(is_specific))
-        .or(errors.first());
+    let error = found().find(is_of_level).or_else(|| found().find(is_specific)).or(errors.first());
     Ok(Err(error.cloned().unwrap_or_default()))
 }
 
@@ -76,14 +69,9 @@ mod tests {
         assert_eq!(made.as_deref(), Ok(&b"x\r\nz"[..]));
         assert!(applied("a b.md", b"x\ny\n", diff).unwrap().is_err());
         for empty in ["", "--- a/a b.md\n+++ b/a b.md\n"] {
-            assert_eq!(
-                applied("a b.md", b"x\n", empty).unwrap().as_deref(),
-                Ok(&b"x\n"[..])
-            );
+            assert_eq!(applied("a b.md", b"x\n", empty).unwrap().as_deref(), Ok(&b"x\n"[..]));
         }
-        let absolute = diff
-            .replace(" a/", " /tmp/library/")
-            .replace(" b/", " /tmp/library/");
+        let absolute = diff.replace(" a/", " /tmp/library/").replace(" b/", " /tmp/library/");
         let made = applied("a b.md", b"x\r\ny\n", &absolute).unwrap();
         assert_eq!(made.as_deref(), Ok(&b"x\r\nz"[..]));
         let refused = applied("a b.md", b"x\ny\n", &absolute).unwrap().unwrap_err();

@@ -108,10 +108,7 @@ pub(super) fn tool(subject: &Subject) -> Result<(&'static ToolSpec, &'static Pat
 /// Returns a path that may be read.
 pub(super) fn sample(policy: &PathPolicy) -> String {
     let folder = folders(policy).next();
-    folder.map_or_else(
-        || files(policy).next().unwrap_or_default().into(),
-        |folder| format!("{folder}/a.md"),
-    )
+    folder.map_or_else(|| files(policy).next().unwrap_or_default().into(), |folder| format!("{folder}/a.md"))
 }
 
 /// Returns the call that reads a file.
@@ -147,17 +144,12 @@ fn denied(policy: &PathPolicy) -> Vec<(String, String)> {
     let pairs = names.flat_map(|name| {
         let bare = name.replace('*', "");
         let has_wildcard = |at_start: bool| {
-            if at_start {
-                name.starts_with('*')
-            } else {
-                name.ends_with('*')
-            }
+            if at_start { name.starts_with('*') } else { name.ends_with('*') }
         };
         match (has_wildcard(true), has_wildcard(false)) {
-            (false, true) => vec![
-                (bare.clone(), format!("x{bare}")),
-                (format!("{bare}.local"), format!("x{bare}.local")),
-            ],
+            (false, true) => {
+                vec![(bare.clone(), format!("x{bare}")), (format!("{bare}.local"), format!("x{bare}.local"))]
+            }
             (true, false) => vec![(format!("server{bare}"), format!("server{bare}.md"))],
             (true, true) => vec![],
             (false, false) => vec![(bare.clone(), format!("x{bare}"))],
@@ -170,15 +162,9 @@ fn path_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let (_, policy) = tool(bench.subject)?;
     let of = |path: String, expected| {
         // A file named `.git` would make git treat the folder as a repository.
-        let is_git = path
-            .split('/')
-            .any(|segment| segment.eq_ignore_ascii_case(".git"));
+        let is_git = path.split('/').any(|segment| segment.eq_ignore_ascii_case(".git"));
         let fixture = if is_git { Fixture::Nothing } else { Fixture::File };
-        PathRead {
-            path,
-            fixture,
-            expected,
-        }
+        PathRead { path, fixture, expected }
     };
     let mut cases = Vec::new();
     for folder in folders(policy) {
@@ -197,21 +183,13 @@ fn path_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
                 reads.push(of(path, ReadOutcome::Refused));
             }
         }
-        for path in [
-            format!("{folder}x/a.md"),
-            format!("x{folder}/a.md"),
-            format!("other/{folder}/a.md"),
-        ] {
+        for path in [format!("{folder}x/a.md"), format!("x{folder}/a.md"), format!("other/{folder}/a.md")] {
             reads.push(of(path, ReadOutcome::Refused));
         }
         for path in [format!("{folder}/../other/secret.md"), format!("/{folder}/a.md")] {
             let fixture = Fixture::Nothing;
             let expected = ReadOutcome::Refused;
-            reads.push(PathRead {
-                path,
-                fixture,
-                expected,
-            });
+            reads.push(PathRead { path, fixture, expected });
         }
         cases.push(Case::new(format!("below {folder}"), reads));
     }
@@ -232,11 +210,7 @@ fn path_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         let fixture = Fixture::Nothing;
         let expected = ReadOutcome::Refused;
         let path = path.into();
-        reads.push(PathRead {
-            path,
-            fixture,
-            expected,
-        });
+        reads.push(PathRead { path, fixture, expected });
     }
     cases.push(Case::new("at the root", reads));
     Ok(cases)
@@ -245,12 +219,7 @@ fn path_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 /// Returns the name with its first lower-case letter in upper case.
 fn capitalized(name: &str) -> String {
     let at = name.find(|c: char| c.is_ascii_lowercase()).unwrap_or(0);
-    format!(
-        "{}{}{}",
-        &name[..at],
-        name[at..=at].to_uppercase(),
-        &name[at + 1..]
-    )
+    format!("{}{}{}", &name[..at], name[at..=at].to_uppercase(), &name[at + 1..])
 }
 
 fn link_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
@@ -260,27 +229,13 @@ fn link_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         let up = "../".repeat(folder.split('/').count());
         let link = |at: &str, to: String, file: Option<&str>, path: &str| PathRead {
             path: format!("{folder}/{path}"),
-            fixture: Fixture::Link {
-                at: format!("{folder}/{at}"),
-                to,
-                file: file.map(String::from),
-            },
+            fixture: Fixture::Link { at: format!("{folder}/{at}"), to, file: file.map(String::from) },
             expected: ReadOutcome::Refused,
         };
         let mut reads = vec![
-            link(
-                "link.md",
-                format!("{up}other/a.md"),
-                Some("other/a.md"),
-                "link.md",
-            ),
+            link("link.md", format!("{up}other/a.md"), Some("other/a.md"), "link.md"),
             link("folder", format!("{up}other"), Some("other/b.md"), "folder/b.md"),
-            link(
-                "outside.md",
-                format!("{up}../outside/secret.md"),
-                None,
-                "outside.md",
-            ),
+            link("outside.md", format!("{up}../outside/secret.md"), None, "outside.md"),
             link("beside", format!("{up}../outside"), None, "beside/secret.md"),
             link("config.md", format!("{up}.git/config"), None, "config.md"),
         ];
@@ -297,11 +252,8 @@ fn other_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let (_, policy) = tool(bench.subject)?;
     let mut cases = Vec::new();
     for folder in folders(policy) {
-        let of = |name: &str, fixture, expected| PathRead {
-            path: format!("{folder}/{name}"),
-            fixture,
-            expected,
-        };
+        let of =
+            |name: &str, fixture, expected| PathRead { path: format!("{folder}/{name}"), fixture, expected };
         let holding = |bytes: &[u8]| Fixture::Holding(Bytes(bytes.to_vec()));
         let reads = vec![
             of("missing.md", Fixture::Nothing, ReadOutcome::Missing),
@@ -309,17 +261,9 @@ fn other_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             of("folder.md", Fixture::Folder, ReadOutcome::Refused),
             of("latin-1.md", holding(b"gr\xf6\xdfe\n"), ReadOutcome::Refused),
             of("utf-16.md", holding(b"\xff\xfea\0b\0"), ReadOutcome::Refused),
-            of(
-                "cut.md",
-                holding(b"half a character \xe2\x82"),
-                ReadOutcome::Refused,
-            ),
+            of("cut.md", holding(b"half a character \xe2\x82"), ReadOutcome::Refused),
             of("empty.md", holding(b""), ReadOutcome::Returned),
-            of(
-                "odd.md",
-                holding("\u{feff}a\r\nb\0\u{1f600}\n".as_bytes()),
-                ReadOutcome::Returned,
-            ),
+            of("odd.md", holding("\u{feff}a\r\nb\0\u{1f600}\n".as_bytes()), ReadOutcome::Returned),
         ];
         cases.push(Case::new(format!("below {folder}"), reads));
     }
@@ -367,28 +311,21 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                     _ => text(path),
                 };
                 ensure(contains_text(&done.response, &text), || {
-                    format!(
-                        "the answer does not contain the text of `{path}`: {}",
-                        done.response
-                    )
+                    format!("the answer does not contain the text of `{path}`: {}", done.response)
                 })?;
             }
             (ReadOutcome::Missing, Reply::Done(done)) => {
                 let mut members = done.response.as_object().into_iter().flatten();
                 ensure(members.any(|(_, value)| *value == false), || {
-                    format!(
-                        "`{path}` is missing, but the answer does not report it: {}",
-                        done.response
-                    )
+                    format!("`{path}` is missing, but the answer does not report it: {}", done.response)
                 })?;
             }
             (ReadOutcome::Refused, Reply::Refused(_)) => {}
         }
         let answer = message.to_string();
-        ensure(
-            it.expected == ReadOutcome::Returned || !answer.contains(MARKER),
-            || format!("`{path}` was refused, but the answer contains its text"),
-        )?;
+        ensure(it.expected == ReadOutcome::Returned || !answer.contains(MARKER), || {
+            format!("`{path}` was refused, but the answer contains its text")
+        })?;
     }
     before.same(&Moment::capture(&scene)?)
 }

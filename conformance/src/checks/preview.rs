@@ -88,16 +88,9 @@ struct ToolPair {
 fn pair(bench: &Bench<'_>) -> Option<ToolPair> {
     let contract = bench.subject.contract;
     contract.previews.iter().find_map(|spec| {
-        let (preview, applies) = (
-            contract.operation(spec.preview)?,
-            contract.operation(spec.applies)?,
-        );
+        let (preview, applies) = (contract.operation(spec.preview)?, contract.operation(spec.applies)?);
         let has = |tool| bench.subject.adapter.has(tool, None);
-        (has(preview) && has(applies)).then_some(ToolPair {
-            spec,
-            preview,
-            applies,
-        })
+        (has(preview) && has(applies)).then_some(ToolPair { spec, preview, applies })
     })
 }
 
@@ -114,10 +107,7 @@ impl ToolPair {
         let effect = self.applies.effects.iter().find(|effect| effect.kind == kind);
         let call = effect.and_then(|effect| with_effect(self.applies, effect, with));
         let applies = call.ok_or_else(|| Stop::NotApplicable("the contract has no such request".into()))?;
-        let preview = Call {
-            tool: self.preview,
-            arguments: applies.arguments.clone(),
-        };
+        let preview = Call { tool: self.preview, arguments: applies.arguments.clone() };
         Ok((applies, preview))
     }
 }
@@ -179,10 +169,7 @@ fn judge_equals_result(bench: &Bench<'_>, case: &Case) -> Judgement {
             ));
         }
         let shown = patch::applied(&scene.library(), &document.path, &before, diff)?.map_err(|why| {
-            fail(format!(
-                "the diff of the preview of `{}` does not apply: {why}",
-                document.path
-            ))
+            fail(format!("the diff of the preview of `{}` does not apply: {why}", document.path))
         })?;
         let found = scene.read(&document.path);
         if found.as_deref() != Some(&shown) {
@@ -198,11 +185,7 @@ fn judge_equals_result(bench: &Bench<'_>, case: &Case) -> Judgement {
 #[derive(Debug, Serialize, Deserialize)]
 enum Situation {
     /// A document with these bytes, and the heading of the call.
-    Document {
-        path: String,
-        holds: Option<Bytes>,
-        target: String,
-    },
+    Document { path: String, holds: Option<Bytes>, target: String },
     /// An attack of the table, by id.
     Attack(String),
     /// A document that git ignores.
@@ -228,10 +211,7 @@ fn refused_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             continue;
         }
         let mut add = |name: &str, situation: Situation| {
-            cases.push(Case::new(
-                format!("{kind}: {name}"),
-                RefusableChange { effect, situation },
-            ));
+            cases.push(Case::new(format!("{kind}: {name}"), RefusableChange { effect, situation }));
         };
         let mut document = |name: &str, path: &str, holds: Option<&[u8]>, target: &str| {
             let situation = Situation::Document {
@@ -242,18 +222,8 @@ fn refused_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             add(name, situation);
         };
         document("missing document", "notes/missing.md", None, "## Scope");
-        document(
-            "Latin-1",
-            "notes/a.md",
-            Some(b"# Gr\xf6\xdfe\n\n## Scope\n\nx\n"),
-            "## Scope",
-        );
-        document(
-            "truncated UTF-8",
-            "notes/a.md",
-            Some(b"# A\n\n## Scope\n\n\xf0\x9f\x99"),
-            "## Scope",
-        );
+        document("Latin-1", "notes/a.md", Some(b"# Gr\xf6\xdfe\n\n## Scope\n\nx\n"), "## Scope");
+        document("truncated UTF-8", "notes/a.md", Some(b"# A\n\n## Scope\n\n\xf0\x9f\x99"), "## Scope");
         document("NUL", "notes/a.md", Some(b"# A\n\n## Scope\n\n\0\n"), "## Scope");
         if on_section(kind) {
             let twice: &[u8] =
@@ -279,10 +249,7 @@ fn refused_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             add("ignored document", Situation::Ignored);
         }
         if kind == EffectKind::Append || bench.pick(false, true) {
-            for attack in attacks::all()
-                .iter()
-                .filter(|it| it.expected != Expected::Ordinary)
-            {
+            for attack in attacks::all().iter().filter(|it| it.expected != Expected::Ordinary) {
                 if bench.pick(!attack.setup.is_empty(), true) {
                     add(&attack.id, Situation::Attack(attack.id.clone()));
                 }
@@ -320,18 +287,13 @@ fn judge_refused_alike(bench: &Bench<'_>, case: &Case) -> Judgement {
             ("drafts/a.md".to_owned(), "## Scope".to_owned())
         }
     };
-    let with = With {
-        path: &path,
-        content: "## New\n\ntext\n",
-        target: &target,
-    };
+    let with = With { path: &path, content: "## New\n\ntext\n", target: &target };
     let (applies, preview) = pair.calls(CHANGES[case.effect], with)?;
     let mut client = scene.start()?;
     match (client.make(&preview)?, client.make(&applies)?) {
-        (Reply::Refused(refusal), Reply::Done(_)) => Err(fail(format!(
-            "the preview was refused ({}), but the change was accepted",
-            refusal.message
-        ))),
+        (Reply::Refused(refusal), Reply::Done(_)) => {
+            Err(fail(format!("the preview was refused ({}), but the change was accepted", refusal.message)))
+        }
         (Reply::Done(_), Reply::Refused(refusal)) => {
             Err(refused("the preview was accepted, but the change", &refusal))
         }
@@ -366,11 +328,7 @@ fn judge_stale(bench: &Bench<'_>, case: &Case) -> Judgement {
     for kind in kinds.take(bench.pick(2, usize::MAX)) {
         let scene = person::at_work(bench)?;
         let mut client = scene.start()?;
-        let with = With {
-            path,
-            content: "## Scope\n\nless\n",
-            target: "## Scope",
-        };
+        let with = With { path, content: "## Scope\n\nless\n", target: "## Scope" };
         let (applies, preview) = pair.calls(kind, with)?;
         let shown = match client.make(&preview)? {
             Reply::Done(shown) => shown,
@@ -399,10 +357,8 @@ fn judge_stale(bench: &Bench<'_>, case: &Case) -> Judgement {
         let before = Moment::capture(&scene)?;
         let meta = Map::from_iter([("tabellion/ifBase".to_owned(), base.clone())]);
         let reply = client.call_with(applies.tool, &applies.arguments, meta)?;
-        let is_stale = matches!(
-            edit,
-            InterveningEdit::Saved | InterveningEdit::Committed | InterveningEdit::Deleted
-        );
+        let is_stale =
+            matches!(edit, InterveningEdit::Saved | InterveningEdit::Committed | InterveningEdit::Deleted);
         match reply {
             Reply::Done(_) if is_stale => {
                 return Err(fail(

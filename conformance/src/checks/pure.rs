@@ -40,11 +40,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "pure/start-changes-nothing",
         severity: Severity::Must,
-        guarantees: &[
-            "no-write-without-call",
-            "no-side-effects",
-            "reading-changes-nothing",
-        ],
+        guarantees: &["no-write-without-call", "no-side-effects", "reading-changes-nothing"],
         states: "Starting the server, listing its tools and closing it changes nothing.",
         explains: "Starts the server over a library with a person's staged and unstaged changes, lists its tools and \
                    closes it, twice. The library and its history must be unchanged.",
@@ -55,11 +51,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "pure/no-write-without-call",
         severity: Severity::Must,
-        guarantees: &[
-            "no-write-without-call",
-            "no-side-effects",
-            "reading-changes-nothing",
-        ],
+        guarantees: &["no-write-without-call", "no-side-effects", "reading-changes-nothing"],
         states: "A session without mutating calls never changes anything.",
         explains: "A session lists, reads and previews while a person saves, stages and commits a document. After each \
                    round of calls the library must be as the person left it.",
@@ -114,24 +106,16 @@ fn single_calls(case: &Case) -> Vec<Case> {
     if calls.arguments.len() < 2 {
         return Vec::new();
     }
-    let alone = |arguments| Calls {
-        tool: calls.tool.clone(),
-        arguments: vec![arguments],
-    };
+    let alone = |arguments| Calls { tool: calls.tool.clone(), arguments: vec![arguments] };
     let all = calls.arguments.iter().cloned();
-    all.map(|arguments| Case::new(case.name.clone(), alone(arguments)))
-        .collect()
+    all.map(|arguments| Case::new(case.name.clone(), alone(arguments))).collect()
 }
 
 fn reading_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
     for tool in bench.subject.operations().filter(|tool| !tool.mutating) {
         cases.extend(Calls::case("valid", tool, request::examples(tool).collect()));
-        cases.extend(Calls::case(
-            "invalid",
-            tool,
-            request::invalid_examples(tool).collect(),
-        ));
+        cases.extend(Calls::case("invalid", tool, request::invalid_examples(tool).collect()));
         let at = |path: &str| request::about(tool, path).map(|call| call.arguments);
         let paths = ["missing.md", "missing/", "", ".", "notes", "a.md/b.md", " "];
         let unusual = paths.into_iter().filter_map(at);
@@ -162,15 +146,8 @@ fn judge_reads(bench: &Bench<'_>, case: &Case) -> Judgement {
 }
 
 fn judge_starts(bench: &Bench<'_>, _: &Case) -> Judgement {
-    let subject = &Subject {
-        made_at_start: Own::default(),
-        ..bench.subject.clone()
-    };
-    let bench = &Bench {
-        subject,
-        trace: bench.trace.clone(),
-        ..*bench
-    };
+    let subject = &Subject { made_at_start: Own::default(), ..bench.subject.clone() };
+    let bench = &Bench { subject, trace: bench.trace.clone(), ..*bench };
     let scene = person::at_work(bench)?;
     let before = Moment::capture(&scene)?;
     for _ in 0..2 {
@@ -216,18 +193,10 @@ fn judge_session(bench: &Bench<'_>, _: &Case) -> Judgement {
 fn refusal_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
     for tool in bench.subject.operations().filter(|tool| tool.mutating) {
-        cases.extend(Calls::case(
-            "invalid",
-            tool,
-            request::invalid_examples(tool).collect(),
-        ));
+        cases.extend(Calls::case("invalid", tool, request::invalid_examples(tool).collect()));
         let request = |kind: fn(EffectKind) -> bool, path: &str, target: &str| -> Vec<Value> {
             let content = "## Scope\n\nnew\n";
-            let with = With {
-                path,
-                content,
-                target,
-            };
+            let with = With { path, content, target };
             let effects = tool.effects.iter().filter(|effect| kind(effect.kind));
             let known = effects.filter(|effect| bench.subject.adapter.has(tool, Some(effect)));
             known

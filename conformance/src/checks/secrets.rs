@@ -73,11 +73,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         Reply::Refused(refusal) => return Err(refused("a valid call", &refusal)),
     };
     let row = request.row(&done.response).cloned().unwrap_or_default();
-    let mut kept = Kept {
-        words: Vec::new(),
-        data: scene.data(),
-        log: log.path().to_owned(),
-    };
+    let mut kept = Kept { words: Vec::new(), data: scene.data(), log: log.path().to_owned() };
     for (name, prefix) in secrets(entity) {
         kept.learn(name, prefix, &row)?;
     }
@@ -100,27 +96,18 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             let message = rows.send_with(&request, meta)?;
             kept.not_in(&message, "the answer to the same call")?;
         }
-        kept.not_in(
-            &rows.send_with(&other, &key)?,
-            "the answer to another call with its key",
-        )?;
+        kept.not_in(&rows.send_with(&other, &key)?, "the answer to another call with its key")?;
         let by_key = requests::key_of(entity, &row);
-        for (action, by) in [
-            (Action::Get, by_key.clone()),
-            (Action::List, Row::new()),
-            (Action::Update, by_key),
-        ] {
+        for (action, by) in
+            [(Action::Get, by_key.clone()), (Action::List, Row::new()), (Action::Update, by_key)]
+        {
             if let Ok(request) = rows.request(entity, action, by, Row::new()) {
                 kept.not_in(&rows.send(&request)?, request.tool.label())?;
             }
         }
     }
     for tool in requests::own(bench.subject.contract, entity.name) {
-        let said = Said {
-            org: rows.org.clone(),
-            key: requests::key_of(entity, &row),
-            ..Said::default()
-        };
+        let said = Said { org: rows.org.clone(), key: requests::key_of(entity, &row), ..Said::default() };
         if let Some(request) = rows.request_by(tool, said)? {
             kept.not_in(&rows.send(&request)?, request.tool.label())?;
         }
@@ -171,9 +158,7 @@ impl Kept {
             Reply::Done(done) => format!("{} {}", done.response, Value::Object(done.meta.clone())),
             Reply::Refused(refusal) => refusal.message.clone(),
         };
-        ensure(!self.words.iter().any(|word| text.contains(word)), || {
-            format!("{what} has the secret")
-        })
+        ensure(!self.words.iter().any(|word| text.contains(word)), || format!("{what} has the secret"))
     }
 
     /// Fails if a file has a secret.
@@ -190,11 +175,7 @@ impl Kept {
             let bytes = fs::read(&path).unwrap_or_default();
             if self.words.iter().any(|word| bytes::contain(&bytes, word)) {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
-                let name = if path == self.log {
-                    "standard error".into()
-                } else {
-                    format!("`{name}`")
-                };
+                let name = if path == self.log { "standard error".into() } else { format!("`{name}`") };
                 return Err(fail(format!("{when}, {name} has the secret")));
             }
         }

@@ -48,9 +48,7 @@ pub(super) fn cases(
         for number in 0..contents {
             // In the quick profile each kind gets other contents, so that each content has some kind.
             let content = all[(number * 7 + effect) % all.len()];
-            let fitting = documents::all()
-                .iter()
-                .filter(|it| fits(bench, it) && it.takes(kind));
+            let fitting = documents::all().iter().filter(|it| fits(bench, it) && it.takes(kind));
             let row = Row {
                 effect,
                 content: content.name.clone(),
@@ -70,13 +68,9 @@ pub(super) fn shrink(case: &Case) -> Vec<Case> {
     if row.documents.len() < 2 {
         return Vec::new();
     }
-    let alone = |document: &String| Row {
-        documents: vec![document.clone()],
-        ..row.clone()
-    };
+    let alone = |document: &String| Row { documents: vec![document.clone()], ..row.clone() };
     let all = row.documents.iter();
-    all.map(|document| Case::new(format!("{} on {document}", case.name), alone(document)))
-        .collect()
+    all.map(|document| Case::new(format!("{} on {document}", case.name), alone(document))).collect()
 }
 
 impl Row {
@@ -106,9 +100,5 @@ pub(super) fn scene<'a>(bench: &Bench<'a>, documents: &[&Document]) -> Result<Sc
 
 /// Returns the arguments of an effect on `document`.
 pub(super) fn with<'a>(document: &'a Document, content: &'a str) -> With<'a> {
-    With {
-        path: &document.path,
-        content,
-        target: document.target.as_deref().unwrap_or_default(),
-    }
+    With { path: &document.path, content, target: document.target.as_deref().unwrap_or_default() }
 }

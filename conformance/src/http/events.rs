@@ -18,11 +18,7 @@ pub struct Events<R> {
 impl<R: BufRead> Events<R> {
     /// Creates a reader of the events in `stream`.
     pub fn new(stream: R) -> Self {
-        Self {
-            stream,
-            last_id: None,
-            retry: None,
-        }
+        Self { stream, last_id: None, retry: None }
     }
 
     /// Returns the data of the next message that has any, or `None` at the end of the stream. Skips events of other

@@ -31,11 +31,7 @@ pub struct Request {
 impl Request {
     /// Creates a request without headers and body.
     pub fn new(method: &'static str) -> Self {
-        Self {
-            method,
-            headers: Vec::new(),
-            body: Vec::new(),
-        }
+        Self { method, headers: Vec::new(), body: Vec::new() }
     }
 
     /// Sets a header, and replaces one with the same name.
@@ -132,12 +128,7 @@ impl Response {
             }
             let framing = Framing::from_headers(status, &headers)?;
             let body = BufReader::new(Body { stream, framing });
-            return Ok(Self {
-                status,
-                reason,
-                headers,
-                body,
-            });
+            return Ok(Self { status, reason, headers, body });
         }
     }
 
@@ -157,9 +148,7 @@ impl Response {
 
     /// Returns status and reason, for people.
     pub fn title(&self) -> String {
-        format!("HTTP {} {}", self.status, self.reason)
-            .trim_end()
-            .to_owned()
+        format!("HTTP {} {}", self.status, self.reason).trim_end().to_owned()
     }
 
     /// Reads the whole body.
@@ -287,10 +276,7 @@ fn line(stream: &mut impl BufRead) -> io::Result<String> {
 }
 
 fn malformed(what: &str, found: &str) -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidData,
-        format!("malformed HTTP from the server: {what} is {found:?}"),
-    )
+    io::Error::new(io::ErrorKind::InvalidData, format!("malformed HTTP from the server: {what} is {found:?}"))
 }
 
 #[cfg(test)]
@@ -317,14 +303,8 @@ mod tests {
         request.body = b"{}".to_vec();
         let response = request.send(&url, READ_TIMEOUT);
         let head = server.join().unwrap();
-        assert!(
-            head.starts_with("POST /mcp?a=b HTTP/1.1\r\nHost: 127.0.0.1:"),
-            "{head}"
-        );
-        assert!(
-            head.ends_with("Content-Length: 2\r\naccept: y\r\n\r\n{}"),
-            "{head}"
-        );
+        assert!(head.starts_with("POST /mcp?a=b HTTP/1.1\r\nHost: 127.0.0.1:"), "{head}");
+        assert!(head.ends_with("Content-Length: 2\r\naccept: y\r\n\r\n{}"), "{head}");
         let mut response = response?;
         let body = response.bytes()?;
         Ok((response.status, String::from_utf8_lossy(&body).into_owned()))
@@ -335,11 +315,7 @@ mod tests {
         for (response, status, body) in [
             ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}more", 200, "{}"),
             ("HTTP/1.1 404\r\ncontent-length:0\r\n\r\n", 404, ""),
-            (
-                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\n\r\n",
-                202,
-                "",
-            ),
+            ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\n\r\n", 202, ""),
             ("HTTP/1.0 200 OK\n\nuntil the end", 200, "until the end"),
             (
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1;x=y\r\nd\r\n0\r\nA: b\r\n\r\nmore",
@@ -347,11 +323,7 @@ mod tests {
                 "abcd",
             ),
         ] {
-            assert_eq!(
-                answered(response).unwrap(),
-                (status, body.to_owned()),
-                "{response}"
-            );
+            assert_eq!(answered(response).unwrap(), (status, body.to_owned()), "{response}");
         }
     }
 

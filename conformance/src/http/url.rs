@@ -32,9 +32,7 @@ impl Url {
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
         // An IPv6 address is in brackets and contains colons.
-        let split = authority
-            .rsplit_once(':')
-            .filter(|(host, _)| !host.contains(':') || host.ends_with(']'));
+        let split = authority.rsplit_once(':').filter(|(host, _)| !host.contains(':') || host.ends_with(']'));
         let (host, port) = match split {
             Some((host, port)) => {
                 let port = port.parse().ok().filter(|port| *port > 0);
@@ -51,11 +49,7 @@ impl Url {
         Ok(Self {
             host: host.to_owned(),
             port,
-            path: if path.starts_with('/') {
-                path.to_owned()
-            } else {
-                format!("/{path}")
-            },
+            path: if path.starts_with('/') { path.to_owned() } else { format!("/{path}") },
         })
     }
 
@@ -66,10 +60,7 @@ impl Url {
             return self.clone();
         }
         let own = self.path.split('?').next().unwrap_or_default();
-        Self {
-            path: format!("{}{path}", own.trim_end_matches('/')),
-            ..self.clone()
-        }
+        Self { path: format!("{}{path}", own.trim_end_matches('/')), ..self.clone() }
     }
 
     /// Returns host and port, as in the `Host` header.

@@ -91,10 +91,7 @@ fn of_entity(entity: &EntitySpec, row: &SimpleQueryRow) -> Result<Row, String> {
     let mut read = Row::new();
     for field in entity.fields {
         let text = row.try_get(field.name).map_err(|error| error.to_string())?;
-        read.insert(
-            field.name.to_owned(),
-            text.map_or(Value::Null, |text| value(field, text)),
-        );
+        read.insert(field.name.to_owned(), text.map_or(Value::Null, |text| value(field, text)));
     }
     Ok(read)
 }
@@ -129,10 +126,7 @@ fn entries(client: &mut Client, query: &str) -> Result<Vec<Entry>, String> {
         Ok(Entry {
             id: text("id")?.unwrap_or_default().to_owned(),
             rows: rows.map_err(|error| error.to_string())?,
-            other: details
-                .map(|details| (DETAILS.to_owned(), details))
-                .into_iter()
-                .collect(),
+            other: details.map(|details| (DETAILS.to_owned(), details)).into_iter().collect(),
         })
     };
     rows(client, query)?.into_iter().map(entry).collect()

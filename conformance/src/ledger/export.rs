@@ -54,10 +54,7 @@ fn parse(text: &str, spec: &RowsSpec) -> Result<RowLedger, String> {
             Line::Other(_) => {}
         }
     }
-    Ok(RowLedger {
-        tables,
-        log: Some(log),
-    })
+    Ok(RowLedger { tables, log: Some(log) })
 }
 
 #[cfg(test)]
@@ -65,11 +62,7 @@ mod tests {
     use super::*;
     use crate::ledger::rows::tests::{PAGE, row};
 
-    static SPEC: RowsSpec = RowsSpec {
-        contract: "pages",
-        entities: &[PAGE],
-        ..RowsSpec::EMPTY
-    };
+    static SPEC: RowsSpec = RowsSpec { contract: "pages", entities: &[PAGE], ..RowsSpec::EMPTY };
 
     #[test]
     fn lines_are_rows_and_entries() {
@@ -85,10 +78,8 @@ mod tests {
         let ledger = read(command, &SPEC).expect("lines");
         assert_eq!(ledger.tables.rows("page").collect::<Vec<_>>(), [&row]);
         assert_eq!(ledger.log.expect("a log")[0].id, "x");
-        for (text, expected) in [
-            ("{", "line 1"),
-            (r#"{"row":{"entity":"pag","row":{}}}"#, "no entity `pag`"),
-        ] {
+        for (text, expected) in [("{", "line 1"), (r#"{"row":{"entity":"pag","row":{}}}"#, "no entity `pag`")]
+        {
             let why = parse(text, &SPEC).expect_err("wrong");
             assert!(why.contains(expected), "{why}");
         }

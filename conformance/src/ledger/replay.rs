@@ -36,9 +36,7 @@ impl RowLedger {
             Err(why) => return Some(why),
         };
         let difference = replayed.difference(&self.tables)?;
-        Some(format!(
-            "replaying the log does not give the tables: {difference}"
-        ))
+        Some(format!("replaying the log does not give the tables: {difference}"))
     }
 }
 
@@ -85,11 +83,7 @@ mod tests {
     use super::*;
     use crate::ledger::rows::tests::{PAGE, row};
 
-    static SPEC: RowsSpec = RowsSpec {
-        contract: "pages",
-        entities: &[PAGE],
-        ..RowsSpec::EMPTY
-    };
+    static SPEC: RowsSpec = RowsSpec { contract: "pages", entities: &[PAGE], ..RowsSpec::EMPTY };
 
     fn entry(before: &Value, after: &Value) -> Entry {
         let rows = json!([{ "entity": "page", "key": { "org_id": "o", "id": "a" }, "before": before, "after": after }]);
@@ -114,14 +108,8 @@ mod tests {
             ),
             (vec![&added, &added], "was added, but it was there already"),
             (vec![&added, &removed], "was not what the entry says"),
-            (
-                vec![&added, &entry(&json!({ "title": "T" }), &Value::Null)],
-                "without all of its fields",
-            ),
-            (
-                vec![&entry(&Value::Null, &json!({ "id": "a" }))],
-                "was added without `org_id`",
-            ),
+            (vec![&added, &entry(&json!({ "title": "T" }), &Value::Null)], "without all of its fields"),
+            (vec![&entry(&Value::Null, &json!({ "id": "a" }))], "was added without `org_id`"),
         ] {
             let log: Vec<_> = log.into_iter().cloned().collect();
             let why = tables(&SPEC, &log).expect_err("an entry that does not fit");

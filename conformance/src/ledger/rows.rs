@@ -81,10 +81,7 @@ impl Tables {
     pub fn put(&mut self, entity: &EntitySpec, row: Row) {
         let row = canonical_row(entity, row);
         let identity = identity(entity, &row);
-        self.0
-            .entry(entity.name.to_owned())
-            .or_default()
-            .insert(identity, row);
+        self.0.entry(entity.name.to_owned()).or_default().insert(identity, row);
     }
 
     /// Removes the row at a place.
@@ -109,10 +106,9 @@ impl Tables {
         let name = shown_place(&place);
         Some(match (self.get(&place), later.get(&place)) {
             (Some(_), None) => format!("{name} is missing"),
-            (None, Some(row)) => format!(
-                "{name} should not be there: {}",
-                shown(&Value::Object(row.clone()))
-            ),
+            (None, Some(row)) => {
+                format!("{name} should not be there: {}", shown(&Value::Object(row.clone())))
+            }
             (Some(old), Some(new)) => format!("{name}: {}", differing(old, new)),
             (None, None) => return None,
         })
@@ -172,10 +168,7 @@ pub fn canonical(field: &FieldSpec, value: Value) -> Value {
         FieldType::Json => None,
         _ => {
             let whole = number.as_f64().filter(|number| number.fract() == 0.0);
-            number
-                .as_i64()
-                .or(whole.map(|number| number as i64))
-                .map(Number::from)
+            number.as_i64().or(whole.map(|number| number as i64)).map(Number::from)
         }
     };
     form.map_or(value, Value::Number)

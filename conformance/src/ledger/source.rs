@@ -62,9 +62,7 @@ impl Source {
     /// # Errors
     /// If the command fails, or its output is not lines of JSON.
     pub fn exported(&self, data: &Path, spec: &RowsSpec) -> Result<Option<RowLedger>, String> {
-        let is_empty = data
-            .read_dir()
-            .map_or(true, |mut entries| entries.next().is_none());
+        let is_empty = data.read_dir().map_or(true, |mut entries| entries.next().is_none());
         let mut words = self.command.iter().map(|word| filled(word, data));
         let Some(program) = words.next().filter(|_| !is_empty) else {
             return Ok(None);

@@ -131,10 +131,7 @@ fn entries(connection: &Connection, query: &str) -> rusqlite::Result<Vec<Entry>>
         Ok(Entry {
             id: row.get("id")?,
             rows,
-            other: details
-                .map(|details| (DETAILS.to_owned(), details))
-                .into_iter()
-                .collect(),
+            other: details.map(|details| (DETAILS.to_owned(), details)).into_iter().collect(),
         })
     })?;
     entries.collect()
@@ -169,11 +166,7 @@ mod tests {
     use super::*;
     use crate::ledger::rows::tests::{PAGE, row};
 
-    static SPEC: RowsSpec = RowsSpec {
-        contract: "pages",
-        entities: &[PAGE],
-        ..RowsSpec::EMPTY
-    };
+    static SPEC: RowsSpec = RowsSpec { contract: "pages", entities: &[PAGE], ..RowsSpec::EMPTY };
 
     const TABLES: &str = "
         CREATE TABLE pages (id TEXT, org_id TEXT, title TEXT, weight REAL, count INTEGER, pinned INTEGER, extra TEXT);
@@ -195,17 +188,10 @@ mod tests {
         for options in ["PRAGMA journal_mode = WAL", "PRAGMA journal_mode = DELETE"] {
             let (_folder, path, writer) = file(options);
             writer.execute_batch("BEGIN IMMEDIATE").expect("a transaction");
-            let ledger = read(&path, &SPEC, &Queries::default())
-                .expect("a file")
-                .expect("rows");
+            let ledger = read(&path, &SPEC, &Queries::default()).expect("a file").expect("rows");
             let found: Vec<_> = ledger.tables.rows("page").cloned().collect();
             assert_eq!(found, [row("a", &json!({ "extra": { "a": [1] } }))]);
-            let ids: Vec<_> = ledger
-                .log
-                .expect("a log")
-                .into_iter()
-                .map(|entry| entry.id)
-                .collect();
+            let ids: Vec<_> = ledger.log.expect("a log").into_iter().map(|entry| entry.id).collect();
             assert_eq!(ids, ["first", "second"]);
         }
     }
@@ -223,9 +209,7 @@ mod tests {
         fs::copy(with_ending(&path, "-journal"), with_ending(&left, "-journal")).expect("a copy");
         drop(writer);
         let before = fs::read(&left).expect("bytes");
-        let ledger = read(&left, &SPEC, &Queries::default())
-            .expect("a file")
-            .expect("rows");
+        let ledger = read(&left, &SPEC, &Queries::default()).expect("a file").expect("rows");
         assert_eq!(ledger.tables.rows("page").next().expect("a row")["title"], "T");
         assert_eq!(fs::read(&left).expect("bytes"), before);
     }
@@ -235,17 +219,12 @@ mod tests {
         let (_folder, path, _writer) = file("");
         let query =
             "SELECT id, org_id, upper(title) || '!' AS title, weight, count, pinned, extra FROM pages";
-        let queries = Queries {
-            rows: [("page".to_owned(), query.to_owned())].into(),
-            log: None,
-        };
+        let queries = Queries { rows: [("page".to_owned(), query.to_owned())].into(), log: None };
         let ledger = read(&path, &SPEC, &queries).expect("a file").expect("rows");
         assert_eq!(ledger.tables.rows("page").next().expect("a row")["title"], "T!");
         assert_eq!(ledger.log, None);
-        let missing = Queries {
-            rows: [("page".to_owned(), "SELECT id FROM pages".to_owned())].into(),
-            log: None,
-        };
+        let missing =
+            Queries { rows: [("page".to_owned(), "SELECT id FROM pages".to_owned())].into(), log: None };
         let why = read(&path, &SPEC, &missing).expect_err("a column is missing");
         assert!(why.contains("org_id"), "{why}");
         assert_eq!(read(&path.with_file_name("none.db"), &SPEC, &queries), Ok(None));

@@ -62,10 +62,7 @@ mod tests {
         let count = || Transactions::beside(&path).expect("a log");
         for (sql, expected) in [
             ("INSERT INTO t VALUES (1)", 1),
-            (
-                "BEGIN; INSERT INTO t VALUES (2); INSERT INTO t VALUES (zeroblob(20000)); COMMIT",
-                1,
-            ),
+            ("BEGIN; INSERT INTO t VALUES (2); INSERT INTO t VALUES (zeroblob(20000)); COMMIT", 1),
             ("INSERT INTO t VALUES (3); DELETE FROM t WHERE x = 3", 2),
             ("SELECT * FROM t", 0),
         ] {

@@ -47,10 +47,7 @@ impl Report {
             match groups.iter_mut().find(|group| group.cause == cause) {
                 Some(group) if group.checks.iter().any(|it| it.id == check.id) => {}
                 Some(group) => group.checks.push(check),
-                None => groups.push(CauseGroup {
-                    cause,
-                    checks: vec![check],
-                }),
+                None => groups.push(CauseGroup { cause, checks: vec![check] }),
             }
         }
         groups.retain(|group| group.checks.len() > 1);

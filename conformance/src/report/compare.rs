@@ -59,11 +59,7 @@ impl<'a> Comparison<'a> {
     /// promises.
     pub(super) fn subject(&self) -> (String, String) {
         if [DECLARED, PROMISED].contains(&self.contract) {
-            let names: Vec<_> = self
-                .reports
-                .iter()
-                .map(|report| report.server.name.as_str())
-                .collect();
+            let names: Vec<_> = self.reports.iter().map(|report| report.server.name.as_str()).collect();
             return (names.join(", "), String::new());
         }
         (self.contract.to_owned(), self.versions.join(", "))
@@ -110,11 +106,7 @@ fn guarantees(reports: &[Report]) -> Vec<GuaranteeRow<'_>> {
             let it = report.guarantees.iter().find(|it| it.id == guarantee.id);
             (it.and_then(|it| report.rating(it)), it)
         });
-        rows.push(GuaranteeRow {
-            id: &guarantee.id,
-            text: &guarantee.text,
-            cells: cells.collect(),
-        });
+        rows.push(GuaranteeRow { id: &guarantee.id, text: &guarantee.text, cells: cells.collect() });
     }
     rows
 }
@@ -126,10 +118,7 @@ fn families(reports: &[Report]) -> Vec<Family<'_>> {
             let family = position(
                 &mut families,
                 |it| it.name == check.family,
-                || Family {
-                    name: &check.family,
-                    checks: Vec::new(),
-                },
+                || Family { name: &check.family, checks: Vec::new() },
             );
             let row = position(
                 &mut family.checks,

@@ -38,10 +38,7 @@ pub fn remark(difference: &Difference) -> Option<&'static str> {
 /// Returns the lines of a diff, about `most` of them at most.
 pub fn lines<'a>(difference: &'a Difference, most: usize) -> Vec<Line<'a>> {
     let split = |text: &'a Option<String>| -> Vec<&'a str> {
-        text.as_deref()
-            .unwrap_or_default()
-            .split_inclusive('\n')
-            .collect()
+        text.as_deref().unwrap_or_default().split_inclusive('\n').collect()
     };
     let (expected, found) = (split(&difference.expected), split(&difference.found));
     let ops = similar::capture_diff_slices(Algorithm::Myers, &expected, &found);
@@ -105,10 +102,7 @@ mod tests {
         use Line::{Expected, Found, NoNewline};
         let all = [Expected("a\r"), Found("a"), Expected("b"), Found("b"), NoNewline];
         assert_eq!(lines(&difference, 99), all);
-        assert_eq!(
-            lines(&difference, 2),
-            [Expected("a\r"), Found("a"), Line::More(3)]
-        );
+        assert_eq!(lines(&difference, 2), [Expected("a\r"), Found("a"), Line::More(3)]);
     }
 
     #[test]

@@ -59,10 +59,7 @@ fn case(report: &Report, check: &CheckReport) -> TestCase {
         Rating::Holds => TestCaseStatus::success(),
         Rating::Broken => failed(NonSuccessKind::Failure, reason),
         Rating::NotShown => failed(NonSuccessKind::Failure, &format!("not shown: {reason}")),
-        Rating::Unexpected => failed(
-            NonSuccessKind::Failure,
-            "passes, but is listed as a known failure",
-        ),
+        Rating::Unexpected => failed(NonSuccessKind::Failure, "passes, but is listed as a known failure"),
         Rating::Trouble => failed(NonSuccessKind::Error, reason),
         Rating::NotApplicable => skipped(reason.to_owned()),
         Rating::Advice => skipped(format!("recommended, not required: {reason}")),

@@ -65,11 +65,7 @@ pub fn markdown(comparison: &Comparison<'_>) -> String {
 fn remarks(text: &mut String, report: &Report) {
     if !report.server.own.is_empty() {
         let globs: Vec<_> = report.server.own.iter().map(|glob| code(glob)).collect();
-        let _ = writeln!(
-            text,
-            "Disregarded as the server's own state: {}.\n",
-            globs.join(", ")
-        );
+        let _ = writeln!(text, "Disregarded as the server's own state: {}.\n", globs.join(", "));
     }
     let left_out = report.left_out();
     if !left_out.is_empty() {
@@ -98,16 +94,9 @@ fn sign(rating: Option<Rating>) -> &'static str {
 }
 
 fn head(text: &mut String, first: &str, comparison: &Comparison<'_>) {
-    let names: String = comparison
-        .reports
-        .iter()
-        .map(|report| format!(" {} |", plain(&report.server.name)))
-        .collect();
-    let _ = writeln!(
-        text,
-        "| {first} |{names}\n|---|{}",
-        ":-:|".repeat(comparison.reports.len())
-    );
+    let names: String =
+        comparison.reports.iter().map(|report| format!(" {} |", plain(&report.server.name))).collect();
+    let _ = writeln!(text, "| {first} |{names}\n|---|{}", ":-:|".repeat(comparison.reports.len()));
 }
 
 fn guarantees(text: &mut String, comparison: &Comparison<'_>) {
@@ -128,17 +117,10 @@ fn checks(text: &mut String, comparison: &Comparison<'_>) {
     text.push_str("<details><summary>Checks</summary>\n\n");
     head(text, "check", comparison);
     for row in comparison.families.iter().flat_map(|family| &family.checks) {
-        let should = if row.severity == Severity::Should {
-            " (should)"
-        } else {
-            ""
-        };
+        let should = if row.severity == Severity::Should { " (should)" } else { "" };
         let _ = write!(text, "| {}{should} |", code(row.id));
         for cell in &row.cells {
-            let worst = cell
-                .iter()
-                .map(|(_, check)| check)
-                .max_by_key(|check| check.rating());
+            let worst = cell.iter().map(|(_, check)| check).max_by_key(|check| check.rating());
             let shown = worst.map_or("➖ not run".to_owned(), |check| {
                 format!("{} {}", sign(Some(check.rating())), check.word().to_lowercase())
             });
@@ -154,11 +136,7 @@ fn causes(text: &mut String, report: &Report, is_one: bool) {
     if groups.is_empty() {
         return;
     }
-    let of = if is_one {
-        String::new()
-    } else {
-        format!(" for {}", plain(&report.server.name))
-    };
+    let of = if is_one { String::new() } else { format!(" for {}", plain(&report.server.name)) };
     let _ = writeln!(text, "Causes{of}:\n");
     for group in groups {
         let ids: Vec<_> = group.checks.iter().map(|check| code(&check.id)).collect();
@@ -227,12 +205,7 @@ fn witness(text: &mut String, witness: &Witness) {
         .iter()
         .enumerate()
         .map(|(number, step)| {
-            format!(
-                "{:2} {} {}",
-                number + 1,
-                step.by.sign(),
-                visible::cut(&step.what, 200)
-            )
+            format!("{:2} {} {}", number + 1, step.by.sign(), visible::cut(&step.what, 200))
         })
         .collect();
     if !steps.is_empty() {

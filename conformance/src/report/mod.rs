@@ -69,11 +69,7 @@ impl Verdict {
                 Stop::NotApplicable(_) => {}
             }
         }
-        if worst == Self::Pass && stopped >= cases {
-            untried
-        } else {
-            worst
-        }
+        if worst == Self::Pass && stopped >= cases { untried } else { worst }
     }
 }
 
@@ -208,9 +204,7 @@ impl CheckReport {
             revision: subject.era.revision().to_owned(),
             verdict,
             cases,
-            reason: first
-                .map(|failure| failure.what.clone())
-                .or(stopped.map(ToString::to_string)),
+            reason: first.map(|failure| failure.what.clone()).or(stopped.map(ToString::to_string)),
             cause: match (first, stopped) {
                 (Some(failure), _) => failure.cause.clone(),
                 (None, Some(Stop::NotShown(shown))) => shown.cause.clone(),

@@ -216,11 +216,7 @@ impl Report {
             });
             match same {
                 Some(same) => same.revisions.push(&check.revision),
-                None => findings.push(Finding {
-                    number,
-                    check,
-                    revisions: vec![&check.revision],
-                }),
+                None => findings.push(Finding { number, check, revisions: vec![&check.revision] }),
             }
         }
         findings.sort_by_key(|finding| (Reverse(finding.check.rating()), finding.check.harm()));
@@ -243,10 +239,7 @@ impl Report {
 
     /// Returns the required checks that break a guarantee, in any revision.
     pub fn failing(&self, guarantee: &GuaranteeReport) -> impl Iterator<Item = &CheckReport> {
-        let about = self
-            .checks
-            .iter()
-            .filter(|check| check.severity == Severity::Must);
+        let about = self.checks.iter().filter(|check| check.severity == Severity::Must);
         about.filter(|check| check.breaks(&guarantee.id))
     }
 
@@ -301,11 +294,7 @@ impl Report {
 
     /// Returns the word for its guarantees.
     pub fn guarantee(&self) -> &'static str {
-        if self.contract_id() == PROMISED {
-            "promise"
-        } else {
-            "guarantee"
-        }
+        if self.contract_id() == PROMISED { "promise" } else { "guarantee" }
     }
 
     /// Returns a summary of guarantees and checks: a sentence without a full stop.
@@ -322,25 +311,15 @@ impl Report {
         let counts = Rating::ALL.map(|rating| (self.count(rating), rating.words()));
         let counts = counts.iter().filter(|(many, _)| *many > 0);
         let counts: Vec<_> = counts.map(|(many, words)| format!("{many} {words}")).collect();
-        let counts = if counts.is_empty() {
-            "none".to_owned()
-        } else {
-            counts.join(", ")
-        };
+        let counts = if counts.is_empty() { "none".to_owned() } else { counts.join(", ") };
         if all == 0 {
             return format!("checks: {counts}");
         }
-        format!(
-            "{held} of {all} {}s hold{others}; checks: {counts}",
-            self.guarantee()
-        )
+        format!("{held} of {all} {}s hold{others}; checks: {counts}", self.guarantee())
     }
 
     /// Returns the number of checks with this rating.
     pub fn count(&self, rating: Rating) -> usize {
-        self.checks
-            .iter()
-            .filter(|check| check.rating() == rating)
-            .count()
+        self.checks.iter().filter(|check| check.rating() == rating).count()
     }
 }

@@ -120,17 +120,11 @@ mod tests {
             .map(|result| {
                 let rule = &rules[usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap()];
                 assert_eq!(rule["id"], result["ruleId"]);
-                (
-                    result["ruleId"].as_str().unwrap(),
-                    result["level"].as_str().unwrap(),
-                )
+                (result["ruleId"].as_str().unwrap(), result["level"].as_str().unwrap())
             })
             .collect();
-        let expected = [
-            ("wire/bad-params", "error"),
-            ("wire/bad-params-code", "warning"),
-            ("wire/bad-params", "note"),
-        ];
+        let expected =
+            [("wire/bad-params", "error"), ("wire/bad-params-code", "warning"), ("wire/bad-params", "note")];
         assert_eq!(found, expected);
         assert_eq!(rules.len(), 2);
         assert!(!sarif(&report).contains('\u{1b}'));

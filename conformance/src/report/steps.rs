@@ -38,20 +38,14 @@ impl Actor {
 /// Returns the steps of a trace, without those that open a session.
 pub fn condense(trace: &[Event]) -> Vec<Step> {
     let mut opening = Vec::new();
-    trace
-        .iter()
-        .filter_map(|event| step(event, &mut opening))
-        .collect()
+    trace.iter().filter_map(|event| step(event, &mut opening)).collect()
 }
 
 /// Returns the step for an event; `opening` collects the ids of requests that open a session.
 fn step(event: &Event, opening: &mut Vec<Value>) -> Option<Step> {
     let (by, line) = match event {
         Event::Did(what) => {
-            return Some(Step {
-                by: Actor::Hand,
-                what: what.clone(),
-            });
+            return Some(Step { by: Actor::Hand, what: what.clone() });
         }
         Event::Sent(line) => (Actor::Client, line),
         Event::Received(line) => (Actor::Server, line),
@@ -131,10 +125,8 @@ mod tests {
             Event::Sent(r#"{"id":5,"method":"tools/list","params":{"_meta":{"v":1}}}"#.into()),
             Event::Sent(r#"{"id":6,"method":"tools/call","params":["x"]}"#.into()),
         ];
-        let steps: Vec<_> = condense(&trace)
-            .iter()
-            .map(|step| format!("{} {}", step.by.sign(), step.what))
-            .collect();
+        let steps: Vec<_> =
+            condense(&trace).iter().map(|step| format!("{} {}", step.by.sign(), step.what)).collect();
         assert_eq!(
             steps,
             [

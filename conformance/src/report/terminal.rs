@@ -108,11 +108,7 @@ pub fn check(check: &CheckReport) -> String {
     let (id, revision) = (visible::line(&check.id), visible::line(&check.revision));
     let verdict = paint(style(Some(check.rating())), &format!("{:10}", check.word()));
     let cases = if check.cases == 1 { "case " } else { "cases" };
-    let effort = format!(
-        "{revision}  {:4} {cases}  {:>9}",
-        check.cases,
-        time(check.seconds)
-    );
+    let effort = format!("{revision}  {:4} {cases}  {:>9}", check.cases, time(check.seconds));
     let why = match (check.rating(), &check.known, &check.reason) {
         (Rating::Known, Some(reason), _) | (Rating::NotApplicable, _, Some(reason)) => {
             format!("  {}", visible::cut(reason, 60))
@@ -138,12 +134,7 @@ pub fn rest(report: &Report, with: Extras<'_>) -> String {
     }
     text.push('\n');
     for sentence in with.outdated {
-        let _ = writeln!(
-            text,
-            "{} {}",
-            paint(BAD, "outdated known failure:"),
-            visible::line(sentence)
-        );
+        let _ = writeln!(text, "{} {}", paint(BAD, "outdated known failure:"), visible::line(sentence));
     }
     let passed = report.is_passed() && report.count(Rating::Unexpected) == 0;
     let head = if passed {
@@ -166,14 +157,7 @@ pub fn rest(report: &Report, with: Extras<'_>) -> String {
         let _ = writeln!(
             text,
             "{} {}",
-            paint(
-                ODD,
-                if report.profile == Profile::Smoke {
-                    "smoke:"
-                } else {
-                    "left out:"
-                }
-            ),
+            paint(ODD, if report.profile == Profile::Smoke { "smoke:" } else { "left out:" }),
             report.left_out()
         );
         let _ = writeln!(text, "{} {}", paint(DIM, "not run:"), report.not_run.join(", "));
@@ -204,11 +188,7 @@ fn causes(text: &mut String, report: &Report) {
     for group in groups {
         let many = paint(BAD, &format!("{:2} checks", group.checks.len()));
         let _ = writeln!(text, "{many}  {}", visible::line(&group.cause.sentence()));
-        let ids: Vec<_> = group
-            .checks
-            .iter()
-            .map(|check| visible::line(&check.id))
-            .collect();
+        let ids: Vec<_> = group.checks.iter().map(|check| visible::line(&check.id)).collect();
         let _ = writeln!(text, "           {}", paint(DIM, &ids.join(", ")));
     }
 }
@@ -255,28 +235,18 @@ fn add_failure(text: &mut String, check: &CheckReport, revisions: &str, with: Ex
         }
     }
     let Some(first) = check.witnesses.first() else {
-        field(
-            text,
-            "why",
-            check.reason.as_deref().unwrap_or("no reason is given"),
-        );
+        field(text, "why", check.reason.as_deref().unwrap_or("no reason is given"));
         return;
     };
     witness(text, &first.case.name, first);
     if check.witnesses.len() > 1 {
-        let others = check.witnesses[1..]
-            .iter()
-            .map(|witness| witness.case.name.as_str());
+        let others = check.witnesses[1..].iter().map(|witness| witness.case.name.as_str());
         field(text, "also in", &others.collect::<Vec<_>>().join("; "));
     }
     if let Some(folder) = with.saved {
         let file = folder.join(replay::file_name(check, 0));
         let again = with.again.map(|again| again.replay(&file));
-        field(
-            text,
-            "replay",
-            &again.unwrap_or_else(|| file.to_string_lossy().into_owned()),
-        );
+        field(text, "replay", &again.unwrap_or_else(|| file.to_string_lossy().into_owned()));
     }
 }
 
@@ -313,20 +283,11 @@ fn witness(text: &mut String, case: &str, witness: &Witness) {
         }
         if left == 0 || number < half || number >= steps.len() - half {
             let name = if number == 0 { "steps" } else { "" };
-            let step = format!(
-                "{:2} {} {}",
-                number + 1,
-                step.by.sign(),
-                visible::line(&step.what)
-            );
+            let step = format!("{:2} {} {}", number + 1, step.by.sign(), visible::line(&step.what));
             field(text, name, &visible::cut(&step, MAX_STEP_WIDTH));
         }
     }
-    witness
-        .failure
-        .differences
-        .iter()
-        .for_each(|difference| differs(text, difference));
+    witness.failure.differences.iter().for_each(|difference| differs(text, difference));
 }
 
 /// Appends a named part of a failure, with its lines aligned.

@@ -59,14 +59,11 @@ pub struct Said {
 pub fn find(contract: &ContractSpec, entity: &str, action: Action) -> Option<&'static ToolSpec> {
     let spec = contract.rows?.entity(entity)?;
     let fits = |tool: &&ToolSpec| {
-        tool.rows
-            .is_some_and(|rows| rows.entity == entity && rows.action == action && rows.set.is_empty())
+        tool.rows.is_some_and(|rows| rows.entity == entity && rows.action == action && rows.set.is_empty())
     };
     let by_key = |tool: &&ToolSpec| {
         let named = tool.rows.map_or(&[][..], |rows| rows.arguments);
-        spec.key
-            .iter()
-            .all(|key| named.iter().any(|(_, field)| field == key))
+        spec.key.iter().all(|key| named.iter().any(|(_, field)| field == key))
     };
     let all = || contract.operations().filter(fits);
     all().find(by_key).or_else(|| all().next())
@@ -77,10 +74,8 @@ pub fn own<'c>(
     contract: &'c ContractSpec,
     entity: &'c str,
 ) -> impl Iterator<Item = &'static ToolSpec> + use<'c> {
-    let is_own = move |tool: &&ToolSpec| {
-        tool.rows
-            .is_some_and(|rows| rows.entity == entity && !rows.set.is_empty())
-    };
+    let is_own =
+        move |tool: &&ToolSpec| tool.rows.is_some_and(|rows| rows.entity == entity && !rows.set.is_empty());
     contract.operations().filter(is_own)
 }
 
@@ -225,9 +220,7 @@ impl Request {
         let named = || {
             let caller = contract.rows?.caller?;
             let fields = contract.provenance?.fields;
-            let field = fields
-                .iter()
-                .find(|field| Some(field.name) == caller.provenance)?;
+            let field = fields.iter().find(|field| Some(field.name) == caller.provenance)?;
             Some(((*field.keys.first()?).to_owned(), self.caller.clone()?.into()))
         };
         named().into_iter().collect()

@@ -115,10 +115,7 @@ pub(super) fn entry(thread: pid_t) -> Option<Entry> {
     if got <= 0 || info.op != PTRACE_SYSCALL_INFO_ENTRY || info.arch != AUDIT_ARCH_X86_64 {
         return None;
     }
-    Some(Entry {
-        number: i64::try_from(info.number).ok()?,
-        arguments: info.arguments,
-    })
+    Some(Entry { number: i64::try_from(info.number).ok()?, arguments: info.arguments })
 }
 
 /// Fails the call at whose entry a thread stopped, without executing it.

@@ -28,13 +28,7 @@ impl Run {
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.dir.path()).expect("the folder");
         let mut names: Vec<_> = entries
-            .map(|entry| {
-                entry
-                    .expect("an entry")
-                    .file_name()
-                    .to_string_lossy()
-                    .into_owned()
-            })
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
             .collect();
         names.sort();
         names
@@ -44,11 +38,7 @@ impl Run {
 /// Starts a shell that runs `script` in `dir`; returns `None`, with a message, if the system does not permit tracing.
 fn shell(dir: &TempDir, script: &str, counting: Counting) -> Option<(Stepper, Pipes)> {
     let mut command = Command::new("sh");
-    command
-        .args(["-c", script])
-        .current_dir(dir)
-        .stdin(Stdio::piped())
-        .stderr(Stdio::null());
+    command.args(["-c", script]).current_dir(dir).stdin(Stdio::piped()).stderr(Stdio::null());
     start(command, dir, counting)
 }
 
@@ -129,13 +119,7 @@ fn all_later_calls_fail() {
         return;
     };
     assert_eq!(run.names(), ["f"]);
-    assert_eq!(
-        run.calls[2..],
-        [
-            "openat g  <== ENOSPC from then on",
-            "openat h  <== ENOSPC from then on"
-        ]
-    );
+    assert_eq!(run.calls[2..], ["openat g  <== ENOSPC from then on", "openat h  <== ENOSPC from then on"]);
     assert!(!run.status.success());
 }
 
@@ -146,10 +130,7 @@ fn calls_fail_only_as_they_can() {
         return;
     };
     assert_eq!(run.names(), Vec::<String>::new());
-    assert_eq!(
-        run.calls[2..],
-        ["unlinkat f", "openat g  <== ENOSPC from then on"]
-    );
+    assert_eq!(run.calls[2..], ["unlinkat f", "openat g  <== ENOSPC from then on"]);
 }
 
 #[test]
@@ -167,11 +148,9 @@ fn children_are_counted_and_killed() {
 #[test]
 fn counting_begins_when_armed() {
     let dir = TempDir::new().expect("a folder");
-    let Some((stepper, pipes)) = shell(
-        &dir,
-        "echo a > f; read x; echo b > g; read x; echo c > h",
-        Counting::WhenArmed,
-    ) else {
+    let Some((stepper, pipes)) =
+        shell(&dir, "echo a > f; read x; echo b > g; read x; echo c > h", Counting::WhenArmed)
+    else {
         return;
     };
     let mut stdin = pipes.stdin.expect("a pipe");
@@ -186,14 +165,7 @@ fn counting_begins_when_armed() {
     assert!(!stepper.has_struck());
     stdin.write_all(b"\n").expect("sent");
     wait_for("g");
-    assert_eq!(
-        stepper
-            .disarm()
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>(),
-        ["openat g", "write g"]
-    );
+    assert_eq!(stepper.disarm().iter().map(ToString::to_string).collect::<Vec<_>>(), ["openat g", "write g"]);
     stdin.write_all(b"\n").expect("sent");
     assert!(stepper.wait(EXIT_TIMEOUT).expect("it ends").success());
     assert_eq!(stepper.disarm(), []);
@@ -204,11 +176,7 @@ fn output_is_recorded_where_that_is_asked_for() {
     let dir = TempDir::new().expect("a folder");
     let mut command = Command::new("sh");
     let script = "read x; echo a > f; echo b; echo c > f";
-    command
-        .args(["-c", script])
-        .current_dir(&dir)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped());
+    command.args(["-c", script]).current_dir(&dir).stdin(Stdio::piped()).stdout(Stdio::piped());
     let Some((stepper, pipes)) = start(command, &dir, Counting::WhenArmed) else {
         return;
     };
@@ -228,10 +196,7 @@ fn an_external_kill_ends_the_program() {
     };
     assert!(stepper.status().is_none());
     stepper.kill();
-    assert_eq!(
-        stepper.wait(EXIT_TIMEOUT).expect("it ends").signal(),
-        Some(libc::SIGKILL)
-    );
+    assert_eq!(stepper.wait(EXIT_TIMEOUT).expect("it ends").signal(), Some(libc::SIGKILL));
 }
 
 /// Runs this program's test `name` again under the stepper, with the folder in the environment.

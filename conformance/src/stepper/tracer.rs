@@ -50,10 +50,7 @@ fn spawn(mut command: Command, shared: &Shared) -> Result<Pipes, StepperError> {
     state.root = root;
     state.live.push(root);
     system::go_on(root, 0);
-    Ok(Pipes {
-        stdin: child.stdin.take(),
-        stdout: child.stdout.take(),
-    })
+    Ok(Pipes { stdin: child.stdin.take(), stdout: child.stdout.take() })
 }
 
 /// Returns true if a call writes to the standard output of the program.
@@ -124,11 +121,7 @@ impl Tracer {
         if !paths.iter().any(|path| self.inside(path).is_some()) {
             let mut state = self.shared.state();
             if state.records_output && is_output(state.root, &paths) {
-                state.calls.push(Call {
-                    name: OUTPUT,
-                    paths: Vec::new(),
-                    effect: None,
-                });
+                state.calls.push(Call { name: OUTPUT, paths: Vec::new(), effect: None });
             }
             return;
         }
@@ -156,17 +149,13 @@ impl Tracer {
             _ => number == fault.at,
         };
         let fault = state.fault.filter(is_due);
-        let effect = fault
-            .map(|fault| fault.effect)
-            .filter(|effect| effect.is_of(name));
+        let effect = fault.map(|fault| fault.effect).filter(|effect| effect.is_of(name));
         state.calls.push(Call { name, paths, effect });
         effect
     }
 
     /// Returns the path relative to the folder that contains it.
     fn inside<'a>(&self, path: &'a Path) -> Option<&'a Path> {
-        self.folders
-            .iter()
-            .find_map(|folder| path.strip_prefix(folder).ok())
+        self.folders.iter().find_map(|folder| path.strip_prefix(folder).ok())
     }
 }

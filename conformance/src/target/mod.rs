@@ -520,9 +520,7 @@ pub(crate) fn next_line(from: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> 
         return Ok(None);
     }
     if line.pop_if(|last| *last == b'\n').is_none() && line.len() as u64 == MAX_LINE_BYTES {
-        return Err(io::Error::other(format!(
-            "a line has more than {MAX_LINE_BYTES} bytes"
-        )));
+        return Err(io::Error::other(format!("a line has more than {MAX_LINE_BYTES} bytes")));
     }
     line.pop_if(|last| *last == b'\r');
     Ok(Some(line))
@@ -548,9 +546,7 @@ fn parse(line: &str) -> Option<Value> {
 pub(crate) fn is_stray(line: &str) -> bool {
     let line = line.trim_start();
     let line = line.strip_prefix('[').unwrap_or(line).trim_start();
-    !line
-        .strip_prefix('{')
-        .is_some_and(|rest| rest.trim_start().starts_with('"'))
+    !line.strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with('"'))
 }
 
 /// Replaces each escape of half a surrogate pair by that of U+FFFD.
@@ -628,12 +624,9 @@ mod tests {
         ] {
             assert!(is_stray(stray), "{stray}");
         }
-        for message in [
-            r#"{"jsonrpc":"2.0","id":1"#,
-            r#" { "id" : NaN}"#,
-            r#"[{"jsonrpc""#,
-            r#"{"a":1} trailing"#,
-        ] {
+        for message in
+            [r#"{"jsonrpc":"2.0","id":1"#, r#" { "id" : NaN}"#, r#"[{"jsonrpc""#, r#"{"a":1} trailing"#]
+        {
             assert!(!is_stray(message), "{message}");
         }
     }
@@ -649,11 +642,7 @@ mod tests {
         ];
         for (line, text) in cases {
             let found = parse(line);
-            assert_eq!(
-                found.as_ref().and_then(|message| message["a"].as_str()),
-                text,
-                "{line}"
-            );
+            assert_eq!(found.as_ref().and_then(|message| message["a"].as_str()), text, "{line}");
         }
     }
 

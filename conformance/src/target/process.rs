@@ -179,10 +179,7 @@ mod tests {
     fn what_a_servers_command_starts_ends_with_it() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("id");
-        let script = format!(
-            "sleep 60 & echo $! > {0}.new; mv {0}.new {0}; wait",
-            file.display()
-        );
+        let script = format!("sleep 60 & echo $! > {0}.new; mv {0}.new {0}; wait", file.display());
         let mut process = Process::start(Command::new("sh").args(["-c", &script])).unwrap();
         let since = Instant::now();
         let wait_while = |goes_on: &dyn Fn() -> bool| {
@@ -205,11 +202,8 @@ mod tests {
         let mut groups: Vec<_> = (0..3).map(start).collect();
         let ids: Vec<_> = groups.iter().map(Child::id).collect();
         let lines = format!("+ {}\n+ {}\n+ {}\n- {}\n", ids[0], ids[1], ids[2], ids[1]);
-        let mut shell = Command::new("sh")
-            .args(["-c", Watcher::SCRIPT])
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut shell =
+            Command::new("sh").args(["-c", Watcher::SCRIPT]).stdin(Stdio::piped()).spawn().unwrap();
         shell.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
         shell.wait().unwrap();
         assert!(!groups[0].wait().unwrap().success());

@@ -76,12 +76,7 @@ impl Streamable {
         let (heard, receiver) = channel();
         let session = Mutex::default();
         let further = Mutex::default();
-        let shared = Arc::new(Shared {
-            url,
-            era,
-            session,
-            further,
-        });
+        let shared = Arc::new(Shared { url, era, session, further });
         (Self { shared, heard }, receiver)
     }
 
@@ -109,12 +104,9 @@ impl Streamable {
 
     /// Returns the POST of a message, with the required headers.
     pub(super) fn post(&self, body: &[u8], message: &Value) -> Request {
-        let mut request = Request {
-            body: body.to_vec(),
-            ..Request::new("POST")
-        }
-        .with("Content-Type", "application/json")
-        .with("Accept", "application/json, text/event-stream");
+        let mut request = Request { body: body.to_vec(), ..Request::new("POST") }
+            .with("Content-Type", "application/json")
+            .with("Accept", "application/json, text/event-stream");
         for (name, value) in self.headers(message) {
             request = request.with(name, &value);
         }
@@ -157,11 +149,7 @@ impl Streamable {
         };
         let method = method.map(|method| (METHOD, encoded(method)));
         let name = named.as_str().map(|name| (NAME, encoded(name)));
-        [(REVISION, encoded(revision))]
-            .into_iter()
-            .chain(method)
-            .chain(name)
-            .collect()
+        [(REVISION, encoded(revision))].into_iter().chain(method).chain(name).collect()
     }
 
     /// Returns the server's URL.
@@ -176,17 +164,11 @@ impl Streamable {
 
     /// Ends the session, if there is one. Ignores a refusal, which the specification permits.
     pub(super) fn end(&self) {
-        let Session {
-            id: Some(id),
-            revision,
-        } = self.session().clone()
-        else {
+        let Session { id: Some(id), revision } = self.session().clone() else {
             return;
         };
         let request = Request::new("DELETE").with(SESSION, &id);
-        let request = revision
-            .iter()
-            .fold(request, |request, it| request.with(REVISION, it));
+        let request = revision.iter().fold(request, |request, it| request.with(REVISION, it));
         let _ = request.send(&self.shared.url, SESSION_END_TIMEOUT);
     }
 
@@ -248,20 +230,13 @@ impl Exchange {
         let sent = request.send(&self.wire.shared.url, self.patience);
         let mut response = sent.map_err(|error| self.error(error))?;
         if response.media_type() == "text/event-stream" {
-            let talk = Self {
-                wire: self.wire.clone(),
-                id: None,
-                ..*self
-            };
+            let talk = Self { wire: self.wire.clone(), id: None, ..*self };
             thread::spawn(move || talk.events(response.body, &mut false));
             return Ok(());
         }
         let body = response.bytes().map_err(|error| self.error(error))?;
         if (200..300).contains(&response.status) && !body.trim_ascii().is_empty() {
-            let _ = self
-                .wire
-                .heard
-                .send(Ok(String::from_utf8_lossy(&body).into_owned()));
+            let _ = self.wire.heard.send(Ok(String::from_utf8_lossy(&body).into_owned()));
         }
         Ok(())
     }
@@ -288,19 +263,13 @@ impl Exchange {
                 return Ok(MissingAnswer::new(format!("{title}, with a stream that ended")));
             };
             thread::sleep(events.retry.unwrap_or(RETRY_INTERVAL));
-            let again = Request::new("GET")
-                .with("Accept", "text/event-stream")
-                .with("Last-Event-ID", &id);
+            let again = Request::new("GET").with("Accept", "text/event-stream").with("Last-Event-ID", &id);
             let headers = self.wire.headers(&Value::Null);
-            let again = headers
-                .iter()
-                .fold(again, |again, (name, value)| again.with(name, value));
+            let again = headers.iter().fold(again, |again, (name, value)| again.with(name, value));
             let sent = again.send(&self.wire.shared.url, self.patience);
             response = sent.map_err(|error| self.error(error))?;
         }
-        Ok(MissingAnswer::new(
-            "a stream that was interrupted too often".to_owned(),
-        ))
+        Ok(MissingAnswer::new("a stream that was interrupted too often".to_owned()))
     }
 
     fn events(&self, stream: impl BufRead, answered: &mut bool) -> Result<(), WireError> {
@@ -331,11 +300,7 @@ impl Exchange {
             self.forward(text.clone(), answered);
         }
         let excerpt = visible::cut(text.trim(), MAX_SHOWN_CHARS);
-        let excerpt = if excerpt.is_empty() {
-            "nothing".to_owned()
-        } else {
-            format!("`{excerpt}`")
-        };
+        let excerpt = if excerpt.is_empty() { "nothing".to_owned() } else { format!("`{excerpt}`") };
         Ok(MissingAnswer {
             why: format!("{}, and {excerpt}", response.title()),
             code: message["error"]["code"].as_i64(),

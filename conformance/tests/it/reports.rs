@@ -15,19 +15,14 @@ use tabellion_conformance::{
 use crate::sample;
 
 fn golden(name: &str, text: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/golden")
-        .join(name);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, text).unwrap();
     }
     let expected = fs::read_to_string(&file).unwrap_or_default();
-    if let Some((number, (line, was))) = text
-        .lines()
-        .zip(expected.lines().chain([""]))
-        .enumerate()
-        .find(|(_, (line, was))| line != was)
+    if let Some((number, (line, was))) =
+        text.lines().zip(expected.lines().chain([""])).enumerate().find(|(_, (line, was))| line != was)
     {
         let number = number + 1;
         panic!("{name}, line {number}:\n  was {was}\n  is  {line}\n`UPDATE_GOLDEN=1` writes it anew");
@@ -61,10 +56,7 @@ fn terminal() {
             ..Extras::default()
         };
         let coloured = terminal::whole(&report, with);
-        golden(
-            &format!("{name}.txt"),
-            &anstream::adapter::strip_str(&coloured).to_string(),
-        );
+        golden(&format!("{name}.txt"), &anstream::adapter::strip_str(&coloured).to_string());
         if name == "failing" {
             golden("failing.ansi", &coloured);
         }
@@ -82,10 +74,7 @@ fn junit_xml() {
 fn markdown_of_one() {
     for (name, report) in samples() {
         let reports = [report];
-        golden(
-            &format!("{name}.md"),
-            &markdown::markdown(&Comparison::new(&reports).unwrap()),
-        );
+        golden(&format!("{name}.md"), &markdown::markdown(&Comparison::new(&reports).unwrap()));
     }
 }
 
@@ -142,10 +131,7 @@ fn nothing_a_server_says_gets_out_of_its_place() {
         }
         assert!(format == "markdown" || !text.contains("<script"), "{format}");
     }
-    assert!(
-        !page.contains(" style=") && !page.contains("http:") && !page.contains("https:"),
-        "{page}"
-    );
+    assert!(!page.contains(" style=") && !page.contains("http:") && !page.contains("https:"), "{page}");
     let shown = terminal::whole(&reports[0], Extras::default());
     let codes = shown.split('\u{1b}').skip(1).all(|code| {
         let end = code.find(|it: char| !(it == '[' || it == ';' || it.is_ascii_digit()));
@@ -176,13 +162,8 @@ fn what_passes_though_it_is_listed_is_to_be_removed() {
     let text = "# ours\n[[known]]\ncheck = \"mutation/one-commit\"\nreason = \"batches\"\n\n# more\n";
     let known = KnownFailures::parse("known.toml", text).unwrap();
     let mut report = sample::passing();
-    assert!(
-        known.outdated(&report).is_empty(),
-        "the run has not taken the list into account"
-    );
-    report.checks[8].known = known
-        .reason("mutation/one-commit", "2026-07-28")
-        .map(str::to_owned);
+    assert!(known.outdated(&report).is_empty(), "the run has not taken the list into account");
+    report.checks[8].known = known.reason("mutation/one-commit", "2026-07-28").map(str::to_owned);
     let all =
         "`known.toml`: remove lines 2 to 4 (`mutation/one-commit`): mutation/one-commit (2026-07-28) passes";
     assert_eq!(known.outdated(&report), [all]);

@@ -13,10 +13,7 @@ const GUARANTEES: [(&str, &str); 4] = [
     ("commit-per-mutation", "Every mutation → git commit"),
     ("preview-equals-result", "Preview == execution result"),
     ("errors-write-nothing", "Errors never cause partial writes"),
-    (
-        "pure-unless-stated",
-        "All tools are **pure** unless stated otherwise",
-    ),
+    ("pure-unless-stated", "All tools are **pure** unless stated otherwise"),
 ];
 
 /// Everything holds.
@@ -25,21 +22,9 @@ pub(crate) fn passing() -> Report {
         let check = move |id, guarantee, states| check(id, revision, guarantee, states);
         [
             check("wire/answers", "", "Every request is answered once."),
-            check(
-                "pure/reads",
-                "pure-unless-stated",
-                "A reading tool changes nothing.",
-            ),
-            check(
-                "preview/applies",
-                "preview-equals-result",
-                "A preview's diff is what happens.",
-            ),
-            check(
-                "mutation/one-commit",
-                "commit-per-mutation",
-                "A mutation makes exactly one commit.",
-            ),
+            check("pure/reads", "pure-unless-stated", "A reading tool changes nothing."),
+            check("preview/applies", "preview-equals-result", "A preview's diff is what happens."),
+            check("mutation/one-commit", "commit-per-mutation", "A mutation makes exactly one commit."),
             check(
                 "atomic/kill",
                 "errors-write-nothing",
@@ -56,9 +41,7 @@ pub(crate) fn failing() -> Report {
     "quill".clone_into(&mut report.server.name);
     report.server.identity = Some("quill 2.1.0".into());
     report.server.own = vec![".quill/**".into()];
-    report.server.command = ["node", "dist/quill server.js", "{library}"]
-        .map(String::from)
-        .to_vec();
+    report.server.command = ["node", "dist/quill server.js", "{library}"].map(String::from).to_vec();
     let checks = &mut report.checks;
     fail(
         &mut checks[2],
@@ -80,12 +63,7 @@ pub(crate) fn failing() -> Report {
     );
     checks[3].known = Some("the log entry is a commit of its own until 3.0".into());
     checks[5].severity = Severity::Should;
-    fail(
-        &mut checks[5],
-        "2 answers came for one request",
-        Vec::new(),
-        Vec::new(),
-    );
+    fail(&mut checks[5], "2 answers came for one request", Vec::new(), Vec::new());
     fail(
         &mut checks[9],
         "an unexpected file is left behind",
@@ -104,27 +82,11 @@ pub(crate) fn unshown() -> Report {
     report.profile = Profile::Smoke;
     report.not_run = ["atomic/kill", "model/one-client"].map(String::from).to_vec();
     let checks = &mut report.checks;
-    stop(
-        &mut checks[4],
-        Verdict::NotShown,
-        "system calls can't be stepped through on this machine",
-    );
-    stop(
-        &mut checks[3],
-        Verdict::NotApplicable,
-        "the server has no tool that changes anything",
-    );
-    stop(
-        &mut checks[8],
-        Verdict::NotApplicable,
-        "the server has no tool that changes anything",
-    );
+    stop(&mut checks[4], Verdict::NotShown, "system calls can't be stepped through on this machine");
+    stop(&mut checks[3], Verdict::NotApplicable, "the server has no tool that changes anything");
+    stop(&mut checks[8], Verdict::NotApplicable, "the server has no tool that changes anything");
     checks[5].severity = Severity::Should;
-    stop(
-        &mut checks[5],
-        Verdict::NotShown,
-        "the server did not answer within 10 s",
-    );
+    stop(&mut checks[5], Verdict::NotShown, "the server did not answer within 10 s");
     checks[6].known = Some("reading writes a cache".into());
     for check in [0, 2] {
         stop(
@@ -140,11 +102,7 @@ pub(crate) fn unshown() -> Report {
 /// The tester was in trouble.
 pub(crate) fn troubled() -> Report {
     let mut report = passing();
-    stop(
-        &mut report.checks[0],
-        Verdict::HarnessError,
-        "No space left on device (os error 28)",
-    );
+    stop(&mut report.checks[0], Verdict::HarnessError, "No space left on device (os error 28)");
     settle(report)
 }
 
@@ -163,11 +121,7 @@ pub(crate) fn hostile() -> Report {
     let mut differs = difference(Some(ATTACK), Some("\u{2028}```\n"));
     ATTACK.clone_into(&mut differs.path);
     let said = json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": -1, "message": ATTACK } }).to_string();
-    let trace = vec![
-        Event::Did(ATTACK.into()),
-        Event::Sent(ATTACK.into()),
-        Event::Received(said),
-    ];
+    let trace = vec![Event::Did(ATTACK.into()), Event::Sent(ATTACK.into()), Event::Received(said)];
     fail(check, ATTACK, vec![differs], trace);
     check.witnesses[0].case.name = ATTACK.into();
     stop(&mut report.checks[3], Verdict::NotShown, ATTACK);
@@ -192,9 +146,7 @@ fn report(name: &str, checks: Vec<CheckReport>) -> Report {
         server: Server {
             name: name.into(),
             identity: Some(format!("{name} 0.1.0")),
-            command: [name, "serve", "--library", "{library}"]
-                .map(String::from)
-                .to_vec(),
+            command: [name, "serve", "--library", "{library}"].map(String::from).to_vec(),
             own: Vec::new(),
         },
         contract: "braindrive-markdown 0.3.1".into(),
@@ -235,12 +187,7 @@ fn stop(check: &mut CheckReport, verdict: Verdict, why: &str) {
 fn fail(check: &mut CheckReport, what: &str, differences: Vec<Difference>, trace: Vec<Event>) {
     stop(check, Verdict::Fail, what);
     check.breaks.clone_from(&check.guarantees);
-    let failure = Failure {
-        what: what.into(),
-        differences,
-        shows: Shows::All,
-        cause: None,
-    };
+    let failure = Failure { what: what.into(), differences, shows: Shows::All, cause: None };
     check.witnesses.push(Witness {
         case: Case::new("replace_section with CRLF", json!({ "effect": 4 })),
         failure,
@@ -279,10 +226,7 @@ fn edit() -> Vec<Event> {
         Event::Sent(json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {} }).to_string()),
         Event::Received(json!({ "jsonrpc": "2.0", "id": 1, "result": {} }).to_string()),
         call(2, "preview_markdown_change"),
-        answer(
-            2,
-            json!({ "diff": "--- a/notes/plan.md\n+++ b/notes/plan.md\n", "risk_level": "low" }),
-        ),
+        answer(2, json!({ "diff": "--- a/notes/plan.md\n+++ b/notes/plan.md\n", "risk_level": "low" })),
         call(3, "edit_markdown"),
         answer(3, json!({ "success": true, "git_commit_sha": "3f1c9f0a7d" })),
     ]
@@ -291,17 +235,10 @@ fn edit() -> Vec<Event> {
 /// The guarantees' verdicts, from the checks'.
 fn settle(mut report: Report) -> Report {
     for guarantee in &mut report.guarantees {
-        let about = report
-            .checks
-            .iter()
-            .filter(|check| check.guarantees.contains(&guarantee.id));
+        let about = report.checks.iter().filter(|check| check.guarantees.contains(&guarantee.id));
         let about: Vec<_> = about.collect();
         let count = |is: fn(&CheckReport) -> bool| about.iter().filter(|check| is(check)).count();
-        guarantee.verdict = about
-            .iter()
-            .map(|check| check.verdict)
-            .max()
-            .unwrap_or(Verdict::Pass);
+        guarantee.verdict = about.iter().map(|check| check.verdict).max().unwrap_or(Verdict::Pass);
         guarantee.broken = count(|check| !check.breaks.is_empty());
         guarantee.tried = count(|check| check.verdict == Verdict::Pass) + guarantee.broken;
     }

@@ -36,9 +36,6 @@ pub enum Rejection {
 impl Rejection {
     /// Returns the rejection for an implementation that broke the contract of the tool, resource or prompt `name`.
     pub(crate) fn breach(name: &'static str, detail: impl ToString) -> Self {
-        Self::Breach {
-            tool: name,
-            detail: detail.to_string(),
-        }
+        Self::Breach { tool: name, detail: detail.to_string() }
     }
 }

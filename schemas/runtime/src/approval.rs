@@ -18,9 +18,7 @@ use crate::{
 pub(crate) fn needed(tool: &ToolSpec, approver: Option<&dyn Approver>) -> Option<Shows> {
     match tool.approval {
         Some(approval) => Some(approval.shows),
-        None => approver
-            .is_some_and(|approver| approver.insists_on(tool))
-            .then_some(Shows::Diff),
+        None => approver.is_some_and(|approver| approver.insists_on(tool)).then_some(Shows::Diff),
     }
 }
 

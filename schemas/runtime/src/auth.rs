@@ -57,12 +57,7 @@ pub fn may_read(
 ) -> Result<(), Failure> {
     let all = contract.auth.map_or(&[][..], |auth| auth.resources);
     let roles = all.iter().find(|it| it.resource == resource);
-    judge(
-        resource,
-        roles.map_or(&[][..], |it| it.roles),
-        &[ScopeWord::Read],
-        caller,
-    )
+    judge(resource, roles.map_or(&[][..], |it| it.roles), &[ScopeWord::Read], caller)
 }
 
 /// Checks that a caller has one of `roles` and a key with one of the scopes `needed`. Without roles, everyone may call.

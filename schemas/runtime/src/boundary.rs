@@ -21,18 +21,12 @@ pub(crate) fn decode<Request: DeserializeOwned, Error: ContractError>(
         return Err(failed::<Error>(tool, Failure::violations(&violations)));
     }
     if let (Some(policy), Some(path)) = (tool.paths, tool.path_of(&arguments)) {
-        policy
-            .judge(&path)
-            .map_err(|failure| failed::<Error>(tool, failure))?;
+        policy.judge(&path).map_err(|failure| failed::<Error>(tool, failure))?;
     }
     fold_integral(&mut arguments);
     if let (Some(operation), Some(members)) = (tool.operation, arguments.as_object_mut()) {
         // They chose the operation, whose type lacks them.
-        for selector in operation
-            .select
-            .iter()
-            .flat_map(|selector| pointer::tokens(selector))
-        {
+        for selector in operation.select.iter().flat_map(|selector| pointer::tokens(selector)) {
             members.shift_remove(&selector);
         }
     }
@@ -83,19 +77,12 @@ fn name_unused(tool: &ToolSpec, arguments: &Value, violations: Vec<Violation>) -
     let takes: Vec<_> = taken.keys().map(String::as_str).collect();
     let mut violations = violations;
     name_members(&wire, &operation.words(), &mut violations);
-    let unused = members
-        .keys()
-        .filter(|name| !taken.contains_key(*name))
-        .take(MAX_UNUSED);
+    let unused = members.keys().filter(|name| !taken.contains_key(*name)).take(MAX_UNUSED);
     let mut named: Vec<_> = unused
         .map(|name| Violation {
             rule: "unused_argument".into(),
             pointer: pointer::push("", name),
-            message: format!(
-                "does not apply to `{}`, which takes {}",
-                operation.words(),
-                takes.join(", ")
-            ),
+            message: format!("does not apply to `{}`, which takes {}", operation.words(), takes.join(", ")),
         })
         .collect();
     let is_named = |violation: &Violation| {
@@ -187,10 +174,7 @@ fn fold_integral(value: &mut Value) {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
         Value::Number(number) if number.is_f64() => {
-            if let Some(float) = number
-                .as_f64()
-                .filter(|float| float.fract() == 0.0 && float.abs() < EXACT)
-            {
+            if let Some(float) = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < EXACT) {
                 *value = (float as i64).into();
             }
         }

@@ -21,11 +21,7 @@ const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 
 /// Returns the workflow as a document of BPMN 2.0.
 pub fn render(workflow: &WorkflowSpec) -> String {
-    let mut process = Process {
-        xml: String::new(),
-        flows: 0,
-        effects: 0,
-    };
+    let mut process = Process { xml: String::new(), flows: 0, effects: 0 };
     process.put(format_args!(r#"<startEvent id="_start"/>"#));
     process.flow("_start", workflow.initial, None);
     for state in workflow.states {
@@ -36,20 +32,12 @@ pub fn render(workflow: &WorkflowSpec) -> String {
                     Outcome::Completed => state.name.to_owned(),
                     Outcome::Cancelled => format!("{} (cancelled)", state.name),
                 };
-                process.put(format_args!(
-                    r#"<endEvent id="{}" name="{}"/>"#,
-                    state.name,
-                    escaped(&name)
-                ));
+                process.put(format_args!(r#"<endEvent id="{}" name="{}"/>"#, state.name, escaped(&name)));
             }
         }
     }
     // A state may have the same name as the workflow.
-    let clash = if workflow.state(workflow.id).is_some() {
-        "_"
-    } else {
-        ""
-    };
+    let clash = if workflow.state(workflow.id).is_some() { "_" } else { "" };
     format!(
         "{HEAD} id=\"_definitions\" targetNamespace=\"urn:tabellion:workflow:{id}\">\n  \
          <process id=\"{clash}{id}\" name=\"{name}\" isExecutable=\"true\">\n    \
@@ -88,9 +76,7 @@ impl Process {
             })
             .collect();
         let name = escaped(task.name);
-        self.put(format_args!(
-            r#"<userTask id="{state}" name="{name}">{owners}</userTask>"#
-        ));
+        self.put(format_args!(r#"<userTask id="{state}" name="{name}">{owners}</userTask>"#));
         let gateway = format!("_decision_{state}");
         self.put(format_args!(r#"<exclusiveGateway id="{gateway}"/>"#));
         self.flow(state, &gateway, None);
@@ -108,20 +94,14 @@ impl Process {
         self.effects += 1;
         let id = format!("_effect_{}_{effect}", self.effects);
         self.flow(from, &id, condition);
-        self.put(format_args!(
-            r#"<serviceTask id="{id}" name="{}"/>"#,
-            escaped(effect)
-        ));
+        self.put(format_args!(r#"<serviceTask id="{id}" name="{}"/>"#, escaped(effect)));
         self.flow(&id, transition.to, None);
     }
 
     /// Adds a flow, which is taken if the decision is `condition`.
     fn flow(&mut self, from: &str, to: &str, condition: Option<&str>) {
         self.flows += 1;
-        let head = format!(
-            r#"sequenceFlow id="_flow_{}" sourceRef="{from}" targetRef="{to}""#,
-            self.flows
-        );
+        let head = format!(r#"sequenceFlow id="_flow_{}" sourceRef="{from}" targetRef="{to}""#, self.flows);
         match condition {
             None => self.put(format_args!("<{head}/>")),
             Some(decision) => self.put(format_args!(
@@ -166,16 +146,7 @@ mod tests {
     use crate::spec::{Starts, StateSpec};
 
     const fn transition(on: &'static str, to: &'static str, effect: Option<&'static str>) -> TransitionSpec {
-        TransitionSpec {
-            from: &["look"],
-            on,
-            to,
-            effect,
-            unless: &[],
-            needs: &[],
-            by: None,
-            roles: &[],
-        }
+        TransitionSpec { from: &["look"], on, to, effect, unless: &[], needs: &[], by: None, roles: &[] }
     }
 
     const STATES: &[StateSpec] = &[
@@ -187,14 +158,8 @@ mod tests {
                 not_by_author: false,
             }),
         },
-        StateSpec {
-            name: "kept",
-            kind: StateKind::Final(Outcome::Completed),
-        },
-        StateSpec {
-            name: "left",
-            kind: StateKind::Final(Outcome::Cancelled),
-        },
+        StateSpec { name: "kept", kind: StateKind::Final(Outcome::Completed) },
+        StateSpec { name: "left", kind: StateKind::Final(Outcome::Cancelled) },
     ];
 
     fn workflow(id: &'static str, transitions: &'static [TransitionSpec]) -> String {
@@ -215,10 +180,8 @@ mod tests {
 
     #[test]
     fn a_workflow_becomes_tasks_gateways_and_events() {
-        static TWO: [TransitionSpec; 2] = [
-            transition("keep", "kept", Some("store")),
-            transition("leave", "left", None),
-        ];
+        static TWO: [TransitionSpec; 2] =
+            [transition("keep", "kept", Some("store")), transition("leave", "left", None)];
         let expected = r#"<?xml version="1.0" encoding="UTF-8"?>
 <definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" id="_definitions" targetNamespace="urn:tabellion:workflow:keeping">
   <process id="keeping" name="Keep &amp; &quot;leave&quot;" isExecutable="true">

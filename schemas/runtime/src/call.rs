@@ -65,11 +65,7 @@ impl<'a, G: Ground> ReadCx<'a, G> {
 
     /// Reports that `done` of `total`, if that is known, is done. Can be called often: the transport limits the messages.
     pub fn progress(&self, done: u64, total: Option<u64>, message: impl Into<Cow<'static, str>>) {
-        self.call.progress(Progress {
-            done,
-            total,
-            message: message.into(),
-        });
+        self.call.progress(Progress { done, total, message: message.into() });
     }
 
     /// Returns the verdict of the operation's gates before this method. Only an approved call reaches the method; parts of it may require a
@@ -130,9 +126,7 @@ impl ReadCx<'_> {
 
 impl<G: Ground> fmt::Debug for ReadCx<'_, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReadCx")
-            .field("call", self.call)
-            .finish_non_exhaustive()
+        f.debug_struct("ReadCx").field("call", self.call).finish_non_exhaustive()
     }
 }
 
@@ -151,11 +145,7 @@ impl<'a, G: Ground> WriteCx<'a, G> {
         change: G::Change,
         respond: impl FnOnce(&Receipt) -> T + Send + 'static,
     ) -> Staged<T, G> {
-        Staged {
-            change,
-            details: Map::new(),
-            respond: Box::new(respond),
-        }
+        Staged { change, details: Map::new(), respond: Box::new(respond) }
     }
 }
 
@@ -185,9 +175,7 @@ impl<T, G: Ground> Staged<T, G> {
 
 impl<T, G: Ground> fmt::Debug for Staged<T, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Staged")
-            .field("change", &self.change)
-            .finish_non_exhaustive()
+        f.debug_struct("Staged").field("change", &self.change).finish_non_exhaustive()
     }
 }
 
@@ -220,10 +208,7 @@ pub(crate) struct Notes {
 impl Notes {
     /// Returns the notes of a call with this verdict of the gates.
     pub(crate) fn under(report: Report) -> Self {
-        Self {
-            report,
-            ..Self::default()
-        }
+        Self { report, ..Self::default() }
     }
 
     pub(crate) fn put(&self, key: &'static str, value: Value) {
@@ -239,9 +224,6 @@ impl Notes {
 
     pub(crate) fn take(self) -> Map<String, Value> {
         let notes = self.meta.into_inner().unwrap_or_else(PoisonError::into_inner);
-        notes
-            .into_iter()
-            .map(|(key, value)| (key.to_string(), value))
-            .collect()
+        notes.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
     }
 }

@@ -70,10 +70,7 @@ impl Agent {
     /// Returns the agent with a client's name and version. Blank ones count as absent.
     pub fn said(name: Option<String>, version: Option<String>) -> Self {
         let is_said = |part: &String| !part.trim().is_empty();
-        Self {
-            name: name.filter(is_said),
-            version: version.filter(is_said),
-        }
+        Self { name: name.filter(is_said), version: version.filter(is_said) }
     }
 
     /// Reads `NAME@VERSION` or `NAME`; `None` if a part is blank.
@@ -83,10 +80,8 @@ impl Agent {
             None => (text, None),
         };
         let is_said = |part: &str| !part.trim().is_empty();
-        (is_said(name) && version.is_none_or(is_said)).then(|| Self {
-            name: Some(name.into()),
-            version: version.map(str::to_owned),
-        })
+        (is_said(name) && version.is_none_or(is_said))
+            .then(|| Self { name: Some(name.into()), version: version.map(str::to_owned) })
     }
 
     /// Returns this agent if its name is known, else `other`.
@@ -151,9 +146,8 @@ impl KnownCaller {
         facts.insert("identity".into(), self.identity.to_string().into());
         if let Some(agent) = &self.agent {
             let said = [("name", &agent.name), ("version", &agent.version)];
-            let said = said
-                .into_iter()
-                .filter_map(|(key, text)| Some((key.to_owned(), text.as_deref()?.into())));
+            let said =
+                said.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text.as_deref()?.into())));
             facts.insert("agent".into(), said.collect::<Map<_, _>>().into());
         }
         facts.into()

@@ -409,11 +409,7 @@ fn ended(
         is_replay: false,
     };
     let failed = |error: &ErrorAnswer| Ended {
-        status: if is_cancelled {
-            ExecutionStatus::Cancelled
-        } else {
-            ExecutionStatus::Failed
-        },
+        status: if is_cancelled { ExecutionStatus::Cancelled } else { ExecutionStatus::Failed },
         error: contract.spec().error_object(error),
         ..end.clone()
     };
@@ -424,10 +420,7 @@ fn ended(
             Ended {
                 status: ExecutionStatus::Success,
                 result: Some(response.clone()),
-                commit: said(COMMIT)
-                    .or_else(|| said(CHANGE))
-                    .or_else(in_response)
-                    .map(str::to_owned),
+                commit: said(COMMIT).or_else(|| said(CHANGE)).or_else(in_response).map(str::to_owned),
                 is_replay: meta.contains_key(REPLAYED),
                 meta: Some(meta.clone().into()),
                 ..end
@@ -435,10 +428,7 @@ fn ended(
         }
         Err(Rejection::Declared(error)) => failed(error),
         // The call is made again with the person's answer.
-        Err(Rejection::InputRequired(_)) => Ended {
-            status: ExecutionStatus::Cancelled,
-            ..end
-        },
+        Err(Rejection::InputRequired(_)) => Ended { status: ExecutionStatus::Cancelled, ..end },
         Err(Rejection::UnknownTool | Rejection::Unknown | Rejection::Breach { .. }) => {
             failed(&contract.error_for(Failure::new(FailureKind::Io, "")))
         }
@@ -488,12 +478,7 @@ struct Cancellable {
 
 impl Caller for Cancellable {
     fn has_cancelled(&self) -> bool {
-        if self
-            .waiting
-            .0
-            .as_ref()
-            .is_some_and(|caller| caller.has_cancelled())
-        {
+        if self.waiting.0.as_ref().is_some_and(|caller| caller.has_cancelled()) {
             return true;
         }
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);

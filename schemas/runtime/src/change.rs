@@ -60,12 +60,7 @@ impl Change {
         if let Some(edit) = edits.iter().find(|edit| !paths.insert(&edit.path)) {
             return Err(ChangeError::Twice(edit.path.clone()));
         }
-        Ok(Self {
-            edits,
-            compared: 0,
-            operation,
-            summary: summary.into(),
-        })
+        Ok(Self { edits, compared: 0, operation, summary: summary.into() })
     }
 
     /// Creates a change of one document.
@@ -76,10 +71,7 @@ impl Change {
         summary: impl Into<String>,
     ) -> Self {
         Self {
-            edits: vec![Edit {
-                path: path.into(),
-                content,
-            }],
+            edits: vec![Edit { path: path.into(), content }],
             compared: 0,
             operation,
             summary: summary.into(),
@@ -122,10 +114,7 @@ mod tests {
     #[test]
     fn a_change_edits_each_document_once() {
         let change = |paths: &[&str]| {
-            let edits = paths.iter().map(|path| Edit {
-                path: (*path).into(),
-                content: Content::Delete,
-            });
+            let edits = paths.iter().map(|path| Edit { path: (*path).into(), content: Content::Delete });
             Change::new(edits.collect(), "delete", "").map(|change| change.edits().len())
         };
         assert_eq!(change(&[]), Err(ChangeError::Empty));

@@ -116,10 +116,7 @@ impl CallContext {
 
     /// Returns true if the call was cancelled.
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.waiting
-            .0
-            .as_ref()
-            .is_some_and(|caller| caller.has_cancelled())
+        self.waiting.0.as_ref().is_some_and(|caller| caller.has_cancelled())
     }
 
     /// Starts the clock of long work; the returned function returns true once the work must stop: when the caller has cancelled the call,
@@ -147,10 +144,7 @@ impl CallContext {
     /// A violation for each unknown key and each invalid value.
     pub fn from_meta(client: Option<String>, meta: &Map<String, Value>) -> Result<Self, Vec<Violation>> {
         let client = client.map(|client| client.chars().take(MAX_CLIENT_CHARS).collect());
-        let mut call = Self {
-            client,
-            ..Self::default()
-        };
+        let mut call = Self { client, ..Self::default() };
         let mut violations = vec![];
         for (key, value) in meta.iter().filter(|(key, _)| key.starts_with(PREFIX)) {
             let problem = match (key.as_str(), value) {
@@ -188,11 +182,7 @@ impl CallContext {
                 message: format!("`{}` {problem}", key.escape_debug()),
             });
         }
-        if violations.is_empty() {
-            Ok(call)
-        } else {
-            Err(violations)
-        }
+        if violations.is_empty() { Ok(call) } else { Err(violations) }
     }
 }
 
@@ -212,11 +202,9 @@ mod tests {
 
     #[test]
     fn work_stops_when_it_is_cancelled_or_its_time_is_over() {
-        for (cancelled, time, stops) in [
-            (false, MAX_WORK, false),
-            (true, MAX_WORK, true),
-            (false, Duration::ZERO, true),
-        ] {
+        for (cancelled, time, stops) in
+            [(false, MAX_WORK, false), (true, MAX_WORK, true), (false, Duration::ZERO, true)]
+        {
             let call = CallContext::default().with_caller(Arc::new(Impatient(cancelled)));
             assert_eq!(call.stop_after(time)(), stops);
         }

@@ -30,12 +30,7 @@ pub trait Contract: Send + Sync {
     /// Returns the contract's error for a failure that ends a call before its method. Contracts with `executions` have one for every kind.
     fn error_for(&self, failure: Failure) -> ErrorAnswer {
         let Failure { message, data, .. } = failure;
-        ErrorAnswer {
-            name: "INTERNAL_ERROR",
-            code: INTERNAL_ERROR,
-            message,
-            data,
-        }
+        ErrorAnswer { name: "INTERNAL_ERROR", code: INTERNAL_ERROR, message, data }
     }
 
     /// Reads a resource.

@@ -51,15 +51,7 @@ impl<S, G: Ground> Run<'_, S, G> {
         Response: Serialize,
         Error: ContractError,
     {
-        read(
-            self.operation,
-            self.service,
-            self.store,
-            self.call,
-            self.arguments,
-            method,
-        )
-        .await
+        read(self.operation, self.service, self.store, self.call, self.arguments, method).await
     }
 
     /// Calls a mutating method: see [`mutate`].
@@ -75,15 +67,7 @@ impl<S, G: Ground> Run<'_, S, G> {
         Response: Serialize,
         Error: ContractError,
     {
-        mutate(
-            self.operation,
-            self.service,
-            self.store,
-            self.call,
-            self.arguments,
-            method,
-        )
-        .await
+        mutate(self.operation, self.service, self.store, self.call, self.arguments, method).await
     }
 }
 
@@ -142,10 +126,7 @@ where
     let response = response.map_err(|error| declared(tool, error.answer()))?;
     let response = encode(tool, response)?;
     gates.close::<Error>(&notes, &response)?;
-    Ok(Answer {
-        response,
-        meta: notes.take(),
-    })
+    Ok(Answer { response, meta: notes.take() })
 }
 
 /// Decodes the request of an authorised caller, if the gates before the method approve.
@@ -179,7 +160,5 @@ where
     G: Ground,
 {
     let (request, gates) = admit::<Request, Error>(tool, call, arguments)?;
-    Mutation::new(tool, service, store, call, (request, gates), method)?
-        .run()
-        .await
+    Mutation::new(tool, service, store, call, (request, gates), method)?.run().await
 }

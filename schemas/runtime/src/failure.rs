@@ -84,12 +84,7 @@ impl PartialEq for Failure {
 impl Failure {
     /// Creates a failure of `kind` without details.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-            data: Map::new(),
-            source: None,
-        }
+        Self { kind, message: message.into(), data: Map::new(), source: None }
     }
 
     /// Creates a failure of the system that clients cannot remedy. Clients learn only that it occurred; `detail` is for the log and the
@@ -134,17 +129,11 @@ impl Failure {
 
     /// Creates the failure for a request with violations; its details list all of them, and name rule and place of the first.
     pub fn violations(violations: &[Violation]) -> Self {
-        let message = violations
-            .iter()
-            .map(Violation::to_string)
-            .collect::<Vec<_>>()
-            .join("; ");
+        let message = violations.iter().map(Violation::to_string).collect::<Vec<_>>().join("; ");
         let failure = Self::new(FailureKind::Invalid, message).with("violations", json!(violations));
         match violations.first() {
             None => failure,
-            Some(first) => failure
-                .with("rule", &*first.rule)
-                .with("pointer", &*first.pointer),
+            Some(first) => failure.with("rule", &*first.rule).with("pointer", &*first.pointer),
         }
     }
 }

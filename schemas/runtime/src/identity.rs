@@ -8,13 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::vocabulary::vocabulary;
 
 /// Bytes that are percent-encoded in the parts of an identity, including all separators of parts.
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~')
-    .remove(b'@')
-    .remove(b'|');
+const ENCODED: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@').remove(b'|');
 /// Maximum length of the name of a client or agent, in characters; the rest is cut off.
 const MAX_PROGRAM_CHARS: usize = 200;
 
@@ -68,31 +63,19 @@ impl Identity {
     }
 
     fn new(method: Method, issuer: Option<&str>, subject: &str) -> Self {
-        Self {
-            method,
-            issuer: issuer.map(Arc::from),
-            subject: subject.into(),
-            client: None,
-            agent: None,
-        }
+        Self { method, issuer: issuer.map(Arc::from), subject: subject.into(), client: None, agent: None }
     }
 
     /// Returns the same subject, calling with this client.
     #[must_use]
     pub fn with_client(self, name: &str) -> Self {
-        Self {
-            client: Some(truncate(name)),
-            ..self
-        }
+        Self { client: Some(truncate(name)), ..self }
     }
 
     /// Returns the agent of this name, which acts for the subject.
     #[must_use]
     pub fn with_agent(self, name: &str) -> Self {
-        Self {
-            agent: Some(truncate(name)),
-            ..self
-        }
+        Self { agent: Some(truncate(name)), ..self }
     }
 
     /// Returns the kind of credentials.
@@ -112,10 +95,8 @@ impl Identity {
 
     /// Returns true if both are one owner: the same person, with any client, or the same agent of a person.
     pub fn is_same_actor(&self, other: &Self) -> bool {
-        let without_client = |it: &Self| Self {
-            client: it.client.clone().filter(|_| it.agent.is_some()),
-            ..it.clone()
-        };
+        let without_client =
+            |it: &Self| Self { client: it.client.clone().filter(|_| it.agent.is_some()), ..it.clone() };
         without_client(self) == without_client(other)
     }
 }
@@ -171,9 +152,7 @@ impl FromStr for Identity {
                 _ => return Err(IdentityError),
             }
         }
-        (identity.to_string() == text)
-            .then_some(identity)
-            .ok_or(IdentityError)
+        (identity.to_string() == text).then_some(identity).ok_or(IdentityError)
     }
 }
 

@@ -91,11 +91,7 @@ impl IdempotencyKey {
     pub fn parse(text: &str) -> Result<Self, IdempotencyKeyError> {
         let is_valid =
             (1..=Self::MAX_BYTES).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-        if is_valid {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(IdempotencyKeyError)
-        }
+        if is_valid { Ok(Self(text.to_owned())) } else { Err(IdempotencyKeyError) }
     }
 }
 

@@ -47,14 +47,10 @@ pub fn unknown(modes: &ModesSpec, mode: &str) -> Option<String> {
 /// Returns the mode of a call: the operator's, else its header's, else the transport's.
 fn mode(contract: &ContractSpec, modes: &ModesSpec, call: &CallContext) -> String {
     let origin = &call.origin;
-    let set = origin
-        .environment
-        .as_ref()
-        .and_then(|environment| environment.mode(contract));
+    let set = origin.environment.as_ref().and_then(|environment| environment.mode(contract));
     let of_request = || {
         let header = modes.header.filter(|_| origin.transport == Transport::Http)?;
         origin.header(header).map(str::to_owned)
     };
-    set.or_else(of_request)
-        .unwrap_or_else(|| modes.default_of(origin.transport).into())
+    set.or_else(of_request).unwrap_or_else(|| modes.default_of(origin.transport).into())
 }

@@ -117,9 +117,7 @@ where
             staged => staged?,
         };
         self.check_approved(&*session, &staged.change, approved).await?;
-        let prepared = self
-            .prepare(&mut *session, &staged.change, &staged.details)
-            .await?;
+        let prepared = self.prepare(&mut *session, &staged.change, &staged.details).await?;
         let receipt = Receipt::new(prepared.commit);
         let response = self.respond(staged, &receipt, &notes)?;
         self.gates.close::<Error>(&notes, &response)?;
@@ -132,10 +130,7 @@ where
         if let Some(state) = self.store.remote() {
             notes.put(REMOTE, state);
         }
-        Ok(Answer {
-            response,
-            meta: notes.take(),
-        })
+        Ok(Answer { response, meta: notes.take() })
     }
 
     /// Prepares a proposal and asks the approver. `None` if approval is not needed, or the call was made before.
@@ -157,11 +152,7 @@ where
 
     /// Returns the proposal of the call's change in the current state. The session ends before a person is asked.
     async fn propose(&self, shows: Shows) -> Result<Option<Proposal>, Rejection> {
-        let session = self
-            .store
-            .begin(self.claim())
-            .await
-            .map_err(|failure| self.failed(failure))?;
+        let session = self.store.begin(self.claim()).await.map_err(|failure| self.failed(failure))?;
         match self.replay(&*session).await {
             Ok(None) | Err(AttemptError::Conflict | AttemptError::Behind) => {}
             Ok(Some(_)) => return Ok(None),
@@ -175,11 +166,7 @@ where
     }
 
     fn claim(&self) -> Claim<'a> {
-        Claim {
-            operation: self.tool.rows.as_ref(),
-            org: self.call.org.as_deref(),
-            ..Claim::default()
-        }
+        Claim { operation: self.tool.rows.as_ref(), org: self.call.org.as_deref(), ..Claim::default() }
     }
 
     async fn begin(&self, claim: Claim<'a>) -> Result<Box<dyn Session<G> + 'a>, Rejection> {
@@ -212,10 +199,7 @@ where
         };
         self.note_commit(&notes, &receipt);
         notes.put(REPLAYED, true.into());
-        Ok(Answer {
-            response,
-            meta: notes.take(),
-        })
+        Ok(Answer { response, meta: notes.take() })
     }
 
     /// Calls the method on `state`.
@@ -251,13 +235,8 @@ where
     ) -> Result<Prepared, AttemptError> {
         let mut details = details.clone();
         let provenance = self.call.provenance.as_ref().map(|it| it.to_value());
-        let kept = [
-            (provenance::DETAIL, provenance),
-            (gates::DETAIL, self.gates.detail()),
-        ];
-        let kept = kept
-            .into_iter()
-            .filter_map(|(name, detail)| Some((name.to_owned(), detail?)));
+        let kept = [(provenance::DETAIL, provenance), (gates::DETAIL, self.gates.detail())];
+        let kept = kept.into_iter().filter_map(|(name, detail)| Some((name.to_owned(), detail?)));
         details.extend(kept);
         let entry = Entry {
             tool: self.tool.label(),

@@ -118,11 +118,7 @@ pub struct Connection {
 impl Connection {
     /// Creates a connection with this id, which must be unique.
     pub fn new(id: impl Into<String>) -> Self {
-        Self {
-            id: id.into(),
-            has_session: AtomicBool::new(false),
-            first: Mutex::default(),
-        }
+        Self { id: id.into(), has_session: AtomicBool::new(false), first: Mutex::default() }
     }
 
     /// Returns the id.

@@ -27,9 +27,7 @@ mod tests {
     #[test]
     fn tokens_are_the_ones_that_were_pushed() {
         for names in [&[][..], &["a"], &["", "a/b", "~", "~1", "é~0/"]] {
-            let pointer = names
-                .iter()
-                .fold(String::new(), |pointer, name| push(&pointer, name));
+            let pointer = names.iter().fold(String::new(), |pointer, name| push(&pointer, name));
             assert_eq!(tokens(&pointer).collect::<Vec<_>>(), names, "{pointer}");
             let last = split_last(&pointer).map(|(_, last)| last);
             assert_eq!(last.as_deref(), names.last().copied(), "{pointer}");

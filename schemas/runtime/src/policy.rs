@@ -38,12 +38,7 @@ impl PathPolicy {
         let path_letters = same_letters(path);
         let segments: Vec<&str> = path_letters.split('/').collect();
         let plain = segments.iter().all(|segment| !["", ".", ".."].contains(segment));
-        if plain
-            && self
-                .allow
-                .iter()
-                .any(|glob| matches(&same_letters(glob), &segments))
-        {
+        if plain && self.allow.iter().any(|glob| matches(&same_letters(glob), &segments)) {
             return Ok(());
         }
         let allowed: Vec<_> = self.allow.iter().map(|glob| format!("`{glob}`")).collect();
@@ -113,10 +108,7 @@ fn sequence<P: PartialEq + Copy, T: Copy>(
         reached = next;
         beginning |= reached[pattern.len()];
     }
-    Matched {
-        all: reached[pattern.len()],
-        beginning,
-    }
+    Matched { all: reached[pattern.len()], beginning }
 }
 
 #[cfg(test)]
@@ -124,22 +116,8 @@ mod tests {
     use super::*;
 
     const POLICY: PathPolicy = PathPolicy {
-        allow: &[
-            "docs/**",
-            ".claude/memory/**",
-            "*.txt",
-            "README.md",
-            "a/*/c",
-            "études/**",
-        ],
-        deny: &[
-            "**/.env*",
-            "**/secret*",
-            "**/*.key",
-            "private/**",
-            "**/.git",
-            "**/résumé*",
-        ],
+        allow: &["docs/**", ".claude/memory/**", "*.txt", "README.md", "a/*/c", "études/**"],
+        deny: &["**/.env*", "**/secret*", "**/*.key", "private/**", "**/.git", "**/résumé*"],
     };
 
     #[test]

@@ -69,10 +69,7 @@ fn answered(resource: &ResourceSpec, response: impl Serialize, notes: Notes) -> 
         .schema
         .check(&response)
         .map_err(|violations| Rejection::breach(resource.name, Failure::violations(&violations)))?;
-    Ok(Answer {
-        response,
-        meta: notes.take(),
-    })
+    Ok(Answer { response, meta: notes.take() })
 }
 
 /// Calls the method that returns a resource's version tag.
@@ -211,13 +208,7 @@ fn violations(prompt: &PromptSpec, arguments: &Value) -> Vec<Violation> {
         .arguments
         .iter()
         .filter(|argument| argument.required && !members.contains_key(argument.name))
-        .map(|argument| {
-            said(
-                "required",
-                String::new(),
-                format!("`{}` is missing", argument.name),
-            )
-        });
+        .map(|argument| said("required", String::new(), format!("`{}` is missing", argument.name)));
     let wrong = members.iter().filter_map(|(name, value)| {
         let pointer = pointer::push("", name);
         if prompt.argument(name).is_none() {
@@ -246,12 +237,7 @@ mod tests {
     #[test]
     fn a_prompt_takes_its_arguments_and_no_others_as_texts() {
         const fn argument(name: &'static str, required: bool) -> ArgumentSpec {
-            ArgumentSpec {
-                name,
-                description: "",
-                required,
-                completes: false,
-            }
+            ArgumentSpec { name, description: "", required, completes: false }
         }
         const PROMPT: PromptSpec = PromptSpec {
             name: "tidy",
@@ -265,14 +251,8 @@ mod tests {
             (json!({ "style": "b" }), &[("required", "")]),
             (json!({ "name": 1 }), &[("type", "/name")]),
             (json!({ "name": "a", "style": null }), &[("type", "/style")]),
-            (
-                json!({ "name": "a", "a/b": "c" }),
-                &[("additionalProperties", "/a~1b")],
-            ),
-            (
-                json!({ "other": 1 }),
-                &[("required", ""), ("additionalProperties", "/other")],
-            ),
+            (json!({ "name": "a", "a/b": "c" }), &[("additionalProperties", "/a~1b")]),
+            (json!({ "other": 1 }), &[("required", ""), ("additionalProperties", "/other")]),
             (json!([]), &[("type", "")]),
         ] {
             let found = violations(&PROMPT, &arguments);

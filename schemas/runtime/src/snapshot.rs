@@ -54,10 +54,7 @@ pub trait Snapshot: Send + Sync {
 }
 
 fn no_history(path: &str) -> Failure {
-    Failure::new(
-        FailureKind::Refused,
-        format!("the store keeps no history of `{path}`"),
-    )
+    Failure::new(FailureKind::Refused, format!("the store keeps no history of `{path}`"))
 }
 
 /// The lower limit of a history.
@@ -71,10 +68,7 @@ pub struct Until<'a> {
 
 impl Until<'_> {
     /// To the beginning.
-    pub const BEGINNING: Self = Self {
-        known: &[],
-        enough: &|_| false,
-    };
+    pub const BEGINNING: Self = Self { known: &[], enough: &|_| false };
 }
 
 /// The history of a document.

@@ -60,16 +60,8 @@ mod tests {
         for (template, values, expected) in [
             ("no values", json!({}), Some("no values")),
             ("one:\n{a}\n", json!({ "a": "x" }), Some("one:\nx\n")),
-            (
-                "{a}{b_2}{a}",
-                json!({ "a": "{b_2}", "b_2": "y" }),
-                Some("{b_2}y{b_2}"),
-            ),
-            (
-                "{ a } {} {A} {{a}}",
-                json!({ "a": "x" }),
-                Some("{ a } {} {A} {x}"),
-            ),
+            ("{a}{b_2}{a}", json!({ "a": "{b_2}", "b_2": "y" }), Some("{b_2}y{b_2}")),
+            ("{ a } {} {A} {{a}}", json!({ "a": "x" }), Some("{ a } {} {A} {x}")),
             ("open { and {a", json!({}), Some("open { and {a")),
             ("{missing}", json!({}), None),
         ] {

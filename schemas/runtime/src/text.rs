@@ -22,10 +22,7 @@ pub fn visible_json(value: &Value) -> String {
         if c.is_control() || is_invisible(c) {
             // Outside of strings, JSON has none of these.
             let mut units = [0; 2];
-            let escaped = c
-                .encode_utf16(&mut units)
-                .iter()
-                .map(|unit| format!("\\u{unit:04x}"));
+            let escaped = c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}"));
             line.extend(escaped);
         } else {
             line.push(c);

@@ -34,10 +34,7 @@ pub(crate) struct ToolTexts {
 impl TextFile {
     /// Takes the file's text.
     pub(crate) const fn new(file: &'static str) -> Self {
-        Self {
-            file,
-            content: OnceLock::new(),
-        }
+        Self { file, content: OnceLock::new() }
     }
 
     pub(crate) fn content(&self) -> &Content {
@@ -65,8 +62,7 @@ impl Text {
             Self::Written(text) => text,
             Self::Kept(file, name) => {
                 let text = file.content().texts.get(name);
-                text.unwrap_or_else(|| panic!("the generated file has `{name}`"))
-                    .get()
+                text.unwrap_or_else(|| panic!("the generated file has `{name}`")).get()
             }
         };
         serde_json::from_str(text).expect("generated texts are JSON")

@@ -28,10 +28,7 @@ struct OfTool {
 impl Texts {
     /// Takes the generated file's text.
     pub const fn new(file: &'static str) -> Self {
-        Self {
-            file: TextFile::new(file),
-            tools: OnceLock::new(),
-        }
+        Self { file: TextFile::new(file), tools: OnceLock::new() }
     }
 
     /// Returns the text with this name.
@@ -50,9 +47,7 @@ impl Texts {
             let tools = self.file.content().tools.iter();
             tools.map(|(name, texts)| (*name, of_tool(texts))).collect()
         });
-        tools
-            .get(name)
-            .unwrap_or_else(|| panic!("the generated file has the tool `{name}`"))
+        tools.get(name).unwrap_or_else(|| panic!("the generated file has the tool `{name}`"))
     }
 }
 

@@ -52,12 +52,7 @@ pub struct RateLimiter {
 impl RateLimiter {
     /// Creates a limiter with full buckets.
     pub fn new(rate: Rate) -> Self {
-        Self {
-            rate,
-            capacity: CAPACITY,
-            arrivals: Mutex::default(),
-            refused: AtomicU64::new(0),
-        }
+        Self { rate, capacity: CAPACITY, arrivals: Mutex::default(), refused: AtomicU64::new(0) }
     }
 
     /// Checks that `caller` has a token left, without taking it.
@@ -89,9 +84,7 @@ impl RateLimiter {
     /// The theoretical arrival time after one more token, and the lock to record it.
     fn next(&self, caller: &Arc<str>, now: Instant) -> Result<(Arrivals<'_>, Instant), Duration> {
         let arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
-        let full_in = arrivals
-            .get(caller)
-            .map_or(Duration::ZERO, |at| at.saturating_duration_since(now));
+        let full_in = arrivals.get(caller).map_or(Duration::ZERO, |at| at.saturating_duration_since(now));
         match self.rate.take(full_in) {
             Ok(full_in) => Ok((arrivals, now + full_in)),
             Err(wait) => {
@@ -129,10 +122,7 @@ mod tests {
 
     fn a_minute(times: u32) -> RateLimiter {
         let times = NonZeroU32::new(times).unwrap();
-        RateLimiter::new(Rate {
-            times,
-            within: MINUTE,
-        })
+        RateLimiter::new(Rate { times, within: MINUTE })
     }
 
     fn caller(name: &str) -> Arc<str> {
@@ -145,19 +135,13 @@ mod tests {
             let (limiter, begin) = (a_minute(times), Instant::now());
             let takes = |name: &str, now| {
                 let caller = caller(name);
-                (0..=times)
-                    .take_while(|_| limiter.take(&caller, now).is_ok())
-                    .count()
+                (0..=times).take_while(|_| limiter.take(&caller, now).is_ok()).count()
             };
             assert_eq!(takes("ada", begin), times as usize);
             let wait = limiter.take(&caller("ada"), begin).unwrap_err();
             assert!(wait <= MINUTE / times, "{wait:?}");
             assert_eq!(limiter.check(&caller("ada"), begin), Err(wait));
-            assert_eq!(
-                takes("bert", begin),
-                times as usize,
-                "callers do not share a bucket"
-            );
+            assert_eq!(takes("bert", begin), times as usize, "callers do not share a bucket");
             assert!(limiter.refused() >= 3);
             assert_eq!(takes("ada", begin + wait), 1);
             assert_eq!(takes("ada", begin + 3 * MINUTE), times as usize);
@@ -176,10 +160,7 @@ mod tests {
 
     #[test]
     fn over_capacity_the_fullest_bucket_is_forgotten() {
-        let limiter = RateLimiter {
-            capacity: 3,
-            ..a_minute(2)
-        };
+        let limiter = RateLimiter { capacity: 3, ..a_minute(2) };
         let begin = Instant::now();
         for name in ["busy", "busy", "a", "b", "c", "d"] {
             limiter.take(&caller(name), begin).unwrap();
@@ -197,9 +178,6 @@ mod tests {
 
     #[test]
     fn seconds_to_wait_are_rounded_up() {
-        assert_eq!(
-            [0, 1, 1000, 1001].map(|ms| seconds(Duration::from_millis(ms))),
-            [0, 1, 1, 2]
-        );
+        assert_eq!([0, 1, 1000, 1001].map(|ms| seconds(Duration::from_millis(ms))), [0, 1, 1, 2]);
     }
 }

@@ -46,17 +46,11 @@ impl UriTemplate {
     /// # Errors
     /// [`UriTemplateError`].
     pub fn parse(text: &str) -> Result<Self, UriTemplateError> {
-        let mut template = Self {
-            path: vec![],
-            query: vec![],
-        };
+        let mut template = Self { path: vec![], query: vec![] };
         let mut rest = text;
         while let Some(open) = rest.find(['{', '}']) {
             template.text(&rest[..open])?;
-            let close = rest[open..]
-                .find('}')
-                .filter(|close| *close > 0)
-                .ok_or(UriTemplateError::Brace)?;
+            let close = rest[open..].find('}').filter(|close| *close > 0).ok_or(UriTemplateError::Brace)?;
             let expression = &rest[open + 1..open + close];
             rest = &rest[open + close + 1..];
             match expression.strip_prefix('?') {
@@ -153,11 +147,7 @@ impl UriTemplate {
             return Some(segment);
         }
         let is_last = first.len() < text.len() || self.path.len() == at + 2;
-        let found = if is_last {
-            rest[..segment].rfind(first)
-        } else {
-            rest[..segment].find(first)
-        };
+        let found = if is_last { rest[..segment].rfind(first) } else { rest[..segment].find(first) };
         found.filter(|end| *end > 0)
     }
 
@@ -296,26 +286,14 @@ mod tests {
             ("note://{id}", "note://%FF", json!(null)),
             ("note://{id}", "note://%4", json!(null)),
             ("note://{id}", "notes://a", json!(null)),
-            (
-                "note://{id}/versions/{v}",
-                "note://a/versions/2",
-                json!({ "id": "a", "v": "2" }),
-            ),
+            ("note://{id}/versions/{v}", "note://a/versions/2", json!({ "id": "a", "v": "2" })),
             ("note://{id}/versions/{v}", "note://a/versions/", json!(null)),
-            (
-                "f://{name}.{ext}",
-                "f://a.b.c",
-                json!({ "name": "a", "ext": "b.c" }),
-            ),
+            ("f://{name}.{ext}", "f://a.b.c", json!({ "name": "a", "ext": "b.c" })),
             ("f://{name}.md", "f://a.md.md", json!({ "name": "a.md" })),
             ("f://{name}.md", "f://.md", json!(null)),
             ("f://{name}.md/x", "f://a.md.md/x", json!({ "name": "a.md" })),
             ("n://index{?type,tag}", "n://index", json!({})),
-            (
-                "n://index{?type,tag}",
-                "n://index?tag=a%26b&type=",
-                json!({ "tag": "a&b", "type": "" }),
-            ),
+            ("n://index{?type,tag}", "n://index?tag=a%26b&type=", json!({ "tag": "a&b", "type": "" })),
             ("n://index{?type,tag}", "n://index?tag=a&tag=b", json!(null)),
             ("n://index{?type,tag}", "n://index?other=a", json!(null)),
             ("n://index{?type,tag}", "n://index?tag", json!(null)),

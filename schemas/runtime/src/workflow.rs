@@ -256,9 +256,7 @@ pub fn transition(
     event: &Event<'_>,
     actor: &KnownCaller,
 ) -> Result<&'static TransitionSpec, Refusal> {
-    let state = spec
-        .state(&instance.state)
-        .filter(|_| instance.workflow == spec.id);
+    let state = spec.state(&instance.state).filter(|_| instance.workflow == spec.id);
     let state = state.ok_or_else(|| Refusal::Unknown {
         workflow: instance.workflow.clone(),
         version: instance.version,
@@ -267,14 +265,13 @@ pub fn transition(
     let StateKind::Task(task) = state.kind else {
         return Err(Refusal::Ended { state: state.name });
     };
-    let transition = spec
-        .from(state.name)
-        .find(|transition| transition.on == event.on)
-        .ok_or_else(|| Refusal::NotReady {
+    let transition = spec.from(state.name).find(|transition| transition.on == event.on).ok_or_else(|| {
+        Refusal::NotReady {
             on: event.on.into(),
             state: state.name,
             possible: spec.from(state.name).map(|transition| transition.on).collect(),
-        })?;
+        }
+    })?;
     let on = transition.on;
     match transition.by {
         Some(tool) if event.tool != Some(tool) => return Err(Refusal::ByTool { on, tool }),
@@ -298,19 +295,11 @@ pub fn transition(
         Some(Value::String(text)) => !text.trim().is_empty(),
         Some(_) => true,
     };
-    let missing: Vec<_> = transition
-        .needs
-        .iter()
-        .copied()
-        .filter(|member| !is_given(member))
-        .collect();
+    let missing: Vec<_> = transition.needs.iter().copied().filter(|member| !is_given(member)).collect();
     if !missing.is_empty() {
         return Err(Refusal::Needs { on, missing });
     }
-    let hindrance = transition
-        .unless
-        .iter()
-        .find(|condition| event.holds.contains(condition));
+    let hindrance = transition.unless.iter().find(|condition| event.holds.contains(condition));
     match hindrance {
         Some(Unless::Stale) => Err(Refusal::Stale { on }),
         Some(Unless::Moved) => Err(Refusal::Moved { on }),

@@ -280,10 +280,9 @@ impl StartWorkflow {
 
 /// Returns the failure of violations within a member.
 fn placed(member: &str, violations: Vec<Violation>) -> Failure {
-    let placed = violations.into_iter().map(|violation| Violation {
-        pointer: pointer::push("", member) + &violation.pointer,
-        ..violation
-    });
+    let placed = violations
+        .into_iter()
+        .map(|violation| Violation { pointer: pointer::push("", member) + &violation.pointer, ..violation });
     Failure::violations(&placed.collect::<Vec<_>>())
 }
 
@@ -295,21 +294,15 @@ impl CompleteTask {
     pub fn check(&self, workflow: &WorkflowSpec, instance: &Instance) -> Result<(), Failure> {
         let task = workflow.state(&self.task_id);
         if !task.is_some_and(|state| matches!(state.kind, StateKind::Task(_))) {
-            let message = format!(
-                "`{}` has no such task; its instance is in `{}`",
-                workflow.id, instance.state
-            );
+            let message =
+                format!("`{}` has no such task; its instance is in `{}`", workflow.id, instance.state);
             return Err(Failure::new(FailureKind::NotFound, message).with(REASON, "not_found"));
         }
         let decisions = || workflow.transitions.iter().filter(|it| it.by.is_none());
         if !decisions().any(|transition| transition.on == self.decision) {
             let mut known: Vec<_> = decisions().map(|transition| transition.on).collect();
             known.dedup();
-            let message = format!(
-                "`{}` has no such decision; it has {}",
-                workflow.id,
-                known.join(", ")
-            );
+            let message = format!("`{}` has no such decision; it has {}", workflow.id, known.join(", "));
             return Err(Failure::new(FailureKind::Invalid, message).with(REASON, "decision"));
         }
         let data = self.data.as_ref().zip(workflow.takes);
@@ -320,14 +313,10 @@ impl CompleteTask {
             return Ok(());
         }
         let message = match instance.outcome(workflow) {
-            Some(_) => format!(
-                "the instance has ended as `{}`; nothing can be decided any more",
-                instance.state
-            ),
-            None => format!(
-                "`{}` does not wait for a decision now; `{}` does",
-                self.task_id, instance.state
-            ),
+            Some(_) => {
+                format!("the instance has ended as `{}`; nothing can be decided any more", instance.state)
+            }
+            None => format!("`{}` does not wait for a decision now; `{}` does", self.task_id, instance.state),
         };
         Err(Failure::new(FailureKind::Conflict, message).with(REASON, "not_ready"))
     }
@@ -335,9 +324,7 @@ impl CompleteTask {
     /// Returns the decision's notes by name.
     pub fn given(&self) -> Map<String, Value> {
         let notes = self.notes.iter();
-        notes
-            .map(|notes| (NOTES.to_owned(), notes.as_str().into()))
-            .collect()
+        notes.map(|notes| (NOTES.to_owned(), notes.as_str().into())).collect()
     }
 }
 
@@ -361,9 +348,7 @@ impl StartedInstance {
             version: instance.version,
             status: InstanceStatus::from_instance(workflow, instance),
             state: instance.state.clone(),
-            next_task: tasks(workflow, instance)
-                .into_iter()
-                .find(|task| task.state == TaskState::Ready),
+            next_task: tasks(workflow, instance).into_iter().find(|task| task.state == TaskState::Ready),
         }
     }
 }
@@ -415,9 +400,7 @@ impl InstanceView {
 fn tasks(workflow: &'static WorkflowSpec, instance: &Instance) -> Vec<TaskView> {
     let mut tasks: Vec<TaskView> = vec![];
     for passage in &instance.history {
-        let left = tasks
-            .iter_mut()
-            .find(|task| Some(&task.task_id) == passage.from.as_ref());
+        let left = tasks.iter_mut().find(|task| Some(&task.task_id) == passage.from.as_ref());
         if let Some(task) = left {
             let ends_as = workflow.state(&passage.to).map(|state| state.kind);
             if ends_as == Some(StateKind::Final(Outcome::Cancelled)) {
@@ -437,10 +420,7 @@ fn tasks(workflow: &'static WorkflowSpec, instance: &Instance) -> Vec<TaskView> 
             name: task.name.into(),
             role: RoleNames::from_task(&task),
             state: TaskState::Ready,
-            decisions: workflow
-                .decisions(&passage.to)
-                .map(|transition| transition.on.into())
-                .collect(),
+            decisions: workflow.decisions(&passage.to).map(|transition| transition.on.into()).collect(),
             decision: None,
             completed_by: None,
             completed_at: None,

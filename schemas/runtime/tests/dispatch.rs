@@ -61,20 +61,11 @@ const fn named(
 }
 
 const COMMIT_AT: Option<&str> = Some("/commit");
-const POLICY: PathPolicy = PathPolicy {
-    allow: &["notes/**"],
-    deny: &["**/secret*"],
-};
+const POLICY: PathPolicy = PathPolicy { allow: &["notes/**"], deny: &["**/secret*"] };
 
 static PLAIN: ToolSpec = append(None, None, COMMIT_AT);
 static BELOW: ToolSpec = append(Some(POLICY), None, COMMIT_AT);
-static SHOWS_APPENDED: ToolSpec = append(
-    None,
-    Some(Approval {
-        shows: Shows::Appended,
-    }),
-    COMMIT_AT,
-);
+static SHOWS_APPENDED: ToolSpec = append(None, Some(Approval { shows: Shows::Appended }), COMMIT_AT);
 static SHOWS_DIFF: ToolSpec = append(None, Some(Approval { shows: Shows::Diff }), COMMIT_AT);
 static ANOTHER: ToolSpec = named("another", None, Some(Approval { shows: Shows::Diff }), COMMIT_AT);
 static SILENT: ToolSpec = append(None, None, None);
@@ -107,9 +98,7 @@ impl From<Failure> for Error {
 
 impl ContractError for Error {
     fn answer(self) -> ErrorAnswer {
-        let Failure {
-            kind, message, data, ..
-        } = self.0;
+        let Failure { kind, message, data, .. } = self.0;
         let (name, code) = match kind {
             FailureKind::Invalid => ("INVALID", -32602),
             FailureKind::Conflict => ("CONFLICT", -32001),
@@ -119,12 +108,7 @@ impl ContractError for Error {
             FailureKind::Declined => ("DECLINED", -32005),
             _ => ("OTHER", -32099),
         };
-        ErrorAnswer {
-            name,
-            code,
-            message,
-            data,
-        }
+        ErrorAnswer { name, code, message, data }
     }
 }
 
@@ -159,10 +143,7 @@ struct Turn<'a> {
 
 fn document(documents: &BTreeMap<String, Vec<u8>>, path: &str) -> Option<Document> {
     let bytes = documents.get(path)?.clone();
-    Some(Document {
-        id: id(&bytes),
-        bytes,
-    })
+    Some(Document { id: id(&bytes), bytes })
 }
 
 fn id(bytes: &[u8]) -> ContentId {
@@ -193,13 +174,7 @@ impl Store for Memory {
 
     fn begin<'a>(&'a self, _: Claim<'a>) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
         let before = self.state.lock().unwrap().clone();
-        Box::pin(async move {
-            Ok(Box::new(Turn {
-                store: self,
-                before,
-                next: None,
-            }) as Box<dyn Session>)
-        })
+        Box::pin(async move { Ok(Box::new(Turn { store: self, before, next: None }) as Box<dyn Session>) })
     }
 }
 
@@ -262,10 +237,7 @@ impl Turn<'_> {
             return Err(Failure::new(FailureKind::Conflict, "the key is taken").into());
         }
         let before = Box::new(Past(commits[at].before.clone()));
-        Ok(Some(Replay::Before {
-            commit: CommitId::new(format!("c{at}")),
-            before,
-        }))
+        Ok(Some(Replay::Before { commit: CommitId::new(format!("c{at}")), before }))
     }
 
     fn plan(&mut self, change: &Change, entry: &Entry<'_>) -> Prepared {
@@ -285,31 +257,22 @@ impl Turn<'_> {
         let content = first.content.bytes().map(id);
         let base = self.before.documents.get(&first.path).map(|bytes| id(bytes));
         self.next = Some(next);
-        Prepared {
-            commit: CommitId::new(format!("c{}", self.before.commits.len())),
-            base,
-            content,
-        }
+        Prepared { commit: CommitId::new(format!("c{}", self.before.commits.len())), base, content }
     }
 }
 
 type Method = call::MutatingMethod<(), Request, Response, Error>;
 
 fn appended<'c>(cx: &'c WriteCx<'c>, request: Request) -> Result<Change, Error> {
-    let mut bytes = cx
-        .read(&request.path)?
-        .map(|document| document.bytes)
-        .unwrap_or_default();
+    let mut bytes = cx.read(&request.path)?.map(|document| document.bytes).unwrap_or_default();
     (0..request.times).for_each(|_| bytes.extend(request.text.as_bytes()));
     Ok(Change::one(request.path, Content::Write(bytes), "append", ""))
 }
 
 const GOOD: Method = |(), cx, request| {
     Box::pin(async move {
-        Ok(cx.stage(appended(cx, request)?, |receipt| Response {
-            commit: receipt.commit().into(),
-            length: 1,
-        }))
+        Ok(cx
+            .stage(appended(cx, request)?, |receipt| Response { commit: receipt.commit().into(), length: 1 }))
     })
 };
 const BREAKS_ITS_SCHEMA: Method = |(), cx, request| {
@@ -322,10 +285,7 @@ const BREAKS_ITS_SCHEMA: Method = |(), cx, request| {
 };
 const NAMES_ANOTHER_COMMIT: Method = |(), cx, request| {
     Box::pin(async move {
-        Ok(cx.stage(appended(cx, request)?, |_| Response {
-            commit: "c999".into(),
-            length: 1,
-        }))
+        Ok(cx.stage(appended(cx, request)?, |_| Response { commit: "c999".into(), length: 1 }))
     })
 };
 const ANSWERS_UNDECLARED: Method =
@@ -351,21 +311,14 @@ fn call_tool(
     let answer = dispatch::mutate(tool, &(), store, &call, arguments, method);
     // Futures never wait here, so one poll is enough.
     let mut answer = std::pin::pin!(answer);
-    match answer
-        .as_mut()
-        .poll(&mut std::task::Context::from_waker(std::task::Waker::noop()))
-    {
+    match answer.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop())) {
         std::task::Poll::Ready(answer) => answer,
         std::task::Poll::Pending => unreachable!("the store in memory never waits"),
     }
 }
 
 fn text(store: &Memory) -> String {
-    let document = store
-        .read("a")
-        .expect("readable")
-        .map(|document| document.bytes)
-        .unwrap_or_default();
+    let document = store.read("a").expect("readable").map(|document| document.bytes).unwrap_or_default();
     String::from_utf8(document).expect("UTF-8")
 }
 
@@ -386,13 +339,8 @@ fn name(rejection: Result<Answer, Rejection>) -> &'static str {
 #[test]
 fn a_change_is_published_once_and_named_in_the_answer() {
     let store = Memory::default();
-    let answer = call(
-        &store,
-        GOOD,
-        json!({ "path": "a", "text": "x", "times": 2.0 }),
-        json!({}),
-    )
-    .expect("made");
+    let answer =
+        call(&store, GOOD, json!({ "path": "a", "text": "x", "times": 2.0 }), json!({})).expect("made");
     assert_eq!(answer.response, json!({ "commit": "c0", "length": 1 }));
     assert_eq!(answer.meta[BASE], "id:xx");
     assert_eq!((text(&store).as_str(), commits(&store)), ("xx", 1));
@@ -402,15 +350,7 @@ fn a_change_is_published_once_and_named_in_the_answer() {
 fn what_breaks_the_contract_writes_nothing() {
     for method in [BREAKS_ITS_SCHEMA, NAMES_ANOTHER_COMMIT, ANSWERS_UNDECLARED] {
         let store = Memory::default();
-        assert_eq!(
-            name(call(
-                &store,
-                method,
-                json!({ "path": "a", "text": "x" }),
-                json!({})
-            )),
-            "breach"
-        );
+        assert_eq!(name(call(&store, method, json!({ "path": "a", "text": "x" }), json!({}))), "breach");
         assert_eq!(commits(&store), 0);
     }
 }
@@ -420,16 +360,8 @@ fn bad_arguments_say_rule_pointer_and_message() {
     for (arguments, rule, pointer) in [
         (json!({ "path": "../a", "text": "x" }), "climbs", "/path"),
         (json!({ "path": "a" }), "required", ""),
-        (
-            json!({ "path": "a", "text": "x", "b/c": 1 }),
-            "additionalProperties",
-            "/b~1c",
-        ),
-        (
-            json!({ "path": "a", "text": "x", "times": 1.5 }),
-            "type",
-            "/times",
-        ),
+        (json!({ "path": "a", "text": "x", "b/c": 1 }), "additionalProperties", "/b~1c"),
+        (json!({ "path": "a", "text": "x", "times": 1.5 }), "type", "/times"),
         (json!([]), "type", ""),
     ] {
         let store = Memory::default();
@@ -463,10 +395,7 @@ fn a_lost_race_is_planned_anew_on_the_new_state() {
     call(&store, GOOD, json!({ "path": "a", "text": "x" }), json!({})).expect("made");
     assert_eq!((text(&store).as_str(), commits(&store)), ("+++x", 1));
     store.races.store(dispatch::MAX_ATTEMPTS, Ordering::SeqCst);
-    assert_eq!(
-        name(call(&store, GOOD, json!({ "path": "a", "text": "x" }), json!({}))),
-        "CONFLICT"
-    );
+    assert_eq!(name(call(&store, GOOD, json!({ "path": "a", "text": "x" }), json!({}))), "CONFLICT");
     assert_eq!(commits(&store), 1);
 }
 
@@ -474,14 +403,7 @@ fn a_lost_race_is_planned_anew_on_the_new_state() {
 fn a_stale_base_is_refused() {
     let store = Memory::default();
     let request = json!({ "path": "a", "text": "x" });
-    let make = |base: Value| {
-        name(call(
-            &store,
-            GOOD,
-            request.clone(),
-            json!({ "tabellion/ifBase": base }),
-        ))
-    };
+    let make = |base: Value| name(call(&store, GOOD, request.clone(), json!({ "tabellion/ifBase": base })));
     assert_eq!(make(json!("id:x")), "CONFLICT");
     assert_eq!(make(Value::Null), "accepted");
     assert_eq!(make(Value::Null), "CONFLICT");
@@ -497,20 +419,12 @@ fn a_stale_base_is_refused() {
 fn a_repeated_key_answers_with_the_first_commit() {
     let store = Memory::default();
     let make = |text: &str| {
-        call(
-            &store,
-            GOOD,
-            json!({ "path": "a", "text": text }),
-            json!({ "tabellion/idempotencyKey": "k" }),
-        )
+        call(&store, GOOD, json!({ "path": "a", "text": text }), json!({ "tabellion/idempotencyKey": "k" }))
     };
     let first = make("x").expect("made");
     call(&store, GOOD, json!({ "path": "a", "text": "y" }), json!({})).expect("made");
     let again = make("x").expect("answered");
-    assert_eq!(
-        (&again.response, &again.meta[REPLAYED]),
-        (&first.response, &json!(true))
-    );
+    assert_eq!((&again.response, &again.meta[REPLAYED]), (&first.response, &json!(true)));
     assert_eq!(name(make("z")), "CONFLICT");
     assert_eq!((text(&store).as_str(), commits(&store)), ("xy", 2));
 }
@@ -520,9 +434,7 @@ struct Impatient(AtomicUsize);
 
 impl Caller for Impatient {
     fn has_cancelled(&self) -> bool {
-        let left = self
-            .0
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        let left = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
         left.is_err()
     }
 
@@ -535,12 +447,7 @@ fn a_call_that_is_cancelled_changes_nothing_or_all() {
         let store = Memory::default();
         let caller = Arc::new(Impatient(AtomicUsize::new(patience)));
         let call = CallContext::default().with_caller(caller);
-        let answer = call_as(
-            &store,
-            GOOD,
-            json!({ "path": "a", "text": "x", "times": 1 }),
-            call,
-        );
+        let answer = call_as(&store, GOOD, json!({ "path": "a", "text": "x", "times": 1 }), call);
         assert_eq!(answer.is_ok(), changes, "{patience}");
         assert_eq!(text(&store), if changes { "x" } else { "" });
         assert_eq!(commits(&store), usize::from(changes));
@@ -595,12 +502,7 @@ impl Approver for Person {
 }
 
 fn person(decision: Decision) -> Person {
-    Person {
-        decision,
-        insists: false,
-        shown: Mutex::default(),
-        meanwhile: Box::new(|| {}),
-    }
+    Person { decision, insists: false, shown: Mutex::default(), meanwhile: Box::new(|| {}) }
 }
 
 /// Returns the result of appending `x` to a document with the text `old`, and the proposals that the person was shown.
@@ -613,10 +515,7 @@ fn asked(
     let call = CallContext::default().with_approver(Arc::clone(&person) as Arc<dyn Approver>);
     let answer = call_tool(tool, store, GOOD, json!({ "path": "a", "text": "x" }), call);
     let shown = person.shown.lock().unwrap();
-    (
-        answer,
-        shown.iter().map(|proposal| proposal.shown.clone()).collect(),
-    )
+    (answer, shown.iter().map(|proposal| proposal.shown.clone()).collect())
 }
 
 fn holding(text: &str) -> Arc<Memory> {
@@ -629,35 +528,19 @@ fn holding(text: &str) -> Arc<Memory> {
 
 #[test]
 fn nothing_is_written_without_approval_of_what_is_shown() {
-    let insists = || Person {
-        insists: true,
-        ..person(Decision::Declined("no".into()))
-    };
+    let insists = || Person { insists: true, ..person(Decision::Declined("no".into())) };
     for (tool, person, expected, shown) in [
         (&SHOWS_APPENDED, person(Decision::Granted), "accepted", &["x"][..]),
-        (
-            &SHOWS_APPENDED,
-            person(Decision::Declined("no".into())),
-            "DECLINED",
-            &["x"],
-        ),
+        (&SHOWS_APPENDED, person(Decision::Declined("no".into())), "DECLINED", &["x"]),
         (&SHOWS_APPENDED, person(Decision::Ask), "ask", &["x"]),
-        (
-            &SHOWS_DIFF,
-            person(Decision::Granted),
-            "accepted",
-            &["a: old > oldx"],
-        ),
+        (&SHOWS_DIFF, person(Decision::Granted), "accepted", &["a: old > oldx"]),
         (&SHOWS_DIFF, person(Decision::Ask), "ask", &["a: old > oldx"]),
         (&PLAIN, person(Decision::Declined("no".into())), "accepted", &[]),
         (&PLAIN, insists(), "DECLINED", &["a: old > oldx"]),
     ] {
         let store = holding("old");
         let (answer, seen) = asked(tool, &store, person);
-        assert_eq!(
-            (name(answer), seen),
-            (expected, shown.iter().map(ToString::to_string).collect())
-        );
+        assert_eq!((name(answer), seen), (expected, shown.iter().map(ToString::to_string).collect()));
         let written = expected == "accepted";
         assert_eq!(text(&store), if written { "oldx" } else { "old" });
         assert_eq!(commits(&store), usize::from(written));
@@ -682,10 +565,9 @@ fn an_approval_holds_for_what_was_shown_and_for_nothing_else() {
         }
     };
     // An appended text does not depend on the text before it; a difference does.
-    for (tool, expected, after) in [
-        (&SHOWS_APPENDED, "accepted", "old, newx"),
-        (&SHOWS_DIFF, "CONFLICT", "old, new"),
-    ] {
+    for (tool, expected, after) in
+        [(&SHOWS_APPENDED, "accepted", "old, newx"), (&SHOWS_DIFF, "CONFLICT", "old, new")]
+    {
         let store = holding("old");
         let (answer, _) = asked(tool, &store, becomes(&store, "old, new"));
         assert_eq!((name(answer), text(&store).as_str()), (expected, after));
@@ -699,13 +581,7 @@ fn a_failed_precondition_is_reported_before_the_approver_is_asked() {
     let person = Arc::new(person(Decision::Granted));
     let call = CallContext::from_meta(None, conditions.as_object().unwrap()).unwrap();
     let call = call.with_approver(Arc::clone(&person) as Arc<dyn Approver>);
-    let answer = call_tool(
-        &SHOWS_DIFF,
-        &store,
-        GOOD,
-        json!({ "path": "a", "text": "x" }),
-        call,
-    );
+    let answer = call_tool(&SHOWS_DIFF, &store, GOOD, json!({ "path": "a", "text": "x" }), call);
     assert_eq!((name(answer), commits(&store)), ("CONFLICT", 0));
     assert_eq!(person.shown.lock().unwrap().len(), 0);
 }
@@ -744,9 +620,7 @@ fn a_digest_stands_for_tool_path_and_bytes() {
         let person = Arc::new(person(Decision::Ask));
         let call = CallContext::default().with_approver(Arc::clone(&person) as Arc<dyn Approver>);
         let answer = call_tool(tool, &store, GOOD, json!({ "path": path, "text": text }), call);
-        let Err(Rejection::InputRequired(proposal)) = answer else {
-            panic!("not asked")
-        };
+        let Err(Rejection::InputRequired(proposal)) = answer else { panic!("not asked") };
         assert_eq!(person.shown.lock().unwrap().as_slice(), [*proposal.clone()]);
         proposal.digest
     };
@@ -776,21 +650,12 @@ fn what_may_only_append_breaks_its_contract_otherwise() {
         Box::pin(async move {
             let content = Content::Write(request.text.into_bytes());
             let change = Change::one(request.path, content, "append", "");
-            Ok(cx.stage(change, |receipt| Response {
-                commit: receipt.commit().into(),
-                length: 1,
-            }))
+            Ok(cx.stage(change, |receipt| Response { commit: receipt.commit().into(), length: 1 }))
         })
     };
     let store = holding("old");
     let call = CallContext::default().with_approver(Arc::new(person(Decision::Granted)));
-    let answer = call_tool(
-        &SHOWS_APPENDED,
-        &store,
-        REPLACES,
-        json!({ "path": "a", "text": "x" }),
-        call,
-    );
+    let answer = call_tool(&SHOWS_APPENDED, &store, REPLACES, json!({ "path": "a", "text": "x" }), call);
     assert_eq!(name(answer), "breach");
     assert_eq!(text(&store), "old");
 }
@@ -802,13 +667,7 @@ fn what_was_done_under_a_key_needs_no_second_approval() {
     let keyed = |decision| {
         let call = CallContext::from_meta(None, conditions.as_object().unwrap()).unwrap();
         let call = call.with_approver(Arc::new(person(decision)));
-        name(call_tool(
-            &SHOWS_DIFF,
-            &store,
-            GOOD,
-            json!({ "path": "a", "text": "x" }),
-            call,
-        ))
+        name(call_tool(&SHOWS_DIFF, &store, GOOD, json!({ "path": "a", "text": "x" }), call))
     };
     assert_eq!(keyed(Decision::Granted), "accepted");
     assert_eq!(keyed(Decision::Declined("no".into())), "accepted");
@@ -826,21 +685,13 @@ fn a_commit_without_a_place_in_the_response_is_in_meta() {
 /// Appends to the document at `path` and to the one at `b`.
 const CHANGES_TWO: Method = |(), cx, request| {
     Box::pin(async move {
-        let second = Request {
-            path: "b".into(),
-            ..request.clone()
-        };
+        let second = Request { path: "b".into(), ..request.clone() };
         let changes = [appended(cx, request)?, appended(cx, second)?];
-        let edits: Vec<Edit> = changes
-            .iter()
-            .flat_map(|change| change.edits().iter().cloned())
-            .collect();
-        Ok(
-            cx.stage(Change::new(edits, "append", "").unwrap(), |receipt| Response {
-                commit: receipt.commit().into(),
-                length: 2,
-            }),
-        )
+        let edits: Vec<Edit> = changes.iter().flat_map(|change| change.edits().iter().cloned()).collect();
+        Ok(cx.stage(Change::new(edits, "append", "").unwrap(), |receipt| Response {
+            commit: receipt.commit().into(),
+            length: 2,
+        }))
     })
 };
 
@@ -865,12 +716,7 @@ fn two_documents_change_in_one_commit_or_not_at_all() {
 
     // The base is that of the first document.
     for (base, expected) in [("id:xx", "CONFLICT"), ("id:x+x", "accepted")] {
-        let answer = call(
-            &store,
-            CHANGES_TWO,
-            request.clone(),
-            json!({ "tabellion/ifBase": base }),
-        );
+        let answer = call(&store, CHANGES_TWO, request.clone(), json!({ "tabellion/ifBase": base }));
         assert_eq!(name(answer), expected, "{base}");
     }
     assert_eq!((both(&store), commits(&store)), ([id("x+xx"), id("xxx")], 3));
@@ -888,10 +734,7 @@ fn an_approval_of_two_documents_shows_both_and_holds_for_both() {
     };
     let (outcome, diff) = asked(&SHOWS_DIFF, &holding("old"), person(Decision::Granted));
     assert_eq!(outcome, "accepted");
-    assert_eq!(
-        (diff.path.as_str(), diff.shown.as_str()),
-        ("a, b", "a: old > oldx; b: - > x")
-    );
+    assert_eq!((diff.path.as_str(), diff.shown.as_str()), ("a, b", "a: old > oldx; b: - > x"));
     let (_, appended) = asked(&SHOWS_APPENDED, &holding("old"), person(Decision::Granted));
     assert_eq!(appended.shown, "xx");
 

@@ -35,13 +35,8 @@ impl Bulletin for Board {
         cx: &ReadCx<'_>,
         req: ReadNoticeRequest,
     ) -> Result<ReadNoticeResponse, ToolError> {
-        let found = cx
-            .read(&req.path)?
-            .ok_or_else(|| ToolError::invalid("no such notice"))?;
-        Ok(ReadNoticeResponse {
-            path: Some(req.path.clone()),
-            text: String::from_utf8(found.bytes).ok(),
-        })
+        let found = cx.read(&req.path)?.ok_or_else(|| ToolError::invalid("no such notice"))?;
+        Ok(ReadNoticeResponse { path: Some(req.path.clone()), text: String::from_utf8(found.bytes).ok() })
     }
 
     async fn post_notice(
@@ -53,17 +48,10 @@ impl Bulletin for Board {
         let old = cx.read(&req.path)?.map_or(0, |old| old.bytes.len());
         let kept = (req.text.len() * 100).checked_div(old).unwrap_or(100);
         cx.fact(Fact::Plan, json!({ "kept_percent": kept }));
-        let path = if waits {
-            format!("waiting/{}", req.path)
-        } else {
-            req.path.clone()
-        };
+        let path = if waits { format!("waiting/{}", req.path) } else { req.path.clone() };
         let status = if waits { Status::Waiting } else { Status::Posted };
         let change = Change::one(path.clone(), Content::Write(req.text.into()), "post", "post");
-        Ok(cx.stage(change, move |_| PostNoticeResponse {
-            path: Some(path),
-            status: Some(status),
-        }))
+        Ok(cx.stage(change, move |_| PostNoticeResponse { path: Some(path), status: Some(status) }))
     }
 
     async fn remove_notice(
@@ -100,10 +88,8 @@ fn agent(scopes: &[ScopeWord]) -> KnownCaller {
 fn board() -> (Service<Board>, Arc<Memory>) {
     let store = Arc::new(Memory::default());
     let service = Service::new(Board, store.clone());
-    for (path, text) in [
-        ("long.md", "a long notice about tea".repeat(9)),
-        ("pay.md", "Confidential.".into()),
-    ] {
+    for (path, text) in [("long.md", "a long notice about tea".repeat(9)), ("pay.md", "Confidential.".into())]
+    {
         let request = json!({ "path": path, "text": text });
         call(&service, Some(human(EVERYTHING)), "post_notice", request).unwrap();
     }
@@ -116,10 +102,7 @@ fn call(
     tool: &str,
     request: Value,
 ) -> Result<Answer, ErrorAnswer> {
-    let context = CallContext {
-        caller: caller.map(Arc::new),
-        ..CallContext::default()
-    };
+    let context = CallContext { caller: caller.map(Arc::new), ..CallContext::default() };
     match now(service.call(&context, tool, request)) {
         Ok(answer) => Ok(answer),
         Err(Rejection::Declared(error)) => Err(error),
@@ -135,11 +118,7 @@ fn roles_follow_from_the_kind_of_caller_and_what_its_key_permits() {
         (CallerKind::Human, &[Read], &["reader"]),
         (CallerKind::Human, &[Write], &["owner", "reader"]),
         (CallerKind::Human, &[Review], &["reviewer", "reader"]),
-        (
-            CallerKind::Human,
-            &[Write, Review],
-            &["owner", "reviewer", "reader"],
-        ),
+        (CallerKind::Human, &[Write, Review], &["owner", "reviewer", "reader"]),
         (CallerKind::Agent, &[], &["agent"]),
         (CallerKind::Agent, &[Write], &["agent"]),
     ] {
@@ -156,9 +135,7 @@ fn roles_follow_from_the_kind_of_caller_and_what_its_key_permits() {
         (" @ ", None),
     ] {
         let parsed = Agent::parse(text);
-        let parsed = parsed
-            .as_ref()
-            .map(|it| (it.name.as_deref(), it.version.as_deref()));
+        let parsed = parsed.as_ref().map(|it| (it.name.as_deref(), it.version.as_deref()));
         assert_eq!(parsed, expected, "{text}");
     }
 }
@@ -169,39 +146,14 @@ fn a_call_needs_a_known_caller_with_one_of_the_roles_and_the_scope() {
     let post = json!({ "path": "tea.md", "text": "Tea.", "reason": "Ada asked" });
     let read = json!({ "path": "long.md" });
     for (caller, tool, request, expected) in [
-        (
-            None,
-            "read_notice",
-            &read,
-            Some(("missing", json!(["owner", "reviewer", "reader", "agent"]))),
-        ),
-        (
-            None,
-            "post_notice",
-            &post,
-            Some(("missing", json!(["owner", "agent"]))),
-        ),
+        (None, "read_notice", &read, Some(("missing", json!(["owner", "reviewer", "reader", "agent"])))),
+        (None, "post_notice", &post, Some(("missing", json!(["owner", "agent"])))),
         // A caller without permission gets no information about the request.
-        (
-            None,
-            "post_notice",
-            &json!({}),
-            Some(("missing", json!(["owner", "agent"]))),
-        ),
+        (None, "post_notice", &json!({}), Some(("missing", json!(["owner", "agent"])))),
         (Some(human(&[Read])), "read_notice", &read, None),
-        (
-            Some(human(&[Read])),
-            "post_notice",
-            &post,
-            Some(("role", json!(["owner", "agent"]))),
-        ),
+        (Some(human(&[Read])), "post_notice", &post, Some(("role", json!(["owner", "agent"])))),
         (Some(human(&[Review])), "read_notice", &read, None),
-        (
-            Some(human(&[Review])),
-            "post_notice",
-            &post,
-            Some(("role", json!(["owner", "agent"]))),
-        ),
+        (Some(human(&[Review])), "post_notice", &post, Some(("role", json!(["owner", "agent"])))),
         (
             Some(human(&[])),
             "read_notice",
@@ -210,24 +162,9 @@ fn a_call_needs_a_known_caller_with_one_of_the_roles_and_the_scope() {
         ),
         (Some(human(&[Write])), "post_notice", &post, None),
         (Some(agent(&[Write])), "post_notice", &post, None),
-        (
-            Some(agent(&[Read])),
-            "post_notice",
-            &post,
-            Some(("scope", json!("write"))),
-        ),
-        (
-            Some(agent(&[])),
-            "read_notice",
-            &read,
-            Some(("scope", json!("read"))),
-        ),
-        (
-            Some(agent(&[Review])),
-            "read_notice",
-            &read,
-            Some(("scope", json!("read"))),
-        ),
+        (Some(agent(&[Read])), "post_notice", &post, Some(("scope", json!("write")))),
+        (Some(agent(&[])), "read_notice", &read, Some(("scope", json!("read")))),
+        (Some(agent(&[Review])), "read_notice", &read, Some(("scope", json!("read")))),
     ] {
         let (service, _) = board();
         let outcome = call(&service, caller.clone(), tool, request.clone());
@@ -253,12 +190,7 @@ fn the_examples_of_each_clause_break_it_alone_or_satisfy_it() {
                 let tool = CONTRACT.operation(facts["tool"].as_str().unwrap()).unwrap();
                 gates::fill_defaults(&tool.input.wire(), &mut facts["request"]);
                 let report = gates::judge(tool, clause.at, &facts);
-                let asks = report
-                    .gates
-                    .iter()
-                    .find(|it| it.gate == gate.name)
-                    .unwrap()
-                    .requires_review;
+                let asks = report.gates.iter().find(|it| it.gate == gate.name).unwrap().requires_review;
                 let violated: Vec<_> = report.violations.iter().map(|it| it.clause).collect();
                 match clause.asks {
                     Some(_) => assert_eq!((asks, violated), (example.breaks, vec![]), "{}", clause.id),
@@ -283,11 +215,7 @@ fn expected(request: &Value, is_agent: bool, kept: u64) -> (bool, Vec<&'static s
         ("agents_are_calm", is_agent && request["urgent"] == true),
     ];
     let violated = clauses.into_iter().filter(|(_, is_violated)| *is_violated);
-    let after = if kept < 50 {
-        vec!["others_keep_their_words"]
-    } else {
-        vec![]
-    };
+    let after = if kept < 50 { vec!["others_keep_their_words"] } else { vec![] };
     (is_agent, violated.map(|(id, _)| id).collect(), after)
 }
 
@@ -367,10 +295,7 @@ fn a_call_with_violations_changes_nothing_and_says_all_of_them() {
             Err(error) => {
                 assert_eq!((error.name, error.code), ("VIOLATION", 4030));
                 let violations = error.data[VIOLATIONS].as_array().unwrap();
-                let said: Vec<_> = violations
-                    .iter()
-                    .map(|it| it["clause"].as_str().unwrap())
-                    .collect();
+                let said: Vec<_> = violations.iter().map(|it| it["clause"].as_str().unwrap()).collect();
                 assert_eq!(said, before, "{request}");
                 assert_eq!(error.data["requires_review"], asks);
                 for path in ["tea.md", "waiting/tea.md"] {
@@ -399,10 +324,7 @@ fn what_only_the_method_knows_is_judged_before_anything_is_published() {
     let pay = json!({ "path": "pay.md" });
     let error = call(&service, Some(agent(EVERYTHING)), "read_notice", pay.clone()).unwrap_err();
     assert_eq!(error.data[VIOLATIONS][0]["clause"], "confidential_notices_stay");
-    assert!(
-        !format!("{error:?}").contains("Confidential."),
-        "the answer is not told"
-    );
+    assert!(!format!("{error:?}").contains("Confidential."), "the answer is not told");
     let answer = call(&service, owner(), "read_notice", pay).unwrap();
     let gates = json!({
         "approved": true,
@@ -418,10 +340,7 @@ fn other_errors_have_no_violations_in_their_body() {
     let (service, _) = board();
     let error = call(&service, Some(human(EVERYTHING)), "read_notice", json!({})).unwrap_err();
     let body = CONTRACT.error_body(&error).unwrap();
-    assert_eq!(
-        (&body["error"]["code"], &body["error"]["violations"]),
-        (&json!("INVALID"), &json!([]))
-    );
+    assert_eq!((&body["error"]["code"], &body["error"]["violations"]), (&json!("INVALID"), &json!([])));
     assert_eq!(body["error"]["details"]["violations"][0]["rule"], "required");
     assert_eq!(CONTRACT.status(&error), Some(422));
 }

@@ -35,10 +35,7 @@ fn check(tool: &'static ToolSpec, mode: &'static str, by: By) -> Result<(), Reje
         By::Unset(transport) => (None, None, transport),
     };
     let headers = header.map(|mode| ("x-execution-flow".to_owned(), mode.to_owned()));
-    let facts = Facts {
-        mode: set,
-        ..Facts::default()
-    };
+    let facts = Facts { mode: set, ..Facts::default() };
     let call = CallContext {
         origin: CallOrigin {
             transport,
@@ -53,10 +50,7 @@ fn check(tool: &'static ToolSpec, mode: &'static str, by: By) -> Result<(), Reje
 
 #[test]
 fn each_tool_may_be_called_in_the_modes_of_the_matrix() {
-    let mut lines = MATRIX
-        .trim()
-        .lines()
-        .map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let mut lines = MATRIX.trim().lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let tools = lines.next().unwrap();
     assert_eq!(tools, TOOLS.each_ref().map(|tool| tool.name));
     let mut cells = 0;

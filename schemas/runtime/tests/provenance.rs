@@ -32,18 +32,13 @@ fn meta_without(without: &[&str]) -> Map<String, Value> {
 
 fn call(meta: Map<String, Value>) -> CallContext {
     CallContext {
-        origin: CallOrigin {
-            meta: Arc::new(meta),
-            ..CallOrigin::default()
-        },
+        origin: CallOrigin { meta: Arc::new(meta), ..CallOrigin::default() },
         ..CallContext::default()
     }
 }
 
 fn over_http(headers: &[(&str, &str)]) -> CallContext {
-    let headers = headers
-        .iter()
-        .map(|(name, value)| (name.to_string(), value.to_string()));
+    let headers = headers.iter().map(|(name, value)| (name.to_string(), value.to_string()));
     CallContext {
         origin: CallOrigin {
             transport: Transport::Http,
@@ -74,10 +69,7 @@ fn every_field_is_read_from_each_of_its_keys_and_headers() {
             for own in [false, true] {
                 let mut meta = all.clone();
                 let place = if own {
-                    meta.entry(PROVENANCE)
-                        .or_insert(json!({}))
-                        .as_object_mut()
-                        .unwrap()
+                    meta.entry(PROVENANCE).or_insert(json!({})).as_object_mut().unwrap()
                 } else {
                     &mut meta
                 };
@@ -97,11 +89,7 @@ fn every_field_is_read_from_each_of_its_keys_and_headers() {
                 call.origin.meta = Arc::new(all.clone());
                 let found = provenance(&call);
                 assert_eq!(found.get(field.name), Some(&value(field.name)), "{header}");
-                assert_eq!(
-                    found.source(field.name),
-                    Some(ProvenanceSource::Header),
-                    "{header}"
-                );
+                assert_eq!(found.source(field.name), Some(ProvenanceSource::Header), "{header}");
             }
         }
     }
@@ -111,31 +99,16 @@ fn every_field_is_read_from_each_of_its_keys_and_headers() {
 fn the_first_key_with_a_value_counts_and_own_members_come_before_all() {
     let header = [("X-Session-Id", "h")];
     for (meta, expected) in [
-        (
-            json!({ PROVENANCE: { "sessionId": "own" }, "session_id": "a" }),
-            "own",
-        ),
-        (
-            json!({ PROVENANCE: { "session_id": " " }, "session_id": "a" }),
-            "a",
-        ),
+        (json!({ PROVENANCE: { "sessionId": "own" }, "session_id": "a" }), "own"),
+        (json!({ PROVENANCE: { "session_id": " " }, "session_id": "a" }), "a"),
         (
             json!({ PROVENANCE: {}, "x_session_id": "d", "x-session-id": "c", "sessionId": "b", "session_id": "a" }),
             "a",
         ),
-        (
-            json!({ "x_session_id": "d", "x-session-id": "c", "sessionId": "b" }),
-            "b",
-        ),
-        (
-            json!({ "x_session_id": "d", "x-session-id": "c", "sessionId": "", "session_id": null }),
-            "c",
-        ),
+        (json!({ "x_session_id": "d", "x-session-id": "c", "sessionId": "b" }), "b"),
+        (json!({ "x_session_id": "d", "x-session-id": "c", "sessionId": "", "session_id": null }), "c"),
         // Keys without our prefix may be another program's.
-        (
-            json!({ "x_session_id": "d", "session_id": { "of": "another" } }),
-            "d",
-        ),
+        (json!({ "x_session_id": "d", "session_id": { "of": "another" } }), "d"),
         (json!({ "session_id": "\u{a0}" }), "h"),
         (json!({ "session_id": 7 }), "h"),
         (json!({}), "h"),
@@ -154,22 +127,13 @@ fn what_is_wrong_under_our_own_key_is_said() {
             json!({ "session": "s" }),
             "`session` of `tabellion/provenance` is not known; the fields are session_id, ",
         ),
-        (
-            json!({ "session_id": 7 }),
-            "`session_id` of `tabellion/provenance` must be a text",
-        ),
-        (
-            json!({ "timestamp": "soon" }),
-            "`timestamp` of `tabellion/provenance` must be an integer",
-        ),
+        (json!({ "session_id": 7 }), "`session_id` of `tabellion/provenance` must be a text"),
+        (json!({ "timestamp": "soon" }), "`timestamp` of `tabellion/provenance` must be an integer"),
         (
             json!({ "is_delegated": "maybe" }),
             "`is_delegated` of `tabellion/provenance` must be true or false",
         ),
-        (
-            json!({ "model": "x".repeat(2000) }),
-            "`model` of `tabellion/provenance` is longer than 1024 bytes",
-        ),
+        (json!({ "model": "x".repeat(2000) }), "`model` of `tabellion/provenance` is longer than 1024 bytes"),
         (json!(["s"]), "`tabellion/provenance` must be an object"),
     ] {
         for tool in [&ALWAYS, &NEVER] {
@@ -177,11 +141,7 @@ fn what_is_wrong_under_our_own_key_is_said() {
             meta.insert(PROVENANCE.into(), own.clone());
             let error = rejected(establish(tool, &call(meta)));
             assert!(error.message.starts_with(expected), "{own}: {}", error.message);
-            assert_eq!(
-                (error.code, &error.data["rule"]),
-                (-32602, &json!("provenance")),
-                "{own}"
-            );
+            assert_eq!((error.code, &error.data["rule"]), (-32602, &json!("provenance")), "{own}");
         }
     }
 }
@@ -189,11 +149,8 @@ fn what_is_wrong_under_our_own_key_is_said() {
 #[test]
 fn each_field_and_each_two_that_are_missing_are_said_in_order() {
     // These have a default, so that they are never missing.
-    let can_be_missing: Vec<_> = REQUIRED
-        .iter()
-        .copied()
-        .filter(|name| !["delegated", "timestamp"].contains(name))
-        .collect();
+    let can_be_missing: Vec<_> =
+        REQUIRED.iter().copied().filter(|name| !["delegated", "timestamp"].contains(name)).collect();
     assert_eq!(can_be_missing.len(), 9);
     let mut cases: Vec<Vec<&str>> = can_be_missing.iter().map(|name| vec![*name]).collect();
     for (i, first) in can_be_missing.iter().enumerate() {
@@ -208,21 +165,12 @@ fn each_field_and_each_two_that_are_missing_are_said_in_order() {
                 meta.insert((*name).into(), blank.clone().unwrap());
             }
             let error = rejected(establish(&ALWAYS, &call(meta.clone())));
-            let sentence = format!(
-                "Missing execution provenance for 'always': {}",
-                missing.join(", ")
-            );
+            let sentence = format!("Missing execution provenance for 'always': {}", missing.join(", "));
             assert_eq!((error.code, error.message), (-32602, sentence));
-            assert_eq!(
-                Value::from(error.data),
-                json!({ "rule": "provenance", "missing": missing })
-            );
+            assert_eq!(Value::from(error.data), json!({ "rule": "provenance", "missing": missing }));
             // A tool that stores it accepts the available fields.
             let found = establish(&NEVER, &call(meta)).unwrap();
-            assert!(
-                missing.iter().all(|name| found.get(name).is_none()),
-                "{missing:?}"
-            );
+            assert!(missing.iter().all(|name| found.get(name).is_none()), "{missing:?}");
         }
     }
 }
@@ -253,10 +201,7 @@ fn a_delegated_call_needs_its_parent() {
     let mut meta = meta_without(&["model_id", "parent_session_id"]);
     meta.insert("delegated".into(), true.into());
     let error = rejected(establish(&ALWAYS, &call(meta)));
-    assert_eq!(
-        error.message,
-        "Missing execution provenance for 'always': model_id, parent_session_id"
-    );
+    assert_eq!(error.message, "Missing execution provenance for 'always': model_id, parent_session_id");
 }
 
 #[test]
@@ -283,10 +228,7 @@ fn the_holder_of_a_key_comes_before_headers_and_only_for_its_field() {
         })
     );
     call.origin.meta = Arc::new(json!({ "operator_id": "bert" }).as_object().unwrap().clone());
-    assert_eq!(
-        establish(&NEVER, &call).unwrap().text("operator_id"),
-        Some("bert")
-    );
+    assert_eq!(establish(&NEVER, &call).unwrap().text("operator_id"), Some("bert"));
 }
 
 #[test]
@@ -300,11 +242,7 @@ fn sources_are_asked_in_their_order() {
     let connection = Arc::new(Connection::new("c1"));
     let first =
         json!({ "session_id": "s1", "repo_id": "first", "worktree_id": "first", "agent_program": "first" });
-    establish(
-        &NEVER,
-        &with(call(first.as_object().unwrap().clone()), None, Some(&connection)),
-    )
-    .unwrap();
+    establish(&NEVER, &with(call(first.as_object().unwrap().clone()), None, Some(&connection))).unwrap();
     for (about, meta, connection, expected) in [
         (
             "the first call's session, what is bound to it, the first call, the configuration",
@@ -338,10 +276,7 @@ fn sources_are_asked_in_their_order() {
         let meta = meta.as_object().unwrap().clone();
         let found = establish(&NEVER, &with(call(meta), Some(sessions()), connection)).unwrap();
         let mut found = said(&found);
-        found
-            .as_object_mut()
-            .unwrap()
-            .retain(|name, _| expected.get(name).is_some());
+        found.as_object_mut().unwrap().retain(|name, _| expected.get(name).is_some());
         assert_eq!(found, expected, "{about}");
     }
 }
@@ -359,21 +294,12 @@ fn what_is_configured_for_a_field_without_configuration_is_not_taken() {
 #[test]
 fn only_what_no_one_says_is_discovered_and_it_is_marked() {
     let connection = Arc::new(Connection::new("c1"));
-    let facts = |discovers| Facts {
-        discovers,
-        ..Facts::default()
-    };
-    let said_some = json!({ "project_id": "said", "operator_id": "said" })
-        .as_object()
-        .unwrap()
-        .clone();
+    let facts = |discovers| Facts { discovers, ..Facts::default() };
+    let said_some = json!({ "project_id": "said", "operator_id": "said" }).as_object().unwrap().clone();
     let mut call = call(said_some);
     call.client = Some("an/editor/1.2".into());
     let strict = establish(&NEVER, &with(call.clone(), Some(facts(false)), Some(&connection))).unwrap();
-    assert_eq!(
-        said(&strict),
-        json!({ "project_id": ["said", "meta"], "operator_id": ["said", "meta"] })
-    );
+    assert_eq!(said(&strict), json!({ "project_id": ["said", "meta"], "operator_id": ["said", "meta"] }));
     let found = establish(&ALWAYS, &with(call, Some(facts(true)), Some(&connection))).unwrap();
     let expected = json!({
         "session_id": ["c1", "discovered"],
@@ -388,49 +314,30 @@ fn only_what_no_one_says_is_discovered_and_it_is_marked() {
     });
     assert_eq!(said(&found), expected);
     let kept = found.to_value();
-    let marked = [
-        "session_id",
-        "repo_id",
-        "repo_path",
-        "worktree_id",
-        "machine_id",
-        "agent_program",
-        "model_id",
-    ];
+    let marked =
+        ["session_id", "repo_id", "repo_path", "worktree_id", "machine_id", "agent_program", "model_id"];
     assert_eq!(kept[DISCOVERED], json!(marked));
     let names: Vec<_> = kept.as_object().unwrap().keys().map(String::as_str).collect();
-    let fields = FIELDS
-        .iter()
-        .map(|field| field.name)
-        .chain([RECEIVED_AT, DISCOVERED]);
+    let fields = FIELDS.iter().map(|field| field.name).chain([RECEIVED_AT, DISCOVERED]);
     assert_eq!(names, fields.collect::<Vec<_>>());
     assert_eq!(kept["parent_session_id"], Value::Null);
 }
 
 #[test]
 fn a_call_that_lacks_nothing_asks_no_one() {
-    let facts = Facts {
-        discovers: true,
-        ..Facts::default()
-    };
+    let facts = Facts { discovers: true, ..Facts::default() };
     let asked = facts.asked.clone();
     let call = with(call(meta_without(&[])), Some(facts), None);
     let sessions = Sessions::default();
     let found = support::origin::establish_with(&ALWAYS, &call, &sessions).unwrap();
     assert_eq!(found.source("session_id"), Some(ProvenanceSource::Meta));
-    assert_eq!(
-        (asked.lock().unwrap().len(), sessions.asked.lock().unwrap().len()),
-        (0, 0)
-    );
+    assert_eq!((asked.lock().unwrap().len(), sessions.asked.lock().unwrap().len()), (0, 0));
 }
 
 #[test]
 fn a_session_that_cannot_be_read_is_an_error() {
     let meta = json!({ "session_id": "broken" }).as_object().unwrap().clone();
-    assert_eq!(
-        rejected(establish(&NEVER, &call(meta))).message,
-        "the sessions can't be read"
-    );
+    assert_eq!(rejected(establish(&NEVER, &call(meta))).message, "the sessions can't be read");
 }
 
 #[test]
@@ -438,16 +345,11 @@ fn provenance_reaches_the_log_entry_and_not_the_request() {
     let memory = Memory::default();
     let context = call(meta_without(&["machine_id", "delegated"]));
     let answer = support::origin::put(&memory, &context, json!({ "text": "a" })).unwrap();
-    assert_eq!(
-        answer.response,
-        json!({ "text": "a", "by": "operator_id of Ada" })
-    );
+    assert_eq!(answer.response, json!({ "text": "a", "by": "operator_id of Ada" }));
     let details = memory.details.lock().unwrap().pop().unwrap();
     assert_eq!(details["tool's"], json!("own"));
-    let mut expected: Map<_, _> = FIELDS
-        .iter()
-        .map(|field| (field.name.to_owned(), value(field.name)))
-        .collect();
+    let mut expected: Map<_, _> =
+        FIELDS.iter().map(|field| (field.name.to_owned(), value(field.name))).collect();
     expected["machine_id"] = Value::Null;
     expected["delegated"] = true.into();
     let mut found = details["provenance"].as_object().unwrap().clone();
@@ -458,18 +360,12 @@ fn provenance_reaches_the_log_entry_and_not_the_request() {
 
 #[test]
 fn the_key_of_provenance_is_no_unknown_condition() {
-    for (value, is_fine) in [
-        (json!({ "session_id": "s" }), true),
-        (json!({}), true),
-        (json!("s"), false),
-        (json!(null), false),
-    ] {
+    for (value, is_fine) in
+        [(json!({ "session_id": "s" }), true), (json!({}), true), (json!("s"), false), (json!(null), false)]
+    {
         let meta = Map::from_iter([(PROVENANCE.into(), value.clone())]);
         assert_eq!(CallContext::from_meta(None, &meta).is_ok(), is_fine, "{value}");
     }
     let discoveries: Vec<_> = FIELDS.iter().filter_map(|field| field.discover).collect();
-    assert!(
-        Discovery::ALL.iter().all(|all| discoveries.contains(all)),
-        "every discovery is tried above"
-    );
+    assert!(Discovery::ALL.iter().all(|all| discoveries.contains(all)), "every discovery is tried above");
 }

@@ -12,34 +12,15 @@ use tabellion_runtime::{
 };
 
 const fn task(name: &'static str, roles: &'static [&'static str], not_by_author: bool) -> StateSpec {
-    StateSpec {
-        name,
-        kind: StateKind::Task(TaskSpec {
-            name,
-            roles,
-            not_by_author,
-        }),
-    }
+    StateSpec { name, kind: StateKind::Task(TaskSpec { name, roles, not_by_author }) }
 }
 
 const fn end(name: &'static str, outcome: Outcome) -> StateSpec {
-    StateSpec {
-        name,
-        kind: StateKind::Final(outcome),
-    }
+    StateSpec { name, kind: StateKind::Final(outcome) }
 }
 
 const fn on(from: &'static [&'static str], on: &'static str, to: &'static str) -> TransitionSpec {
-    TransitionSpec {
-        from,
-        on,
-        to,
-        effect: None,
-        unless: &[],
-        needs: &[],
-        by: None,
-        roles: &[],
-    }
+    TransitionSpec { from, on, to, effect: None, unless: &[], needs: &[], by: None, roles: &[] }
 }
 
 static REVIEW: WorkflowSpec = WorkflowSpec {
@@ -65,14 +46,8 @@ static REVIEW: WorkflowSpec = WorkflowSpec {
             unless: &[Unless::Stale],
             ..on(&["human_review"], "approve", "approved")
         },
-        TransitionSpec {
-            needs: &["notes"],
-            ..on(&["human_review"], "reject", "rejected")
-        },
-        TransitionSpec {
-            needs: &["notes"],
-            ..on(&["human_review"], "needs_revision", "needs_revision")
-        },
+        TransitionSpec { needs: &["notes"], ..on(&["human_review"], "reject", "rejected") },
+        TransitionSpec { needs: &["notes"], ..on(&["human_review"], "needs_revision", "needs_revision") },
         TransitionSpec {
             by: Some("update_note"),
             ..on(&["human_review", "needs_revision"], "revise", "human_review")
@@ -142,10 +117,7 @@ struct Dice(u64);
 
 impl Dice {
     fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         from[(self.0 >> 33) as usize % from.len()]
     }
 
@@ -164,11 +136,7 @@ impl Dice {
             actor: self.pick(&["agent:a/1", "ann", "bob"]),
             is_reviewer: self.pick(&[true, false]),
             tool: self.pick(
-                &[
-                    &mostly[..],
-                    &[Some("update_note"), Some("update_note"), Some("create_note")],
-                ]
-                .concat(),
+                &[&mostly[..], &[Some("update_note"), Some("update_note"), Some("create_note")]].concat(),
             ),
             notes: self.pick(&[None, Some(""), Some(" \n"), Some("too long")]),
             is_stale: self.pick(&[true, false]),
@@ -182,11 +150,7 @@ fn caller(identity: &str, is_reviewer: bool) -> KnownCaller {
         identity: Identity::local(identity),
         name: identity.into(),
         agent: None,
-        roles: if is_reviewer {
-            vec!["owner", "reviewer"]
-        } else {
-            vec!["owner"]
-        },
+        roles: if is_reviewer { vec!["owner", "reviewer"] } else { vec!["owner"] },
         scopes: vec![],
     }
 }
@@ -209,17 +173,11 @@ fn made(instance: &Instance, it: Attempt, at: i64) -> Result<Instance, Refusal> 
 
 #[test]
 fn random_programs_end_as_the_model_says() {
-    let (mut ends, mut refusals) = (
-        std::collections::BTreeSet::new(),
-        std::collections::BTreeSet::new(),
-    );
+    let (mut ends, mut refusals) = (std::collections::BTreeSet::new(), std::collections::BTreeSet::new());
     for seed in 0..4_000 {
         let mut dice = Dice(seed);
         let author = dice.pick(&["agent:a/1", "ann"]);
-        let mut model = Model {
-            state: "human_review",
-            author,
-        };
+        let mut model = Model { state: "human_review", author };
         let mut instance = Instance::start(&REVIEW, &caller(author, false), DateTime::UNIX_EPOCH);
         for number in 1..=12 {
             let it = dice.attempt();
@@ -257,10 +215,7 @@ fn a_refusal_is_a_failure_that_says_what_to_do() {
         state: state.into(),
         ..Instance::start(&REVIEW, &caller("ann", false), DateTime::UNIX_EPOCH)
     };
-    let foreign = Instance {
-        workflow: "another_workflow".into(),
-        ..start("human_review")
-    };
+    let foreign = Instance { workflow: "another_workflow".into(), ..start("human_review") };
     for (instance, on, tool, is_reviewer, kind, words, needs) in [
         (
             start("approved"),
@@ -325,23 +280,9 @@ fn a_refusal_is_a_failure_that_says_what_to_do() {
             "the role reviewer",
             json!(["reviewer"]),
         ),
-        (
-            start("human_review"),
-            "reject",
-            None,
-            true,
-            FailureKind::Invalid,
-            "needs notes",
-            json!(["notes"]),
-        ),
+        (start("human_review"), "reject", None, true, FailureKind::Invalid, "needs notes", json!(["notes"])),
     ] {
-        let event = Event {
-            on,
-            tool,
-            given: &given,
-            holds: &[],
-            at: DateTime::UNIX_EPOCH,
-        };
+        let event = Event { on, tool, given: &given, holds: &[], at: DateTime::UNIX_EPOCH };
         let refusal = transition(&REVIEW, &instance, &event, &caller("bob", is_reviewer)).unwrap_err();
         let reason = refusal.reason();
         let failure = Failure::from(refusal);
@@ -364,16 +305,9 @@ fn an_instance_knows_how_it_ended_and_an_answer_whether_it_is_pending() {
         instance.state = state.into();
         assert_eq!(instance.outcome(&REVIEW), outcome, "{state}");
     }
-    let pending = Pending {
-        at: "/status",
-        is: "pending_review",
-        instance: "/review_workflow_id",
-    };
+    let pending = Pending { at: "/status", is: "pending_review", instance: "/review_workflow_id" };
     for (response, id) in [
-        (
-            json!({ "status": "pending_review", "review_workflow_id": "i" }),
-            Some("i"),
-        ),
+        (json!({ "status": "pending_review", "review_workflow_id": "i" }), Some("i")),
         (json!({ "status": "created", "review_workflow_id": "i" }), None),
         (json!({ "status": "pending_review" }), None),
         (json!({}), None),
@@ -384,11 +318,8 @@ fn an_instance_knows_how_it_ended_and_an_answer_whether_it_is_pending() {
 
 #[test]
 fn a_name_makes_no_caller_the_author() {
-    let person = |identity: Identity, name: &str| KnownCaller {
-        identity,
-        name: name.into(),
-        ..caller("", true)
-    };
+    let person =
+        |identity: Identity, name: &str| KnownCaller { identity, name: name.into(), ..caller("", true) };
     let token = |subject: &str| Identity::token("https://issuer.example", subject);
     let (ada, address) = (token("s1"), "s1@example.com");
     let helper = ada.clone().with_agent("helper");
@@ -396,30 +327,15 @@ fn a_name_makes_no_caller_the_author() {
     for (author, actor, withdraws, approves) in [
         ((&ada, address), (&ada, address), true, false),
         ((&ada, address), (&ada, "another name"), true, false),
-        (
-            (&ada, address),
-            (&ada.clone().with_client("browser"), address),
-            true,
-            false,
-        ),
+        ((&ada, address), (&ada.clone().with_client("browser"), address), true, false),
         // Another subject who claims the name has none of the author's rights, and all of the author's restrictions.
         ((&ada, address), (&token("s2"), address), false, false),
         ((&ada, address), (&token("s2"), "S1@Example.com"), false, false),
         ((&ada, address), (&Identity::key("s1"), "ada"), false, true),
         ((&ada, address), (&token("s2"), "s2@example.com"), false, true),
         // An agent is not the person it acts for.
-        (
-            (&helper, "agent:helper/s1@example.com"),
-            (&helper, "x"),
-            true,
-            false,
-        ),
-        (
-            (&helper, "agent:helper/s1@example.com"),
-            (&ada, address),
-            false,
-            true,
-        ),
+        ((&helper, "agent:helper/s1@example.com"), (&helper, "x"), true, false),
+        ((&helper, "agent:helper/s1@example.com"), (&ada, address), false, true),
         (
             (&helper, "agent:helper/s1@example.com"),
             (&token("s2"), "agent:helper/s1@example.com"),
@@ -430,27 +346,14 @@ fn a_name_makes_no_caller_the_author() {
         let instance = Instance::start(&REVIEW, &person(author.0.clone(), author.1), DateTime::UNIX_EPOCH);
         let actor = person(actor.0.clone(), actor.1);
         for (on, expected) in [("withdraw", withdraws), ("approve", approves)] {
-            let event = Event {
-                on,
-                tool: None,
-                given: &Map::new(),
-                holds: &[],
-                at: DateTime::UNIX_EPOCH,
-            };
+            let event = Event { on, tool: None, given: &Map::new(), holds: &[], at: DateTime::UNIX_EPOCH };
             let made = step(&REVIEW, &instance, &event, &actor);
             assert_eq!(made.is_ok(), expected, "{author:?}, {on} by {actor:?}: {made:?}");
             // An instance from before identities were stored: it belongs to no caller, and callers of that name may not decide on it.
-            let old = Instance {
-                author_identity: None,
-                ..instance.clone()
-            };
+            let old = Instance { author_identity: None, ..instance.clone() };
             let is_named = old.author.eq_ignore_ascii_case(&actor.name);
             let made = step(&REVIEW, &old, &event, &actor);
-            assert_eq!(
-                made.is_ok(),
-                on == "approve" && !is_named,
-                "{author:?}, {on} by {actor:?}"
-            );
+            assert_eq!(made.is_ok(), on == "approve" && !is_named, "{author:?}, {on} by {actor:?}");
         }
     }
 }

@@ -10,34 +10,15 @@ use tabellion_runtime::{
 };
 
 const fn task(name: &'static str, roles: &'static [&'static str]) -> StateSpec {
-    StateSpec {
-        name,
-        kind: StateKind::Task(TaskSpec {
-            name,
-            roles,
-            not_by_author: false,
-        }),
-    }
+    StateSpec { name, kind: StateKind::Task(TaskSpec { name, roles, not_by_author: false }) }
 }
 
 const fn end(name: &'static str, outcome: Outcome) -> StateSpec {
-    StateSpec {
-        name,
-        kind: StateKind::Final(outcome),
-    }
+    StateSpec { name, kind: StateKind::Final(outcome) }
 }
 
 const fn on(from: &'static [&'static str], on: &'static str, to: &'static str) -> TransitionSpec {
-    TransitionSpec {
-        from,
-        on,
-        to,
-        effect: None,
-        unless: &[],
-        needs: &[],
-        by: None,
-        roles: &[],
-    }
+    TransitionSpec { from, on, to, effect: None, unless: &[], needs: &[], by: None, roles: &[] }
 }
 
 static PARAMETERS: Schema = Schema::plain(
@@ -63,34 +44,15 @@ static LOOP: WorkflowSpec = WorkflowSpec {
     transitions: &[
         on(&["look"], "keep", "kept"),
         on(&["look"], "return", "mend"),
-        TransitionSpec {
-            by: Some("write"),
-            ..on(&["look", "mend"], "mended", "look")
-        },
-        TransitionSpec {
-            roles: &[AUTHOR],
-            ..on(&["look", "mend"], "leave", "left")
-        },
+        TransitionSpec { by: Some("write"), ..on(&["look", "mend"], "mended", "look") },
+        TransitionSpec { roles: &[AUTHOR], ..on(&["look", "mend"], "leave", "left") },
     ],
 };
 
-static BARE: WorkflowSpec = WorkflowSpec {
-    id: "bare",
-    parameters: None,
-    takes: None,
-    ..LOOP
-};
-static BY_TOOL: WorkflowSpec = WorkflowSpec {
-    id: "by_tool",
-    starts: Starts::Tool,
-    parameters: None,
-    takes: None,
-    ..LOOP
-};
-static CONTRACT: ContractSpec = ContractSpec {
-    workflows: &[&LOOP, &BARE, &BY_TOOL],
-    ..ContractSpec::EMPTY
-};
+static BARE: WorkflowSpec = WorkflowSpec { id: "bare", parameters: None, takes: None, ..LOOP };
+static BY_TOOL: WorkflowSpec =
+    WorkflowSpec { id: "by_tool", starts: Starts::Tool, parameters: None, takes: None, ..LOOP };
+static CONTRACT: ContractSpec = ContractSpec { workflows: &[&LOOP, &BARE, &BY_TOOL], ..ContractSpec::EMPTY };
 
 /// An instance of `LOOP` after these events, with the resulting states.
 fn after(events: &[(&str, &str)]) -> Instance {
@@ -126,22 +88,14 @@ fn after(events: &[(&str, &str)]) -> Instance {
 fn tasks_are_shown_as_they_are_now() {
     for (events, status, expected) in [
         (&[][..], "active", &[("look", "ready", None)][..]),
-        (
-            &[("return", "mend")],
-            "active",
-            &[("look", "completed", Some("return")), ("mend", "ready", None)],
-        ),
+        (&[("return", "mend")], "active", &[("look", "completed", Some("return")), ("mend", "ready", None)]),
         (
             &[("return", "mend"), ("mended", "look")],
             "active",
             &[("look", "ready", None), ("mend", "completed", Some("mended"))],
         ),
         (&[("mended", "look")], "active", &[("look", "ready", None)]),
-        (
-            &[("keep", "kept")],
-            "completed",
-            &[("look", "completed", Some("keep"))],
-        ),
+        (&[("keep", "kept")], "completed", &[("look", "completed", Some("keep"))]),
         (
             &[("return", "mend"), ("leave", "left")],
             "cancelled",
@@ -158,33 +112,19 @@ fn tasks_are_shown_as_they_are_now() {
             .map(|task| {
                 let text = |name: &str| task[name].as_str();
                 assert_eq!(task["completed_by"].is_null(), text("decision").is_none());
-                (
-                    text("task_id").expect("an id"),
-                    text("state").expect("a state"),
-                    text("decision"),
-                )
+                (text("task_id").expect("an id"), text("state").expect("a state"), text("decision"))
             })
             .collect();
         assert_eq!(found, expected, "{events:?}");
         let next = StartedInstance::new(&LOOP, "i1", &instance).next_task;
         let waits = expected.iter().find(|(_, state, _)| *state == "ready");
-        assert_eq!(
-            next.map(|task| task.task_id),
-            waits.map(|(id, ..)| (*id).to_owned())
-        );
+        assert_eq!(next.map(|task| task.task_id), waits.map(|(id, ..)| (*id).to_owned()));
     }
     let view = InstanceView::new(&LOOP, "i1", &after(&[("return", "mend")])).expect("it is sound");
     let shown = serde_json::to_value(&view.tasks).expect("JSON");
     assert_eq!(shown[0]["role"], json!(["owner", "agent"]));
-    assert_eq!(
-        shown[0]["decisions"],
-        json!(["keep", "return"]),
-        "the author's is not theirs"
-    );
-    assert_eq!(
-        (&shown[1]["role"], &shown[1]["decisions"]),
-        (&json!("author"), &json!(["leave"]))
-    );
+    assert_eq!(shown[0]["decisions"], json!(["keep", "return"]), "the author's is not theirs");
+    assert_eq!((&shown[1]["role"], &shown[1]["decisions"]), (&json!("author"), &json!(["leave"])));
 }
 
 #[test]
@@ -212,28 +152,16 @@ fn what_is_no_instance_of_the_workflow_is_not_shown() {
 #[test]
 fn parameters_are_checked_and_completed() {
     for (workflow, parameters, expected) in [
-        (
-            "loop",
-            json!({ "topic": "x" }),
-            Ok(json!({ "topic": "x", "depth": 3 })),
-        ),
+        ("loop", json!({ "topic": "x" }), Ok(json!({ "topic": "x", "depth": 3 }))),
         (
             "loop",
             json!({ "topic": "x", "depth": 5, "more": [] }),
             Ok(json!({ "topic": "x", "depth": 5, "more": [] })),
         ),
         ("loop", json!({}), Err(json!({ "violations": "/parameters" }))),
-        (
-            "loop",
-            json!({ "topic": 1 }),
-            Err(json!({ "violations": "/parameters/topic" })),
-        ),
+        ("loop", json!({ "topic": 1 }), Err(json!({ "violations": "/parameters/topic" }))),
         ("bare", json!({}), Ok(json!({}))),
-        (
-            "bare",
-            json!({ "topic": "x" }),
-            Err(json!({ "reason": "parameters" })),
-        ),
+        ("bare", json!({ "topic": "x" }), Err(json!({ "reason": "parameters" }))),
         ("by_tool", json!({}), Err(json!({ "reason": "started_by_tool" }))),
         ("nothing", json!({}), Err(json!({ "reason": "not_found" }))),
     ] {
@@ -274,9 +202,7 @@ fn a_decision_is_of_the_task_that_waits() {
             serde_json::from_value(json!({ "instance_id": "i1", "task_id": task, "decision": decision }))
                 .expect("a request");
         let refused = request.check(&LOOP, instance).err();
-        let reason = refused
-            .as_ref()
-            .and_then(|failure| failure.data["reason"].as_str());
+        let reason = refused.as_ref().and_then(|failure| failure.data["reason"].as_str());
         assert_eq!(reason, expected, "{task} {decision}");
     }
 }

@@ -14,9 +14,7 @@ const OFFSET: &str = "TABELLION_CLOCK_OFFSET";
 pub(crate) fn now() -> i64 {
     static AHEAD: OnceLock<Duration> = OnceLock::new();
     let ahead = *AHEAD.get_or_init(|| {
-        let seconds = cfg!(debug_assertions)
-            .then(|| std::env::var(OFFSET).ok())
-            .flatten();
+        let seconds = cfg!(debug_assertions).then(|| std::env::var(OFFSET).ok()).flatten();
         Duration::from_secs(seconds.and_then(|text| text.parse().ok()).unwrap_or(0))
     });
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() + ahead;

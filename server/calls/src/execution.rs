@@ -23,11 +23,7 @@ pub(crate) fn insert(
     server: &str,
     now: i64,
 ) -> rusqlite::Result<()> {
-    let status = if call.is_pending {
-        ExecutionStatus::Pending
-    } else {
-        ExecutionStatus::Running
-    };
+    let status = if call.is_pending { ExecutionStatus::Pending } else { ExecutionStatus::Running };
     let kept = call.contract.executions;
     let until = |lasting: Option<u32>| now + seconds(lasting.unwrap_or(0));
     connection
@@ -108,13 +104,8 @@ pub(crate) fn open(connection: &Connection) -> rusqlite::Result<Vec<Open>> {
     let mut query = connection.prepare_cached(
         "SELECT id, server, created_at FROM execution WHERE completed_at IS NULL ORDER BY created_at",
     )?;
-    let open = query.query_map([], |row| {
-        Ok(Open {
-            id: row.get(0)?,
-            server: row.get(1)?,
-            created_at: row.get(2)?,
-        })
-    })?;
+    let open = query
+        .query_map([], |row| Ok(Open { id: row.get(0)?, server: row.get(1)?, created_at: row.get(2)? }))?;
     open.collect()
 }
 
@@ -126,33 +117,20 @@ pub(crate) fn each(
 ) -> rusqlite::Result<()> {
     let nanoseconds = |time: &chrono::DateTime<chrono::Utc>| time.timestamp_nanos_opt().unwrap_or(0);
     let status = filter.status.map(|status| status.to_string());
-    let (since, until) = (
-        filter.since.as_ref().map(nanoseconds),
-        filter.until.as_ref().map(nanoseconds),
-    );
+    let (since, until) = (filter.since.as_ref().map(nanoseconds), filter.until.as_ref().map(nanoseconds));
     let conditions: [(&str, Option<&dyn ToSql>); 6] = [
         ("session = ?", filter.session.as_ref().map(|it| it as _)),
-        (
-            "? IN (caller, caller_name)",
-            filter.caller.as_ref().map(|it| it as _),
-        ),
+        ("? IN (caller, caller_name)", filter.caller.as_ref().map(|it| it as _)),
         ("tool = ?", filter.tool.as_ref().map(|it| it as _)),
         ("status = ?", status.as_ref().map(|it| it as _)),
         ("created_at >= ?", since.as_ref().map(|it| it as _)),
         ("created_at < ?", until.as_ref().map(|it| it as _)),
     ];
-    let asked = conditions
-        .into_iter()
-        .filter_map(|(condition, value)| Some((condition, value?)));
+    let asked = conditions.into_iter().filter_map(|(condition, value)| Some((condition, value?)));
     let (conditions, values): (Vec<_>, Vec<_>) = asked.unzip();
-    let conditions = if conditions.is_empty() {
-        "1".to_owned()
-    } else {
-        conditions.join(" AND ")
-    };
-    let mut query = connection.prepare(&format!(
-        "SELECT {COLUMNS} FROM execution WHERE {conditions} ORDER BY created_at, id"
-    ))?;
+    let conditions = if conditions.is_empty() { "1".to_owned() } else { conditions.join(" AND ") };
+    let mut query = connection
+        .prepare(&format!("SELECT {COLUMNS} FROM execution WHERE {conditions} ORDER BY created_at, id"))?;
     let mut rows = query.query(&values[..])?;
     while let Some(row) = rows.next()? {
         if !each(of_row(row)?) {
@@ -164,10 +142,7 @@ pub(crate) fn each(
 
 /// Deletes expired executions and results.
 pub(crate) fn forget(connection: &Connection, now: i64) -> rusqlite::Result<()> {
-    connection.execute(
-        "DELETE FROM execution WHERE keep_until < ?1 AND completed_at IS NOT NULL",
-        [now],
-    )?;
+    connection.execute("DELETE FROM execution WHERE keep_until < ?1 AND completed_at IS NOT NULL", [now])?;
     connection.execute(
         "UPDATE execution SET result = NULL WHERE result_until < ?1 AND result IS NOT NULL",
         [now],
@@ -220,9 +195,7 @@ fn shortened(arguments: &Value) -> Value {
         }
         Value::Array(items) => items.iter().map(shortened).collect(),
         Value::Object(members) => {
-            let members = members
-                .iter()
-                .map(|(name, value)| (name.clone(), shortened(value)));
+            let members = members.iter().map(|(name, value)| (name.clone(), shortened(value)));
             Value::Object(members.collect())
         }
         value => value.clone(),

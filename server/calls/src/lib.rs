@@ -8,10 +8,7 @@
 //! | `servers` | liveness of the servers that share the file |
 //! | `file`, `clock` | the SQLite file; the time |
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 
 mod clock;
 mod execution;
@@ -82,9 +79,7 @@ pub struct Calls {
 
 impl std::fmt::Debug for Calls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Calls")
-            .field("path", &self.path)
-            .finish_non_exhaustive()
+        f.debug_struct("Calls").field("path", &self.path).finish_non_exhaustive()
     }
 }
 
@@ -139,25 +134,17 @@ impl Calls {
     /// # Errors
     /// If it can't be read.
     pub fn beginning(&self) -> Result<DateTime<Utc>, Failure> {
-        let at = self
-            .reader
-            .lock()
-            .query_row("SELECT at FROM beginning", [], |row| row.get(0));
+        let at = self.reader.lock().query_row("SELECT at FROM beginning", [], |row| row.get(0));
         at.map(clock::time).map_err(|error| failed(&error))
     }
 
     /// Decides the executions of dead servers: an execution with a commit was a success.
     async fn recover(&self) -> Result<(), Failure> {
         let open = execution::open(&self.reader.lock()).map_err(|error| failed(&error))?;
-        let ended = self.server.ended(
-            open.iter()
-                .map(|open| open.server.as_str())
-                .collect::<std::collections::BTreeSet<_>>(),
-        );
-        let left: Vec<_> = open
-            .iter()
-            .filter(|open| ended.contains(open.server.as_str()))
-            .collect();
+        let ended = self
+            .server
+            .ended(open.iter().map(|open| open.server.as_str()).collect::<std::collections::BTreeSet<_>>());
+        let left: Vec<_> = open.iter().filter(|open| ended.contains(open.server.as_str())).collect();
         let Some(first) = left.first() else { return Ok(()) };
         let ids: Vec<_> = left.iter().map(|open| open.id.clone()).collect();
         let commits = self.commits.find(&ids, clock::time(first.created_at)).await?;
@@ -203,11 +190,7 @@ impl Calls {
     }
 
     fn admitted(&self, call: &NewExecution<'_>) -> Result<Admitted, SessionError> {
-        let durability = if call.tool.mutating {
-            Durability::Full
-        } else {
-            Durability::Process
-        };
+        let durability = if call.tool.mutating { Durability::Full } else { Durability::Process };
         let execution = Uuid::now_v7().to_string();
         let late = std::mem::take(&mut *self.late.lock());
         let now = clock::now();
@@ -223,22 +206,12 @@ impl Calls {
                 }
                 _ => None,
             };
-            execution::insert(
-                transaction,
-                &execution,
-                call,
-                session.as_deref(),
-                &self.server.id,
-                now,
-            )?;
+            execution::insert(transaction, &execution, call, session.as_deref(), &self.server.id, now)?;
             let limit = match limit_of(call.contract, call.tool) {
                 None => None,
                 Some(limit) => {
                     let rate = limit.rate();
-                    let of_all = Rate {
-                        times: rate.times.saturating_mul(SESSIONS_PER_HOLDER),
-                        ..rate
-                    };
+                    let of_all = Rate { times: rate.times.saturating_mul(SESSIONS_PER_HOLDER), ..rate };
                     let caller = call.caller.map(|caller| caller.identity.to_string());
                     let counted = match limit.per {
                         RateLimitPer::Session => vec![(session.clone(), rate), (caller, of_all)],
@@ -255,11 +228,7 @@ impl Calls {
                     Some(taken)
                 }
             };
-            Ok(Admitted {
-                execution,
-                session,
-                limit,
-            })
+            Ok(Admitted { execution, session, limit })
         });
         if result.is_err() {
             self.late.lock().extend(late);
@@ -275,13 +244,7 @@ impl Calls {
         holder: &'s str,
         now: i64,
     ) -> Sessions<'s> {
-        Sessions {
-            connection,
-            server: &self.server,
-            spec,
-            holder,
-            now,
-        }
+        Sessions { connection, server: &self.server, spec, holder, now }
     }
 
     fn session<T>(
@@ -332,10 +295,7 @@ impl CallStore for Calls {
             let now = clock::now();
             let refused = self.change(Durability::Process, |transaction| {
                 let id = Uuid::now_v7().to_string();
-                let ended = Ended {
-                    error,
-                    ..interrupted()
-                };
+                let ended = Ended { error, ..interrupted() };
                 execution::insert(transaction, &id, call, None, &self.server.id, now)?;
                 execution::finish(transaction, &id, &ended, now)
             });
@@ -347,9 +307,8 @@ impl CallStore for Calls {
 
     fn start<'a>(&'a self, execution: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let started = self.change(Durability::Process, |transaction| {
-                execution::start(transaction, execution)
-            });
+            let started =
+                self.change(Durability::Process, |transaction| execution::start(transaction, execution));
             if let Err(error) = started {
                 tracing::debug!(%error, "that an execution has begun was not recorded");
             }
@@ -395,9 +354,7 @@ impl CallStore for Calls {
     fn is_cancelled(&self, execution: &str) -> bool {
         let connection = self.reader.lock();
         let query = connection.prepare_cached("SELECT cancel FROM execution WHERE id = ?1");
-        query
-            .and_then(|mut query| query.query_row([execution], |row| row.get(0)))
-            .unwrap_or(false)
+        query.and_then(|mut query| query.query_row([execution], |row| row.get(0))).unwrap_or(false)
     }
 
     fn open_session<'a>(
@@ -437,9 +394,8 @@ impl CallStore for Calls {
     }
 
     fn end_connection(&self, connection: &str) {
-        let ended = self.change(Durability::Process, |transaction| {
-            session::end_connection(transaction, connection)
-        });
+        let ended =
+            self.change(Durability::Process, |transaction| session::end_connection(transaction, connection));
         if let Err(error) = ended {
             tracing::debug!(%error, "that a session has ended was not recorded");
         }

@@ -110,9 +110,7 @@ impl Sessions<'_> {
             "SELECT {COLUMNS} FROM session
              WHERE holder = ?1 AND connection IS ?2 AND NOT named AND terminated_at IS NULL ORDER BY created_at DESC LIMIT 1"
         ))?;
-        let found = found
-            .query_row(params![self.holder, connection], SessionRow::read)
-            .optional()?;
+        let found = found.query_row(params![self.holder, connection], SessionRow::read).optional()?;
         match found.filter(|found| found.is_active(self.spec, self.now)) {
             Some(found) => {
                 self.touch(&found.id)?;
@@ -132,10 +130,7 @@ impl Sessions<'_> {
     pub(crate) fn renew(&self, id: &str) -> Result<SessionRecord, SessionError> {
         let found = self.active(id)?;
         self.touch(&found.id)?;
-        let found = SessionRow {
-            last_at: self.now,
-            ..found
-        };
+        let found = SessionRow { last_at: self.now, ..found };
         Ok(found.record(self.spec))
     }
 
@@ -143,20 +138,15 @@ impl Sessions<'_> {
     pub(crate) fn end(&self, id: &str) -> Result<SessionRecord, SessionError> {
         let found = self.active(id)?;
         terminate(self.connection, &found.id, self.now)?;
-        let found = SessionRow {
-            terminated_at: Some(self.now),
-            ..found
-        };
+        let found = SessionRow { terminated_at: Some(self.now), ..found };
         Ok(found.record(self.spec))
     }
 
     fn active(&self, id: &str) -> Result<SessionRow, SessionError> {
-        let mut found = self.connection.prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM session WHERE id = ?1 AND holder = ?2"
-        ))?;
-        let found = found
-            .query_row(params![id, self.holder], SessionRow::read)
-            .optional()?;
+        let mut found = self
+            .connection
+            .prepare_cached(&format!("SELECT {COLUMNS} FROM session WHERE id = ?1 AND holder = ?2"))?;
+        let found = found.query_row(params![id, self.holder], SessionRow::read).optional()?;
         let active = found.filter(|found| found.is_active(self.spec, self.now));
         Ok(active.ok_or_else(|| NotAdmitted::NoSession(id.to_owned()))?)
     }
@@ -211,9 +201,8 @@ impl Sessions<'_> {
         }
         let servers: HashSet<_> = active.iter().map(|found| found.server.as_str()).collect();
         let ended = self.server.ended(servers);
-        let (over, active): (Vec<_>, Vec<_>) = active
-            .iter()
-            .partition(|found| found.is_connection && ended.contains(found.server.as_str()));
+        let (over, active): (Vec<_>, Vec<_>) =
+            active.iter().partition(|found| found.is_connection && ended.contains(found.server.as_str()));
         for found in over {
             terminate(self.connection, &found.id, self.now)?;
         }

@@ -14,17 +14,9 @@ use super::*;
 
 static ANY: Schema = Schema::plain("{}");
 
-static READ: ToolSpec = ToolSpec {
-    name: "read",
-    rate_limit: Some("reads"),
-    ..ToolSpec::new(&ANY, &ANY)
-};
+static READ: ToolSpec = ToolSpec { name: "read", rate_limit: Some("reads"), ..ToolSpec::new(&ANY, &ANY) };
 
-static CHANGE: ToolSpec = ToolSpec {
-    name: "change",
-    mutating: true,
-    ..ToolSpec::new(&ANY, &ANY)
-};
+static CHANGE: ToolSpec = ToolSpec { name: "change", mutating: true, ..ToolSpec::new(&ANY, &ANY) };
 
 static LIMITS: [RateLimit; 1] = [RateLimit {
     name: "reads",
@@ -38,10 +30,7 @@ const MAX_SESSIONS: u32 = 3;
 static CONTRACT: ContractSpec = ContractSpec {
     id: "shop",
     rate_limits: &LIMITS,
-    executions: Some(&ExecutionsSpec {
-        keep_seconds: 3600,
-        result_seconds: 60,
-    }),
+    executions: Some(&ExecutionsSpec { keep_seconds: 3600, result_seconds: 60 }),
     sessions: Some(&SessionsSpec {
         most: MAX_SESSIONS,
         seconds: 86400,
@@ -62,9 +51,7 @@ impl Commits for Made {
         _: DateTime<Utc>,
     ) -> BoxFuture<'a, Result<BTreeMap<String, String>, Failure>> {
         let made = self.0.lock().unwrap();
-        let found = executions
-            .iter()
-            .filter_map(|id| Some((id.clone(), made.get(id)?.clone())));
+        let found = executions.iter().filter_map(|id| Some((id.clone(), made.get(id)?.clone())));
         let found = found.collect();
         Box::pin(async move { Ok(found) })
     }
@@ -88,10 +75,7 @@ struct Folder {
 
 impl Folder {
     fn new() -> Self {
-        Self {
-            folder: tempfile::tempdir().unwrap(),
-            made: Arc::default(),
-        }
+        Self { folder: tempfile::tempdir().unwrap(), made: Arc::default() }
     }
 
     fn open(&self) -> Calls {
@@ -100,10 +84,7 @@ impl Folder {
 }
 
 fn done<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap()
-        .block_on(future)
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }
 
 fn admit(
@@ -150,10 +131,7 @@ fn an_execution_is_kept_from_its_beginning_to_its_end() {
         assert_eq!(running.caller.as_deref(), Some("local:ann"));
         assert_eq!(running.session, admitted.session);
         assert_eq!(running.input["n"], 1);
-        assert_eq!(
-            running.input["text"]["characters"], 300,
-            "a long text is not kept"
-        );
+        assert_eq!(running.input["text"]["characters"], 300, "a long text is not kept");
         done(calls.finish(id, &success(Some("c1"))));
         let ended = found(&calls, id);
         assert_eq!(ended.end.status, ExecutionStatus::Success);
@@ -170,20 +148,10 @@ fn an_execution_is_kept_from_its_beginning_to_its_end() {
 fn executions_of_a_server_that_ended_are_decided_by_the_commits() {
     let folder = Folder::new();
     let (first, other) = (folder.open(), folder.open());
-    let begun: Vec<_> = (0..4)
-        .map(|_| {
-            admit(&first, &CHANGE, "ann", SessionOf::Caller)
-                .unwrap()
-                .execution
-        })
-        .collect();
+    let begun: Vec<_> =
+        (0..4).map(|_| admit(&first, &CHANGE, "ann", SessionOf::Caller).unwrap().execution).collect();
     done(first.finish(&begun[0], &success(Some("c0"))));
-    folder
-        .made
-        .0
-        .lock()
-        .unwrap()
-        .insert(begun[1].clone(), "c1".into());
+    folder.made.0.lock().unwrap().insert(begun[1].clone(), "c1".into());
     // Its executions run as long as it lives.
     assert_eq!(found(&other, &begun[1]).end.status, ExecutionStatus::Running);
     drop(first);
@@ -251,18 +219,9 @@ fn sessions_are_their_holders_alone() {
     assert_eq!(mine.expires_at - mine.created_at, chrono::TimeDelta::hours(1));
     for who in ["bob", ""] {
         let foreign = || Err(NotAdmitted::NoSession(mine.id.clone()));
-        assert_eq!(
-            admit(&calls, &CHANGE, who, SessionOf::Named(&mine.id)).map(drop),
-            foreign()
-        );
-        assert_eq!(
-            done(calls.renew_session(spec, &Identity::local(who), &mine.id)).map(drop),
-            foreign()
-        );
-        assert_eq!(
-            done(calls.end_session(spec, &Identity::local(who), &mine.id)).map(drop),
-            foreign()
-        );
+        assert_eq!(admit(&calls, &CHANGE, who, SessionOf::Named(&mine.id)).map(drop), foreign());
+        assert_eq!(done(calls.renew_session(spec, &Identity::local(who), &mine.id)).map(drop), foreign());
+        assert_eq!(done(calls.end_session(spec, &Identity::local(who), &mine.id)).map(drop), foreign());
     }
     let ended = done(calls.end_session(spec, &Identity::local("ann"), &mine.id)).unwrap();
     assert!(ended.terminated_at.is_some());
@@ -277,9 +236,7 @@ fn ending_a_session_cancels_what_runs_in_it() {
     let folder = Folder::new();
     let calls = folder.open();
     let spec = CONTRACT.sessions.unwrap();
-    let session = done(calls.open_session(spec, &Identity::local("ann"), &Value::Null))
-        .unwrap()
-        .id;
+    let session = done(calls.open_session(spec, &Identity::local("ann"), &Value::Null)).unwrap().id;
     let running = admit(&calls, &CHANGE, "ann", SessionOf::Named(&session)).unwrap();
     let elsewhere = admit(&calls, &CHANGE, "ann", SessionOf::Caller).unwrap();
     done(calls.end_session(spec, &Identity::local("ann"), &session)).unwrap();
@@ -296,10 +253,7 @@ fn connections_of_a_server_that_was_killed_make_room() {
     }
     let next = folder.open();
     let refused = admit(&next, &CHANGE, "ann", SessionOf::Connection("next"));
-    assert!(
-        matches!(refused, Err(NotAdmitted::TooManySessions { .. })),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(NotAdmitted::TooManySessions { .. })), "{refused:?}");
     drop(killed);
     admit(&next, &CHANGE, "ann", SessionOf::Connection("next")).unwrap();
 }
@@ -321,39 +275,25 @@ fn what_a_clock_that_was_ahead_kept_does_not_outlast_it() {
     let of_new = "UPDATE bucket SET name = replace(name, ?1, ?2), full_at = full_at + 1e17";
     file.execute(of_new, [&session, &new]).unwrap();
     let admitted = admit(&calls, &READ, "ann", SessionOf::Named(&new)).unwrap();
-    let wait = admitted
-        .limit
-        .expect("a limit")
-        .expect_err("the bucket is empty, and no more than that");
+    let wait = admitted.limit.expect("a limit").expect_err("the bucket is empty, and no more than that");
     assert!(wait <= Duration::from_secs(LIMITS[0].seconds.into()), "{wait:?}");
 }
 
 #[test]
 fn a_file_of_the_version_before_is_taken_over() {
     let folder = Folder::new();
-    let before = admit(&folder.open(), &CHANGE, "ann", SessionOf::Caller)
-        .unwrap()
-        .execution;
+    let before = admit(&folder.open(), &CHANGE, "ann", SessionOf::Caller).unwrap().execution;
     let file = Connection::open(folder.folder.path().join(FILE)).unwrap();
-    file.execute_batch("ALTER TABLE execution DROP COLUMN caller_name; PRAGMA user_version = 1")
-        .unwrap();
+    file.execute_batch("ALTER TABLE execution DROP COLUMN caller_name; PRAGMA user_version = 1").unwrap();
     drop(file);
     let calls = folder.open();
-    let now = admit(&calls, &CHANGE, "ann", SessionOf::Caller)
-        .unwrap()
-        .execution;
+    let now = admit(&calls, &CHANGE, "ann", SessionOf::Caller).unwrap().execution;
     for (id, name) in [(&before, None), (&now, Some("ann"))] {
         let found = found(&calls, id);
-        assert_eq!(
-            (found.caller.as_deref(), found.caller_name.as_deref()),
-            (Some("local:ann"), name)
-        );
+        assert_eq!((found.caller.as_deref(), found.caller_name.as_deref()), (Some("local:ann"), name));
     }
     for caller in ["ann", "local:ann", "bob"] {
-        let filter = ExecutionFilter {
-            caller: Some(caller.into()),
-            ..ExecutionFilter::default()
-        };
+        let filter = ExecutionFilter { caller: Some(caller.into()), ..ExecutionFilter::default() };
         let mut count = 0;
         let mut each = |_| {
             count += 1;

@@ -87,10 +87,8 @@ impl Client {
     pub fn file(&self, machine: &Machine) -> Option<PathBuf> {
         let mut candidates = self.candidates(machine);
         let exists = |path: &PathBuf| path.symlink_metadata().is_ok();
-        let has_folder = |path: &PathBuf| {
-            path.parent()
-                .is_some_and(|folder| folder != machine.home && folder.is_dir())
-        };
+        let has_folder =
+            |path: &PathBuf| path.parent().is_some_and(|folder| folder != machine.home && folder.is_dir());
         let found = candidates.iter().position(exists);
         let found = found.or_else(|| candidates.iter().position(has_folder));
         match found.unwrap_or(0) {
@@ -115,9 +113,7 @@ impl Client {
         let folders = candidates.iter().filter_map(|file| file.parent());
         let traces = self.traces.iter().filter_map(|pattern| machine.path(pattern));
         candidates.iter().any(|file| file.symlink_metadata().is_ok())
-            || folders
-                .into_iter()
-                .any(|folder| folder != machine.home && folder.is_dir())
+            || folders.into_iter().any(|folder| folder != machine.home && folder.is_dir())
             || traces.into_iter().any(|trace| trace.exists())
     }
 
@@ -182,11 +178,7 @@ impl Client {
     }
 
     pub(crate) fn place<'a>(&'a self, name: &'a str) -> EntryPath<'a> {
-        EntryPath {
-            servers: &self.servers,
-            shape: self.shape,
-            name,
-        }
+        EntryPath { servers: &self.servers, shape: self.shape, name }
     }
 
     pub(crate) fn format(&self) -> Format {

@@ -76,11 +76,7 @@ impl Config {
     /// # Errors
     /// [`ConfigError::File`].
     pub fn read(client: &'static Client, path: &Path) -> Result<Self, ConfigError> {
-        Ok(Self {
-            client,
-            path: path.to_owned(),
-            file: File::read(path)?,
-        })
+        Ok(Self { client, path: path.to_owned(), file: File::read(path)? })
     }
 
     /// Returns the server of the entry called `name`, as the client reads it; `None` if there is no such entry, or it has
@@ -106,10 +102,9 @@ impl Config {
         let root = edit::check(self.client.format(), text, place).map_err(|source| self.edit(source))?;
         let servers = root.as_ref().and_then(|root| root.get(place.servers));
         let entries: Vec<(String, Value)> = match servers.map(|servers| &servers.kind) {
-            Some(Kind::Map(members)) => members
-                .iter()
-                .map(|member| (member.key.clone(), member.value.to_json()))
-                .collect(),
+            Some(Kind::Map(members)) => {
+                members.iter().map(|member| (member.key.clone(), member.value.to_json())).collect()
+            }
             Some(Kind::List(items)) => items
                 .iter()
                 .filter_map(|item| Some((item.get("name")?.as_str()?.to_owned(), item.to_json())))
@@ -146,24 +141,13 @@ impl Config {
         };
         let is_ours = self.client.server(&old).is_some_and(|server| server.is_ours());
         if !is_ours && force == Force::No {
-            return Err(ConfigError::Foreign {
-                path: self.path,
-                name: name.into(),
-            });
+            return Err(ConfigError::Foreign { path: self.path, name: name.into() });
         }
-        let new = if is_ours {
-            self.merged(&old, server, &wanted)
-        } else {
-            wanted
-        };
+        let new = if is_ours { self.merged(&old, server, &wanted) } else { wanted };
         if new == old {
             return Ok(self.change(Action::Nothing, None, Backup::Leave));
         }
-        let backup = if self.ours()?.is_empty() {
-            Backup::Keep
-        } else {
-            Backup::Leave
-        };
+        let backup = if self.ours()?.is_empty() { Backup::Keep } else { Backup::Leave };
         let without = self.without(name, text, &old)?;
         let new = self.insert(&without, name, &new)?;
         Ok(self.change(Action::Update, Some(new), backup))
@@ -181,10 +165,7 @@ impl Config {
         };
         let is_ours = self.client.server(&old).is_some_and(|server| server.is_ours());
         if !is_ours && force == Force::No {
-            return Err(ConfigError::Foreign {
-                path: self.path,
-                name: name.into(),
-            });
+            return Err(ConfigError::Foreign { path: self.path, name: name.into() });
         }
         let new = self.without(name, text, &old)?;
         let new = self.with_replaced(name, new)?;
@@ -311,34 +292,19 @@ impl Config {
         // A new entry is the first in some formats, the last in others.
         let forth: Vec<_> = entries.iter().collect();
         let back: Vec<_> = entries.iter().rev().collect();
-        let order = [forth, back]
-            .into_iter()
-            .find(|order| with(order).as_deref() == Some(text))?;
+        let order = [forth, back].into_iter().find(|order| with(order).as_deref() == Some(text))?;
         let others: Vec<_> = order.into_iter().filter(|(other, _)| other != name).collect();
         with(&others)
     }
 
     fn change(self, action: Action, new: Option<String>, backup: Backup) -> Change {
-        let bom = self
-            .file
-            .text
-            .as_deref()
-            .is_some_and(|text| text.starts_with(BOM));
+        let bom = self.file.text.as_deref().is_some_and(|text| text.starts_with(BOM));
         let new = new.map(|new| if bom { [BOM, &new].concat() } else { new });
-        Change {
-            config: self,
-            action,
-            new,
-            backup,
-            forget: false,
-        }
+        Change { config: self, action, new, backup, forget: false }
     }
 
     fn edit(&self, source: EditError) -> ConfigError {
-        ConfigError::Edit {
-            path: self.path.clone(),
-            source,
-        }
+        ConfigError::Edit { path: self.path.clone(), source }
     }
 }
 
@@ -392,21 +358,14 @@ impl Change {
         let old = config.file;
         if self.action == Action::Nothing {
             let file = old.clone();
-            return Ok(Written {
-                old,
-                file,
-                backup: Backup::Leave,
-            });
+            return Ok(Written { old, file, backup: Backup::Leave });
         }
         let created = match old.origin() {
             Some(Origin::Nothing(created)) => Some(created),
             _ => None,
         };
         let written = old.write(new.as_deref(), self.backup);
-        let file = File {
-            path: old.path.clone(),
-            text: new,
-        };
+        let file = File { path: old.path.clone(), text: new };
         if let Err(error) = written {
             if self.backup == Backup::Keep {
                 undo_origin(&old);
@@ -419,11 +378,7 @@ impl Change {
                 file.remove_folders(&created);
             }
         }
-        Ok(Written {
-            old,
-            file,
-            backup: self.backup,
-        })
+        Ok(Written { old, file, backup: self.backup })
     }
 }
 

@@ -36,9 +36,7 @@ impl Server {
     pub fn is_ours(&self) -> bool {
         let has_name = |text: &str| text.to_ascii_lowercase().starts_with("tabellion");
         match self {
-            Self::Stdio {
-                command, arguments, ..
-            } => {
+            Self::Stdio { command, arguments, .. } => {
                 // Windows paths too, on any system.
                 let name = command.rsplit(['/', '\\']).next().unwrap_or_default();
                 let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str());
@@ -114,9 +112,7 @@ pub(crate) fn read(template: &Value, entry: &Value, env: &str) -> Option<Server>
             Some(Server::Stdio {
                 command,
                 arguments: found.arguments,
-                env: env
-                    .filter_map(|(name, value)| Some((name.clone(), text(value)?)))
-                    .collect(),
+                env: env.filter_map(|(name, value)| Some((name.clone(), text(value)?))).collect(),
             })
         }
         (None, Some(url)) => Some(Server::Http { url, key: found.key }),

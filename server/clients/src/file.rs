@@ -97,10 +97,7 @@ impl File {
         let read = failed("read", path);
         let real = match path.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Self {
-                    path: path.to_owned(),
-                    text: None,
-                });
+                return Ok(Self { path: path.to_owned(), text: None });
             }
             Err(error) => return Err(read(error)),
             Ok(found) if found.is_symlink() => {
@@ -125,10 +122,7 @@ impl File {
             let path = path.to_owned();
             FileError::NotText { path, line }
         })?;
-        Ok(Self {
-            path: real,
-            text: Some(text),
-        })
+        Ok(Self { path: real, text: Some(text) })
     }
 
     /// Returns the state before the first entry, if a record of it exists.
@@ -164,8 +158,7 @@ impl File {
 
     /// Replaces the file by `text`, or removes it.
     pub(crate) fn write(&self, text: Option<&str>, backup: Backup) -> Result<(), FileError> {
-        self.replace_or_remove(text, backup)
-            .map_err(|error| error.about(&self.path))
+        self.replace_or_remove(text, backup).map_err(|error| error.about(&self.path))
     }
 
     fn replace_or_remove(&self, text: Option<&str>, backup: Backup) -> Result<(), FileError> {
@@ -224,10 +217,7 @@ pub(crate) struct Created {
 
 /// Returns the number of missing folders above the file.
 fn missing_folders(path: &Path) -> usize {
-    path.ancestors()
-        .skip(1)
-        .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
-        .count()
+    path.ancestors().skip(1).take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).count()
 }
 
 /// Puts a file with `text` at `path` in one step, with the permissions of `like`; a new file is for its owner alone, because such
@@ -235,9 +225,7 @@ fn missing_folders(path: &Path) -> usize {
 fn replace(path: &Path, text: &str, like: Option<&PathBuf>) -> Result<(), FileError> {
     let write = || -> io::Result<()> {
         let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-        let mut new = tempfile::Builder::new()
-            .prefix(".tabellion-")
-            .tempfile_in(folder)?;
+        let mut new = tempfile::Builder::new().prefix(".tabellion-").tempfile_in(folder)?;
         new.write_all(text.as_bytes())?;
         if let Some(like) = like {
             platform::make_like(new.as_file(), &fs::metadata(like)?)?;

@@ -2,10 +2,7 @@
 //!
 //! It starts no server and asks no person; the command line does.
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 
 mod catalog;
 mod config;

@@ -129,12 +129,7 @@ impl EntryPath<'_> {
         match root.get(self.servers).map(|servers| &servers.kind) {
             Some(Kind::Map(members)) => {
                 let named = |(_, member): &(usize, &Member)| member.key == self.name;
-                members
-                    .iter()
-                    .enumerate()
-                    .filter(named)
-                    .map(|(at, _)| at)
-                    .collect()
+                members.iter().enumerate().filter(named).map(|(at, _)| at).collect()
             }
             Some(Kind::List(items)) => {
                 let named =

@@ -117,10 +117,7 @@ impl Columns {
         let mut rows = select.query([collection])?;
         while let Some(row) = rows.next()? {
             let segment: i64 = row.get(3)?;
-            let Ok(at) = columns
-                .segments
-                .binary_search_by_key(&segment, |segment| segment.number)
-            else {
+            let Ok(at) = columns.segments.binary_search_by_key(&segment, |segment| segment.number) else {
                 continue;
             };
             let first = columns.segments[at].first.saturating_add(row.get(4)?);

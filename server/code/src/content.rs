@@ -12,18 +12,15 @@ use crate::{
 /// Returns a file's text, and the facts about its chunks.
 pub(crate) fn content(connection: &Connection, file: i64) -> Result<(String, Vec<ChunkFacts>), CodeError> {
     let sql = "SELECT text, chunks FROM content WHERE file = ?";
-    let (text, chunks): (String, String) = connection
-        .prepare_cached(sql)?
-        .query_row([file], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (text, chunks): (String, String) =
+        connection.prepare_cached(sql)?.query_row([file], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok((text, read_facts(&chunks)?))
 }
 
 /// Returns the facts about a file's chunks.
 pub(crate) fn facts(connection: &Connection, file: i64) -> Result<Vec<ChunkFacts>, CodeError> {
     let sql = "SELECT chunks FROM content WHERE file = ?";
-    let chunks: String = connection
-        .prepare_cached(sql)?
-        .query_row([file], |row| row.get(0))?;
+    let chunks: String = connection.prepare_cached(sql)?.query_row([file], |row| row.get(0))?;
     read_facts(&chunks)
 }
 
@@ -37,22 +34,15 @@ pub(crate) fn lines_of<'t>(facts: &ChunkFacts, text: &'t str, symbol: &SymbolFac
     let start = |line: u32| {
         let before = line.saturating_sub(facts.start_line) as usize;
         match before.checked_sub(1) {
-            Some(last) => text
-                .match_indices('\n')
-                .nth(last)
-                .map_or(text.len(), |(at, _)| at + 1),
+            Some(last) => text.match_indices('\n').nth(last).map_or(text.len(), |(at, _)| at + 1),
             None => 0,
         }
     };
-    text.get(start(symbol.start_line)..start(symbol.end_line + 1))
-        .unwrap_or_default()
+    text.get(start(symbol.start_line)..start(symbol.end_line + 1)).unwrap_or_default()
 }
 
 /// Returns the bytes of a chunk in its file's text.
 pub(crate) fn bytes_of(chunks: &[ChunkFacts], at: usize) -> Range<usize> {
-    let before: usize = chunks[..at.min(chunks.len())]
-        .iter()
-        .map(|chunk| chunk.bytes as usize)
-        .sum();
+    let before: usize = chunks[..at.min(chunks.len())].iter().map(|chunk| chunk.bytes as usize).sum();
     before..before + chunks.get(at).map_or(0, |chunk| chunk.bytes as usize)
 }

@@ -49,11 +49,7 @@ impl CodeError {
 
 impl From<rusqlite::Error> for CodeError {
     fn from(error: rusqlite::Error) -> Self {
-        if is_busy(&error) {
-            Self::Busy
-        } else {
-            Self::Database(error)
-        }
+        if is_busy(&error) { Self::Busy } else { Self::Database(error) }
     }
 }
 

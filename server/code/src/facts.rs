@@ -90,37 +90,15 @@ type Row = (String, String, String, u32, u32, bool);
 
 impl From<Row> for SymbolFacts {
     fn from((name, path, kind, start_line, end_line, has_body): Row) -> Self {
-        let name = if name.is_empty() {
-            last_word(&path).to_owned()
-        } else {
-            name
-        };
-        Self {
-            name,
-            path,
-            kind,
-            start_line,
-            end_line,
-            has_body,
-        }
+        let name = if name.is_empty() { last_word(&path).to_owned() } else { name };
+        Self { name, path, kind, start_line, end_line, has_body }
     }
 }
 
 impl From<SymbolFacts> for Row {
     fn from(facts: SymbolFacts) -> Self {
-        let name = if last_word(&facts.path) == facts.name {
-            String::new()
-        } else {
-            facts.name
-        };
-        (
-            name,
-            facts.path,
-            facts.kind,
-            facts.start_line,
-            facts.end_line,
-            facts.has_body,
-        )
+        let name = if last_word(&facts.path) == facts.name { String::new() } else { facts.name };
+        (name, facts.path, facts.kind, facts.start_line, facts.end_line, facts.has_body)
     }
 }
 

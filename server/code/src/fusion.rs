@@ -42,14 +42,11 @@ pub(crate) fn fuse(
     place: impl Fn(&Searched<'_>) -> f32,
 ) {
     let added = nearby.added(found.iter().map(|hit| hit.chunk));
-    found.extend(added.into_iter().filter_map(|chunk| {
-        Some(Valued {
-            chunk,
-            file: parts.file_of(chunk)?,
-            symbol: None,
-            value: 0.0,
-        })
-    }));
+    found.extend(
+        added.into_iter().filter_map(|chunk| {
+            Some(Valued { chunk, file: parts.file_of(chunk)?, symbol: None, value: 0.0 })
+        }),
+    );
     let top = found.iter().map(|hit| hit.value).fold(0.0, f32::max);
     let top = if top > 0.0 { top } else { weight };
     let of_files = of_files(parts, nearby);

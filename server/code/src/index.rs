@@ -177,16 +177,11 @@ impl CodeIndex {
     pub fn begin(self: &Arc<Self>, key: &str, operation: &str) -> Result<Run, CodeError> {
         self.with(|connection| {
             let held = self.lock(connection, key)?;
-            let collection = self.write(connection, &Stop::default(), |transaction| {
-                insert(transaction, key, operation)
-            })?;
+            let collection =
+                self.write(connection, &Stop::default(), |transaction| insert(transaction, key, operation))?;
             let collection = collection.ok_or(CodeError::Abandoned)?;
             let index = Arc::clone(self);
-            Ok(Run {
-                index,
-                collection,
-                _held: held,
-            })
+            Ok(Run { index, collection, _held: held })
         })
     }
 
@@ -345,8 +340,7 @@ impl Run {
     /// # Errors
     /// Always the error.
     pub fn fail(self, error: CodeError) -> Result<(), CodeError> {
-        self.finish(&Unlisted(error.to_string()), &Stop::default())
-            .and(Err(error))
+        self.finish(&Unlisted(error.to_string()), &Stop::default()).and(Err(error))
     }
 
     /// Brings the collection up to date with `tree`.
@@ -378,10 +372,7 @@ impl Run {
             let sql = "UPDATE collection SET total = ? WHERE number = ?";
             Ok(transaction.execute(sql, params![entries.len() as i64, collection])?)
         })?;
-        let mut outcome = Outcome {
-            total: entries.len() as u64,
-            ..Outcome::default()
-        };
+        let mut outcome = Outcome { total: entries.len() as u64, ..Outcome::default() };
         let mut not_taken: HashSet<write::Name> = HashSet::new();
         run::cut(tree, &entries, &known, stop, |step| {
             self.index.write(connection, stop, |transaction| {
@@ -416,9 +407,7 @@ impl Run {
                 let sql =
                     "UPDATE collection SET done = done + ?, failed = failed + ?, left_out = left_out + ?
                            WHERE number = ?";
-                transaction
-                    .prepare_cached(sql)?
-                    .execute(params![done as i64, not, left_out, collection])?;
+                transaction.prepare_cached(sql)?.execute(params![done as i64, not, left_out, collection])?;
                 Ok(())
             })
         })?;
@@ -477,11 +466,7 @@ fn failures(connection: &Connection, collection: i64) -> Result<Vec<Failed>, Cod
     let sql = "SELECT branch, path, reason FROM failure WHERE collection = ? ORDER BY branch, path";
     let mut statement = connection.prepare_cached(sql)?;
     let failed = statement.query_map([collection], |row| {
-        Ok(Failed {
-            branch: row.get(0)?,
-            path: row.get(1)?,
-            reason: row.get(2)?,
-        })
+        Ok(Failed { branch: row.get(0)?, path: row.get(1)?, reason: row.get(2)? })
     })?;
     Ok(failed.collect::<Result<_, _>>()?)
 }
@@ -519,7 +504,5 @@ fn status_row(connection: &Connection, key: &str) -> Result<Option<Status>, Code
 }
 
 fn now() -> i64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs() as i64)
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
 }

@@ -13,10 +13,7 @@
 //! | `content` | texts of files, and places in them |
 //! | `file` | the SQLite file |
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 
 mod columns;
 mod content;

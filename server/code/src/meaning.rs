@@ -28,10 +28,7 @@ pub(crate) fn of_chunks<'f>(chunks: &'f [ChunkFacts], text: &'f str) -> impl Ite
         let end = first + chunk.bytes as usize;
         let content = text.get(first..end).unwrap_or_default();
         first = end;
-        Meant {
-            symbol: chunk.about().map_or("", |symbol| &symbol.path),
-            content,
-        }
+        Meant { symbol: chunk.about().map_or("", |symbol| &symbol.path), content }
     })
 }
 
@@ -84,9 +81,7 @@ fn parts(run: &str) -> impl Iterator<Item = &str> {
             own.is_uppercase()
                 && (before.is_lowercase() || before.is_numeric() || (before.is_uppercase() && after))
         };
-        let end = (1..chars.len())
-            .find(|at| begins(*at))
-            .map_or(rest.len(), |at| chars[at].0);
+        let end = (1..chars.len()).find(|at| begins(*at)).map_or(rest.len(), |at| chars[at].0);
         let (part, others) = rest.split_at(end);
         rest = others;
         Some(part)

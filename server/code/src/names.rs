@@ -21,10 +21,7 @@ impl SymbolName {
     pub(crate) fn parse(text: &str) -> Self {
         let text = text.trim().trim_end_matches("()");
         let parts = identifiers(text).map(whole);
-        Self {
-            text: text.to_owned(),
-            parts: parts.filter(|part| !SELVES.contains(&part.as_str())).collect(),
-        }
+        Self { text: text.to_owned(), parts: parts.filter(|part| !SELVES.contains(&part.as_str())).collect() }
     }
 
     /// Returns the keys for a symbol of this name; its chunk has one of them as a term.

@@ -18,9 +18,8 @@ use crate::{
 const MAX_WORDS: usize = 64;
 
 /// Marks around a name that are not part of it.
-const AROUND_NAMES: &[char] = &[
-    '"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', '@', '$', '&', '*', ',', ';', ':', '?', '!',
-];
+const AROUND_NAMES: &[char] =
+    &['"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', '@', '$', '&', '*', ',', ';', ':', '?', '!'];
 
 /// Words that ask for tests.
 const TEST_WORDS: [&str; 2] = ["test", "spec"];
@@ -98,8 +97,7 @@ impl CodeFilters {
         let language = || Language::of_path(path).map_or("text", Language::name);
         let extension = || {
             let name = path.rsplit('/').next().unwrap_or(path);
-            name.rsplit_once('.')
-                .map_or(String::new(), |(_, extension)| extension.to_lowercase())
+            name.rsplit_once('.').map_or(String::new(), |(_, extension)| extension.to_lowercase())
         };
         self.languages.iter().all(|wanted| wanted == language())
             && (self.extensions.is_empty() || self.extensions.contains(&extension()))
@@ -152,9 +150,9 @@ impl PathFilter {
 
     fn has(&self, path: &str) -> bool {
         match self {
-            Self::Below(above) => path
-                .strip_prefix(above.as_str())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
+            Self::Below(above) => {
+                path.strip_prefix(above.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            }
             Self::Glob(glob) => glob.is_match(path),
         }
     }
@@ -185,10 +183,7 @@ pub(crate) struct Cut {
 }
 
 pub(crate) fn cut(text: &str) -> Cut {
-    let mut cut = Cut {
-        exact: quoted(text),
-        ..Cut::default()
-    };
+    let mut cut = Cut { exact: quoted(text), ..Cut::default() };
     let runs: Vec<&str> = identifiers(text).collect();
     let text = text.trim();
     cut.is_name = runs.len() == 1 && text.trim_matches(AROUND_NAMES) == runs[0];
@@ -202,12 +197,7 @@ pub(crate) fn cut(text: &str) -> Cut {
     let has_others = all.iter().any(|word| !word.is_stop_word);
     cut.words = query_terms(&all, MAX_WORDS);
     let is_identifier = |run: &&&str| cut.is_name || words(run).iter().any(|word| word.is_part);
-    let spelled: BTreeSet<&str> = runs
-        .iter()
-        .filter(is_identifier)
-        .take(MAX_WORDS)
-        .copied()
-        .collect();
+    let spelled: BTreeSet<&str> = runs.iter().filter(is_identifier).take(MAX_WORDS).copied().collect();
     cut.spelled = spelled.into_iter().map(String::from).collect();
     let telling: Vec<String> = runs
         .iter()
@@ -226,8 +216,7 @@ pub(crate) fn cut(text: &str) -> Cut {
     } else if is_alone && !cut.is_name && cut.exact.is_empty() {
         cut.literals.push(text.to_owned());
     } else {
-        cut.literals
-            .extend(marked(text).map(String::from).take(MAX_WORDS));
+        cut.literals.extend(marked(text).map(String::from).take(MAX_WORDS));
     }
     let asks = |word: &&String| TEST_WORDS.contains(&word.as_str());
     cut.test_word = cut.words.iter().find(asks).cloned();

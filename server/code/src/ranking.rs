@@ -72,9 +72,7 @@ pub(crate) const WEIGHTS: Weights = Weights {
 pub(crate) const SOURCES_ABOUT_TESTS: usize = 5;
 
 /// Prefixes of the names of folders that show a project, or help to make it.
-const EXAMPLES: &[&str] = &[
-    "bench", "demo", "doc", "example", "github", "sample", "script", "tutorial",
-];
+const EXAMPLES: &[&str] = &["bench", "demo", "doc", "example", "github", "sample", "script", "tutorial"];
 
 /// Extensions of documents and data. Files in an unknown language may still be programs.
 const NO_PROGRAMS: &[&str] = &[
@@ -194,11 +192,10 @@ impl FileKind {
             Self::Foreign
         } else if !is_program(name) {
             Self::Text
-        } else if parts.iter().any(|part| {
-            EXAMPLES
-                .iter()
-                .any(|name| part.trim_start_matches(['_', '.']).starts_with(name))
-        }) {
+        } else if parts
+            .iter()
+            .any(|part| EXAMPLES.iter().any(|name| part.trim_start_matches(['_', '.']).starts_with(name)))
+        {
             Self::Example
         } else {
             Self::Source
@@ -251,23 +248,9 @@ mod tests {
                     "spec/fixtures/a.json",
                 ],
             ),
-            (
-                FileKind::Example,
-                &[
-                    "examples/a.rs",
-                    "_examples/a.go",
-                    "benchmarks/a.py",
-                    "docs/conf.py",
-                ],
-            ),
-            (
-                FileKind::Foreign,
-                &["vendor/a.go", "a.min.js", "types/a.d.ts", "a_pb2.py"],
-            ),
-            (
-                FileKind::Text,
-                &["README.md", "Cargo.toml", "docs/guide.rst", "LICENSE", "lib.so.1"],
-            ),
+            (FileKind::Example, &["examples/a.rs", "_examples/a.go", "benchmarks/a.py", "docs/conf.py"]),
+            (FileKind::Foreign, &["vendor/a.go", "a.min.js", "types/a.d.ts", "a_pb2.py"]),
+            (FileKind::Text, &["README.md", "Cargo.toml", "docs/guide.rst", "LICENSE", "lib.so.1"]),
         ];
         for (place, paths) in cases {
             for path in *paths {

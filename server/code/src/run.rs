@@ -67,14 +67,7 @@ pub(crate) fn cut(
             let send = send.clone();
             let (next, ended) = (&next, &ended);
             scope.spawn(move || {
-                work(
-                    tree,
-                    entries,
-                    known,
-                    next,
-                    &|| stop.is_asked() || ended.load(Relaxed),
-                    &send,
-                )
+                work(tree, entries, known, next, &|| stop.is_asked() || ended.load(Relaxed), &send)
             });
         }
         drop(send);
@@ -84,11 +77,7 @@ pub(crate) fn cut(
         drop(receive);
         result
     })?;
-    if stop.is_asked() {
-        Err(CodeError::Ended)
-    } else {
-        Ok(())
-    }
+    if stop.is_asked() { Err(CodeError::Ended) } else { Ok(()) }
 }
 
 fn work(
@@ -119,11 +108,7 @@ fn work(
                 }
             }
             Err(reason) => {
-                let failed = Failed {
-                    branch: entry.branch.clone(),
-                    path: entry.path.clone(),
-                    reason,
-                };
+                let failed = Failed { branch: entry.branch.clone(), path: entry.path.clone(), reason };
                 if send.send(Step::Failed(failed)).is_err() {
                     return;
                 }
@@ -182,12 +167,7 @@ fn source(
     if entry.choice != Choice::Always && is_minified(&entry.path, &text) {
         return Ok(Read::LeftOut);
     }
-    Ok(Read::Source(Source {
-        path: entry.path.clone(),
-        branch: entry.branch.clone(),
-        blob,
-        text,
-    }))
+    Ok(Read::Source(Source { path: entry.path.clone(), branch: entry.branch.clone(), blob, text }))
 }
 
 /// Returns the SHA-1 of a blob as git computes it.
@@ -204,10 +184,8 @@ pub(crate) fn gone<'k>(
     known: &'k std::collections::HashMap<Name, Vec<u8>>,
     not_taken: &HashSet<Name>,
 ) -> Vec<&'k Name> {
-    let there: HashSet<(&str, &str)> = entries
-        .iter()
-        .map(|entry| (entry.branch.as_str(), entry.path.as_str()))
-        .collect();
+    let there: HashSet<(&str, &str)> =
+        entries.iter().map(|entry| (entry.branch.as_str(), entry.path.as_str())).collect();
     let mut gone: Vec<&Name> = known
         .keys()
         .filter(|name| !there.contains(&(name.0.as_str(), name.1.as_str())) || not_taken.contains(*name))

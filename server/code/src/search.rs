@@ -165,9 +165,7 @@ impl<'s> Search<'s> {
         };
         let is_source = |file: &FileColumns| file.place == FileKind::Source;
         let [postings] = self.postings(word, [Kind::Text])?;
-        let having = postings
-            .iter()
-            .map(|found| self.parts.files[found.file as usize].columns);
+        let having = postings.iter().map(|found| self.parts.files[found.file as usize].columns);
         let having = having.filter(|file| is_source(file)).count();
         Ok(having <= self.sizes(is_source).chunks / SOURCES_ABOUT_TESTS)
     }
@@ -182,8 +180,7 @@ impl<'s> Search<'s> {
         if filters.is_on_files() {
             let files = self.parts.files.iter();
             let files = files.filter(|file| filters.file(&file.columns.path, &file.columns.branch));
-            self.passing
-                .restrict(files.flat_map(Searched::chunks).map(|chunk| chunk as u32));
+            self.passing.restrict(files.flat_map(Searched::chunks).map(|chunk| chunk as u32));
         }
         for terms in filters.chunk_terms() {
             let mut having = vec![];
@@ -218,9 +215,7 @@ impl<'s> Search<'s> {
             let all = facts.iter().flat_map(|chunk| &chunk.symbols);
             let modules = names::modules(&file.columns.path, all);
             for chunk in of_file {
-                let symbols = facts
-                    .get(*chunk as usize - file.first)
-                    .map(|facts| &facts.symbols);
+                let symbols = facts.get(*chunk as usize - file.first).map(|facts| &facts.symbols);
                 let wanted = symbols.into_iter().flatten().enumerate();
                 let wanted = wanted.filter(|(_, symbol)| wants(symbol, &modules));
                 let wanted: Vec<usize> = wanted.map(|(at, _)| at).collect();
@@ -238,20 +233,14 @@ impl<'s> Search<'s> {
         word: &str,
         kinds: [Kind; KINDS],
     ) -> Result<[Vec<Posting>; KINDS], CodeError> {
-        let mut select = self
-            .connection
-            .prepare_cached("SELECT words FROM bucket WHERE number = ?")?;
+        let mut select = self.connection.prepare_cached("SELECT words FROM bucket WHERE number = ?")?;
         let word = word.as_bytes();
         let hash = WordHash::new(word);
         let mut found = kinds.map(|_| vec![]);
         let (mut first, mut first_file) = (0, 0);
         for part in self.parts.all {
             let columns = &part.columns;
-            for segment in columns
-                .segments
-                .iter()
-                .filter(|segment| segment.words.may_have(&hash))
-            {
+            for segment in columns.segments.iter().filter(|segment| segment.words.may_have(&hash)) {
                 let number = write::bucket_number(segment.number, hash.bucket(segment.buckets));
                 let mut rows = select.query([number])?;
                 let Some(row) = rows.next()? else { continue };
@@ -324,10 +313,7 @@ impl<'s> Search<'s> {
                     None => postings,
                     Some(before) => {
                         let chunks: HashSet<u32> = postings.iter().map(|found| found.chunk).collect();
-                        before
-                            .into_iter()
-                            .filter(|found| chunks.contains(&found.chunk))
-                            .collect()
+                        before.into_iter().filter(|found| chunks.contains(&found.chunk)).collect()
                     }
                 });
             }
@@ -339,8 +325,7 @@ impl<'s> Search<'s> {
                 let (text, chunks) = content(self.connection, file.columns.number)?;
                 let has = |posting: &&Posting| {
                     let within = bytes_of(&chunks, posting.chunk as usize - file.first);
-                    text.get(within)
-                        .is_some_and(|text| names::has_literal(text, &literal))
+                    text.get(within).is_some_and(|text| names::has_literal(text, &literal))
                 };
                 found.extend(of_file.iter().filter(has).copied());
             }
@@ -379,17 +364,11 @@ impl<'s> Search<'s> {
         let is_called = |path: &str| {
             let text = self.query.text.trim();
             let is_stem = || text.eq_ignore_ascii_case(terms::stem_of(path));
-            let is_below = || {
-                path.strip_suffix(text)
-                    .is_some_and(|above| above.is_empty() || above.ends_with('/'))
-            };
+            let is_below =
+                || path.strip_suffix(text).is_some_and(|above| above.is_empty() || above.ends_with('/'));
             is_below() || (self.cut.compound.is_some() && is_stem())
         };
-        let called = self
-            .parts
-            .files
-            .iter()
-            .filter(|file| is_called(&file.columns.path));
+        let called = self.parts.files.iter().filter(|file| is_called(&file.columns.path));
         let firsts = called.filter_map(|file| file.chunks().next());
         for chunk in firsts.filter(|chunk| self.passes(*chunk)).collect::<Vec<_>>() {
             self.own[chunk] += WEIGHTS.stem * rarity(self.chunks, 1);
@@ -444,12 +423,7 @@ impl<'s> Search<'s> {
         // Each symbol that a filter finds is a hit.
         if let Some(symbols) = &self.symbols {
             let of_chunk = |hit: &Valued| symbols.get(&hit.chunk).into_iter().flatten();
-            let each = |hit: Valued| {
-                of_chunk(&hit).map(move |at| Valued {
-                    symbol: Some(*at),
-                    ..hit
-                })
-            };
+            let each = |hit: Valued| of_chunk(&hit).map(move |at| Valued { symbol: Some(*at), ..hit });
             found = found.into_iter().flat_map(each).collect();
         }
         found.sort_by_key(|hit| hit.file);
@@ -472,16 +446,10 @@ impl<'s> Search<'s> {
             total = found.len();
         }
         keep_best(&mut found, self.query.limit, |a, b| {
-            b.value
-                .total_cmp(&a.value)
-                .then_with(|| self.name(a).cmp(&self.name(b)))
+            b.value.total_cmp(&a.value).then_with(|| self.name(a).cmp(&self.name(b)))
         });
         let hits = found.iter().map(|hit| self.told(hit, score(hit.value, weight)));
-        Ok(CodeHits {
-            hits: hits.collect::<Result<_, _>>()?,
-            total,
-            by_meaning: nearby.is_some(),
-        })
+        Ok(CodeHits { hits: hits.collect::<Result<_, _>>()?, total, by_meaning: nearby.is_some() })
     }
 
     /// Returns the chunks that have a value, by file.
@@ -522,19 +490,13 @@ impl<'s> Search<'s> {
     /// Returns the chunks that contain every quoted text. If no quotation has a word, chunks without a word of the query
     /// are read too.
     fn exact(&self, found: Vec<Valued>) -> Result<Vec<Valued>, CodeError> {
-        let has_words = self
-            .cut
-            .exact
-            .iter()
-            .any(|text| text.chars().any(char::is_alphanumeric));
+        let has_words = self.cut.exact.iter().any(|text| text.chars().any(char::is_alphanumeric));
         let mut candidates = found;
         if !has_words {
             let known: HashSet<u32> = candidates.iter().map(|hit| hit.chunk).collect();
             for (file, number) in self.parts.files.iter().zip(0..) {
                 let passing = file.chunks().filter(|chunk| self.passes(*chunk));
-                let others = passing
-                    .map(|chunk| chunk as u32)
-                    .filter(|chunk| !known.contains(chunk));
+                let others = passing.map(|chunk| chunk as u32).filter(|chunk| !known.contains(chunk));
                 candidates.extend(others.map(|chunk| Valued {
                     chunk,
                     file: number,
@@ -554,8 +516,7 @@ impl<'s> Search<'s> {
             for hit in group {
                 let within = bytes_of(&chunks, hit.chunk as usize - file.first);
                 let has = |exact: &String| {
-                    text.get(within.clone())
-                        .is_some_and(|text| text.contains(exact.as_str()))
+                    text.get(within.clone()).is_some_and(|text| text.contains(exact.as_str()))
                 };
                 if self.cut.exact.iter().all(has) {
                     kept.push(*hit);
@@ -584,20 +545,11 @@ impl<'s> Search<'s> {
             return facts.symbols.get(at);
         }
         let filters = &self.query.filters;
-        let all = || {
-            facts
-                .symbols
-                .iter()
-                .filter(|symbol| filters.symbol(symbol, modules))
-        };
+        let all = || facts.symbols.iter().filter(|symbol| filters.symbol(symbol, modules));
         let spelled = &self.cut.spelled;
         let is_named = |symbol: &&SymbolFacts| {
             let name = terms::whole(&symbol.name);
-            let fits = self
-                .cut
-                .symbol
-                .as_ref()
-                .is_some_and(|name| name.fits(symbol, modules));
+            let fits = self.cut.symbol.as_ref().is_some_and(|name| name.fits(symbol, modules));
             fits || spelled.iter().any(|spelled| terms::whole(spelled) == name)
         };
         let rank = |symbol: &&SymbolFacts| (symbol.has_body, spelled.contains(&symbol.name));
@@ -608,34 +560,24 @@ impl<'s> Search<'s> {
         }
         let has = |symbol: &&SymbolFacts| {
             let lines = lines_of(facts, text, symbol).to_lowercase();
-            self.cut
-                .words
-                .iter()
-                .filter(|word| lines.contains(word.as_str()))
-                .count()
+            self.cut.words.iter().filter(|word| lines.contains(word.as_str())).count()
         };
         all().rev().max_by_key(has)
     }
 
     fn told(&self, hit: &Valued, score: f64) -> Result<CodeHit, CodeError> {
-        let Searched {
-            key, columns, first, ..
-        } = &self.parts.files[hit.file as usize];
+        let Searched { key, columns, first, .. } = &self.parts.files[hit.file as usize];
         let (text, chunks) = content(self.connection, columns.number)?;
         let sql = "SELECT blob FROM file WHERE number = ?";
-        let blob = self
-            .connection
-            .prepare_cached(sql)?
-            .query_row([columns.number], |row| row.get(0))?;
+        let blob = self.connection.prepare_cached(sql)?.query_row([columns.number], |row| row.get(0))?;
         let chunk = hit.chunk as usize - first;
         let within = bytes_of(&chunks, chunk);
         let facts = chunks.get(chunk).ok_or(rusqlite::Error::QueryReturnedNoRows)?;
         let modules = names::modules(&columns.path, chunks.iter().flat_map(|chunk| &chunk.symbols));
         let text = text.get(within).unwrap_or_default();
         let meant = self.meant(hit, facts, text, &modules);
-        let lines = meant.map_or((facts.start_line, facts.end_line), |symbol| {
-            (symbol.start_line, symbol.end_line)
-        });
+        let lines =
+            meant.map_or((facts.start_line, facts.end_line), |symbol| (symbol.start_line, symbol.end_line));
         let named = meant.or(facts.about());
         Ok(CodeHit {
             collection: (*key).to_owned(),
@@ -649,9 +591,7 @@ impl<'s> Search<'s> {
             kind: named.map_or(&facts.kind, |symbol| &symbol.kind).clone(),
             symbol: named.map(|symbol| symbol.path.clone()),
             blob,
-            content: meant
-                .map_or(text, |symbol| lines_of(facts, text, symbol))
-                .to_owned(),
+            content: meant.map_or(text, |symbol| lines_of(facts, text, symbol)).to_owned(),
             score,
         })
     }
@@ -661,9 +601,8 @@ impl<'s> Search<'s> {
 /// `limit` files set a lower bound; a common word is in most chunks, of which few pass it.
 fn leave_best(found: &mut Vec<Valued>, limit: usize) {
     let of_files = found.chunk_by(|a, b| a.file == b.file);
-    let mut best: Vec<f32> = of_files
-        .map(|of_file| of_file.iter().map(|hit| hit.value).fold(0.0, f32::max))
-        .collect();
+    let mut best: Vec<f32> =
+        of_files.map(|of_file| of_file.iter().map(|hit| hit.value).fold(0.0, f32::max)).collect();
     if limit < best.len() {
         let (_, bar, _) = best.select_nth_unstable_by(limit, |a, b| b.total_cmp(a));
         found.retain(|hit| hit.value >= *bar);

@@ -78,10 +78,8 @@ impl Interner {
             into.extend_from_slice(known);
             return;
         }
-        let ids: Box<[TermId]> = words(identifier)
-            .iter()
-            .map(|word| self.id(Kind::Text, &word.term))
-            .collect();
+        let ids: Box<[TermId]> =
+            words(identifier).iter().map(|word| self.id(Kind::Text, &word.term)).collect();
         into.extend_from_slice(&ids);
         self.identifiers.insert(identifier.to_owned(), ids);
     }
@@ -125,10 +123,7 @@ impl Interner {
                     ids.push(self.id(Kind::FilePart, &part));
                 }
             }
-            all.push(ChunkTerms {
-                counts: self.counted(&ids),
-                length,
-            });
+            all.push(ChunkTerms { counts: self.counted(&ids), length });
         }
         all
     }
@@ -161,21 +156,13 @@ const MAX_IDENTIFIER: usize = 200;
 
 /// Returns a name in the form that is compared: in lower case, without the marks that join its parts.
 pub(crate) fn whole(name: &str) -> String {
-    name.chars()
-        .filter(|char| char.is_alphanumeric())
-        .flat_map(char::to_lowercase)
-        .take(100)
-        .collect()
+    name.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).take(100).collect()
 }
 
 /// Returns a name in the form that filters compare: [`whole`], or unchanged if it is an operator.
 pub(crate) fn name_key(name: &str) -> String {
     let key = whole(name);
-    if key.is_empty() {
-        name.trim().to_owned()
-    } else {
-        key
-    }
+    if key.is_empty() { name.trim().to_owned() } else { key }
 }
 
 /// Returns the key of the last name in a text.

@@ -66,12 +66,7 @@ impl Bench {
     }
 
     fn run(&self, tree: &dyn Tree) -> (u64, u64, usize) {
-        let outcome = self
-            .index
-            .begin("c", "run")
-            .unwrap()
-            .finish(tree, &Stop::default())
-            .unwrap();
+        let outcome = self.index.begin("c", "run").unwrap().finish(tree, &Stop::default()).unwrap();
         (outcome.changed, outcome.removed, outcome.failed.len())
     }
 
@@ -100,10 +95,7 @@ impl Bench {
     }
 
     fn paths(&self, text: &str, filters: &[(&str, &str)]) -> Vec<String> {
-        self.filtered(text, filters)
-            .into_iter()
-            .map(|hit| hit.path)
-            .collect()
+        self.filtered(text, filters).into_iter().map(|hit| hit.path).collect()
     }
 }
 
@@ -115,31 +107,15 @@ const PROJECT: &[(&str, &str)] = &[
         "src/parser.rs",
         "/// Reads a header.\npub fn parse_http_header(line: &str) -> Header {\n    split(line, \"->\")\n}\n",
     ),
-    (
-        "src/server.rs",
-        "fn serve() {\n    let header = parse_http_header(\"x\");\n}\n",
-    ),
-    (
-        "tests/parser.rs",
-        "#[test]\nfn parse_http_header_works() {\n    parse_http_header(\"a: b\");\n}\n",
-    ),
-    (
-        "web/app.ts",
-        "export class HeaderView { render() { return 1 } }\n",
-    ),
-    (
-        "README.md",
-        "# Headers\n\nHow parse_http_header parses a header.\n",
-    ),
+    ("src/server.rs", "fn serve() {\n    let header = parse_http_header(\"x\");\n}\n"),
+    ("tests/parser.rs", "#[test]\nfn parse_http_header_works() {\n    parse_http_header(\"a: b\");\n}\n"),
+    ("web/app.ts", "export class HeaderView { render() { return 1 } }\n"),
+    ("README.md", "# Headers\n\nHow parse_http_header parses a header.\n"),
     ("notes/日本語.txt", "猫が好き\n"),
 ];
 
 /// A query, its filters, and the paths that it finds, best first.
-type Case = (
-    &'static str,
-    &'static [(&'static str, &'static str)],
-    &'static [&'static str],
-);
+type Case = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
 #[test]
 fn definitions_come_first_and_filters_hold() {
@@ -149,36 +125,14 @@ fn definitions_come_first_and_filters_hold() {
         (
             "parse_http_header",
             &[],
-            &[
-                "src/parser.rs",
-                "src/server.rs",
-                "tests/parser.rs",
-                "README.md",
-                "web/app.ts",
-            ],
+            &["src/parser.rs", "src/server.rs", "tests/parser.rs", "README.md", "web/app.ts"],
         ),
-        (
-            "parseHttpHeader",
-            &[("path", "src")],
-            &["src/parser.rs", "src/server.rs"],
-        ),
-        (
-            "parseHttpHeader",
-            &[("path", "./src/")],
-            &["src/parser.rs", "src/server.rs"],
-        ),
-        (
-            "parseHttpHeader",
-            &[("path", "src//./server.rs")],
-            &["src/server.rs"],
-        ),
+        ("parseHttpHeader", &[("path", "src")], &["src/parser.rs", "src/server.rs"]),
+        ("parseHttpHeader", &[("path", "./src/")], &["src/parser.rs", "src/server.rs"]),
+        ("parseHttpHeader", &[("path", "src//./server.rs")], &["src/server.rs"]),
         ("parseHttpHeader", &[("path", "sr")], &[]),
         ("猫", &[("path", "./")], &["notes/日本語.txt"]),
-        (
-            "header",
-            &[("language", "rust"), ("path", "**/parser.rs")],
-            &["src/parser.rs", "tests/parser.rs"],
-        ),
+        ("header", &[("language", "rust"), ("path", "**/parser.rs")], &["src/parser.rs", "tests/parser.rs"]),
         ("header", &[("kind", "class")], &["web/app.ts"]),
         ("header", &[("symbol", "HeaderView")], &["web/app.ts"]),
         ("header", &[("language", "python")], &[]),
@@ -205,12 +159,7 @@ fn definitions_come_first_and_filters_hold() {
     assert_eq!(other.paths("parse_price", &[])[2], "a.js");
     let hit = &bench.search("parse_http_header")[0];
     assert_eq!(
-        (
-            hit.start_line,
-            hit.end_line,
-            hit.kind.as_str(),
-            hit.language.as_str()
-        ),
+        (hit.start_line, hit.end_line, hit.kind.as_str(), hit.language.as_str()),
         (1, 4, "function", "rust")
     );
     assert_eq!(hit.symbol.as_deref(), Some("fn parse_http_header"));
@@ -224,14 +173,8 @@ fn definitions_come_first_and_filters_hold() {
         limit: 9,
         min_score: 0.0,
     };
-    assert_eq!(
-        bench.index.search(&query, None).unwrap().hits[0].path,
-        "web/app.ts"
-    );
-    assert!(matches!(
-        CodeFilters::default().add("colour", "red"),
-        Err(CodeError::Filter(_))
-    ));
+    assert_eq!(bench.index.search(&query, None).unwrap().hits[0].path, "web/app.ts");
+    assert!(matches!(CodeFilters::default().add("colour", "red"), Err(CodeError::Filter(_))));
     for path in ["[z", "../src", "src/..", "/src"] {
         let refused = CodeFilters::default().add("path", path);
         assert!(matches!(refused, Err(CodeError::Filter(_))), "{path}");
@@ -253,11 +196,7 @@ fn who_asks_for_tests_finds_them_unless_the_project_is_about_tests() {
         bench.run(&Texts::new(&[source, example, test]));
         let found = bench.paths(query, &[]);
         let found = found.iter().find(|path| **path != source.0);
-        assert_eq!(
-            found.map(String::as_str),
-            Some(first),
-            "{query} beside {source:?}"
-        );
+        assert_eq!(found.map(String::as_str), Some(first), "{query} beside {source:?}");
     }
 }
 
@@ -268,9 +207,7 @@ fn a_run_takes_what_changed_and_says_what_it_could_not() {
     bench.run(&texts);
     assert_eq!(bench.run(&texts), (0, 0, 0));
     let name = |path: &str| (String::new(), path.to_owned());
-    texts
-        .0
-        .insert(name("src/server.rs"), b"fn serve_quickly() {}\n".to_vec());
+    texts.0.insert(name("src/server.rs"), b"fn serve_quickly() {}\n".to_vec());
     texts.0.remove(&name("web/app.ts"));
     texts.0.insert(name("README.md"), vec![0xff, 0xfe]);
     texts.0.insert(name("a.bin"), vec![0; 10]);
@@ -279,31 +216,21 @@ fn a_run_takes_what_changed_and_says_what_it_could_not() {
     assert_eq!(bench.paths("render", &[]), [""; 0]);
     let status = bench.index.status("c").unwrap().unwrap();
     assert_eq!(
-        (
-            status.state,
-            status.files_total,
-            status.files_done,
-            status.files_failed
-        ),
+        (status.state, status.files_total, status.files_done, status.files_failed),
         (State::Idle, 6, 4, 2)
     );
     let failures = status.failures.iter();
     let failures: Vec<_> = failures.map(|failed| (&*failed.path, &*failed.reason)).collect();
     assert_eq!(
         failures,
-        [
-            ("README.md", "it is no UTF-8 at byte 0"),
-            ("a.bin", "it is no text: it has a NUL")
-        ]
+        [("README.md", "it is no UTF-8 at byte 0"), ("a.bin", "it is no text: it has a NUL")]
     );
     assert_eq!(bench.index.clear("c").unwrap(), Some((4, 4)));
     assert_eq!(bench.index.clear("c").unwrap(), None);
     assert!(bench.search("serve_quickly").is_empty() && bench.index.status("c").unwrap().is_none());
     assert_eq!(bench.run(&texts), (4, 0, 2));
     texts.0.remove(&name("README.md"));
-    texts
-        .0
-        .extend((0..30).map(|n| (name(&format!("z/{n:02}")), vec![0])));
+    texts.0.extend((0..30).map(|n| (name(&format!("z/{n:02}")), vec![0])));
     assert_eq!(bench.run(&texts), (0, 0, 31));
     let failures = bench.index.status("c").unwrap().unwrap().failures;
     assert_eq!(failures.len(), MAX_FAILURES);
@@ -324,30 +251,14 @@ fn a_run_that_stopped_or_died_is_interrupted_and_one_at_a_time_runs() {
     let stop = Stop::default();
     stop.stop();
     let run = other.begin("c", "second").unwrap();
-    assert!(matches!(
-        run.finish(&Texts::new(PROJECT), &stop),
-        Err(CodeError::Ended)
-    ));
-    assert_eq!(
-        bench.index.status("c").unwrap().unwrap().state,
-        State::Interrupted
-    );
+    assert!(matches!(run.finish(&Texts::new(PROJECT), &stop), Err(CodeError::Ended)));
+    assert_eq!(bench.index.status("c").unwrap().unwrap().state, State::Interrupted);
     let missing = Folder::new(bench.folder.path(), "missing", Selection::default());
-    assert!(
-        other
-            .begin("c", "third")
-            .unwrap()
-            .finish(&missing, &Stop::default())
-            .is_err()
-    );
+    assert!(other.begin("c", "third").unwrap().finish(&missing, &Stop::default()).is_err());
     let status = bench.index.status("c").unwrap().unwrap();
     assert!(status.state == State::Failed && status.error.is_some_and(|error| error.contains("missing")));
     // Files that another process indexed are found at once.
-    other
-        .begin("c", "fourth")
-        .unwrap()
-        .finish(&Texts::new(PROJECT), &Stop::default())
-        .unwrap();
+    other.begin("c", "fourth").unwrap().finish(&Texts::new(PROJECT), &Stop::default()).unwrap();
     assert_eq!(bench.paths("serve", &[]), ["src/server.rs"]);
 }
 
@@ -356,26 +267,18 @@ fn a_run_waits_as_long_as_another_process_writes_unless_it_is_to_end() {
     let bench = Bench::new();
     let stop = Stop::default();
     let runs = ["waits", "ends"].map(|key| bench.index.begin(key, "run").unwrap());
-    let other = tabellion_sqlite::CODE
-        .connect(&bench.folder.path().join("code.db"))
-        .unwrap();
+    let other = tabellion_sqlite::CODE.connect(&bench.folder.path().join("code.db")).unwrap();
     let writes = crate::write::begin(&other).unwrap();
     thread::scope(|scope| {
         let [waits, ends] = runs;
         let waits = scope.spawn(|| waits.finish(&Texts::new(PROJECT), &Stop::default()));
         stop.stop();
-        assert!(matches!(
-            ends.finish(&Texts::new(PROJECT), &stop),
-            Err(CodeError::Busy)
-        ));
+        assert!(matches!(ends.finish(&Texts::new(PROJECT), &stop), Err(CodeError::Busy)));
         assert!(!waits.is_finished());
         drop(writes);
         assert!(waits.join().unwrap().is_ok());
     });
-    assert_eq!(
-        bench.index.status("ends").unwrap().unwrap().state,
-        State::Interrupted
-    );
+    assert_eq!(bench.index.status("ends").unwrap().unwrap().state, State::Interrupted);
     assert_eq!(bench.index.status("waits").unwrap().unwrap().state, State::Idle);
 }
 
@@ -387,11 +290,7 @@ fn a_damaged_index_is_made_anew() {
         fs::write(&path, damage).unwrap();
         let index = Arc::new(CodeIndex::open(&path).unwrap());
         assert_eq!(index.keys().unwrap(), [""; 0]);
-        index
-            .begin("c", "run")
-            .unwrap()
-            .finish(&Texts::new(PROJECT), &Stop::default())
-            .unwrap();
+        index.begin("c", "run").unwrap().finish(&Texts::new(PROJECT), &Stop::default()).unwrap();
         drop(index);
     }
 }
@@ -406,10 +305,7 @@ fn damaged_rows_end_no_search() {
         ("content", &["chunks", "text"]),
     ];
     for (table, columns) in columns {
-        for (column, value) in columns
-            .iter()
-            .flat_map(|column| VALUES.map(|value| (column, value)))
-        {
+        for (column, value) in columns.iter().flat_map(|column| VALUES.map(|value| (column, value))) {
             let bench = Bench::new();
             bench.run(&Texts::new(PROJECT));
             let file = rusqlite::Connection::open(bench.folder.path().join("code.db")).unwrap();
@@ -459,44 +355,23 @@ fn folders_are_read_by_their_ignore_rules_and_the_selection() {
     ] {
         write(path, text);
     }
-    let all = Selection {
-        max_file_size: 1000,
-        ..Selection::default()
-    };
+    let all = Selection { max_file_size: 1000, ..Selection::default() };
     let of = |selection: &Selection| {
-        let entries = Folder::new(&root, "", selection.clone())
-            .entries(&Stop::default())
-            .unwrap();
-        entries
-            .into_iter()
-            .map(|entry| entry.path)
-            .collect::<Vec<_>>()
-            .join(" ")
+        let entries = Folder::new(&root, "", selection.clone()).entries(&Stop::default()).unwrap();
+        entries.into_iter().map(|entry| entry.path).collect::<Vec<_>>().join(" ")
     };
     let cases = [
+        (all.clone(), ".gitignore .hidden/h.rs a.rs large.rs src/.ignore src/f.py"),
         (
-            all.clone(),
-            ".gitignore .hidden/h.rs a.rs large.rs src/.ignore src/f.py",
-        ),
-        (
-            Selection {
-                extensions: vec!["*.RS".into(), "py".into()],
-                ..all.clone()
-            },
+            Selection { extensions: vec!["*.RS".into(), "py".into()], ..all.clone() },
             ".hidden/h.rs a.rs large.rs src/f.py",
         ),
         (
-            Selection {
-                exclude_dirs: vec!["src".into()],
-                ..all.clone()
-            },
+            Selection { exclude_dirs: vec!["src".into()], ..all.clone() },
             ".gitignore .hidden/h.rs a.rs large.rs",
         ),
         (
-            Selection {
-                ignore_patterns: vec!["*.rs".into(), "!a.rs".into(), ".*".into()],
-                ..all.clone()
-            },
+            Selection { ignore_patterns: vec!["*.rs".into(), "!a.rs".into(), ".*".into()], ..all.clone() },
             "a.rs src/f.py",
         ),
     ];
@@ -504,9 +379,7 @@ fn folders_are_read_by_their_ignore_rules_and_the_selection() {
         assert_eq!(of(&selection), expected, "{selection:?}");
     }
     // The root is taken even if its name is one that is skipped.
-    let entries = Folder::new(root.join("target"), "", all.clone())
-        .entries(&Stop::default())
-        .unwrap();
+    let entries = Folder::new(root.join("target"), "", all.clone()).entries(&Stop::default()).unwrap();
     assert_eq!(entries.len(), 1);
     let bench = Bench::new();
     assert_eq!(bench.run(&Folder::new(&root, "", all)), (5, 0, 1));
@@ -515,10 +388,7 @@ fn folders_are_read_by_their_ignore_rules_and_the_selection() {
 #[test]
 fn secrets_and_minified_files_are_left_out_and_counted() {
     let folder = tempfile::tempdir().unwrap();
-    let long = format!(
-        "/*! licence */\n{}\n",
-        "var a=1;function b(){return secret};".repeat(100)
-    );
+    let long = format!("/*! licence */\n{}\n", "var a=1;function b(){return secret};".repeat(100));
     let lines = "function b() { return secret }\n".repeat(100);
     let files = [
         (".env", "KEY=secret\n"),
@@ -540,18 +410,11 @@ fn secrets_and_minified_files_are_left_out_and_counted() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
-    let plain = [
-        ".env.example",
-        "data.txt",
-        "src/environment.rs",
-        "web/app.js",
-        "web/short.js",
-    ];
+    let plain = [".env.example", "data.txt", "src/environment.rs", "web/app.js", "web/short.js"];
     // Lines that take the files, the files that they add, and the number of files left out.
-    for (lines, more, left_out) in [
-        (&[][..], &[][..], 8),
-        (&["!.env", "!web/bundle.js"], &[".env", "web/bundle.js"], 6),
-    ] {
+    for (lines, more, left_out) in
+        [(&[][..], &[][..], 8), (&["!.env", "!web/bundle.js"], &[".env", "web/bundle.js"], 6)]
+    {
         let bench = Bench::new();
         let selection = Selection {
             ignore_patterns: lines.iter().map(|line| line.to_string()).collect(),
@@ -592,14 +455,7 @@ fn links_are_followed_if_asked_and_never_out_of_the_folder() {
     let run = bench.run(&Folder::new(&root, "", Selection::default()));
     assert_eq!(run, (1, 0, 0), "a link is no file");
     assert_eq!(bench.paths("inside outside", &[]), ["a.rs"]);
-    bench.run(&Folder::new(
-        &root,
-        "",
-        Selection {
-            follow_symlinks: true,
-            ..Selection::default()
-        },
-    ));
+    bench.run(&Folder::new(&root, "", Selection { follow_symlinks: true, ..Selection::default() }));
     assert!(bench.paths("outside", &[]).is_empty());
     let mut found = bench.paths("inside", &[]);
     found.sort();
@@ -620,11 +476,7 @@ fn two_processes_index_and_search_at_the_same_time() {
                 for round in 0..20 {
                     let text = format!("fn word{round}() {{}}\n");
                     let texts = Texts::new(&[("a.rs", text.as_str()), ("b.rs", "fn other() {}\n")]);
-                    index
-                        .begin(&key, "run")
-                        .unwrap()
-                        .finish(&texts, &Stop::default())
-                        .unwrap();
+                    index.begin(&key, "run").unwrap().finish(&texts, &Stop::default()).unwrap();
                     let query = CodeQuery {
                         text: format!("word{round}"),
                         collections: vec![key.clone()],
@@ -690,10 +542,7 @@ proptest! {
 fn a_path_can_be_anything_that_a_folder_has() {
     let folder = Path::new("/");
     for pattern in ["", "#", "a b", "*.[ch]"] {
-        let selection = Selection {
-            ignore_patterns: vec![pattern.into()],
-            ..Selection::default()
-        };
+        let selection = Selection { ignore_patterns: vec![pattern.into()], ..Selection::default() };
         assert!(selection.choose(folder).is_ok(), "{pattern}");
     }
 }
@@ -722,20 +571,12 @@ fn a_run_whose_process_ended_twice_has_failed_until_one_is_begun_anew() {
     stop.stop();
     // A run that was stopped is not counted.
     let ended = anew.finish(&Texts::new(&[("a.rs", "fn a() {}")]), &stop);
-    assert!(
-        matches!(ended, Err(CodeError::Ended | CodeError::Busy)),
-        "{ended:?}"
-    );
+    assert!(matches!(ended, Err(CodeError::Ended | CodeError::Busy)), "{ended:?}");
     drop(bench.index.begin("c", "second").unwrap());
     drop(bench.index.begin("c", "second").unwrap());
     // A stored file is progress: the next process has different work.
     let texts = Texts::new(&[("a.rs", "fn a() {}")]);
-    bench
-        .index
-        .begin("c", "third")
-        .unwrap()
-        .finish(&texts, &Stop::default())
-        .unwrap();
+    bench.index.begin("c", "third").unwrap().finish(&texts, &Stop::default()).unwrap();
     assert_eq!(state(), (State::Idle, false));
 }
 
@@ -743,27 +584,16 @@ fn a_run_whose_process_ended_twice_has_failed_until_one_is_begun_anew() {
 #[cfg(unix)]
 #[test]
 fn what_is_no_regular_file_is_not_read() {
-    for name in [
-        ".ignore",
-        ".gitignore",
-        "sub/.gitignore",
-        ".git/info/exclude",
-        "a.rs",
-        "sub",
-    ] {
+    for name in [".ignore", ".gitignore", "sub/.gitignore", ".git/info/exclude", "a.rs", "sub"] {
         for kind in ["pipe", "device", "large"] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(folder.path().join("b.rs"), "fn inside() {}").unwrap();
             match kind {
-                "pipe" => assert!(
-                    std::process::Command::new("mkfifo")
-                        .arg(&path)
-                        .status()
-                        .unwrap()
-                        .success()
-                ),
+                "pipe" => {
+                    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success())
+                }
                 "device" => std::os::unix::fs::symlink("/dev/zero", &path).unwrap(),
                 _ => fs::File::create(&path).unwrap().set_len(6_000_000_000).unwrap(),
             }
@@ -793,22 +623,13 @@ fn a_folder_that_becomes_a_link_during_a_run_leads_nowhere() {
     }
     for follow_symlinks in [false, true] {
         let folder = tempfile::tempdir().unwrap();
-        for (path, text) in [
-            ("ws/zz/a.rs", "fn inside() {}"),
-            ("outside/a.rs", "fn outside() {}"),
-        ] {
+        for (path, text) in [("ws/zz/a.rs", "fn inside() {}"), ("outside/a.rs", "fn outside() {}")] {
             fs::create_dir_all(folder.path().join(path).parent().unwrap()).unwrap();
             fs::write(folder.path().join(path), text).unwrap();
         }
-        let selection = Selection {
-            follow_symlinks,
-            ..Selection::default()
-        };
+        let selection = Selection { follow_symlinks, ..Selection::default() };
         let bench = Bench::new();
-        let tree = Exchanging(
-            Folder::new(folder.path().join("ws"), "", selection),
-            folder.path(),
-        );
+        let tree = Exchanging(Folder::new(folder.path().join("ws"), "", selection), folder.path());
         assert_eq!(bench.run(&tree), (0, 0, 1), "{follow_symlinks}");
         assert!(bench.paths("outside", &[]).is_empty());
     }
@@ -839,13 +660,8 @@ fn links_reveal_nothing_of_what_is_outside() {
         std::os::unix::fs::symlink(target, at(link)).unwrap();
     }
     fs::write(at("ws/in/here/d.rs"), "fn x() {}").unwrap();
-    let selection = Selection {
-        follow_symlinks: true,
-        ..Selection::default()
-    };
-    let entries = Folder::new(at("ws"), "in", selection)
-        .entries(&Stop::default())
-        .unwrap();
+    let selection = Selection { follow_symlinks: true, ..Selection::default() };
+    let entries = Folder::new(at("ws"), "in", selection).entries(&Stop::default()).unwrap();
     let paths: Vec<_> = entries.iter().map(|entry| entry.path.as_str()).collect();
     assert_eq!(paths, ["a.rs", "again/d.rs", "here/d.rs"]);
 }

@@ -149,9 +149,8 @@ impl Selection {
     /// Returns true if a path's extension and folders are wanted.
     fn wants(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
-        let extension = Path::new(name)
-            .extension()
-            .map(|extension| extension.to_string_lossy().to_lowercase());
+        let extension =
+            Path::new(name).extension().map(|extension| extension.to_string_lossy().to_lowercase());
         let wanted = |given: &String| Some(plain_extension(given)) == extension;
         let mut folders = path.split('/').rev().skip(1);
         (self.extensions.is_empty() || self.extensions.iter().any(wanted))
@@ -165,11 +164,7 @@ impl Selection {
     pub fn choose(&self, root: &Path) -> Result<impl Fn(&str) -> Option<Choice> + use<'_>, CodeError> {
         let mut builder = GitignoreBuilder::new(root);
         // A later line counts more.
-        for line in LEFT_OUT
-            .iter()
-            .copied()
-            .chain(self.ignore_patterns.iter().map(String::as_str))
-        {
+        for line in LEFT_OUT.iter().copied().chain(self.ignore_patterns.iter().map(String::as_str)) {
             let added = builder.add_line(None, line);
             added.map_err(|error| CodeError::Filter(format!("`{line}` is no pattern: {error}")))?;
         }
@@ -202,12 +197,7 @@ pub struct Folder {
 impl Folder {
     /// Makes a tree of the folder at `start`, a path below `workspace`.
     pub fn new(workspace: impl Into<PathBuf>, start: impl Into<PathBuf>, selection: Selection) -> Self {
-        Self {
-            workspace: workspace.into(),
-            start: start.into(),
-            selection,
-            held: OnceLock::new(),
-        }
+        Self { workspace: workspace.into(), start: start.into(), selection, held: OnceLock::new() }
     }
 
     /// Returns the workspace, held open, and the folder's path in it.
@@ -244,14 +234,8 @@ impl Tree for Folder {
         for (path, error) in &files.unread {
             tracing::warn!(path, %error, "an ignore file or folder is left out");
         }
-        let entry = |path: String| {
-            Some(Entry {
-                choice: choose(&path)?,
-                branch: String::new(),
-                path,
-                blob: None,
-            })
-        };
+        let entry =
+            |path: String| Some(Entry { choice: choose(&path)?, branch: String::new(), path, blob: None });
         Ok(files.paths.into_iter().filter_map(entry).collect())
     }
 
@@ -262,7 +246,6 @@ impl Tree for Folder {
             path = root.resolve_links(&start, &path).map_err(io::Error::other)?;
         }
         let path = path.strip_prefix("./").unwrap_or(&path);
-        root.read(path, self.selection.max_file_size)
-            .map_err(io::Error::other)
+        root.read(path, self.selection.max_file_size).map_err(io::Error::other)
     }
 }

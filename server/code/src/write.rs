@@ -21,10 +21,7 @@ pub(crate) type Name = (String, String);
 
 /// Begins a transaction that writes.
 pub(crate) fn begin(connection: &Connection) -> Result<Transaction<'_>, CodeError> {
-    Ok(Transaction::new_unchecked(
-        connection,
-        TransactionBehavior::Immediate,
-    )?)
+    Ok(Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?)
 }
 
 /// Marks the collection as changed; readers then read it anew.
@@ -85,11 +82,7 @@ fn add_file(
     file: &IndexedFile,
 ) -> Result<(), CodeError> {
     let source = &file.source;
-    let lengths: Vec<u8> = file
-        .lengths
-        .iter()
-        .flat_map(|length| length.to_le_bytes())
-        .collect();
+    let lengths: Vec<u8> = file.lengths.iter().flat_map(|length| length.to_le_bytes()).collect();
     let texts: Vec<u8> = file.texts.iter().flat_map(|text| text.to_bytes()).collect();
     let sql = "INSERT INTO file (collection, branch, path, segment, first, lengths, texts, blob, bytes)
                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
@@ -125,9 +118,7 @@ pub(crate) fn remove(
         .query_row(params![collection, branch, path], |row| row.get(0))
         .optional()?;
     if let Some(number) = number {
-        connection
-            .prepare_cached("DELETE FROM content WHERE file = ?")?
-            .execute([number])?;
+        connection.prepare_cached("DELETE FROM content WHERE file = ?")?.execute([number])?;
     }
     Ok(())
 }
@@ -152,9 +143,7 @@ pub(crate) fn clear(connection: &Connection, collection: i64) -> Result<(i64, i6
 /// Returns the number of files and of chunks.
 pub(crate) fn counts(connection: &Connection, collection: i64) -> Result<(i64, i64), CodeError> {
     let sql = "SELECT count(*), ifnull(sum(length(lengths)), 0) / 4 FROM file WHERE collection = ?";
-    Ok(connection
-        .prepare_cached(sql)?
-        .query_row([collection], |row| Ok((row.get(0)?, row.get(1)?)))?)
+    Ok(connection.prepare_cached(sql)?.query_row([collection], |row| Ok((row.get(0)?, row.get(1)?)))?)
 }
 
 /// A segment as it is now.
@@ -190,10 +179,8 @@ pub(crate) fn tidy(connection: &Connection, collection: i64) -> Result<bool, Cod
 /// Returns segments to merge into one: those with less than half of their chunks alive, and small ones if there are many.
 fn choose(segments: &[Live]) -> Vec<i64> {
     let worn = |segment: &&Live| segment.live_chunks * 2 < segment.chunks;
-    let small: Vec<&Live> = segments
-        .iter()
-        .filter(|segment| segment.bytes < SMALL && !worn(segment))
-        .collect();
+    let small: Vec<&Live> =
+        segments.iter().filter(|segment| segment.bytes < SMALL && !worn(segment)).collect();
     let small = if small.len() > MAX_SMALL { small } else { vec![] };
     let mut bytes = 0;
     segments
@@ -214,12 +201,7 @@ fn segments(connection: &Connection, collection: i64) -> Result<Vec<Live>, CodeE
                GROUP BY segment.number ORDER BY 4";
     let mut select = connection.prepare_cached(sql)?;
     let rows = select.query_map([collection], |row| {
-        Ok(Live {
-            number: row.get(0)?,
-            chunks: row.get(1)?,
-            live_chunks: row.get(2)?,
-            bytes: row.get(3)?,
-        })
+        Ok(Live { number: row.get(0)?, chunks: row.get(1)?, live_chunks: row.get(2)?, bytes: row.get(3)? })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
@@ -229,12 +211,7 @@ fn sources(connection: &Connection, segment: i64) -> Result<Vec<Source>, CodeErr
     let sql = "SELECT path, branch, blob, text FROM file JOIN content ON content.file = file.number WHERE segment = ? ORDER BY first";
     let mut select = connection.prepare_cached(sql)?;
     let rows = select.query_map([segment], |row| {
-        Ok(Source {
-            path: row.get(0)?,
-            branch: row.get(1)?,
-            blob: row.get(2)?,
-            text: row.get(3)?,
-        })
+        Ok(Source { path: row.get(0)?, branch: row.get(1)?, blob: row.get(2)?, text: row.get(3)? })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }

@@ -64,9 +64,7 @@ pub trait Grant: fmt::Debug + Send + Sync {
     /// Returns the permissions of the caller's key or token in the contract.
     fn scopes(&self, contract: &str) -> Vec<ScopeWord> {
         let words = [(Access::Write, ScopeWord::Write), (Access::Read, ScopeWord::Read)];
-        let allowed = words
-            .into_iter()
-            .filter(|(access, _)| self.allows(contract, *access));
+        let allowed = words.into_iter().filter(|(access, _)| self.allows(contract, *access));
         allowed.map(|(_, word)| word).collect()
     }
 

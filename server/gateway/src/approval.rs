@@ -20,11 +20,7 @@ pub struct ApprovalPolicy {
 
 impl Default for ApprovalPolicy {
     fn default() -> Self {
-        Self {
-            mode: ApprovalMode::Prompt,
-            tools: BTreeSet::new(),
-            timeout: APPROVAL_TIMEOUT,
-        }
+        Self { mode: ApprovalMode::Prompt, tools: BTreeSet::new(), timeout: APPROVAL_TIMEOUT }
     }
 }
 
@@ -73,10 +69,7 @@ pub struct Unattended {
 impl Unattended {
     /// Decides on a call of `tool` by `policy`.
     pub fn new(policy: &ApprovalPolicy, tool: &'static ToolSpec) -> Self {
-        Self {
-            policy: policy.clone(),
-            tool,
-        }
+        Self { policy: policy.clone(), tool }
     }
 }
 

@@ -23,10 +23,7 @@ pub struct LocalCaller {
 
 impl Default for LocalCaller {
     fn default() -> Self {
-        Self {
-            user: "local".into(),
-            role: None,
-        }
+        Self { user: "local".into(), role: None }
     }
 }
 
@@ -61,22 +58,11 @@ impl LocalCaller {
         match role.filter(|role| role.kind == CallerKind::Human) {
             Some(role) => {
                 let scopes = role.scope.unwrap_or(ScopeWord::Read);
-                Some(KnownCaller::human(
-                    auth,
-                    self.identity(),
-                    &self.user,
-                    vec![scopes],
-                ))
+                Some(KnownCaller::human(auth, self.identity(), &self.user, vec![scopes]))
             }
             None => {
                 let scopes = vec![ScopeWord::Read, ScopeWord::Write];
-                Some(KnownCaller::agent(
-                    auth,
-                    agent,
-                    self.identity(),
-                    &self.user,
-                    scopes,
-                ))
+                Some(KnownCaller::agent(auth, agent, self.identity(), &self.user, scopes))
             }
         }
     }

@@ -9,9 +9,7 @@ use std::{
 use tabellion_runtime::{Answer, Rejection};
 
 /// Upper bounds of the duration histogram's buckets, in seconds.
-pub const BOUNDS: [f64; 12] = [
-    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
-];
+pub const BOUNDS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
 
 /// Statistics of all calls since the start, by tool, or by operation (`tool/name`) if a tool has several.
 #[derive(Debug, Default)]

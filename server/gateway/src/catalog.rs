@@ -17,10 +17,7 @@ const MAX_URI_BYTES: usize = 16 << 10;
 
 /// Two contracts have a tool, resource or prompt of the same name, which makes requests ambiguous.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{kind} `{name}` is in contract `{first}` {}; serve only one of them",
-    other(first, second)
-)]
+#[error("{kind} `{name}` is in contract `{first}` {}; serve only one of them", other(first, second))]
 pub struct NameClash {
     /// Kind of the object with the name.
     pub kind: Kind,
@@ -34,11 +31,7 @@ pub struct NameClash {
 
 /// Returns the part of the message about the second contract.
 fn other(first: &str, second: &str) -> String {
-    if first == second {
-        "which is given twice".into()
-    } else {
-        format!("and in contract `{second}`")
-    }
+    if first == second { "which is given twice".into() } else { format!("and in contract `{second}`") }
 }
 
 /// A kind of objects that contracts offer.
@@ -137,17 +130,15 @@ impl Catalog {
                     continue;
                 }
                 let withheld = tool.operations().iter().filter(|operation| !offer.has(operation));
-                catalog
-                    .withheld
-                    .extend(withheld.map(|operation| operation.label()));
+                catalog.withheld.extend(withheld.map(|operation| operation.label()));
                 catalog.tools.put((Kind::Tool, tool.name), contract, tool)?;
             }
             for call in spec.calls.iter().filter(|call| offer.has(call)) {
                 // The name belongs to the first contract that declares it.
-                catalog.calls.entry(call.name).or_insert_with(|| Route {
-                    contract: contract.clone(),
-                    spec: call,
-                });
+                catalog
+                    .calls
+                    .entry(call.name)
+                    .or_insert_with(|| Route { contract: contract.clone(), spec: call });
             }
             for resource in spec.resources {
                 let place = (Kind::Resource, resource.uri);
@@ -161,9 +152,7 @@ impl Catalog {
                 }
             }
             for prompt in spec.prompts {
-                catalog
-                    .prompts
-                    .put((Kind::Prompt, prompt.name), contract, prompt)?;
+                catalog.prompts.put((Kind::Prompt, prompt.name), contract, prompt)?;
             }
         }
         catalog.check_patterns()?;
@@ -184,18 +173,9 @@ impl Catalog {
             let mut others = all[number + 1..].iter();
             if let Some((other, _, second)) = others.find(|(_, other, _)| pattern.overlaps(other)) {
                 // A template is more informative than a URI that matches it.
-                let name = if pattern.variables().next().is_some() {
-                    *name
-                } else {
-                    *other
-                };
+                let name = if pattern.variables().next().is_some() { *name } else { *other };
                 let (kind, first, second) = (Kind::Resource, *first, *second);
-                return Err(NameClash {
-                    kind,
-                    name,
-                    first,
-                    second,
-                });
+                return Err(NameClash { kind, name, first, second });
             }
         }
         Ok(())
@@ -207,16 +187,10 @@ impl Catalog {
             return None;
         }
         if let Some(route) = self.resources.route(uri) {
-            return Some(FoundResource {
-                contract: &route.contract,
-                spec: route.spec,
-                variables: None,
-            });
+            return Some(FoundResource { contract: &route.contract, spec: route.spec, variables: None });
         }
-        let (template, variables) = self
-            .patterns
-            .iter()
-            .find_map(|(template, pattern)| Some((template, pattern.values(uri)?)))?;
+        let (template, variables) =
+            self.patterns.iter().find_map(|(template, pattern)| Some((template, pattern.values(uri)?)))?;
         let route = self.templates.route(template)?;
         Some(FoundResource {
             contract: &route.contract,
@@ -267,25 +241,15 @@ impl Catalog {
     ) -> Arc<[(String, String)]> {
         let read = self.headers().flat_map(|name| {
             let values = values(name).filter_map(|value| str::from_utf8(value).ok());
-            values
-                .map(|value| (name.to_owned(), value.to_owned()))
-                .collect::<Vec<_>>()
+            values.map(|value| (name.to_owned(), value.to_owned())).collect::<Vec<_>>()
         });
         read.collect()
     }
 
     /// Returns true if an argument of a prompt or a variable of a template can be completed.
     pub fn completes(&self) -> bool {
-        let prompts = self
-            .prompts
-            .routes
-            .values()
-            .flat_map(|route| route.spec.arguments);
-        let templates = self
-            .templates
-            .routes
-            .values()
-            .flat_map(|route| route.spec.variables);
+        let prompts = self.prompts.routes.values().flat_map(|route| route.spec.arguments);
+        let templates = self.templates.routes.values().flat_map(|route| route.spec.variables);
         prompts.chain(templates).any(|argument| argument.completes)
     }
 }
@@ -305,10 +269,7 @@ impl<Spec> Section<Spec> {
                 second: contract.spec().id,
             }),
             Entry::Vacant(place) => {
-                place.insert(Route {
-                    contract: contract.clone(),
-                    spec,
-                });
+                place.insert(Route { contract: contract.clone(), spec });
                 self.order.push(name);
                 Ok(())
             }
@@ -333,10 +294,7 @@ impl<Spec> Section<Spec> {
 
 impl<Spec> Default for Section<Spec> {
     fn default() -> Self {
-        Self {
-            order: vec![],
-            routes: HashMap::new(),
-        }
+        Self { order: vec![], routes: HashMap::new() }
     }
 }
 
@@ -345,10 +303,7 @@ fn headers_of(spec: &'static ContractSpec) -> impl Iterator<Item = &'static str>
     let modes = spec.modes.and_then(|modes| modes.header);
     let fields = spec.provenance.map_or(&[][..], |provenance| provenance.fields);
     let session = spec.sessions.map(|_| SESSION_HEADER);
-    modes
-        .into_iter()
-        .chain(session)
-        .chain(fields.iter().flat_map(|field| field.headers.iter().copied()))
+    modes.into_iter().chain(session).chain(fields.iter().flat_map(|field| field.headers.iter().copied()))
 }
 
 /// Returns the tool's tags, the names of its gates, and the need for a known caller; `None` if the contract has none of these.
@@ -362,22 +317,12 @@ pub fn rules(contract: &ContractSpec, tool: &'static ToolSpec) -> Option<Map<Str
         let mut gates = operations.iter().flat_map(|operation| operation.gates);
         gates.any(|gate| gate.name == name)
     };
-    let gates: Vec<_> = contract
-        .gates
-        .iter()
-        .map(|gate| gate.name)
-        .filter(|name| passes(name))
-        .collect();
+    let gates: Vec<_> = contract.gates.iter().map(|gate| gate.name).filter(|name| passes(name)).collect();
     let is_guarded = operations.iter().any(|operation| !operation.roles.is_empty());
     let rules: [(&str, Value); 3] = [
         ("tags", json!(tool.tags)),
         (contract.gate_members.gates, json!(gates)),
         ("requires_auth", is_guarded.into()),
     ];
-    Some(
-        rules
-            .into_iter()
-            .map(|(key, value)| (key.to_owned(), value))
-            .collect(),
-    )
+    Some(rules.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }

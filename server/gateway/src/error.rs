@@ -47,9 +47,7 @@ impl CallError {
 
     /// Returns the error for an unknown `kind`.
     pub fn unknown(kind: &str, name: &str) -> Self {
-        Self::NotOffered {
-            message: format!("unknown {kind} `{}`", name.escape_debug()),
-        }
+        Self::NotOffered { message: format!("unknown {kind} `{}`", name.escape_debug()) }
     }
 
     /// Returns the error for a tool that a read-only server does not offer.
@@ -73,11 +71,6 @@ pub(crate) fn invalid_conditions(spec: &ContractSpec, violations: &[Violation]) 
     let Failure { message, data, .. } = Failure::violations(violations);
     Rejection::Declared(match declared {
         Some(error) => spec.answer(error, message, data),
-        None => ErrorAnswer {
-            name: "INVALID_PARAMS",
-            code: INVALID_PARAMS,
-            message,
-            data,
-        },
+        None => ErrorAnswer { name: "INVALID_PARAMS", code: INVALID_PARAMS, message, data },
     })
 }

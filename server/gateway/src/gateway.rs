@@ -163,8 +163,7 @@ impl Gateway {
     /// # Errors
     /// If it is not offered.
     pub fn tool_or_call(&self, name: &str) -> Result<&Route<ToolSpec>, CallError> {
-        self.tool(name)
-            .or_else(|error| self.catalog.call(name).ok_or(error))
+        self.tool(name).or_else(|error| self.catalog.call(name).ok_or(error))
     }
 
     /// Makes a call.
@@ -181,10 +180,7 @@ impl Gateway {
         let access = Access::needed_by(route.spec, &request.arguments);
         request.requester.allow(spec, access)?;
         let arguments = Value::Object(request.arguments);
-        let approver = self
-            .approval
-            .covers(tool)
-            .then(|| (request.approver)(tool, &arguments));
+        let approver = self.approval.covers(tool).then(|| (request.approver)(tool, &arguments));
         let id = RequestId::next();
         let outcome = async {
             let call = CallContext {
@@ -274,15 +270,10 @@ impl Gateway {
     ) -> Result<(), CallError> {
         requester.allow(spec, Access::Read)?;
         // Notifications do not depend on the program that the caller uses.
-        let requester = Requester {
-            client: None,
-            ..requester.clone()
-        };
+        let requester = Requester { client: None, ..requester.clone() };
         let caller = self.known_caller(spec, &requester);
-        auth::may_read(spec, resource, caller.as_ref()).map_err(|failure| CallError::Forbidden {
-            message: failure.message,
-            data: failure.data,
-        })
+        auth::may_read(spec, resource, caller.as_ref())
+            .map_err(|failure| CallError::Forbidden { message: failure.message, data: failure.data })
     }
 
     fn local_caller(&self) -> LocalCaller {
@@ -326,12 +317,7 @@ async fn caught<T>(
     answer: impl Future<Output = Result<T, Rejection>>,
 ) -> Result<T, Rejection> {
     let answer = AssertUnwindSafe(answer).catch_unwind().await;
-    answer.unwrap_or_else(|_| {
-        Err(Rejection::Breach {
-            tool,
-            detail: "the implementation panicked".into(),
-        })
-    })
+    answer.unwrap_or_else(|_| Err(Rejection::Breach { tool, detail: "the implementation panicked".into() }))
 }
 
 /// Returns the error for a rejection. The server's own errors contain the request's id, and are logged.
@@ -348,11 +334,7 @@ fn failure(spec: &ContractSpec, rejection: Rejection, (id, label): (RequestId, &
             ("", "a rejection that fits no request of this kind".into())
         }
     };
-    tracing::error!(
-        contract = spec.id,
-        name,
-        "the implementation broke its contract (detail: level debug)"
-    );
+    tracing::error!(contract = spec.id, name, "the implementation broke its contract (detail: level debug)");
     // May quote a part of a note.
     tracing::debug!(contract = spec.id, name, detail, "breach");
     let mut data = Map::new();
@@ -382,9 +364,7 @@ mod tests {
             ),
             (&page, json!({ "other": 1 }), json!({ "other": 1 })),
         ] {
-            let Value::Object(mut meta) = meta else {
-                unreachable!()
-            };
+            let Value::Object(mut meta) = meta else { unreachable!() };
             place.name_in(&mut meta);
             assert_eq!(Value::from(meta), expected);
         }

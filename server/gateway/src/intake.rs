@@ -24,10 +24,7 @@ pub struct Permits {
 
 impl From<OwnedSemaphorePermit> for Permits {
     fn from(of_all: OwnedSemaphorePermit) -> Self {
-        Self {
-            _of_all: of_all,
-            _of_caller: None,
-        }
+        Self { _of_all: of_all, _of_caller: None }
     }
 }
 
@@ -66,10 +63,7 @@ impl Intake {
             let whose = if share == self.limit { "" } else { " of yours" };
             busy(share, whose)
         })?;
-        Ok(Arc::new(Permits {
-            _of_all: of_all,
-            _of_caller: of_caller,
-        }))
+        Ok(Arc::new(Permits { _of_all: of_all, _of_caller: of_caller }))
     }
 
     fn left_to(&self, caller: &Identity, share: u32) -> Arc<Semaphore> {
@@ -77,8 +71,7 @@ impl Intake {
         // A permit holds its semaphore.
         callers.retain(|_, left| Arc::strong_count(left) > 1);
         let left = callers.entry(caller.clone());
-        left.or_insert_with(|| Arc::new(Semaphore::new(share as usize)))
-            .clone()
+        left.or_insert_with(|| Arc::new(Semaphore::new(share as usize))).clone()
     }
 
     /// Returns the number of requests in flight.

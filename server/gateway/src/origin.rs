@@ -44,9 +44,7 @@ impl RequestOrigin {
     /// If the caller has exhausted its budget.
     pub fn count(&self, access: Access) -> Result<(), CallError> {
         match self.budget.as_ref().map(|budget| budget.take(access)) {
-            Some(Err(wait)) => Err(CallError::TooMany {
-                seconds: seconds(wait),
-            }),
+            Some(Err(wait)) => Err(CallError::TooMany { seconds: seconds(wait) }),
             _ => Ok(()),
         }
     }
@@ -65,10 +63,7 @@ impl Client {
     /// Returns the client with this name and version, as it reported them.
     pub fn new(name: &str, version: &str) -> Self {
         let cut = |text: &str| text[..text.floor_char_boundary(MAX_CLIENT_BYTES)].to_owned();
-        Self {
-            name: cut(name),
-            version: cut(version),
-        }
+        Self { name: cut(name), version: cut(version) }
     }
 }
 
@@ -99,10 +94,7 @@ impl Requester<'_> {
     pub(crate) fn call_origin(&self) -> CallOrigin {
         let meta = Arc::new(self.meta.clone());
         let Some(origin) = self.origin else {
-            return CallOrigin {
-                meta,
-                ..CallOrigin::default()
-            };
+            return CallOrigin { meta, ..CallOrigin::default() };
         };
         let holder = origin.grant.as_ref().map(|grant| holder(&**grant));
         CallOrigin {
@@ -140,9 +132,5 @@ impl Requester<'_> {
 /// Returns the shown name of the holder of a key or a token: the address, or the name if there is no address.
 pub fn holder(grant: &dyn Grant) -> String {
     let author = grant.author();
-    if author.email.ends_with(MADE_UP) {
-        author.name
-    } else {
-        author.email
-    }
+    if author.email.ends_with(MADE_UP) { author.name } else { author.email }
 }

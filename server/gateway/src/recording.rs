@@ -49,10 +49,7 @@ pub(crate) async fn begin(
         let violation = Violation {
             rule: "meta".into(),
             pointer: pointer::push("/_meta", SESSION),
-            message: format!(
-                "`{SESSION}` is for contracts with sessions, and `{}` has none",
-                spec.id
-            ),
+            message: format!("`{SESSION}` is for contracts with sessions, and `{}` has none", spec.id),
         };
         return Err(error::invalid_conditions(spec, &[violation]));
     }
@@ -62,10 +59,7 @@ pub(crate) async fn begin(
     let awaited = beginning.awaited.as_ref();
     let connection = call.origin.connection.clone();
     let new = NewExecution {
-        session: match (
-            &call.session,
-            connection.as_ref().filter(|_| beginning.in_session),
-        ) {
+        session: match (&call.session, connection.as_ref().filter(|_| beginning.in_session)) {
             (Some(id), _) => SessionOf::Named(id),
             (None, Some(connection)) => SessionOf::Connection(connection.id()),
             (None, None) => SessionOf::Caller,

@@ -58,11 +58,7 @@ impl Memory {
 
     /// Waits until `calls` have begun.
     pub async fn has_begun(&self, calls: usize) {
-        self.begun
-            .subscribe()
-            .wait_for(|begun| *begun >= calls)
-            .await
-            .expect("the contract has the sender");
+        self.begun.subscribe().wait_for(|begun| *begun >= calls).await.expect("the contract has the sender");
     }
 
     /// Lets `calls` calls of `slow` continue.
@@ -81,11 +77,7 @@ impl Memory {
             "echo" | "echo_rpc" => {}
             "keep" => self.kept.lock().expect(UNPOISONED).push(text.clone()),
             "slow" => {
-                self.gate
-                    .acquire()
-                    .await
-                    .expect("the gate is never closed")
-                    .forget();
+                self.gate.acquire().await.expect("the gate is never closed").forget();
                 self.kept.lock().expect(UNPOISONED).push(text.clone());
             }
             // Reports a step every 30 ms, until it is cancelled or has made the number of steps in its text.
@@ -95,10 +87,7 @@ impl Memory {
                 for done in 1..=steps {
                     tokio::time::sleep(Duration::from_millis(30)).await;
                     if stop() {
-                        self.kept
-                            .lock()
-                            .expect(UNPOISONED)
-                            .push(format!("cancelled at {done}"));
+                        self.kept.lock().expect(UNPOISONED).push(format!("cancelled at {done}"));
                         break;
                     }
                     let (total, message) = (Some(steps), "counting".into());
@@ -107,10 +96,7 @@ impl Memory {
             }
             "panic" => panic!("a handler's defect: {text}"),
             "breach" => {
-                return Err(Rejection::Breach {
-                    tool: "breach",
-                    detail: format!("breached with {text}"),
-                });
+                return Err(Rejection::Breach { tool: "breach", detail: format!("breached with {text}") });
             }
             "refuse_size_rpc" => {
                 return Err(declared("TOO_LARGE", -32002, "too large", json!({ "most": 5 })));
@@ -125,12 +111,7 @@ impl Memory {
                 ));
             }
             "refuse" | "refuse_rpc" => {
-                return Err(declared(
-                    "NOT_FOUND",
-                    -32001,
-                    "no such note",
-                    json!({ "path": text }),
-                ));
+                return Err(declared("NOT_FOUND", -32001, "no such note", json!({ "path": text })));
             }
             other => unreachable!("{other} is in the specs"),
         }
@@ -138,10 +119,7 @@ impl Memory {
         if tool == "keep" {
             meta.insert("tabellion/base".into(), "b1".into());
         }
-        Ok(Answer {
-            response: json!({ "text": text }),
-            meta,
-        })
+        Ok(Answer { response: json!({ "text": text }), meta })
     }
 }
 
@@ -171,15 +149,8 @@ impl Contract for Memory {
 
 /// Returns the rejection of a declared error.
 pub fn declared(name: &'static str, code: i32, message: &str, data: Value) -> Rejection {
-    let Value::Object(data) = data else {
-        unreachable!("details are by name")
-    };
-    Rejection::Declared(ErrorAnswer {
-        name,
-        code,
-        message: message.into(),
-        data,
-    })
+    let Value::Object(data) = data else { unreachable!("details are by name") };
+    Rejection::Declared(ErrorAnswer { name, code, message: message.into(), data })
 }
 
 static INPUT: Schema = Schema::plain(
@@ -219,38 +190,14 @@ pub const fn spec(id: &'static str, error_channel: ErrorChannel, tools: &'static
         title: "Memory",
         error_channel,
         errors: &[
-            ErrorSpec {
-                name: "NOT_FOUND",
-                code: -32001,
-                message: "no such note",
-            },
-            ErrorSpec {
-                name: "INVALID_REQUEST",
-                code: -32602,
-                message: "the arguments are wrong",
-            },
-            ErrorSpec {
-                name: "TOO_OFTEN",
-                code: -32005,
-                message: "too often",
-            },
+            ErrorSpec { name: "NOT_FOUND", code: -32001, message: "no such note" },
+            ErrorSpec { name: "INVALID_REQUEST", code: -32602, message: "the arguments are wrong" },
+            ErrorSpec { name: "TOO_OFTEN", code: -32005, message: "too often" },
         ],
         statuses: &[
-            ErrorStatus {
-                error: "NOT_FOUND",
-                reason: None,
-                status: 404,
-            },
-            ErrorStatus {
-                error: "INVALID_REQUEST",
-                reason: None,
-                status: 422,
-            },
-            ErrorStatus {
-                error: "TOO_OFTEN",
-                reason: None,
-                status: 429,
-            },
+            ErrorStatus { error: "NOT_FOUND", reason: None, status: 404 },
+            ErrorStatus { error: "INVALID_REQUEST", reason: None, status: 422 },
+            ErrorStatus { error: "TOO_OFTEN", reason: None, status: 429 },
         ],
         tools,
         ..ContractSpec::EMPTY
@@ -330,10 +277,7 @@ impl Contract for Origins {
                 connections.len() - 1
             })
         });
-        let mode = origin
-            .environment
-            .as_ref()
-            .and_then(|environment| environment.mode(&ORIGINS));
+        let mode = origin.environment.as_ref().and_then(|environment| environment.mode(&ORIGINS));
         let said = json!({
             "http": origin.transport == Transport::Http,
             "meta": meta,
@@ -342,12 +286,9 @@ impl Contract for Origins {
             "connection": connection,
             "mode": mode,
         });
-        Box::pin(async move {
-            Ok(Answer {
-                response: json!({ "text": said.to_string() }),
-                meta: Map::new(),
-            })
-        })
+        Box::pin(
+            async move { Ok(Answer { response: json!({ "text": said.to_string() }), meta: Map::new() }) },
+        )
     }
 }
 
@@ -375,16 +316,10 @@ static ORIGIN_PROVENANCE: ProvenanceSpec = ProvenanceSpec {
     session: None,
     required: &[],
     also_if: &[],
-    missing: MissingProvenance {
-        error: "INVALID_REQUEST",
-        message: "who? {fields}",
-    },
+    missing: MissingProvenance { error: "INVALID_REQUEST", message: "who? {fields}" },
 };
-static ORIGIN_TOOLS: [ToolSpec; 1] = [ToolSpec {
-    modes: &["day"],
-    provenance: Some(ProvenanceUse::Kept),
-    ..tool("tell_origin", false)
-}];
+static ORIGIN_TOOLS: [ToolSpec; 1] =
+    [ToolSpec { modes: &["day"], provenance: Some(ProvenanceUse::Kept), ..tool("tell_origin", false) }];
 /// A contract with modes and provenance.
 pub static ORIGINS: ContractSpec = ContractSpec {
     modes: Some(&ORIGIN_MODES),

@@ -106,10 +106,9 @@ impl Credentials {
             None => mounts.keys().map(|path| oauth.url.resource(path)).collect(),
         };
         match oauth.tokens.bearer(token, &resources).await {
-            Ok(bearer) => Ok(Some(Caller {
-                principal: bearer.principal,
-                validity: Validity::Until(bearer.until),
-            })),
+            Ok(bearer) => {
+                Ok(Some(Caller { principal: bearer.principal, validity: Validity::Until(bearer.until) }))
+            }
             Err(AuthenticationError::Token(why)) => Err(bad(&why.to_string())),
             Err(error @ AuthenticationError::NoKeys) => Err(Refusal::busy(error.to_string())),
         }
@@ -133,10 +132,7 @@ impl Credentials {
         if let (Some(oauth), Some(challenge)) = (&self.oauth, headers.get_mut(WWW_AUTHENTICATE))
             && let Ok(text) = challenge.to_str()
         {
-            *challenge = value(&format!(
-                "{text}, resource_metadata=\"{}\"",
-                oauth.url.metadata(path)
-            ));
+            *challenge = value(&format!("{text}, resource_metadata=\"{}\"", oauth.url.metadata(path)));
         }
     }
 
@@ -242,9 +238,7 @@ impl<'a> Credential<'a> {
 /// Returns the token of `Bearer TOKEN` (RFC 6750, section 2.1).
 fn bearer(value: &HeaderValue) -> Option<&str> {
     let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
-    scheme
-        .eq_ignore_ascii_case("bearer")
-        .then(|| token.trim_start_matches(' '))
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim_start_matches(' '))
 }
 
 /// Returns a header's value from visible ASCII.

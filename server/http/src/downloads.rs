@@ -65,9 +65,7 @@ pub(super) async fn download(
         Err(error) => return Err(unreadable(&error)),
     };
     let etag = format!("\"{digest}\"");
-    let is_same = asked
-        .get(IF_RANGE)
-        .is_none_or(|it| it.as_bytes() == etag.as_bytes());
+    let is_same = asked.get(IF_RANGE).is_none_or(|it| it.as_bytes() == etag.as_bytes());
     let part = asked.get(RANGE).filter(|_| is_same);
     let part = part.and_then(|it| range(it.to_str().ok()?, length));
     let (status, part) = match part {
@@ -82,19 +80,13 @@ pub(super) async fn download(
         }
         Some(part) => (StatusCode::PARTIAL_CONTENT, part),
     };
-    download
-        .file
-        .seek(SeekFrom::Start(part.start))
-        .map_err(|error| unreadable(&error))?;
+    download.file.seek(SeekFrom::Start(part.start)).map_err(|error| unreadable(&error))?;
     let size = part.end - part.start;
     let mut headers = HeaderMap::new();
     for (name, value) in [
         (CONTENT_TYPE, download.media_type.to_owned()),
         (CONTENT_LENGTH, size.to_string()),
-        (
-            CONTENT_DISPOSITION,
-            format!("attachment; filename=\"{}\"", download.name),
-        ),
+        (CONTENT_DISPOSITION, format!("attachment; filename=\"{}\"", download.name)),
         (ACCEPT_RANGES, "bytes".to_owned()),
         (ETAG, etag),
         (DIGEST, format!("sha-256={digest}")),
@@ -106,11 +98,7 @@ pub(super) async fn download(
     }
     if status == StatusCode::PARTIAL_CONTENT {
         let said = format!("bytes {}-{}/{length}", part.start, part.end - 1);
-        headers.extend(
-            HeaderValue::from_str(&said)
-                .ok()
-                .map(|value| (CONTENT_RANGE, value)),
-        );
+        headers.extend(HeaderValue::from_str(&said).ok().map(|value| (CONTENT_RANGE, value)));
     }
     Ok((status, headers, content(download.file.take(size))).into_response())
 }
@@ -152,11 +140,9 @@ fn range(asked: &str, length: u64) -> Option<Range<u64>> {
 fn refused(why: &Opened) -> ErrorResponse {
     let (status, reason, why) = match why {
         Opened::Expired => (StatusCode::GONE, "expired", "the URL has expired: export again"),
-        Opened::Missing => (
-            StatusCode::NOT_FOUND,
-            "not_found",
-            "the file is not there any more: export again",
-        ),
+        Opened::Missing => {
+            (StatusCode::NOT_FOUND, "not_found", "the file is not there any more: export again")
+        }
         Opened::Unsigned | Opened::File(_) => (
             StatusCode::FORBIDDEN,
             "signature",

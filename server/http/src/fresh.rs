@@ -47,11 +47,7 @@ impl<T> Fresh<T> {
     pub(crate) fn new<E>(paths: Vec<PathBuf>, read: impl FnOnce() -> Result<T, E>) -> Result<Self, E> {
         // A file that changes after this point is read once more.
         let versions = versions(&paths);
-        let known = Cached {
-            versions,
-            value: Arc::new(read()?),
-            failed: None,
-        };
+        let known = Cached { versions, value: Arc::new(read()?), failed: None };
         let known = Mutex::new(known);
         Ok(Self { paths, known })
     }
@@ -79,10 +75,5 @@ fn versions(paths: &[PathBuf]) -> Vec<Version> {
 
 fn version(path: &Path) -> Version {
     let metadata = fs::metadata(path).ok()?;
-    Some((
-        file_id_at(path),
-        metadata.len(),
-        metadata.modified().ok(),
-        metadata.permissions(),
-    ))
+    Some((file_id_at(path), metadata.len(), metadata.modified().ok(), metadata.permissions()))
 }

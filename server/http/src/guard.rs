@@ -41,9 +41,8 @@ struct Host {
 impl Host {
     fn parse(text: &str) -> Option<Self> {
         let authority: Authority = text.parse().ok()?;
-        let (name, is_name) = (authority.host(), |byte: u8| {
-            byte.is_ascii_alphanumeric() || b"-._".contains(&byte)
-        });
+        let (name, is_name) =
+            (authority.host(), |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
         let is_host = name.starts_with('[') || (!name.is_empty() && name.bytes().all(is_name));
         if authority.as_str().contains('@') || !is_host {
             return None;
@@ -68,13 +67,8 @@ impl Guard {
     /// If a host or an origin is invalid.
     pub fn new(address: SocketAddr, hosts: &[String], origins: &[String]) -> Result<Self, GuardError> {
         let local = ["localhost", "127.0.0.1", "[::1]"].map(Host::parse);
-        let local = local
-            .into_iter()
-            .filter(|_| address.ip().is_loopback())
-            .map(Ok::<_, GuardError>);
-        let own = Some(address)
-            .filter(|it| !it.ip().is_unspecified())
-            .map(|it| Ok(Host::from_address(it)));
+        let local = local.into_iter().filter(|_| address.ip().is_loopback()).map(Ok::<_, GuardError>);
+        let own = Some(address).filter(|it| !it.ip().is_unspecified()).map(|it| Ok(Host::from_address(it)));
         let others = hosts.iter().map(|host| {
             let parsed = Host::parse(host);
             parsed.map(Some).ok_or_else(|| GuardError::Host(host.clone()))
@@ -119,10 +113,7 @@ impl Guard {
         let target = uri.authority().map(|authority| Host::parse(authority.as_str()));
         let host = host.filter(|host| target.is_none_or(|target| target.as_ref() == Some(host)));
         let host = host.ok_or_else(|| {
-            Refusal::new(
-                StatusCode::BAD_REQUEST,
-                "send exactly one `Host` header with a valid host",
-            )
+            Refusal::new(StatusCode::BAD_REQUEST, "send exactly one `Host` header with a valid host")
         })?;
         let is_known = self
             .hosts
@@ -233,10 +224,7 @@ mod tests {
         assert_eq!(status(LOCAL, &[], &[], &[]), 400);
         let twice = [("host", "localhost"), ("host", "localhost")];
         assert_eq!(status(LOCAL, &[], &[], &twice), 400);
-        for (uri, expected) in [
-            ("http://localhost/mcp", 200),
-            ("http://attacker.example/mcp", 400),
-        ] {
+        for (uri, expected) in [("http://localhost/mcp", 200), ("http://attacker.example/mcp", 400)] {
             let lines = [("uri", uri), ("host", "localhost")];
             assert_eq!(status(LOCAL, &[], &[], &lines), expected, "{uri}");
         }
@@ -257,28 +245,14 @@ mod tests {
             (&[], "localhost", "localhost", 403),
             (&[], "localhost", "http://localhost/", 403),
             (&["null"], "localhost", "null", 200),
-            (
-                &["https://app.example:443"],
-                "localhost",
-                "HTTPS://App.example",
-                200,
-            ),
+            (&["https://app.example:443"], "localhost", "HTTPS://App.example", 200),
             (&["https://app.example"], "localhost", "http://app.example", 403),
-            (
-                &["https://app.example"],
-                "localhost",
-                "https://app.example:8443",
-                403,
-            ),
+            (&["https://app.example"], "localhost", "https://app.example:8443", 403),
         ] {
             let found = status(LOCAL, &[], origins, &[("host", host), ("origin", origin)]);
             assert_eq!(found, expected, "{origin} to {host}, {origins:?}");
         }
-        let twice = [
-            ("host", "localhost"),
-            ("origin", "http://localhost"),
-            ("origin", "null"),
-        ];
+        let twice = [("host", "localhost"), ("origin", "http://localhost"), ("origin", "null")];
         assert_eq!(status(LOCAL, &[], &[], &twice), 403);
     }
 

@@ -14,11 +14,8 @@ const MIN_SECRET: usize = 16;
 /// Maximum difference, in seconds, between the clock of a forge that signs the time and this machine's.
 const MAX_SKEW: u64 = 5 * 60;
 /// Headers with the hexadecimal HMAC-SHA-256 of the body, and the value's prefix: for GitHub, Forgejo, and Gitea.
-const OF_BODY: [(&str, &str); 3] = [
-    ("x-hub-signature-256", "sha256="),
-    ("x-forgejo-signature", ""),
-    ("x-gitea-signature", ""),
-];
+const OF_BODY: [(&str, &str); 3] =
+    [("x-hub-signature-256", "sha256="), ("x-forgejo-signature", ""), ("x-gitea-signature", "")];
 /// Prefix of a secret that is a Base64 key (Standard Webhooks, which GitLab follows).
 const ENCODED: &str = "whsec_";
 
@@ -124,47 +121,17 @@ mod tests {
         ];
         let body = "{\"test\": 2432232314}";
         let cases: [Case<'_>; 12] = [
-            (
-                spoken,
-                &[("x-hub-signature-256", GITHUB)],
-                "Hello, World!",
-                0,
-                true,
-            ),
-            (
-                spoken,
-                &[("x-hub-signature-256", GITHUB)],
-                "Hello, World?",
-                0,
-                false,
-            ),
-            (
-                spoken,
-                &[("x-hub-signature-256", &GITHUB[7..])],
-                "Hello, World!",
-                0,
-                false,
-            ),
-            (
-                spoken,
-                &[("x-gitea-signature", &GITHUB[7..])],
-                "Hello, World!",
-                0,
-                true,
-            ),
+            (spoken, &[("x-hub-signature-256", GITHUB)], "Hello, World!", 0, true),
+            (spoken, &[("x-hub-signature-256", GITHUB)], "Hello, World?", 0, false),
+            (spoken, &[("x-hub-signature-256", &GITHUB[7..])], "Hello, World!", 0, false),
+            (spoken, &[("x-gitea-signature", &GITHUB[7..])], "Hello, World!", 0, true),
             (encoded, &standard, body, 1_614_265_330, true),
             (encoded, &standard, body, 1_614_265_330 + 299, true),
             (encoded, &standard, body, 1_614_265_330 + 301, false),
             (encoded, &standard, "{}", 1_614_265_330, false),
             (encoded, &standard[1..], body, 1_614_265_330, false),
             (spoken, &[("x-gitlab-token", spoken)], "", 0, true),
-            (
-                spoken,
-                &[("x-gitlab-token", "It's no Secret to Everyone")],
-                "",
-                0,
-                false,
-            ),
+            (spoken, &[("x-gitlab-token", "It's no Secret to Everyone")], "", 0, false),
             (spoken, &[], "Hello, World!", 0, false),
         ];
         for (secret, headers, body, seconds, expected) in cases {
@@ -183,11 +150,7 @@ mod tests {
 
     #[test]
     fn a_short_secret_is_refused() {
-        for (text, expected) in [
-            ("0123456789abcdef\n", true),
-            ("0123456789abcde\n", false),
-            ("", false),
-        ] {
+        for (text, expected) in [("0123456789abcdef\n", true), ("0123456789abcde\n", false), ("", false)] {
             let mut file = tempfile::NamedTempFile::new().unwrap();
             io::Write::write_all(&mut file, text.as_bytes()).unwrap();
             assert_eq!(HookSecret::read(file.path()).is_ok(), expected, "{text}");

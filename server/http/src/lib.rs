@@ -8,10 +8,7 @@
 //! time, and the resources of all clients together are bounded ([`Limits`]). [`serve`] shuts down gracefully:
 //! it stops accepting connections and finishes the requests in flight.
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 
 mod connection;
 mod credentials;

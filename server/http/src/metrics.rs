@@ -23,10 +23,7 @@ impl Text {
     }
 
     fn sample(&mut self, name: &str, labels: &[(&str, &dyn Display)], value: impl Display) {
-        let labels: Vec<_> = labels
-            .iter()
-            .map(|(key, value)| format!("{key}=\"{value}\""))
-            .collect();
+        let labels: Vec<_> = labels.iter().map(|(key, value)| format!("{key}=\"{value}\"")).collect();
         let _ = writeln!(self.0, "{name}{{{}}} {value}", labels.join(","));
     }
 }
@@ -35,12 +32,9 @@ impl Text {
 type LibraryMetric = (&'static str, &'static str, &'static str, fn(&Mount) -> u64);
 
 const LIBRARY_METRICS: [LibraryMetric; 5] = [
-    (
-        "tabellion_commits_total",
-        "counter",
-        "Changes that were published, each with a commit.",
-        |mount| (mount.counts)().commits,
-    ),
+    ("tabellion_commits_total", "counter", "Changes that were published, each with a commit.", |mount| {
+        (mount.counts)().commits
+    }),
     (
         "tabellion_conflicts_total",
         "counter",
@@ -53,15 +47,10 @@ const LIBRARY_METRICS: [LibraryMetric; 5] = [
         "Interrupted changes that were completed or undone.",
         |mount| (mount.counts)().recoveries,
     ),
-    (
-        "tabellion_requests_in_flight",
-        "gauge",
-        "Requests that are being answered.",
-        |mount| mount.endpoint.intake().in_flight() as u64,
-    ),
-    ("tabellion_sessions", "gauge", "Open sessions.", |mount| {
-        mount.endpoint.sessions() as u64
+    ("tabellion_requests_in_flight", "gauge", "Requests that are being answered.", |mount| {
+        mount.endpoint.intake().in_flight() as u64
     }),
+    ("tabellion_sessions", "gauge", "Open sessions.", |mount| mount.endpoint.sessions() as u64),
 ];
 
 /// Renders the metrics of all `mounts`, and the numbers of rate-limited requests by kind.
@@ -71,13 +60,7 @@ pub(super) fn text<'a>(mounts: impl Iterator<Item = &'a Mount> + Clone, refused:
     let tallies = || {
         let all = mounts.clone();
         all.flat_map(|mount| {
-            mount
-                .endpoint
-                .gateway()
-                .calls()
-                .tallies()
-                .into_iter()
-                .map(move |it| (mount, it))
+            mount.endpoint.gateway().calls().tallies().into_iter().map(move |it| (mount, it))
         })
     };
     text.family(calls, "counter", "Calls of tools, by outcome.");
@@ -94,18 +77,10 @@ pub(super) fn text<'a>(mounts: impl Iterator<Item = &'a Mount> + Clone, refused:
         let mut sum = 0;
         for (bound, count) in BOUNDS.iter().zip(tally.within) {
             sum += count;
-            text.sample(
-                &format!("{took}_bucket"),
-                &[labels[0], labels[1], ("le", bound)],
-                sum,
-            );
+            text.sample(&format!("{took}_bucket"), &[labels[0], labels[1], ("le", bound)], sum);
         }
         let all = tally.count();
-        text.sample(
-            &format!("{took}_bucket"),
-            &[labels[0], labels[1], ("le", &"+Inf")],
-            all,
-        );
+        text.sample(&format!("{took}_bucket"), &[labels[0], labels[1], ("le", &"+Inf")], all);
         text.sample(&format!("{took}_sum"), &labels, tally.total.as_secs_f64());
         text.sample(&format!("{took}_count"), &labels, all);
     }
@@ -115,14 +90,9 @@ pub(super) fn text<'a>(mounts: impl Iterator<Item = &'a Mount> + Clone, refused:
             text.sample(name, &[("library", &mount.name)], number(mount));
         }
     }
-    let (pushes, fetches, ahead) = (
-        "tabellion_pushes_total",
-        "tabellion_fetches_total",
-        "tabellion_commits_ahead",
-    );
-    let remotes = mounts
-        .clone()
-        .filter_map(|mount| Some((&mount.name, (mount.counts)().remote?)));
+    let (pushes, fetches, ahead) =
+        ("tabellion_pushes_total", "tabellion_fetches_total", "tabellion_commits_ahead");
+    let remotes = mounts.clone().filter_map(|mount| Some((&mount.name, (mount.counts)().remote?)));
     let remotes: Vec<_> = remotes.collect();
     text.family(pushes, "counter", "Pushes to the library's remote, by outcome.");
     for (name, counts) in &remotes {
@@ -130,30 +100,18 @@ pub(super) fn text<'a>(mounts: impl Iterator<Item = &'a Mount> + Clone, refused:
             text.sample(pushes, &[("library", name), ("outcome", outcome)], count);
         }
     }
-    text.family(
-        fetches,
-        "counter",
-        "Fetches from the library's remote, by outcome.",
-    );
+    text.family(fetches, "counter", "Fetches from the library's remote, by outcome.");
     for (name, counts) in &remotes {
         for (outcome, count) in [OUTCOMES[0], OUTCOMES[2]].iter().zip(counts.fetches) {
             text.sample(fetches, &[("library", name), ("outcome", outcome)], count);
         }
     }
-    text.family(
-        ahead,
-        "gauge",
-        "Commits that the library's remote does not have, at most 1,000.",
-    );
+    text.family(ahead, "gauge", "Commits that the library's remote does not have, at most 1,000.");
     for (name, counts) in &remotes {
         text.sample(ahead, &[("library", name)], counts.ahead);
     }
     let waits = "tabellion_rate_limited_total";
-    text.family(
-        waits,
-        "counter",
-        "Requests that were rejected by a rate limit, by kind.",
-    );
+    text.family(waits, "counter", "Requests that were rejected by a rate limit, by kind.");
     for (what, count) in refused {
         text.sample(waits, &[("of", what)], count);
     }

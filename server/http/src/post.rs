@@ -84,9 +84,7 @@ pub fn post(
     if let Some(session) = session {
         request = request.header(SESSION, session);
     }
-    let request = request
-        .body(Full::new(Bytes::from(message.to_string())))
-        .map_err(|_| PostError::Url)?;
+    let request = request.body(Full::new(Bytes::from(message.to_string()))).map_err(|_| PostError::Url)?;
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let answered = tokio::time::timeout(timeout, connect(&url, request)).await;
@@ -149,10 +147,7 @@ mod tests {
         for (body, expected) in [
             ("", Some("null")),
             ("{\"id\":1}", Some("{\"id\":1}")),
-            (
-                ": hi\nevent: message\ndata: {\"method\":\"x\"}\n\ndata: {\"id\":2}\n\n",
-                Some("{\"id\":2}"),
-            ),
+            (": hi\nevent: message\ndata: {\"method\":\"x\"}\n\ndata: {\"id\":2}\n\n", Some("{\"id\":2}")),
             ("<html>", None),
         ] {
             let found = message(body.as_bytes()).map(|message| message.to_string());

@@ -46,10 +46,7 @@ struct OptionalLimiter(Option<RateLimiter>);
 impl OptionalLimiter {
     fn new(rate: RatePerMinute) -> Self {
         let within = MINUTE;
-        Self(
-            rate.0
-                .map(|times| RateLimiter::new(token_bucket::Rate { times, within })),
-        )
+        Self(rate.0.map(|times| RateLimiter::new(token_bucket::Rate { times, within })))
     }
 
     fn check(&self, caller: &Arc<str>) -> Result<(), Duration> {
@@ -85,10 +82,7 @@ pub struct Rates {
 impl Rates {
     /// Creates limiters with these rates.
     pub fn new(reads: RatePerMinute, writes: RatePerMinute) -> Self {
-        Self {
-            reads: OptionalLimiter::new(reads),
-            writes: OptionalLimiter::new(writes),
-        }
+        Self { reads: OptionalLimiter::new(reads), writes: OptionalLimiter::new(writes) }
     }
 
     /// Returns the number of rejected requests for `access`.
@@ -114,10 +108,7 @@ pub struct CallerBudget {
 impl CallerBudget {
     /// Returns the budget of the caller with this id.
     pub fn new(rates: Arc<Rates>, caller: impl Into<Arc<str>>) -> Self {
-        Self {
-            rates,
-            caller: caller.into(),
-        }
+        Self { rates, caller: caller.into() }
     }
 }
 
@@ -181,28 +172,19 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn reads_and_writes_of_each_caller_are_counted_separately() {
         let rates = Arc::new(Rates::new(RatePerMinute::a_minute(3), RatePerMinute::a_minute(1)));
-        let (ada, bert) = (
-            CallerBudget::new(rates.clone(), "ada"),
-            CallerBudget::new(rates.clone(), "bert"),
-        );
+        let (ada, bert) = (CallerBudget::new(rates.clone(), "ada"), CallerBudget::new(rates.clone(), "bert"));
         let reads = |who: &CallerBudget| (0..4).take_while(|_| who.take(Access::Read).is_ok()).count();
         assert_eq!([reads(&ada), reads(&bert)], [3, 3]);
         ada.take(Access::Write).unwrap();
         assert_eq!(ada.take(Access::Write), Err(MINUTE));
-        assert_eq!(
-            [Access::Read, Access::Write].map(|access| rates.refused(access)),
-            [2, 1]
-        );
+        assert_eq!([Access::Read, Access::Write].map(|access| rates.refused(access)), [2, 1]);
         advance(MINUTE / 3).await;
         assert_eq!(reads(&ada), 1);
     }
 
     #[tokio::test(start_paused = true)]
     async fn without_a_rate_no_call_waits() {
-        let budget = CallerBudget::new(
-            Arc::new(Rates::new(RatePerMinute::OFF, RatePerMinute::OFF)),
-            "ada",
-        );
+        let budget = CallerBudget::new(Arc::new(Rates::new(RatePerMinute::OFF, RatePerMinute::OFF)), "ada");
         for access in [Access::Read, Access::Write].repeat(5000) {
             budget.take(access).unwrap();
         }
@@ -219,12 +201,9 @@ mod tests {
         failures.count(at("::ffff:192.0.2.1"));
         failures.count(at("2001:db8:1:2::a"));
         failures.count(at("2001:db8:1:2:ffff::b"));
-        for (address, allowed) in [
-            ("192.0.2.1", false),
-            ("192.0.2.2", true),
-            ("2001:db8:1:2::c", false),
-            ("2001:db8:1:3::a", true),
-        ] {
+        for (address, allowed) in
+            [("192.0.2.1", false), ("192.0.2.2", true), ("2001:db8:1:2::c", false), ("2001:db8:1:3::a", true)]
+        {
             assert_eq!(failures.allow(at(address)).is_ok(), allowed, "{address}");
         }
         assert_eq!(failures.refused(), 2);

@@ -60,22 +60,13 @@ const METRICS: &str = "/metrics";
 pub(super) fn router(site: Arc<Site>) -> Router {
     let guard = from_fn_with_state(site.clone(), layers::guard);
     let log = from_fn_with_state(site.clone(), layers::log);
-    let open = unauthenticated(&site)
-        .merge(downloads(&site))
-        .merge(hooks(&site))
-        .merge(page(&site));
+    let open = unauthenticated(&site).merge(downloads(&site)).merge(hooks(&site)).merge(page(&site));
     let guarded = open.merge(authenticated(&site)).layer(guard);
-    let mut router = Router::new()
-        .route(ALIVE, any(alive))
-        .route(READY, any(ready))
-        .merge(guarded);
+    let mut router = Router::new().route(ALIVE, any(alive)).route(READY, any(ready)).merge(guarded);
     for path in site.mounts.keys() {
         router = router.merge(rest(&site, path));
     }
-    router
-        .layer(from_fn(layers::mcp_refusals))
-        .layer(log)
-        .with_state(site)
+    router.layer(from_fn(layers::mcp_refusals)).layer(log).with_state(site)
 }
 
 /// Routes for clients that have no credentials yet: the issuer of each library's tokens (RFC 9728). The path of the only
@@ -170,9 +161,7 @@ fn authenticated(site: &Arc<Site>) -> Router<Arc<Site>> {
     for path in site.mounts.keys() {
         router = router.route(path, any(library));
     }
-    router
-        .fallback(not_found)
-        .layer(from_fn_with_state(site.clone(), layers::authenticate))
+    router.fallback(not_found).layer(from_fn_with_state(site.clone(), layers::authenticate))
 }
 
 /// Routes GET to `handler`, and answers every other method with 405. axum's own `get` would accept HEAD, too.
@@ -216,11 +205,7 @@ async fn library(
     };
     // The permit is held until the request is answered.
     let (asked, _permit) = asked(&site, &path, address, caller, request).await?;
-    let AuthorizedRequest {
-        request,
-        grant,
-        budget,
-    } = asked;
+    let AuthorizedRequest { request, grant, budget } = asked;
     let mut response = mount.endpoint.answer(request, id, grant, Some(budget)).await;
     site.credentials.complete(response.headers_mut(), &path);
     Ok(response.map(axum::body::Body::new))
@@ -245,10 +230,7 @@ async fn hooked(
         return Err(Refusal::new(StatusCode::UNAUTHORIZED, why).into());
     }
     (hook.fetch)();
-    Ok(response::text(
-        StatusCode::ACCEPTED,
-        "the branch is being fetched\n",
-    ))
+    Ok(response::text(StatusCode::ACCEPTED, "the branch is being fetched\n"))
 }
 
 /// Answers a request over REST to the library that is mounted at `path`.
@@ -267,18 +249,8 @@ async fn ask(
     let below = below.to_owned();
     let caller = caller.and_then(|Extension(caller)| caller);
     let (asked, _permit) = asked(&site, &path, address, caller, request).await?;
-    let AuthorizedRequest {
-        request,
-        grant,
-        budget,
-    } = asked;
-    let asked = RestRequest {
-        path: below,
-        request,
-        name,
-        grant,
-        budget: Some(budget),
-    };
+    let AuthorizedRequest { request, grant, budget } = asked;
+    let asked = RestRequest { path: below, request, name, grant, budget: Some(budget) };
     let response = rest.answer(asked).await;
     Ok(response.map(axum::body::Body::from))
 }

@@ -62,12 +62,7 @@ impl Site {
     /// Returns true if the key that requested a download still exists, or if no key did.
     pub(super) fn is_valid(&self, download: &Download) -> bool {
         let key = download.key.as_ref();
-        key.is_none_or(|key| {
-            self.credentials
-                .keys
-                .as_ref()
-                .is_some_and(|keys| keys.by_id(key).is_some())
-        })
+        key.is_none_or(|key| self.credentials.keys.as_ref().is_some_and(|keys| keys.by_id(key).is_some()))
     }
 
     /// Serves each of `mounts` at its path, to clients that `guard` admits and that have valid `credentials`.
@@ -83,9 +78,7 @@ impl Site {
             guard,
             credentials,
             allowed_headers: allowed_headers(
-                mounts
-                    .values()
-                    .flat_map(|mount| mount.endpoint.gateway().catalog().headers()),
+                mounts.values().flat_map(|mount| mount.endpoint.gateway().catalog().headers()),
             ),
             mounts,
             page: None,
@@ -109,9 +102,7 @@ impl Site {
         if let Some(page) = &self.page {
             (page.end)();
         }
-        self.mounts
-            .values()
-            .for_each(|mount| mount.endpoint.intake().close());
+        self.mounts.values().for_each(|mount| mount.endpoint.intake().close());
     }
 
     /// Waits until no call is in flight.
@@ -217,9 +208,6 @@ fn allowed_headers<'a>(of_contracts: impl Iterator<Item = &'a str>) -> HeaderVal
     let of_rest = tabellion_rest::REQUEST_HEADERS.into_iter();
     let names = of_contracts.map(str::to_ascii_lowercase);
     let names: BTreeSet<_> = names.chain(of_rest.map(str::to_owned)).collect();
-    let all: Vec<_> = [HEADERS]
-        .into_iter()
-        .chain(names.iter().map(String::as_str))
-        .collect();
+    let all: Vec<_> = [HEADERS].into_iter().chain(names.iter().map(String::as_str)).collect();
     HeaderValue::from_str(&all.join(", ")).expect("names of headers are visible ASCII")
 }

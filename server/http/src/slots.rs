@@ -44,10 +44,7 @@ struct Connection {
 
 impl Slots {
     pub(super) fn new(limits: Limits) -> Arc<Self> {
-        Arc::new(Self {
-            limits,
-            table: Mutex::default(),
-        })
+        Arc::new(Self { limits, table: Mutex::default() })
     }
 
     /// Returns a slot for a connection from `address`; `None` if all slots, or all of that address, are in use.
@@ -64,17 +61,9 @@ impl Slots {
             table.make_room(None)?;
         }
         let (id, gives_way) = (table.tick(), Arc::new(Notify::new()));
-        let connection = Connection {
-            network,
-            idle_since: Some(id),
-            gives_way: Arc::clone(&gives_way),
-        };
+        let connection = Connection { network, idle_since: Some(id), gives_way: Arc::clone(&gives_way) };
         table.open.insert(id, connection);
-        Some(Slot {
-            id,
-            gives_way,
-            slots: Arc::clone(self),
-        })
+        Some(Slot { id, gives_way, slots: Arc::clone(self) })
     }
 }
 
@@ -144,21 +133,13 @@ pub(super) fn arriving(body: Body, slot: Arc<Slot>) -> Body {
         slot.set_answering(true);
     }
     let is_request = true;
-    Body::new(Watched {
-        body,
-        is_request,
-        slot,
-    })
+    Body::new(Watched { body, is_request, slot })
 }
 
 /// Returns the body of an answer, whose end marks the slot as idle.
 pub(super) fn leaving(body: Body, slot: Arc<Slot>) -> Body {
     let is_request = false;
-    Body::new(Watched {
-        body,
-        is_request,
-        slot,
-    })
+    Body::new(Watched { body, is_request, slot })
 }
 
 impl HttpBody for Watched {

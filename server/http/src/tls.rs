@@ -58,11 +58,7 @@ impl Certificates {
     pub fn new(certificates: PathBuf, key: PathBuf) -> Result<Self, TlsError> {
         let paths = vec![certificates.clone(), key.clone()];
         let config = Fresh::new(paths, || server(&certificates, &key))?;
-        Ok(Self {
-            certificates,
-            key,
-            config,
-        })
+        Ok(Self { certificates, key, config })
     }
 
     /// Returns the configuration for the next connection. If the files have become unusable, the previous one stays in use.
@@ -127,8 +123,6 @@ fn provider() -> Arc<CryptoProvider> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
-    tabellion_platform::read_regular(path, tabellion_platform::MAX_OWN_BYTES).map_err(|error| TlsError::Io {
-        path: path.display().to_string(),
-        error: error.into(),
-    })
+    tabellion_platform::read_regular(path, tabellion_platform::MAX_OWN_BYTES)
+        .map_err(|error| TlsError::Io { path: path.display().to_string(), error: error.into() })
 }

@@ -26,10 +26,7 @@ impl Unread {
     /// Returns the body for the handler, and the receiver of its unread rest.
     pub(super) fn watch(body: Body) -> (Body, Self) {
         let (sender, receiver) = oneshot::channel();
-        let returned = ReturnedOnDrop {
-            body: Some(body),
-            sender: Some(sender),
-        };
+        let returned = ReturnedOnDrop { body: Some(body), sender: Some(sender) };
         (Body::new(returned), Self(receiver))
     }
 

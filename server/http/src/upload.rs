@@ -46,9 +46,7 @@ impl Room<'_> {
             return Err(Refusal::busy("too much is being received at once; try again"));
         }
         if of_caller + by > share {
-            return Err(Refusal::busy(
-                "too much is being received from you at once; try again",
-            ));
+            return Err(Refusal::busy("too much is being received from you at once; try again"));
         }
         held.all += by;
         held.by_caller.insert(Arc::clone(&self.caller), of_caller + by);
@@ -72,10 +70,7 @@ impl Drop for Room<'_> {
 
 impl Uploads {
     pub(super) fn new(limits: Limits) -> Self {
-        Self {
-            held: Mutex::default(),
-            limits,
-        }
+        Self { held: Mutex::default(), limits }
     }
 
     /// Receives a whole body of `caller`, with its share of the limit.
@@ -94,11 +89,7 @@ impl Uploads {
         if body.size_hint().lower() > self.limits.body as u64 {
             return Err(self.too_long());
         }
-        let mut room = Room {
-            uploads: self,
-            caller: Arc::clone(caller),
-            bytes: 0,
-        };
+        let mut room = Room { uploads: self, caller: Arc::clone(caller), bytes: 0 };
         let mut whole = Vec::new();
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| {

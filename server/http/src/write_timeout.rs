@@ -23,11 +23,7 @@ pub(super) struct WriteTimeout<S> {
 
 impl<S> WriteTimeout<S> {
     pub(super) fn new(stream: S, timeout: Duration) -> Self {
-        Self {
-            stream,
-            timeout,
-            waiting: None,
-        }
+        Self { stream, timeout, waiting: None }
     }
 
     /// Returns the result of a write, or an error once it has been pending for too long.
@@ -38,10 +34,7 @@ impl<S> WriteTimeout<S> {
         }
         let timeout = self.timeout;
         let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(timeout)));
-        waiting
-            .as_mut()
-            .poll(cx)
-            .map(|()| Err(io::ErrorKind::TimedOut.into()))
+        waiting.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
@@ -100,10 +93,7 @@ mod tests {
     async fn a_write_to_a_client_that_does_not_read_fails() {
         let (near, _far) = duplex(4);
         let begun = Instant::now();
-        let error = WriteTimeout::new(near, TIMEOUT)
-            .write_all(b"longer")
-            .await
-            .unwrap_err();
+        let error = WriteTimeout::new(near, TIMEOUT).write_all(b"longer").await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert!(begun.elapsed() >= TIMEOUT);
     }

@@ -4,10 +4,7 @@
 //!
 //! Cargo builds a package's own programs for its tests, and passes them the paths.
 
-#![allow(
-    clippy::disallowed_methods,
-    reason = "these are examples and subjects of tests"
-)]
+#![allow(clippy::disallowed_methods, reason = "these are examples and subjects of tests")]
 
 #[path = "../../../codegen/examples/bulletin/server.rs"]
 mod bulletin;
@@ -21,9 +18,7 @@ mod tracker;
 use std::{env, process::ExitCode};
 
 fn main() -> ExitCode {
-    let mut arguments = env::args_os()
-        .skip(1)
-        .map(|argument| argument.to_string_lossy().into_owned());
+    let mut arguments = env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
     let name = arguments.next().unwrap_or_default();
     let served = match name.as_str() {
         "bulletin" => bulletin::serve(arguments),

@@ -29,23 +29,10 @@ const OUTPUT: &str = r#"{ "type": "object", "required": ["git_commit_sha"], "pro
 static TOOLS: [ToolSpec; 1] = [ToolSpec {
     name: "change_documents",
     description: "Writes the documents that have content, and deletes the others.",
-    annotations: Annotations {
-        read_only: false,
-        destructive: true,
-        idempotent: false,
-        open_world: false,
-    },
+    annotations: Annotations { read_only: false, destructive: true, idempotent: false, open_world: false },
     mutating: true,
     commit: Some("/git_commit_sha"),
-    errors: &[
-        "INVALID_PARAMS",
-        "NOT_FOUND",
-        "CONFLICT",
-        "REFUSED",
-        "BUSY",
-        "TOO_LARGE",
-        "IO_ERROR",
-    ],
+    errors: &["INVALID_PARAMS", "NOT_FOUND", "CONFLICT", "REFUSED", "BUSY", "TOO_LARGE", "IO_ERROR"],
     ..ToolSpec::new(&REQUEST, &RESPONSE)
 }];
 static REQUEST: Schema = Schema::plain(INPUT);
@@ -83,15 +70,11 @@ impl SeveralDocuments {
     async fn change(&self, cx: &WriteCx<'_>, request: Request) -> Result<Staged<Response>, ToolError> {
         let edits = request.documents.into_iter().map(|document| Edit {
             path: document.path,
-            content: document
-                .content
-                .map_or(Content::Delete, |content| Content::Write(content.into())),
+            content: document.content.map_or(Content::Delete, |content| Content::Write(content.into())),
         });
         let change = Change::new(edits.collect(), "change_documents", "change several documents");
         let change = change.map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))?;
-        Ok(cx.stage(change, |receipt| Response {
-            git_commit_sha: receipt.commit().to_string(),
-        }))
+        Ok(cx.stage(change, |receipt| Response { git_commit_sha: receipt.commit().to_string() }))
     }
 }
 
@@ -106,29 +89,18 @@ impl Contract for SeveralDocuments {
         _: &'a str,
         arguments: Value,
     ) -> BoxFuture<'a, Result<Answer, Rejection>> {
-        Box::pin(dispatch::mutate(
-            &TOOLS[0],
-            self,
-            &*self.0,
-            call,
-            arguments,
-            |service, cx, request| Box::pin(service.change(cx, request)),
-        ))
+        Box::pin(dispatch::mutate(&TOOLS[0], self, &*self.0, call, arguments, |service, cx, request| {
+            Box::pin(service.change(cx, request))
+        }))
     }
 }
 
 /// Serves `--library DIR` on standard input and output.
 pub(crate) fn serve(arguments: impl Iterator<Item = String>) -> Result<(), Box<dyn Error>> {
-    let folder: PathBuf = arguments
-        .skip_while(|argument| argument != "--library")
-        .nth(1)
-        .ok_or("which library?")?
-        .into();
+    let folder: PathBuf =
+        arguments.skip_while(|argument| argument != "--library").nth(1).ok_or("which library?")?.into();
     let library = Arc::new(Library::open(&folder, Options::default())?);
-    let grounds = Grounds {
-        library: Some(Arc::clone(&library)),
-        ..Grounds::default()
-    };
+    let grounds = Grounds { library: Some(Arc::clone(&library)), ..Grounds::default() };
     let (of_the_product, _) = PACKS.service(PACKS.default_name(), &grounds)?;
     let several: Arc<dyn Contract> = Arc::new(SeveralDocuments(library));
     let info = ServerInfo {

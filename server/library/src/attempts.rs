@@ -41,9 +41,7 @@ impl Attempts {
         }
         // On a full disk the run begins uncounted.
         let _ = create(&self.file).and_then(|mut file| write!(file, "{}", unfinished + 1));
-        Some(Attempt {
-            file: self.file.clone(),
-        })
+        Some(Attempt { file: self.file.clone() })
     }
 
     /// Permits further runs.

@@ -51,17 +51,11 @@ impl Attributes {
             let source = Path::new(folder.unwrap_or_default()).join(FILE);
             let base = folder.map(|_| Path::new(""));
             let has_macros = folder.is_none_or(str::is_empty);
-            search
-                .add_patterns_buffer(&text, source, base, &mut names, has_macros)
-                .map(drop)
-                .reading(WHAT)
+            search.add_patterns_buffer(&text, source, base, &mut names, has_macros).map(drop).reading(WHAT)
         };
         // From the weakest to the strongest.
         for file in of_host(git) {
-            add(
-                present(read_regular(&file, MAX_RULES_BYTES), &file.to_string_lossy())?,
-                None,
-            )?;
+            add(present(read_regular(&file, MAX_RULES_BYTES), &file.to_string_lossy())?, None)?;
         }
         let open = |folder: &Path| Dir::open(folder).context("open the folder", folder);
         let top = open(git.workdir().unwrap_or(git.git_dir()))?;
@@ -72,10 +66,7 @@ impl Attributes {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         add(in_folder(&top, folder)?, Some(folder))?;
         let common = open(git.common_dir())?;
-        add(
-            present(common.read("info/attributes", MAX_RULES_BYTES), "info/attributes")?,
-            None,
-        )?;
+        add(present(common.read("info/attributes", MAX_RULES_BYTES), "info/attributes")?, None)?;
         let case = match git.config_snapshot().boolean("core.ignoreCase") {
             Some(true) => Case::Fold,
             _ => Case::Sensitive,
@@ -83,18 +74,9 @@ impl Attributes {
         let mut found = Outcome::default();
         found.initialize_with_selection(&names, NAMES);
         search.pattern_matching_relative_path(path.into(), case, Some(false), &mut found);
-        let mut states = found
-            .iter_selected()
-            .map(|found| found.assignment.state.to_owned());
+        let mut states = found.iter_selected().map(|found| found.assignment.state.to_owned());
         let mut next = || states.next().unwrap_or(State::Unspecified);
-        Ok(Self {
-            text: next(),
-            crlf: next(),
-            eol: next(),
-            ident: next(),
-            filter: next(),
-            encoding: next(),
-        })
+        Ok(Self { text: next(), crlf: next(), eol: next(), ident: next(), filter: next(), encoding: next() })
     }
 
     /// Returns the attribute for which git would store bytes that this program can't produce: a filter's output, or another encoding.
@@ -126,21 +108,12 @@ fn of_host(git: &gix::Repository) -> Vec<PathBuf> {
     let mut variable = |name: &str| (!name.starts_with("GIT_")).then(|| env::var_os(name)).flatten();
     let mut files = Vec::from_iter(Source::System.storage_location(&mut variable));
     let configured = git.config_snapshot().trusted_path("core.attributesFile");
-    files.extend(
-        configured
-            .ok()
-            .flatten()
-            .or_else(|| Source::Git.storage_location(&mut variable)),
-    );
+    files.extend(configured.ok().flatten().or_else(|| Source::Git.storage_location(&mut variable)));
     files
 }
 
 fn in_folder(top: &Dir, folder: &str) -> Result<Option<Vec<u8>>, Failure> {
-    let file = if folder.is_empty() {
-        FILE.to_owned()
-    } else {
-        format!("{folder}/{FILE}")
-    };
+    let file = if folder.is_empty() { FILE.to_owned() } else { format!("{folder}/{FILE}") };
     present(top.read(&file, MAX_RULES_BYTES), &file)
 }
 
@@ -150,10 +123,7 @@ fn present(read: Result<Vec<u8>, OpenError>, name: &str) -> Result<Option<Vec<u8
         Ok(text) => Ok(Some(text)),
         Err(OpenError::Symlink) => Ok(None),
         Err(OpenError::Io(error))
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
         {
             Ok(None)
         }

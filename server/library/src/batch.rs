@@ -25,11 +25,7 @@ pub(super) struct Batch {
 impl Batch {
     /// Publishes the batch by `publish`, and sets the outcome of each member.
     pub(super) fn flush(&mut self, publish: impl FnOnce(Pending) -> Result<(), StoreError>) {
-        let Self {
-            lock,
-            pending,
-            members,
-        } = mem::take(self);
+        let Self { lock, pending, members } = mem::take(self);
         let Some(pending) = pending.filter(|_| !members.is_empty()) else {
             return;
         };

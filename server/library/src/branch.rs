@@ -28,14 +28,8 @@ pub(super) struct BranchMove {
 /// Returns the locks for moving `branch`, HEAD's first.
 pub(super) fn locks(repository: &Repository, branch: &str) -> [LockFiles; 2] {
     [
-        LockFiles {
-            target: repository.git_dir().join("HEAD"),
-            marker: repository.own("head.new"),
-        },
-        LockFiles {
-            target: repository.common_dir().join(branch),
-            marker: repository.own("branch.new"),
-        },
+        LockFiles { target: repository.git_dir().join("HEAD"), marker: repository.own("head.new") },
+        LockFiles { target: repository.common_dir().join(branch), marker: repository.own("branch.new") },
     ]
 }
 
@@ -158,10 +152,7 @@ fn append_once(log: &Path, levels: usize, lines: &str) -> io::Result<()> {
 
 /// Shares the branch, its reflogs, and the folders created for them.
 pub(super) fn share(repository: &Repository, branch: &str) {
-    for top in [
-        repository.common_dir().to_owned(),
-        repository.common_dir().join("logs"),
-    ] {
+    for top in [repository.common_dir().to_owned(), repository.common_dir().join("logs")] {
         let file = top.join(branch);
         let made = file.ancestors().take_while(|path| *path != top);
         made.for_each(|path| repository.share(path));

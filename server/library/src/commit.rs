@@ -28,19 +28,12 @@ const MAX_AHEAD: i64 = 24 * 60 * 60;
 impl Authorship {
     /// Returns an authorship by `author` at the current time, for commits whose newest parent has the time `parents`, in seconds.
     pub(super) fn now(author: (String, String), parents: Option<i64>) -> Self {
-        Self {
-            author,
-            time: DateTime::<Utc>::from(SystemTime::now()).trunc_subsecs(3),
-            parents,
-        }
+        Self { author, time: DateTime::<Utc>::from(SystemTime::now()).trunc_subsecs(3), parents }
     }
 
     /// Returns an authorship by `author` at the same time.
     pub(super) fn by(&self, author: &Author) -> Self {
-        Self {
-            author: (author.name.clone(), author.email.clone()),
-            ..self.clone()
-        }
+        Self { author: (author.name.clone(), author.email.clone()), ..self.clone() }
     }
 
     /// Adds a commit; returns its id.
@@ -92,11 +85,7 @@ impl Authorship {
     }
 
     fn signature(&self, (name, email): (&str, &str)) -> Signature {
-        Signature {
-            name: name.into(),
-            email: email.into(),
-            time: self.seconds(),
-        }
+        Signature { name: name.into(), email: email.into(), time: self.seconds() }
     }
 
     /// Returns the time as git stores it: seconds and the local offset. It is not before the parents', although the clock of their
@@ -114,10 +103,5 @@ impl Authorship {
 /// Formats an offset in seconds; `+0200` for two hours.
 fn offset(seconds: i32) -> String {
     let minutes = seconds.unsigned_abs() / 60;
-    format!(
-        "{}{:02}{:02}",
-        if seconds < 0 { '-' } else { '+' },
-        minutes / 60,
-        minutes % 60
-    )
+    format!("{}{:02}{:02}", if seconds < 0 { '-' } else { '+' }, minutes / 60, minutes % 60)
 }

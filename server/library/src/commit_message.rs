@@ -66,9 +66,7 @@ pub(super) type Contents = [Option<String>; 2];
 const NO_CONTENT: &str = "-";
 
 fn render_contents(contents: &Contents) -> String {
-    let [before, after] = contents
-        .each_ref()
-        .map(|side| side.as_deref().unwrap_or(NO_CONTENT));
+    let [before, after] = contents.each_ref().map(|side| side.as_deref().unwrap_or(NO_CONTENT));
     format!("{before} {after}")
 }
 
@@ -110,14 +108,8 @@ impl Record {
             }
         }
         if let Some(tool_details) = &self.tool_details {
-            add(
-                "Details",
-                &Value::Object(tool_details.details.clone()).to_string(),
-            );
-            tool_details
-                .contents
-                .iter()
-                .for_each(|contents| add("Contents", &render_contents(contents)));
+            add("Details", &Value::Object(tool_details.details.clone()).to_string());
+            tool_details.contents.iter().for_each(|contents| add("Contents", &render_contents(contents)));
         }
         message
     }
@@ -126,9 +118,7 @@ impl Record {
     pub(super) fn parse(message: &str) -> Option<Self> {
         let trailers = message.trim_end().rsplit("\n\n").next()?;
         let values = |name: &str| {
-            let lines = trailers
-                .lines()
-                .filter_map(|line| line.strip_prefix("Tabellion-"));
+            let lines = trailers.lines().filter_map(|line| line.strip_prefix("Tabellion-"));
             let values = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
             let values = values.map(|rest| unescaped(rest.strip_prefix(' ').unwrap_or(rest)));
             values.collect::<Option<Vec<String>>>()
@@ -136,10 +126,8 @@ impl Record {
         let value = |name: &str| values(name)?.into_iter().next();
         let paths = values("Path").filter(|paths| !paths.is_empty())?;
         let tool_details = || {
-            let contents: Option<Vec<_>> = values("Contents")?
-                .iter()
-                .map(|text| parse_contents(text))
-                .collect();
+            let contents: Option<Vec<_>> =
+                values("Contents")?.iter().map(|text| parse_contents(text)).collect();
             Some(ToolDetails {
                 details: serde_json::from_str(&value("Details")?).ok()?,
                 contents: contents.filter(|contents| contents.len() == paths.len())?,
@@ -154,10 +142,7 @@ impl Record {
             key: value("Key"),
             request: value("Request"),
             caller: value("Caller"),
-            call: value("Execution").map(|execution| RecordedCall {
-                execution,
-                session: value("Session"),
-            }),
+            call: value("Execution").map(|execution| RecordedCall { execution, session: value("Session") }),
             tool_details: tool_details(),
             paths,
         })
@@ -172,18 +157,10 @@ impl Record {
 
 /// Returns the message of a commit that merges the remote `from`. It is not a log entry.
 pub(super) fn merge(from: &str, files: usize, conflicts: &[String], time: DateTime<Utc>) -> String {
-    let files = if files == 1 {
-        "1 file".to_owned()
-    } else {
-        format!("{files} files")
-    };
+    let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
     let mut message = shortened(&escaped(&format!("merge: {files} from {from}")));
     message.push_str("\n\nTabellion-Operation: merge\n");
-    let _ = writeln!(
-        message,
-        "Tabellion-Time: {}",
-        time.to_rfc3339_opts(SecondsFormat::Millis, true)
-    );
+    let _ = writeln!(message, "Tabellion-Time: {}", time.to_rfc3339_opts(SecondsFormat::Millis, true));
     for conflict in conflicts {
         let _ = writeln!(message, "Tabellion-Conflict: {}", escaped(conflict));
     }
@@ -242,11 +219,7 @@ fn shortened(subject: &str) -> String {
     if subject.chars().count() <= MAX_SUBJECT_CHARACTERS {
         return subject.to_owned();
     }
-    subject
-        .chars()
-        .take(MAX_SUBJECT_CHARACTERS - 1)
-        .chain(['…'])
-        .collect()
+    subject.chars().take(MAX_SUBJECT_CHARACTERS - 1).chain(['…']).collect()
 }
 
 #[cfg(test)]

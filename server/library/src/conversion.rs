@@ -87,9 +87,7 @@ fn with_gits_line_endings<'a>(
     attributes: &Attributes,
     bytes: &'a [u8],
 ) -> Result<Cow<'a, [u8]>, Failure> {
-    let config = Pipeline::options(git)
-        .reading("the configured line endings")?
-        .eol_config;
+    let config = Pipeline::options(git).reading("the configured line endings")?.eol_config;
     let mut kept = Vec::new();
     // A file that already has CRLF in the index keeps it under `text=auto`.
     let mut indexed = |buffer: &mut Vec<u8>| {
@@ -99,18 +97,11 @@ fn with_gits_line_endings<'a>(
         *buffer = blob;
         Ok(Some(()))
     };
-    let options = Options {
-        round_trip_check: None,
-        config,
-    };
+    let options = Options { round_trip_check: None, config };
     let digest = digest(attributes, config);
     let converted =
         convert_to_git(bytes, digest, &mut kept, &mut indexed, options).reading("line endings")?;
-    Ok(if converted {
-        Cow::Owned(kept)
-    } else {
-        Cow::Borrowed(bytes)
-    })
+    Ok(if converted { Cow::Owned(kept) } else { Cow::Borrowed(bytes) })
 }
 
 fn in_index(working_tree: &WorkingTree, git: &gix::Repository, path: &str) -> Option<Vec<u8>> {

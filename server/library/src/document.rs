@@ -52,12 +52,7 @@ impl From<Option<ObjectId>> for FileContent {
 impl<'a> ExchangeFiles<'a> {
     /// Returns the files named in the intent.
     pub(super) fn new(working_tree: &'a WorkingTree, exchange: &'a Exchange) -> Self {
-        Self {
-            working_tree,
-            path: &exchange.path,
-            aside: &exchange.aside,
-            beside: exchange.beside,
-        }
+        Self { working_tree, path: &exchange.path, aside: &exchange.aside, beside: exchange.beside }
     }
 
     /// Returns the document's file name.
@@ -94,11 +89,7 @@ impl ExchangeFiles<'_> {
     /// Returns the path of the exchange file, for messages.
     pub(super) fn aside_path(&self) -> PathBuf {
         if self.beside {
-            self.working_tree
-                .root
-                .path()
-                .join(self.path.parent().as_str())
-                .join(self.aside)
+            self.working_tree.root.path().join(self.path.parent().as_str()).join(self.aside)
         } else {
             self.working_tree.repository.own(self.aside)
         }
@@ -144,9 +135,8 @@ pub(super) fn make_folders(
     let parents = parents(path);
     for folder in &parents[parents.len().saturating_sub(made)..] {
         let above = above(folder);
-        let above = open_folder(working_tree, above)?
-            .ok_or(io::ErrorKind::NotFound.into())
-            .context("open", above)?;
+        let above =
+            open_folder(working_tree, above)?.ok_or(io::ErrorKind::NotFound.into()).context("open", above)?;
         match above.create_dir(folder.file_name()) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             made => made.context("create", folder.as_str())?,
@@ -167,10 +157,7 @@ pub(super) fn remove_empty_folders(
             continue;
         };
         use io::ErrorKind::{DirectoryNotEmpty, NotFound, PermissionDenied, ResourceBusy};
-        match above
-            .remove_dir(folder.file_name())
-            .map_err(|error| (error.kind(), error))
-        {
+        match above.remove_dir(folder.file_name()).map_err(|error| (error.kind(), error)) {
             Ok(()) | Err((NotFound, _)) => {}
             Err((DirectoryNotEmpty | PermissionDenied | ResourceBusy, _)) => return Ok(()),
             Err((_, error)) => return Err(error).context("remove", folder.as_str()),

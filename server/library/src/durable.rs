@@ -69,14 +69,9 @@ pub(super) fn sync_all(targets: &[SyncTarget<'_>]) -> Result<(), Failure> {
         outcome
     };
     thread::scope(|scope| {
-        let others: Vec<_> = (1..targets.len().min(MAX_PARALLEL_SYNCS))
-            .map(|_| scope.spawn(some))
-            .collect();
+        let others: Vec<_> = (1..targets.len().min(MAX_PARALLEL_SYNCS)).map(|_| scope.spawn(some)).collect();
         let own = some();
-        others
-            .into_iter()
-            .map(|thread| thread.join().expect("syncing does not panic"))
-            .fold(own, Result::and)
+        others.into_iter().map(|thread| thread.join().expect("syncing does not panic")).fold(own, Result::and)
     })
 }
 

@@ -120,10 +120,7 @@ impl Library {
                 })
             });
             let documents = documents.collect::<Result<Vec<_>, Failure>>()?;
-            Ok(EntryChange {
-                outside: entry.outside,
-                documents,
-            })
+            Ok(EntryChange { outside: entry.outside, documents })
         })
     }
 
@@ -138,10 +135,8 @@ impl Library {
         let committed = blocking(|| self.committed())?;
         let shown = listing.files.iter().map(|path| path.as_str().to_owned());
         let all: BTreeSet<String> = shown.chain(committed.paths.iter().cloned()).collect();
-        let mut found = UncommittedList {
-            documents: Vec::new(),
-            truncated: listing.truncated || committed.truncated,
-        };
+        let mut found =
+            UncommittedList { documents: Vec::new(), truncated: listing.truncated || committed.truncated };
         let is_committed = |document: &LibraryPath| -> Result<bool, Failure> {
             let is_listed = committed.paths.contains(document.as_str());
             Ok(is_listed || committed.truncated && blocking(|| self.committed_entry(document))?.is_some())
@@ -193,10 +188,7 @@ impl Library {
                 (Ok(Head { branch, .. }), idle) => (Some(branch), idle.err()),
                 (Err(detached), idle) => (None, Some(idle.err().unwrap_or(detached))),
             };
-            let short = |name: String| {
-                name.strip_prefix("refs/heads/")
-                    .map_or(name.clone(), str::to_owned)
-            };
+            let short = |name: String| name.strip_prefix("refs/heads/").map_or(name.clone(), str::to_owned);
             Ok(CommitTarget {
                 branch: branch.map(short),
                 commit: repository.head_commit(&git)?.map(|id| id.to_string()),
@@ -219,9 +211,7 @@ impl Library {
             committed.truncated = found.truncated;
             let most = if found.truncated { MAX_OF_MANY } else { MAX_ENTRIES };
             let paths = found.paths.into_iter().take(most);
-            committed.paths = paths
-                .filter(|path| LibraryPath::of_any_file(path).is_ok())
-                .collect();
+            committed.paths = paths.filter(|path| LibraryPath::of_any_file(path).is_ok()).collect();
         }
         Ok(committed)
     }
@@ -246,7 +236,4 @@ struct Committed {
 const MAX_OF_MANY: usize = 5_000;
 
 /// Budget of the listing of a commit: as many documents as a listing of the folder has.
-const OF_COMMIT: Budget = Budget {
-    tree_bytes: 24 << 20,
-    documents: MAX_ENTRIES,
-};
+const OF_COMMIT: Budget = Budget { tree_bytes: 24 << 20, documents: MAX_ENTRIES };

@@ -17,16 +17,8 @@ pub(super) trait IoContext<T> {
 impl<T> IoContext<T> for io::Result<T> {
     fn context(self, doing: &str, path: impl AsRef<Path>) -> Result<T, Failure> {
         self.map_err(|error| {
-            let message = format!(
-                "can't {doing} `{}`: {error}{}",
-                path.as_ref().display(),
-                advice(&error)
-            );
-            let kind = if platform::is_held_open(&error) {
-                FailureKind::Busy
-            } else {
-                FailureKind::Io
-            };
+            let message = format!("can't {doing} `{}`: {error}{}", path.as_ref().display(), advice(&error));
+            let kind = if platform::is_held_open(&error) { FailureKind::Busy } else { FailureKind::Io };
             Failure::new(kind, message).with_source(error)
         })
     }

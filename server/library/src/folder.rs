@@ -49,10 +49,7 @@ pub(super) fn create(dir: &Path, create: CreateFolders) -> Result<Option<Created
     let Some(missing) = missing(dir, create)? else {
         return Ok(None);
     };
-    fs::create_dir_all(&missing.path).map_err(|source| OpenError::Folder {
-        path: dir.to_owned(),
-        source,
-    })?;
+    fs::create_dir_all(&missing.path).map_err(|source| OpenError::Folder { path: dir.to_owned(), source })?;
     // Makes the new names survive a power failure. Best effort: the folder above may not be readable.
     let above: Vec<_> = missing
         .path
@@ -62,9 +59,7 @@ pub(super) fn create(dir: &Path, create: CreateFolders) -> Result<Option<Created
         .map(SyncTarget::Names)
         .collect();
     let _ = durable::sync_all(&above);
-    Ok(Some(Created::Folder {
-        similar: missing.similar,
-    }))
+    Ok(Some(Created::Folder { similar: missing.similar }))
 }
 
 /// A folder that does not exist.
@@ -78,10 +73,7 @@ struct Missing {
 
 /// Describes the folder `dir` if it is missing and can be created.
 fn missing(dir: &Path, create: CreateFolders) -> Result<Option<Missing>, OpenError> {
-    let failed = |source| OpenError::Folder {
-        path: dir.to_owned(),
-        source,
-    };
+    let failed = |source| OpenError::Folder { path: dir.to_owned(), source };
     let path = absolute(dir).map_err(failed)?;
     let mut above = path.ancestors();
     let nearest = above.find_map(|folder| match fs::metadata(folder) {
@@ -108,24 +100,13 @@ fn missing(dir: &Path, create: CreateFolders) -> Result<Option<Missing>, OpenErr
         CreateFolders::All => true,
     };
     if !is_permitted {
-        return Err(OpenError::Missing {
-            path,
-            nearest,
-            similar,
-        });
+        return Err(OpenError::Missing { path, nearest, similar });
     }
-    Ok(Some(Missing {
-        path,
-        nearest,
-        similar,
-    }))
+    Ok(Some(Missing { path, nearest, similar }))
 }
 
 fn is_missing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Returns the path that was probably meant by `path`, whose nearest existing folder is `nearest`: with the first missing
@@ -181,11 +162,7 @@ mod tests {
 
     /// A path, the folders that may be created, and the suggestion (`""` for none) or a part of the refusal; `None` if the path exists.
     #[cfg(unix)]
-    type Case = (
-        &'static str,
-        CreateFolders,
-        Result<Option<&'static str>, &'static str>,
-    );
+    type Case = (&'static str, CreateFolders, Result<Option<&'static str>, &'static str>);
 
     /// Tries paths below a folder with `Documents/Notes`, a file and a broken link.
     #[cfg(unix)]
@@ -196,22 +173,14 @@ mod tests {
             ("Documents/Notes", Last, Ok(None)),
             ("new", Last, Ok(Some(""))),
             ("Documents/Nots", Last, Ok(Some("Documents/Notes"))),
-            (
-                "Documants/Notes",
-                Last,
-                Err("(did you mean `{}/Documents/Notes`?)"),
-            ),
+            ("Documants/Notes", Last, Err("(did you mean `{}/Documents/Notes`?)")),
             ("Documants/Plans", Last, Err("did you mean `{}/Documents`?")),
             ("a/b/c", Last, Err("the nearest existing folder is `{}`")),
             ("a/b/c", All, Ok(Some(""))),
             ("Documants/Notes", All, Ok(Some("Documents/Notes"))),
             ("file", All, Err("`{}/file` is not a folder")),
             ("file/notes", All, Err("`{}/file` is not a folder")),
-            (
-                "link",
-                All,
-                Err("`{}/link` is a symbolic link to something that does not exist"),
-            ),
+            ("link", All, Err("`{}/link` is a symbolic link to something that does not exist")),
         ];
         for (path, folders, expected) in cases {
             let place = tempfile::tempdir().unwrap();
@@ -222,11 +191,7 @@ mod tests {
             let shown = |text: &str| text.replace("{}", &root.display().to_string());
             let is_there = root.join(path).is_dir();
             let checked = check(&root.join(path), folders).map_err(|error| error.to_string());
-            assert_eq!(
-                root.join(path).is_dir(),
-                is_there,
-                "{path}: a check creates nothing"
-            );
+            assert_eq!(root.join(path).is_dir(), is_there, "{path}: a check creates nothing");
             match (create(&root.join(path), folders), expected) {
                 (Ok(None), Ok(None)) => {}
                 (Ok(Some(Created::Folder { similar })), Ok(Some(expected))) => {

@@ -79,23 +79,17 @@ impl Gathering {
             // Its index first, since git finds packs by their indexes, and never an index without its pack. What remains is removed by the
             // next run.
             let files = ["idx", "rev", "pack"].map(|extension| pack.with_extension(extension));
-            let _ = files
-                .iter()
-                .try_for_each(|file| match platform::remove_file(file) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                    _ => Ok(()),
-                });
+            let _ = files.iter().try_for_each(|file| match platform::remove_file(file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            });
         }
         Ok(())
     }
 
     fn is_gits_turn(&self) -> bool {
         let of_many = OF_MANY.iter().map(|name| self.packs.join(name));
-        self.under_way
-            .iter()
-            .cloned()
-            .chain(of_many)
-            .any(|path| path.exists())
+        self.under_way.iter().cloned().chain(of_many).any(|path| path.exists())
     }
 
     /// Returns the packs that transactions made, if they are neither in use nor large, the smallest first.

@@ -21,10 +21,8 @@ use parking_lot::RwLock;
 use super::root::MAX_FILE_BYTES;
 
 /// Slots of a store. gix fails at the first pack without one; git itself merges all packs into one from 50 on.
-pub(super) const SLOTS: Slots = Slots::AsNeededByDiskState {
-    multiplier: 2.0,
-    minimum: if cfg!(test) { 252 } else { 2048 },
-};
+pub(super) const SLOTS: Slots =
+    Slots::AsNeededByDiskState { multiplier: 2.0, minimum: if cfg!(test) { 252 } else { 2048 } };
 /// The number of packs of ours after which the store is replaced. Including gathered packs, they need an eighth more slots.
 const MAX_PACKS: u32 = if cfg!(test) { 64 } else { 256 };
 /// The time after which it is replaced: other processes make packs too. Opening it takes a fraction of a millisecond.
@@ -47,10 +45,7 @@ struct Opened {
 impl Git {
     pub(super) fn new(repository: ThreadSafeRepository) -> Self {
         let since = Instant::now();
-        Self {
-            opened: RwLock::new(Opened { repository, since }),
-            packs: AtomicU32::new(0),
-        }
+        Self { opened: RwLock::new(Opened { repository, since }), packs: AtomicU32::new(0) }
     }
 
     /// Returns a handle for one thread and one task.
@@ -83,12 +78,8 @@ impl Git {
             alloc_limit_bytes: Some(MAX_FILE_BYTES as usize),
             ..Options::default()
         };
-        match Store::at_opts(
-            old.path().to_owned(),
-            old.object_hash(),
-            &mut replacements.into_iter(),
-            options,
-        ) {
+        match Store::at_opts(old.path().to_owned(), old.object_hash(), &mut replacements.into_iter(), options)
+        {
             Ok(store) => opened.repository.objects = OwnShared::new(store),
             Err(error) => tracing::warn!(%error, "the store of objects can't be opened again"),
         }

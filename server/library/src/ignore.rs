@@ -66,9 +66,7 @@ impl IgnoreRules {
             excludes_file,
             case: if ignore_case { Case::Fold } else { Case::Sensitive },
         };
-        Ok(Self {
-            repository: Some(repository),
-        })
+        Ok(Self { repository: Some(repository) })
     }
 
     /// Returns the rules according to `repository`'s configuration.
@@ -79,9 +77,7 @@ impl IgnoreRules {
     pub fn of_repository(root: &Root, repository: &gix::Repository) -> io::Result<Self> {
         let bare = || io::Error::new(io::ErrorKind::InvalidInput, "the repository has no work tree");
         let config = repository.config_snapshot();
-        let configured = config
-            .trusted_path("core.excludesFile")
-            .map_err(io::Error::other)?;
+        let configured = config.trusted_path("core.excludesFile").map_err(io::Error::other)?;
         Self::new(
             root,
             repository.workdir().ok_or_else(bare)?,
@@ -93,37 +89,21 @@ impl IgnoreRules {
 
     /// Returns the rules from above the library's root; `None` if they ignore the library itself.
     pub(super) fn scope(&self) -> Option<Scope> {
-        let mut scope = Scope {
-            rules: Arc::default(),
-            case: Case::Sensitive,
-            library: "".into(),
-        };
+        let mut scope = Scope { rules: Arc::default(), case: Case::Sensitive, library: "".into() };
         let Some(repository) = &self.repository else {
             return Some(scope);
         };
         scope.case = repository.case;
         // From the weakest to the strongest. Unreadable files have no rules, as in git; pipes and devices have none either.
         let configured = repository.excludes_file.as_ref();
-        scope.add(
-            "",
-            configured.and_then(|file| read_regular(file, MAX_RULES_BYTES).ok()),
-        );
+        scope.add("", configured.and_then(|file| read_regular(file, MAX_RULES_BYTES).ok()));
         let common = Dir::open(&repository.common_dir).ok();
-        scope.add(
-            "",
-            common.and_then(|dir| dir.read("info/exclude", MAX_RULES_BYTES).ok()),
-        );
+        scope.add("", common.and_then(|dir| dir.read("info/exclude", MAX_RULES_BYTES).ok()));
         let mut above = String::new();
         let work_dir = Dir::open(&repository.work_dir).ok();
-        for segment in repository
-            .library
-            .split('/')
-            .filter(|segment| !segment.is_empty())
-        {
+        for segment in repository.library.split('/').filter(|segment| !segment.is_empty()) {
             let rules = format!("{above}.gitignore");
-            let text = work_dir
-                .as_ref()
-                .and_then(|dir| dir.read(&rules, MAX_RULES_BYTES).ok());
+            let text = work_dir.as_ref().and_then(|dir| dir.read(&rules, MAX_RULES_BYTES).ok());
             scope.add(&above, text);
             above.push_str(segment);
             if scope.matches(&above, true) {
@@ -138,11 +118,7 @@ impl IgnoreRules {
 
 /// Returns git's default for `core.excludesFile`.
 fn default_excludes_file() -> Option<PathBuf> {
-    let set = |name| {
-        std::env::var_os(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let config = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
     Some(config.join("git/ignore"))
 }
@@ -175,11 +151,7 @@ impl Scope {
         let patterns = Ignore::default().bytes_to_patterns(&text, Path::new(""));
         if !patterns.is_empty() {
             let base = (!base.is_empty()).then(|| base.into());
-            Arc::make_mut(&mut self.rules).patterns.push(List {
-                patterns,
-                source: None,
-                base,
-            });
+            Arc::make_mut(&mut self.rules).patterns.push(List { patterns, source: None, base });
         }
     }
 

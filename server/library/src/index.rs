@@ -29,9 +29,9 @@ impl Index {
         loop {
             let stat = IndexStat::read(path)?;
             let bytes = match stat.0 {
-                Some(_) => read_regular(path, MAX_BYTES)
-                    .map_err(std::io::Error::from)
-                    .context("read", path)?,
+                Some(_) => {
+                    read_regular(path, MAX_BYTES).map_err(std::io::Error::from).context("read", path)?
+                }
                 None => index_file::empty(),
             };
             if stat.is_at(path)? {

@@ -85,11 +85,8 @@ fn build(git: &Path) -> io::Result<()> {
         fs::create_dir_all(folder)?;
     }
     let first = first_commit(git).map_err(io::Error::other)?;
-    let files = [
-        ("HEAD", format!("ref: {BRANCH}\n")),
-        ("config", config(git)?),
-        (BRANCH, format!("{first}\n")),
-    ];
+    let files =
+        [("HEAD", format!("ref: {BRANCH}\n")), ("config", config(git)?), (BRANCH, format!("{first}\n"))];
     for (name, content) in files {
         let path = git.join(name);
         let mut file = platform::create(&path)?;
@@ -97,11 +94,7 @@ fn build(git: &Path) -> io::Result<()> {
         file.sync_all()?;
     }
     let above = ["", "objects", "refs"].map(|folder| git.join(folder));
-    let names: Vec<_> = folders
-        .iter()
-        .chain(&above)
-        .map(|folder| SyncTarget::Names(folder))
-        .collect();
+    let names: Vec<_> = folders.iter().chain(&above).map(|folder| SyncTarget::Names(folder)).collect();
     durable::sync_all(&names).map_err(io::Error::other)
 }
 
@@ -132,11 +125,7 @@ fn first_commit(git: &Path) -> Result<gix::ObjectId, Failure> {
     let staged = objects.stage(&database, git)?;
     durable::sync_all(&staged.contents().collect::<Vec<_>>())?;
     staged.place()?;
-    let names: Vec<_> = staged
-        .folders(&database)
-        .into_iter()
-        .map(SyncTarget::Names)
-        .collect();
+    let names: Vec<_> = staged.folders(&database).into_iter().map(SyncTarget::Names).collect();
     durable::sync_all(&names)?;
     Ok(commit)
 }

@@ -113,11 +113,9 @@ impl Library {
         };
         Ok(Some(match index_file::look_up(&bytes, "") {
             Err(error) => Err(error.to_string()),
-            Ok(_) => Ok(bytes.get(4..8).map_or(0, |version| {
-                version
-                    .iter()
-                    .fold(0, |number, byte| number << 8 | u32::from(*byte))
-            })),
+            Ok(_) => Ok(bytes
+                .get(4..8)
+                .map_or(0, |version| version.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)))),
         }))
     }
 
@@ -135,11 +133,7 @@ impl Library {
             let Some(intent) = Intent::parse(&text) else {
                 return Ok(Interrupted::Record);
             };
-            let paths = intent
-                .documents
-                .iter()
-                .map(|document| document.path.to_string())
-                .collect();
+            let paths = intent.documents.iter().map(|document| document.path.to_string()).collect();
             Ok(if recovery::would_complete(tree, &intent)? {
                 Interrupted::Completes(paths)
             } else {
@@ -165,13 +159,7 @@ impl Library {
         }
         let index = index_lock(repository);
         let ours = |path: &Path| path == self.index_lock_path() && index.is_ours();
-        paths
-            .into_iter()
-            .map(|path| HeldLock {
-                is_ours: ours(&path),
-                path,
-            })
-            .collect()
+        paths.into_iter().map(|path| HeldLock { is_ours: ours(&path), path }).collect()
     }
 
     /// Removes a lock that [`Library::held_locks`] returned, on behalf of a person who knows that its program is dead.
@@ -264,9 +252,5 @@ const MAX_DEPTH: usize = 64;
 const MAX_REF_DEPTH: usize = 16;
 fn names_in(folder: &Path) -> Vec<(String, PathBuf)> {
     let named = |name: OsString| Some((name.clone().into_string().ok()?, folder.join(name)));
-    names(folder)
-        .unwrap_or_default()
-        .into_iter()
-        .filter_map(named)
-        .collect()
+    names(folder).unwrap_or_default().into_iter().filter_map(named).collect()
 }

@@ -112,10 +112,7 @@ impl Intent {
             documents: Vec::new(),
         };
         while let Some(commit) = lines.value("commit") {
-            intent.commits.push(Logged {
-                commit: id(commit)?,
-                line: lines.value("log")?.to_owned(),
-            });
+            intent.commits.push(Logged { commit: id(commit)?, line: lines.value("log")?.to_owned() });
         }
         while let Some(object) = lines.value("object") {
             intent.objects.push(id(object)?);
@@ -179,10 +176,7 @@ fn shown(value: Option<&ObjectId>) -> String {
 }
 
 fn shown_kept(kept: Option<TreeEntry>) -> String {
-    kept.map_or_else(
-        || "-".to_owned(),
-        |kept| format!("{:o} {}", kept.mode.value(), kept.blob),
-    )
+    kept.map_or_else(|| "-".to_owned(), |kept| format!("{:o} {}", kept.mode.value(), kept.blob))
 }
 
 /// Parses `-` as `None`, and any other text with `read`.
@@ -202,10 +196,7 @@ fn id(hex: &str) -> Option<ObjectId> {
 
 fn parse_tree_entry(text: &str) -> Option<TreeEntry> {
     let (mode, blob) = text.split_once(' ')?;
-    Some(TreeEntry {
-        blob: id(blob)?,
-        mode: EntryMode::from_bytes(mode.as_bytes())?,
-    })
+    Some(TreeEntry { blob: id(blob)?, mode: EntryMode::from_bytes(mode.as_bytes())? })
 }
 
 #[cfg(test)]

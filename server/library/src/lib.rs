@@ -34,10 +34,7 @@
 //! | `blocking` | blocking calls in an asynchronous runtime |
 //! | `failures` | errors of the system and of git, as failures |
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 
 mod aside;
 mod attempts;
@@ -170,10 +167,7 @@ impl Library {
     /// # Errors
     /// [`OpenError`].
     pub fn inspect(dir: &Path) -> Result<Self, OpenError> {
-        let options = Options {
-            create: CreateFolders::Nothing,
-            ..Options::default()
-        };
+        let options = Options { create: CreateFolders::Nothing, ..Options::default() };
         let working_tree = WorkingTree::open(dir, options, Box::new(|_| Ok(())))?;
         Ok(Self::from_working_tree(working_tree))
     }
@@ -261,11 +255,7 @@ impl Library {
     /// # Errors
     /// If its metadata can't be read.
     pub fn version_tag(&self, path: &LibraryPath) -> Result<String, Failure> {
-        let file = self
-            .working_tree
-            .root
-            .open_document(path)
-            .map_err(|error| unreadable(&error))?;
+        let file = self.working_tree.root.open_document(path).map_err(|error| unreadable(&error))?;
         let Some(file) = file else {
             return Ok(String::new());
         };
@@ -310,15 +300,9 @@ impl Library {
     /// # Errors
     /// The refusal, or if the document can't be read.
     pub fn check_change(&self, path: &LibraryPath, size: usize) -> Result<(), Failure> {
-        let file = self
-            .working_tree
-            .root
-            .open_document(path)
-            .map_err(|error| unreadable(&error))?;
+        let file = self.working_tree.root.open_document(path).map_err(|error| unreadable(&error))?;
         let mode = file.map(|file| file.metadata().context("look at", path.as_path()));
-        let mode = mode
-            .transpose()?
-            .map(|metadata| tabellion_platform::mode(&metadata));
+        let mode = mode.transpose()?.map(|metadata| tabellion_platform::mode(&metadata));
         blocking(|| {
             let git = self.working_tree.repository.git();
             let head = self.working_tree.repository.head_commit(&git)?;
@@ -365,14 +349,7 @@ impl Library {
         searched: &(dyn Fn(u64) -> ControlFlow<()> + Sync),
     ) -> Result<SearchResult, SearchError> {
         blocking(|| {
-            search::search(
-                &self.working_tree.root,
-                dir,
-                &self.working_tree.rules,
-                query,
-                limits,
-                searched,
-            )
+            search::search(&self.working_tree.root, dir, &self.working_tree.rules, query, limits, searched)
         })
     }
 
@@ -384,9 +361,7 @@ impl Library {
         blocking(|| {
             let git = self.working_tree.repository.git();
             let head = self.working_tree.repository.head_commit(&git)?;
-            Ok(Activity {
-                entries: self.history.last(&git, head, limit)?,
-            })
+            Ok(Activity { entries: self.history.last(&git, head, limit)? })
         })
     }
 
@@ -403,8 +378,7 @@ impl Library {
             let git = self.working_tree.repository.git();
             let head = self.working_tree.repository.head_commit(&git)?;
             let commit =
-                self.history
-                    .last_commit(&git, head, &self.working_tree.repository.git_path(path))?;
+                self.history.last_commit(&git, head, &self.working_tree.repository.git_path(path))?;
             Ok(commit.map(|commit| commit.to_string()))
         })
     }
@@ -419,9 +393,7 @@ impl Library {
         path: &str,
         known: &[&str],
     ) -> Result<ObjectId, Failure> {
-        let known = known
-            .iter()
-            .filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok());
+        let known = known.iter().filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok());
         let known: Vec<_> = known.collect();
         self.history.unchanged_from(git, head, commit, path, &known)
     }
@@ -442,10 +414,7 @@ impl Snapshot for Library {
     fn read(&self, path: &str) -> Result<Option<Document>, Failure> {
         let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
         let state = Library::read(self, &path)?;
-        Ok(state.map(|state| Document {
-            bytes: state.bytes,
-            id: ContentId::new(state.blob),
-        }))
+        Ok(state.map(|state| Document { bytes: state.bytes, id: ContentId::new(state.blob) }))
     }
 
     fn history(&self, path: &str, until: Until<'_>) -> Result<DocumentHistory, Failure> {
@@ -455,21 +424,13 @@ impl Snapshot for Library {
             Some(commit) => Some(versions::content_id(commit)?),
             None => self.working_tree.head_now()?,
         };
-        let now = state
-            .as_ref()
-            .map(|state| versions::content_id(&state.kept))
-            .transpose()?;
+        let now = state.as_ref().map(|state| versions::content_id(&state.kept)).transpose()?;
         let mut line = versions::VersionLine::default();
-        let (git, git_path) = (
-            self.working_tree.repository.git(),
-            self.working_tree.repository.git_path(&path),
-        );
+        let (git, git_path) =
+            (self.working_tree.repository.git(), self.working_tree.repository.git_path(&path));
         let unchanged = |commit| self.unchanged_from(&git, head, commit, &git_path, until.known);
         blocking(|| line.go_back(&git, head, &git_path, until, &unchanged))?;
-        let document = state.map(|state| Document {
-            bytes: state.bytes,
-            id: ContentId::new(state.blob),
-        });
+        let document = state.map(|state| Document { bytes: state.bytes, id: ContentId::new(state.blob) });
         Ok(line.past(document, now, head))
     }
 

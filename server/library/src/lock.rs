@@ -41,10 +41,7 @@ pub(super) struct GitLock {
 
 /// Returns the lock of git's index.
 pub(super) fn index_lock(repository: &Repository) -> LockFiles {
-    LockFiles {
-        target: repository.index(),
-        marker: repository.own("index.new"),
-    }
+    LockFiles { target: repository.index(), marker: repository.own("index.new") }
 }
 
 impl LockFiles {
@@ -131,9 +128,7 @@ impl GitLock {
     /// Overwrites bytes at the offset `at`.
     pub(super) fn write_over(&mut self, at: usize, bytes: &[u8]) -> Result<(), Failure> {
         let there = self.content.seek(SeekFrom::Start(at as u64));
-        there
-            .and_then(|_| self.content.write_all(bytes))
-            .context("write", &self.files.marker)
+        there.and_then(|_| self.content.write_all(bytes)).context("write", &self.files.marker)
     }
 
     /// Sets the modification time of the new content, unless the disk's clock is not there yet.

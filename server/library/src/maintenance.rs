@@ -55,11 +55,7 @@ impl Maintenance {
 
     /// Counts a new pack. The first one starts gathering too, because there may be older packs.
     fn consider_packs(&self, repository: &Repository) {
-        if self
-            .packs
-            .fetch_add(1, Ordering::Relaxed)
-            .is_multiple_of(MAX_PACKS)
-        {
+        if self.packs.fetch_add(1, Ordering::Relaxed).is_multiple_of(MAX_PACKS) {
             let gathering = Gathering::new(repository);
             // At the usual priority: the fewer packs there are, the less each change costs.
             self.gathering.start(move || {
@@ -89,11 +85,7 @@ impl Background {
 }
 
 fn is_due(repository: &Repository) -> bool {
-    let limit = repository
-        .git()
-        .config_snapshot()
-        .integer("gc.auto")
-        .unwrap_or(DEFAULT_LIMIT);
+    let limit = repository.git().config_snapshot().integer("gc.auto").unwrap_or(DEFAULT_LIMIT);
     let sample = repository.objects().join(format!("{SAMPLE:02x}"));
     let found = names(&sample).map_or(0, |names| names.len());
     limit > 0 && found as i64 > limit / 256
@@ -121,9 +113,7 @@ fn command(repository: &Repository) -> Command {
             git.env_remove(name);
         }
     }
-    git.stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    git.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // Clients kill the server with its process group, and a killed git leaves its locks, which then refuse all changes.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut git, 0);

@@ -88,10 +88,7 @@ impl NewObjects {
 
     /// Returns the data of the object `id`, if it is one of these.
     pub(super) fn data(&self, id: ObjectId) -> Option<&[u8]> {
-        self.0
-            .iter()
-            .find(|object| object.id == id)
-            .map(|object| &*object.data)
+        self.0.iter().find(|object| object.id == id).map(|object| &*object.data)
     }
 
     /// Adds all of `others`.
@@ -185,10 +182,7 @@ pub(super) fn folders(database: &Path, ids: &[ObjectId]) -> BTreeSet<PathBuf> {
     let homes = ids.iter().map(|id| home(database, *id));
     let loose = homes.filter_map(|home| Some(home.parent()?.to_owned()));
     let folders = loose.chain([pack_folder(database)]);
-    folders
-        .filter(|folder| folder.is_dir())
-        .chain([database.to_owned()])
-        .collect()
+    folders.filter(|folder| folder.is_dir()).chain([database.to_owned()]).collect()
 }
 
 /// Releases the packs of unfinished transactions. Requires the lock.
@@ -232,31 +226,21 @@ impl StagedFile {
         // An existing object may be empty or torn after a crash: it counts only if its bytes are equal.
         if platform::read_regular(&home, bytes.len() as u64).is_ok_and(|there| there == bytes) {
             let file = platform::open_to_sync(&home).context("open", &home)?;
-            return Ok(Self {
-                file,
-                at: home.clone(),
-                home,
-            });
+            return Ok(Self { file, at: home.clone(), home });
         }
         let mut file = platform::create(&staging).context("create", &staging)?;
         file.write_all(bytes).context("write", &staging)?;
         let mut permissions = file.metadata().context("look at", &staging)?.permissions();
         permissions.set_readonly(true);
         file.set_permissions(permissions).context("protect", &staging)?;
-        Ok(Self {
-            file,
-            at: staging,
-            home,
-        })
+        Ok(Self { file, at: staging, home })
     }
 }
 
 impl StagedObjects {
     /// Returns the content that must be durable before [`Self::place`].
     pub(super) fn contents(&self) -> impl Iterator<Item = SyncTarget<'_>> {
-        self.files
-            .iter()
-            .map(|file| SyncTarget::File(&file.file, &file.at))
+        self.files.iter().map(|file| SyncTarget::File(&file.file, &file.at))
     }
 
     /// Renames the files into the database.
@@ -268,25 +252,17 @@ impl StagedObjects {
 
     /// Permits git to remove the pack: the branch now refers to its objects.
     pub(super) fn release(&self) -> Result<(), Failure> {
-        self.keep
-            .as_ref()
-            .map_or(Ok(()), |keep| remove_if_there(&keep.home))
+        self.keep.as_ref().map_or(Ok(()), |keep| remove_if_there(&keep.home))
     }
 
     /// Returns the paths of the files and their folders.
     pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.files
-            .iter()
-            .flat_map(|file| [file.home.as_path(), file.folder()])
+        self.files.iter().flat_map(|file| [file.home.as_path(), file.folder()])
     }
 
     /// Returns the folders with new names, in the database and that one itself.
     pub(super) fn folders<'a>(&'a self, database: &'a Path) -> BTreeSet<&'a Path> {
-        self.files
-            .iter()
-            .map(StagedFile::folder)
-            .chain([database])
-            .collect()
+        self.files.iter().map(StagedFile::folder).chain([database]).collect()
     }
 }
 
@@ -310,8 +286,6 @@ impl StagedFile {
     }
 
     fn folder(&self) -> &Path {
-        self.home
-            .parent()
-            .expect("an object's file is in a folder of the database")
+        self.home.parent().expect("an object's file is in a folder of the database")
     }
 }

@@ -75,9 +75,7 @@ pub(super) fn write(objects: &[PackObject<'_>], out: impl Write) -> io::Result<W
         let shorter = base.and_then(|base| Some((base, difference(base.data, object.data)?)));
         let (offset, depth) = match shorter {
             Some((base, difference)) => {
-                let header = Header::OfsDelta {
-                    base_distance: writer.offset - base.offset,
-                };
+                let header = Header::OfsDelta { base_distance: writer.offset - base.offset };
                 let deflated = deflater.deflate(&difference)?;
                 let offset = writer.add(object.id, header, difference.len() as u64, deflated)?;
                 (offset, base.depth + 1)
@@ -89,12 +87,7 @@ pub(super) fn write(objects: &[PackObject<'_>], out: impl Write) -> io::Result<W
             }
         };
         let PackObject { id, kind, data, .. } = *object;
-        let object = Base {
-            kind,
-            data,
-            offset,
-            depth,
-        };
+        let object = Base { kind, data, offset, depth };
         written.insert(id, object);
     }
     writer.end()
@@ -159,11 +152,7 @@ fn push_copy(instructions: &mut Vec<u8>, mut offset: usize, mut length: usize) {
         let at = instructions.len();
         let mut instruction = 0x80;
         instructions.push(instruction);
-        let numbers = offset
-            .to_le_bytes()
-            .into_iter()
-            .take(4)
-            .chain(part.to_le_bytes().into_iter().take(2));
+        let numbers = offset.to_le_bytes().into_iter().take(4).chain(part.to_le_bytes().into_iter().take(2));
         for (bit, byte) in numbers.enumerate().filter(|(_, byte)| *byte != 0) {
             instruction |= 1 << bit;
             instructions.push(byte);
@@ -189,15 +178,7 @@ pub(super) fn gather(packs: &[OpenPack], out: impl Write) -> io::Result<Written>
         entries.sort_unstable_by_key(|entry| entry.pack_offset);
         let ends = entries.iter().skip(1).map(|next| next.pack_offset);
         let ends: Vec<_> = ends.chain([pack.data.pack_end() as u64]).collect();
-        for (
-            index::Entry {
-                oid,
-                pack_offset,
-                crc32,
-            },
-            end,
-        ) in entries.into_iter().zip(ends)
-        {
+        for (index::Entry { oid, pack_offset, crc32 }, end) in entries.into_iter().zip(ends) {
             if let Some(known) = offsets.get(&oid) {
                 moved.insert(pack_offset, *known);
                 continue;
@@ -212,9 +193,7 @@ pub(super) fn gather(packs: &[OpenPack], out: impl Write) -> io::Result<Written>
                 Header::OfsDelta { base_distance } => {
                     let base = pack_offset.checked_sub(base_distance);
                     let base = base.and_then(|base| moved.get(&base)).ok_or_else(damaged)?;
-                    Header::OfsDelta {
-                        base_distance: writer.offset - base,
-                    }
+                    Header::OfsDelta { base_distance: writer.offset - base }
                 }
                 header => header,
             };
@@ -328,10 +307,7 @@ impl<W: Write> Writer<W> {
         self.out.write_all(&checksum)?;
         self.out.flush()?;
         self.entries.sort_unstable();
-        Ok(Written {
-            name: name(&checksum),
-            index: index_of(&self.entries, &checksum),
-        })
+        Ok(Written { name: name(&checksum), index: index_of(&self.entries, &checksum) })
     }
 }
 
@@ -343,9 +319,7 @@ fn index_of(entries: &[IndexEntry], checksum: &[u8]) -> Vec<u8> {
         index.extend((until as u32).to_be_bytes());
     }
     entries.iter().for_each(|entry| index.extend(entry.id.as_bytes()));
-    entries
-        .iter()
-        .for_each(|entry| index.extend(entry.crc.to_be_bytes()));
+    entries.iter().for_each(|entry| index.extend(entry.crc.to_be_bytes()));
     let mut large = Vec::new();
     for IndexEntry { offset, .. } in entries {
         let small = if *offset < LARGE_OFFSET {
@@ -371,10 +345,7 @@ pub(super) struct Deflater {
 
 impl Default for Deflater {
     fn default() -> Self {
-        Self {
-            stream: Compress::new(Compression::BEST_SPEED),
-            out: Vec::new(),
-        }
+        Self { stream: Compress::new(Compression::BEST_SPEED), out: Vec::new() }
     }
 }
 
@@ -388,9 +359,7 @@ impl Deflater {
         self.out.resize(self.out.len().max(text.len() / 2 + 64), 0);
         loop {
             let (read, written) = (self.stream.total_in() as usize, self.stream.total_out() as usize);
-            let status = self
-                .stream
-                .compress(&text[read..], &mut self.out[written..], FlushCompress::Finish);
+            let status = self.stream.compress(&text[read..], &mut self.out[written..], FlushCompress::Finish);
             if matches!(status.map_err(io::Error::other)?, Status::StreamEnd) {
                 return Ok(&self.out[..self.stream.total_out() as usize]);
             }

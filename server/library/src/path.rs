@@ -65,11 +65,7 @@ impl LibraryPath {
     ///
     /// As [`LibraryPath::of_any_file`].
     pub(crate) fn of_entry(text: &str) -> Result<Self, PathError> {
-        let leaf = if SETTINGS.contains(&split_leaf(text).1) {
-            Leaf::Settings
-        } else {
-            Leaf::File
-        };
+        let leaf = if SETTINGS.contains(&split_leaf(text).1) { Leaf::Settings } else { Leaf::File };
         check_path(text, leaf).map_err(|fault| PathError::new(text, fault))?;
         Ok(Self(text.to_owned()))
     }
@@ -125,10 +121,7 @@ impl LibraryDir {
         if text.is_empty() || text == "." {
             return Ok(Self::ROOT);
         }
-        let folder = text
-            .strip_suffix('/')
-            .filter(|folder| !folder.is_empty())
-            .unwrap_or(text);
+        let folder = text.strip_suffix('/').filter(|folder| !folder.is_empty()).unwrap_or(text);
         check_path(folder, Leaf::Folder).map_err(|fault| PathError::new(text, fault))?;
         Ok(Self(folder.to_owned()))
     }
@@ -155,11 +148,8 @@ impl LibraryDir {
 
     /// Returns the folders down to this one, from the top: `a`, `a/b` for `a/b`. None for the root.
     pub fn ancestors(&self) -> impl Iterator<Item = LibraryDir> {
-        let ends = self
-            .0
-            .match_indices('/')
-            .map(|(at, _)| at)
-            .chain((!self.is_root()).then_some(self.0.len()));
+        let ends =
+            self.0.match_indices('/').map(|(at, _)| at).chain((!self.is_root()).then_some(self.0.len()));
         ends.map(|end| LibraryDir(self.0[..end].to_owned()))
     }
 
@@ -182,11 +172,7 @@ impl LibraryDir {
     }
 
     fn child(&self, name: &str, leaf: Leaf) -> Result<String, PathError> {
-        let joined = if self.is_root() {
-            name.to_owned()
-        } else {
-            format!("{}/{name}", self.0)
-        };
+        let joined = if self.is_root() { name.to_owned() } else { format!("{}/{name}", self.0) };
         let checked = if name.contains('/') {
             Err(PathFault::Segment)
         } else {
@@ -229,11 +215,8 @@ fn write_visibly(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 /// Returns true if `name` ends in one of [`MARKDOWN_EXTENSIONS`].
 pub fn is_markdown(name: &str) -> bool {
-    name.rsplit_once('.').is_some_and(|(_, ending)| {
-        MARKDOWN_EXTENSIONS
-            .iter()
-            .any(|known| ending.eq_ignore_ascii_case(known))
-    })
+    name.rsplit_once('.')
+        .is_some_and(|(_, ending)| MARKDOWN_EXTENSIONS.iter().any(|known| ending.eq_ignore_ascii_case(known)))
 }
 
 /// A path that the library refuses, with the reason.
@@ -379,8 +362,7 @@ fn check_path(path: &str, leaf: Leaf) -> Result<(), PathFault> {
         return Err(PathFault::Backslash);
     }
     check_size(path)?;
-    path.split('/')
-        .try_for_each(|segment| check_segment(segment, leaf))?;
+    path.split('/').try_for_each(|segment| check_segment(segment, leaf))?;
     leaf.check(split_leaf(path).1)
 }
 
@@ -394,18 +376,10 @@ fn check_relative(path: &str) -> Result<(), PathFault> {
 
 fn check_size(path: &str) -> Result<(), PathFault> {
     let at_most = |size: usize, unit, limit| {
-        if size > limit {
-            Err(PathFault::TooLong { size, unit, limit })
-        } else {
-            Ok(())
-        }
+        if size > limit { Err(PathFault::TooLong { size, unit, limit }) } else { Ok(()) }
     };
     at_most(path.len(), "bytes", MAX_PATH_BYTES)?;
-    at_most(
-        path.bytes().filter(|byte| *byte == b'/').count() + 1,
-        "segments",
-        MAX_DEPTH,
-    )
+    at_most(path.bytes().filter(|byte| *byte == b'/').count() + 1, "segments", MAX_DEPTH)
 }
 
 /// Checks the rules for every segment.
@@ -420,16 +394,9 @@ fn check_segment(segment: &str, leaf: Leaf) -> Result<(), PathFault> {
     }
     check_segment_size(segment, MAX_NAME_BYTES)?;
     // With `Symlink`, gix also finds disguised spellings of `.gitmodules`.
-    let judged = component(
-        segment.into(),
-        Some(component::Mode::Symlink),
-        component::Options::default(),
-    );
+    let judged = component(segment.into(), Some(component::Mode::Symlink), component::Options::default());
     if is_git_name(segment)
-        || matches!(
-            judged,
-            Err(component::Error::DotGitDir | component::Error::SymlinkedGitModules)
-        )
+        || matches!(judged, Err(component::Error::DotGitDir | component::Error::SymlinkedGitModules))
     {
         return Err(PathFault::Git(segment.to_owned()));
     }
@@ -449,20 +416,12 @@ fn check_segment(segment: &str, leaf: Leaf) -> Result<(), PathFault> {
     if visible.all(|c| matches!(c, '.' | ' ')) {
         return Err(PathFault::Trailing);
     }
-    if NAMES_ARE_LITERAL {
-        Ok(())
-    } else {
-        check_windows(segment)
-    }
+    if NAMES_ARE_LITERAL { Ok(()) } else { check_windows(segment) }
 }
 
 fn check_segment_size(segment: &str, limit: usize) -> Result<(), PathFault> {
     if segment.len() > limit {
-        return Err(PathFault::TooLong {
-            size: segment.len(),
-            unit: "bytes in one segment",
-            limit,
-        });
+        return Err(PathFault::TooLong { size: segment.len(), unit: "bytes in one segment", limit });
     }
     Ok(())
 }
@@ -475,19 +434,12 @@ fn check_portable(segment: &str) -> Result<(), PathFault> {
     }
     check_windows(segment)?;
     let composed = composed(segment);
-    if composed == segment {
-        Ok(())
-    } else {
-        Err(PathFault::NotComposed(composed.into_owned()))
-    }
+    if composed == segment { Ok(()) } else { Err(PathFault::NotComposed(composed.into_owned())) }
 }
 
 /// Checks that Windows can store a segment under this name.
 fn check_windows(segment: &str) -> Result<(), PathFault> {
-    if let Some(c) = segment
-        .chars()
-        .find(|c| matches!(c, '<' | '>' | ':' | '"' | '|' | '?' | '*'))
-    {
+    if let Some(c) = segment.chars().find(|c| matches!(c, '<' | '>' | ':' | '"' | '|' | '?' | '*')) {
         return Err(PathFault::Character(c));
     }
     let judged = component(segment.into(), None, component::Options::default());
@@ -506,17 +458,9 @@ fn is_control(c: char) -> bool {
 
 /// Returns true for git's special files, and for the short names that NTFS would give them.
 fn is_git_name(segment: &str) -> bool {
-    const NAMES: [&str; 5] = [
-        ".gitattributes",
-        ".gitmodules",
-        ".gitignore",
-        ".mailmap",
-        ".lfsconfig",
-    ];
+    const NAMES: [&str; 5] = [".gitattributes", ".gitmodules", ".gitignore", ".mailmap", ".lfsconfig"];
     // As in git's `verify_dotfile` and `is_ntfs_dot_*`; the last of each pair is NTFS's fallback hash.
-    const SHORT: [&str; 7] = [
-        "gitatt", "gi7d29", "gitign", "gi250a", "mailma", "maba30", "lfscon",
-    ];
+    const SHORT: [&str; 7] = ["gitatt", "gi7d29", "gitign", "gi250a", "mailma", "maba30", "lfscon"];
     NAMES.iter().any(|name| segment.eq_ignore_ascii_case(name))
         || segment.split_once('~').is_some_and(|(stem, number)| {
             SHORT.iter().any(|short| stem.eq_ignore_ascii_case(short))
@@ -526,10 +470,7 @@ fn is_git_name(segment: &str) -> bool {
 
 /// Returns true for `COM¹` and the like, which Windows reserves and git does not know.
 fn is_superscript_device(segment: &str) -> bool {
-    let stem = segment
-        .split_once('.')
-        .map_or(segment, |(stem, _)| stem)
-        .trim_end_matches(' ');
+    let stem = segment.split_once('.').map_or(segment, |(stem, _)| stem).trim_end_matches(' ');
     stem.strip_suffix(['¹', '²', '³'])
         .is_some_and(|device| device.eq_ignore_ascii_case("com") || device.eq_ignore_ascii_case("lpt"))
 }

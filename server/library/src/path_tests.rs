@@ -6,9 +6,7 @@ use super::*;
 fn file(path: &str) -> Verdict {
     match LibraryPath::parse(path) {
         Err(error) => Never(error.rule()),
-        Ok(path) => path
-            .check_new(0)
-            .map_or_else(|error| NotNew(error.rule()), |()| Fine),
+        Ok(path) => path.check_new(0).map_or_else(|error| NotNew(error.rule()), |()| Fine),
     }
 }
 
@@ -224,16 +222,9 @@ fn parts() {
     let path = LibraryPath::parse("a/b/c.md").unwrap();
     assert_eq!((path.file_name(), path.parent().as_str()), ("c.md", "a/b"));
     assert_eq!(path.components().collect::<Vec<_>>(), ["a", "b", "c.md"]);
-    let above: Vec<String> = path
-        .parent()
-        .ancestors()
-        .map(|dir| dir.as_str().to_owned())
-        .collect();
+    let above: Vec<String> = path.parent().ancestors().map(|dir| dir.as_str().to_owned()).collect();
     assert_eq!(above, ["a", "a/b"]);
-    assert_eq!(
-        LibraryDir::ROOT.ancestors().count() + LibraryDir::ROOT.components().count(),
-        0
-    );
+    assert_eq!(LibraryDir::ROOT.ancestors().count() + LibraryDir::ROOT.components().count(), 0);
     assert_eq!(LibraryPath::parse("c.md").unwrap().parent(), LibraryDir::ROOT);
 }
 
@@ -256,10 +247,7 @@ fn messages_say_what_to_do_and_hide_nothing() {
         "path `cafe\u{301}.md` has a segment that is not in Unicode's composed form (NFC); write it `café.md`"
     );
     let long = message(&"\u{1b}".repeat(1000));
-    assert!(
-        long.chars().count() < 240 && !long.contains('\u{1b}') && long.contains('…'),
-        "{long}"
-    );
+    assert!(long.chars().count() < 240 && !long.contains('\u{1b}') && long.contains('…'), "{long}");
 }
 
 #[test]

@@ -89,16 +89,9 @@ impl Pending {
         let git = working_tree.repository.git();
         working_tree.repository.check_idle(&git)?;
         let head = working_tree.repository.head(&git)?;
-        let tree = head
-            .commit
-            .map(|commit| tree::of_commit(&git, commit))
-            .transpose()?;
+        let tree = head.commit.map(|commit| tree::of_commit(&git, commit)).transpose()?;
         Ok(Self {
-            time: head
-                .commit
-                .map(|commit| tree::time_of_commit(&git, commit))
-                .transpose()?
-                .flatten(),
+            time: head.commit.map(|commit| tree::time_of_commit(&git, commit)).transpose()?.flatten(),
             head,
             tree,
             commits: Vec::new(),
@@ -115,9 +108,7 @@ impl Pending {
 
     /// Returns the newest commit.
     pub(super) fn commit(&self) -> Option<ObjectId> {
-        self.commits
-            .last()
-            .map_or(self.head.commit, |logged| Some(logged.commit))
+        self.commits.last().map_or(self.head.commit, |logged| Some(logged.commit))
     }
 
     /// Returns the time of HEAD, in seconds since 1970.
@@ -202,15 +193,11 @@ impl Pending {
         self.keys.extend(plan.key);
         self.links.extend(plan.links);
         for folder in plan.folders {
-            self.folders
-                .entry(folder.path)
-                .or_insert((folder.before, folder.after))
-                .1 = folder.after;
+            self.folders.entry(folder.path).or_insert((folder.before, folder.after)).1 = folder.after;
         }
         for planned in plan.documents {
             let versions = planned.versions.into_iter();
-            self.versions
-                .extend(versions.map(|version| (planned.path.clone(), version)));
+            self.versions.extend(versions.map(|version| (planned.path.clone(), version)));
             let document = self.documents.entry(planned.path).or_insert(Document {
                 old: planned.old,
                 new: None,
@@ -230,10 +217,7 @@ impl Pending {
     /// # Errors
     /// If the disk can't be read, or the index can't be changed.
     pub(super) fn into_work(self, working_tree: &WorkingTree) -> Result<Work, Failure> {
-        let paths = self
-            .documents
-            .keys()
-            .map(|path| working_tree.repository.git_path(path));
+        let paths = self.documents.keys().map(|path| working_tree.repository.git_path(path));
         let paths: Vec<_> = paths.collect();
         let kept = self.documents.values().map(|document| document.kept_after);
         let links = self.links.iter().map(|(path, kept)| (&**path, *kept));

@@ -85,12 +85,7 @@ pub(super) fn plan(
     let mut git = working_tree.repository.git();
     // Trees are read first and changed later.
     git.object_cache_size(CACHE_BYTES);
-    let mut planner = Planner {
-        working_tree,
-        git: &git,
-        pending,
-        objects: NewObjects::default(),
-    };
+    let mut planner = Planner { working_tree, git: &git, pending, objects: NewObjects::default() };
     let mut states = Vec::new();
     for (number, edit) in edits.iter().enumerate() {
         states.push(planner.look_at(edit, &edits[..number])?);
@@ -111,15 +106,9 @@ pub(super) fn plan(
     let mut documents = Vec::new();
     for (edit, state) in edits.iter().zip(&states) {
         let content = edit.content.bytes().map(<[u8]>::to_vec);
-        let mode = state
-            .on_disk
-            .or(state.kept_before)
-            .map_or(EntryKind::Blob.into(), |kept| kept.mode);
-        let (kept_after, new) = content
-            .as_deref()
-            .map(|bytes| planner.keep(state, bytes, mode))
-            .transpose()?
-            .unzip();
+        let mode = state.on_disk.or(state.kept_before).map_or(EntryKind::Blob.into(), |kept| kept.mode);
+        let (kept_after, new) =
+            content.as_deref().map(|bytes| planner.keep(state, bytes, mode)).transpose()?.unzip();
         changes.insert(state.git_path.clone().into(), kept_after);
         let adopted = adopted.filter(|_| state.is_dirty());
         documents.push(DocumentPlan {
@@ -147,30 +136,17 @@ pub(super) fn plan(
     let changed = changed.map(|(state, document)| state.touched(state.on_disk, document.kept_after));
     let adopting = adopted.map(|(commit, _)| {
         let dirty = states.iter().filter(|state| state.is_dirty());
-        (
-            commit,
-            dirty
-                .map(|state| state.touched(state.kept_before, state.on_disk))
-                .collect(),
-        )
+        (commit, dirty.map(|state| state.touched(state.kept_before, state.on_disk)).collect())
     });
-    let touched = adopting
-        .into_iter()
-        .chain([(commit, changed.collect())])
-        .collect();
+    let touched = adopting.into_iter().chain([(commit, changed.collect())]).collect();
     let noted = versions::entry(record);
     for document in &mut documents {
         let content = document.kept_after.map(|kept| kept.blob);
-        document
-            .versions
-            .push(authorship.version(commit, content, noted.clone()));
+        document.versions.push(authorship.version(commit, content, noted.clone()));
     }
 
     Ok(Plan {
-        logged: Logged {
-            commit,
-            line: authorship.log_line("commit", &message),
-        },
+        logged: Logged { commit, line: authorship.log_line("commit", &message) },
         tree,
         touched,
         objects: planner.objects,
@@ -205,9 +181,7 @@ pub(super) fn check_change(
     }
     conversion::check(git, &working_tree.repository.git_path(path))?;
     if mode.is_some_and(|mode| mode & OWNER_WRITES == 0) {
-        return Err(refused(format!(
-            "`{path}` is read-only; make it writable first (`chmod u+w`)"
-        )));
+        return Err(refused(format!("`{path}` is read-only; make it writable first (`chmod u+w`)")));
     }
     Ok(())
 }
@@ -223,18 +197,9 @@ pub(super) fn compare(
     path: &LibraryPath,
     old: Option<Arc<LoadedDocument>>,
 ) -> Result<(Option<TreeEntry>, Option<TreeEntry>), Failure> {
-    let mut planner = Planner {
-        working_tree,
-        git,
-        pending,
-        objects: NewObjects::default(),
-    };
+    let mut planner = Planner { working_tree, git, pending, objects: NewObjects::default() };
     let (git_path, kept) = planner.in_commit(path)?;
-    let edit = PlannedEdit {
-        path: path.clone(),
-        old,
-        content: &Content::Delete,
-    };
+    let edit = PlannedEdit { path: path.clone(), old, content: &Content::Delete };
     let state = planner.state(&edit, git_path, kept)?;
     Ok((state.kept_before, state.on_disk))
 }
@@ -256,19 +221,10 @@ pub(super) fn adopt(
     owner: &Authorship,
 ) -> Result<Option<Adopted>, Failure> {
     let git = working_tree.repository.git();
-    let mut planner = Planner {
-        working_tree,
-        git: &git,
-        pending,
-        objects: NewObjects::default(),
-    };
+    let mut planner = Planner { working_tree, git: &git, pending, objects: NewObjects::default() };
     let edits: Vec<_> = documents
         .into_iter()
-        .map(|(path, old)| PlannedEdit {
-            path,
-            old,
-            content: &Content::Delete,
-        })
+        .map(|(path, old)| PlannedEdit { path, old, content: &Content::Delete })
         .collect();
     let mut states = Vec::new();
     for edit in &edits {
@@ -276,10 +232,7 @@ pub(super) fn adopt(
         states.push(planner.state(edit, git_path, kept)?);
     }
     let adopted = planner.adopt(&edits, &states, owner)?;
-    Ok(adopted.map(|(commit, _)| Adopted {
-        commit,
-        objects: planner.objects,
-    }))
+    Ok(adopted.map(|(commit, _)| Adopted { commit, objects: planner.objects }))
 }
 
 /// The state of a document before its change.
@@ -311,11 +264,7 @@ struct Planner<'a> {
 
 impl Planner<'_> {
     fn trees(&mut self) -> Trees<'_> {
-        Trees {
-            git: self.git,
-            pending: self.pending.objects(),
-            new: &mut self.objects,
-        }
+        Trees { git: self.git, pending: self.pending.objects(), new: &mut self.objects }
     }
 
     /// Checks that `edit` is possible after the `earlier` edits of the same change.
@@ -353,11 +302,7 @@ impl Planner<'_> {
             self.check_staged(&edit.path, &git_path, kept_before, on_disk)?;
             on_disk
         };
-        Ok(DocumentState {
-            git_path,
-            kept_before,
-            on_disk,
-        })
+        Ok(DocumentState { git_path, kept_before, on_disk })
     }
 
     /// Checks the document's current state against the edit.
@@ -379,10 +324,9 @@ impl Planner<'_> {
             kept,
         )?;
         match (&edit.old, edit.content) {
-            (None, Content::Delete) => Err(Failure::new(
-                FailureKind::NotFound,
-                format!("`{path}` does not exist"),
-            )),
+            (None, Content::Delete) => {
+                Err(Failure::new(FailureKind::NotFound, format!("`{path}` does not exist")))
+            }
             (None, Content::Write(_)) => {
                 if sparse::excludes(&self.working_tree.repository, self.git, git_path) {
                     let message = format!(
@@ -391,28 +335,17 @@ impl Planner<'_> {
                     return Err(refused(message));
                 }
                 let created = earlier.iter().filter(|edit| edit.old.is_none());
-                let twin = created
-                    .map(|edit| twin_among(path, &edit.path))
-                    .find(Option::is_some)
-                    .flatten();
+                let twin = created.map(|edit| twin_among(path, &edit.path)).find(Option::is_some).flatten();
                 let twin = match twin.or_else(|| self.pending.case_twin(path)) {
                     Some(twin) => Some(twin),
-                    None => self
-                        .working_tree
-                        .root
-                        .case_twin(path)
-                        .context("look for", path.as_path())?,
+                    None => self.working_tree.root.case_twin(path).context("look for", path.as_path())?,
                 };
                 match twin {
                     Some(twin) => Err(refused(format!(
                         "`{path}` differs from the existing `{twin}` only in case or composition, which not every \
                          system can tell apart; use that name"
                     ))),
-                    None => self
-                        .working_tree
-                        .root
-                        .check_new(path)
-                        .map_err(|error| invalid_path(&error)),
+                    None => self.working_tree.root.check_new(path).map_err(|error| invalid_path(&error)),
                 }
             }
             _ => Ok(()),
@@ -505,11 +438,7 @@ impl Planner<'_> {
         states: &[DocumentState],
         authorship: &Authorship,
     ) -> Result<Option<(ObjectId, ObjectId)>, Failure> {
-        let dirty: Vec<_> = edits
-            .iter()
-            .zip(states)
-            .filter(|(_, state)| state.is_dirty())
-            .collect();
+        let dirty: Vec<_> = edits.iter().zip(states).filter(|(_, state)| state.is_dirty()).collect();
         let pending = self.pending;
         let Some((first, _)) = dirty.first() else {
             return Ok(None);
@@ -525,9 +454,7 @@ impl Planner<'_> {
                 self.keep(state, &before.file.bytes, kept.mode)?;
             }
         }
-        let changes = dirty
-            .iter()
-            .map(|(_, state)| (state.git_path.clone().into(), state.on_disk));
+        let changes = dirty.iter().map(|(_, state)| (state.git_path.clone().into(), state.on_disk));
         let (tree, _) = self.trees().with(pending.tree(), &changes.collect())?;
         let summary = if dirty.iter().all(|(_, state)| state.on_disk.is_none()) {
             "record a removal that was not committed"
@@ -578,10 +505,8 @@ impl Planner<'_> {
                 execution: execution.to_owned(),
                 session: entry.call.session.as_deref().map(str::to_owned),
             }),
-            tool_details: (!details.is_empty()).then(|| ToolDetails {
-                details,
-                contents: contents.collect(),
-            }),
+            tool_details: (!details.is_empty())
+                .then(|| ToolDetails { details, contents: contents.collect() }),
         }
     }
 }

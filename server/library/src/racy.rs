@@ -40,9 +40,7 @@ pub(super) fn settle(
 ) -> Result<SystemTime, IndexError> {
     let now = SystemTime::now();
     if let Some(time) = old.modified() {
-        draft.doubt(time.seconds, |path, noted, kept| {
-            is_doubtful(working_tree, path, noted, kept, time)
-        })?;
+        draft.doubt(time.seconds, |path, noted, kept| is_doubtful(working_tree, path, noted, kept, time))?;
     }
     Ok(now.checked_sub(CLOCK_RESOLUTION).unwrap_or(now))
 }
@@ -78,8 +76,6 @@ fn content(working_tree: &WorkingTree, path: &str, size: u32) -> Option<ObjectId
     let path = LibraryPath::parse(path).ok().filter(|_| size <= MAX_READ_BYTES)?;
     let file = working_tree.root.open_document(&path).ok()??;
     let mut bytes = Vec::new();
-    file.take(u64::from(MAX_READ_BYTES) + 1)
-        .read_to_end(&mut bytes)
-        .ok()?;
+    file.take(u64::from(MAX_READ_BYTES) + 1).read_to_end(&mut bytes).ok()?;
     blob_id(&bytes).ok()
 }

@@ -76,10 +76,7 @@ impl WorkingTree {
         let mut waited = Duration::ZERO;
         loop {
             let index = self.index_at_rest();
-            let file = self
-                .root
-                .open_document(path)
-                .map_err(|error| unreadable(&error))?;
+            let file = self.root.open_document(path).map_err(|error| unreadable(&error))?;
             let Some(file) = file else {
                 if !self.has_rested(&index) && waited < SETTLE_TIMEOUT {
                     blocking(|| thread::sleep(POLL_INTERVAL));
@@ -90,9 +87,7 @@ impl WorkingTree {
             };
             let leased = Lease::take(file.try_clone().context("read", path.as_path())?);
             if !matches!(leased, Leased::BeingWritten) {
-                return Root::read_open(path, file)
-                    .map(Some)
-                    .map_err(|error| unreadable(&error));
+                return Root::read_open(path, file).map(Some).map_err(|error| unreadable(&error));
             }
             if waited > SETTLE_TIMEOUT {
                 let message =

@@ -87,9 +87,7 @@ pub(super) fn would_complete(working_tree: &WorkingTree, intent: &Intent) -> Res
 /// Returns true if the branch has the transaction's last commit.
 pub(super) fn is_committed(working_tree: &WorkingTree, intent: &Intent) -> Result<bool, Failure> {
     let git = working_tree.repository.git();
-    let branch = git
-        .try_find_reference(intent.branch.as_str())
-        .reading("the branch")?;
+    let branch = git.try_find_reference(intent.branch.as_str()).reading("the branch")?;
     let Some(commit) = branch.and_then(|branch| branch.target().try_id().map(ObjectId::from)) else {
         return Ok(false);
     };
@@ -120,19 +118,13 @@ pub(super) fn complete(
         ExchangeFiles::new(working_tree, exchange).add_new_names(exchange.folders, &mut documents)?;
     }
     let branch = branch::folder(repository, &intent.branch);
-    let names = documents
-        .iter()
-        .map(|(path, folder)| SyncTarget::NamesIn(folder, path));
-    let things = things.into_iter().chain(names).chain([
-        SyncTarget::Names(&branch),
-        SyncTarget::Names(repository.git_dir()),
-    ]);
+    let names = documents.iter().map(|(path, folder)| SyncTarget::NamesIn(folder, path));
+    let things = things
+        .into_iter()
+        .chain(names)
+        .chain([SyncTarget::Names(&branch), SyncTarget::Names(repository.git_dir())]);
     let (intent_file, intent_path) = open_intent(working_tree)?;
-    durable::sync_with(
-        (&intent_file, &intent_path),
-        things.collect(),
-        repository.journal(),
-    )?;
+    durable::sync_with((&intent_file, &intent_path), things.collect(), repository.journal())?;
     for exchange in &intent.documents {
         let emptied = if exchange.new.is_none() { usize::MAX } else { 0 };
         end(working_tree, exchange, emptied)?;
@@ -148,12 +140,7 @@ fn undo(working_tree: &WorkingTree, intent: &Intent) -> Result<(), Failure> {
         bring_over(working_tree, exchange, exchange.new, exchange.old)?;
     }
     release_locks(working_tree, intent)?;
-    branch::move_back(
-        &working_tree.repository,
-        &intent.branch,
-        intent.base,
-        intent.next(),
-    )?;
+    branch::move_back(&working_tree.repository, &intent.branch, intent.base, intent.next())?;
     for exchange in &intent.documents {
         end(working_tree, exchange, exchange.folders)?;
     }
@@ -187,9 +174,7 @@ fn bring_over(
     };
     moved.context("restore", exchange.path.as_path())?;
     keep_newest(&folder, name, &aside, aside_name, from)?;
-    folder
-        .sync()
-        .context("bring to the disk", exchange.path.as_path())
+    folder.sync().context("bring to the disk", exchange.path.as_path())
 }
 
 /// Exchanges again if a person saved over the document meanwhile: their version is then the newest.
@@ -204,10 +189,7 @@ fn keep_newest(
     if came_out == FileContent::from(ours) || came_out == FileContent::Nothing {
         return Ok(());
     }
-    folder
-        .exchange(name, aside, aside_name)
-        .map(drop)
-        .context("restore", name)
+    folder.exchange(name, aside, aside_name).map(drop).context("restore", name)
 }
 
 /// Writes a committed transaction's entries to the index, unless it has them.
@@ -244,9 +226,7 @@ fn publish_index(working_tree: &WorkingTree, intent: &Intent) -> Result<(), Fail
 
 fn release_locks(working_tree: &WorkingTree, intent: &Intent) -> Result<(), Failure> {
     index_lock(&working_tree.repository).release()?;
-    branch::locks(&working_tree.repository, &intent.branch)
-        .iter()
-        .try_for_each(|lock| lock.release())
+    branch::locks(&working_tree.repository, &intent.branch).iter().try_for_each(|lock| lock.release())
 }
 
 /// Removes the exchange file, and up to `folders` empty folders above the document.
@@ -275,15 +255,13 @@ fn drop_aside(working_tree: &WorkingTree, exchange: &Exchange) -> Result<(), Fai
     };
     let unfinished = place.unfinished();
     if document::look(Some(&folder), &unfinished)? != FileContent::Nothing {
-        folder
-            .remove_file(&unfinished)
-            .context("remove", place.aside_path())?;
+        folder.remove_file(&unfinished).context("remove", place.aside_path())?;
     }
     match document::look(Some(&folder), place.aside())? {
         FileContent::Nothing => Ok(()),
-        FileContent::Bytes(id) if [exchange.old, exchange.new].contains(&Some(id)) => folder
-            .remove_file(place.aside())
-            .context("remove", place.aside_path()),
+        FileContent::Bytes(id) if [exchange.old, exchange.new].contains(&Some(id)) => {
+            folder.remove_file(place.aside()).context("remove", place.aside_path())
+        }
         FileContent::Bytes(id) => keep(working_tree, exchange, &format!("late-{id}.md")),
         FileContent::Other => keep(working_tree, exchange, &format!("late-{}", exchange.aside)),
     }
@@ -294,11 +272,7 @@ fn drop_aside(working_tree: &WorkingTree, exchange: &Exchange) -> Result<(), Fai
 pub(super) fn keep(working_tree: &WorkingTree, exchange: &Exchange, name: &str) -> Result<(), Failure> {
     let place = ExchangeFiles::new(working_tree, exchange);
     let own = working_tree.repository.own("");
-    let to = if exchange.beside {
-        place.folder()?
-    } else {
-        Some(Dir::open(&own).context("open", &own)?)
-    };
+    let to = if exchange.beside { place.folder()? } else { Some(Dir::open(&own).context("open", &own)?) };
     let (Some(folder), Some(to)) = (place.aside_folder()?, to) else {
         return Ok(());
     };
@@ -309,9 +283,7 @@ pub(super) fn keep(working_tree: &WorkingTree, exchange: &Exchange, name: &str) 
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let found = document::look(Some(&folder), place.aside())?;
                 if found != FileContent::Other && document::look(Some(&to), &late)? == found {
-                    return folder
-                        .remove_file(place.aside())
-                        .context("remove", place.aside_path());
+                    return folder.remove_file(place.aside()).context("remove", place.aside_path());
                 }
                 late = format!("{hidden}{number}-{name}");
             }
@@ -336,9 +308,9 @@ fn finish_exchange(working_tree: &WorkingTree, exchange: &Exchange) -> Result<()
     let between = format!("{}{EXCHANGED}", place.aside());
     match document::look(Some(&aside), &between)? {
         FileContent::Nothing => Ok(()),
-        _ if document::look(Some(&aside), place.aside())? == FileContent::Nothing => aside
-            .rename_noreplace(&between, &aside, place.aside())
-            .context("restore", place.aside_path()),
+        _ if document::look(Some(&aside), place.aside())? == FileContent::Nothing => {
+            aside.rename_noreplace(&between, &aside, place.aside()).context("restore", place.aside_path())
+        }
         _ => aside.remove_file(&between).context("remove", place.aside_path()),
     }
 }

@@ -72,10 +72,8 @@ impl Repository {
             Some(top) => (top, false),
             None if create == CreateFolders::Nothing => return Err(OpenError::NoRepository(root.to_owned())),
             None => {
-                let is_new = init::create(root).map_err(|source| OpenError::Folder {
-                    path: root.join(".git"),
-                    source,
-                })?;
+                let is_new = init::create(root)
+                    .map_err(|source| OpenError::Folder { path: root.join(".git"), source })?;
                 (root, is_new)
             }
         };
@@ -83,33 +81,23 @@ impl Repository {
             init::remove_leftovers(root);
         }
         check_git_files(top).map_err(|message| cant_open(top, &message))?;
-        let git = options()
-            .open(top)
-            .map_err(|error| cant_open(top, &with_causes(&error)))?;
+        let git = options().open(top).map_err(|error| cant_open(top, &with_causes(&error)))?;
         Ok((Self::new(git, root, top)?, is_new))
     }
 
     fn new(git: ThreadSafeRepository, root: &Path, top: &Path) -> Result<Self, OpenError> {
         let local = git.to_thread_local();
-        let unsupported = |what: &str| OpenError::Unsupported {
-            path: top.to_owned(),
-            what: what.to_owned(),
-        };
+        let unsupported = |what: &str| OpenError::Unsupported { path: top.to_owned(), what: what.to_owned() };
         let work_dir = local.workdir().ok_or_else(|| OpenError::Bare(top.to_owned()))?;
-        let work_dir = platform::canonicalize(work_dir).map_err(|source| OpenError::Folder {
-            path: work_dir.to_owned(),
-            source,
-        })?;
+        let work_dir = platform::canonicalize(work_dir)
+            .map_err(|source| OpenError::Folder { path: work_dir.to_owned(), source })?;
         let below = root.strip_prefix(&work_dir).ok();
         let segments: Option<Vec<_>> = below.and_then(|below| below.iter().map(OsStr::to_str).collect());
         let prefix = segments
             .map(|segments| segments.join("/"))
             .ok_or_else(|| unsupported("has its working tree elsewhere, or a name that is not UTF-8"))?;
         let config = local.config_snapshot();
-        if config
-            .string("extensions.refStorage")
-            .is_some_and(|format| format != "files")
-        {
+        if config.string("extensions.refStorage").is_some_and(|format| format != "files") {
             return Err(unsupported("keeps its references in a format other than `files`"));
         }
         if let Some(name) = unknown_extension(&config) {
@@ -126,14 +114,8 @@ impl Repository {
             own,
             journal: Journal::detect(&git_dir),
             git_dir,
-            prefix: if prefix.is_empty() {
-                String::new()
-            } else {
-                format!("{prefix}/")
-            },
-            keeps_logs: config
-                .string("core.logAllRefUpdates")
-                .is_none_or(|value| value != "false"),
+            prefix: if prefix.is_empty() { String::new() } else { format!("{prefix}/") },
+            keeps_logs: config.string("core.logAllRefUpdates").is_none_or(|value| value != "false"),
             keeps_modes: config.boolean("core.fileMode").unwrap_or(true),
             sharing: Sharing::configured(&config),
             git: Arc::new(Git::new(git)),
@@ -167,11 +149,7 @@ impl Repository {
 
     /// Returns the path of the file `name` in our own folder; the folder itself for the empty name.
     pub(super) fn own(&self, name: &str) -> PathBuf {
-        if name.is_empty() {
-            self.own.clone()
-        } else {
-            self.own.join(name)
-        }
+        if name.is_empty() { self.own.clone() } else { self.own.join(name) }
     }
 
     /// Returns the path of the index.
@@ -252,18 +230,12 @@ impl Repository {
                         "the branch `{name}` is a symbolic reference; check out the branch that it names"
                     )));
                 };
-                Ok(Head {
-                    branch: name,
-                    commit: Some(commit.to_owned()),
-                })
+                Ok(Head { branch: name, commit: Some(commit.to_owned()) })
             }
-            Kind::Unborn(name) => Ok(Head {
-                branch: name.as_bstr().to_string(),
-                commit: None,
-            }),
-            Kind::Detached { .. } => Err(refused(
-                "no branch is checked out (HEAD is detached); `git switch` to one first",
-            )),
+            Kind::Unborn(name) => Ok(Head { branch: name.as_bstr().to_string(), commit: None }),
+            Kind::Detached { .. } => {
+                Err(refused("no branch is checked out (HEAD is detached); `git switch` to one first"))
+            }
         }
     }
 
@@ -285,12 +257,8 @@ impl Repository {
     /// Returns the author of commits: the configured user, or this program.
     pub(super) fn author(&self, git: &gix::Repository) -> (String, String) {
         let config = git.config_snapshot();
-        let value = |key: &str| {
-            config
-                .string(key)
-                .map(|value| value.to_string())
-                .filter(|value| !value.is_empty())
-        };
+        let value =
+            |key: &str| config.string(key).map(|value| value.to_string()).filter(|value| !value.is_empty());
         let name = value("author.name").or_else(|| value("user.name"));
         let email = value("author.email").or_else(|| value("user.email"));
         match (name, email) {
@@ -304,10 +272,7 @@ impl Repository {
 /// environment. Objects larger than any document are not read, regardless of the size they claim.
 pub(super) fn options() -> Options {
     let mut permissions = Permissions::isolated();
-    permissions.config = gix::open::permissions::Config {
-        env: false,
-        ..Default::default()
-    };
+    permissions.config = gix::open::permissions::Config { env: false, ..Default::default() };
     permissions.attributes = Default::default();
     permissions.env.home = Permission::Allow;
     permissions.env.xdg_config_home = Permission::Allow;
@@ -321,9 +286,7 @@ pub(super) fn options() -> Options {
 
 /// Returns true if the folder is `.git`, is inside one, or has its layout.
 fn is_gits_own(root: &Path) -> bool {
-    let in_dot_git = root
-        .components()
-        .any(|segment| segment.as_os_str().eq_ignore_ascii_case(".git"));
+    let in_dot_git = root.components().any(|segment| segment.as_os_str().eq_ignore_ascii_case(".git"));
     in_dot_git || (root.join("HEAD").is_file() && root.join("objects").is_dir() && root.join("refs").is_dir())
 }
 
@@ -354,25 +317,17 @@ fn check_git_files(top: &Path) -> Result<(), String> {
     let mut folders = vec![git.clone()];
     if !git.is_dir() {
         let text = platform::read_text(&git).map_err(|error| format!("`.git`: {error}"))?;
-        folders = text
-            .trim()
-            .strip_prefix("gitdir:")
-            .map(|folder| top.join(folder.trim()))
-            .into_iter()
-            .collect();
+        folders =
+            text.trim().strip_prefix("gitdir:").map(|folder| top.join(folder.trim())).into_iter().collect();
     }
-    if let Some(common) = folders
-        .first()
-        .and_then(|folder| platform::read_text(&folder.join("commondir")).ok())
+    if let Some(common) =
+        folders.first().and_then(|folder| platform::read_text(&folder.join("commondir")).ok())
     {
         folders.push(folders[0].join(common.trim()));
     }
     for folder in &folders {
         let head = platform::read_text(&folder.join("HEAD")).unwrap_or_default();
-        for name in READ_AT_OPENING
-            .into_iter()
-            .chain(head.trim().strip_prefix("ref: "))
-        {
+        for name in READ_AT_OPENING.into_iter().chain(head.trim().strip_prefix("ref: ")) {
             match platform::open_regular(&folder.join(name)) {
                 // Git has a name for each of the other errors.
                 Ok(_) | Err(platform::OpenError::Io(_)) => {}
@@ -411,9 +366,7 @@ fn check_own(own: &Path) -> Result<(), String> {
     });
     other.map_or(Ok(()), |path| {
         let path = path.display();
-        Err(format!(
-            "`{path}` is neither a regular file nor a folder; remove it"
-        ))
+        Err(format!("`{path}` is neither a regular file nor a folder; remove it"))
     })
 }
 
@@ -423,9 +376,7 @@ fn included(file: &Path, text: &[u8]) -> Vec<PathBuf> {
         return vec![];
     };
     let is_include = |name: &BStr| name.to_str_lossy().to_ascii_lowercase().starts_with("include");
-    let sections = config
-        .sections()
-        .filter(|section| is_include(section.header().name()));
+    let sections = config.sections().filter(|section| is_include(section.header().name()));
     let paths = sections.flat_map(|section| section.values("path"));
     let resolved = paths.filter_map(|path| {
         let path = path.to_str().ok()?;
@@ -440,15 +391,9 @@ fn included(file: &Path, text: &[u8]) -> Vec<PathBuf> {
 fn cant_open(top: &Path, message: &str) -> OpenError {
     let path = top.to_owned();
     if message.contains("sha256") || message.contains("objectFormat") || message.contains("object format") {
-        return OpenError::Unsupported {
-            path,
-            what: "has SHA-256 objects".into(),
-        };
+        return OpenError::Unsupported { path, what: "has SHA-256 objects".into() };
     }
-    OpenError::Damaged {
-        path,
-        message: message.to_owned(),
-    }
+    OpenError::Damaged { path, message: message.to_owned() }
 }
 
 /// The extensions of git that are irrelevant here, or that gix supports.
@@ -469,13 +414,7 @@ fn unknown_extension(config: &gix::config::Snapshot<'_>) -> Option<String> {
     }
     let sections = config.plumbing().sections_by_name("extensions")?;
     sections
-        .flat_map(|section| {
-            section
-                .body()
-                .value_names()
-                .map(|name| name.to_string())
-                .collect::<Vec<_>>()
-        })
+        .flat_map(|section| section.body().value_names().map(|name| name.to_string()).collect::<Vec<_>>())
         .find(|name| !EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(name)))
 }
 
@@ -492,7 +431,5 @@ fn in_progress(state: &InProgress) -> (&'static str, &'static str) {
 
 /// Returns a name or address without line ends and angle brackets, which would end it early in a commit.
 fn without_markers(text: &str) -> String {
-    text.chars()
-        .filter(|c| !matches!(c, '<' | '>' | '\n' | '\r' | '\0'))
-        .collect()
+    text.chars().filter(|c| !matches!(c, '<' | '>' | '\n' | '\r' | '\0')).collect()
 }

@@ -114,12 +114,7 @@ impl Root {
     pub fn open(path: &Path) -> io::Result<Self> {
         let path = platform::canonicalize(path)?;
         let dir = Arc::new(Dir::open(&path)?);
-        Ok(Self {
-            ignores_case: ignores_case(&dir)?,
-            id: platform::file_id_at(&path),
-            path,
-            dir,
-        })
+        Ok(Self { ignores_case: ignores_case(&dir)?, id: platform::file_id_at(&path), path, dir })
     }
 
     /// Returns true if the folder is still in its original place.
@@ -147,9 +142,7 @@ impl Root {
     ///
     /// [`FileError`] if `path` exists and is not a readable regular file of at most [`MAX_FILE_BYTES`].
     pub fn read(&self, path: &LibraryPath) -> Result<Option<FileBytes>, FileError> {
-        self.open_document(path)?
-            .map(|file| Self::read_open(path, file))
-            .transpose()
+        self.open_document(path)?.map(|file| Self::read_open(path, file)).transpose()
     }
 
     /// Opens the file at `path` for reading; `None` if there is none.
@@ -162,11 +155,9 @@ impl Root {
             Err(OpenError::Io(error)) => Err(FileError::io(path, error)),
             Err(OpenError::Symlink) => Err(FileError::Symlink { path: shown() }),
             Err(OpenError::Special) => Err(FileError::NotRegular { path: shown() }),
-            Err(OpenError::TooLarge { size, limit }) => Err(FileError::TooLarge {
-                path: shown(),
-                size,
-                limit,
-            }),
+            Err(OpenError::TooLarge { size, limit }) => {
+                Err(FileError::TooLarge { path: shown(), size, limit })
+            }
         }
     }
 
@@ -177,11 +168,7 @@ impl Root {
         if !metadata.is_file() {
             return Err(FileError::NotRegular { path: shown() });
         }
-        let too_large = |size| FileError::TooLarge {
-            path: shown(),
-            size,
-            limit: MAX_FILE_BYTES,
-        };
+        let too_large = |size| FileError::TooLarge { path: shown(), size, limit: MAX_FILE_BYTES };
         if metadata.len() > MAX_FILE_BYTES {
             return Err(too_large(metadata.len()));
         }
@@ -192,12 +179,7 @@ impl Root {
             return Err(too_large(bytes.len() as u64));
         }
         let modified = metadata.modified().map_err(|error| FileError::io(path, error))?;
-        Ok(FileBytes {
-            bytes,
-            modified,
-            mode: platform::mode(&metadata),
-            id,
-        })
+        Ok(FileBytes { bytes, modified, mode: platform::mode(&metadata), id })
     }
 
     /// Returns the path of the file that `path` names: `path` itself if it exists, otherwise its true spelling.
@@ -300,11 +282,7 @@ pub(super) fn twin_among(path: &LibraryPath, other: &LibraryPath) -> Option<Stri
 pub(super) fn true_spelling(path: &str, mut names: impl FnMut(&str) -> Vec<String>) -> String {
     let mut found = String::new();
     for segment in path.split('/') {
-        let mut here = if segment.is_ascii() {
-            Vec::new()
-        } else {
-            names(&found)
-        };
+        let mut here = if segment.is_ascii() { Vec::new() } else { names(&found) };
         let sought = composed(segment);
         here.retain(|name| composed(name) == sought);
         let only = match &here[..] {
@@ -338,21 +316,14 @@ fn ignores_case(dir: &Dir) -> io::Result<bool> {
 
 fn swap_case(name: &str) -> String {
     let swap = |c: char| {
-        if c.is_ascii_lowercase() {
-            c.to_ascii_uppercase()
-        } else {
-            c.to_ascii_lowercase()
-        }
+        if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }
     };
     name.chars().map(swap).collect()
 }
 
 /// Returns true if the path does not exist: a missing last segment or folder, or a file in place of a folder.
 fn is_missing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 fn read_up_to(file: File, expected: u64, limit: u64) -> io::Result<Vec<u8>> {

@@ -78,12 +78,7 @@ fn reads_only_regular_files_inside() {
 #[test]
 fn stops_at_the_size_limit() {
     let place = TestLibrary::new();
-    let sized = |size| {
-        fs::File::create(place.path("a.md"))
-            .unwrap()
-            .set_len(size)
-            .unwrap()
-    };
+    let sized = |size| fs::File::create(place.path("a.md")).unwrap().set_len(size).unwrap();
     sized(MAX_FILE_BYTES);
     assert_eq!(place.read("a.md").len() as u64, MAX_FILE_BYTES);
     sized(MAX_FILE_BYTES + 7);
@@ -102,13 +97,7 @@ fn errors_have_the_systems_cause() {
     let file = place.root.read(&path).unwrap().unwrap();
     let metadata = fs::metadata(place.path("a.md")).unwrap();
     assert_eq!(file.modified, metadata.modified().unwrap());
-    assert_eq!(
-        (file.mode, file.id),
-        (
-            platform::mode(&metadata),
-            platform::file_id_at(&place.path("a.md"))
-        )
-    );
+    assert_eq!((file.mode, file.id), (platform::mode(&metadata), platform::file_id_at(&place.path("a.md"))));
     // Root may read everything, so the mapping alone is tried.
     let denied = FileError::io(&path, io::ErrorKind::PermissionDenied.into());
     assert_eq!(denied.rule(), "file_denied");
@@ -124,12 +113,7 @@ fn the_root_itself_may_be_a_link() {
     std::os::unix::fs::symlink("library", at("link")).unwrap();
     let root = Root::open(&at("link")).unwrap();
     assert_eq!(root.path(), at("library").canonicalize().unwrap());
-    let held = || {
-        root.read(&LibraryPath::parse("a.md").unwrap())
-            .unwrap()
-            .unwrap()
-            .bytes
-    };
+    let held = || root.read(&LibraryPath::parse("a.md").unwrap()).unwrap().unwrap().bytes;
     fs::remove_file(at("link")).unwrap();
     std::os::unix::fs::symlink("outside", at("link")).unwrap();
     assert_eq!(held(), b"inside");
@@ -158,10 +142,7 @@ fn a_swapped_folder_leads_nowhere() {
         }
         done.store(true, Ordering::Relaxed);
     });
-    assert!(
-        seen.iter().all(|text| text == "inside" || text == "file_symlink"),
-        "{seen:?}"
-    );
+    assert!(seen.iter().all(|text| text == "inside" || text == "file_symlink"), "{seen:?}");
 }
 
 #[test]
@@ -201,11 +182,8 @@ fn a_missing_name_stands_for_its_only_other_composition() {
         let path = place.root.true_path(&LibraryPath::parse(asked).unwrap());
         assert_eq!(path.as_str(), found, "{asked}");
     }
-    for (asked, found) in [
-        ("Résumés", "Re\u{301}sume\u{301}s"),
-        ("both é", "both é"),
-        ("none é", "none é"),
-    ] {
+    for (asked, found) in [("Résumés", "Re\u{301}sume\u{301}s"), ("both é", "both é"), ("none é", "none é")]
+    {
         let folder = place.root.true_folder(&LibraryDir::parse(asked).unwrap());
         assert_eq!(folder.as_str(), found, "{asked}");
     }
@@ -215,14 +193,8 @@ fn a_missing_name_stands_for_its_only_other_composition() {
 fn twins() {
     let place = TestLibrary::new();
     fs::create_dir(place.path("Docs")).unwrap();
-    for name in [
-        "Docs/Note.md",
-        "straße.md",
-        "cafe\u{301}.md",
-        "ΣΑΣ.md",
-        "K.md",
-        "1\u{fe0f}\u{20e3}.md",
-    ] {
+    for name in ["Docs/Note.md", "straße.md", "cafe\u{301}.md", "ΣΑΣ.md", "K.md", "1\u{fe0f}\u{20e3}.md"]
+    {
         fs::write(place.path(name), "").unwrap();
     }
     let cases = [
@@ -256,10 +228,7 @@ fn a_folder_that_distinguishes_case_is_not_taken_for_another() {
         for name in names {
             std::fs::write(folder.path().join(name), "").unwrap();
         }
-        assert!(
-            !super::ignores_case(&Dir::open(folder.path()).unwrap()).unwrap(),
-            "{names:?}"
-        );
+        assert!(!super::ignores_case(&Dir::open(folder.path()).unwrap()).unwrap(), "{names:?}");
     }
     assert_eq!(super::swap_case("Note É-1.md"), "nOTE É-1.MD");
 }

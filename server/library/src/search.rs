@@ -50,10 +50,7 @@ pub struct Limits {
 impl Default for Limits {
     /// 1000 lines, 256 KiB.
     fn default() -> Self {
-        Self {
-            lines: 1000,
-            bytes: 256 * 1024,
-        }
+        Self { lines: 1000, bytes: 256 * 1024 }
     }
 }
 
@@ -145,12 +142,8 @@ pub fn search(
     let (files_so_far, ended) = (AtomicU64::new(0), AtomicBool::new(false));
     let kept = Mutex::new(FirstMatches::new(limits));
     // Each clone has its own caches, which the threads would otherwise contend for.
-    let start = || Searcher {
-        scanner: Scanner::new(matcher.clone()),
-        total_lines: 0,
-        total_files: 0,
-        unreadable: 0,
-    };
+    let start =
+        || Searcher { scanner: Scanner::new(matcher.clone()), total_lines: 0, total_files: 0, unreadable: 0 };
     let walked = walk(root, dir, rules, start, |searcher, step| {
         match step {
             WalkItem::Files(folder, files) => {
@@ -176,10 +169,7 @@ pub fn search(
     if ended.load(Ordering::Relaxed) {
         return Err(SearchError::Cancelled);
     }
-    let mut result = SearchResult {
-        left_out: walked.left_out,
-        ..SearchResult::default()
-    };
+    let mut result = SearchResult { left_out: walked.left_out, ..SearchResult::default() };
     for searcher in walked.states {
         result.total_lines += searcher.total_lines;
         result.total_files += searcher.total_files;
@@ -201,9 +191,7 @@ fn matcher(query: &str) -> Result<Regex, SearchError> {
         return Err(SearchError::QueryMultiline);
     }
     let case_counts = query.chars().any(char::is_uppercase);
-    Ok(RegexBuilder::new(&pattern(query))
-        .case_insensitive(!case_counts)
-        .build()?)
+    Ok(RegexBuilder::new(&pattern(query)).case_insensitive(!case_counts).build()?)
 }
 
 /// Returns a pattern of the query's text, and of each text that is canonically equivalent: `é` as one character or as two.
@@ -221,11 +209,7 @@ fn pattern(query: &str) -> String {
         }
     };
     let equivalent: String = query.nfc().map(either).collect();
-    if equivalent == literal {
-        literal
-    } else {
-        format!("{literal}|{equivalent}")
-    }
+    if equivalent == literal { literal } else { format!("{literal}|{equivalent}") }
 }
 
 /// One thread's part of a search.
@@ -266,12 +250,7 @@ type Line = (u64, String);
 
 impl FirstMatches {
     fn new(limits: Limits) -> Self {
-        Self {
-            limits,
-            files: BTreeMap::new(),
-            lines: 0,
-            bytes: 0,
-        }
+        Self { limits, files: BTreeMap::new(), lines: 0, bytes: 0 }
     }
 
     /// Returns the limits for the lines of the file at `path` that can be among the first.
@@ -307,11 +286,7 @@ impl FirstMatches {
         self.files
             .into_iter()
             .flat_map(|(path, lines)| {
-                lines.into_iter().map(move |(line, snippet)| LineMatch {
-                    path: path.clone(),
-                    line,
-                    snippet,
-                })
+                lines.into_iter().map(move |(line, snippet)| LineMatch { path: path.clone(), line, snippet })
             })
             .take(self.limits.lines)
             .take_while(|found| {
@@ -341,10 +316,7 @@ struct FileMatches {
 
 impl Scanner {
     fn new(matcher: Regex) -> Self {
-        Self {
-            matcher,
-            buffer: vec![0; BUFFER_BYTES],
-        }
+        Self { matcher, buffer: vec![0; BUFFER_BYTES] }
     }
 
     /// Returns the matching lines of `file`. At the first match, `wanted` returns the number of them to return.
@@ -427,10 +399,7 @@ impl<W: Fn() -> Limits> Scan<'_, W> {
             let start = memrchr(b'\n', &window[..found.start]).map_or(0, |end| end + 1);
             let end = memchr(b'\n', &window[found.end..]).map_or(window.len(), |end| end + found.end);
             let line = &window[start..end];
-            self.report(
-                line.strip_suffix(b"\r").unwrap_or(line),
-                found.start - start..found.end - start,
-            );
+            self.report(line.strip_suffix(b"\r").unwrap_or(line), found.start - start..found.end - start);
             at = self.next_line(window, end);
         }
         self.line += memchr_iter(b'\n', &window[at..]).count() as u64;
@@ -482,11 +451,7 @@ fn snippet(line: &[u8], found: Range<usize>) -> String {
         }
     }
     // One more on each side than can be shown reveals a cut.
-    let before: Vec<char> = line[..found.start]
-        .chars()
-        .rev()
-        .take(SNIPPET_CHARS + 1)
-        .collect();
+    let before: Vec<char> = line[..found.start].chars().rev().take(SNIPPET_CHARS + 1).collect();
     let middle: Vec<char> = line[found.clone()].chars().take(SNIPPET_CHARS).collect();
     let after: Vec<char> = line[found.end..].chars().take(SNIPPET_CHARS + 1).collect();
     let matched = line[found].chars().count();

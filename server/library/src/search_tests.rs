@@ -5,26 +5,17 @@ use proptest::prelude::*;
 
 use super::*;
 
-const UNLIMITED: Limits = Limits {
-    lines: usize::MAX,
-    bytes: usize::MAX,
-};
+const UNLIMITED: Limits = Limits { lines: usize::MAX, bytes: usize::MAX };
 
 fn scan(text: &[u8], query: &str) -> FileMatches {
-    Scanner::new(matcher(query).unwrap())
-        .scan(&mut &*text, || UNLIMITED)
-        .unwrap()
+    Scanner::new(matcher(query).unwrap()).scan(&mut &*text, || UNLIMITED).unwrap()
 }
 
 /// The matching lines as `number: snippet`.
 fn lines(text: impl AsRef<[u8]>, query: &str) -> Vec<String> {
     let found = scan(text.as_ref(), query);
     assert_eq!(found.total as usize, found.lines.len());
-    found
-        .lines
-        .iter()
-        .map(|(number, snippet)| format!("{number}: {snippet}"))
-        .collect()
+    found.lines.iter().map(|(number, snippet)| format!("{number}: {snippet}")).collect()
 }
 
 #[test]
@@ -51,10 +42,7 @@ fn finds_lines() {
     for query in ["r\u{e9}sum\u{e9}", "re\u{301}sume\u{301}", "r\u{e9}sume\u{301}"] {
         assert_eq!(scan(both.as_bytes(), query).total, 3, "{query:?}");
     }
-    assert_eq!(
-        lines("\u{212b}\n\u{c5}\n", "\u{212b}"),
-        ["1: \u{212b}", "2: \u{c5}"]
-    );
+    assert_eq!(lines("\u{212b}\n\u{c5}\n", "\u{212b}"), ["1: \u{212b}", "2: \u{c5}"]);
     assert_eq!(lines("\u{1100}\u{1161}\n", "\u{ac00}"), ["1: \u{1100}\u{1161}"]);
     assert!(matcher(&"\u{ac01}".repeat(MAX_QUERY_BYTES / 3)).is_ok());
     assert_eq!(lines("\n\n\na", "a"), ["4: a"]);
@@ -67,23 +55,14 @@ fn long_lines_are_cut_around_the_match() {
     assert_eq!(lines(&whole, "é"), [format!("1: {whole}")]);
     assert_eq!(lines(whole.clone() + "\r\n", "é"), [format!("1: {whole}")]);
     assert_eq!(lines(whole + "x", "é"), [format!("1: …{}éx", x(238))]);
-    assert_eq!(
-        lines(x(1000) + "é" + &x(1000), "é"),
-        [format!("1: …{}é{}…", x(119), x(120))]
-    );
-    assert_eq!(
-        lines("é".to_owned() + &x(1000), "é"),
-        [format!("1: é{}…", x(239))]
-    );
+    assert_eq!(lines(x(1000) + "é" + &x(1000), "é"), [format!("1: …{}é{}…", x(119), x(120))]);
+    assert_eq!(lines("é".to_owned() + &x(1000), "é"), [format!("1: é{}…", x(239))]);
     assert_eq!(
         lines("日".repeat(100) + &"本".repeat(300), "日本"),
         [format!("1: {}{}…", "日".repeat(100), "本".repeat(140))]
     );
     assert_eq!(lines(x(1000), &x(1000)), [format!("1: {}…", x(240))]);
-    assert_eq!(
-        lines("y".to_owned() + &x(300), &x(300)),
-        [format!("1: …{}…", x(240))]
-    );
+    assert_eq!(lines("y".to_owned() + &x(300), &x(300)), [format!("1: …{}…", x(240))]);
     assert_eq!(
         lines([b"\xff".repeat(1000), b"one".to_vec()].concat(), "one"),
         [format!("1: …{}one", "\u{fffd}".repeat(237))]
@@ -117,11 +96,7 @@ fn lines_beyond_the_buffer() {
                     (3, "last one".into()),
                 ],
             };
-            assert_eq!(
-                scan(text.as_bytes(), "one"),
-                expected,
-                "match at {at}, {after} bytes after it"
-            );
+            assert_eq!(scan(text.as_bytes(), "one"), expected, "match at {at}, {after} bytes after it");
         }
     }
 }
@@ -143,15 +118,10 @@ fn search_in(files: &[(String, Vec<u8>)], query: &str, limits: Limits) -> (Searc
     let place = tempfile::tempdir().unwrap();
     write(place.path(), files);
     let (root, rules) = (Root::open(place.path()).unwrap(), IgnoreRules::none());
-    let found = search(&root, &LibraryDir::ROOT, &rules, query, limits, &|_| {
-        ControlFlow::Continue(())
-    })
-    .unwrap();
+    let found =
+        search(&root, &LibraryDir::ROOT, &rules, query, limits, &|_| ControlFlow::Continue(())).unwrap();
     let listed = super::super::walk::list(&root, &LibraryDir::ROOT, true, &rules).unwrap();
-    (
-        found,
-        listed.files.iter().map(|file| file.as_str().to_owned()).collect(),
-    )
+    (found, listed.files.iter().map(|file| file.as_str().to_owned()).collect())
 }
 
 fn write(place: &Path, files: &[(String, Vec<u8>)]) {
@@ -163,63 +133,31 @@ fn write(place: &Path, files: &[(String, Vec<u8>)]) {
 
 #[test]
 fn sees_the_files_that_are_listed() {
-    let files: Vec<_> = [
-        "a.md",
-        "a/b.mdx",
-        "a-b.md",
-        ".hidden.md",
-        "drafts/c.md",
-        "text.txt",
-        "a/.gitignore",
-        "CON.md",
-    ]
-    .iter()
-    .map(|path| (path.to_string(), b"here".to_vec()))
-    .chain([(".gitignore".to_owned(), b"drafts".to_vec())])
-    .collect();
+    let files: Vec<_> =
+        ["a.md", "a/b.mdx", "a-b.md", ".hidden.md", "drafts/c.md", "text.txt", "a/.gitignore", "CON.md"]
+            .iter()
+            .map(|path| (path.to_string(), b"here".to_vec()))
+            .chain([(".gitignore".to_owned(), b"drafts".to_vec())])
+            .collect();
     let (found, listed) = search_in(&files, "here", Limits::default());
     let paths: Vec<&str> = found.matches.iter().map(|line| line.path.as_str()).collect();
     assert_eq!(paths, ["CON.md", "a-b.md", "a.md", "a/b.mdx"]);
     assert_eq!(paths, listed);
-    assert_eq!(
-        (found.total_files, found.total_lines, found.truncated),
-        (4, 4, false)
-    );
-    let left_out = LeftOut {
-        ignored: 1,
-        hidden: 1,
-        ..LeftOut::default()
-    };
+    assert_eq!((found.total_files, found.total_lines, found.truncated), (4, 4, false));
+    let left_out = LeftOut { ignored: 1, hidden: 1, ..LeftOut::default() };
     assert_eq!(found.left_out, left_out);
 }
 
 #[test]
 fn only_the_folder_asked_for() {
     let place = tempfile::tempdir().unwrap();
-    write(
-        place.path(),
-        &[
-            ("a/x.md".into(), b"here".to_vec()),
-            ("ab/x.md".into(), b"here".to_vec()),
-        ],
-    );
+    write(place.path(), &[("a/x.md".into(), b"here".to_vec()), ("ab/x.md".into(), b"here".to_vec())]);
     let root = Root::open(place.path()).unwrap();
     let run = |dir: &str, cancelled| {
         let dir = LibraryDir::parse(dir).unwrap();
-        search(
-            &root,
-            &dir,
-            &IgnoreRules::none(),
-            "here",
-            Limits::default(),
-            &|_| {
-                if cancelled {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
-            },
-        )
+        search(&root, &dir, &IgnoreRules::none(), "here", Limits::default(), &|_| {
+            if cancelled { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
     };
     assert_eq!(run("a", false).unwrap().matches[0].path.as_str(), "a/x.md");
     assert_eq!(run("a", false).unwrap().total_lines, 1);
@@ -238,12 +176,7 @@ fn unreadable_files_are_counted() {
     }
     let kept = Mutex::new(FirstMatches::new(UNLIMITED));
     let scanner = Scanner::new(matcher("a").unwrap());
-    let mut searcher = Searcher {
-        scanner,
-        total_lines: 0,
-        total_files: 0,
-        unreadable: 0,
-    };
+    let mut searcher = Searcher { scanner, total_lines: 0, total_files: 0, unreadable: 0 };
     let path = || LibraryPath::parse("a.md").unwrap();
     searcher.search(path(), &mut Broken, &kept);
     searcher.search(path(), &mut &b"a"[..], &kept);
@@ -266,11 +199,7 @@ fn folded(c: char) -> char {
 /// The whole of search in its simplest form: read everything, inspect each line, stop when full.
 fn model(files: &[(String, Vec<u8>)], query: &str, limits: Limits) -> SearchResult {
     let exact = query.chars().any(char::is_uppercase);
-    let fold = |text: &str| {
-        text.chars()
-            .map(|c| if exact { c } else { folded(c) })
-            .collect::<String>()
-    };
+    let fold = |text: &str| text.chars().map(|c| if exact { c } else { folded(c) }).collect::<String>();
     let (mut expected, mut bytes, mut full) = (SearchResult::default(), 0, false);
     let sorted: BTreeMap<_, _> = files.iter().cloned().collect();
     for (path, text) in sorted {
@@ -287,11 +216,7 @@ fn model(files: &[(String, Vec<u8>)], query: &str, limits: Limits) -> SearchResu
             full = full || expected.matches.len() == limits.lines || bytes > limits.bytes;
             if !full {
                 let path = LibraryPath::parse(&path).unwrap();
-                expected.matches.push(LineMatch {
-                    path,
-                    line: number as u64 + 1,
-                    snippet: line.to_owned(),
-                });
+                expected.matches.push(LineMatch { path, line: number as u64 + 1, snippet: line.to_owned() });
             }
         }
         expected.total_files += u64::from(expected.total_lines > before);

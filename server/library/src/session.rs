@@ -58,10 +58,7 @@ impl<'a> Turn<'a> {
     /// # Errors
     /// If another process does not release the library.
     pub(super) async fn begin(library: &'a Library, claim: Claim<'_>) -> Result<Self, Failure> {
-        let _vigil = FlushOnDrop {
-            library,
-            outcome: None,
-        };
+        let _vigil = FlushOnDrop { library, outcome: None };
         let mut batch = library.turn.lock().await;
         if batch.lock.is_none() {
             if let Some(shared) = library.shared.as_ref().filter(|shared| shared.acknowledges()) {
@@ -93,11 +90,7 @@ impl<'a> Turn<'a> {
     /// Returns the edit with the document that it applies to.
     fn planned<'e>(&self, edit: &'e Edit) -> Result<PlannedEdit<'e>, Failure> {
         let path = LibraryPath::of_any_file(&edit.path).map_err(|error| invalid_path(&error))?;
-        Ok(PlannedEdit {
-            old: self.document(&path)?,
-            path,
-            content: &edit.content,
-        })
+        Ok(PlannedEdit { old: self.document(&path)?, path, content: &edit.content })
     }
 
     /// Returns the document as it was handed out, or reads it now.
@@ -136,10 +129,7 @@ impl<'a> Turn<'a> {
         }
         let commit = ObjectId::from_hex(entry.commit.as_bytes()).reading("the log")?;
         let before = CommitSnapshot::before(self.library, commit)?;
-        Ok(Some(Replay::Before {
-            commit: CommitId::new(entry.commit.as_str()),
-            before: Box::new(before),
-        }))
+        Ok(Some(Replay::Before { commit: CommitId::new(entry.commit.as_str()), before: Box::new(before) }))
     }
 
     /// Plans the commit of `change`.
@@ -177,11 +167,7 @@ impl Drop for Turn<'_> {
 impl Snapshot for Turn<'_> {
     fn true_path(&self, path: &str) -> Result<String, Failure> {
         let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
-        let found = if self.document(&path)?.is_some() {
-            path
-        } else {
-            self.library.true_path(&path)
-        };
+        let found = if self.document(&path)?.is_some() { path } else { self.library.true_path(&path) };
         Ok(found.as_str().to_owned())
     }
 
@@ -256,10 +242,7 @@ impl Session for Turn<'_> {
                 drop(batch);
             } else {
                 drop(batch);
-                let _vigil = FlushOnDrop {
-                    library,
-                    outcome: Some(Arc::clone(&outcome)),
-                };
+                let _vigil = FlushOnDrop { library, outcome: Some(Arc::clone(&outcome)) };
                 // Callers that wait now take their turns before this one.
                 let mut batch = library.turn.lock().await;
                 if outcome.get().is_none() {
@@ -271,10 +254,7 @@ impl Session for Turn<'_> {
                 Some(Err(StoreError::Conflict)) => library.working_tree.counts.conflicted(),
                 Some(Err(StoreError::Behind | StoreError::Failure(_))) | None => {}
             }
-            outcome
-                .get()
-                .cloned()
-                .unwrap_or_else(|| Err(refused("the change was not published").into()))
+            outcome.get().cloned().unwrap_or_else(|| Err(refused("the change was not published").into()))
         })
     }
 }
@@ -311,13 +291,8 @@ impl Library {
         let work = pending.into_work(&self.working_tree)?;
         let first = self.shared.as_ref().filter(|shared| shared.acknowledges());
         let push = first.map(|shared| || shared.push_first(repository, work.intent.next()));
-        let push = push
-            .as_ref()
-            .map(|push| push as &dyn Fn() -> Result<(), StoreError>);
-        match (
-            transaction::publish(&self.working_tree, &work, push)?,
-            &self.shared,
-        ) {
+        let push = push.as_ref().map(|push| push as &dyn Fn() -> Result<(), StoreError>);
+        match (transaction::publish(&self.working_tree, &work, push)?, &self.shared) {
             (Published::Here, Some(shared)) => shared.has_changed(),
             (Published::Elsewhere, Some(shared)) => self.bring_back(shared, work.intent.next()),
             (_, None) => {}
@@ -427,9 +402,7 @@ impl Snapshot for CommitSnapshot {
 
     fn history(&self, path: &str, until: Until<'_>) -> Result<DocumentHistory, Failure> {
         let document = self.read(path)?;
-        let now = document
-            .as_ref()
-            .map(|document| versions::content_id(&document.id));
+        let now = document.as_ref().map(|document| versions::content_id(&document.id));
         let mut line = versions::VersionLine::default();
         let git_path = format!("{}{path}", self.prefix);
         // A repeated call is rare, and its commit may be far from HEAD: the log is not used.
@@ -443,8 +416,5 @@ impl Snapshot for CommitSnapshot {
 }
 
 fn document(before: &LoadedDocument) -> Document {
-    Document {
-        bytes: before.file.bytes.clone(),
-        id: ContentId::new(before.id.to_string()),
-    }
+    Document { bytes: before.file.bytes.clone(), id: ContentId::new(before.id.to_string()) }
 }

@@ -205,15 +205,7 @@ impl<'a> Transaction<'a> {
         for document in documents.iter().filter(|document| !document.exchange.beside) {
             document.name_content()?;
         }
-        Ok(Self {
-            working_tree,
-            work,
-            branch,
-            objects,
-            index,
-            checksum,
-            documents,
-        })
+        Ok(Self { working_tree, work, branch, objects, index, checksum, documents })
     }
 
     /// Creates the folders above the documents, and the contents that needed them.
@@ -286,10 +278,7 @@ impl<'a> Transaction<'a> {
         }
         self.objects.release()?;
         let names = self.objects.folders(self.working_tree.repository.objects());
-        let things = names
-            .into_iter()
-            .map(SyncTarget::Names)
-            .chain([self.index.content()]);
+        let things = names.into_iter().map(SyncTarget::Names).chain([self.index.content()]);
         recovery::complete(self.working_tree, &self.work.intent, things.collect())
     }
 }
@@ -313,11 +302,7 @@ impl DocumentSwap<'_> {
 
     /// Sets or clears the written file's executable bit, if the change does. Only changes from other machines do.
     fn make_executable(&self, file: &File) -> io::Result<()> {
-        let Exchange {
-            kept_before,
-            kept_after,
-            ..
-        } = self.exchange;
+        let Exchange { kept_before, kept_after, .. } = self.exchange;
         let [was, is] =
             [kept_before, kept_after].map(|kept| kept.is_some_and(|kept| kept.mode.is_executable()));
         if was == is || !self.working_tree.repository.keeps_modes() {
@@ -338,9 +323,7 @@ impl DocumentSwap<'_> {
             return Ok(());
         };
         let folder = self.place.aside_folder()?.ok_or_else(|| gone(path))?;
-        folder
-            .rename_noreplace(&self.place.unfinished(), &folder, self.place.aside())
-            .context("rename", path)
+        folder.rename_noreplace(&self.place.unfinished(), &folder, self.place.aside()).context("rename", path)
     }
 
     /// Checks the document. No program can write to it afterwards.
@@ -365,12 +348,7 @@ impl DocumentSwap<'_> {
         if found != FileContent::from(self.exchange.old) {
             return Err(StoreError::Conflict);
         }
-        self.checked = Some(CheckedDocument {
-            folder,
-            aside,
-            id,
-            lease,
-        });
+        self.checked = Some(CheckedDocument { folder, aside, id, lease });
         Ok(())
     }
 
@@ -379,10 +357,7 @@ impl DocumentSwap<'_> {
     fn swap(&self) -> Result<(), StoreError> {
         let Exchange { path, old, new, .. } = self.exchange;
         let (name, aside_name) = (self.place.name(), self.place.aside());
-        let Some(CheckedDocument {
-            folder, aside, id, ..
-        }) = &self.checked
-        else {
+        let Some(CheckedDocument { folder, aside, id, .. }) = &self.checked else {
             return Err(StoreError::Conflict);
         };
         if folder.file_id(name).context("look at", name)? != *id {
@@ -395,12 +370,7 @@ impl DocumentSwap<'_> {
             (None, None) => Ok(()),
         };
         match swapped {
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists
-                ) =>
-            {
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists) => {
                 return Err(StoreError::Conflict);
             }
             other => other.context("replace", path.as_path())?,
@@ -444,20 +414,15 @@ impl DocumentSwap<'_> {
         let Some(content) = &self.content else {
             return FileStat::default();
         };
-        let now = content
-            .file
-            .metadata()
-            .map_or_else(|_| FileStat::default(), |now| platform::file_stat(&now));
+        let now =
+            content.file.metadata().map_or_else(|_| FileStat::default(), |now| platform::file_stat(&now));
         let same = now.mtime == content.stat.mtime && now.size == content.stat.size;
         if same { now } else { FileStat::default() }
     }
 }
 
 fn gone(path: &Path) -> Failure {
-    refused(format!(
-        "the folder of `{}` was removed; try again",
-        path.display()
-    ))
+    refused(format!("the folder of `{}` was removed; try again", path.display()))
 }
 
 fn not_undone(failure: Failure, stop: &StoreError) -> Failure {

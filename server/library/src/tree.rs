@@ -122,9 +122,7 @@ pub(super) fn names(git: &gix::Repository, tree: ObjectId, path: &str) -> Vec<St
     let Ok(entries) = git.objects.find_tree_iter(&tree, &mut buffer) else {
         return Vec::new();
     };
-    entries
-        .filter_map(|entry| Some(entry.ok()?.filename.to_str().ok()?.to_owned()))
-        .collect()
+    entries.filter_map(|entry| Some(entry.ok()?.filename.to_str().ok()?.to_owned())).collect()
 }
 
 /// Returns the tree of a commit.
@@ -171,10 +169,7 @@ impl Trees<'_> {
         };
         match below {
             Some(below) if entry.mode.is_tree() => self.look_up(entry.oid, below),
-            None if entry.mode.is_blob() => Ok(Some(TreeEntry {
-                blob: entry.oid,
-                mode: entry.mode,
-            })),
+            None if entry.mode.is_blob() => Ok(Some(TreeEntry { blob: entry.oid, mode: entry.mode })),
             _ => Ok(None),
         }
     }
@@ -190,10 +185,8 @@ impl Trees<'_> {
         changes: &TreeChanges,
     ) -> Result<(ObjectId, Vec<FolderChange>), Failure> {
         let mut folders = Vec::new();
-        let changes: Vec<_> = changes
-            .iter()
-            .map(|(path, leaf)| (path.as_str(), path.as_str(), *leaf))
-            .collect();
+        let changes: Vec<_> =
+            changes.iter().map(|(path, leaf)| (path.as_str(), path.as_str(), *leaf)).collect();
         let new = match self.replaced(root, "", &changes, &mut folders)? {
             Some(tree) => tree,
             None => self.new.add(&Tree::empty())?,
@@ -248,25 +241,14 @@ impl Trees<'_> {
                 None => leaf.map(|kept| (kept.blob, kept.mode)),
             };
             if let Some((oid, mode)) = new {
-                let entry = Entry {
-                    mode,
-                    filename: name.into(),
-                    oid,
-                };
+                let entry = Entry { mode, filename: name.into(), oid };
                 let at = entries.partition_point(|other| *other < entry);
                 entries.insert(at, entry);
             }
         }
-        let after = if entries.is_empty() {
-            None
-        } else {
-            Some(self.new.add_after(tree, &Tree { entries })?)
-        };
-        folders.push(FolderChange {
-            path: folder.to_owned(),
-            before: tree,
-            after,
-        });
+        let after =
+            if entries.is_empty() { None } else { Some(self.new.add_after(tree, &Tree { entries })?) };
+        folders.push(FolderChange { path: folder.to_owned(), before: tree, after });
         Ok(after)
     }
 
@@ -274,15 +256,10 @@ impl Trees<'_> {
         let mut buffer = Vec::new();
         let entries = match self.new.data(tree).or_else(|| self.pending.data(tree)) {
             Some(data) => TreeRefIter::from_bytes(data, tree.kind()),
-            None => self
-                .git
-                .objects
-                .find_tree_iter(&tree, &mut buffer)
-                .reading("a tree")?,
+            None => self.git.objects.find_tree_iter(&tree, &mut buffer).reading("a tree")?,
         };
-        let entries: Vec<_> = entries
-            .map(|entry| entry.map(Entry::from).reading("a tree"))
-            .collect::<Result<_, _>>()?;
+        let entries: Vec<_> =
+            entries.map(|entry| entry.map(Entry::from).reading("a tree")).collect::<Result<_, _>>()?;
         // Git's own programs write only sorted trees without duplicates, but accept others in a clone.
         if entries.is_sorted_by(|a, b| a < b) {
             return Ok(entries);
@@ -296,14 +273,11 @@ impl Trees<'_> {
 
 /// Splits off the first segment of a path.
 fn split(path: &str) -> (&str, Option<&str>) {
-    path.split_once('/')
-        .map_or((path, None), |(name, below)| (name, Some(below)))
+    path.split_once('/').map_or((path, None), |(name, below)| (name, Some(below)))
 }
 
 fn not_a_folder(path: &str, below: &str) -> Failure {
     let folder = path.as_bytes().strip_suffix(below.as_bytes()).unwrap_or_default();
     let folder = folder.trim_end_with(|c| c == '/').to_str_lossy();
-    refused(format!(
-        "`{folder}` is a file or a sub-module in the last commit, so `{path}` can't be in it"
-    ))
+    refused(format!("`{folder}` is a file or a sub-module in the last commit, so `{path}` can't be in it"))
 }

@@ -78,12 +78,7 @@ pub(super) fn walk(
     if old == new {
         return Ok(ControlFlow::Continue(()));
     }
-    let mut pending = vec![Pair {
-        above: Rc::default(),
-        name: BString::default(),
-        old,
-        new,
-    }];
+    let mut pending = vec![Pair { above: Rc::default(), name: BString::default(), old, new }];
     while let Some(pair) = pending.pop() {
         let folder: Rc<[u8]> = [&*pair.above, &*pair.name].concat().into();
         let (mut old_bytes, mut new_bytes) = (Vec::new(), Vec::new());
@@ -162,8 +157,5 @@ fn entries<'a>(
     };
     budget.tree_bytes = rest;
     let entries = TreeRefIter::from_bytes(data, tree.kind());
-    entries
-        .map(|entry| entry.reading("a tree"))
-        .collect::<Result<_, _>>()
-        .map(Some)
+    entries.map(|entry| entry.reading("a tree")).collect::<Result<_, _>>().map(Some)
 }

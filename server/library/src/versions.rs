@@ -156,13 +156,7 @@ impl Node {
                 _ => break,
             }
         }
-        Ok(Some(Self {
-            id,
-            data,
-            tree,
-            parents,
-            content: tree.map(content).transpose()?.flatten(),
-        }))
+        Ok(Some(Self { id, data, tree, parents, content: tree.map(content).transpose()?.flatten() }))
     }
 
     /// As [`Self::read`]; a commit with the same tree as `other` has the same document.
@@ -240,18 +234,13 @@ impl Node {
 /// Returns the log entry of a tool's change, if it has details.
 pub(super) fn entry(record: Record) -> Option<VersionEntry> {
     let ToolDetails { details, .. } = record.tool_details?;
-    Some(VersionEntry {
-        tool: record.tool?,
-        operation: record.operation,
-        details,
-    })
+    Some(VersionEntry { tool: record.tool?, operation: record.operation, details })
 }
 
 fn moment(time: gix::date::Time) -> DateTime<FixedOffset> {
     let offset = FixedOffset::east_opt(time.offset);
     let zone = offset.or_else(|| FixedOffset::east_opt(0));
-    zone.and_then(|zone| zone.timestamp_opt(time.seconds, 0).single())
-        .unwrap_or_default()
+    zone.and_then(|zone| zone.timestamp_opt(time.seconds, 0).single()).unwrap_or_default()
 }
 
 /// Parses an id.

@@ -148,14 +148,8 @@ impl FolderError {
             Self::NotFound { .. } => "folder_not_found",
             Self::NotAFolder { .. } => "folder_is_file",
             Self::Symlink { .. } => "folder_symlink",
-            Self::Excluded {
-                why: Exclusion::Ignored,
-                ..
-            } => "folder_ignored",
-            Self::Excluded {
-                why: Exclusion::OtherRepository,
-                ..
-            } => "folder_other_repository",
+            Self::Excluded { why: Exclusion::Ignored, .. } => "folder_ignored",
+            Self::Excluded { why: Exclusion::OtherRepository, .. } => "folder_other_repository",
             Self::Denied { .. } => "folder_denied",
             Self::Io { .. } => "folder_io",
         }
@@ -208,10 +202,7 @@ pub fn list(
         }
         ControlFlow::Continue(())
     })?;
-    let mut found = walked
-        .states
-        .into_iter()
-        .fold(FoundEntries::default(), FoundEntries::merge);
+    let mut found = walked.states.into_iter().fold(FoundEntries::default(), FoundEntries::merge);
     found.left_out += walked.left_out;
     Ok(found.into_listing())
 }
@@ -241,16 +232,10 @@ pub fn stats(
 
 fn list_folder(root: &Root, dir: &LibraryDir, rules: &IgnoreRules) -> Result<FoundEntries, FolderError> {
     let (handle, folder) = open_folder(root, dir, rules)?;
-    let mut found = FoundEntries {
-        left_out: folder.left_out,
-        ..FoundEntries::default()
-    };
+    let mut found = FoundEntries { left_out: folder.left_out, ..FoundEntries::default() };
     found.add(folder.files.into_iter().map(Entry::File));
     for child in folder.folders {
-        match handle
-            .open_dir(child.file_name())
-            .and_then(|child| Ok(is_repository(&child)?))
-        {
+        match handle.open_dir(child.file_name()).and_then(|child| Ok(is_repository(&child)?)) {
             Ok(false) => found.add([Entry::Folder(child)]),
             Ok(true) => found.left_out.other_repository += 1,
             Err(error) if is_gone(&error) => {}
@@ -301,13 +286,8 @@ fn reach(
     dir: &LibraryDir,
     rules: &IgnoreRules,
 ) -> Result<(Scope, Option<Arc<Dir>>), FolderError> {
-    let excluded = |dir: &LibraryDir, why| FolderError::Excluded {
-        path: dir.to_string(),
-        why,
-    };
-    let mut scope = rules
-        .scope()
-        .ok_or_else(|| excluded(&LibraryDir::ROOT, Exclusion::Ignored))?;
+    let excluded = |dir: &LibraryDir, why| FolderError::Excluded { path: dir.to_string(), why };
+    let mut scope = rules.scope().ok_or_else(|| excluded(&LibraryDir::ROOT, Exclusion::Ignored))?;
     let (mut at, mut handle) = (LibraryDir::ROOT, Some(Arc::clone(root.dir())));
     for folder in dir.ancestors() {
         if let Some(handle) = &handle {
@@ -317,10 +297,7 @@ fn reach(
             return Err(excluded(&folder, Exclusion::Ignored));
         }
         if let Some(parent) = handle.take() {
-            match parent
-                .open_dir(folder.file_name())
-                .and_then(|child| Ok((is_repository(&child)?, child)))
-            {
+            match parent.open_dir(folder.file_name()).and_then(|child| Ok((is_repository(&child)?, child))) {
                 Ok((true, _)) => return Err(excluded(&folder, Exclusion::OtherRepository)),
                 Ok((false, child)) => handle = Some(Arc::new(child)),
                 Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
@@ -339,10 +316,9 @@ fn is_repository(dir: &Dir) -> io::Result<bool> {
 fn is_gone(error: &OpenError) -> bool {
     match error {
         OpenError::Symlink | OpenError::Special | OpenError::TooLarge { .. } => true,
-        OpenError::Io(error) => matches!(
-            error.kind(),
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-        ),
+        OpenError::Io(error) => {
+            matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        }
     }
 }
 
@@ -352,9 +328,7 @@ fn open_folder(
     rules: &IgnoreRules,
 ) -> Result<(Arc<Dir>, Folder), FolderError> {
     let (above, handle) = reach(root, dir, rules)?;
-    let handle = handle.ok_or_else(|| FolderError::NotFound {
-        path: dir.to_string(),
-    })?;
+    let handle = handle.ok_or_else(|| FolderError::NotFound { path: dir.to_string() })?;
     let folder = Folder::read(&handle, dir, &above).map_err(|error| FolderError::new(dir, error.into()))?;
     Ok((handle, folder))
 }
@@ -392,46 +366,24 @@ impl Folder {
                 Kind::Other => left_out.not_regular += 1,
             }
         })?;
-        let scope = if has_rules {
-            above.enter(dir, handle)
-        } else {
-            above.clone()
-        };
+        let scope = if has_rules { above.enter(dir, handle) } else { above.clone() };
         let found = files.len() + folders.len();
         files.retain(|file| !scope.ignores(file.as_str(), false));
         folders.retain(|folder| !scope.ignores(folder.as_str(), true));
         left_out.ignored = found - files.len() - folders.len();
-        Ok(Self {
-            files,
-            folders,
-            left_out,
-            scope,
-            is_repository,
-        })
+        Ok(Self { files, folders, left_out, scope, is_repository })
     }
 
     /// Returns the tasks left in this folder, whose handle is `handle`.
     fn into_tasks(self, handle: &Arc<Dir>) -> Vec<Task> {
-        let Self {
-            mut files,
-            folders,
-            scope,
-            ..
-        } = self;
+        let Self { mut files, folders, scope, .. } = self;
         let mut tasks: Vec<_> = folders
             .into_iter()
-            .map(|path| Task::Folder {
-                parent: Arc::clone(handle),
-                path,
-                scope: scope.clone(),
-            })
+            .map(|path| Task::Folder { parent: Arc::clone(handle), path, scope: scope.clone() })
             .collect();
         while !files.is_empty() {
             let batch = files.split_off(files.len().saturating_sub(BATCH));
-            tasks.push(Task::Files {
-                dir: Arc::clone(handle),
-                files: batch,
-            });
+            tasks.push(Task::Files { dir: Arc::clone(handle), files: batch });
         }
         tasks
     }
@@ -477,9 +429,7 @@ pub(super) fn walk<T: Send>(
         }
         state
     };
-    let threads = thread::available_parallelism()
-        .map_or(1, NonZeroUsize::get)
-        .min(MAX_THREADS);
+    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MAX_THREADS);
     let states = thread::scope(|scope| {
         let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         let mut states = vec![work()];
@@ -491,23 +441,13 @@ pub(super) fn walk<T: Send>(
         }
         states
     });
-    Ok(Walked {
-        states,
-        left_out: left_out.into_inner(),
-    })
+    Ok(Walked { states, left_out: left_out.into_inner() })
 }
 
 /// A part of a walk for one thread.
 enum Task {
-    Folder {
-        parent: Arc<Dir>,
-        path: LibraryDir,
-        scope: Scope,
-    },
-    Files {
-        dir: Arc<Dir>,
-        files: Vec<LibraryPath>,
-    },
+    Folder { parent: Arc<Dir>, path: LibraryDir, scope: Scope },
+    Files { dir: Arc<Dir>, files: Vec<LibraryPath> },
 }
 
 impl Task {
@@ -524,13 +464,10 @@ impl Task {
                 return ControlFlow::Continue(Vec::new());
             }
         };
-        let read = parent
-            .open_dir(path.file_name())
-            .map(Arc::new)
-            .and_then(|handle| {
-                let folder = Folder::read(&handle, &path, &scope)?;
-                Ok((handle, folder))
-            });
+        let read = parent.open_dir(path.file_name()).map(Arc::new).and_then(|handle| {
+            let folder = Folder::read(&handle, &path, &scope)?;
+            Ok((handle, folder))
+        });
         match read {
             Ok((_, folder)) if folder.is_repository => {
                 left_out.lock().other_repository += 1;
@@ -565,10 +502,7 @@ struct QueueState {
 
 impl Queue {
     fn new(tasks: Vec<Task>) -> Self {
-        Self {
-            state: Mutex::new(QueueState { tasks, busy: 0 }),
-            changed: Condvar::new(),
-        }
+        Self { state: Mutex::new(QueueState { tasks, busy: 0 }), changed: Condvar::new() }
     }
 
     /// Returns the next task; `None` when all are done.
@@ -577,10 +511,7 @@ impl Queue {
         loop {
             if let Some(task) = state.tasks.pop() {
                 state.busy += 1;
-                return Some(Turn {
-                    queue: self,
-                    task: Some(task),
-                });
+                return Some(Turn { queue: self, task: Some(task) });
             }
             if state.busy == 0 {
                 return None;
@@ -661,8 +592,7 @@ impl FoundEntries {
     /// Drops all but the first [`MAX_ENTRIES`] by path.
     fn keep_first(&mut self) {
         if self.entries.len() > MAX_ENTRIES {
-            self.entries
-                .select_nth_unstable_by(MAX_ENTRIES, |a, b| a.path().cmp(b.path()));
+            self.entries.select_nth_unstable_by(MAX_ENTRIES, |a, b| a.path().cmp(b.path()));
             self.entries.truncate(MAX_ENTRIES);
         }
     }
@@ -671,12 +601,8 @@ impl FoundEntries {
         self.keep_first();
         self.entries.sort_unstable_by(|a, b| a.path().cmp(b.path()));
         let truncated = self.total > self.entries.len();
-        let mut listing = Listing {
-            total: self.total,
-            truncated,
-            left_out: self.left_out,
-            ..Listing::default()
-        };
+        let mut listing =
+            Listing { total: self.total, truncated, left_out: self.left_out, ..Listing::default() };
         for entry in self.entries {
             match entry {
                 Entry::File(file) => listing.files.push(file),

@@ -40,25 +40,12 @@ impl TestLibrary {
 
     /// Returns everything listed, folders with a closing `/`; or the rule that the folder breaks.
     fn list(&self, dir: &str, recursive: bool) -> Vec<String> {
-        match list(
-            &self.root,
-            &LibraryDir::parse(dir).unwrap(),
-            recursive,
-            &self.rules,
-        ) {
+        match list(&self.root, &LibraryDir::parse(dir).unwrap(), recursive, &self.rules) {
             Ok(listing) => {
                 assert_eq!(listing.total, listing.files.len() + listing.folders.len());
                 assert!(listing.files.is_sorted() && listing.folders.is_sorted());
-                let folders = listing
-                    .folders
-                    .iter()
-                    .map(|folder| format!("{}/", folder.as_str()));
-                listing
-                    .files
-                    .iter()
-                    .map(|file| file.as_str().to_owned())
-                    .chain(folders)
-                    .collect()
+                let folders = listing.folders.iter().map(|folder| format!("{}/", folder.as_str()));
+                listing.files.iter().map(|file| file.as_str().to_owned()).chain(folders).collect()
             }
             Err(error) => vec![error.rule().to_owned()],
         }
@@ -125,21 +112,9 @@ fn shows_markdown_and_folders_that_are_part_of_the_library() {
     assert_eq!(place.list("", true), all);
     assert_eq!(
         place.list("", false),
-        [
-            "a-b.md",
-            "b.md",
-            "cafe\u{301}.md",
-            "what?.md",
-            "a/",
-            "con/",
-            "deep/",
-            "empty/"
-        ]
+        ["a-b.md", "b.md", "cafe\u{301}.md", "what?.md", "a/", "con/", "deep/", "empty/"]
     );
-    assert_eq!(
-        place.list("a", true),
-        ["a/c.markdown", "a/d/e.MDX", "a/kept.md", "a/d/"]
-    );
+    assert_eq!(place.list("a", true), ["a/c.markdown", "a/d/e.MDX", "a/kept.md", "a/d/"]);
     assert_eq!(place.list("a/", false), ["a/c.markdown", "a/kept.md", "a/d/"]);
     assert_eq!(place.list("deep", false), [""; 0]);
     for (dir, rule) in [
@@ -213,11 +188,7 @@ fn what_is_left_out_is_counted_by_reason() {
         not_unicode: 2,
     };
     let mut below = here;
-    below += LeftOut {
-        hidden: 1,
-        other_repository: 1,
-        ..LeftOut::default()
-    };
+    below += LeftOut { hidden: 1, other_repository: 1, ..LeftOut::default() };
     for (recursive, expected) in [(false, here), (true, below)] {
         let listing = list(&place.root, &LibraryDir::ROOT, recursive, &place.rules).unwrap();
         assert_eq!(listing.left_out, expected);
@@ -244,40 +215,22 @@ fn rules_above_the_library_count() {
     assert_eq!(place.list("", true), ["b.mdx", "sub/middle.md", "top.md", "sub/"]);
     assert_eq!(place.exclusion("middle.md"), Some(Exclusion::Ignored));
 
-    let ignored = TestLibrary::new(
-        "docs/notes",
-        &[(".gitignore", "docs/\n"), ("docs/notes/a.md", "")],
-    );
+    let ignored = TestLibrary::new("docs/notes", &[(".gitignore", "docs/\n"), ("docs/notes/a.md", "")]);
     assert_eq!(ignored.list("", true), ["folder_ignored"]);
     assert_eq!(ignored.exclusion("a.md"), Some(Exclusion::Ignored));
 }
 
 #[test]
 fn the_repositorys_configuration_is_read() {
-    let place = TestLibrary::new(
-        "",
-        &[
-            ("a.md", ""),
-            ("B.md", ""),
-            (".gitignore", "b.md"),
-            (".git/mine", "a.md"),
-        ],
-    );
+    let place =
+        TestLibrary::new("", &[("a.md", ""), ("B.md", ""), (".gitignore", "b.md"), (".git/mine", "a.md")]);
     let config = place.folder.path().join(".git/config");
     let mine = place.folder.path().join(".git/mine");
     let mut file = fs::OpenOptions::new().append(true).open(config).unwrap();
-    writeln!(
-        file,
-        "[core]\n\texcludesFile = \"{}\"\n\tignoreCase = true",
-        mine.display()
-    )
-    .unwrap();
+    writeln!(file, "[core]\n\texcludesFile = \"{}\"\n\tignoreCase = true", mine.display()).unwrap();
     let repository = gix::open_opts(place.folder.path(), gix::open::Options::isolated()).unwrap();
     let rules = IgnoreRules::of_repository(&place.root, &repository).unwrap();
-    assert_eq!(
-        list(&place.root, &LibraryDir::ROOT, true, &rules).unwrap().total,
-        0
-    );
+    assert_eq!(list(&place.root, &LibraryDir::ROOT, true, &rules).unwrap().total, 0);
 }
 
 #[test]
@@ -294,10 +247,7 @@ fn a_listing_is_bounded() {
     let [first, second] = parts;
     let listing = first.merge(second).into_listing();
     assert_eq!((listing.total, listing.truncated), (ALL, true));
-    assert_eq!(
-        (listing.files.len(), listing.files[MAX_ENTRIES - 1].as_str()),
-        (MAX_ENTRIES, "0099999.md")
-    );
+    assert_eq!((listing.files.len(), listing.files[MAX_ENTRIES - 1].as_str()), (MAX_ENTRIES, "0099999.md"));
 }
 
 /// The remaining threads must not wait for the one that is gone.
@@ -359,11 +309,7 @@ proptest! {
 }
 
 fn join(dir: &str, name: &str) -> String {
-    if dir.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{dir}/{name}")
-    }
+    if dir.is_empty() { name.to_owned() } else { format!("{dir}/{name}") }
 }
 
 /// Generates the text of a `.gitignore`, mostly about existing files.
@@ -377,11 +323,8 @@ fn rules_file() -> impl Strategy<Value = String> {
         prop::sample::select(vec!["", "", "/", " ", "/**", "\r"]),
     );
     let lines = pattern.prop_map(|(start, pieces, end)| format!("{start}{}{end}\n", pieces.concat()));
-    prop::collection::vec(
-        lines.prop_filter("gix and git differ", |line| is_common_ground(line)),
-        0..4,
-    )
-    .prop_map(|lines| lines.concat())
+    prop::collection::vec(lines.prop_filter("gix and git differ", |line| is_common_ground(line)), 0..4)
+        .prop_map(|lines| lines.concat())
 }
 
 /// Leaves out the two unusual forms named in the module's documentation.

@@ -63,10 +63,7 @@ pub(super) struct WorkingTree {
 impl WorkingTree {
     /// Opens the folder `dir`. Creates it and its repository if they are missing.
     pub(super) fn open(dir: &Path, options: Options, watch: Watch) -> Result<Self, OpenError> {
-        let failed = |source| OpenError::Folder {
-            path: dir.to_owned(),
-            source,
-        };
+        let failed = |source| OpenError::Folder { path: dir.to_owned(), source };
         let created = folder::create(dir, options.create)?;
         let root = Root::open(dir).map_err(failed)?;
         let (repository, is_new) = Repository::open(root.path(), options.create)?;
@@ -108,10 +105,7 @@ impl WorkingTree {
         if self.rules.scope().is_some() || self.repository.tracks_library() {
             return Ok(());
         }
-        Err(OpenError::Ignored {
-            path: self.root.path().to_owned(),
-            top: self.repository.top().to_owned(),
-        })
+        Err(OpenError::Ignored { path: self.root.path().to_owned(), top: self.repository.top().to_owned() })
     }
 
     /// Takes the inter-process lock; waits for `timeout` at most.
@@ -128,11 +122,7 @@ impl WorkingTree {
 
     /// Checks that the library is in its original place: one that was moved away is neither read nor changed.
     pub(super) fn check_there(&self) -> Result<(), Failure> {
-        if self.root.is_there() {
-            Ok(())
-        } else {
-            Err(self.gone())
-        }
+        if self.root.is_there() { Ok(()) } else { Err(self.gone()) }
     }
 
     /// Returns the failure of a library whose folder is not in its original place.

@@ -143,11 +143,7 @@ impl<'t> Reader<'t> {
             let end = lines::line_end(self.body, range.end);
             self.offset + start..self.offset + end
         });
-        self.headings.push(Heading {
-            level: level as u8,
-            text: String::new(),
-            lines,
-        });
+        self.headings.push(Heading { level: level as u8, text: String::new(), lines });
     }
 
     fn visible(&mut self, text: &str) {
@@ -166,10 +162,7 @@ impl<'t> Reader<'t> {
 
     /// Records the text between the last block and `end`, if it is not blank.
     fn unclaimed(&mut self, end: usize) {
-        let start = self
-            .blocks
-            .last()
-            .map_or(0, |block| block.range.end - self.offset);
+        let start = self.blocks.last().map_or(0, |block| block.range.end - self.offset);
         if start < end {
             self.push(BlockKind::Unclaimed, start..end);
         }
@@ -182,9 +175,6 @@ impl<'t> Reader<'t> {
             return;
         }
         let start = self.offset + range.start + (text.len() - text.trim_ascii_start().len());
-        self.blocks.push(Block {
-            kind,
-            range: start..start + trimmed.len(),
-        });
+        self.blocks.push(Block { kind, range: start..start + trimmed.len() });
     }
 }

@@ -54,9 +54,7 @@ fn lines_of(text: &str) -> usize {
 }
 
 fn marks_of(text: &str) -> usize {
-    text.bytes()
-        .map(|byte| usize::from(IS_MARK[usize::from(byte)]))
-        .sum()
+    text.bytes().map(|byte| usize::from(IS_MARK[usize::from(byte)])).sum()
 }
 
 /// True for bytes that may be markup.

@@ -78,10 +78,7 @@ impl<'t> Comparison<'t> {
                     last.old.end = op.old_range().end;
                     last.new.end = op.new_range().end;
                 }
-                _ => parts.push(Part {
-                    old: op.old_range(),
-                    new: op.new_range(),
-                }),
+                _ => parts.push(Part { old: op.old_range(), new: op.new_range() }),
             }
         }
         parts
@@ -93,11 +90,7 @@ impl<'t> Comparison<'t> {
         let (mut text, mut at) = (String::new(), 0);
         for (index, part) in self.parts().into_iter().enumerate() {
             text.extend(self.old[at..part.old.start].iter().copied());
-            let side = if is_taken(index) {
-                &self.new[part.new]
-            } else {
-                &self.old[part.old.clone()]
-            };
+            let side = if is_taken(index) { &self.new[part.new] } else { &self.old[part.old.clone()] };
             text.extend(side.iter().copied());
             at = part.old.end;
         }
@@ -113,10 +106,7 @@ impl<'t> Comparison<'t> {
     /// Returns the numbers of added and removed lines.
     pub(super) fn counts(&self) -> (usize, usize) {
         let changes = || self.ops.iter().filter(|op| op.tag() != DiffTag::Equal);
-        (
-            changes().map(|op| op.new_range().len()).sum(),
-            changes().map(|op| op.old_range().len()).sum(),
-        )
+        (changes().map(|op| op.new_range().len()).sum(), changes().map(|op| op.old_range().len()).sum())
     }
 
     /// Returns the diff as a patch of the file at `path`.
@@ -180,10 +170,8 @@ pub fn words(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
     let mut runs: Vec<(bool, Range<usize>, Range<usize>)> = vec![];
     for op in &ops {
         let is_equal = op.tag() == DiffTag::Equal;
-        let (old, new) = (
-            bytes(&old_words, op.old_range(), old.len()),
-            bytes(&new_words, op.new_range(), new.len()),
-        );
+        let (old, new) =
+            (bytes(&old_words, op.old_range(), old.len()), bytes(&new_words, op.new_range(), new.len()));
         match runs.last_mut() {
             Some((last, last_old, last_new)) if *last == is_equal => {
                 last_old.end = old.end;
@@ -242,14 +230,8 @@ pub fn sections(text: &str) -> Vec<Range<usize>> {
     let outline = Outline::parse(text, Flavor::CommonMark);
     let line_of = |byte: usize| text[..byte].matches('\n').count();
     let lines = text.split_inclusive('\n').count();
-    let starts = outline
-        .sections()
-        .iter()
-        .map(|section| line_of(section.heading.start));
-    let mut starts: Vec<_> = [0, line_of(outline.front_matter().end)]
-        .into_iter()
-        .chain(starts)
-        .collect();
+    let starts = outline.sections().iter().map(|section| line_of(section.heading.start));
+    let mut starts: Vec<_> = [0, line_of(outline.front_matter().end)].into_iter().chain(starts).collect();
     starts.sort_unstable();
     starts.dedup();
     starts.push(lines);
@@ -263,22 +245,10 @@ fn compare(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
     let tail = equal_lines(old[head..].iter().rev(), new[head..].iter().rev());
     let (old_middle, new_middle) = (&old[head..old.len() - tail], &new[head..new.len() - tail]);
 
-    let mut ops = vec![DiffOp::Equal {
-        old_index: 0,
-        new_index: 0,
-        len: head,
-    }];
-    ops.extend(
-        search(old_middle, new_middle)
-            .into_iter()
-            .map(|op| shifted(op, head)),
-    );
+    let mut ops = vec![DiffOp::Equal { old_index: 0, new_index: 0, len: head }];
+    ops.extend(search(old_middle, new_middle).into_iter().map(|op| shifted(op, head)));
     let (old_index, new_index) = (old.len() - tail, new.len() - tail);
-    ops.push(DiffOp::Equal {
-        old_index,
-        new_index,
-        len: tail,
-    });
+    ops.push(DiffOp::Equal { old_index, new_index, len: tail });
     ops.retain(|op| op.old_range().len() + op.new_range().len() > 0);
     ops
 }
@@ -290,12 +260,7 @@ fn equal_lines<'l>(old: impl Iterator<Item = &'l &'l str>, new: impl Iterator<It
 /// Compares lines that start and end differently. Each distinct line becomes a number first: the search never compares long lines twice.
 fn search<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<DiffOp> {
     if old.is_empty() || new.is_empty() || old.len() + new.len() > MAX_SEARCHED_LINES {
-        return vec![DiffOp::Replace {
-            old_index: 0,
-            old_len: old.len(),
-            new_index: 0,
-            new_len: new.len(),
-        }];
+        return vec![DiffOp::Replace { old_index: 0, old_len: old.len(), new_index: 0, new_len: new.len() }];
     }
     let mut numbers = HashMap::new();
     let mut numbered = |lines: &[&'t str]| -> Vec<usize> {
@@ -314,27 +279,10 @@ fn shifted(op: DiffOp, lines: usize) -> DiffOp {
     let (old_index, new_index) = (op.old_range().start + lines, op.new_range().start + lines);
     let (old_len, new_len) = (op.old_range().len(), op.new_range().len());
     match op.tag() {
-        DiffTag::Equal => DiffOp::Equal {
-            old_index,
-            new_index,
-            len: old_len,
-        },
-        DiffTag::Delete => DiffOp::Delete {
-            old_index,
-            old_len,
-            new_index,
-        },
-        DiffTag::Insert => DiffOp::Insert {
-            old_index,
-            new_index,
-            new_len,
-        },
-        DiffTag::Replace => DiffOp::Replace {
-            old_index,
-            old_len,
-            new_index,
-            new_len,
-        },
+        DiffTag::Equal => DiffOp::Equal { old_index, new_index, len: old_len },
+        DiffTag::Delete => DiffOp::Delete { old_index, old_len, new_index },
+        DiffTag::Insert => DiffOp::Insert { old_index, new_index, new_len },
+        DiffTag::Replace => DiffOp::Replace { old_index, old_len, new_index, new_len },
     }
 }
 

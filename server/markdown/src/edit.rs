@@ -150,18 +150,6 @@ pub fn plan(old: &str, flavor: Flavor, edit: &Edit<'_>) -> Result<Plan, EditErro
     let splice = seams::splice(old, &before, flavor, removed, &content);
     let (lost, gained) = outside::headings(&before, &splice);
     let front_matter_changed = outside::front_matter_changed(&before, &splice);
-    let Splice {
-        text,
-        removed,
-        inserted,
-        ..
-    } = splice;
-    Ok(Plan {
-        text,
-        removed,
-        inserted,
-        lost,
-        gained,
-        front_matter_changed,
-    })
+    let Splice { text, removed, inserted, .. } = splice;
+    Ok(Plan { text, removed, inserted, lost, gained, front_matter_changed })
 }

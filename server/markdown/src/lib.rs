@@ -20,10 +20,7 @@
 //!
 //! Left to others: files and paths (the library), commits, search.
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 
 mod blocks;
 mod bounds;

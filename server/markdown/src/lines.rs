@@ -59,9 +59,7 @@ pub(super) fn line_end(masked: &str, position: usize) -> usize {
     if masked[..position].ends_with('\n') {
         return position;
     }
-    masked[position..]
-        .find('\n')
-        .map_or(masked.len(), |newline| position + newline + 1)
+    masked[position..].find('\n').map_or(masked.len(), |newline| position + newline + 1)
 }
 
 /// Returns the text's most frequent line ending; of equally frequent ones the first of `\n`, `\r\n`, `\r`, so `\n` for a
@@ -80,18 +78,14 @@ pub fn ending_of(text: &str) -> &'static str {
 /// Returns the numbers of `\r\n`, lone `\n` and lone `\r`, in this order.
 pub(super) fn endings(text: &str) -> (usize, usize, usize) {
     let bytes = text.as_bytes();
-    let crlf = memchr_iter(b'\r', bytes)
-        .filter(|at| bytes.get(at + 1) == Some(&b'\n'))
-        .count();
+    let crlf = memchr_iter(b'\r', bytes).filter(|at| bytes.get(at + 1) == Some(&b'\n')).count();
     let count = |byte| memchr_iter(byte, bytes).count() - crlf;
     (crlf, count(b'\n'), count(b'\r'))
 }
 
 /// Returns true if the last line of `text` is blank and has an ending.
 pub(super) fn ends_with_blank_line(text: &str) -> bool {
-    let line = text
-        .strip_suffix("\r\n")
-        .or_else(|| text.strip_suffix(['\n', '\r']));
+    let line = text.strip_suffix("\r\n").or_else(|| text.strip_suffix(['\n', '\r']));
     line.map(|line| line.trim_end_matches([' ', '\t']))
         .is_some_and(|line| line.is_empty() || line.ends_with(['\n', '\r']))
 }
@@ -116,20 +110,12 @@ pub(super) fn would_merge(left: &str, right: &str) -> bool {
 
 /// Joins the trimmed non-empty lines of a text with spaces, for the comparison of headings of several lines.
 pub(super) fn join_lines(text: &str) -> String {
-    let lines: Vec<&str> = text
-        .trim()
-        .split(['\n', '\r'])
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
+    let lines: Vec<&str> =
+        text.trim().split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty()).collect();
     lines.join(" ")
 }
 
 /// Returns a text in Unicode's normal form C, in which texts that look alike are equal.
 pub(super) fn composed(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() {
-        text.into()
-    } else {
-        text.nfc().collect::<String>().into()
-    }
+    if text.is_ascii() { text.into() } else { text.nfc().collect::<String>().into() }
 }

@@ -27,13 +27,11 @@ pub(super) fn mask(body: &str) -> String {
         let position = masked.len();
         let (hidden, after) = read(line, &open, position < last_tag_end);
         if hidden {
-            masked.extend(line.bytes().map(|byte| {
-                if matches!(byte, b'\n' | b'\r') {
-                    byte.into()
-                } else {
-                    ' '
-                }
-            }));
+            masked.extend(line.bytes().map(
+                |byte| {
+                    if matches!(byte, b'\n' | b'\r') { byte.into() } else { ' ' }
+                },
+            ));
         } else {
             masked.push_str(line);
         }
@@ -64,14 +62,9 @@ fn read(line: &str, open: &OpenConstruct, tag_may_close: bool) -> (bool, OpenCon
             Some((other, run, "")) if other == mark && run >= length => (true, OpenConstruct::Nothing),
             _ => (true, OpenConstruct::Fence { mark, length }),
         },
-        OpenConstruct::Tag => (
-            true,
-            if text.ends_with('>') {
-                OpenConstruct::Nothing
-            } else {
-                OpenConstruct::Tag
-            },
-        ),
+        OpenConstruct::Tag => {
+            (true, if text.ends_with('>') { OpenConstruct::Nothing } else { OpenConstruct::Tag })
+        }
         OpenConstruct::Statement if !text.is_empty() => (true, OpenConstruct::Statement),
         OpenConstruct::Nothing | OpenConstruct::Text | OpenConstruct::Statement => {
             if let Some((mark, length, _)) = fence(after_list_markers(text)) {
@@ -87,14 +80,7 @@ fn read(line: &str, open: &OpenConstruct, tag_may_close: bool) -> (bool, OpenCon
             if statement && !matches!(open, OpenConstruct::Text) {
                 return (true, OpenConstruct::Statement);
             }
-            (
-                false,
-                if text.is_empty() {
-                    OpenConstruct::Nothing
-                } else {
-                    OpenConstruct::Text
-                },
-            )
+            (false, if text.is_empty() { OpenConstruct::Nothing } else { OpenConstruct::Text })
         }
     }
 }
@@ -115,15 +101,8 @@ fn fence(text: &str) -> Option<(u8, usize, &str)> {
 fn after_list_markers(mut text: &str) -> &str {
     loop {
         let unnumbered = text.trim_start_matches(|c: char| c.is_ascii_digit());
-        let marker = if unnumbered.len() < text.len() {
-            &['.', ')'][..]
-        } else {
-            &['-', '*', '+'][..]
-        };
-        match unnumbered
-            .strip_prefix(marker)
-            .and_then(|rest| rest.strip_prefix(' '))
-        {
+        let marker = if unnumbered.len() < text.len() { &['.', ')'][..] } else { &['-', '*', '+'][..] };
+        match unnumbered.strip_prefix(marker).and_then(|rest| rest.strip_prefix(' ')) {
             Some(rest) => text = rest.trim_start(),
             None => return text,
         }

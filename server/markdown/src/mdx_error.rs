@@ -38,10 +38,7 @@ pub fn mdx_error(text: &str) -> Option<MdxError> {
     let (front, body) = masked.split_at(front_matter::find(&masked).end);
     // Empty lines in place of the front matter preserve line numbers.
     let text = "\n".repeat(front.matches('\n').count()) + body;
-    let options = || ParseOptions {
-        constructs: Constructs::mdx(),
-        ..ParseOptions::default()
-    };
+    let options = || ParseOptions { constructs: Constructs::mdx(), ..ParseOptions::default() };
     // A panic of the parser is not evidence against the text.
     let parsed = panic::catch_unwind(|| markdown::to_mdast(&text, &options()).err());
     let message = parsed.ok().flatten()?;
@@ -49,10 +46,7 @@ pub fn mdx_error(text: &str) -> Option<MdxError> {
         Place::Point(point) => point.line,
         Place::Position(position) => position.start.line,
     });
-    Some(MdxError {
-        line,
-        reason: lines::join_lines(&message.reason),
-    })
+    Some(MdxError { line, reason: lines::join_lines(&message.reason) })
 }
 
 /// Returns true if the parser reads the text in about a second.

@@ -54,20 +54,14 @@ pub struct Merged {
 /// Merges the changes from `base` to `own` and to `shared`. Without a base, each side wrote the document independently. The time
 /// grows with the number of lines and of differing ones.
 pub fn merge_documents(base: Option<&str>, own: &str, shared: &str, flavor: Flavor) -> Merged {
-    let clean = |text: &str| Merged {
-        text: text.to_owned(),
-        is_conflict: false,
-    };
+    let clean = |text: &str| Merged { text: text.to_owned(), is_conflict: false };
     if own == shared || Some(own) == base {
         return clean(shared);
     }
     if Some(shared) == base {
         return clean(own);
     }
-    let conflict = Merged {
-        text: shared.to_owned(),
-        is_conflict: true,
-    };
+    let conflict = Merged { text: shared.to_owned(), is_conflict: true };
     let Some(base) = base else { return conflict };
     let [b, o, s] = [base, own, shared].map(|text| blocks(text, flavor));
     let merged = merge_blocks([&b, &o, &s], &mut merge_block).map(|merged| Merged {
@@ -178,15 +172,11 @@ fn merge_blocks(
     sides: [&[Block]; 3],
     merge_one: &mut dyn FnMut(&Block, &Block, &Block) -> Option<String>,
 ) -> Option<MergedBlocks> {
-    let [base, own, shared] = sides.map(|side| {
-        side.iter()
-            .map(|block| (&*block.id, block))
-            .collect::<HashMap<_, _>>()
-    });
+    let [base, own, shared] =
+        sides.map(|side| side.iter().map(|block| (&*block.id, block)).collect::<HashMap<_, _>>());
     let in_all = |side: &[Block]| -> Vec<String> {
         let ids = side.iter().map(|block| block.id.clone());
-        ids.filter(|id| [&base, &own, &shared].iter().all(|side| side.contains_key(&**id)))
-            .collect()
+        ids.filter(|id| [&base, &own, &shared].iter().all(|side| side.contains_key(&**id))).collect()
     };
     let [base_order, own_order, shared_order] = sides.map(in_all);
     let frame = match (own_order == base_order, shared_order == base_order) {
@@ -209,11 +199,7 @@ fn merge_blocks(
                     merge_one(block, own, shared)
                 };
                 is_conflict |= content.is_none();
-                let gap = if own.gap == block.gap || own.is_last {
-                    shared
-                } else {
-                    own
-                };
+                let gap = if own.gap == block.gap || own.is_last { shared } else { own };
                 Some(Block {
                     content: content.unwrap_or_else(|| shared.content.clone()),
                     gap: gap.gap.clone(),
@@ -232,11 +218,8 @@ fn merge_blocks(
             kept.insert(&block.id, merged);
         }
     }
-    let mut order: Vec<&str> = frame
-        .iter()
-        .map(|block| &*block.id)
-        .filter(|id| kept.contains_key(id))
-        .collect();
+    let mut order: Vec<&str> =
+        frame.iter().map(|block| &*block.id).filter(|id| kept.contains_key(id)).collect();
     for (id, _) in base.iter().filter(|(id, _)| kept.contains_key(*id)) {
         if !order.contains(id) {
             insert_after(&mut order, sides[0], id);
@@ -262,9 +245,7 @@ fn merge_blocks(
 /// Inserts `id` into `order` after the nearest block that comes before it in `side`.
 fn insert_after<'b>(order: &mut Vec<&'b str>, side: &[Block], id: &'b str) {
     let before = side.iter().take_while(|block| block.id != id);
-    let nearest = before
-        .filter_map(|block| order.iter().position(|known| *known == block.id))
-        .last();
+    let nearest = before.filter_map(|block| order.iter().position(|known| *known == block.id)).last();
     order.insert(nearest.map_or(0, |at| at + 1), id);
 }
 

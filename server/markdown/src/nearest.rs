@@ -29,19 +29,12 @@ pub(super) fn sections<'s>(sections: &'s [Section], text: &str) -> Vec<&'s Secti
         })
         .collect();
     near.sort_by_key(|&(distance, _)| distance);
-    near.into_iter()
-        .take(MAX_SUGGESTIONS)
-        .map(|(_, section)| section)
-        .collect()
+    near.into_iter().take(MAX_SUGGESTIONS).map(|(_, section)| section).collect()
 }
 
 /// Returns the start of a text's slug, without hyphens at either end.
 fn comparable(text: &str) -> Vec<char> {
-    slug::base(text)
-        .trim_matches('-')
-        .chars()
-        .take(MAX_COMPARED_CHARS)
-        .collect()
+    slug::base(text).trim_matches('-').chars().take(MAX_COMPARED_CHARS).collect()
 }
 
 /// Returns true if `text` contains `part`, and `part` has at least three characters.

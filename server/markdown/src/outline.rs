@@ -34,11 +34,7 @@ impl Outline {
                 sections.open(heading.level, heading.text, slug, lines);
             }
         }
-        Outline {
-            front_matter,
-            sections: sections.all,
-            blocks,
-        }
+        Outline { front_matter, sections: sections.all, blocks }
     }
 
     /// Returns the sections in the order of their headings.
@@ -80,13 +76,7 @@ struct SectionBuilder<'t> {
 
 impl<'t> SectionBuilder<'t> {
     fn new(masked: &'t str) -> Self {
-        SectionBuilder {
-            masked,
-            all: vec![],
-            open: vec![],
-            lines: 0,
-            counted_to: 0,
-        }
+        SectionBuilder { masked, all: vec![], open: vec![], lines: 0, counted_to: 0 }
     }
 
     fn open(&mut self, level: u8, text: String, slug: String, heading: Range<usize>) {
@@ -99,16 +89,7 @@ impl<'t> SectionBuilder<'t> {
         let line = self.line_at(heading.start);
         let (end, parent) = (self.masked.len(), self.open.last().copied());
         self.open.push(self.all.len());
-        self.all.push(Section {
-            level,
-            text,
-            slug,
-            line,
-            heading,
-            body_end: end,
-            end,
-            parent,
-        });
+        self.all.push(Section { level, text, slug, line, heading, body_end: end, end, parent });
     }
 
     /// Returns the number of the line that starts at `position`. Positions must not decrease, so each byte is read once.

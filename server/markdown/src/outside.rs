@@ -50,10 +50,7 @@ pub(super) fn keeps_blocks_after(before: &Outline, splice: &Splice) -> bool {
     let new = blocks_from(&splice.outline, splice.inserted.end).iter();
     let moved = |block: &Block| {
         let range = splice.moved(block.range.start)..splice.moved(block.range.end);
-        Block {
-            kind: block.kind,
-            range,
-        }
+        Block { kind: block.kind, range }
     };
     old.map(moved).eq(new.cloned())
 }

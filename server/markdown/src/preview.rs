@@ -33,11 +33,7 @@ pub enum Risk {
 pub fn preview(path: &str, old: &str, edit: &Edit<'_>, plan: &Plan) -> Preview {
     let diff = Comparison::between(old, &plan.text);
     let counts = diff.counts();
-    Preview {
-        diff: diff.unified(path),
-        summary: summary(edit, plan, counts),
-        risk: risk(old, plan, counts),
-    }
+    Preview { diff: diff.unified(path), summary: summary(edit, plan, counts), risk: risk(old, plan, counts) }
 }
 
 /// Returns a one-line summary of an edit of `old`, for example `replace_section "## Scope": +3 -12 lines`, with the number
@@ -52,10 +48,7 @@ fn summary(edit: &Edit<'_>, plan: &Plan, (added, removed): (usize, usize)) -> St
         summary += &format!(" \"{}\"", display::one_line(target.trim()));
     }
     summary += &format!(": +{added} -{removed} lines");
-    let all_after = plan
-        .lost
-        .iter()
-        .all(|section| section.heading.start >= plan.removed.end);
+    let all_after = plan.lost.iter().all(|section| section.heading.start >= plan.removed.end);
     let place = if all_after { "after" } else { "around" };
     match plan.lost.len() {
         0 => {}

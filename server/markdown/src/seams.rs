@@ -25,31 +25,18 @@ pub(super) fn splice(
     content: &str,
 ) -> Splice {
     let (left, right) = (&old[..removed.start], &old[removed.end..]);
-    let seam = Seam {
-        left,
-        content,
-        right,
-        ending: lines::ending_of(old),
-    };
+    let seam = Seam { left, content, right, ending: lines::ending_of(old) };
     let attempt = |endings: Endings| {
         let (text, inserted) = seam.join(endings);
         let outline = Outline::parse(&text, flavor);
-        Splice {
-            text,
-            outline,
-            removed: removed.clone(),
-            inserted,
-        }
+        Splice { text, outline, removed: removed.clone(), inserted }
     };
 
     let mut endings = seam.required_endings();
     let mut best = attempt(endings);
     let continues = || joint(old, before, removed.start, content, flavor).is_some();
     if !outside::keeps_blocks_before(before, &best) && !continues() {
-        let blank_before = Endings {
-            before: endings.before + 1,
-            ..endings
-        };
+        let blank_before = Endings { before: endings.before + 1, ..endings };
         let tried = attempt(blank_before);
         if outside::keeps_blocks_before(before, &tried) {
             (best, endings) = (tried, blank_before);
@@ -64,10 +51,7 @@ pub(super) fn splice(
         is_quote(&last) && is_quote(next) && !is_callout(next, old)
     };
     if !outside::keeps_blocks_after(before, &best) && !is_continued() {
-        let tried = attempt(Endings {
-            after: endings.after + 1,
-            ..endings
-        });
+        let tried = attempt(Endings { after: endings.after + 1, ..endings });
         if outside::keeps_blocks_after(before, &tried) {
             best = tried;
         }
@@ -85,9 +69,7 @@ pub(super) fn with_blank_line<'t>(
 ) -> Cow<'t, str> {
     let at = removed.end;
     let sections = before.sections();
-    let is_heading = sections
-        .binary_search_by_key(&at, |section| section.heading.start)
-        .is_ok();
+    let is_heading = sections.binary_search_by_key(&at, |section| section.heading.start).is_ok();
     if content.is_empty() || !is_heading || !lines::ends_with_blank_line(&old[..at]) {
         return content.into();
     }
@@ -119,23 +101,14 @@ impl Seam<'_> {
     fn required_endings(&self) -> Endings {
         let left = self.left.strip_prefix(lines::BOM).unwrap_or(self.left);
         if self.content.is_empty() {
-            return Endings {
-                before: lines::would_merge(left, self.right).into(),
-                after: 0,
-            };
+            return Endings { before: lines::would_merge(left, self.right).into(), after: 0 };
         }
         let before = lines::would_merge(left, self.content).into();
-        Endings {
-            before,
-            after: lines::would_merge(self.content, self.right).into(),
-        }
+        Endings { before, after: lines::would_merge(self.content, self.right).into() }
     }
 
     fn join(&self, endings: Endings) -> (String, Range<usize>) {
-        let (before, after) = (
-            self.ending.repeat(endings.before),
-            self.ending.repeat(endings.after),
-        );
+        let (before, after) = (self.ending.repeat(endings.before), self.ending.repeat(endings.after));
         let text = [self.left, &before, self.content, &after, self.right].concat();
         let inserted = self.left.len()..text.len() - self.right.len();
         (text, inserted)
@@ -185,9 +158,7 @@ fn after_line(blank: &str) -> &str {
 
 /// Returns the marker of the items of the list at the start of a text. Items with different markers are in different lists.
 fn list_marker(list: &str) -> Option<char> {
-    list.trim_start_matches(|c: char| c.is_ascii_digit())
-        .chars()
-        .next()
+    list.trim_start_matches(|c: char| c.is_ascii_digit()).chars().next()
 }
 
 fn has_blank_line(text: &str) -> bool {

@@ -42,11 +42,7 @@ impl Slugger {
 
 /// Returns the slug of a text, without a suffix.
 pub(super) fn base(text: &str) -> String {
-    text.to_lowercase()
-        .chars()
-        .filter(|&c| is_kept(c))
-        .map(|c| if c == ' ' { '-' } else { c })
-        .collect()
+    text.to_lowercase().chars().filter(|&c| is_kept(c)).map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
 fn is_kept(c: char) -> bool {

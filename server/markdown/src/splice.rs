@@ -20,10 +20,6 @@ pub(super) struct Splice {
 impl Splice {
     /// Returns the position in the new text of a position of the old text outside the removed range.
     pub(super) fn moved(&self, position: usize) -> usize {
-        if position < self.removed.start {
-            position
-        } else {
-            position - self.removed.end + self.inserted.end
-        }
+        if position < self.removed.start { position } else { position - self.removed.end + self.inserted.end }
     }
 }

@@ -17,11 +17,7 @@ const MAX_LISTED: usize = 10;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
     /// No heading matches.
-    #[error(
-        "section \"{}\" not found; {}",
-        display::one_line(target),
-        advice(target, nearest, headings)
-    )]
+    #[error("section \"{}\" not found; {}", display::one_line(target), advice(target, nearest, headings))]
     NotFound {
         /// The target as given.
         target: String,
@@ -58,11 +54,7 @@ pub struct Candidate {
 
 impl Candidate {
     fn new(section: &Section, text: &str) -> Self {
-        Candidate {
-            line: section.line,
-            heading: as_written(section, text),
-            slug: section.slug.clone(),
-        }
+        Candidate { line: section.line, heading: as_written(section, text), slug: section.slug.clone() }
     }
 }
 
@@ -81,11 +73,7 @@ pub(super) fn find<'s>(
     target: &str,
 ) -> Result<&'s Section, TargetError> {
     if join_lines(target).is_empty() {
-        return Err(TargetError::NotFound {
-            target: target.into(),
-            nearest: vec![],
-            headings: vec![],
-        });
+        return Err(TargetError::NotFound { target: target.into(), nearest: vec![], headings: vec![] });
     }
     // Letters with accents are written in two ways, which look alike.
     let forms: [fn(&str) -> Cow<'_, str>; 2] = [|text| text.into(), composed];
@@ -135,12 +123,7 @@ fn named<'s>(
     let readings: [&dyn Fn(&Section) -> bool; 4] = [&is_written, &is_line, &is_text, &is_slug];
     readings
         .into_iter()
-        .map(|names| {
-            sections
-                .iter()
-                .filter(|section| names(section))
-                .collect::<Vec<_>>()
-        })
+        .map(|names| sections.iter().filter(|section| names(section)).collect::<Vec<_>>())
         .find(|named| !named.is_empty())
         .unwrap_or_default()
 }
@@ -160,19 +143,13 @@ impl HeadingLine {
         let line = as_written(section, text);
         match HeadingLine::parse(&line) {
             written if written.level == Some(section.level) => written,
-            _ => HeadingLine {
-                level: None,
-                text: line,
-            },
+            _ => HeadingLine { level: None, text: line },
         }
     }
 
     /// Parses one line by the rules of CommonMark 0.31, section 4.2, ATX headings.
     pub(super) fn parse(line: &str) -> Self {
-        let running_text = HeadingLine {
-            level: None,
-            text: line.into(),
-        };
+        let running_text = HeadingLine { level: None, text: line.into() };
         let marks = line.bytes().take_while(|&byte| byte == b'#').count();
         let rest = &line[marks..];
         if !(1..=6).contains(&marks) || !(rest.is_empty() || rest.starts_with([' ', '\t'])) {
@@ -181,10 +158,7 @@ impl HeadingLine {
         let unclosed = rest.trim_end_matches('#');
         let closed = unclosed.ends_with([' ', '\t']) || unclosed.is_empty();
         let text = if closed { unclosed } else { rest };
-        HeadingLine {
-            level: Some(marks as u8),
-            text: text.trim().into(),
-        }
+        HeadingLine { level: Some(marks as u8), text: text.trim().into() }
     }
 
     fn in_form(mut self, form: impl Fn(&str) -> Cow<'_, str>) -> Self {
@@ -195,9 +169,7 @@ impl HeadingLine {
     /// Returns the line in its normal form.
     fn line(&self) -> String {
         match self.level {
-            Some(level) => format!("{} {}", "#".repeat(level.into()), self.text)
-                .trim_end()
-                .into(),
+            Some(level) => format!("{} {}", "#".repeat(level.into()), self.text).trim_end().into(),
             None => self.text.clone(),
         }
     }

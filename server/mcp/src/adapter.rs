@@ -47,10 +47,7 @@ impl Adapter {
         info: ServerInfo,
         approval: ApprovalPolicy,
     ) -> Result<Self, NameClash> {
-        Ok(Self::over(
-            Arc::new(Gateway::new(contracts, offer, approval)?),
-            info,
-        ))
+        Ok(Self::over(Arc::new(Gateway::new(contracts, offer, approval)?), info))
     }
 
     /// Creates an adapter for the contracts of a gateway.
@@ -140,20 +137,13 @@ impl Adapter {
                 return Err(ErrorData::invalid_request(message, None));
             };
             _subscription = Some(permit);
-            let watched = self
-                .handler
-                .watch(&request.params.notifications, &cx.extensions)
-                .await?;
+            let watched = self.handler.watch(&request.params.notifications, &cx.extensions).await?;
             cx.extensions.insert(watched);
         }
         let app = self.app.as_ref().filter(|_| App::is_for(&cx));
         let beside = match app.and_then(|app| app.answer(&request)) {
             Some(answer) => Some(answer),
-            None => match self
-                .extension
-                .as_ref()
-                .and_then(|extension| extension.answer(&request, &cx))
-            {
+            None => match self.extension.as_ref().and_then(|extension| extension.answer(&request, &cx)) {
                 Some(answer) => Some(answer.await?),
                 None => None,
             },

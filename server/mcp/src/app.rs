@@ -68,10 +68,7 @@ impl App {
                     .with_mime_type(MEDIA_TYPE),
             ),
             ServerResult::ListToolsResult(result) => {
-                let shown = result
-                    .tools
-                    .iter_mut()
-                    .filter(|tool| self.tools.contains(&tool.name.as_ref()));
+                let shown = result.tools.iter_mut().filter(|tool| self.tools.contains(&tool.name.as_ref()));
                 for tool in shown {
                     let MetaObject(meta) = tool.meta.get_or_insert_default();
                     meta.insert("ui".into(), json!({ "resourceUri": URI }));

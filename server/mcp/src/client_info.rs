@@ -25,9 +25,7 @@ mod tests {
     #[test]
     fn a_session_keeps_little_of_a_client() {
         let long = "é".repeat(1 << 20);
-        let many: Vec<_> = (0..1000)
-            .map(|_| json!({ "src": long.as_str()[..1000] }))
-            .collect();
+        let many: Vec<_> = (0..1000).map(|_| json!({ "src": long.as_str()[..1000] })).collect();
         let told = json!({
             "protocolVersion": "2025-11-25",
             "capabilities": {

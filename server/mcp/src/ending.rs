@@ -34,10 +34,7 @@ pub(super) struct Ending {
 impl Ending {
     /// Creates the end of a service that ends with `all` at the latest.
     pub(super) fn within(all: &CancellationToken) -> Self {
-        Self {
-            asked: all.child_token(),
-            ..Self::default()
-        }
+        Self { asked: all.child_token(), ..Self::default() }
     }
 
     /// Requests the end.
@@ -66,11 +63,7 @@ impl Ending {
 
     /// Returns the outcome of the service.
     pub(super) fn outcome(&self) -> Result<(), ServeError> {
-        let fault = self
-            .fault
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .take();
+        let fault = self.fault.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
         match fault {
             Some(ServeError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             Some(fault) => Err(fault),

@@ -56,10 +56,7 @@ impl Handler {
 
     fn over(shared: Arc<Shared>) -> Self {
         Self {
-            connection: Arc::new(ClientConnection {
-                connection: connection(),
-                shared: shared.clone(),
-            }),
+            connection: Arc::new(ClientConnection { connection: connection(), shared: shared.clone() }),
             subscriptions: Arc::default(),
             shared,
         }
@@ -92,10 +89,7 @@ impl Handler {
     fn check_watched(&self, route: &FoundResource<'_>, request: &Extensions) -> Result<(), ErrorData> {
         let meta = JsonObject::new();
         let requester = requests::anonymous(request, &meta);
-        let allowed = self
-            .shared
-            .gateway
-            .may_watch(route.contract.spec(), route.spec.name, &requester);
+        let allowed = self.shared.gateway.may_watch(route.contract.spec(), route.spec.name, &requester);
         allowed.map_err(render::error)
     }
 
@@ -174,10 +168,7 @@ fn too_many_subscriptions() -> ErrorData {
 fn one_page(params: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
     match params.and_then(|params| params.cursor) {
         None => Ok(()),
-        Some(_) => Err(ErrorData::invalid_params(
-            "unknown `cursor`: the list has one page",
-            None,
-        )),
+        Some(_) => Err(ErrorData::invalid_params("unknown `cursor`: the list has one page", None)),
     }
 }
 
@@ -236,14 +227,7 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let resources = self.shared.lists.resources.clone();
-        list!(
-            self,
-            cx,
-            params,
-            ListResourcesRequestMethod,
-            ListResourcesResult,
-            resources
-        )
+        list!(self, cx, params, ListResourcesRequestMethod, ListResourcesResult, resources)
     }
 
     async fn list_resource_templates(
@@ -252,14 +236,7 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let templates = self.shared.lists.templates.clone();
-        list!(
-            self,
-            cx,
-            params,
-            ListResourceTemplatesRequestMethod,
-            ListResourceTemplatesResult,
-            templates
-        )
+        list!(self, cx, params, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, templates)
     }
 
     async fn read_resource(
@@ -302,28 +279,16 @@ impl ServerHandler for Handler {
         let requested = requested.resource_subscriptions.as_deref().unwrap_or_default();
         let uris = self.shared.lists.resources.iter().map(|resource| &resource.uri);
         let fixed = uris.filter(|uri| requested.contains(uri));
-        let has_template = |uri: &&String| {
-            catalog
-                .resource(uri)
-                .is_some_and(|found| found.variables.is_some())
-        };
+        let has_template =
+            |uri: &&String| catalog.resource(uri).is_some_and(|found| found.variables.is_some());
         let known = fixed.chain(requested.iter().filter(has_template));
-        catalog.has_resources().then(|| {
-            SubscriptionFilter::builder()
-                .resource_subscriptions(known)
-                .build()
-        })
+        catalog.has_resources().then(|| SubscriptionFilter::builder().resource_subscriptions(known).build())
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
         let cx = subscription.request_context();
         let mut updates = JoinSet::new();
-        for mut watched in cx
-            .extensions
-            .get::<Vec<WatchedResource>>()
-            .cloned()
-            .unwrap_or_default()
-        {
+        for mut watched in cx.extensions.get::<Vec<WatchedResource>>().cloned().unwrap_or_default() {
             let sink = subscription.sink().clone();
             updates.spawn(async move {
                 loop {
@@ -348,14 +313,7 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let prompts = self.shared.lists.prompts.clone();
-        list!(
-            self,
-            cx,
-            params,
-            ListPromptsRequestMethod,
-            ListPromptsResult,
-            prompts
-        )
+        list!(self, cx, params, ListPromptsRequestMethod, ListPromptsResult, prompts)
     }
 
     async fn get_prompt(

@@ -26,11 +26,7 @@ pub(super) struct InFlight {
 impl InFlight {
     pub(super) fn new() -> Self {
         let slots = Arc::new(Semaphore::new(MAX as usize));
-        Self {
-            slots,
-            unanswered: Mutex::default(),
-            released: Notify::new(),
-        }
+        Self { slots, unanswered: Mutex::default(), released: Notify::new() }
     }
 
     /// Waits for a free slot.

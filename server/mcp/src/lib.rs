@@ -18,10 +18,7 @@
 //! connection to the era of its first request. rmcp also logs received messages: a subscriber must turn off its target (`rmcp=off`),
 //! or the text of notes is logged. A panic's message is a similar leak, unless the program's panic hook prints only the location.
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 
 mod adapter;
 mod app;

@@ -35,13 +35,7 @@ pub(super) struct Lines<R> {
 impl<R: AsyncRead + Unpin> Lines<R> {
     pub(super) fn new(stream: R) -> Self {
         let stream = BufReader::with_capacity(CHUNK, stream);
-        Self {
-            stream,
-            line: vec![],
-            skipping: false,
-            skipped: None,
-            given: false,
-        }
+        Self { stream, line: vec![], skipping: false, skipped: None, given: false }
     }
 
     /// Returns the next line that is not blank, or `None` at the end.

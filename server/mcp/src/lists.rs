@@ -24,24 +24,10 @@ impl Lists {
     pub(super) fn new(catalog: &Catalog) -> Self {
         let tools = catalog.tools.iter();
         Self {
-            tools: tools
-                .map(|route| listed_tool(route.contract.spec(), route.spec))
-                .collect(),
-            resources: catalog
-                .resources
-                .iter()
-                .map(|route| listed_resource(route.spec))
-                .collect(),
-            templates: catalog
-                .templates
-                .iter()
-                .map(|route| listed_template(route.spec))
-                .collect(),
-            prompts: catalog
-                .prompts
-                .iter()
-                .map(|route| listed_prompt(route.spec))
-                .collect(),
+            tools: tools.map(|route| listed_tool(route.contract.spec(), route.spec)).collect(),
+            resources: catalog.resources.iter().map(|route| listed_resource(route.spec)).collect(),
+            templates: catalog.templates.iter().map(|route| listed_template(route.spec)).collect(),
+            prompts: catalog.prompts.iter().map(|route| listed_prompt(route.spec)).collect(),
         }
     }
 }

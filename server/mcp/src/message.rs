@@ -168,9 +168,7 @@ impl ToolCall {
         params.input_responses = self.input_responses;
         params.request_state = self.request_state;
         let mut request = CallToolRequest::new(params);
-        request
-            .extensions
-            .insert(RequestMetaObject(MetaObject(self.meta)));
+        request.extensions.insert(RequestMetaObject(MetaObject(self.meta)));
         request.into()
     }
 }

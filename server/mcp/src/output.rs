@@ -21,10 +21,7 @@ pub(super) struct Output<W> {
 
 impl<W: AsyncWrite + Unpin> Output<W> {
     pub(super) fn new(stream: W, ending: Arc<Ending>) -> Self {
-        Self {
-            stream: Mutex::new(Some(stream)),
-            ending,
-        }
+        Self { stream: Mutex::new(Some(stream)), ending }
     }
 
     /// Writes one message. A failure ends the service.

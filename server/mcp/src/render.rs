@@ -23,20 +23,14 @@ const TOO_MANY: ErrorCode = ErrorCode(429);
 pub(super) fn answer(Answer { response, meta }: Answer) -> CallToolResult {
     let mut result = CallToolResult::structured(response);
     result.content.extend(review(&meta).map(ContentBlock::text));
-    if meta.is_empty() {
-        result
-    } else {
-        result.with_meta(Some(MetaObject(meta)))
-    }
+    if meta.is_empty() { result } else { result.with_meta(Some(MetaObject(meta))) }
 }
 
 /// Returns a sentence for people if the change needs a review.
 fn review(meta: &JsonObject) -> Option<String> {
     let review = meta.get(REVIEW)?;
     let place = |key: &str| review.get(key).and_then(Value::as_str);
-    let place = place("url")
-        .map(str::to_owned)
-        .or_else(|| Some(format!("`{}`", place("command")?)))?;
+    let place = place("url").map(str::to_owned).or_else(|| Some(format!("`{}`", place("command")?)))?;
     Some(format!("Waits for a review: {place}"))
 }
 
@@ -83,10 +77,7 @@ pub(super) fn defect() -> ErrorData {
 pub(super) fn as_result(spec: &ContractSpec, error: ErrorAnswer) -> CallToolResult {
     let body = spec.error_body(&error);
     let mut meta = JsonObject::new();
-    meta.insert(
-        ERROR.into(),
-        json!({ "code": error.code, "name": error.name, "data": error.data }),
-    );
+    meta.insert(ERROR.into(), json!({ "code": error.code, "name": error.name, "data": error.data }));
     let mut result = CallToolResult::error(vec![ContentBlock::text(error.message)]);
     result.structured_content = body;
     result.with_meta(Some(MetaObject(meta)))

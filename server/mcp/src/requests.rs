@@ -25,11 +25,7 @@ pub(super) fn requester(cx: &RequestContext<RoleServer>) -> Requester<'_> {
 
 /// Returns the requester of a request, without the client program.
 pub(super) fn anonymous<'a>(request: &'a Extensions, meta: &'a JsonObject) -> Requester<'a> {
-    Requester {
-        origin: request.get(),
-        client: None,
-        meta,
-    }
+    Requester { origin: request.get(), client: None, meta }
 }
 
 /// Calls a tool.
@@ -147,22 +143,12 @@ impl<'a> Completed<'a> {
             Reference::Prompt(PromptReference { name, .. }) => {
                 let route = shared.gateway.catalog().prompts.route(name);
                 let route = route.ok_or_else(|| render::unknown("prompt", name))?;
-                (
-                    &route.contract,
-                    route.spec.name,
-                    route.spec.argument(argument),
-                    true,
-                )
+                (&route.contract, route.spec.name, route.spec.argument(argument), true)
             }
             Reference::Resource(ResourceTemplateReference { uri, .. }) => {
                 let route = shared.gateway.catalog().templates.route(uri);
                 let route = route.ok_or_else(|| render::unknown("resource template", uri))?;
-                (
-                    &route.contract,
-                    route.spec.resource.name,
-                    route.spec.variable(argument),
-                    false,
-                )
+                (&route.contract, route.spec.resource.name, route.spec.variable(argument), false)
             }
             _ => {
                 let message = "only arguments of prompts and variables of resource templates are completed";
@@ -186,12 +172,7 @@ pub(super) async fn completion(
     cx: &RequestContext<RoleServer>,
 ) -> Result<CompleteResult, ErrorData> {
     let ArgumentInfo { name, value, .. } = params.argument;
-    let Completed {
-        contract,
-        of,
-        is_prompt,
-        argument,
-    } = Completed::find(shared, &params.r#ref, &name)?;
+    let Completed { contract, of, is_prompt, argument } = Completed::find(shared, &params.r#ref, &name)?;
     let values = if argument.completes {
         let (client, reports) = waiting::client(cx);
         let call = shared.gateway.reading(contract.spec(), &requester(cx), client);
@@ -205,9 +186,7 @@ pub(super) async fn completion(
         reports.end().await;
         values
     } else {
-        requester(cx)
-            .allow(contract.spec(), Access::Read)
-            .map(|()| vec![])
+        requester(cx).allow(contract.spec(), Access::Read).map(|()| vec![])
     };
     let values = values.map_err(|error| refused(error, cx))?;
     let mut result = CompleteResult::new(render::completion(values));

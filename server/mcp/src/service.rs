@@ -47,10 +47,7 @@ where
             service.await?
         }
     };
-    if tokio::time::timeout_at(ending.since() + GRACE, in_flight.idle())
-        .await
-        .is_err()
-    {
+    if tokio::time::timeout_at(ending.since() + GRACE, in_flight.idle()).await.is_err() {
         tracing::warn!("calls were still running when the service ended");
     }
     ending.outcome()

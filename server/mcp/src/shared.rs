@@ -62,8 +62,7 @@ impl Shared {
     /// Adds the server's name to the result's `_meta`, as required since 2026-07-28.
     pub(super) fn sign(&self, era: Era, meta: &mut Option<MetaObject>) {
         if era == Era::Stateless {
-            meta.get_or_insert_default()
-                .insert(SERVER_INFO.into(), self.signature.clone());
+            meta.get_or_insert_default().insert(SERVER_INFO.into(), self.signature.clone());
         }
     }
 }

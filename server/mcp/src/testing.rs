@@ -11,10 +11,6 @@ use tabellion_gateway::{ApprovalPolicy, Offer};
 
 /// Returns an adapter that serves `contracts`.
 pub fn adapter(contracts: Vec<Arc<dyn Contract>>, approval: ApprovalPolicy) -> Adapter {
-    let info = ServerInfo {
-        name: "memory".into(),
-        version: "1".into(),
-        instructions: Some("Speak.".into()),
-    };
+    let info = ServerInfo { name: "memory".into(), version: "1".into(), instructions: Some("Speak.".into()) };
     Adapter::new(contracts, Offer::Everything, info, approval).expect("no names clash")
 }

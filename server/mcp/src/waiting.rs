@@ -45,10 +45,8 @@ pub(super) struct ProgressReports(Option<(oneshot::Sender<()>, JoinHandle<()>)>)
 /// Returns the client of a request, and its progress reports.
 pub(super) fn client(cx: &RequestContext<RoleServer>) -> (Arc<WaitingClient>, ProgressReports) {
     let token = cx.meta.get_progress_token();
-    let waiting = Arc::new(WaitingClient {
-        cancelled: cx.ct.clone(),
-        latest: token.is_some().then(Mutex::default),
-    });
+    let waiting =
+        Arc::new(WaitingClient { cancelled: cx.ct.clone(), latest: token.is_some().then(Mutex::default) });
     let reports = token.map(|token| {
         let (end, ended) = oneshot::channel();
         let report = report(cx.peer.clone(), token, waiting.clone(), ended);

@@ -20,10 +20,7 @@ struct Numbers(u64);
 
 impl Numbers {
     fn next(&mut self) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         self.0 >> 33
     }
 
@@ -91,10 +88,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let query = NoteQuery {
                 text: numbers.words(4),
                 selection: Selection {
-                    tags: filtered
-                        .then(|| format!("t{}", number % 50))
-                        .into_iter()
-                        .collect(),
+                    tags: filtered.then(|| format!("t{}", number % 50)).into_iter().collect(),
                     ..Selection::default()
                 },
                 limit: 10,

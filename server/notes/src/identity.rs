@@ -37,17 +37,11 @@ pub(crate) fn alternate_id(path: &str, n: u32) -> Uuid {
 
 /// Derives the id of a link without one from its ends and its relation.
 pub(crate) fn link_id(source: Uuid, to: Uuid, relation: &str) -> Uuid {
-    version_5(
-        LINKS,
-        &[source.as_bytes(), to.as_bytes(), relation.as_bytes()].concat(),
-    )
+    version_5(LINKS, &[source.as_bytes(), to.as_bytes(), relation.as_bytes()].concat())
 }
 
 fn version_5(namespace: Uuid, name: &[u8]) -> Uuid {
-    let digest = Sha1::new()
-        .chain_update(namespace.as_bytes())
-        .chain_update(name)
-        .finalize();
+    let digest = Sha1::new().chain_update(namespace.as_bytes()).chain_update(name).finalize();
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&digest[..16]);
     Builder::from_sha1_bytes(bytes).into_uuid()

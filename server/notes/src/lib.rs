@@ -14,10 +14,7 @@
 //! | `tag` | tags in a text, and their search keys |
 //! | `render` | bytes of new notes, and changes of keys as splices |
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 
 mod catalogue;
 mod error;

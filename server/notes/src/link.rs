@@ -29,8 +29,7 @@ pub struct Link {
 impl Link {
     /// Returns its id, or one derived from its ends and relation if it has none.
     pub fn id_from(&self, source: Uuid) -> Uuid {
-        self.id
-            .unwrap_or_else(|| link_id(source, self.to, &self.relation))
+        self.id.unwrap_or_else(|| link_id(source, self.to, &self.relation))
     }
 
     /// Parses a member of `links`; the error describes the expected value.
@@ -39,12 +38,7 @@ impl Link {
         let Value::Object(members) = value else {
             return Err(EXPECTED);
         };
-        let get = |key| {
-            members
-                .get(key)
-                .and_then(scalar)
-                .filter(|text: &String| !text.trim().is_empty())
-        };
+        let get = |key| members.get(key).and_then(scalar).filter(|text: &String| !text.trim().is_empty());
         let uuid = |key| get(key).and_then(|text| Uuid::try_parse(&text).ok());
         Ok(Self {
             id: uuid("id"),
@@ -52,11 +46,7 @@ impl Link {
             relation: get("relation").ok_or(EXPECTED)?,
             created_at: get("created_at").and_then(|text| parse_time(&text)),
             by: get("by"),
-            metadata: members
-                .get("metadata")
-                .and_then(Value::as_object)
-                .cloned()
-                .unwrap_or_default(),
+            metadata: members.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default(),
         })
     }
 

@@ -87,19 +87,15 @@ pub struct Agent {
 impl Metadata {
     /// Reads the members of front matter; returns a problem for each one that can't be understood.
     pub fn from_members(mut members: Map<String, Value>) -> (Self, Vec<Problem>) {
-        let mut reader = Reader {
-            members: &mut members,
-            problems: vec![],
-        };
+        let mut reader = Reader { members: &mut members, problems: vec![] };
         let metadata = Self {
             id: reader.take("id", "a UUID", |value| Uuid::try_parse(value.as_str()?).ok()),
             title: reader.text("title"),
             note_type: reader.text("type"),
             tags: reader.take("tags", "a list of texts", tags).unwrap_or_default(),
             source: reader.text("source"),
-            version: reader.take("version", "a number from 1", |value| {
-                value.as_u64().filter(|version| *version > 0)
-            }),
+            version: reader
+                .take("version", "a number from 1", |value| value.as_u64().filter(|version| *version > 0)),
             created_at: reader.take("created_at", "a time, such as 2026-01-31T12:00:00Z", |value| {
                 parse_time(value.as_str()?)
             }),
@@ -148,14 +144,8 @@ impl Metadata {
             self.sensitive.then(|| json!(true)),
             list(self.links.iter().map(Link::to_value).collect()),
         ];
-        let known = KEYS
-            .iter()
-            .zip(values)
-            .filter_map(|(key, value)| Some((key.to_string(), value?)));
-        let others = self
-            .others
-            .iter()
-            .map(|(key, value)| (key.clone(), value.clone()));
+        let known = KEYS.iter().zip(values).filter_map(|(key, value)| Some((key.to_string(), value?)));
+        let others = self.others.iter().map(|(key, value)| (key.clone(), value.clone()));
         known.chain(others).collect()
     }
 }
@@ -167,10 +157,9 @@ impl Agent {
                 Some((name, version)) => (name.to_owned(), Some(version.to_owned())),
                 None => (text.clone(), None),
             },
-            Value::Object(members) => (
-                scalar(members.get("name")?)?,
-                members.get("version").and_then(scalar),
-            ),
+            Value::Object(members) => {
+                (scalar(members.get("name")?)?, members.get("version").and_then(scalar))
+            }
             _ => return None,
         };
         let version = version.filter(|version| !version.trim().is_empty());
@@ -223,9 +212,8 @@ impl Reader<'_> {
     }
 
     fn links(&mut self) -> Vec<Link> {
-        let all = self
-            .take("links", "a list of links", |value| value.as_array().cloned())
-            .unwrap_or_default();
+        let all =
+            self.take("links", "a list of links", |value| value.as_array().cloned()).unwrap_or_default();
         let mut links = vec![];
         for (number, value) in (1..).zip(&all) {
             match Link::parse(value) {

@@ -52,14 +52,7 @@ impl Note {
         let outline = Outline::parse(&text, Flavor::of_path(path));
         let body = &text[outline.front_matter().end..];
         let title = title(&metadata, &outline, body, path);
-        Self {
-            path: path.into(),
-            metadata,
-            title,
-            problems,
-            text,
-            outline,
-        }
+        Self { path: path.into(), metadata, title, problems, text, outline }
     }
 
     /// Returns the id in the file, or else the one derived from its path.
@@ -89,11 +82,7 @@ impl Note {
     pub(crate) fn front_matter_bytes(&self, length: usize) -> usize {
         // In a file that is not UTF-8, positions in the text differ from those in the bytes.
         let is_text = !self.problems.contains(&Problem::NotUtf8);
-        if is_text {
-            self.content_range().start.min(length)
-        } else {
-            0
-        }
+        if is_text { self.content_range().start.min(length) } else { 0 }
     }
 
     pub(crate) fn content_range(&self) -> Range<usize> {
@@ -103,11 +92,7 @@ impl Note {
     /// Returns the searched range: the content, or the whole text if the front matter can't be read, as no other index has its words.
     pub(crate) fn searched_range(&self) -> Range<usize> {
         let is_read = |problem: &Problem| !matches!(problem, Problem::FrontMatter { .. });
-        if self.problems.iter().all(is_read) {
-            self.content_range()
-        } else {
-            0..self.text.len()
-        }
+        if self.problems.iter().all(is_read) { self.content_range() } else { 0..self.text.len() }
     }
 }
 

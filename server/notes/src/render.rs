@@ -60,9 +60,5 @@ pub fn replace_body(text: &str, content: &str) -> Result<String, NoteError> {
 
 fn check_content(content: &str) -> Result<(), NoteError> {
     let front_matter = Outline::parse(content, Flavor::CommonMark).front_matter();
-    if front_matter.is_empty() {
-        Ok(())
-    } else {
-        Err(NoteError::ContentHasFrontMatter)
-    }
+    if front_matter.is_empty() { Ok(()) } else { Err(NoteError::ContentHasFrontMatter) }
 }

@@ -20,20 +20,9 @@ pub(crate) fn parse_time(text: &str) -> Option<DateTime<Utc>> {
     if let Ok(time) = DateTime::parse_from_rfc3339(text) {
         return DateTime::from_timestamp(time.timestamp(), 0);
     }
-    let formats = [
-        "%Y-%m-%dT%H:%M:%S%.f",
-        "%Y-%m-%d %H:%M:%S%.f",
-        "%Y-%m-%dT%H:%M",
-        "%Y-%m-%d %H:%M",
-    ];
-    let time = formats
-        .iter()
-        .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok());
-    let date = || {
-        NaiveDate::parse_from_str(text, "%Y-%m-%d")
-            .ok()?
-            .and_hms_opt(0, 0, 0)
-    };
+    let formats = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"];
+    let time = formats.iter().find_map(|format| NaiveDateTime::parse_from_str(text, format).ok());
+    let date = || NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?.and_hms_opt(0, 0, 0);
     let time = time.or_else(date)?.and_utc();
     DateTime::from_timestamp(time.timestamp(), 0)
 }

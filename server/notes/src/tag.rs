@@ -70,10 +70,7 @@ mod tests {
                 &["text", "after"],
             ),
             ("    #indented\n\t#tab\n- #item\n> #quoted", &["item", "quoted"]),
-            (
-                "https://a.example/#part #über/größe #/a/ ##b #",
-                &["über/größe", "a"],
-            ),
+            ("https://a.example/#part #über/größe #/a/ ##b #", &["über/größe", "a"]),
             ("#a #a", &["a"]),
         ] {
             assert_eq!(in_text(text), tags, "{text:?}");

@@ -59,9 +59,7 @@ impl RequestHead {
 
     fn cookie(&self, name: &str) -> Option<&str> {
         let all = self.head.headers.get_all(COOKIE).iter();
-        let mut pairs = all
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|value| value.split(';'));
+        let mut pairs = all.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(';'));
         pairs.find_map(|pair| pair.trim().strip_prefix(name)?.strip_prefix('='))
     }
 }
@@ -78,16 +76,11 @@ impl Page {
         let (head, body) = request.into_parts();
         if ![Method::GET, Method::POST].contains(&head.method) {
             let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "GET and POST only\n");
-            response
-                .headers_mut()
-                .insert(ALLOW, HeaderValue::from_static("GET, POST"));
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, POST"));
             return response;
         }
         let Ok(body) = to_bytes(body, MAX_FORM).await else {
-            return text(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                "the form is larger than 4 MiB; write less\n",
-            );
+            return text(StatusCode::PAYLOAD_TOO_LARGE, "the form is larger than 4 MiB; write less\n");
         };
         if head.method == Method::POST && !is_own_origin(&head.headers) {
             return text(StatusCode::FORBIDDEN, "this form was not sent by the page\n");
@@ -112,10 +105,7 @@ impl Page {
         let purpose = asked.head.uri.path();
         let token = asked.fields.get("form").unwrap_or_default();
         if asked.is_post() && !visitor.made(purpose, token) {
-            return text(
-                StatusCode::FORBIDDEN,
-                "this form is of another sign-in: load the page again\n",
-            );
+            return text(StatusCode::FORBIDDEN, "this form is of another sign-in: load the page again\n");
         }
         if segments.last() == Some(&"events") {
             return self.events(&visitor, &segments, &asked.query);
@@ -129,10 +119,7 @@ impl Page {
         let shown = tokio::task::spawn_blocking(move || page.view(&visitor, &asked)).await;
         shown.unwrap_or_else(|error| {
             tracing::error!(%error, "a page failed");
-            text(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "a defect of this program; its log says more\n",
-            )
+            text(StatusCode::INTERNAL_SERVER_ERROR, "a defect of this program; its log says more\n")
         })
     }
 
@@ -155,10 +142,8 @@ impl Page {
             return see_other(&place);
         }
         let Some(source) = named.filter(visible) else {
-            let markup = views::alone(
-                "Not found",
-                &html! { p { "There is no such page, or you may not see it." } },
-            );
+            let markup =
+                views::alone("Not found", &html! { p { "There is no such page, or you may not see it." } });
             return page(StatusCode::NOT_FOUND, &markup);
         };
         let cx = Cx {
@@ -169,9 +154,7 @@ impl Page {
             query: &asked.query,
             fields: &asked.fields,
             path: asked.head.uri.path(),
-            theme: asked
-                .cookie(THEME)
-                .filter(|theme| account::THEMES.contains(theme)),
+            theme: asked.cookie(THEME).filter(|theme| account::THEMES.contains(theme)),
             now: DateTime::<Utc>::from(SystemTime::now()),
         };
         match self.route(&cx, &segments, asked.is_post()) {
@@ -179,10 +162,7 @@ impl Page {
             Ok(Answer::SeeOther(place)) => {
                 let mut response = see_other(&place);
                 if let (["account", "theme"], Some(theme)) = (&segments[..], asked.fields.get("theme")) {
-                    let theme = account::THEMES
-                        .into_iter()
-                        .find(|known| *known == theme)
-                        .unwrap_or_default();
+                    let theme = account::THEMES.into_iter().find(|known| *known == theme).unwrap_or_default();
                     let cookie = format!("{THEME}={theme}; Path={BASE}; SameSite=Strict; Max-Age=31536000");
                     response.headers_mut().append(SET_COOKIE, value(&cookie));
                 }
@@ -193,11 +173,7 @@ impl Page {
     }
 
     fn route(&self, cx: &Cx<'_>, segments: &[&str], is_post: bool) -> Result<Answer, Problem> {
-        let Pages {
-            review: has_review,
-            log: has_log,
-            memory: has_memory,
-        } = cx.pages();
+        let Pages { review: has_review, log: has_log, memory: has_memory } = cx.pages();
         match (segments, is_post) {
             ([], false) => {
                 let first = if has_review {
@@ -226,25 +202,16 @@ impl Page {
             (["account"], false) => account::show(cx),
             (["account", action], true) => account::act(cx, action),
             (["keys"], false) => account::keys(cx),
-            _ => Err(Problem::NotFound(
-                "There is no such page, or you may not see it.".into(),
-            )),
+            _ => Err(Problem::NotFound("There is no such page, or you may not see it.".into())),
         }
     }
 
     /// Answers a person who has not signed in.
     fn stranger(&self, asked: &RequestHead) -> Response {
-        let here = asked
-            .head
-            .uri
-            .path_and_query()
-            .map_or(BASE, |place| place.as_str());
+        let here = asked.head.uri.path_and_query().map_or(BASE, |place| place.as_str());
         if asked.is_post() {
             // The form is not executed: it is shown again after signing in, with all typed text.
-            let typed = asked
-                .fields
-                .all()
-                .filter(|(name, _)| *name != "form" && *name != "key");
+            let typed = asked.fields.all().filter(|(name, _)| *name != "form" && *name != "key");
             let typed: Vec<_> = typed.collect();
             let markup = account::login(
                 self.sign_ins.doorkeeper().has_keys(),
@@ -265,11 +232,7 @@ impl Page {
 
     /// Shows the form for a key, or signs its person in.
     async fn login(self: &Arc<Self>, asked: &RequestHead) -> Response {
-        let fields = if asked.is_post() {
-            &asked.fields
-        } else {
-            &asked.query
-        };
+        let fields = if asked.is_post() { &asked.fields } else { &asked.query };
         let to = own_path(fields.get("to"));
         if let Some(token) = fields.get("link") {
             return self.follow(token, &to, asked.is_post());
@@ -283,10 +246,7 @@ impl Page {
         let person = match self.sign_ins.doorkeeper().by_key(key, asked.address) {
             Ok(person) => person,
             Err(why) => {
-                return page(
-                    StatusCode::UNAUTHORIZED,
-                    &account::login(has_keys, &to, &typed, Some(&why)),
-                );
+                return page(StatusCode::UNAUTHORIZED, &account::login(has_keys, &to, &typed, Some(&why)));
             }
         };
         let cookie = self.sign_ins.begin(&person);
@@ -334,20 +294,12 @@ fn seal(headers: &mut HeaderMap) {
         (CONTENT_SECURITY_POLICY, POLICY),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (REFERRER_POLICY, "same-origin"),
-        (
-            HeaderName::from_static("cross-origin-opener-policy"),
-            "same-origin",
-        ),
-        (
-            HeaderName::from_static("cross-origin-resource-policy"),
-            "same-origin",
-        ),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    headers
-        .entry(CACHE_CONTROL)
-        .or_insert(HeaderValue::from_static("no-store"));
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
 }
 
 /// Returns true if a form comes from the page itself: browsers send the origin with every POST.
@@ -361,9 +313,7 @@ fn is_own_origin(headers: &HeaderMap) -> bool {
     let (Some(origin), Some(host)) = (one(ORIGIN), one(HOST)) else {
         return false;
     };
-    origin
-        .split_once("://")
-        .is_some_and(|(scheme, rest)| ["http", "https"].contains(&scheme) && rest == host)
+    origin.split_once("://").is_some_and(|(scheme, rest)| ["http", "https"].contains(&scheme) && rest == host)
 }
 
 /// Returns the path if it is below the page; otherwise the page itself.
@@ -383,19 +333,13 @@ fn with_query(place: &str, query: &str) -> String {
 }
 
 fn asset(name: &str) -> Response {
-    let Some(asset) = [&*STYLE, &*SCRIPT, &*ICON]
-        .into_iter()
-        .find(|asset| asset.name == name)
-    else {
+    let Some(asset) = [&*STYLE, &*SCRIPT, &*ICON].into_iter().find(|asset| asset.name == name) else {
         return text(StatusCode::NOT_FOUND, "no such file\n");
     };
     let mut response = Response::new(Body::from(asset.text));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(asset.media));
-    headers.insert(
-        CACHE_CONTROL,
-        HeaderValue::from_static("public, max-age=31536000, immutable"),
-    );
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable"));
     response
 }
 
@@ -410,9 +354,7 @@ fn text(status: StatusCode, text: &str) -> Response {
 fn answer(status: StatusCode, media: &'static str, body: String) -> Response {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
     response
 }
 

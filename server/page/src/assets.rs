@@ -16,22 +16,13 @@ pub(crate) struct Asset {
 
 impl Asset {
     fn new(stem: &str, ending: &str, media: &'static str, text: &'static str) -> Self {
-        Self {
-            name: format!("{stem}-{}.{ending}", &digest(text)[..12]),
-            media,
-            text,
-        }
+        Self { name: format!("{stem}-{}.{ending}", &digest(text)[..12]), media, text }
     }
 }
 
 /// The style sheet.
 pub(crate) static STYLE: LazyLock<Asset> = LazyLock::new(|| {
-    Asset::new(
-        "style",
-        "css",
-        "text/css; charset=utf-8",
-        include_str!("../assets/style.css"),
-    )
+    Asset::new("style", "css", "text/css; charset=utf-8", include_str!("../assets/style.css"))
 });
 
 /// The icon of the window.
@@ -40,10 +31,5 @@ pub(crate) static ICON: LazyLock<Asset> =
 
 /// The script, which is optional.
 pub(crate) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
-    Asset::new(
-        "page",
-        "js",
-        "text/javascript; charset=utf-8",
-        include_str!("../assets/page.js"),
-    )
+    Asset::new("page", "js", "text/javascript; charset=utf-8", include_str!("../assets/page.js"))
 });

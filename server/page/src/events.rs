@@ -34,10 +34,8 @@ impl Page {
     /// Returns the event stream for the page that the query names: `?id=ID&revision=REVISION` for a proposal, or an empty query.
     pub(crate) fn events(self: &Arc<Self>, visitor: &Visitor, segments: &[&str], query: &Fields) -> Response {
         let name = segments.first().and_then(|first| first.strip_prefix('@'));
-        let source = self
-            .sources
-            .iter()
-            .find(|source| source.name() == name && source.may(&visitor.person).see());
+        let source =
+            self.sources.iter().find(|source| source.name() == name && source.may(&visitor.person).see());
         let Some(source) = source else {
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::NOT_FOUND;
@@ -57,9 +55,7 @@ impl Page {
             Some((Ok::<_, Infallible>(Bytes::from(text)), watch))
         });
         let mut response = Response::new(Body::from_stream(events));
-        response
-            .headers_mut()
-            .insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
         response
     }
 }
@@ -94,9 +90,7 @@ impl Watch {
         };
         let (source, person) = (self.source.clone(), self.visitor.person.clone());
         let asked = id.clone();
-        let now = tokio::task::spawn_blocking(move || source.revision(&person, &asked))
-            .await
-            .ok()?;
+        let now = tokio::task::spawn_blocking(move || source.revision(&person, &asked)).await.ok()?;
         let href = views::below(&*self.source, &format!("review/{id}"));
         match now {
             Ok(now) if now == revision => None,

@@ -82,9 +82,7 @@ impl Page {
     pub fn router(self: &Arc<Self>) -> Router {
         let page = self.clone();
         let answer = any(async move |request: Request| -> Response { page.answer(request).await });
-        Router::new()
-            .route(BASE, answer.clone())
-            .route(&format!("{BASE}/{{*rest}}"), answer)
+        Router::new().route(BASE, answer.clone()).route(&format!("{BASE}/{{*rest}}"), answer)
     }
 
     /// Returns the time since the last request.

@@ -94,11 +94,7 @@ impl SignIns {
     pub(crate) fn new(doorkeeper: Arc<dyn Doorkeeper>) -> Self {
         let stored = doorkeeper.load();
         let all = stored.and_then(|text| serde_json::from_str(&text).ok());
-        Self {
-            doorkeeper,
-            all: Mutex::new(all.unwrap_or_default()),
-            links: Mutex::default(),
-        }
+        Self { doorkeeper, all: Mutex::new(all.unwrap_or_default()), links: Mutex::default() }
     }
 
     /// Returns the doorkeeper.
@@ -132,11 +128,7 @@ impl SignIns {
     /// Signs a person in; returns the cookie.
     pub(crate) fn begin(&self, person: &Person) -> String {
         let (cookie, now) = (random::<32>(), seconds(SystemTime::now()));
-        let sign_in = SignIn {
-            person: person.id.clone(),
-            began: now,
-            used: now,
-        };
+        let sign_in = SignIn { person: person.id.clone(), began: now, used: now };
         let mut all = self.all.lock();
         all.retain(|_, sign_in| sign_in.holds(now));
         if all.len() >= MAX_SIGN_INS
@@ -162,19 +154,14 @@ impl SignIns {
             self.store(&all);
         }
         drop(all);
-        Some(Visitor {
-            person: self.doorkeeper.by_id(&person)?,
-            cookie: cookie.to_owned(),
-        })
+        Some(Visitor { person: self.doorkeeper.by_id(&person)?, cookie: cookie.to_owned() })
     }
 
     /// Lists the sign-ins of a person, the most recently used first.
     pub(crate) fn of_person(&self, person: &Person) -> Vec<Listed> {
         let now = seconds(SystemTime::now());
         let all = self.all.lock();
-        let own = all
-            .iter()
-            .filter(|(_, sign_in)| sign_in.person == person.id && sign_in.holds(now));
+        let own = all.iter().filter(|(_, sign_in)| sign_in.person == person.id && sign_in.holds(now));
         let time = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
         let mut own: Vec<_> = own
             .map(|(digest, sign_in)| Listed {
@@ -240,10 +227,7 @@ mod tests {
     }
 
     fn eve() -> Person {
-        Person {
-            id: "key:1".into(),
-            name: "Eve".into(),
-        }
+        Person { id: "key:1".into(), name: "Eve".into() }
     }
 
     impl Doorkeeper for Door {
@@ -277,17 +261,9 @@ mod tests {
         assert!(sign_ins.visitor(&cookie).is_some());
         assert_eq!(sign_ins.follow(&token), None);
         assert_eq!(sign_ins.linked(&token), None);
-        sign_ins
-            .links
-            .lock()
-            .values_mut()
-            .for_each(|link| link.until = UNIX_EPOCH);
+        sign_ins.links.lock().values_mut().for_each(|link| link.until = UNIX_EPOCH);
         let late = sign_ins.link(eve());
-        sign_ins
-            .links
-            .lock()
-            .values_mut()
-            .for_each(|link| link.until = UNIX_EPOCH);
+        sign_ins.links.lock().values_mut().for_each(|link| link.until = UNIX_EPOCH);
         assert_eq!(sign_ins.follow(&late), None);
     }
 
@@ -316,10 +292,7 @@ mod tests {
         }
         let cookie = again.begin(&eve());
         let digest = again.visitor(&cookie).expect("it holds").digest();
-        let other = Person {
-            id: "key:2".into(),
-            ..eve()
-        };
+        let other = Person { id: "key:2".into(), ..eve() };
         again.end(&other, &digest);
         assert!(again.visitor(&cookie).is_some(), "people end their own");
         again.end(&eve(), &digest);

@@ -29,19 +29,12 @@ struct Garden {
 struct Door;
 
 fn eve() -> Person {
-    Person {
-        id: "1".into(),
-        name: "Eve <b>".into(),
-    }
+    Person { id: "1".into(), name: "Eve <b>".into() }
 }
 
 impl Doorkeeper for Door {
     fn by_key(&self, key: &str, _: IpAddr) -> Result<Person, String> {
-        if key == "secret" {
-            Ok(eve())
-        } else {
-            Err("This key is wrong.".into())
-        }
+        if key == "secret" { Ok(eve()) } else { Err("This key is wrong.".into()) }
     }
 
     fn by_id(&self, id: &str) -> Option<Person> {
@@ -86,10 +79,7 @@ impl Source for Garden {
     }
 
     fn pages(&self) -> Pages {
-        Pages {
-            review: true,
-            ..Pages::default()
-        }
+        Pages { review: true, ..Pages::default() }
     }
 
     fn may(&self, _: &Person) -> May {
@@ -128,11 +118,7 @@ impl Source for Garden {
         if id != "7a76" {
             return Err(Problem::NotFound("There is no such proposal.".into()));
         }
-        let part = |old, new| Part {
-            old,
-            new,
-            front_matter: false,
-        };
+        let part = |old, new| Part { old, new, front_matter: false };
         Ok(Proposal {
             row: row(),
             revision: "9c41e07d2b".into(),
@@ -166,9 +152,7 @@ impl Source for Garden {
             return Err(problem);
         }
         self.decisions.lock().push(decision.clone());
-        Ok(Done {
-            commit: "c0ffee".into(),
-        })
+        Ok(Done { commit: "c0ffee".into() })
     }
 }
 
@@ -198,10 +182,7 @@ impl Browser {
     }
 
     async fn send(&mut self, method: Method, place: &str, headers: &[(&str, &str)], body: &str) -> Got {
-        let mut request = Request::builder()
-            .method(method)
-            .uri(place)
-            .header(HOST, "localhost:1");
+        let mut request = Request::builder().method(method).uri(place).header(HOST, "localhost:1");
         if let Some(cookie) = &self.cookie {
             request = request.header(COOKIE, cookie);
         }
@@ -218,10 +199,7 @@ impl Browser {
             assert!(set.contains("HttpOnly; SameSite=Strict"), "{set}");
             self.cookie = set.split(';').next().map(str::to_owned);
         }
-        let place = response
-            .headers()
-            .get(LOCATION)
-            .and_then(|place| place.to_str().ok());
+        let place = response.headers().get(LOCATION).and_then(|place| place.to_str().ok());
         let (status, place) = (response.status(), place.map(str::to_owned));
         let body = to_bytes(response.into_body(), 1 << 20).await.expect("a body");
         let text = String::from_utf8(body.to_vec()).expect("text");
@@ -233,23 +211,12 @@ impl Browser {
     }
 
     async fn post(&mut self, place: &str, body: &str) -> Got {
-        self.send(
-            Method::POST,
-            place,
-            &[(ORIGIN.as_str(), "http://localhost:1")],
-            body,
-        )
-        .await
+        self.send(Method::POST, place, &[(ORIGIN.as_str(), "http://localhost:1")], body).await
     }
 
     /// Returns a form's body with the token of this place.
     fn form(&self, place: &str, fields: &str) -> String {
-        let cookie = self
-            .cookie
-            .as_deref()
-            .and_then(|cookie| cookie.split_once('='))
-            .expect("signed in")
-            .1;
+        let cookie = self.cookie.as_deref().and_then(|cookie| cookie.split_once('=')).expect("signed in").1;
         let visitor = self.page.sign_ins.visitor(cookie).expect("signed in");
         format!("form={}&{fields}", visitor.token(place))
     }
@@ -264,20 +231,12 @@ async fn strangers_are_led_to_signing_in() {
     let led = browser.get("/page/review/7a76?as=whole").await;
     assert_eq!(
         (led.status, led.place.as_deref()),
-        (
-            StatusCode::SEE_OTHER,
-            Some("/page/login?to=%2Fpage%2Freview%2F7a76%3Fas%3Dwhole")
-        )
+        (StatusCode::SEE_OTHER, Some("/page/login?to=%2Fpage%2Freview%2F7a76%3Fas%3Dwhole"))
     );
     let wrong = browser.post("/page/login", "key=guess&to=/page/review").await;
     assert_eq!(wrong.status, StatusCode::UNAUTHORIZED);
-    let right = browser
-        .post("/page/login", "key=secret&to=/page/review/7a76")
-        .await;
-    assert_eq!(
-        (right.status, right.place.as_deref()),
-        (StatusCode::SEE_OTHER, Some(PLACE))
-    );
+    let right = browser.post("/page/login", "key=secret&to=/page/review/7a76").await;
+    assert_eq!((right.status, right.place.as_deref()), (StatusCode::SEE_OTHER, Some(PLACE)));
     let shown = browser.get(PLACE).await;
     assert_eq!(shown.status, StatusCode::OK);
     assert!(
@@ -299,10 +258,7 @@ async fn a_filter_stays_from_list_to_list() {
     ] {
         assert!(all.contains(link), "{link}: {all}");
     }
-    let some = browser
-        .get("/page/review?which=agents&agent=a%26b&note=00")
-        .await
-        .text;
+    let some = browser.get("/page/review?which=agents&agent=a%26b&note=00").await.text;
     for link in [
         "href=\"/page/review?agent=a%26b&amp;note=00\"",
         "href=\"/page/review?which=rejected&amp;agent=a%26b&amp;note=00\"",
@@ -323,13 +279,8 @@ async fn a_link_of_another_site_loads_the_page_again() {
         "{}",
         first.text
     );
-    let second = browser
-        .send(Method::GET, "/page/review/7a76?again=1", &cross, "")
-        .await;
-    assert_eq!(
-        second.place.as_deref(),
-        Some("/page/login?to=%2Fpage%2Freview%2F7a76")
-    );
+    let second = browser.send(Method::GET, "/page/review/7a76?again=1", &cross, "").await;
+    assert_eq!(second.place.as_deref(), Some("/page/login?to=%2Fpage%2Freview%2F7a76"));
 }
 
 #[tokio::test]
@@ -337,10 +288,7 @@ async fn forms_of_others_are_refused() {
     let garden = Arc::<Garden>::default();
     let mut browser = Browser::signed_in(&garden);
     let good = browser.form(PLACE, &format!("decision=approve&part-1-2=take&{SHOWN}"));
-    let other = browser.form(
-        "/page/review/other",
-        &format!("decision=approve&part-1-2=take&{SHOWN}"),
-    );
+    let other = browser.form("/page/review/other", &format!("decision=approve&part-1-2=take&{SHOWN}"));
     let own = "http://localhost:1";
     for (origin, body, expected) in [
         (None, &good, StatusCode::FORBIDDEN),
@@ -348,25 +296,14 @@ async fn forms_of_others_are_refused() {
         (Some("http://localhost:2"), &good, StatusCode::FORBIDDEN),
         (Some("null"), &good, StatusCode::FORBIDDEN),
         (Some(own), &other, StatusCode::FORBIDDEN),
-        (
-            Some(own),
-            &good.replacen("form=", "form=0", 1),
-            StatusCode::FORBIDDEN,
-        ),
+        (Some(own), &good.replacen("form=", "form=0", 1), StatusCode::FORBIDDEN),
         (Some(own), &good, StatusCode::SEE_OTHER),
     ] {
-        let headers: Vec<_> = origin
-            .map(|origin| (ORIGIN.as_str(), origin))
-            .into_iter()
-            .collect();
+        let headers: Vec<_> = origin.map(|origin| (ORIGIN.as_str(), origin)).into_iter().collect();
         let got = browser.send(Method::POST, PLACE, &headers, body).await;
         assert_eq!(got.status, expected, "{origin:?} {body}");
         let made = garden.decisions.lock().len();
-        assert_eq!(
-            made,
-            usize::from(expected == StatusCode::SEE_OTHER),
-            "{origin:?} {body}"
-        );
+        assert_eq!(made, usize::from(expected == StatusCode::SEE_OTHER), "{origin:?} {body}");
     }
 }
 
@@ -380,12 +317,7 @@ async fn a_decision_names_what_was_shown() {
         key: "k1".into(),
         ..Decision::default()
     };
-    let remark = Remark {
-        old: false,
-        line: 3,
-        quote: "kept for 35 days".into(),
-        text: "why?".into(),
-    };
+    let remark = Remark { old: false, line: 3, quote: "kept for 35 days".into(), text: "why?".into() };
     for (fields, expected) in [
         ("decision=approve&part-1-2=take", shown("approve")),
         ("decision=approve&part-1=take&part-2=take", shown("approve")),
@@ -399,11 +331,7 @@ async fn a_decision_names_what_was_shown() {
         ),
         (
             "decision=approve&part-1=take&part-2=leave&remark-n3=why%3F&sure=yes",
-            Decision {
-                parts: vec![1],
-                remarks: vec![remark],
-                ..shown("approve_part")
-            },
+            Decision { parts: vec![1], remarks: vec![remark], ..shown("approve_part") },
         ),
     ] {
         let garden = Arc::<Garden>::default();
@@ -424,10 +352,8 @@ async fn a_decision_names_what_was_shown() {
 async fn an_approval_in_part_is_previewed_first() {
     let garden = Arc::<Garden>::default();
     let mut browser = Browser::signed_in(&garden);
-    let body = browser.form(
-        PLACE,
-        &format!("decision=approve&part-1=take&part-2=leave&remark-n7=no&{SHOWN}"),
-    );
+    let body =
+        browser.form(PLACE, &format!("decision=approve&part-1=take&part-2=leave&remark-n7=no&{SHOWN}"));
     let got = browser.post(PLACE, &body).await;
     assert_eq!(got.status, StatusCode::OK);
     assert!(garden.decisions.lock().is_empty(), "nothing has happened yet");
@@ -441,11 +367,7 @@ async fn an_approval_in_part_is_previewed_first() {
     }
     let nothing = browser.form(PLACE, &format!("decision=approve&part-1-2=leave&{SHOWN}"));
     let got = browser.post(PLACE, &nothing).await;
-    assert!(
-        got.status == StatusCode::CONFLICT && got.text.contains("Nothing is taken"),
-        "{}",
-        got.text
-    );
+    assert!(got.status == StatusCode::CONFLICT && got.text.contains("Nothing is taken"), "{}", got.text);
 }
 
 #[tokio::test]
@@ -468,20 +390,12 @@ async fn nothing_typed_is_lost() {
         (
             "moved",
             &moved,
-            &[
-                "It has moved.",
-                ">my word</textarea>",
-                ">my remark</textarea>",
-                "data-moved=\"yes\"",
-            ][..],
+            &["It has moved.", ">my word</textarea>", ">my remark</textarea>", "data-moved=\"yes\""][..],
         ),
         (
             "ended",
             &ended,
-            &[
-                "name=\"typed-notes\" value=\"my word\"",
-                "name=\"typed-remark-n3\" value=\"my remark\"",
-            ],
+            &["name=\"typed-notes\" value=\"my word\"", "name=\"typed-remark-n3\" value=\"my remark\""],
         ),
         ("again", &again, &[">my word</textarea>", ">my remark</textarea>"]),
     ] {
@@ -494,10 +408,7 @@ async fn nothing_typed_is_lost() {
 
 #[tokio::test]
 async fn readers_see_no_forms() {
-    let garden = Arc::new(Garden {
-        reads_only: true,
-        ..Garden::default()
-    });
+    let garden = Arc::new(Garden { reads_only: true, ..Garden::default() });
     let mut browser = Browser::signed_in(&garden);
     let shown = browser.get(PLACE).await;
     assert!(!shown.text.contains("name=\"decision\""), "{}", shown.text);
@@ -519,9 +430,7 @@ async fn places_of_others_are_not_gone_to() {
         ("/page/\\attacker", BASE),
         ("", BASE),
     ] {
-        let got = browser
-            .post("/page/login", &format!("key=secret&to={}", form::escaped(to)))
-            .await;
+        let got = browser.post("/page/login", &format!("key=secret&to={}", form::escaped(to))).await;
         assert_eq!(got.place.as_deref(), Some(expected), "{to}");
     }
 }

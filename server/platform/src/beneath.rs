@@ -71,11 +71,7 @@ impl Dir {
                 found.pop().ok_or(OpenError::Symlink)?;
             }
             if left.iter().any(|step| step == "..")
-                || !found
-                    .iter()
-                    .map(String::as_str)
-                    .take(bound.len())
-                    .eq(bound.iter().copied())
+                || !found.iter().map(String::as_str).take(bound.len()).eq(bound.iter().copied())
             {
                 return Err(OpenError::Symlink);
             }
@@ -210,24 +206,15 @@ pub fn slashed(relative: &Path) -> Option<String> {
         _ => None,
     });
     let names = names.collect::<Option<Vec<_>>>()?;
-    Some(if names.is_empty() {
-        ".".to_owned()
-    } else {
-        names.join("/")
-    })
+    Some(if names.is_empty() { ".".to_owned() } else { names.join("/") })
 }
 
 fn segments(path: &str) -> impl DoubleEndedIterator<Item = &str> {
-    path.split('/')
-        .filter(|segment| !segment.is_empty() && *segment != ".")
+    path.split('/').filter(|segment| !segment.is_empty() && *segment != ".")
 }
 
 fn regular(file: File) -> Result<File, OpenError> {
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(OpenError::Special)
-    }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(OpenError::Special) }
 }
 
 fn read_all(file: File, limit: u64) -> Result<Vec<u8>, OpenError> {

@@ -43,10 +43,7 @@ pub fn entry_id_at(path: &Path) -> Option<FileId> {
 #[cfg(unix)]
 fn id_in(metadata: &Metadata) -> FileId {
     use std::os::unix::fs::MetadataExt;
-    FileId {
-        device: metadata.dev(),
-        inode: metadata.ino().into(),
-    }
+    FileId { device: metadata.dev(), inode: metadata.ino().into() }
 }
 
 /// Returns the absolute path of the existing `path`, without links; on Windows in the usual form (`C:\notes`) unless it is
@@ -117,11 +114,7 @@ pub fn mode(metadata: &Metadata) -> u32 {
         metadata.mode() & 0o7777
     }
     #[cfg(not(unix))]
-    if metadata.permissions().readonly() {
-        0o444
-    } else {
-        0o644
-    }
+    if metadata.permissions().readonly() { 0o444 } else { 0o644 }
 }
 
 /// Returns the stat fields of a file for git's index.
@@ -131,14 +124,8 @@ pub fn file_stat(metadata: &Metadata) -> FileStat {
         use std::os::unix::fs::MetadataExt;
         let m = metadata;
         FileStat {
-            ctime: Timestamp {
-                seconds: m.ctime() as u32,
-                nanoseconds: m.ctime_nsec() as u32,
-            },
-            mtime: Timestamp {
-                seconds: m.mtime() as u32,
-                nanoseconds: m.mtime_nsec() as u32,
-            },
+            ctime: Timestamp { seconds: m.ctime() as u32, nanoseconds: m.ctime_nsec() as u32 },
+            mtime: Timestamp { seconds: m.mtime() as u32, nanoseconds: m.mtime_nsec() as u32 },
             device: m.dev() as u32,
             inode: m.ino() as u32,
             user: m.uid(),
@@ -201,11 +188,7 @@ pub fn set_executable(file: &File, is_executable: bool) -> io::Result<()> {
         use std::os::unix::fs::PermissionsExt;
         let mode = file.metadata()?.permissions().mode() & 0o7777;
         let readers = (mode & 0o444) >> 2;
-        let mode = if is_executable {
-            mode | readers
-        } else {
-            mode & !0o111
-        };
+        let mode = if is_executable { mode | readers } else { mode & !0o111 };
         file.set_permissions(std::fs::Permissions::from_mode(mode))?;
     }
     #[cfg(not(unix))]

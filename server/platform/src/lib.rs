@@ -19,10 +19,7 @@ mod macos;
 pub mod parent;
 // Also compiled for Linux's tests, so the fallback is always checked.
 #[cfg(any(test, not(any(target_os = "linux", windows))))]
-#[cfg_attr(
-    any(target_os = "linux", target_os = "macos", windows),
-    allow(unreachable_pub, dead_code)
-)]
+#[cfg_attr(any(target_os = "linux", target_os = "macos", windows), allow(unreachable_pub, dead_code))]
 mod portable;
 mod signals;
 pub mod walk;
@@ -168,14 +165,8 @@ pub struct FileStat {
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn file_stat_in(found: &rustix::fs::Stat) -> FileStat {
     FileStat {
-        ctime: Timestamp {
-            seconds: found.st_ctime as u32,
-            nanoseconds: found.st_ctime_nsec as u32,
-        },
-        mtime: Timestamp {
-            seconds: found.st_mtime as u32,
-            nanoseconds: found.st_mtime_nsec as u32,
-        },
+        ctime: Timestamp { seconds: found.st_ctime as u32, nanoseconds: found.st_ctime_nsec as u32 },
+        mtime: Timestamp { seconds: found.st_mtime as u32, nanoseconds: found.st_mtime_nsec as u32 },
         device: found.st_dev as u32,
         inode: found.st_ino as u32,
         user: found.st_uid,
@@ -233,10 +224,7 @@ fn name_of_account(uid: libc::uid_t) -> Option<String> {
     }
     // SAFETY: the call succeeded, so that `account` is filled in, and its name is a text in `texts` that ends with NUL.
     let name = unsafe { std::ffi::CStr::from_ptr(account.assume_init().pw_name) };
-    name.to_str()
-        .ok()
-        .filter(|name| !name.is_empty())
-        .map(str::to_owned)
+    name.to_str().ok().filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
 /// Returns the name of the machine, if it has one that is text.
@@ -248,10 +236,7 @@ pub fn host_name() -> Option<String> {
         // SAFETY: the buffer is as long as is said, and longer than any name.
         let status = unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len()) };
         let name = (status == 0).then(|| std::ffi::CStr::from_bytes_until_nul(&name).ok())??;
-        name.to_str()
-            .ok()
-            .filter(|name| !name.is_empty())
-            .map(str::to_owned)
+        name.to_str().ok().filter(|name| !name.is_empty()).map(str::to_owned)
     }
     #[cfg(not(unix))]
     None

@@ -66,9 +66,7 @@ impl Dir {
     ///
     /// As for [`Dir::open_file`].
     pub fn open_entry(&self, name: &str) -> Result<File, OpenError> {
-        sys::openat(&self.0, name, READ, Mode::empty())
-            .map(File::from)
-            .map_err(open_error)
+        sys::openat(&self.0, name, READ, Mode::empty()).map(File::from).map_err(open_error)
     }
 
     /// Calls `each` with every name in this folder except `.` and `..`, in no order.
@@ -111,10 +109,7 @@ impl Dir {
     ///
     /// If the system call fails.
     pub fn file_id(&self, name: &str) -> io::Result<Option<FileId>> {
-        Ok(self.look(name)?.map(|found| FileId {
-            device: found.st_dev,
-            inode: found.st_ino.into(),
-        }))
+        Ok(self.look(name)?.map(|found| FileId { device: found.st_dev, inode: found.st_ino.into() }))
     }
 
     /// Returns the stat fields of this folder. Those of Unix change whenever a name in it does.
@@ -263,12 +258,7 @@ impl Dir {
 
     /// Opens the folder again for reading: the handle itself only resolves names. Each reader also gets its own position.
     fn reopen(&self) -> io::Result<OwnedFd> {
-        Ok(sys::openat(
-            &self.0,
-            ".",
-            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
-            Mode::empty(),
-        )?)
+        Ok(sys::openat(&self.0, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
     }
 
     fn resolve(&self, path: &str, flags: OFlags) -> Result<OwnedFd, OpenError> {
@@ -291,18 +281,12 @@ impl Dir {
             None => (Vec::new(), path),
         };
         let mut at: Option<OwnedFd> = None;
-        for (segment, flags) in folders
-            .into_iter()
-            .map(|folder| (folder, HANDLE))
-            .chain([(last, flags)])
-        {
+        for (segment, flags) in folders.into_iter().map(|folder| (folder, HANDLE)).chain([(last, flags)]) {
             let from = at.as_ref().unwrap_or(&self.0);
-            at = Some(
-                match sys::openat(from, segment, flags | OFlags::NOFOLLOW, Mode::empty()) {
-                    Err(Errno::NOTDIR) if is_symlink(from, segment) => return Err(OpenError::Symlink),
-                    opened => opened.map_err(open_error)?,
-                },
-            );
+            at = Some(match sys::openat(from, segment, flags | OFlags::NOFOLLOW, Mode::empty()) {
+                Err(Errno::NOTDIR) if is_symlink(from, segment) => return Err(OpenError::Symlink),
+                opened => opened.map_err(open_error)?,
+            });
         }
         at.ok_or_else(|| open_error(Errno::NOENT))
     }

@@ -17,10 +17,7 @@ use super::{Exchange, FileId, FileStat, Kind, OpenError, file_stat_in};
 
 const HANDLE: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 /// `NONBLOCK`: opening a pipe must not block. `NOCTTY`: a terminal must not become the controlling one.
-const READ: OFlags = OFlags::RDONLY
-    .union(OFlags::NONBLOCK)
-    .union(OFlags::NOCTTY)
-    .union(OFlags::CLOEXEC);
+const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 /// A folder held open. It stays the same folder when it is renamed or replaced.
 #[derive(Debug)]
@@ -106,10 +103,7 @@ impl Dir {
     ///
     /// If the system call fails.
     pub fn file_id(&self, name: &str) -> io::Result<Option<FileId>> {
-        Ok(self.look(name)?.map(|found| FileId {
-            device: found.st_dev as u64,
-            inode: found.st_ino.into(),
-        }))
+        Ok(self.look(name)?.map(|found| FileId { device: found.st_dev as u64, inode: found.st_ino.into() }))
     }
 
     /// Returns the stat fields of this folder. Those of Unix change whenever a name in it does.

@@ -109,15 +109,8 @@ mod macos {
     /// Waits until the process `pid` has ended; returns false if it can't be watched.
     fn ends(pid: Pid) -> bool {
         let Ok(queue) = kqueue() else { return false };
-        let exit = EventFilter::Proc {
-            pid,
-            flags: ProcessEvents::EXIT,
-        };
-        let watch = [Event::new(
-            exit,
-            EventFlags::ADD | EventFlags::ONESHOT,
-            std::ptr::null_mut(),
-        )];
+        let exit = EventFilter::Proc { pid, flags: ProcessEvents::EXIT };
+        let watch = [Event::new(exit, EventFlags::ADD | EventFlags::ONESHOT, std::ptr::null_mut())];
         let mut events = Vec::with_capacity(1);
         loop {
             // SAFETY: the event names a process, no file descriptor that could be closed meanwhile.

@@ -62,11 +62,7 @@ impl Dir {
     /// If it does not exist.
     pub fn open(path: &Path) -> io::Result<Self> {
         let resolved = path.canonicalize()?;
-        if resolved.is_dir() {
-            Ok(Self(resolved))
-        } else {
-            Err(io::ErrorKind::NotADirectory.into())
-        }
+        if resolved.is_dir() { Ok(Self(resolved)) } else { Err(io::ErrorKind::NotADirectory.into()) }
     }
 
     /// Opens the file at `path` below this folder for reading. `path` is `/`-separated and has no `..`.
@@ -79,11 +75,7 @@ impl Dir {
     /// [`OpenError`]; a segment that is missing or not a folder is its [`OpenError::Io`].
     pub fn open_file(&self, path: &str) -> Result<File, OpenError> {
         let (path, kind) = self.resolve(path)?;
-        if kind == Kind::Other {
-            Err(OpenError::Special)
-        } else {
-            Ok(File::open(path)?)
-        }
+        if kind == Kind::Other { Err(OpenError::Special) } else { Ok(File::open(path)?) }
     }
 
     /// Opens the folder at `path` below this one, resolved as in [`Dir::open_file`].
@@ -281,11 +273,7 @@ impl Dir {
 
 fn look(path: &Path) -> Result<Kind, OpenError> {
     let found = fs::symlink_metadata(path)?.file_type();
-    if found.is_symlink() {
-        Err(OpenError::Symlink)
-    } else {
-        Ok(kind_of(found))
-    }
+    if found.is_symlink() { Err(OpenError::Symlink) } else { Ok(kind_of(found)) }
 }
 
 /// Returns true if `folder` has `name` in exactly this spelling.

@@ -94,10 +94,7 @@ each_promise_holds!(portable, portable::Dir, Exchange::Stepwise);
 each_promise_holds!(windows, windows::Dir, Exchange::Stepwise);
 
 fn names_in(folder: &Path) -> Vec<String> {
-    fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect()
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 /// Linux's fallback for a missing `openat2` or `renameat2` gives the same answers.
@@ -114,35 +111,18 @@ fn linux_in_steps() {
     std::os::unix::fs::symlink("b.md", at("link.md")).unwrap();
     std::os::unix::fs::symlink("sub", at("link")).unwrap();
     let dir = linux::Dir::open(place.path()).unwrap();
-    for path in [
-        "sub/deep/a.md",
-        "b.md",
-        "link.md",
-        "link/deep/a.md",
-        "none/a.md",
-        "b.md/a.md",
-        "sub",
-    ] {
+    for path in ["sub/deep/a.md", "b.md", "link.md", "link/deep/a.md", "none/a.md", "b.md/a.md", "sub"] {
         let kernel = dir.open_file(path).map(|_| ()).map_err(|error| error.to_string());
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let steps = dir
-            .resolve_in_steps(path, flags)
-            .map(|_| ())
-            .map_err(|error| error.to_string());
+        let steps = dir.resolve_in_steps(path, flags).map(|_| ()).map_err(|error| error.to_string());
         assert_eq!(steps, kernel, "{path}");
     }
     let deep = dir.open_dir("sub/deep").unwrap();
-    assert_eq!(
-        dir.exchange_in_steps("b.md", &deep, "a.md").unwrap(),
-        Exchange::Stepwise
-    );
+    assert_eq!(dir.exchange_in_steps("b.md", &deep, "a.md").unwrap(), Exchange::Stepwise);
     assert_eq!(fs::read(at("b.md")).unwrap(), b"a");
     assert!(dir.exchange_in_steps("b.md", &deep, "none.md").is_err());
     assert_eq!(names_in(&at("sub/deep")), ["a.md"]);
-    assert_eq!(
-        dir.rename_by_link("b.md", &deep, "a.md").unwrap_err().kind(),
-        io::ErrorKind::AlreadyExists
-    );
+    assert_eq!(dir.rename_by_link("b.md", &deep, "a.md").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
     dir.rename_by_link("b.md", &deep, "c.md").unwrap();
     assert!(!at("b.md").exists() && at("sub/deep/c.md").exists());
 }
@@ -169,12 +149,9 @@ mod on_windows {
         fs::create_dir(place.path().join("Sub")).unwrap();
         fs::write(place.path().join("Sub/Note.md"), "a").unwrap();
         let dir = Dir::open(place.path()).unwrap();
-        for (path, is_found) in [
-            ("Sub/Note.md", true),
-            ("Sub/note.md", false),
-            ("sub/Note.md", false),
-            ("Sub/NOTE.MD", false),
-        ] {
+        for (path, is_found) in
+            [("Sub/Note.md", true), ("Sub/note.md", false), ("sub/Note.md", false), ("Sub/NOTE.MD", false)]
+        {
             assert_eq!(dir.open_file(path).is_ok(), is_found, "{path}");
         }
         assert_eq!(dir.kind("Sub").unwrap(), Some(Kind::Folder));
@@ -190,11 +167,7 @@ mod on_windows {
         fs::write(at("a.md"), "old").unwrap();
         fs::write(at("aside"), "new").unwrap();
         let dir = Dir::open(place.path()).unwrap();
-        let held = OpenOptions::new()
-            .read(true)
-            .share_mode(0)
-            .open(at("a.md"))
-            .unwrap();
+        let held = OpenOptions::new().read(true).share_mode(0).open(at("a.md")).unwrap();
         let errors = [
             dir.exchange("a.md", &dir, "aside").unwrap_err(),
             dir.remove_file("a.md").unwrap_err(),
@@ -218,10 +191,7 @@ mod on_windows {
         let dir = Dir::open(place.path()).unwrap();
         let taken = || Lease::take(dir.open_entry("a.md").unwrap());
         assert!(matches!(taken(), Leased::Unsupported));
-        let writer = OpenOptions::new()
-            .append(true)
-            .open(place.path().join("a.md"))
-            .unwrap();
+        let writer = OpenOptions::new().append(true).open(place.path().join("a.md")).unwrap();
         assert!(matches!(taken(), Leased::BeingWritten));
         drop(writer);
         assert!(matches!(taken(), Leased::Unsupported));
@@ -263,13 +233,7 @@ mod on_windows {
     #[test]
     fn a_path_longer_than_260_characters_is_served() {
         let place = tempfile::tempdir().unwrap();
-        let deep = [
-            "long".repeat(20),
-            "long".repeat(20),
-            "long".repeat(20),
-            "long".repeat(20),
-        ]
-        .join("/");
+        let deep = ["long".repeat(20), "long".repeat(20), "long".repeat(20), "long".repeat(20)].join("/");
         let folder = place.path().join(&deep);
         fs::create_dir_all(&folder).unwrap();
         let dir = Dir::open(&canonicalize(place.path()).unwrap()).unwrap();
@@ -284,11 +248,7 @@ mod on_windows {
         let path = place.path().join("a.md");
         fs::write(&path, "abc").unwrap();
         let metadata = fs::metadata(&path).unwrap();
-        let since_1970 = metadata
-            .modified()
-            .unwrap()
-            .duration_since(std::time::UNIX_EPOCH)
-            .unwrap();
+        let since_1970 = metadata.modified().unwrap().duration_since(std::time::UNIX_EPOCH).unwrap();
         let stat = file_stat(&metadata);
         assert_eq!(u128::from(stat.mtime.as_nanos()), since_1970.as_nanos());
         assert_eq!((stat.size, stat.device, stat.inode), (3, 0, 0));
@@ -305,19 +265,10 @@ fn only_regular_files_of_the_folder_itself_are_read() {
     fs::create_dir_all(at("in/sub")).unwrap();
     fs::write(at("in/sub/a"), "text").unwrap();
     fs::write(at("out"), "outside").unwrap();
-    assert!(
-        std::process::Command::new("mkfifo")
-            .arg(at("in/pipe"))
-            .status()
-            .unwrap()
-            .success()
-    );
-    for (target, link) in [
-        ("../out", "in/out"),
-        ("/dev/zero", "in/zero"),
-        ("sub", "in/link"),
-        ("link/a", "in/through"),
-    ] {
+    assert!(std::process::Command::new("mkfifo").arg(at("in/pipe")).status().unwrap().success());
+    for (target, link) in
+        [("../out", "in/out"), ("/dev/zero", "in/zero"), ("sub", "in/link"), ("link/a", "in/through")]
+    {
         std::os::unix::fs::symlink(target, at(link)).unwrap();
     }
     let dir = Dir::open(&at("in")).unwrap();
@@ -330,28 +281,18 @@ fn only_regular_files_of_the_folder_itself_are_read() {
         ("out", 9, "a symbolic link is in the way"),
         ("link/a", 4, "a symbolic link is in the way"),
     ] {
-        let read = dir
-            .read(path, limit)
-            .map(|bytes| String::from_utf8(bytes).unwrap());
+        let read = dir.read(path, limit).map(|bytes| String::from_utf8(bytes).unwrap());
         assert_eq!(read.unwrap_or_else(|error| error.to_string()), expected, "{path}");
     }
-    for (path, expected) in [
-        ("through", Some("sub/a")),
-        ("link/a", Some("sub/a")),
-        ("out", None),
-        ("zero", None),
-        ("pipe", None),
-    ] {
+    for (path, expected) in
+        [("through", Some("sub/a")), ("link/a", Some("sub/a")), ("out", None), ("zero", None), ("pipe", None)]
+    {
         assert_eq!(dir.resolve_links(".", path).ok().as_deref(), expected, "{path}");
     }
     assert!(dir.resolve_links("sub", "through").is_err(), "it is not in `sub`");
-    for (path, is_regular) in [
-        ("in/sub/a", true),
-        ("in/through", true),
-        ("in/pipe", false),
-        ("in/zero", false),
-        ("in", false),
-    ] {
+    for (path, is_regular) in
+        [("in/sub/a", true), ("in/through", true), ("in/pipe", false), ("in/zero", false), ("in", false)]
+    {
         assert_eq!(open_regular(&at(path)).is_ok(), is_regular, "{path}");
     }
     assert!(open_to_write(&at("in/pipe"), OpenOptions::new().write(true)).is_err());
@@ -364,13 +305,8 @@ fn a_walk_has_a_budget() {
     fs::create_dir_all(place.path().join("d/".repeat(walk::MAX_WALK_DEPTH + 1))).unwrap();
     let root = Dir::open(place.path()).unwrap();
     let walk = |cancelled: &dyn Fn() -> bool| {
-        let walk = walk::Walk {
-            root: &root,
-            start: ".",
-            takes: &|_, _| true,
-            follows_links: false,
-            cancelled,
-        };
+        let walk =
+            walk::Walk { root: &root, start: ".", takes: &|_, _| true, follows_links: false, cancelled };
         walk.files().map(|files| files.paths)
     };
     assert!(matches!(walk(&|| false), Err(walk::WalkError::Budget(_))));

@@ -84,21 +84,14 @@ impl Walk<'_> {
             rules = rules.enter(&folder, &above, &mut files);
             above = join(&above, segment);
         }
-        let mut pending = vec![Pending {
-            listed: String::new(),
-            real: start.to_owned(),
-            depth: 0,
-            rules,
-        }];
+        let mut pending = vec![Pending { listed: String::new(), real: start.to_owned(), depth: 0, rules }];
         let mut entries = 0;
         while let Some(at) = pending.pop() {
             if (self.cancelled)() {
                 return Err(WalkError::Cancelled);
             }
             if at.depth > MAX_WALK_DEPTH {
-                return Err(WalkError::Budget(format!(
-                    "folders nested more than {MAX_WALK_DEPTH} deep"
-                )));
+                return Err(WalkError::Budget(format!("folders nested more than {MAX_WALK_DEPTH} deep")));
             }
             let folder = match self.root.open_dir(or_dot(&at.real)) {
                 Ok(folder) => folder,
@@ -135,12 +128,7 @@ impl Walk<'_> {
                     continue;
                 }
                 if is_folder {
-                    pending.push(Pending {
-                        listed,
-                        real,
-                        depth: at.depth + 1,
-                        rules: rules.clone(),
-                    });
+                    pending.push(Pending { listed, real, depth: at.depth + 1, rules: rules.clone() });
                 } else {
                     files.paths.push(listed);
                 }
@@ -198,12 +186,7 @@ impl Rules {
         let text = gitconfig_excludes_path().and_then(|path| read_regular(&path, MAX_RULES_BYTES).ok());
         let user = text.map_or_else(Gitignore::empty, |text| matcher(Path::new("/"), &text));
         let here = [Gitignore::empty(), Gitignore::empty(), user];
-        Self(Arc::new(Level {
-            above: None,
-            here,
-            is_repository: false,
-            bytes: 0,
-        }))
+        Self(Arc::new(Level { above: None, here, is_repository: false, bytes: 0 }))
     }
 
     /// Returns the rules of a folder at `path`, below the folder of these rules.
@@ -230,12 +213,7 @@ impl Rules {
         if !is_repository && here.iter().all(Gitignore::is_empty) {
             return self.clone();
         }
-        Self(Arc::new(Level {
-            above: Some(self.clone()),
-            here,
-            is_repository,
-            bytes,
-        }))
+        Self(Arc::new(Level { above: Some(self.clone()), here, is_repository, bytes }))
     }
 
     /// Returns true if the entry at `path` is ignored, provided that no folder above it is.
@@ -262,10 +240,7 @@ impl Rules {
 /// Returns the rules in a text, which apply below `base`. An invalid pattern is skipped, as in git.
 fn matcher(base: &Path, text: &[u8]) -> Gitignore {
     let mut rules = GitignoreBuilder::new(base);
-    for line in String::from_utf8_lossy(text)
-        .trim_start_matches('\u{feff}')
-        .lines()
-    {
+    for line in String::from_utf8_lossy(text).trim_start_matches('\u{feff}').lines() {
         let _ = rules.add_line(None, line);
     }
     rules.build().unwrap_or_else(|_| Gitignore::empty())
@@ -276,9 +251,5 @@ fn or_dot(path: &str) -> &str {
 }
 
 fn join(folder: &str, name: &str) -> String {
-    if folder.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{folder}/{name}")
-    }
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }

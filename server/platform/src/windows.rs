@@ -51,11 +51,7 @@ impl Dir {
             .share_mode(SHARE_ALL)
             .custom_flags(fs_api::FILE_FLAG_BACKUP_SEMANTICS)
             .open(path)?;
-        if folder.metadata()?.is_dir() {
-            Ok(Self(folder))
-        } else {
-            Err(io::ErrorKind::NotADirectory.into())
-        }
+        if folder.metadata()?.is_dir() { Ok(Self(folder)) } else { Err(io::ErrorKind::NotADirectory.into()) }
     }
 
     /// Opens the file at `path` below this folder for reading. It may be a folder: check its metadata. `path` is
@@ -194,10 +190,7 @@ impl Dir {
         let aside = format!("{other_name}.swap");
         // The link of a file that another program holds could not be removed either.
         let access = fs_api::DELETE | fs_api::SYNCHRONIZE;
-        while_held(|| {
-            self.nt_open(name, access, nt::FILE_OPEN, nt::FILE_OPEN_REPARSE_POINT)
-                .map(drop)
-        })?;
+        while_held(|| self.nt_open(name, access, nt::FILE_OPEN, nt::FILE_OPEN_REPARSE_POINT).map(drop))?;
         self.link(name, other, &aside)?;
         if let Err(error) = other.rename(other_name, self, name, Replace::Yes) {
             // Best effort: the step's own error is reported.
@@ -234,8 +227,7 @@ impl Dir {
     ///
     /// [`io::ErrorKind::AlreadyExists`] if the name exists.
     pub fn create_dir(&self, name: &str) -> io::Result<()> {
-        self.nt_open(name, FOLDER, nt::FILE_CREATE, nt::FILE_DIRECTORY_FILE)
-            .map(drop)
+        self.nt_open(name, FOLDER, nt::FILE_CREATE, nt::FILE_DIRECTORY_FILE).map(drop)
     }
 
     /// Removes the file `name` from this folder.
@@ -282,9 +274,7 @@ impl Dir {
     }
 
     fn resolve(&self, path: &str, access: u32) -> Result<File, OpenError> {
-        let (folders, last) = path
-            .rsplit_once('/')
-            .map_or((None, path), |(above, last)| (Some(above), last));
+        let (folders, last) = path.rsplit_once('/').map_or((None, path), |(above, last)| (Some(above), last));
         let mut at: Option<Self> = None;
         for folder in folders.into_iter().flat_map(|above| above.split('/')) {
             let next = at.as_ref().unwrap_or(self).open_segment(folder, FOLDER)?;
@@ -309,11 +299,7 @@ impl Dir {
             // A file of OneDrive, or a compressed one: only its driver can read it.
             _ => {
                 let read = self.nt_open(name, access, nt::FILE_OPEN, 0)?;
-                if file_id(&read) == file_id(&found) {
-                    Ok(read)
-                } else {
-                    Err(OpenError::Symlink)
-                }
+                if file_id(&read) == file_id(&found) { Ok(read) } else { Err(OpenError::Symlink) }
             }
         }
     }
@@ -393,11 +379,7 @@ impl Dir {
     fn nt_open(&self, name: &str, access: u32, disposition: u32, options: u32) -> io::Result<File> {
         let mut units: Vec<u16> = name.encode_utf16().collect();
         let bytes = u16::try_from(units.len() * 2).map_err(|_| io::ErrorKind::InvalidFilename)?;
-        let name = UNICODE_STRING {
-            Length: bytes,
-            MaximumLength: bytes,
-            Buffer: units.as_mut_ptr(),
-        };
+        let name = UNICODE_STRING { Length: bytes, MaximumLength: bytes, Buffer: units.as_mut_ptr() };
         let attributes = OBJECT_ATTRIBUTES {
             Length: size_of::<OBJECT_ATTRIBUTES>() as u32,
             RootDirectory: handle(&self.0),
@@ -496,19 +478,12 @@ pub fn start_writing(_: &File) {}
 pub(super) fn file_id(file: &File) -> Option<FileId> {
     let mut id = fs_api::FILE_ID_INFO::default();
     query(file, &mut id, fs_api::FileIdInfo).ok()?;
-    Some(FileId {
-        device: id.VolumeSerialNumber,
-        inode: u128::from_le_bytes(id.FileId.Identifier),
-    })
+    Some(FileId { device: id.VolumeSerialNumber, inode: u128::from_le_bytes(id.FileId.Identifier) })
 }
 
 /// Opens the file or folder at `path` for inspection only; a link itself, unless it is `followed`.
 pub(super) fn open_to_look(path: &Path, followed: bool) -> io::Result<File> {
-    let itself = if followed {
-        0
-    } else {
-        fs_api::FILE_FLAG_OPEN_REPARSE_POINT
-    };
+    let itself = if followed { 0 } else { fs_api::FILE_FLAG_OPEN_REPARSE_POINT };
     OpenOptions::new()
         .access_mode(fs_api::FILE_READ_ATTRIBUTES)
         .share_mode(SHARE_ALL)
@@ -566,9 +541,7 @@ pub(super) fn is_held_open(error: &io::Error) -> bool {
         win::ERROR_USER_MAPPED_FILE,
         win::ERROR_DELETE_PENDING,
     ];
-    error
-        .raw_os_error()
-        .is_some_and(|code| CODES.contains(&(code as u32)))
+    error.raw_os_error().is_some_and(|code| CODES.contains(&(code as u32)))
 }
 
 /// Repeats `step` for a while, as long as another program may be preventing it: a virus scanner, an indexer, git.
@@ -612,9 +585,7 @@ fn cant_sync_folders(error: &io::Error) -> bool {
         win::ERROR_INVALID_HANDLE,
         win::ERROR_NOT_SUPPORTED,
     ];
-    error
-        .raw_os_error()
-        .is_some_and(|code| CODES.contains(&(code as u32)))
+    error.raw_os_error().is_some_and(|code| CODES.contains(&(code as u32)))
 }
 
 /// Calls `each` with the entries that the system has written to `space`.
@@ -657,26 +628,14 @@ fn is_link(file: &File) -> io::Result<bool> {
 fn reparse_tag(file: &File) -> io::Result<u32> {
     let mut found = fs_api::FILE_ATTRIBUTE_TAG_INFO::default();
     query(file, &mut found, fs_api::FileAttributeTagInfo)?;
-    Ok(
-        if found.FileAttributes & fs_api::FILE_ATTRIBUTE_REPARSE_POINT == 0 {
-            0
-        } else {
-            found.ReparseTag
-        },
-    )
+    Ok(if found.FileAttributes & fs_api::FILE_ATTRIBUTE_REPARSE_POINT == 0 { 0 } else { found.ReparseTag })
 }
 
 /// Returns true if the last segments of the file's true path are `path`, in this spelling.
 fn is_spelt(file: &File, path: &str) -> io::Result<bool> {
     let sought: Vec<u16> = OsStr::new(path)
         .encode_wide()
-        .map(|unit| {
-            if unit == u16::from(b'/') {
-                u16::from(b'\\')
-            } else {
-                unit
-            }
-        })
+        .map(|unit| if unit == u16::from(b'/') { u16::from(b'\\') } else { unit })
         .collect();
     // On a network drive the folders above may not be readable, and Wine has a limit of 260 characters.
     let found = true_path(file).or_else(|_| opened_path(file))?;
@@ -741,10 +700,7 @@ fn handle(file: &File) -> HANDLE {
 }
 
 fn status_block() -> IO_STATUS_BLOCK {
-    IO_STATUS_BLOCK {
-        Anonymous: IO_STATUS_BLOCK_0 { Status: 0 },
-        Information: 0,
-    }
+    IO_STATUS_BLOCK { Anonymous: IO_STATUS_BLOCK_0 { Status: 0 }, Information: 0 }
 }
 
 fn query<T>(file: &File, into: &mut T, class: fs_api::FILE_INFO_BY_HANDLE_CLASS) -> io::Result<()> {
@@ -757,11 +713,7 @@ fn query<T>(file: &File, into: &mut T, class: fs_api::FILE_INFO_BY_HANDLE_CLASS)
             size_of::<T>() as u32,
         )
     };
-    if done == 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(())
-    }
+    if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// Sets an open file's name to `name` in `folder`, as another link or instead of the one it was opened by.

@@ -92,10 +92,7 @@ pub(crate) async fn seeds(spec: &'static RowsSpec, view: &dyn RowView) -> Result
     let facts = Map::new();
     let mut rows = vec![];
     for seed in spec.seeds {
-        let within = Within {
-            org: seed.org.map(String::from),
-            is_bound: false,
-        };
+        let within = Within { org: seed.org.map(String::from), is_bound: false };
         let mut plan = Plan::new(spec, view, within, &facts);
         // The plan of each seed sees earlier seeds only as part of itself.
         plan.adopt(std::mem::take(&mut rows));
@@ -111,10 +108,5 @@ pub(crate) async fn seeds(spec: &'static RowsSpec, view: &dyn RowView) -> Result
 
 /// Returns the log entry of the seed rows.
 pub(crate) fn seeded<'a>(call: &'a CallContext, details: &'a Map<String, Value>) -> Entry<'a> {
-    Entry {
-        tool: "seed",
-        call,
-        request: None,
-        details,
-    }
+    Entry { tool: "seed", call, request: None, details }
 }

@@ -89,10 +89,7 @@ impl LogEntry {
             let failure = Failure::new(FailureKind::Conflict, message);
             return Err(failure.with("rule", "key_reused").with("change", self.id));
         }
-        Ok(Replay::Answered {
-            commit: CommitId::new(self.id),
-            response: self.response.unwrap_or_default(),
-        })
+        Ok(Replay::Answered { commit: CommitId::new(self.id), response: self.response.unwrap_or_default() })
     }
 }
 
@@ -124,15 +121,8 @@ impl Written {
     pub(crate) fn new(change: &RowChange, before: Option<Row>) -> Result<Self, Failure> {
         let is_there = before.is_some();
         if is_there == matches!(change.edit, RowEdit::Insert(_)) {
-            let state = if is_there {
-                "is there already"
-            } else {
-                "is not there"
-            };
-            return Err(Failure::new(
-                FailureKind::Conflict,
-                format!("{} {state}", change.name()),
-            ));
+            let state = if is_there { "is there already" } else { "is not there" };
+            return Err(Failure::new(FailureKind::Conflict, format!("{} {state}", change.name())));
         }
         let (logged_before, logged_after, after) = match &change.edit {
             RowEdit::Insert(row) => (None, Some(row.clone()), Some(row.clone())),
@@ -181,11 +171,7 @@ pub(crate) struct Making {
 
 impl Making {
     pub(crate) fn new(clock: Clock) -> Self {
-        Self {
-            clock,
-            secrets: Mutex::default(),
-            entry: None,
-        }
+        Self { clock, secrets: Mutex::default(), entry: None }
     }
 
     pub(crate) fn secret(&self, prefix: &str) -> Result<String, Failure> {
@@ -293,8 +279,7 @@ fn redacted(value: &Value, secrets: &[String]) -> Value {
         Value::Array(items) => items.iter().map(|item| redacted(item, secrets)).collect(),
         Value::Object(members) => {
             let kept = members.iter().filter(|(name, _)| !has_secret(name));
-            kept.map(|(name, value)| (name.clone(), redacted(value, secrets)))
-                .collect()
+            kept.map(|(name, value)| (name.clone(), redacted(value, secrets))).collect()
         }
         other => other.clone(),
     }

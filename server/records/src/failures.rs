@@ -20,18 +20,13 @@ impl<T> Doing<T> for Result<T, Error> {
 
 fn failure(what: &str, error: Error) -> Failure {
     let (kind, message) = match error.sqlite_error_code() {
-        _ if is_busy(&error) => (
-            FailureKind::Busy,
-            "another process is changing the data; try again".to_owned(),
-        ),
-        Some(ErrorCode::ConstraintViolation) => (
-            FailureKind::Conflict,
-            "the change breaks a rule of its table; nothing has changed".to_owned(),
-        ),
-        Some(ErrorCode::TooBig) => (
-            FailureKind::TooLarge,
-            "a value is too large to be kept".to_owned(),
-        ),
+        _ if is_busy(&error) => {
+            (FailureKind::Busy, "another process is changing the data; try again".to_owned())
+        }
+        Some(ErrorCode::ConstraintViolation) => {
+            (FailureKind::Conflict, "the change breaks a rule of its table; nothing has changed".to_owned())
+        }
+        Some(ErrorCode::TooBig) => (FailureKind::TooLarge, "a value is too large to be kept".to_owned()),
         _ if is_damage(&error) => (
             FailureKind::Io,
             format!(
@@ -39,10 +34,9 @@ fn failure(what: &str, error: Error) -> Failure {
                  anew from the log, or put a backup in its place"
             ),
         ),
-        Some(ErrorCode::DiskFull) => (
-            FailureKind::Io,
-            format!("can't {what}: the disk is full; free some space; nothing has changed"),
-        ),
+        Some(ErrorCode::DiskFull) => {
+            (FailureKind::Io, format!("can't {what}: the disk is full; free some space; nothing has changed"))
+        }
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => (
             FailureKind::Io,
             format!(
@@ -93,50 +87,21 @@ mod tests {
     /// Messages for clients are limited to problems that they can solve, and never quote SQLite or the system.
     #[test]
     fn the_words_of_the_store_are_for_the_operator() {
-        let sqlite = |code| {
-            failure(
-                "write a change",
-                Error::SqliteFailure(ffi::Error::new(code), None),
-            )
-        };
+        let sqlite = |code| failure("write a change", Error::SqliteFailure(ffi::Error::new(code), None));
         let missing = io::Error::from(io::ErrorKind::NotFound);
         for (failure, told, shown) in [
             (sqlite(ffi::SQLITE_FULL), "free some space", "free some space"),
-            (
-                sqlite(ffi::SQLITE_READONLY),
-                "mount it writable",
-                "mount it writable",
-            ),
-            (
-                sqlite(ffi::SQLITE_CORRUPT),
-                "tabellion data recover",
-                "tabellion data recover",
-            ),
-            (
-                sqlite(ffi::SQLITE_IOERR_SHORT_READ),
-                "tabellion data recover",
-                "is damaged",
-            ),
-            (
-                sqlite(ffi::SQLITE_IOERR_FSYNC),
-                "internal error",
-                "disk I/O error",
-            ),
+            (sqlite(ffi::SQLITE_READONLY), "mount it writable", "mount it writable"),
+            (sqlite(ffi::SQLITE_CORRUPT), "tabellion data recover", "tabellion data recover"),
+            (sqlite(ffi::SQLITE_IOERR_SHORT_READ), "tabellion data recover", "is damaged"),
+            (sqlite(ffi::SQLITE_IOERR_FSYNC), "internal error", "disk I/O error"),
             (sqlite(ffi::SQLITE_NOMEM), "internal error", "out of memory"),
-            (
-                io_failure("read", Path::new("/srv/x"))(missing),
-                "internal error",
-                "`/srv/x`",
-            ),
+            (io_failure("read", Path::new("/srv/x"))(missing), "internal error", "`/srv/x`"),
             (damaged("entry 7"), "internal error", "entry 7"),
         ] {
             assert!(failure.message.contains(told), "{}", failure.message);
             assert!(failure.to_string().contains(shown), "{failure}");
-            assert!(
-                told != "internal error" || failure.message == told,
-                "{}",
-                failure.message
-            );
+            assert!(told != "internal error" || failure.message == told, "{}", failure.message);
         }
     }
 }

@@ -45,13 +45,7 @@ pub(crate) struct Changed<'a> {
 impl<'a> Changed<'a> {
     /// Collects rows of these entities that change after a place.
     pub(crate) fn after(spec: &'static RowsSpec, after: i64, entities: &'a [&'a str]) -> Self {
-        Self {
-            spec,
-            entities,
-            seen: BTreeSet::new(),
-            rows: vec![],
-            to: after,
-        }
+        Self { spec, entities, seen: BTreeSet::new(), rows: vec![], to: after }
     }
 
     pub(crate) fn add(&mut self, entry: &LogEntry) {
@@ -62,11 +56,7 @@ impl<'a> Changed<'a> {
             };
             let key = identity(entity, &logged.key);
             let is_asked = self.entities.contains(&entity.name);
-            if is_asked
-                && self
-                    .seen
-                    .insert((entity.name, Value::from(key.clone()).to_string()))
-            {
+            if is_asked && self.seen.insert((entity.name, Value::from(key.clone()).to_string())) {
                 self.rows.push((entity, key));
             }
         }

@@ -45,14 +45,12 @@ impl Inspection {
                 "the data is of version {version} of `{contract}`; a server of version {} adds to its tables when it starts",
                 spec.version
             ),
-            SchemaDifference::Loses(what) => format!(
-                "the data is of version {version} and must be migrated: {}",
-                what.join("; ")
-            ),
-            SchemaDifference::Impossible(why) => format!(
-                "the data can't be migrated from version {version}: {}",
-                why.join("; ")
-            ),
+            SchemaDifference::Loses(what) => {
+                format!("the data is of version {version} and must be migrated: {}", what.join("; "))
+            }
+            SchemaDifference::Impossible(why) => {
+                format!("the data can't be migrated from version {version}: {}", why.join("; "))
+            }
             SchemaDifference::Newer => format!(
                 "the data is of version {version} of `{contract}`, and this program has version {}; update the program",
                 spec.version
@@ -103,10 +101,7 @@ pub(crate) fn standing(
 impl Inspection {
     /// Returns the inspection of data of another program or contract.
     pub(crate) fn foreign(what: String) -> Self {
-        Self {
-            version: String::new(),
-            standing: SchemaDifference::Foreign(what),
-        }
+        Self { version: String::new(), standing: SchemaDifference::Foreign(what) }
     }
 
     /// Checks that the data can be used, or made usable by a start of this kind.

@@ -80,10 +80,8 @@ pub(crate) struct Steps {
 impl Layout {
     pub(crate) fn from_spec(spec: &RowsSpec, dialect: Dialect) -> Self {
         let tables = spec.entities.iter().map(|entity| {
-            let columns = entity
-                .fields
-                .iter()
-                .map(|field| (field.name.to_owned(), Column::from_field(field)));
+            let columns =
+                entity.fields.iter().map(|field| (field.name.to_owned(), Column::from_field(field)));
             let table = Table {
                 table: entity.table.to_owned(),
                 identity: entity.identity().map(String::from).collect(),
@@ -103,9 +101,7 @@ impl Layout {
         let (new, mut steps, mut links) = (Self::from_spec(spec, dialect), Steps::default(), vec![]);
         for (name, old) in &self.0 {
             if !new.0.contains_key(name) {
-                steps
-                    .lossy
-                    .push(format!("the entity `{name}` and all its rows are dropped"));
+                steps.lossy.push(format!("the entity `{name}` and all its rows are dropped"));
                 steps.lossy_sql.push(format!("DROP TABLE {}", quoted(&old.table)));
             }
         }
@@ -116,13 +112,7 @@ impl Layout {
             match self.0.get(entity.name) {
                 None => {
                     steps.sql.extend(create(spec, entity, dialect));
-                    links.extend(
-                        dialect
-                            .links_later()
-                            .then(|| linked(spec, entity))
-                            .into_iter()
-                            .flatten(),
-                    );
+                    links.extend(dialect.links_later().then(|| linked(spec, entity)).into_iter().flatten());
                 }
                 Some(old) => old.alter(table, entity, dialect, &mut steps),
             }
@@ -136,9 +126,7 @@ impl Table {
     fn alter(&self, new: &Self, entity: &EntitySpec, dialect: Dialect, steps: &mut Steps) {
         let name = entity.name;
         if self.table != new.table || self.identity != new.identity {
-            steps
-                .impossible
-                .push(format!("the table, key or org of `{name}` differs"));
+            steps.impossible.push(format!("the table, key or org of `{name}` differs"));
             return;
         }
         for (index, sql) in &self.indexes {
@@ -154,18 +142,14 @@ impl Table {
                     field.name
                 )),
                 None => {
-                    let default = column
-                        .default
-                        .as_ref()
-                        .map_or_else(String::new, |value| literal(value, dialect));
+                    let default =
+                        column.default.as_ref().map_or_else(String::new, |value| literal(value, dialect));
                     let (table, definition) = (quoted(&self.table), dialect.column(field));
-                    steps
-                        .sql
-                        .push(format!("ALTER TABLE {table} ADD COLUMN {definition}{default}"));
+                    steps.sql.push(format!("ALTER TABLE {table} ADD COLUMN {definition}{default}"));
                 }
-                Some(old) if old.kind != column.kind || old.to != column.to => steps.impossible.push(
-                    format!("the field `{}` of `{name}` has a different type", field.name),
-                ),
+                Some(old) if old.kind != column.kind || old.to != column.to => steps
+                    .impossible
+                    .push(format!("the field `{}` of `{name}` has a different type", field.name)),
                 Some(old) if column.required && !old.required => {
                     steps.impossible.push(format!(
                         "the field `{}` of `{name}` was optional and is required now",
@@ -175,26 +159,15 @@ impl Table {
                 Some(_) => {}
             }
         }
-        for dropped in self
-            .columns
-            .keys()
-            .filter(|column| !new.columns.contains_key(*column))
-        {
-            steps
-                .lossy
-                .push(format!("the field `{dropped}` of `{name}` is dropped"));
+        for dropped in self.columns.keys().filter(|column| !new.columns.contains_key(*column)) {
+            steps.lossy.push(format!("the field `{dropped}` of `{name}` is dropped"));
             let (table, column) = (quoted(&self.table), quoted(dropped));
-            steps
-                .lossy_sql
-                .push(format!("ALTER TABLE {table} DROP COLUMN {column}"));
+            steps.lossy_sql.push(format!("ALTER TABLE {table} DROP COLUMN {column}"));
         }
         for index in indexes(entity, dialect) {
             if self.indexes.get(&index.name) != new.indexes.get(&index.name) {
                 let reads_new_fields = index.fields.iter().any(|name| !self.columns.contains_key(*name));
-                steps.indexes.push(AddedIndex {
-                    index,
-                    reads_new_fields,
-                });
+                steps.indexes.push(AddedIndex { index, reads_new_fields });
             }
         }
     }
@@ -213,16 +186,9 @@ impl Index {
     }
 
     fn sql(&self, option: &str, table: &str) -> String {
-        let kind = if self.unique.is_some() {
-            "UNIQUE INDEX"
-        } else {
-            "INDEX"
-        };
+        let kind = if self.unique.is_some() { "UNIQUE INDEX" } else { "INDEX" };
         let (name, columns) = (quoted(&self.name), self.columns.join(", "));
-        let filter = self
-            .filter
-            .as_ref()
-            .map_or_else(String::new, |filter| format!(" WHERE {filter}"));
+        let filter = self.filter.as_ref().map_or_else(String::new, |filter| format!(" WHERE {filter}"));
         format!("CREATE {kind} {option}{name} ON {table} ({columns}){filter}")
     }
 
@@ -303,12 +269,8 @@ pub(crate) fn create(spec: &RowsSpec, entity: &EntitySpec, dialect: Dialect) -> 
     if !dialect.links_later() {
         parts.extend(foreign_keys(spec, entity));
     }
-    let table = format!(
-        "CREATE TABLE {} ({}){}",
-        quoted(entity.table),
-        parts.join(", "),
-        dialect.table_options()
-    );
+    let table =
+        format!("CREATE TABLE {} ({}){}", quoted(entity.table), parts.join(", "), dialect.table_options());
     let indexes = indexes(entity, dialect).into_iter().map(|index| index.create());
     [table].into_iter().chain(indexes).collect()
 }
@@ -326,11 +288,7 @@ fn foreign_keys(spec: &RowsSpec, entity: &EntitySpec) -> Vec<String> {
         let Some(to) = spec.entity(reference.to) else {
             continue;
         };
-        let own = to
-            .org_field()
-            .and(entity.org_field())
-            .into_iter()
-            .chain([field.name]);
+        let own = to.org_field().and(entity.org_field()).into_iter().chain([field.name]);
         // The table engine applies a deletion's effects itself, so the log records them; the key rejects any it misses.
         keys.push(format!(
             "FOREIGN KEY ({}) REFERENCES {} ({}) DEFERRABLE INITIALLY DEFERRED",
@@ -390,10 +348,7 @@ pub(crate) fn indexes(entity: &EntitySpec, dialect: Dialect) -> Vec<Index> {
             unique: Some(unique.fields),
             columns: own.clone().map(quoted).chain(columns).collect(),
             filter: unique.while_null.map(|name| format!("{} IS NULL", quoted(name))),
-            fields: own
-                .chain(unique.fields.iter().copied())
-                .chain(unique.while_null)
-                .collect(),
+            fields: own.chain(unique.fields.iter().copied()).chain(unique.while_null).collect(),
         };
         add("unique", unique.fields, index);
     }
@@ -411,9 +366,7 @@ pub(crate) fn indexes(entity: &EntitySpec, dialect: Dialect) -> Vec<Index> {
     for (field, _) in entity.references().filter(|(field, _)| !is_org(field.name)) {
         let names = ordered(Some(field.name));
         // A row without a reference costs no page of the index.
-        let filter = field
-            .optional
-            .then(|| format!("{} IS NOT NULL", quoted(field.name)));
+        let filter = field.optional.then(|| format!("{} IS NOT NULL", quoted(field.name)));
         add("by", &names, plain(&names, filter));
     }
     for index in entity.indexes {

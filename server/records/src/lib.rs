@@ -17,10 +17,7 @@
 //! | `pieces` | values that servers derive from the rows, and share |
 //! | `whole` | the whole content of a database: checked, exported, read back |
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 
 mod blocking;
 mod engine;

@@ -308,14 +308,7 @@ impl RowView for Records {
         entity: &'static EntitySpec,
         key: &'a [Value],
     ) -> BoxFuture<'a, Result<bool, Failure>> {
-        Box::pin(async move {
-            self.engine()
-                .snapshot()
-                .await?
-                .view()
-                .was_removed(entity, key)
-                .await
-        })
+        Box::pin(async move { self.engine().snapshot().await?.view().was_removed(entity, key).await })
     }
 
     fn select<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<Vec<Row>, Failure>> {

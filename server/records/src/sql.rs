@@ -103,11 +103,7 @@ impl Dialect {
     pub(crate) fn ordered(self, field: &FieldSpec, order: Order) -> String {
         let name = quoted(field.name);
         let nulls = |what| {
-            if field.optional && self.is_postgres() {
-                what
-            } else {
-                ""
-            }
+            if field.optional && self.is_postgres() { what } else { "" }
         };
         match order {
             Order::Up => name + nulls(" NULLS FIRST"),
@@ -163,10 +159,7 @@ impl Dialect {
     pub(crate) fn select(self, select: &Select) -> Result<Statement, Failure> {
         let columns = select.entity.fields.iter().map(|field| quoted(field.name));
         let columns = columns.collect::<Vec<_>>().join(", ");
-        let mut query = Query::new(
-            self,
-            format!("SELECT {columns} FROM {}", quoted(select.entity.table)),
-        );
+        let mut query = Query::new(self, format!("SELECT {columns} FROM {}", quoted(select.entity.table)));
         query.filter(select)?;
         if !select.order.is_empty() || select.limit.is_some() || select.after.is_some() {
             let mut order = vec![];
@@ -178,23 +171,15 @@ impl Dialect {
         }
         if let Some(limit) = select.limit {
             query.sql += " LIMIT ?";
-            query
-                .values
-                .push(Sql::Integer(i64::try_from(limit).unwrap_or(i64::MAX)));
+            query.values.push(Sql::Integer(i64::try_from(limit).unwrap_or(i64::MAX)));
         }
         Ok(self.statement(query.sql, query.values))
     }
 
     /// Counts the rows that pass the filters.
     pub(crate) fn count(self, select: &Select) -> Result<Statement, Failure> {
-        let mut query = Query::new(
-            self,
-            format!("SELECT count(*) FROM {}", quoted(select.entity.table)),
-        );
-        query.filter(&Select {
-            after: None,
-            ..select.clone()
-        })?;
+        let mut query = Query::new(self, format!("SELECT count(*) FROM {}", quoted(select.entity.table)));
+        query.filter(&Select { after: None, ..select.clone() })?;
         Ok(self.statement(query.sql, query.values))
     }
 
@@ -208,10 +193,7 @@ impl Dialect {
             vec!["?"; fields.len()].join(", ")
         );
         let value = |name: &str| row.get(name).cloned().unwrap_or_default();
-        let values = entity
-            .fields
-            .iter()
-            .map(|field| to_sql(field, &value(field.name)));
+        let values = entity.fields.iter().map(|field| to_sql(field, &value(field.name)));
         self.statement(sql, values.collect())
     }
 
@@ -230,11 +212,7 @@ impl Dialect {
             values.push(to_sql(field, value));
         }
         let filter = of_key(entity, key, &mut values)?;
-        let sql = format!(
-            "UPDATE {} SET {} WHERE {filter}",
-            quoted(entity.table),
-            assignments.join(", ")
-        );
+        let sql = format!("UPDATE {} SET {} WHERE {filter}", quoted(entity.table), assignments.join(", "));
         Ok(self.statement(sql, values))
     }
 
@@ -242,10 +220,7 @@ impl Dialect {
     pub(crate) fn remove(self, entity: &'static EntitySpec, key: &[Value]) -> Result<Statement, Failure> {
         let mut values = vec![];
         let filter = of_key(entity, key, &mut values)?;
-        Ok(self.statement(
-            format!("DELETE FROM {} WHERE {filter}", quoted(entity.table)),
-            values,
-        ))
+        Ok(self.statement(format!("DELETE FROM {} WHERE {filter}", quoted(entity.table)), values))
     }
 
     /// Keeps the id of a removed row: no other row gets it.
@@ -282,10 +257,7 @@ pub(crate) fn quoted(name: &str) -> String {
 
 /// Selects the row with this identity.
 pub(crate) fn of_identity(entity: &'static EntitySpec, key: &[Value]) -> Select {
-    let filters = entity
-        .identity()
-        .zip(key)
-        .map(|(name, value)| Filter::is(name, value.clone()));
+    let filters = entity.identity().zip(key).map(|(name, value)| Filter::is(name, value.clone()));
     Select::new(entity, filters.collect())
 }
 
@@ -306,11 +278,7 @@ struct Query {
 
 impl Query {
     fn new(dialect: Dialect, sql: String) -> Self {
-        Self {
-            dialect,
-            sql,
-            values: vec![],
-        }
+        Self { dialect, sql, values: vec![] }
     }
 
     fn filter(&mut self, select: &Select) -> Result<(), Failure> {
@@ -353,10 +321,7 @@ impl Query {
         self.values.push(value.clone());
         if matches!((test, &value), (Test::Is | Test::IsFolded, Sql::Text(_)))
             && self.dialect.compares_digests(field.kind)
-            && entity
-                .uniques
-                .iter()
-                .any(|unique| unique.fields.contains(&field.name))
+            && entity.uniques.iter().any(|unique| unique.fields.contains(&field.name))
         {
             // The index of the unique fields contains digests.
             self.values.push(value);
@@ -393,19 +358,11 @@ impl Query {
 
     /// Returns the inequality operator that treats `null` as a value.
     fn differs(&self) -> &'static str {
-        if self.dialect.is_postgres() {
-            "IS DISTINCT FROM"
-        } else {
-            "IS NOT"
-        }
+        if self.dialect.is_postgres() { "IS DISTINCT FROM" } else { "IS NOT" }
     }
 
     fn equals(&self) -> &'static str {
-        if self.dialect.is_postgres() {
-            "IS NOT DISTINCT FROM"
-        } else {
-            "IS"
-        }
+        if self.dialect.is_postgres() { "IS NOT DISTINCT FROM" } else { "IS" }
     }
 
     /// Tests that a row comes after `after`.
@@ -422,13 +379,8 @@ impl Query {
         if places.iter().all(is_plain) {
             // An index serves a comparison of row values.
             let names: Vec<_> = places.iter().map(|(field, ..)| quoted(field.name)).collect();
-            self.values
-                .extend(places.iter().map(|(field, _, value)| to_sql(field, value)));
-            return Ok(format!(
-                "({}) > ({})",
-                names.join(", "),
-                vec!["?"; names.len()].join(", ")
-            ));
+            self.values.extend(places.iter().map(|(field, _, value)| to_sql(field, value)));
+            return Ok(format!("({}) > ({})", names.join(", "), vec!["?"; names.len()].join(", ")));
         }
         let mut alternatives = vec![];
         for at in 0..places.len() {

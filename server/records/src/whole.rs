@@ -87,11 +87,7 @@ impl dyn Whole + '_ {
 }
 
 impl Checked {
-    pub(crate) const NOTHING: Self = Self {
-        changes: 0,
-        rows: 0,
-        digest: String::new(),
-    };
+    pub(crate) const NOTHING: Self = Self { changes: 0, rows: 0, digest: String::new() };
 }
 
 /// Returns the lines of an export after the first one.
@@ -112,10 +108,9 @@ pub(crate) fn lines<'f>(
                 let message = format!("line {count} is not one of an export: {error}");
                 Failure::new(FailureKind::Invalid, message)
             })),
-            Err(error) => Some(Err(Failure::new(
-                FailureKind::Io,
-                format!("the export can't be read: {error}"),
-            ))),
+            Err(error) => {
+                Some(Err(Failure::new(FailureKind::Io, format!("the export can't be read: {error}"))))
+            }
         }
     });
     match lines.next().transpose()? {

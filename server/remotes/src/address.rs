@@ -39,21 +39,14 @@ impl Address {
     /// # Errors
     /// [`AddressError`].
     pub fn parse(text: &str) -> Result<Self, AddressError> {
-        if text.is_empty()
-            || text
-                .chars()
-                .any(|c| c.is_control() || c.is_whitespace() && c != ' ')
-        {
+        if text.is_empty() || text.chars().any(|c| c.is_control() || c.is_whitespace() && c != ' ') {
             return Err(AddressError::Unprintable);
         }
         if text.starts_with('-') {
             return Err(AddressError::Option(text.to_owned()));
         }
         let is_helper = |name: &str| {
-            !name.is_empty()
-                && name
-                    .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || b"+.-".contains(&b))
+            !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"+.-".contains(&b))
         };
         if text.split_once("::").is_some_and(|(name, _)| is_helper(name)) {
             return Err(AddressError::Helper(text.to_owned()));
@@ -63,10 +56,7 @@ impl Address {
             None if Path::new(text).is_absolute() => "file",
             None => of_short(text)?,
         };
-        Ok(Self {
-            text: text.to_owned(),
-            transport,
-        })
+        Ok(Self { text: text.to_owned(), transport })
     }
 
     /// Returns the address as git takes it. It holds no password.
@@ -86,9 +76,7 @@ impl fmt::Display for Address {
         let (scheme, rest) = self
             .text
             .split_once("://")
-            .map_or(("", &*self.text), |(_, rest)| {
-                (&self.text[..self.text.len() - rest.len()], rest)
-            });
+            .map_or(("", &*self.text), |(_, rest)| (&self.text[..self.text.len() - rest.len()], rest));
         let host = rest.split('/').next().unwrap_or(rest);
         let shown = host.rfind('@').map_or(rest, |at| &rest[at + 1..]);
         write!(f, "{scheme}{shown}")
@@ -121,9 +109,7 @@ fn of_url(scheme: &str, rest: &str) -> Result<&'static str, AddressError> {
 
 /// An address as `user@host:path`, which is ssh.
 fn of_short(text: &str) -> Result<&'static str, AddressError> {
-    let (host, path) = text
-        .split_once(':')
-        .ok_or_else(|| AddressError::Transport(text.to_owned()))?;
+    let (host, path) = text.split_once(':').ok_or_else(|| AddressError::Transport(text.to_owned()))?;
     let host = host.rsplit('@').next().unwrap_or(host);
     let is_host = !host.is_empty() && !host.contains('/') && !path.is_empty();
     match () {

@@ -5,10 +5,7 @@
 //! which its sender may have written, can't run programs or redirect addresses; the user's and the system's apply. No program prompts,
 //! each has a deadline, and its output is cut and masked.
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 
 mod address;
 mod program;
@@ -86,12 +83,7 @@ impl Remote {
         }
         write(folder, "HEAD", "ref: refs/heads/none\n")?;
         write(folder, "config", &configuration(&address))?;
-        Ok(Self {
-            git: Git::new(lent),
-            address,
-            branch,
-            fetches: AtomicU64::new(0),
-        })
+        Ok(Self { git: Git::new(lent), address, branch, fetches: AtomicU64::new(0) })
     }
 
     /// Returns the address.
@@ -124,24 +116,9 @@ impl Remote {
         let branch = &self.branch;
         let lease = format!("--force-with-lease={branch}:{}", base.unwrap_or_default());
         let what = format!("{commit}:{branch}");
-        let options = [
-            "push",
-            "--porcelain",
-            "--atomic",
-            "--no-verify",
-            "--no-signed",
-            "--no-follow-tags",
-        ];
-        let arguments = [
-            &options[..],
-            &[
-                "--recurse-submodules=no",
-                &lease,
-                "--",
-                self.address.as_str(),
-                &what,
-            ],
-        ];
+        let options = ["push", "--porcelain", "--atomic", "--no-verify", "--no-signed", "--no-follow-tags"];
+        let arguments =
+            [&options[..], &["--recurse-submodules=no", &lease, "--", self.address.as_str(), &what]];
         match self.git.run(&arguments.concat(), deadline) {
             Ended::Well(_) => Pushed::Accepted,
             Ended::Badly { printed, words, .. } => {
@@ -186,28 +163,10 @@ impl Remote {
         let number = self.fetches.fetch_add(1, Ordering::Relaxed);
         let reference = format!("{FETCHED}/{}-{number}", std::process::id());
         let what = format!("+{}:{reference}", self.branch);
-        let options = [
-            "fetch",
-            "--quiet",
-            "--no-tags",
-            "--no-write-fetch-head",
-            "--no-auto-maintenance",
-        ];
-        let arguments = [
-            &options[..],
-            &[
-                "--refmap=",
-                "--no-recurse-submodules",
-                "--",
-                self.address.as_str(),
-                &what,
-            ],
-        ];
-        let deadline = if self.known_commit().is_none() {
-            deadline.max(FIRST_FETCH)
-        } else {
-            deadline
-        };
+        let options = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"];
+        let arguments =
+            [&options[..], &["--refmap=", "--no-recurse-submodules", "--", self.address.as_str(), &what]];
+        let deadline = if self.known_commit().is_none() { deadline.max(FIRST_FETCH) } else { deadline };
         let ended = self.git.run(&arguments.concat(), deadline);
         let file = self.git.folder().join(&reference);
         let tip = read_text(&file).map(|text| text.trim_end().to_owned());
@@ -225,14 +184,7 @@ impl Remote {
 
     /// Checks if the branch exists, without fetching its objects.
     fn exists(&self, deadline: Duration) -> Result<Option<String>, Unreachable> {
-        let arguments = [
-            "ls-remote",
-            "--quiet",
-            "--exit-code",
-            "--",
-            self.address.as_str(),
-            &self.branch,
-        ];
+        let arguments = ["ls-remote", "--quiet", "--exit-code", "--", self.address.as_str(), &self.branch];
         match self.git.run(&arguments, deadline) {
             Ended::Badly { code: Some(2), .. } => Ok(None),
             Ended::Badly { words, .. } => Err(program::unreachable(&words)),

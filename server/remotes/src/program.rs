@@ -108,21 +108,14 @@ pub(crate) enum Ended {
     /// Success, with the standard output.
     Well(String),
     /// Failure, with the exit code, the standard output and the standard error.
-    Badly {
-        code: Option<i32>,
-        printed: String,
-        words: String,
-    },
+    Badly { code: Option<i32>, printed: String, words: String },
     /// It could not be started, or its deadline passed and it was killed.
     Not(Unreachable),
 }
 
 impl Git {
     pub(crate) fn new(lent: &Lent) -> Self {
-        Self {
-            lent: lent.clone(),
-            has_own_ssh: OnceLock::new(),
-        }
+        Self { lent: lent.clone(), has_own_ssh: OnceLock::new() }
     }
 
     /// Returns the folder of our own repository.
@@ -219,20 +212,12 @@ fn run(mut command: Command, deadline: Duration) -> Ended {
     let [printed, said] = [printed, said].map(|stream| stream.map(Stream::text).unwrap_or_default());
     match status {
         Some(status) if status.success() => Ended::Well(printed),
-        Some(status) => Ended::Badly {
-            code: status.code(),
-            printed,
-            words: said,
-        },
+        Some(status) => Ended::Badly { code: status.code(), printed, words: said },
         None => Ended::Not(Unreachable {
             trouble: Trouble::Cut,
-            words: format!(
-                "no answer within {} s {}",
-                deadline.as_secs_f32().ceil(),
-                masked(&said)
-            )
-            .trim_end()
-            .to_owned(),
+            words: format!("no answer within {} s {}", deadline.as_secs_f32().ceil(), masked(&said))
+                .trim_end()
+                .to_owned(),
         }),
     }
 }
@@ -289,11 +274,7 @@ impl Stream {
 /// Returns the remote's messages in git's output.
 pub(crate) fn of_remote(words: &str) -> String {
     let lines = words.lines().filter_map(|line| line.strip_prefix("remote:"));
-    lines
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
+    lines.map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns a program's words for people: on one line, cut, and without possible secrets.
@@ -364,24 +345,14 @@ const WORDS: [(Trouble, &[&str]); 4] = [
             "No route to host",
         ],
     ),
-    (
-        Trouble::Missing,
-        &[
-            "does not appear to be a git repository",
-            "not found",
-            "does not exist",
-        ],
-    ),
+    (Trouble::Missing, &["does not appear to be a git repository", "not found", "does not exist"]),
 ];
 
 /// Classifies the words of a program.
 pub(crate) fn unreachable(words: &str) -> Unreachable {
     let is_said = |(_, parts): &&(Trouble, &[&str])| parts.iter().any(|part| words.contains(part));
     Unreachable {
-        trouble: WORDS
-            .iter()
-            .find(is_said)
-            .map_or(Trouble::Cut, |(trouble, _)| *trouble),
+        trouble: WORDS.iter().find(is_said).map_or(Trouble::Cut, |(trouble, _)| *trouble),
         words: masked(words),
     }
 }

@@ -21,13 +21,8 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let bench = Self {
-            folder: tempfile::tempdir().unwrap(),
-        };
-        for (folder, options) in [
-            ("ours", &["-b", "main"][..]),
-            ("shared.git", &["-b", "main", "--bare"]),
-        ] {
+        let bench = Self { folder: tempfile::tempdir().unwrap() };
+        for (folder, options) in [("ours", &["-b", "main"][..]), ("shared.git", &["-b", "main", "--bare"])] {
             fs::create_dir(bench.path(folder)).unwrap();
             bench.git(folder, &[&["init", "-q"], options].concat());
         }
@@ -47,11 +42,7 @@ impl Bench {
             "user.email=ann@example.com",
         ]);
         let output = git.args(arguments).output().unwrap();
-        assert!(
-            output.status.success(),
-            "{arguments:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
     }
 
@@ -96,10 +87,7 @@ fn a_branch_is_pushed_and_fetched() {
     let first = bench.commit("ours");
     assert_eq!(remote.push(&first, None, SOON), Pushed::Accepted);
     remote.remember(&first);
-    assert_eq!(
-        (bench.tip(), remote.known_commit()),
-        (first.clone(), Some(first.clone()))
-    );
+    assert_eq!((bench.tip(), remote.known_commit()), (first.clone(), Some(first.clone())));
 
     bench.git(".", &["clone", "-q", "shared.git", "other"]);
     let second = bench.commit("other");
@@ -113,12 +101,7 @@ fn a_branch_is_pushed_and_fetched() {
     assert_eq!(remote.fetch(SOON), Ok(Some(second.clone())));
     // Its objects are the library's now.
     bench.git("ours", &["cat-file", "-e", &second]);
-    assert_eq!(
-        fs::read_dir(bench.path("ours/.git/tabellion/remote.git/objects"))
-            .unwrap()
-            .count(),
-        0
-    );
+    assert_eq!(fs::read_dir(bench.path("ours/.git/tabellion/remote.git/objects")).unwrap().count(), 0);
     assert!(!bench.path("ours/.git/FETCH_HEAD").exists());
 }
 
@@ -169,18 +152,12 @@ fn references_to_nothing_do_not_matter() {
 #[test]
 fn what_a_hook_says_is_told() {
     let bench = Bench::new();
-    bench.hook(
-        "pre-receive",
-        "echo 'only on Mondays, ghp_0123456789abcdef'; exit 1",
-    );
+    bench.hook("pre-receive", "echo 'only on Mondays, ghp_0123456789abcdef'; exit 1");
     let first = bench.commit("ours");
     let Pushed::Rejected(words) = bench.remote().push(&first, None, SOON) else {
         panic!("it was not rejected");
     };
-    assert!(
-        words.contains("hook declined") && words.contains("only on Mondays, ***"),
-        "{words}"
-    );
+    assert!(words.contains("hook declined") && words.contains("only on Mondays, ***"), "{words}");
 }
 
 #[test]
@@ -189,16 +166,7 @@ fn a_remote_that_does_not_answer_is_given_up() {
     bench.hook("pre-receive", "sleep 600");
     let first = bench.commit("ours");
     let pushed = bench.remote().push(&first, None, Duration::from_millis(300));
-    assert!(
-        matches!(
-            pushed,
-            Pushed::Silent(Unreachable {
-                trouble: Trouble::Cut,
-                ..
-            })
-        ),
-        "{pushed:?}"
-    );
+    assert!(matches!(pushed, Pushed::Silent(Unreachable { trouble: Trouble::Cut, .. })), "{pushed:?}");
     fs::remove_dir_all(bench.path("shared.git")).unwrap();
     let gone = bench.remote().fetch(SOON).unwrap_err();
     assert_eq!(gone.trouble, Trouble::Missing, "{gone}");
@@ -208,36 +176,19 @@ fn a_remote_that_does_not_answer_is_given_up() {
 fn a_push_that_was_never_sent_leaves_no_doubt() {
     let bench = Bench::new();
     let first = bench.commit("ours");
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let address = format!("http://127.0.0.1:{port}/notes.git");
-    for (address, trouble) in [
-        (&*address, Trouble::Offline),
-        ("/nowhere/notes.git", Trouble::Missing),
-    ] {
+    for (address, trouble) in [(&*address, Trouble::Offline), ("/nowhere/notes.git", Trouble::Missing)] {
         let remote = bench.remote_at(address);
         let Pushed::Silent(silent) = remote.push(&first, None, SOON) else {
             panic!("{address} answered");
         };
-        assert_eq!(
-            (silent.trouble, silent.may_have_arrived()),
-            (trouble, false),
-            "{silent}"
-        );
+        assert_eq!((silent.trouble, silent.may_have_arrived()), (trouble, false), "{silent}");
         assert_eq!(remote.fetch(SOON).unwrap_err().trouble, trouble, "{address}");
     }
     for (words, trouble) in [
-        (
-            "ssh: Could not resolve hostname example.invalid: Name or service not known",
-            Trouble::Offline,
-        ),
-        (
-            "ssh: connect to host example.com port 22: Connection refused",
-            Trouble::Offline,
-        ),
+        ("ssh: Could not resolve hostname example.invalid: Name or service not known", Trouble::Offline),
+        ("ssh: connect to host example.com port 22: Connection refused", Trouble::Offline),
         ("git@example.com: Permission denied (publickey).", Trouble::Auth),
         ("fatal: write error: No space left on device", Trouble::Full),
         (
@@ -258,18 +209,9 @@ fn the_librarys_configuration_does_nothing() {
     let evil = format!("touch {}", bench.path("ran").display());
     let shared = bench.path("shared.git").display().to_string();
     for (key, value) in [
-        (
-            &*format!("url.{}.insteadOf", bench.path("elsewhere").display()),
-            &*shared,
-        ),
-        (
-            &format!("remote.{shared}.receivepack"),
-            &format!("{evil}; git-receive-pack"),
-        ),
-        (
-            &format!("remote.{shared}.uploadpack"),
-            &format!("{evil}; git-upload-pack"),
-        ),
+        (&*format!("url.{}.insteadOf", bench.path("elsewhere").display()), &*shared),
+        (&format!("remote.{shared}.receivepack"), &format!("{evil}; git-receive-pack")),
+        (&format!("remote.{shared}.uploadpack"), &format!("{evil}; git-upload-pack")),
         ("core.sshCommand", &evil),
         ("core.hooksPath", "hooks"),
         ("core.fsmonitor", &evil),
@@ -282,11 +224,7 @@ fn the_librarys_configuration_does_nothing() {
     for name in ["pre-push", "reference-transaction"] {
         fs::write(hooks.join(name), format!("#!/bin/sh\n{evil}\n")).unwrap();
         #[cfg(unix)]
-        fs::set_permissions(
-            hooks.join(name),
-            std::os::unix::fs::PermissionsExt::from_mode(0o755),
-        )
-        .unwrap();
+        fs::set_permissions(hooks.join(name), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     }
     let own = bench.path("ours/.git/tabellion/remote.git");
     fs::create_dir_all(&own).unwrap();
@@ -304,10 +242,7 @@ fn addresses_run_nothing_and_hold_no_password() {
         ("https://example.com/a.git", Some("https://example.com/a.git")),
         ("https://ann@example.com/a.git", Some("https://example.com/a.git")),
         ("git@example.com:a/b.git", Some("example.com:a/b.git")),
-        (
-            "ssh://git@example.com:2222/a.git",
-            Some("ssh://example.com:2222/a.git"),
-        ),
+        ("ssh://git@example.com:2222/a.git", Some("ssh://example.com:2222/a.git")),
         ("/srv/notes.git", Some("/srv/notes.git")),
         ("file:///srv/notes.git", Some("file:///srv/notes.git")),
         ("http://localhost:3000/a.git", Some("http://localhost:3000/a.git")),
@@ -325,21 +260,14 @@ fn addresses_run_nothing_and_hold_no_password() {
         ("https://example.com/\na", None),
     ] {
         let parsed = Address::parse(text);
-        assert_eq!(
-            parsed.as_ref().ok().map(ToString::to_string).as_deref(),
-            shown,
-            "{text}: {parsed:?}"
-        );
+        assert_eq!(parsed.as_ref().ok().map(ToString::to_string).as_deref(), shown, "{text}: {parsed:?}");
     }
 }
 
 #[test]
 fn words_are_masked_and_cut() {
     for (words, shown) in [
-        (
-            "fatal: https://ann:secret@example.com/a.git\n  no",
-            "fatal: https://example.com/a.git no",
-        ),
+        ("fatal: https://ann:secret@example.com/a.git\n  no", "fatal: https://example.com/a.git no"),
         ("key glpat-abc_DEF-1, done", "key ***, done"),
         ("a\u{1b}[31mb", "a\u{fffd}[31mb"),
     ] {

@@ -32,10 +32,7 @@ pub(super) fn execution(
     begun: SystemTime,
     outcome: Result<Answer, CallError>,
 ) -> Response<Bytes> {
-    let Answer {
-        response: value,
-        meta,
-    } = match outcome {
+    let Answer { response: value, meta } = match outcome {
         Ok(answer) => answer,
         Err(error) => return self::error(contract, error),
     };
@@ -75,15 +72,7 @@ fn say(contract: &ContractSpec, execution: &mut Value, mut meta: Map<String, Val
 
 /// Returns the JSON of a recorded execution.
 pub(super) fn recorded(contract: &dyn Contract, found: Execution) -> Value {
-    let Execution {
-        id,
-        tool,
-        session,
-        created_at,
-        completed_at,
-        end,
-        ..
-    } = found;
+    let Execution { id, tool, session, created_at, completed_at, end, .. } = found;
     let mut execution = json!({
         "execution_id": id,
         "tool": &tool,
@@ -146,9 +135,7 @@ fn with_status(
     error: &ErrorAnswer,
     fallback: StatusCode,
 ) -> Response<Bytes> {
-    let status = contract
-        .status(error)
-        .and_then(|it| StatusCode::from_u16(it).ok());
+    let status = contract.status(error).and_then(|it| StatusCode::from_u16(it).ok());
     let response = json(status.unwrap_or(fallback), &contract.rest_body(error));
     with_retry_after(response, &error.data)
 }
@@ -215,12 +202,7 @@ fn error(contract: &'static ContractSpec, error: CallError) -> Response<Bytes> {
         let response = refused(contract, fallback, &message, data.clone());
         return with_retry_after(response, &data);
     };
-    let error = ErrorAnswer {
-        name: declared.name,
-        code,
-        message,
-        data,
-    };
+    let error = ErrorAnswer { name: declared.name, code, message, data };
     with_status(contract, &error, fallback)
 }
 
@@ -297,22 +279,8 @@ mod tests {
     fn errors_have_a_status_and_the_usual_form() {
         let too_many = || CallError::TooMany { seconds: 7 };
         for (contract, error, status, name, retry) in [
-            (
-                &RPC,
-                declared("NOT_FOUND", -32001, json!({ "path": "x" })),
-                404,
-                "NOT_FOUND",
-                None,
-            ),
-            (
-                &RPC,
-                CallError::NotOffered {
-                    message: "wrong".into(),
-                },
-                422,
-                "INVALID_REQUEST",
-                None,
-            ),
+            (&RPC, declared("NOT_FOUND", -32001, json!({ "path": "x" })), 404, "NOT_FOUND", None),
+            (&RPC, CallError::NotOffered { message: "wrong".into() }, 422, "INVALID_REQUEST", None),
             (
                 &RPC,
                 declared("TOO_OFTEN", -32005, json!({ "retryAfterSeconds": 7 })),
@@ -324,29 +292,17 @@ mod tests {
             (&NOTES, too_many(), 429, "TOO_OFTEN", Some("7")),
             (
                 &NOTES,
-                CallError::Forbidden {
-                    message: "no".into(),
-                    data: Map::new(),
-                },
+                CallError::Forbidden { message: "no".into(), data: Map::new() },
                 403,
                 "INVALID_REQUEST",
                 None,
             ),
-            (
-                &NOTES,
-                CallError::Internal { data: Map::new() },
-                500,
-                UNNAMED,
-                None,
-            ),
+            (&NOTES, CallError::Internal { data: Map::new() }, 500, UNNAMED, None),
         ] {
             let case = format!("{error:?}");
             let response = execution(contract, "echo", SystemTime::now(), Err(error));
             assert_eq!(response.status(), status, "{case}");
-            let header = response
-                .headers()
-                .get(RETRY_AFTER)
-                .map(|value| value.to_str().unwrap());
+            let header = response.headers().get(RETRY_AFTER).map(|value| value.to_str().unwrap());
             assert_eq!(header, retry, "{case}");
             let body: Value = serde_json::from_slice(response.body()).unwrap();
             assert_eq!(body["error"]["code"], name, "{body}");

@@ -56,14 +56,7 @@ impl Call {
         if let Some(base) = base(headers)? {
             meta.insert(IF_BASE.into(), base);
         }
-        Ok(Self {
-            tool,
-            arguments,
-            origin,
-            client: client(headers),
-            meta,
-            awaited: None,
-        })
+        Ok(Self { tool, arguments, origin, client: client(headers), meta, awaited: None })
     }
 
     async fn make(self, rest: Arc<Rest>, _slot: Slot, client: Waiting) -> Result<Answer, CallError> {
@@ -71,11 +64,7 @@ impl Call {
         self.origin.count(Access::needed_by(self.tool, &self.arguments))?;
         let request = CallRequest {
             arguments: self.arguments,
-            requester: Requester {
-                origin: Some(&self.origin),
-                client: self.client,
-                meta: &self.meta,
-            },
+            requester: Requester { origin: Some(&self.origin), client: self.client, meta: &self.meta },
             connection: connection(),
             in_session: false,
             awaited: self.awaited,
@@ -177,9 +166,7 @@ fn base(headers: &HeaderMap) -> Result<Option<Value>, Refusal> {
             }
             Ok(Some(id.into()))
         }
-        (Some(_), Some(_)) => Err(bad(
-            "`If-Match` and `If-None-Match` exclude each other; send one of them",
-        )),
+        (Some(_), Some(_)) => Err(bad("`If-Match` and `If-None-Match` exclude each other; send one of them")),
     }
 }
 
@@ -216,19 +203,10 @@ mod tests {
             ("", "the body is not JSON"),
             ("{", "the body is not JSON"),
             ("[]", "the body must be an object"),
-            (
-                r#"{"a":1,"a":2}"#,
-                "the body can't be read: an object has the same key twice",
-            ),
-            (
-                r#"{"a":"\ud800"}"#,
-                "the body can't be read: a text has half of a surrogate pair",
-            ),
+            (r#"{"a":1,"a":2}"#, "the body can't be read: an object has the same key twice"),
+            (r#"{"a":"\ud800"}"#, "the body can't be read: a text has half of a surrogate pair"),
             (r#"{"a":1e999}"#, "the body can't be read: a number is larger"),
-            (
-                &deep,
-                "the body can't be read: values are nested more than 127 deep",
-            ),
+            (&deep, "the body can't be read: values are nested more than 127 deep"),
         ] {
             let refusal = body(&headers, text.as_bytes()).unwrap_err();
             assert!(refusal.message.starts_with(fault), "{text}: {}", refusal.message);

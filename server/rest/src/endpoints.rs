@@ -36,9 +36,7 @@ impl Rest {
             return Err(not_found());
         }
         let methods = at.iter().map(|(endpoint, _)| endpoint.method.to_string());
-        let Some(chosen) = methods
-            .clone()
-            .position(|method| asked.request.method().as_str() == method)
+        let Some(chosen) = methods.clone().position(|method| asked.request.method().as_str() == method)
         else {
             let methods = methods.collect::<Vec<_>>().join(", ");
             return Err(Refusal::method_not_allowed(&methods));

@@ -53,10 +53,7 @@ impl Rest {
         let (begun, mut recorded) = watch::channel(None);
         let begun_at = std::time::SystemTime::now();
         let call = Call {
-            awaited: contract.executions.map(|_| Awaited {
-                is_pending: preference.is_async,
-                begun,
-            }),
+            awaited: contract.executions.map(|_| Awaited { is_pending: preference.is_async, begun }),
             ..Call::new(tool, headers, arguments, self.origin(&asked))?
         };
         let mut ongoing = Ongoing::begin(self, call)?;
@@ -90,11 +87,7 @@ impl Rest {
         let mut response = answer::json(StatusCode::ACCEPTED, &answer::recorded(&**service, execution));
         let headers = response.headers_mut();
         if let Some(endpoint) = self.contract.endpoint(RestOperation::ExecutionGet) {
-            let place = format!(
-                "{}{}",
-                self.url.as_deref().unwrap_or_default(),
-                endpoint.path_with(&[id])
-            );
+            let place = format!("{}{}", self.url.as_deref().unwrap_or_default(), endpoint.path_with(&[id]));
             if let Ok(place) = HeaderValue::from_str(&place) {
                 headers.insert(LOCATION, place);
             }

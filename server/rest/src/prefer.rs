@@ -27,16 +27,9 @@ pub(super) struct Preference {
 impl Preference {
     /// Reads the preferences of a request.
     pub(super) fn from_headers(headers: &HeaderMap) -> Self {
-        let all = headers
-            .get_all("prefer")
-            .iter()
-            .filter_map(|value| value.to_str().ok());
+        let all = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
         let all = all.flat_map(|value| value.split(',')).map(str::trim);
-        let mut preference = Self {
-            is_async: false,
-            wait: WAIT,
-            says_wait: false,
-        };
+        let mut preference = Self { is_async: false, wait: WAIT, says_wait: false };
         for said in all {
             let said = said.split(';').next().unwrap_or_default().trim();
             if said.eq_ignore_ascii_case(RESPOND_ASYNC) {

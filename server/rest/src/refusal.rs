@@ -24,12 +24,7 @@ pub struct Refusal {
 impl Refusal {
     /// Refuses an invalid request. `message` contains the remedy.
     pub fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self {
-            status,
-            message: message.into(),
-            reason: None,
-            headers: vec![],
-        }
+        Self { status, message: message.into(), reason: None, headers: vec![] }
     }
 
     /// Refuses because of load; `message` names the cause. The client may retry soon.
@@ -46,10 +41,7 @@ impl Refusal {
 
     /// Refuses a method other than `allowed`.
     pub fn method_not_allowed(allowed: &str) -> Self {
-        let refusal = Self::new(
-            StatusCode::METHOD_NOT_ALLOWED,
-            format!("only {allowed} is served here"),
-        );
+        let refusal = Self::new(StatusCode::METHOD_NOT_ALLOWED, format!("only {allowed} is served here"));
         let allowed = HeaderValue::from_str(allowed).expect("methods are of letters");
         refusal.header(ALLOW, allowed)
     }

@@ -39,16 +39,8 @@ pub struct Rest {
 impl Rest {
     /// Serves the contract of `gateway` that declares endpoints; `None` if there is none.
     pub fn new(gateway: Arc<Gateway>, intake: Arc<Intake>, url: Option<Arc<str>>) -> Option<Self> {
-        let contract = gateway
-            .catalog()
-            .contracts()
-            .find(|contract| !contract.rest.is_empty())?;
-        Some(Self {
-            gateway,
-            intake,
-            url,
-            contract,
-        })
+        let contract = gateway.catalog().contracts().find(|contract| !contract.rest.is_empty())?;
+        Some(Self { gateway, intake, url, contract })
     }
 
     /// Returns the gateway, which all clients of its contracts share.
@@ -86,9 +78,7 @@ impl Rest {
     pub(super) fn listed(&self) -> Value {
         let tools = self.gateway.catalog().tools.iter();
         let tools = tools.filter(|route| route.contract.spec().id == self.contract.id);
-        let tools: Vec<_> = tools
-            .map(|route| listed_tool(self.contract, route.spec))
-            .collect();
+        let tools: Vec<_> = tools.map(|route| listed_tool(self.contract, route.spec)).collect();
         json!({ "count": tools.len(), "tools": tools })
     }
 
@@ -117,10 +107,7 @@ impl Rest {
         };
         let caller = self.gateway.known_caller(self.contract, &requester);
         caller.ok_or_else(|| {
-            Refusal::new(
-                StatusCode::UNAUTHORIZED,
-                "the caller is unknown; send a key or a token",
-            )
+            Refusal::new(StatusCode::UNAUTHORIZED, "the caller is unknown; send a key or a token")
         })
     }
 }
@@ -149,9 +136,7 @@ fn listed_tool(contract: &ContractSpec, tool: &'static ToolSpec) -> Value {
 
 /// Returns the rate limit of a tool for each caller; `null` if it has none. Operations of a tool with separate limits are not listed.
 fn rate_limit(contract: &ContractSpec, tool: &ToolSpec) -> Value {
-    let limit = tool
-        .rate_limit
-        .and_then(|name| contract.rate_limits.iter().find(|limit| limit.name == name));
+    let limit = tool.rate_limit.and_then(|name| contract.rate_limits.iter().find(|limit| limit.name == name));
     limit.map_or(Value::Null, |limit| {
         json!({ "limit": limit.name, "requests": limit.calls, "seconds": limit.seconds, "per": limit.per })
     })

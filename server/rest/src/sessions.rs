@@ -76,10 +76,7 @@ impl Rest {
     ) -> Result<Response<Bytes>, Refusal> {
         Ok(match session {
             Ok(session) => {
-                let method = asked
-                    .grant
-                    .as_ref()
-                    .map_or(Method::Local, |grant| grant.identity().method());
+                let method = asked.grant.as_ref().map_or(Method::Local, |grant| grant.identity().method());
                 answer(described(&session, method))
             }
             Err(refusal) => {
@@ -102,18 +99,13 @@ fn client(said: Map<String, Value>) -> Result<Value, Refusal> {
             "client_info" => ["client_type", "version"],
             "agent" => ["name", "version"],
             _ => {
-                return Err(bad(
-                    "the body has `client_info` and `agent`, and no other members",
-                ));
+                return Err(bad("the body has `client_info` and `agent`, and no other members"));
             }
         };
         let is_text =
             |(member, value): (&String, &Value)| takes.contains(&member.as_str()) && value.is_string();
         if !value.as_object().is_some_and(|value| value.iter().all(is_text)) {
-            let why = format!(
-                "`{name}` is an object of the texts `{}` and `{}`",
-                takes[0], takes[1]
-            );
+            let why = format!("`{name}` is an object of the texts `{}` and `{}`", takes[0], takes[1]);
             return Err(bad(&why));
         }
     }
@@ -125,11 +117,7 @@ fn client(said: Map<String, Value>) -> Result<Value, Refusal> {
 }
 
 fn described(session: &SessionRecord, method: Method) -> Value {
-    let status = if session.terminated_at.is_some() {
-        "terminated"
-    } else {
-        "active"
-    };
+    let status = if session.terminated_at.is_some() { "terminated" } else { "active" };
     let mut described = json!({
         "session_id": session.id,
         "status": status,

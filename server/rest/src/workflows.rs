@@ -74,11 +74,8 @@ fn from_query(call: &ToolSpec, query: &str) -> Result<Map<String, Value>, Refusa
 
 /// Returns the JSON list of a contract's workflows.
 pub(super) fn listed(contract: &ContractSpec) -> Value {
-    let workflows: Vec<_> = contract
-        .workflows
-        .iter()
-        .map(|workflow| workflow_listed(contract, workflow))
-        .collect();
+    let workflows: Vec<_> =
+        contract.workflows.iter().map(|workflow| workflow_listed(contract, workflow)).collect();
     json!({ "count": workflows.len(), "workflows": workflows })
 }
 

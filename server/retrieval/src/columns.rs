@@ -32,18 +32,10 @@ pub(crate) struct Record {
 
 impl Record {
     /// The first of a group.
-    pub(crate) const FIRST: Self = Self {
-        length: 0,
-        ..Self::NONE
-    };
+    pub(crate) const FIRST: Self = Self { length: 0, ..Self::NONE };
 
-    pub(crate) const NONE: Self = Self {
-        time: NO_TIME,
-        group: 0,
-        position: 0,
-        length: NO_DOCUMENT,
-        text: NO_TEXT,
-    };
+    pub(crate) const NONE: Self =
+        Self { time: NO_TIME, group: 0, position: 0, length: NO_DOCUMENT, text: NO_TEXT };
 
     /// Returns the record with the key of a text.
     pub(crate) fn with_text(self, text: Option<TextKey>) -> Self {
@@ -90,10 +82,7 @@ pub(crate) struct Block {
 impl Block {
     /// Returns the row of a document, and its place there.
     pub(crate) fn locate(document: u32) -> (u32, usize) {
-        (
-            document / RECORDS_PER_BLOCK,
-            (document % RECORDS_PER_BLOCK) as usize,
-        )
+        (document / RECORDS_PER_BLOCK, (document % RECORDS_PER_BLOCK) as usize)
     }
 
     pub(crate) fn read(connection: &Connection, block: u32) -> Result<Self, IndexError> {
@@ -101,9 +90,7 @@ impl Block {
         let mut rows = select.query([block])?;
         match rows.next()? {
             Some(row) => Self::decode(row.get_ref(0)?.as_blob().map_err(|_| damaged())?),
-            None => Ok(Self {
-                records: vec![Record::NONE; RECORDS_PER_BLOCK as usize],
-            }),
+            None => Ok(Self { records: vec![Record::NONE; RECORDS_PER_BLOCK as usize] }),
         }
     }
 
@@ -112,9 +99,7 @@ impl Block {
         if !rest.is_empty() || records.len() != RECORDS_PER_BLOCK as usize {
             return Err(damaged());
         }
-        Ok(Self {
-            records: records.iter().map(Record::decode).collect(),
-        })
+        Ok(Self { records: records.iter().map(Record::decode).collect() })
     }
 
     pub(crate) fn write(
@@ -182,11 +167,7 @@ impl Columns {
     }
 
     fn place_groups(&mut self) -> Result<(), IndexError> {
-        let grouped = || {
-            self.records
-                .iter()
-                .filter(|record| record.is_document() && record.group > 0)
-        };
+        let grouped = || self.records.iter().filter(|record| record.is_document() && record.group > 0);
         let last = grouped().map(|record| record.group as usize).max().unwrap_or(0);
         // Numbers of groups are reused, so there are never more groups than documents.
         if last > self.records.len() {

@@ -23,9 +23,7 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 /// Words after which the name of a month is recognized even in lower case, such as "may" and "march".
-const BEFORE_MONTHS: [&str; 9] = [
-    "in", "of", "since", "until", "during", "last", "early", "late", "mid",
-];
+const BEFORE_MONTHS: [&str; 9] = ["in", "of", "since", "until", "during", "last", "early", "late", "mid"];
 
 /// Returns the calendar units of a time: year, month of the year, month, day of the year.
 pub(crate) fn units_of(time: i64) -> Vec<String> {
@@ -75,9 +73,7 @@ pub(crate) fn dates_in(question: &str) -> BTreeSet<String> {
 fn numeric(token: &str) -> Option<(i32, Option<u32>, Option<u32>)> {
     let mut parts = token.split('-');
     let year = parts.next().and_then(year)?;
-    let month = parts
-        .next()
-        .map(|part| part.parse().ok().filter(|month| (1..=12).contains(month)));
+    let month = parts.next().map(|part| part.parse().ok().filter(|month| (1..=12).contains(month)));
     let day = parts.next().map(day);
     match (month, day, parts.next()) {
         (Some(None), ..) | (_, Some(None), _) | (.., Some(_)) => None,

@@ -79,10 +79,7 @@ impl From<FileError> for IndexError {
     fn from(error: FileError) -> Self {
         match error {
             FileError::Sqlite(error) => error.into(),
-            FileError::Io { path, source } => Self::Io {
-                path: path.display().to_string(),
-                source,
-            },
+            FileError::Io { path, source } => Self::Io { path: path.display().to_string(), source },
         }
     }
 }

@@ -39,12 +39,7 @@ impl State {
     pub(crate) fn read(connection: &Connection) -> Result<Self, IndexError> {
         let sql = "SELECT generation, cleared, at, mark FROM state";
         let state = connection.prepare_cached(sql)?.query_row([], |row| {
-            Ok(Self {
-                generation: row.get(0)?,
-                cleared: row.get(1)?,
-                at: row.get(2)?,
-                mark: row.get(3)?,
-            })
+            Ok(Self { generation: row.get(0)?, cleared: row.get(1)?, at: row.get(2)?, mark: row.get(3)? })
         })?;
         Ok(state)
     }
@@ -64,9 +59,7 @@ impl Content for Recipe<'_> {
     fn create(&self, connection: &Connection) -> rusqlite::Result<()> {
         connection.execute_batch(CREATE)?;
         let sql = "INSERT INTO state (generation, cleared, at, mark, recipe) VALUES (?1, ?1, 0, NULL, ?2)";
-        connection
-            .execute(sql, params![new_generation(), self.0])
-            .map(drop)
+        connection.execute(sql, params![new_generation(), self.0]).map(drop)
     }
 
     fn is_current(&self, connection: &Connection) -> rusqlite::Result<bool> {

@@ -40,10 +40,7 @@ impl Filters {
     /// Adds the condition that the facet `name` has one of these values.
     #[must_use]
     pub fn with_any<'v>(mut self, name: &str, values: impl IntoIterator<Item = &'v str>) -> Self {
-        self.any_of.push(AnyOf {
-            name: name.into(),
-            values: values.into_iter().map(String::from).collect(),
-        });
+        self.any_of.push(AnyOf { name: name.into(), values: values.into_iter().map(String::from).collect() });
         self
     }
 }
@@ -64,11 +61,7 @@ pub(crate) fn passing(
         let span = filters.since.unwrap_or(NO_TIME + 1)..=filters.until.unwrap_or(i64::MAX);
         let is_within = |record: &Record| record.time != NO_TIME && span.contains(&record.time);
         let records = (0..).zip(&columns.records);
-        passing.restrict(
-            records
-                .filter(|(_, record)| is_within(record))
-                .map(|(document, _)| document),
-        );
+        passing.restrict(records.filter(|(_, record)| is_within(record)).map(|(document, _)| document));
     }
     Ok(passing)
 }

@@ -160,10 +160,7 @@ impl Index {
     /// # Errors
     /// As for [`Index::search`].
     pub fn best(&self, source: &dyn Source, needed: i64, search: &Search) -> Result<Option<Hit>, IndexError> {
-        let search = Search {
-            limit: 1,
-            ..search.clone()
-        };
+        let search = Search { limit: 1, ..search.clone() };
         Ok(self.search(source, needed, &search)?.hits.into_iter().next())
     }
 
@@ -172,10 +169,7 @@ impl Index {
     /// # Errors
     /// As for [`Index::search`].
     pub fn count(&self, source: &dyn Source, needed: i64, search: &Search) -> Result<usize, IndexError> {
-        let search = Search {
-            limit: 0,
-            ..search.clone()
-        };
+        let search = Search { limit: 0, ..search.clone() };
         Ok(self.search(source, needed, &search)?.total)
     }
 
@@ -226,10 +220,7 @@ impl Index {
             }
             let taken = source.changes(state.at).map_err(IndexError::Source)?;
             if taken.to <= state.at {
-                return Err(IndexError::SourceEnds {
-                    end: state.at,
-                    needed,
-                });
+                return Err(IndexError::SourceEnds { end: state.at, needed });
             }
             for change in &taken.changes {
                 batch.make(change)?;
@@ -314,9 +305,7 @@ impl Index {
             let mut select = connection.prepare_cached("SELECT id FROM document WHERE number = ?")?;
             let numbers = (0_u32..).zip(&columns.records);
             let wanted = numbers.filter(|(_, record)| record.text().is_some_and(wants));
-            let ids = wanted
-                .take(max)
-                .map(|(number, _)| Ok(select.query_row([number], |row| row.get(0))?));
+            let ids = wanted.take(max).map(|(number, _)| Ok(select.query_row([number], |row| row.get(0))?));
             ids.collect()
         })
     }
@@ -361,10 +350,8 @@ impl Index {
         &self,
         read: impl FnOnce(&Connection, &State) -> Result<T, IndexError>,
     ) -> Result<T, IndexError> {
-        self.readers.read(
-            || Ok(WORDS.connect(&self.path)?),
-            |connection| read(connection, &self.state(connection)?),
-        )
+        self.readers
+            .read(|| Ok(WORDS.connect(&self.path)?), |connection| read(connection, &self.state(connection)?))
     }
 
     /// Changes the index in one transaction.
@@ -375,10 +362,7 @@ impl Index {
         let connection = self.writer.lock();
         let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
         let before = self.state(&transaction)?;
-        let mut state = State {
-            generation: before.generation + 1,
-            ..before.clone()
-        };
+        let mut state = State { generation: before.generation + 1, ..before.clone() };
         let mut batch = Batch::new(&transaction, state.generation);
         let outcome = write(&mut batch, &mut state)?;
         batch.flush()?;

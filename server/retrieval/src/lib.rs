@@ -18,10 +18,7 @@
 //! | `filter`, `search`, `ranking` | the documents that are searched; their values; the weights, with reasons |
 //! | `file` | the SQLite file |
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 
 mod columns;
 mod dates;

@@ -23,10 +23,7 @@ impl TextKey {
     /// until a text has a vector that the other has it too.
     pub fn of_owner(owner: &str, text: &str) -> Self {
         let prefix = [owner, if owner.is_empty() { "" } else { "\0" }].concat();
-        let hash: [u8; 32] = Sha256::new_with_prefix(prefix)
-            .chain_update(text)
-            .finalize()
-            .into();
+        let hash: [u8; 32] = Sha256::new_with_prefix(prefix).chain_update(text).finalize().into();
         Self(*hash.first_chunk().expect("32 bytes have 16"))
     }
 
@@ -107,9 +104,7 @@ impl Nearby {
         found.for_each(|number| cosines[number as usize] = f32::NAN);
         let all = (0..).zip(cosines);
         let mut near: Vec<(u32, f32)> = all.filter(|(_, cosine)| *cosine >= MIN_COSINE).collect();
-        keep_best(&mut near, MAX_ADDED, |a, b| {
-            b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))
-        });
+        keep_best(&mut near, MAX_ADDED, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         near.into_iter().map(|(number, _)| number).collect()
     }
 }

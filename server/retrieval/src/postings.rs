@@ -23,16 +23,12 @@ pub(crate) fn edit(connection: &Connection, term: &[u8], mut edits: &[(u32, u32)
     while let Some(&(document, _)) = edits.first() {
         let block = block_of(connection, term, document)?;
         let (first, old, next) = match &block {
-            Some((first, entries)) => (
-                Some(*first),
-                decode(entries, *first)?,
-                next_block(connection, term, *first)?,
-            ),
+            Some((first, entries)) => {
+                (Some(*first), decode(entries, *first)?, next_block(connection, term, *first)?)
+            }
             None => (None, vec![], None),
         };
-        let end = next.map_or(edits.len(), |next| {
-            edits.partition_point(|(document, _)| *document < next)
-        });
+        let end = next.map_or(edits.len(), |next| edits.partition_point(|(document, _)| *document < next));
         let (now, later) = edits.split_at(end);
         let new = merge(&old, now);
         let blocks = encode(&new, next.is_none());
@@ -72,9 +68,7 @@ fn block_of(
 
 fn next_block(connection: &Connection, term: &[u8], first: u32) -> Result<Option<u32>, IndexError> {
     let sql = "SELECT first FROM posting WHERE term = ? AND first > ? ORDER BY first LIMIT 1";
-    let row = connection
-        .prepare_cached(sql)?
-        .query_row(params![term, first], |row| row.get(0));
+    let row = connection.prepare_cached(sql)?.query_row(params![term, first], |row| row.get(0));
     Ok(row.optional()?)
 }
 
@@ -118,11 +112,7 @@ fn encode(postings: &[(u32, u32)], is_last: bool) -> Vec<(u32, Vec<u8>)> {
     let mut blocks: Vec<(u32, Vec<u8>)> = vec![];
     let mut previous = 0;
     let whole: usize = postings.len() * 2;
-    let limit = if is_last || whole <= MAX_BLOCK_BYTES {
-        MAX_BLOCK_BYTES
-    } else {
-        FILLED_BLOCK_BYTES
-    };
+    let limit = if is_last || whole <= MAX_BLOCK_BYTES { MAX_BLOCK_BYTES } else { FILLED_BLOCK_BYTES };
     for &(document, count) in postings {
         match blocks.last_mut().filter(|(_, entries)| entries.len() < limit) {
             Some((_, entries)) => push_entry(entries, document - previous, count),
@@ -138,9 +128,7 @@ fn encode(postings: &[(u32, u32)], is_last: bool) -> Vec<(u32, Vec<u8>)> {
 }
 
 fn decode(block: &[u8], first: u32) -> Result<Postings, IndexError> {
-    entries(block, first)
-        .map(|entry| entry.ok_or_else(damaged))
-        .collect()
+    entries(block, first).map(|entry| entry.ok_or_else(damaged)).collect()
 }
 
 pub(crate) fn damaged() -> IndexError {

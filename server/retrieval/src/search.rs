@@ -38,11 +38,7 @@ pub struct Search {
 impl Search {
     /// Makes a search without conditions.
     pub fn new(query: impl Into<String>, limit: usize) -> Self {
-        Self {
-            query: query.into(),
-            limit,
-            ..Self::default()
-        }
+        Self { query: query.into(), limit, ..Self::default() }
     }
 
     /// Sets the conditions for all hits.
@@ -101,10 +97,8 @@ pub(crate) fn search(
     let passing = filter::passing(connection, columns, &search.filters)?;
     let mut scorer = Scorer::new(columns, &passing);
     let weight = scorer.add_query(connection, &query, &passing)?;
-    let mut found: Vec<(u32, f64)> = scorer
-        .candidates()
-        .map(|(document, value)| (document, score(value, weight)))
-        .collect();
+    let mut found: Vec<(u32, f64)> =
+        scorer.candidates().map(|(document, value)| (document, score(value, weight))).collect();
     let nearby = nearness.and_then(|nearness| {
         let records = (0..).zip(&columns.records);
         let texts = records.map(|(number, record)| record.text().filter(|_| passing.contains(number)));
@@ -125,11 +119,7 @@ pub(crate) fn search(
         Ok(Hit { id, score })
     });
     let hits = hits.collect::<Result<_, IndexError>>()?;
-    Ok(Hits {
-        hits,
-        total,
-        by_meaning: nearby.is_some(),
-    })
+    Ok(Hits { hits, total, by_meaning: nearby.is_some() })
 }
 
 /// Leaves the best document of each group, and all that have none.
@@ -140,9 +130,7 @@ fn keep_best_of_groups(columns: &Columns, found: &mut Vec<(u32, f64)>) {
         let best = &mut best[record(document).group as usize];
         let is_better = |(other, least): (u32, f64)| {
             let by_score = score.total_cmp(&least);
-            by_score
-                .then_with(|| record(other).position.cmp(&record(document).position))
-                .is_gt()
+            by_score.then_with(|| record(other).position.cmp(&record(document).position)).is_gt()
         };
         if best.is_none_or(is_better) {
             *best = Some((document, score));
@@ -158,9 +146,7 @@ fn keep_best_of_groups(columns: &Columns, found: &mut Vec<(u32, f64)>) {
 fn compare(columns: &Columns, a: (u32, f64), b: (u32, f64)) -> Ordering {
     let time = |document: u32| columns.records[document as usize].time;
     let by_score = b.1.total_cmp(&a.1);
-    by_score
-        .then_with(|| time(b.0).cmp(&time(a.0)))
-        .then_with(|| a.0.cmp(&b.0))
+    by_score.then_with(|| time(b.0).cmp(&time(a.0))).then_with(|| a.0.cmp(&b.0))
 }
 
 /// Adds up the value of each document.

@@ -167,26 +167,17 @@ impl<'c> Batch<'c> {
     }
 
     fn number(&self, free: &str, next: &str) -> Result<u32, IndexError> {
-        let free = self
-            .connection
-            .prepare_cached(free)?
-            .query_row([], |row| row.get(0));
+        let free = self.connection.prepare_cached(free)?.query_row([], |row| row.get(0));
         match free.optional()? {
             Some(number) => Ok(number),
-            None => Ok(self
-                .connection
-                .prepare_cached(next)?
-                .query_row([], |row| row.get(0))?),
+            None => Ok(self.connection.prepare_cached(next)?.query_row([], |row| row.get(0))?),
         }
     }
 
     /// Returns the number of the group, and makes it if there is none.
     fn group(&self, key: &str) -> Result<u32, IndexError> {
         let sql = "SELECT number FROM grp WHERE key = ?";
-        let row = self
-            .connection
-            .prepare_cached(sql)?
-            .query_row([key], |row| row.get(0));
+        let row = self.connection.prepare_cached(sql)?.query_row([key], |row| row.get(0));
         if let Some(number) = row.optional()? {
             return Ok(number);
         }
@@ -195,9 +186,7 @@ impl<'c> Batch<'c> {
             "SELECT ifnull(max(number), 0) + 1 FROM grp",
         )?;
         let sql = "INSERT OR REPLACE INTO grp (number, key) VALUES (?, ?)";
-        self.connection
-            .prepare_cached(sql)?
-            .execute(params![number, key])?;
+        self.connection.prepare_cached(sql)?.execute(params![number, key])?;
         Ok(number)
     }
 
@@ -207,10 +196,7 @@ impl<'c> Batch<'c> {
             return Ok(());
         }
         let sql = "SELECT seq FROM document WHERE number = ?";
-        let seq: i64 = self
-            .connection
-            .prepare_cached(sql)?
-            .query_row([number], |row| row.get(0))?;
+        let seq: i64 = self.connection.prepare_cached(sql)?.query_row([number], |row| row.get(0))?;
         let sql = "DELETE FROM member WHERE grp = ? AND time = ? AND seq = ? AND number = ?";
         let row = params![record.group, record.time, seq, number];
         self.connection.prepare_cached(sql)?.execute(row)?;
@@ -248,10 +234,7 @@ impl<'c> Batch<'c> {
         let sql = "SELECT number FROM member WHERE grp = ?1 AND (time, seq, number) < (?2, ?3, ?4)
                    ORDER BY time DESC, seq DESC, number DESC LIMIT 1";
         let row = params![group, time, seq, number];
-        let before = self
-            .connection
-            .prepare_cached(sql)?
-            .query_row(row, |row| row.get(0));
+        let before = self.connection.prepare_cached(sql)?.query_row(row, |row| row.get(0));
         let mut position = match before.optional()? {
             Some(before) => self.record(before)?.position.saturating_add(1),
             None => 0,

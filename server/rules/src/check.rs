@@ -72,9 +72,8 @@ struct Parsed<'source> {
 
 impl<'source> Parsed<'source> {
     fn from_source(source: &Source<'source>) -> Result<Option<Self>, SkipReason> {
-        let Some((language, grammar)) = source
-            .language
-            .and_then(|language| Some((language, Grammar::for_language(language)?)))
+        let Some((language, grammar)) =
+            source.language.and_then(|language| Some((language, Grammar::for_language(language)?)))
         else {
             return Ok(None);
         };
@@ -96,32 +95,21 @@ pub(crate) fn check(
     source: &Source<'_>,
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Result<Vec<Finding>, SkipReason> {
-    let applicable: Vec<&Arc<Rule>> = plan
-        .rules
-        .iter()
-        .filter(|rule| rule.looks_at(source.language))
-        .collect();
+    let applicable: Vec<&Arc<Rule>> =
+        plan.rules.iter().filter(|rule| rule.looks_at(source.language)).collect();
     let needs_tree = applicable.iter().any(|rule| rule.needs_tree());
-    let parsed = if needs_tree {
-        Parsed::from_source(source)?
-    } else {
-        None
-    };
-    let measured = applicable
-        .iter()
-        .any(|rule| matches!(rule.finder, Finder::Metrics(_)) && rule.needs_tree());
+    let parsed = if needs_tree { Parsed::from_source(source)? } else { None };
+    let measured =
+        applicable.iter().any(|rule| matches!(rule.finder, Finder::Metrics(_)) && rule.needs_tree());
     let measured = parsed
         .as_ref()
         .filter(|_| measured)
         .map(|parsed| metrics::measure(&parsed.flat, parsed.grammar.kinds));
-    let surroundings = parsed
-        .as_ref()
-        .zip(source.language)
-        .map(|(parsed, language)| Surroundings {
-            tree: &parsed.flat,
-            language,
-            is_test_file: source.is_test,
-        });
+    let surroundings = parsed.as_ref().zip(source.language).map(|(parsed, language)| Surroundings {
+        tree: &parsed.flat,
+        language,
+        is_test_file: source.is_test,
+    });
     let begun = Instant::now();
     let mut run = Run {
         source,
@@ -174,11 +162,7 @@ struct Run<'run> {
 impl Run<'_> {
     fn add(&mut self, rule: &Rule, byte: usize, values: &Values) {
         let line = self.line_starts.partition_point(|&start| start <= byte).max(1);
-        let before = self
-            .source
-            .text
-            .get(self.line_starts[line - 1]..byte)
-            .unwrap_or_default();
+        let before = self.source.text.get(self.line_starts[line - 1]..byte).unwrap_or_default();
         let message = rule
             .message
             .replace("{value}", &values.value)
@@ -217,10 +201,7 @@ impl Run<'_> {
             if (self.late)() {
                 return Err(SkipReason::TooSlow);
             }
-            let all: Vec<_> = patterns
-                .iter()
-                .flat_map(|pattern| pattern.find_iter(piece))
-                .collect();
+            let all: Vec<_> = patterns.iter().flat_map(|pattern| pattern.find_iter(piece)).collect();
             for found in &all {
                 let byte = from + found.start();
                 let mut passes = except.iter().flat_map(|except| except.find_iter(piece));
@@ -229,10 +210,7 @@ impl Run<'_> {
                 let is_excepted = passes
                     .any(|pass| overlap(&pass, found) || !all.iter().any(|other| overlap(&pass, other)));
                 if !is_excepted && self.holds_at(rule, |tree| tree.at_byte(byte)) {
-                    let values = Values {
-                        text: quoted(found.as_str()),
-                        ..Values::default()
-                    };
+                    let values = Values { text: quoted(found.as_str()), ..Values::default() };
                     self.add(rule, byte, &values);
                 }
             }
@@ -253,10 +231,7 @@ impl Run<'_> {
             let name = flat.field(index, "name").or_else(|| flat.field(index, "type"));
             let number = |number: usize| number.to_string();
             let values = Values {
-                value: selector
-                    .max_count
-                    .map(|_| number(counted.len()))
-                    .unwrap_or_default(),
+                value: selector.max_count.map(|_| number(counted.len())).unwrap_or_default(),
                 limit: selector.max_count.map(number).unwrap_or_default(),
                 name: name.map(|name| quoted(flat.text(name))).unwrap_or_default(),
                 text: quoted(flat.text(index)),
@@ -273,21 +248,15 @@ impl Run<'_> {
         parsed: &Parsed<'_>,
     ) -> Result<BTreeMap<(usize, Index), HashSet<usize>>, SkipReason> {
         let mut too_late = |_: &_| {
-            if (self.late)() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+            if (self.late)() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let mut cursor = QueryCursor::new();
         cursor.set_match_limit(MATCH_LIMIT * u32::try_from(joined.parts.len()).unwrap_or(1));
         let options = QueryCursorOptions::new().progress_callback(&mut too_late);
         let bytes = self.source.text.as_bytes();
         let query = &joined.query;
-        let (match_capture, count_capture) = (
-            query.capture_index_for_name("match"),
-            query.capture_index_for_name("count"),
-        );
+        let (match_capture, count_capture) =
+            (query.capture_index_for_name("match"), query.capture_index_for_name("count"));
         let mut matches = cursor.matches_with_options(query, parsed.tree.root_node(), bytes, options);
         let mut found: BTreeMap<(usize, Index), HashSet<usize>> = BTreeMap::new();
         while let Some(each) = matches.next() {
@@ -312,11 +281,8 @@ impl Run<'_> {
         if metric == Metric::FileLines {
             let lines = self.source.text.lines().count();
             if exceeds(lines as f64, limit) && self.holds_at(rule, |_| 0) {
-                let values = Values {
-                    value: lines.to_string(),
-                    limit: limit.to_string(),
-                    ..Values::default()
-                };
+                let values =
+                    Values { value: lines.to_string(), limit: limit.to_string(), ..Values::default() };
                 self.add(rule, 0, &values);
             }
             return;
@@ -334,10 +300,8 @@ impl Run<'_> {
                 name: quoted(&function.name),
                 text: String::new(),
             };
-            let start = self
-                .surroundings
-                .as_ref()
-                .map_or(0, |around| around.tree.nodes[function.index].bytes.start);
+            let start =
+                self.surroundings.as_ref().map_or(0, |around| around.tree.nodes[function.index].bytes.start);
             self.add(rule, start, &values);
         }
     }
@@ -346,10 +310,7 @@ impl Run<'_> {
 /// Returns the value of a metric for a function. Code outside of functions has no length of its own.
 fn value_of(function: &FunctionMetrics, metric: Metric) -> Option<f64> {
     let is_module = function.name == MODULE;
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "no function has 2^52 lines or parameters"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "no function has 2^52 lines or parameters")]
     let value = match metric {
         Metric::Cyclomatic => f64::from(function.cyclomatic),
         Metric::Cognitive => f64::from(function.cognitive),
@@ -373,11 +334,7 @@ fn exceeds(value: f64, limit: Limit) -> bool {
 
 /// Returns the byte at which each line begins.
 fn line_starts(text: &str) -> Vec<usize> {
-    let after = text
-        .bytes()
-        .enumerate()
-        .filter(|(_, byte)| *byte == b'\n')
-        .map(|(at, _)| at + 1);
+    let after = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
     std::iter::once(0).chain(after).collect()
 }
 

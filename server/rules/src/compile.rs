@@ -38,10 +38,9 @@ pub(crate) fn regex(pattern: &Text) -> Result<Regex, Problem> {
                 format!("this regular expression needs more than {limit} bytes; write smaller repetitions");
             Problem::new(pattern.line, problem)
         }
-        error => Problem::new(
-            pattern.line,
-            format!("not a regular expression: {}", last_line(&error.to_string())),
-        ),
+        error => {
+            Problem::new(pattern.line, format!("not a regular expression: {}", last_line(&error.to_string())))
+        }
     })?;
     if regex.is_match("") {
         return Err(Problem::new(
@@ -54,21 +53,14 @@ pub(crate) fn regex(pattern: &Text) -> Result<Regex, Problem> {
 
 /// The `regex` crate draws the place over several lines; the last one names the error.
 fn last_line(message: &str) -> &str {
-    message
-        .lines()
-        .last()
-        .unwrap_or_default()
-        .trim_start_matches("error: ")
+    message.lines().last().unwrap_or_default().trim_start_matches("error: ")
 }
 
 pub(crate) fn globs(patterns: &[Text]) -> Result<GlobSet, Problem> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
         if pattern.text.len() > MAX_PATTERN_LENGTH {
-            return Err(Problem::new(
-                pattern.line,
-                format!("a glob has at most {MAX_PATTERN_LENGTH} bytes"),
-            ));
+            return Err(Problem::new(pattern.line, format!("a glob has at most {MAX_PATTERN_LENGTH} bytes")));
         }
         let glob = GlobBuilder::new(&pattern.text).literal_separator(true).build();
         set.add(glob.map_err(|error| Problem::new(pattern.line, format!("not a glob: {}", error.kind())))?);
@@ -98,18 +90,14 @@ pub(crate) fn selector(
         return Err(problem("a query captures what it finds as `@match`".into()));
     }
     if query.capture_index_for_name("count").is_some() != max_count.is_some() {
-        return Err(problem(
-            "`@count` in a query and `max_count` beside it go together".into(),
-        ));
+        return Err(problem("`@count` in a query and `max_count` beside it go together".into()));
     }
     for pattern in 0..query.pattern_count() {
         let known = query.general_predicates(pattern).first();
         if let Some(predicate) = known {
             let operator = &predicate.operator;
             let known = "`#eq?`, `#match?`, `#any-of?` and their `not-` and `any-` forms";
-            return Err(problem(format!(
-                "unknown predicate `#{operator}`; there are {known}"
-            )));
+            return Err(problem(format!("unknown predicate `#{operator}`; there are {known}")));
         }
     }
     Ok(Selector {

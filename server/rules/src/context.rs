@@ -48,11 +48,8 @@ impl Surroundings<'_> {
         let begins = |words: &[&str]| words.iter().any(|word| text.starts_with(word));
         let is_capital =
             |name: &str| !name.is_empty() && !name.contains(|letter: char| letter.is_lowercase());
-        let is_named_so = |field| {
-            self.tree
-                .field(index, field)
-                .is_some_and(|name| is_capital(self.tree.text(name)))
-        };
+        let is_named_so =
+            |field| self.tree.field(index, field).is_some_and(|name| is_capital(self.tree.text(name)));
         match self.tree.nodes[index].kind {
             "const_item" | "static_item" | "const_declaration" | "enumerator" | "enum_variant" => true,
             "local_variable_declaration" => begins(&["final "]),
@@ -74,11 +71,8 @@ impl Surroundings<'_> {
                 let mut head = self.tree.children(around).flat_map(|child| {
                     let modifiers =
                         Some(child).filter(|&child| self.tree.nodes[child].kind == "function_modifiers");
-                    std::iter::once(child).chain(
-                        modifiers
-                            .into_iter()
-                            .flat_map(|modifiers| self.tree.children(modifiers)),
-                    )
+                    std::iter::once(child)
+                        .chain(modifiers.into_iter().flat_map(|modifiers| self.tree.children(modifiers)))
                 });
                 return head.any(|token| self.tree.nodes[token].kind == "async");
             }
@@ -95,13 +89,9 @@ impl Surroundings<'_> {
         let mut item = index;
         while let Some(parent) = self.tree.parent(item).filter(|&parent| {
             let kind = self.tree.nodes[parent].kind;
-            let is_wrapper = [
-                "export_statement",
-                "template_declaration",
-                "type_declaration",
-                "lexical_declaration",
-            ]
-            .contains(&kind);
+            let is_wrapper =
+                ["export_statement", "template_declaration", "type_declaration", "lexical_declaration"]
+                    .contains(&kind);
             is_wrapper
                 || self.tree.nodes[parent].bytes.start == self.tree.nodes[item].bytes.start
                     && kind == "declaration"
@@ -135,9 +125,9 @@ impl Surroundings<'_> {
     fn is_documentation(&self, comment: &str) -> bool {
         match self.language {
             Language::Go => !comment.starts_with("//go:"),
-            Language::Rust | Language::C | Language::Cpp => ["///", "/**", "//!", "/*!"]
-                .iter()
-                .any(|mark| comment.starts_with(mark)),
+            Language::Rust | Language::C | Language::Cpp => {
+                ["///", "/**", "//!", "/*!"].iter().any(|mark| comment.starts_with(mark))
+            }
             _ => comment.starts_with("/**"),
         }
     }

@@ -53,10 +53,7 @@ pub(crate) struct Workspace {
 impl Workspace {
     /// Opens the workspace at a path.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self {
-            path: path.to_owned(),
-            dir: Dir::open(path)?,
-        })
+        Ok(Self { path: path.to_owned(), dir: Dir::open(path)? })
     }
 
     /// Returns true if a path is in the workspace; it need not exist.
@@ -94,14 +91,9 @@ impl Workspace {
             cancelled,
         };
         let files = walk.files()?;
-        let skipped = files.unread.into_iter().map(|(file, _)| Skipped {
-            file,
-            reason: SkipReason::Unreadable,
-        });
-        Ok((
-            files.paths.iter().map(|path| folder.join(path)).collect(),
-            skipped.collect(),
-        ))
+        let skipped =
+            files.unread.into_iter().map(|(file, _)| Skipped { file, reason: SkipReason::Unreadable });
+        Ok((files.paths.iter().map(|path| folder.join(path)).collect(), skipped.collect()))
     }
 
     /// Returns the names in a folder; none if there is no such folder.
@@ -133,11 +125,7 @@ impl Workspace {
         })?;
         let text = String::from_utf8(bytes).map_err(|_| SkipReason::NotUtf8)?;
         // NUL is valid UTF-8, but no text contains it.
-        if text.contains('\0') {
-            Err(SkipReason::NotUtf8)
-        } else {
-            Ok(text)
-        }
+        if text.contains('\0') { Err(SkipReason::NotUtf8) } else { Ok(text) }
     }
 
     fn inner(&self, path: &Path) -> Option<String> {
@@ -148,9 +136,6 @@ impl Workspace {
 /// Returns a path relative to the workspace, with `/`.
 fn relative(workspace: &Path, path: &Path) -> String {
     let relative = path.strip_prefix(workspace).unwrap_or(path);
-    let parts: Vec<_> = relative
-        .components()
-        .map(|part| part.as_os_str().to_string_lossy())
-        .collect();
+    let parts: Vec<_> = relative.components().map(|part| part.as_os_str().to_string_lossy()).collect();
     parts.join("/")
 }

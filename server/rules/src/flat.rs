@@ -67,9 +67,7 @@ impl<'source> FlatTree<'source> {
                 if !cursor.goto_parent() {
                     return Self { source, nodes };
                 }
-                let closed = open
-                    .pop()
-                    .expect("the cursor goes up to a node that it went down from");
+                let closed = open.pop().expect("the cursor goes up to a node that it went down from");
                 nodes[closed as usize].end = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
                 previous = Some(closed);
             }
@@ -83,12 +81,9 @@ impl<'source> FlatTree<'source> {
         // An empty rule's only child can share its id: the outer node, which comes first, is meant.
         let find = |first: usize, is_near: &dyn Fn(&Flat) -> bool| {
             let mut near = self.nodes[first..].iter().take_while(|flat| is_near(flat));
-            near.position(|flat| flat.id == node.id())
-                .map(|after| first + after)
+            near.position(|flat| flat.id == node.id()).map(|after| first + after)
         };
-        let first = self
-            .nodes
-            .partition_point(|flat| place(flat) < (start, Reverse(end)));
+        let first = self.nodes.partition_point(|flat| place(flat) < (start, Reverse(end)));
         // Empty nodes before others are out of this order.
         find(first, &|flat| flat.bytes == (start..end)).or_else(|| {
             let first = self.nodes.partition_point(|flat| flat.bytes.start < start);
@@ -97,9 +92,7 @@ impl<'source> FlatTree<'source> {
     }
 
     pub(crate) fn text(&self, index: Index) -> &'source str {
-        self.source
-            .get(self.nodes[index].bytes.clone())
-            .unwrap_or_default()
+        self.source.get(self.nodes[index].bytes.clone()).unwrap_or_default()
     }
 
     pub(crate) fn parent(&self, index: Index) -> Option<Index> {
@@ -133,8 +126,7 @@ impl<'source> FlatTree<'source> {
 
     /// Returns the child of a field.
     pub(crate) fn field(&self, index: Index, field: &str) -> Option<Index> {
-        self.children(index)
-            .find(|&child| self.nodes[child].field == Some(field))
+        self.children(index).find(|&child| self.nodes[child].field == Some(field))
     }
 
     /// Returns the innermost node that holds the byte.
@@ -154,9 +146,5 @@ impl<'source> FlatTree<'source> {
 /// A node whose text ends with a line feed ends on the line before.
 fn last_row(node: Node<'_>) -> usize {
     let (start, end) = (node.start_position(), node.end_position());
-    if end.column == 0 && end.row > start.row {
-        end.row - 1
-    } else {
-        end.row
-    }
+    if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row }
 }

@@ -86,11 +86,8 @@ pub(crate) struct Grammar {
 impl Grammar {
     /// Returns the table of a language; `None` for a language without one.
     pub(crate) fn for_language(language: Language) -> Option<&'static Self> {
-        static GRAMMARS: LazyLock<HashMap<Language, Grammar>> = LazyLock::new(|| {
-            ALL.iter()
-                .map(|kinds| (kinds.language, Grammar::new(kinds)))
-                .collect()
-        });
+        static GRAMMARS: LazyLock<HashMap<Language, Grammar>> =
+            LazyLock::new(|| ALL.iter().map(|kinds| (kinds.language, Grammar::new(kinds))).collect());
         GRAMMARS.get(&language)
     }
 
@@ -101,19 +98,9 @@ impl Grammar {
             roles.fold(Roles::default(), |all, (role, _)| all.with(*role))
         };
         let count = u16::try_from(grammar.node_kind_count()).unwrap_or(u16::MAX);
-        let named = |id: u16| {
-            grammar
-                .node_kind_for_id(id)
-                .filter(|_| grammar.node_kind_is_named(id))
-        };
-        let by_id = (0..count)
-            .map(|id| named(id).map(roles_of).unwrap_or_default())
-            .collect();
-        Self {
-            kinds,
-            grammar,
-            by_id,
-        }
+        let named = |id: u16| grammar.node_kind_for_id(id).filter(|_| grammar.node_kind_is_named(id));
+        let by_id = (0..count).map(|id| named(id).map(roles_of).unwrap_or_default()).collect();
+        Self { kinds, grammar, by_id }
     }
 
     /// Returns the name of a kind.
@@ -154,25 +141,11 @@ const RUST: Kinds = Kinds {
         (Roles::LAMBDA, &["closure_expression"]),
         (
             Roles::STRUCTURE,
-            &[
-                "if_expression",
-                "match_expression",
-                "while_expression",
-                "for_expression",
-                "loop_expression",
-            ],
+            &["if_expression", "match_expression", "while_expression", "for_expression", "loop_expression"],
         ),
         (Roles::IF, &["if_expression"]),
         (Roles::ELSE, &["else_clause"]),
-        (
-            Roles::DECISION,
-            &[
-                "if_expression",
-                "while_expression",
-                "for_expression",
-                "try_expression",
-            ],
-        ),
+        (Roles::DECISION, &["if_expression", "while_expression", "for_expression", "try_expression"]),
         (Roles::ARM, &["match_arm"]),
         (Roles::LOGICAL, &["binary_expression", "let_chain"]),
         (Roles::PARENTHESES, &["parenthesized_expression"]),
@@ -180,10 +153,7 @@ const RUST: Kinds = Kinds {
         (Roles::LABEL, &["label"]),
         (Roles::CALL, &["call_expression"]),
         (Roles::COMMENT, &["line_comment", "block_comment"]),
-        (
-            Roles::STRING,
-            &["string_literal", "raw_string_literal", "char_literal"],
-        ),
+        (Roles::STRING, &["string_literal", "raw_string_literal", "char_literal"]),
     ],
     decision_tokens: &[("match_pattern", "if"), ("let_declaration", "else")],
     logical: &["&&", "||"],
@@ -244,10 +214,7 @@ const SCRIPT_ROLES: &[(Roles, &[&str])] = &[
             "method_definition",
         ],
     ),
-    (
-        Roles::LAMBDA,
-        &["function_expression", "generator_function", "arrow_function"],
-    ),
+    (Roles::LAMBDA, &["function_expression", "generator_function", "arrow_function"]),
     (
         Roles::STRUCTURE,
         &[
@@ -292,23 +259,14 @@ const JAVASCRIPT: Kinds = Kinds {
     declared: Declared::All,
 };
 
-const TYPESCRIPT: Kinds = Kinds {
-    language: Language::TypeScript,
-    ..JAVASCRIPT
-};
+const TYPESCRIPT: Kinds = Kinds { language: Language::TypeScript, ..JAVASCRIPT };
 
-const TSX: Kinds = Kinds {
-    language: Language::Tsx,
-    ..JAVASCRIPT
-};
+const TSX: Kinds = Kinds { language: Language::Tsx, ..JAVASCRIPT };
 
 const GO: Kinds = Kinds {
     language: Language::Go,
     roles: &[
-        (
-            Roles::FUNCTION,
-            &["function_declaration", "method_declaration", "func_literal"],
-        ),
+        (Roles::FUNCTION, &["function_declaration", "method_declaration", "func_literal"]),
         (Roles::LAMBDA, &["func_literal"]),
         (
             Roles::STRUCTURE,
@@ -330,16 +288,9 @@ const GO: Kinds = Kinds {
         (Roles::LABEL, &["label_name"]),
         (Roles::CALL, &["call_expression"]),
         (Roles::COMMENT, &["comment"]),
-        (
-            Roles::STRING,
-            &["interpreted_string_literal", "raw_string_literal", "rune_literal"],
-        ),
+        (Roles::STRING, &["interpreted_string_literal", "raw_string_literal", "rune_literal"]),
     ],
-    decision_tokens: &[
-        ("expression_case", "case"),
-        ("type_case", "case"),
-        ("communication_case", "case"),
-    ],
+    decision_tokens: &[("expression_case", "case"), ("type_case", "case"), ("communication_case", "case")],
     logical: &["&&", "||"],
     declared: Declared::None,
 };
@@ -415,23 +366,14 @@ const C: Kinds = Kinds {
         (Roles::ELSE, &["else_clause"]),
         (
             Roles::DECISION,
-            &[
-                "if_statement",
-                "for_statement",
-                "while_statement",
-                "do_statement",
-                "conditional_expression",
-            ],
+            &["if_statement", "for_statement", "while_statement", "do_statement", "conditional_expression"],
         ),
         (Roles::LOGICAL, &["binary_expression"]),
         (Roles::PARENTHESES, &["parenthesized_expression"]),
         (Roles::GOTO, &["goto_statement"]),
         (Roles::CALL, &["call_expression"]),
         (Roles::COMMENT, &["comment"]),
-        (
-            Roles::STRING,
-            &["string_literal", "char_literal", "system_lib_string"],
-        ),
+        (Roles::STRING, &["string_literal", "char_literal", "system_lib_string"]),
     ],
     decision_tokens: &[("case_statement", "case")],
     logical: &["&&", "||"],
@@ -475,15 +417,7 @@ const CPP: Kinds = Kinds {
         (Roles::GOTO, &["goto_statement"]),
         (Roles::CALL, &["call_expression"]),
         (Roles::COMMENT, &["comment"]),
-        (
-            Roles::STRING,
-            &[
-                "string_literal",
-                "raw_string_literal",
-                "char_literal",
-                "system_lib_string",
-            ],
-        ),
+        (Roles::STRING, &["string_literal", "raw_string_literal", "char_literal", "system_lib_string"]),
     ],
     decision_tokens: &[("case_statement", "case")],
     logical: &["&&", "||", "and", "or"],
@@ -501,21 +435,11 @@ mod tests {
             let named = kinds.roles.iter().flat_map(|(_, names)| *names);
             let parents = kinds.decision_tokens.iter().map(|(parent, _)| parent);
             for kind in named.chain(parents) {
-                assert_ne!(
-                    grammar.id_for_node_kind(kind, true),
-                    0,
-                    "{}: {kind}",
-                    kinds.language.name()
-                );
+                assert_ne!(grammar.id_for_node_kind(kind, true), 0, "{}: {kind}", kinds.language.name());
             }
             let tokens = kinds.decision_tokens.iter().map(|(_, token)| token);
             for token in tokens.chain(kinds.logical) {
-                assert_ne!(
-                    grammar.id_for_node_kind(token, false),
-                    0,
-                    "{}: {token}",
-                    kinds.language.name()
-                );
+                assert_ne!(grammar.id_for_node_kind(token, false), 0, "{}: {token}", kinds.language.name());
             }
         }
     }

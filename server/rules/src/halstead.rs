@@ -29,11 +29,7 @@ pub(crate) fn volume(tree: &FlatTree<'_>, root: Index) -> f64 {
                 total += 1;
             }
         }
-        index = if is_leaf || is_comment {
-            node.end as usize
-        } else {
-            index + 1
-        };
+        index = if is_leaf || is_comment { node.end as usize } else { index + 1 };
     }
     let vocabulary = u32::try_from(distinct.len()).unwrap_or(u32::MAX).max(1);
     f64::from(total) * f64::from(vocabulary).log2()

@@ -15,10 +15,7 @@
 //! | `check` | the rules on one file |
 //! | `files`, `run` | the files of a run, and the rules on all of them |
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 
 mod check;
 mod compile;

@@ -179,9 +179,7 @@ impl<'tree> Count<'tree> {
     fn visit(&mut self, index: Index) {
         let node = &self.tree.nodes[index];
         let (roles, parent) = (node.roles, self.tree.parent(index));
-        let parent_roles = parent
-            .map(|parent| self.tree.nodes[parent].roles)
-            .unwrap_or_default();
+        let parent_roles = parent.map(|parent| self.tree.nodes[parent].roles).unwrap_or_default();
         let is_head = parent_roles.has(Roles::STRUCTURE)
             && (roles.has(Roles::HEAD) || node.field.is_some_and(|field| HEAD_FIELDS.contains(&field)));
         let outer = match parent {
@@ -199,19 +197,13 @@ impl<'tree> Count<'tree> {
                 self.add(outer, 1);
             } else {
                 self.add(outer, 1 + outer.depth);
-                inner = Position {
-                    depth: outer.depth + 1,
-                    structures: outer.structures + 1,
-                    ..outer
-                };
+                inner = Position { depth: outer.depth + 1, structures: outer.structures + 1, ..outer };
                 let nesting = &mut self.functions[outer.function].nesting;
                 *nesting = inner.structures.max(*nesting);
             }
         } else if roles.has(Roles::ELSE) {
-            let has_if = self
-                .tree
-                .named_children(index)
-                .any(|child| self.tree.nodes[child].roles.has(Roles::IF));
+            let has_if =
+                self.tree.named_children(index).any(|child| self.tree.nodes[child].roles.has(Roles::IF));
             self.add(outer, u32::from(!has_if));
         } else if is_alternative {
             self.add(outer, 1);
@@ -236,10 +228,7 @@ impl<'tree> Count<'tree> {
         };
         let in_declaration = may_be_declared && outer.function != 0 && self.only_declares(around.index);
         if outer.function != 0 && !in_declaration {
-            return Position {
-                depth: outer.depth + 1,
-                ..outer
-            };
+            return Position { depth: outer.depth + 1, ..outer };
         }
         self.functions.push(Function {
             name: signature::name(self.tree, index),
@@ -251,10 +240,7 @@ impl<'tree> Count<'tree> {
             parameters: signature::parameters(self.tree, index),
             recurses: false,
         });
-        Position {
-            function: self.functions.len() - 1,
-            ..Position::default()
-        }
+        Position { function: self.functions.len() - 1, ..Position::default() }
     }
 
     /// Returns true if a function has no control structure of its own.
@@ -266,11 +252,7 @@ impl<'tree> Count<'tree> {
             if node.roles.has(Roles::STRUCTURE) {
                 return false;
             }
-            index = if node.roles.has(Roles::FUNCTION) {
-                node.end as usize
-            } else {
-                index + 1
-            };
+            index = if node.roles.has(Roles::FUNCTION) { node.end as usize } else { index + 1 };
         }
         true
     }
@@ -286,16 +268,10 @@ impl<'tree> Count<'tree> {
             node.roles.has(Roles::DECISION) || is_later_arm
         } else if parent_node.roles.has(Roles::LOGICAL) && self.kinds.logical.contains(&node.kind) {
             let sequence = self.sequence_of(parent);
-            self.operators
-                .entry(sequence)
-                .or_default()
-                .push((node.bytes.start, node.kind));
+            self.operators.entry(sequence).or_default().push((node.bytes.start, node.kind));
             true
         } else {
-            let is_token = self
-                .kinds
-                .decision_tokens
-                .contains(&(parent_node.kind, node.kind));
+            let is_token = self.kinds.decision_tokens.contains(&(parent_node.kind, node.kind));
             is_token && !self.is_default(parent)
         };
         self.functions[place.function].decisions += u32::from(decides);
@@ -304,9 +280,7 @@ impl<'tree> Count<'tree> {
     /// Returns true if a branch is the default: `case _`.
     fn is_default(&self, branch: Index) -> bool {
         let mut children = self.tree.named_children(branch);
-        let is_wildcard = children
-            .next()
-            .is_some_and(|pattern| self.tree.text(pattern) == "_");
+        let is_wildcard = children.next().is_some_and(|pattern| self.tree.text(pattern) == "_");
         is_wildcard && self.tree.field(branch, "guard").is_none()
     }
 
@@ -331,8 +305,7 @@ impl<'tree> Count<'tree> {
             let mut ancestors = self.tree.ancestors(index);
             next = ancestors.find(|&index| !self.tree.nodes[index].roles.has(Roles::PARENTHESES));
         }
-        self.sequences
-            .extend(path.into_iter().map(|index| (index, sequence)));
+        self.sequences.extend(path.into_iter().map(|index| (index, sequence)));
         sequence
     }
 
@@ -355,11 +328,8 @@ impl<'tree> Count<'tree> {
 
     fn count_jumps_and_calls(&mut self, index: Index, place: Position) {
         let roles = self.tree.nodes[index].roles;
-        let names_label = || {
-            self.tree
-                .named_children(index)
-                .any(|child| self.tree.nodes[child].roles.has(Roles::LABEL))
-        };
+        let names_label =
+            || self.tree.named_children(index).any(|child| self.tree.nodes[child].roles.has(Roles::LABEL));
         if roles.has(Roles::GOTO) || (roles.has(Roles::JUMP) && names_label()) {
             self.add(place, 1);
         }
@@ -381,16 +351,9 @@ fn code_lines(tree: &FlatTree<'_>) -> Vec<bool> {
         if is_leaf && !is_skipped && !tree.text(index).trim().is_empty() {
             let (first, last) = node.lines;
             let last = last.min(code.len());
-            code.get_mut(first - 1..last)
-                .into_iter()
-                .flatten()
-                .for_each(|line| *line = true);
+            code.get_mut(first - 1..last).into_iter().flatten().for_each(|line| *line = true);
         }
-        index = if is_leaf || is_skipped {
-            node.end as usize
-        } else {
-            index + 1
-        };
+        index = if is_leaf || is_skipped { node.end as usize } else { index + 1 };
     }
     code
 }

@@ -46,13 +46,8 @@ impl<'run> Plan<'run> {
             .rules
             .iter()
             .flat_map(|rule| selectors_of(rule).iter().map(move |selector| (&**rule, selector)));
-        let parts: Vec<_> = all
-            .filter(|(_, selector)| selector.language == language)
-            .collect();
-        parts
-            .chunks(MAX_JOINED)
-            .map(|parts| Joined::new(language, parts))
-            .collect()
+        let parts: Vec<_> = all.filter(|(_, selector)| selector.language == language).collect();
+        parts.chunks(MAX_JOINED).map(|parts| Joined::new(language, parts)).collect()
     }
 }
 
@@ -64,10 +59,6 @@ impl<'run> Joined<'run> {
             .expect("queries that were read one by one are a query together");
         let owners = parts.iter().enumerate();
         let owners = owners.flat_map(|(at, (_, selector))| std::iter::repeat_n(at, selector.patterns));
-        Self {
-            query,
-            owners: owners.collect(),
-            parts: parts.to_vec(),
-        }
+        Self { query, owners: owners.collect(), parts: parts.to_vec() }
     }
 }

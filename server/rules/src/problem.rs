@@ -15,10 +15,7 @@ impl Problem {
             Some((cut, _)) => format!("{}…", &message[..cut]),
             None => message,
         };
-        Self {
-            line: line.max(1),
-            message,
-        }
+        Self { line: line.max(1), message }
     }
 }
 

@@ -135,14 +135,8 @@ pub struct Rule {
 #[derive(Debug)]
 pub(crate) enum Finder {
     Selectors(Vec<Selector>),
-    Regex {
-        patterns: Vec<Regex>,
-        except: Vec<Regex>,
-    },
-    Path {
-        globs: GlobSet,
-        except: GlobSet,
-    },
+    Regex { patterns: Vec<Regex>, except: Vec<Regex> },
+    Path { globs: GlobSet, except: GlobSet },
     Metrics(BTreeMap<Metric, Limit>),
 }
 

@@ -39,10 +39,7 @@ pub(crate) fn read(extension: &str, text: &str) -> Result<RuleFile, Problem> {
     if text.len() > MAX_BYTES {
         return Err(Problem::new(
             1,
-            format!(
-                "a rule file has at most {MAX_BYTES} bytes; this one has {}",
-                text.len()
-            ),
+            format!("a rule file has at most {MAX_BYTES} bytes; this one has {}", text.len()),
         ));
     }
     let root = match extension {
@@ -53,32 +50,16 @@ pub(crate) fn read(extension: &str, text: &str) -> Result<RuleFile, Problem> {
     if let Some(schema) = table.text("schema", 1..=64)?
         && schema.text != SCHEMA
     {
-        return Err(Problem::new(
-            schema.line,
-            format!("`schema` is `{SCHEMA}`, not `{}`", schema.text),
-        ));
+        return Err(Problem::new(schema.line, format!("`schema` is `{SCHEMA}`, not `{}`", schema.text)));
     }
     let id = table.required("id", 1..=64)?;
     if !ID.is_match(&id.text) {
-        let problem = format!(
-            "id `{}` is not 2 to 8 capitals and 3 or 4 digits, such as `QUAL001`",
-            id.text
-        );
+        let problem = format!("id `{}` is not 2 to 8 capitals and 3 or 4 digits, such as `QUAL001`", id.text);
         return Err(Problem::new(id.line, problem));
     }
     let name = table.required("name", 3..=100)?.text;
-    let category = one_of(
-        &table.required("category", 1..=64)?,
-        "category",
-        Category::ALL,
-        Category::name,
-    )?;
-    let severity = one_of(
-        &table.required("severity", 1..=64)?,
-        "severity",
-        Severity::ALL,
-        Severity::name,
-    )?;
+    let category = one_of(&table.required("category", 1..=64)?, "category", Category::ALL, Category::name)?;
+    let severity = one_of(&table.required("severity", 1..=64)?, "severity", Severity::ALL, Severity::name)?;
     let enabled = table.boolean("enabled")?.unwrap_or(true);
     let overrides = table.boolean("overrides")?.unwrap_or(false);
     let description = table.required("description", 10..=500)?.text;
@@ -119,30 +100,23 @@ pub(crate) fn read(extension: &str, text: &str) -> Result<RuleFile, Problem> {
         unless,
         finder,
     };
-    Ok(RuleFile {
-        rule,
-        id_line: id.line,
-        overrides,
-    })
+    Ok(RuleFile { rule, id_line: id.line, overrides })
 }
 
 /// Reads a rule's only finder.
 fn finder(table: &mut Table, languages: &[Language]) -> Result<Finder, Problem> {
     const WAYS: &str = "`selectors`, `regex`, `path`, `metrics`";
-    let ways: Vec<Member> = ["selectors", "regex", "path", "metrics"]
-        .into_iter()
-        .filter_map(|key| table.take(key))
-        .collect();
+    let ways: Vec<Member> =
+        ["selectors", "regex", "path", "metrics"].into_iter().filter_map(|key| table.take(key)).collect();
     let [way] = <[Member; 1]>::try_from(ways).map_err(|ways| match ways.as_slice() {
         [] => Problem::new(1, format!("a rule has one of {WAYS}; this one has none")),
         [_, second, ..] => Problem::new(second.line, format!("a rule has only one of {WAYS}")),
         [_] => unreachable!("one way is what is asked for"),
     })?;
     match way.key.as_str() {
-        "selectors" if !languages.is_empty() => Err(Problem::new(
-            way.line,
-            "each of `selectors` says its language; leave out `languages`",
-        )),
+        "selectors" if !languages.is_empty() => {
+            Err(Problem::new(way.line, "each of `selectors` says its language; leave out `languages`"))
+        }
         "selectors" => {
             let items = list(way.value, "selectors", 1..=MAX_SELECTORS)?;
             let selectors: Result<_, _> = items.into_iter().map(selector).collect();
@@ -150,44 +124,26 @@ fn finder(table: &mut Table, languages: &[Language]) -> Result<Finder, Problem> 
         }
         "regex" => {
             let patterns = match way.value.value {
-                Value::Text(text) => vec![Text {
-                    line: way.value.line,
-                    text,
-                }],
+                Value::Text(text) => vec![Text { line: way.value.line, text }],
                 _ => texts(way.value, "regex")?,
             };
             let compiled = |texts: &[Text]| texts.iter().map(compile::regex).collect::<Result<_, _>>();
-            Ok(Finder::Regex {
-                patterns: compiled(&patterns)?,
-                except: compiled(&table.texts("except")?)?,
-            })
+            Ok(Finder::Regex { patterns: compiled(&patterns)?, except: compiled(&table.texts("except")?)? })
         }
         "path" => {
             let mut table = Table::from_node(way.value, "`path`")?;
             let globs = table.texts("glob")?;
             if globs.is_empty() {
-                return Err(Problem::new(
-                    way.line,
-                    "`path` needs `glob`, a list of patterns of paths",
-                ));
+                return Err(Problem::new(way.line, "`path` needs `glob`, a list of patterns of paths"));
             }
             let except = table.texts("except")?;
             table.end()?;
-            Ok(Finder::Path {
-                globs: compile::globs(&globs)?,
-                except: compile::globs(&except)?,
-            })
+            Ok(Finder::Path { globs: compile::globs(&globs)?, except: compile::globs(&except)? })
         }
-        _ => match languages
-            .iter()
-            .find(|language| Grammar::for_language(**language).is_none())
-        {
+        _ => match languages.iter().find(|language| Grammar::for_language(**language).is_none()) {
             Some(unmeasured) => Err(Problem::new(
                 way.line,
-                format!(
-                    "`metrics` can't measure {}; leave it out of `languages`",
-                    unmeasured.name()
-                ),
+                format!("`metrics` can't measure {}; leave it out of `languages`", unmeasured.name()),
             )),
             None => metrics(way.value),
         },
@@ -204,10 +160,7 @@ fn selector(node: Node) -> Result<Selector, Problem> {
     table.end()?;
     let pattern = match (pattern, node_type) {
         (Some(pattern), None) => pattern,
-        (None, Some(kind)) => Text {
-            line: kind.line,
-            text: format!("({}) @match", kind.text),
-        },
+        (None, Some(kind)) => Text { line: kind.line, text: format!("({}) @match", kind.text) },
         _ => {
             return Err(Problem::new(
                 line,
@@ -223,20 +176,14 @@ fn metrics(node: Node) -> Result<Finder, Problem> {
     let table = Table::from_node(node, "`metrics`")?;
     let mut limits = BTreeMap::new();
     for member in table.members {
-        let key = Text {
-            line: member.line,
-            text: member.key,
-        };
+        let key = Text { line: member.line, text: member.key };
         let metric = one_of(&key, "metric", Metric::ALL, Metric::name)?;
         let mut table = Table::from_node(member.value, &format!("`{}`", key.text))?;
         let limit = match (table.count("max")?, table.count("min")?) {
             (Some(max), None) => Limit::Max(max),
             (None, Some(min)) => Limit::Min(min),
             _ => {
-                return Err(Problem::new(
-                    key.line,
-                    format!("`{}` has either `max` or `min`", key.text),
-                ));
+                return Err(Problem::new(key.line, format!("`{}` has either `max` or `min`", key.text)));
             }
         };
         table.end()?;
@@ -259,12 +206,9 @@ struct Table {
 impl Table {
     fn from_node(node: Node, name: &str) -> Result<Self, Problem> {
         match node.value {
-            Value::Table(members) => Ok(Self {
-                line: node.line,
-                name: name.to_owned(),
-                members,
-                known: Vec::new(),
-            }),
+            Value::Table(members) => {
+                Ok(Self { line: node.line, name: name.to_owned(), members, known: Vec::new() })
+            }
             other => Err(Problem::new(
                 node.line,
                 format!("{name} is a table of keys and values, not {}", other.form()),
@@ -288,10 +232,7 @@ impl Table {
         };
         let Value::Text(text) = member.value.value else {
             let form = member.value.value.form();
-            return Err(Problem::new(
-                member.line,
-                format!("`{key}` is a text, not {form}; quote it"),
-            ));
+            return Err(Problem::new(member.line, format!("`{key}` is a text, not {form}; quote it")));
         };
         let characters = text.trim().chars().count();
         if !length.contains(&characters) {
@@ -299,10 +240,7 @@ impl Table {
             let problem = format!("`{key}` has {least} to {most} characters, this one {characters}");
             return Err(Problem::new(member.line, problem));
         }
-        Ok(Some(Text {
-            line: member.line,
-            text: text.trim().to_owned(),
-        }))
+        Ok(Some(Text { line: member.line, text: text.trim().to_owned() }))
     }
 
     fn required(
@@ -319,10 +257,9 @@ impl Table {
         match self.take(key).map(|member| (member.line, member.value.value)) {
             None => Ok(None),
             Some((_, Value::Boolean(value))) => Ok(Some(value)),
-            Some((line, other)) => Err(Problem::new(
-                line,
-                format!("`{key}` is true or false, not {}", other.form()),
-            )),
+            Some((line, other)) => {
+                Err(Problem::new(line, format!("`{key}` is true or false, not {}", other.form())))
+            }
         }
     }
 
@@ -339,8 +276,7 @@ impl Table {
     }
 
     fn texts(&mut self, key: &'static str) -> Result<Vec<Text>, Problem> {
-        self.take(key)
-            .map_or(Ok(Vec::new()), |member| texts(member.value, key))
+        self.take(key).map_or(Ok(Vec::new()), |member| texts(member.value, key))
     }
 
     /// Refuses members that were not taken.
@@ -349,12 +285,7 @@ impl Table {
             return Ok(());
         };
         let known: Vec<String> = self.known.iter().map(|key| format!("`{key}`")).collect();
-        let problem = format!(
-            "{} has no key `{}`; it takes {}",
-            self.name,
-            member.key,
-            known.join(", ")
-        );
+        let problem = format!("{} has no key `{}`; it takes {}", self.name, member.key, known.join(", "));
         Err(Problem::new(member.line, problem))
     }
 }
@@ -369,23 +300,16 @@ fn list(node: Node, key: &str, length: std::ops::RangeInclusive<usize>) -> Resul
                 format!("`{key}` has {least} to {most} items, this one {}", items.len()),
             ))
         }
-        other => Err(Problem::new(
-            node.line,
-            format!("`{key}` is a list, not {}", other.form()),
-        )),
+        other => Err(Problem::new(node.line, format!("`{key}` is a list, not {}", other.form()))),
     }
 }
 
 fn texts(node: Node, key: &str) -> Result<Vec<Text>, Problem> {
     let text = |item: Node| match item.value {
-        Value::Text(text) => Ok(Text {
-            line: item.line,
-            text,
-        }),
-        other => Err(Problem::new(
-            item.line,
-            format!("`{key}` is a list of texts, and this is {}", other.form()),
-        )),
+        Value::Text(text) => Ok(Text { line: item.line, text }),
+        other => {
+            Err(Problem::new(item.line, format!("`{key}` is a list of texts, and this is {}", other.form())))
+        }
     };
     list(node, key, 1..=64)?.into_iter().map(text).collect()
 }
@@ -400,10 +324,7 @@ fn language(name: &Text) -> Result<Language, Problem> {
 
 fn contexts(table: &mut Table, key: &'static str) -> Result<Vec<Context>, Problem> {
     let names = table.texts(key)?;
-    names
-        .iter()
-        .map(|name| one_of(name, "context", Context::ALL, Context::name))
-        .collect()
+    names.iter().map(|name| one_of(name, "context", Context::ALL, Context::name)).collect()
 }
 
 /// Returns the member of a closed set that a text names.
@@ -411,9 +332,6 @@ fn one_of<T: Copy>(text: &Text, what: &str, all: &[T], name: fn(T) -> &'static s
     let found = all.iter().copied().find(|each| name(*each) == text.text);
     found.ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|each| name(*each)).collect();
-        Problem::new(
-            text.line,
-            format!("no {what} `{}`; there are {}", text.text, names.join(", ")),
-        )
+        Problem::new(text.line, format!("no {what} `{}`; there are {}", text.text, names.join(", ")))
     })
 }

@@ -146,27 +146,17 @@ pub fn run(
         workspace.list(path, cancelled).map_err(|error| match error {
             WalkError::Cancelled => RunError::Cancelled,
             WalkError::Budget(_) => RunError::TooMany(error.to_string()),
-            WalkError::Open(_) => RunError::NoSuchPath {
-                path: workspace.relative(path),
-            },
+            WalkError::Open(_) => RunError::NoSuchPath { path: workspace.relative(path) },
         })?
     };
-    let job = Job {
-        plan: Plan::new(&rules),
-        workspace: &workspace,
-        scope,
-        modules: Modules::default(),
-        cancelled,
-    };
+    let job =
+        Job { plan: Plan::new(&rules), workspace: &workspace, scope, modules: Modules::default(), cancelled };
     let mut tally = job.run(&files);
     if cancelled() {
         return Err(RunError::Cancelled);
     }
     if let (Scope::File, Some(skipped)) = (scope, tally.skipped.first()) {
-        return Err(RunError::Unusable {
-            path: skipped.file.clone(),
-            reason: skipped.reason,
-        });
+        return Err(RunError::Unusable { path: skipped.file.clone(), reason: skipped.reason });
     }
     tally.cut(MAX_FINDINGS);
     tally.findings.sort();
@@ -201,49 +191,29 @@ pub fn analyze(workspace: &Path, path: &Path) -> Result<Analysis, RunError> {
         let known = Language::ALL
             .iter()
             .filter(|language| crate::grammar::Grammar::for_language(**language).is_some());
-        RunError::UnknownLanguage {
-            path,
-            known: known.map(|language| language.name()).collect(),
-        }
+        RunError::UnknownLanguage { path, known: known.map(|language| language.name()).collect() }
     };
     let Some(language) = Language::of_path(path) else {
         return Err(unknown(relative));
     };
-    let unusable = |reason| RunError::Unusable {
-        path: relative.clone(),
-        reason,
-    };
+    let unusable = |reason| RunError::Unusable { path: relative.clone(), reason };
     let text = workspace.read(path).map_err(unusable)?;
-    let source = Source {
-        path: &relative,
-        text: &text,
-        language: Some(language),
-        is_test: false,
-    };
+    let source = Source { path: &relative, text: &text, language: Some(language), is_test: false };
     match check::measure(&source).map_err(unusable)? {
-        Some(metrics) => Ok(Analysis {
-            path: relative,
-            language,
-            metrics,
-            duration: begun.elapsed(),
-        }),
+        Some(metrics) => Ok(Analysis { path: relative, language, metrics, duration: begun.elapsed() }),
         None => Err(unknown(relative)),
     }
 }
 
 fn open(workspace: &Path) -> Result<Workspace, RunError> {
-    Workspace::open(workspace).map_err(|_| RunError::NoSuchPath {
-        path: workspace.display().to_string(),
-    })
+    Workspace::open(workspace).map_err(|_| RunError::NoSuchPath { path: workspace.display().to_string() })
 }
 
 fn scope_of(workspace: &Workspace, path: &Path) -> Result<Scope, RunError> {
     match workspace.kind(path) {
         Some(Kind::File) => Ok(Scope::File),
         Some(Kind::Folder) => Ok(Scope::Project),
-        _ => Err(RunError::NoSuchPath {
-            path: workspace.relative(path),
-        }),
+        _ => Err(RunError::NoSuchPath { path: workspace.relative(path) }),
     }
 }
 
@@ -258,20 +228,16 @@ struct Job<'run> {
 
 impl Job<'_> {
     fn run(&self, files: &[PathBuf]) -> Tally {
-        let threads = thread::available_parallelism()
-            .map_or(1, usize::from)
-            .min(MAX_THREADS)
-            .min(files.len())
-            .max(1);
+        let threads =
+            thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS).min(files.len()).max(1);
         let next = AtomicUsize::new(0);
         let all = Mutex::new(Tally::default());
         thread::scope(|scope| {
             for _ in 0..threads {
                 scope.spawn(|| {
                     let mut tally = Tally::default();
-                    while let Some(file) = files
-                        .get(next.fetch_add(1, Ordering::Relaxed))
-                        .filter(|_| !(self.cancelled)())
+                    while let Some(file) =
+                        files.get(next.fetch_add(1, Ordering::Relaxed)).filter(|_| !(self.cancelled)())
                     {
                         self.check(file, &mut tally);
                     }
@@ -290,16 +256,7 @@ impl Job<'_> {
                 Some(Language::Rust) => self.modules.is_test_file(self.workspace, file),
                 _ => test_paths::is_test_path(language, &path),
             };
-            check::check(
-                &self.plan,
-                &Source {
-                    path: &path,
-                    text: &text,
-                    language,
-                    is_test,
-                },
-                self.cancelled,
-            )
+            check::check(&self.plan, &Source { path: &path, text: &text, language, is_test }, self.cancelled)
         });
         match checked {
             Ok(findings) => {

@@ -50,9 +50,7 @@ fn has_test_attribute(tree: &FlatTree<'_>, item: Index) -> bool {
 
 /// Returns true if an attribute marks a test, or a condition that holds for tests alone.
 fn is_for_tests(attribute: &str) -> bool {
-    let inner = attribute
-        .trim_start_matches(['#', '!', '[', ' '])
-        .trim_end_matches([']', ' ', '\n']);
+    let inner = attribute.trim_start_matches(['#', '!', '[', ' ']).trim_end_matches([']', ' ', '\n']);
     let (path, arguments) = match inner.split_once('(') {
         Some((path, arguments)) => (path.trim(), arguments),
         None => (inner.trim(), ""),
@@ -143,20 +141,12 @@ impl Modules {
             let Some((name, parents)) = declared_in(&module) else {
                 return false;
             };
-            let parents: Vec<PathBuf> = parents
-                .into_iter()
-                .filter(|parent| workspace.has(parent) && *parent != module)
-                .collect();
-            if parents
-                .iter()
-                .any(|parent| self.test_modules(workspace, parent).contains(&name))
-            {
+            let parents: Vec<PathBuf> =
+                parents.into_iter().filter(|parent| workspace.has(parent) && *parent != module).collect();
+            if parents.iter().any(|parent| self.test_modules(workspace, parent).contains(&name)) {
                 return true;
             }
-            match parents
-                .into_iter()
-                .find(|parent| workspace.kind(parent) == Some(Kind::File))
-            {
+            match parents.into_iter().find(|parent| workspace.kind(parent) == Some(Kind::File)) {
                 Some(parent) => module = parent,
                 None => return false,
             }
@@ -186,9 +176,7 @@ impl Modules {
             let entries = names.into_iter().map(|name| folder.join(name));
             let sources = entries.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
             let placed = sources.flat_map(|source| {
-                declared_for_tests(workspace, &source)
-                    .filter_map(|(path, _)| path)
-                    .collect::<Vec<_>>()
+                declared_for_tests(workspace, &source).filter_map(|(path, _)| path).collect::<Vec<_>>()
             });
             placed.map(|path| folder.join(path)).collect()
         });
@@ -218,10 +206,8 @@ fn declared_in(file: &Path) -> Option<(String, Vec<PathBuf>)> {
         "mod" => (folder.file_name()?.to_str()?.to_owned(), folder.parent()?),
         _ => (stem.to_owned(), folder),
     };
-    let mut parents: Vec<PathBuf> = ["mod.rs", "lib.rs", "main.rs"]
-        .iter()
-        .map(|name| above.join(name))
-        .collect();
+    let mut parents: Vec<PathBuf> =
+        ["mod.rs", "lib.rs", "main.rs"].iter().map(|name| above.join(name)).collect();
     parents.extend(
         above
             .file_name()

@@ -116,10 +116,7 @@ impl RuleSet {
     /// Returns the rules of this crate.
     #[must_use]
     pub fn built_in() -> Self {
-        Self {
-            rules: BUILT_IN.clone(),
-            errors: Vec::new(),
-        }
+        Self { rules: BUILT_IN.clone(), errors: Vec::new() }
     }
 
     /// Returns the rules of this crate and of the files in `.mcb/rules` of a workspace. A file that can't be used is left out and listed
@@ -151,11 +148,7 @@ impl RuleSet {
     }
 
     fn add(&mut self, file: RuleFile, taken: &mut BTreeSet<String>) -> Result<(), Problem> {
-        let RuleFile {
-            rule,
-            id_line,
-            overrides,
-        } = file;
+        let RuleFile { rule, id_line, overrides } = file;
         if taken.contains(&rule.id) {
             return Err(Problem::new(
                 id_line,
@@ -212,29 +205,19 @@ impl RuleSet {
         for id in &selection.rules {
             if !self.rules.iter().any(|rule| rule.id == *id) {
                 let known = self.rules.iter().map(|rule| rule.id.clone()).collect();
-                return Err(SelectionError::Rule {
-                    id: id.clone(),
-                    known,
-                });
+                return Err(SelectionError::Rule { id: id.clone(), known });
             }
         }
         let mut rules = self.list_rules(selection.category.as_deref())?;
         rules.retain(|rule| {
-            if selection.rules.is_empty() {
-                rule.enabled
-            } else {
-                selection.rules.contains(&rule.id)
-            }
+            if selection.rules.is_empty() { rule.enabled } else { selection.rules.contains(&rule.id) }
         });
         Ok(rules)
     }
 }
 
 fn category_of(name: &str) -> Result<Category, SelectionError> {
-    let found = Category::ALL
-        .iter()
-        .copied()
-        .find(|category| category.name() == name);
+    let found = Category::ALL.iter().copied().find(|category| category.name() == name);
     found.ok_or_else(|| SelectionError::Category {
         name: name.to_owned(),
         known: Category::ALL.iter().map(|category| category.name()).collect(),
@@ -242,11 +225,7 @@ fn category_of(name: &str) -> Result<Category, SelectionError> {
 }
 
 fn error(file: &str, problem: Problem) -> RuleFileError {
-    RuleFileError {
-        file: file.to_owned(),
-        line: problem.line,
-        message: problem.message,
-    }
+    RuleFileError { file: file.to_owned(), line: problem.line, message: problem.message }
 }
 
 /// Returns the names of the rule files of a workspace, sorted, and the problem of their folder, if any. Links are not followed.
@@ -262,13 +241,7 @@ fn rule_files(workspace: &Workspace, folder: &Path) -> (Vec<String>, Option<Prob
     let mut names: Vec<String> = names.filter(|name| extension(name).is_some()).collect();
     names.sort();
     let problem = (names.len() > MAX_FILES).then(|| {
-        Problem::new(
-            1,
-            format!(
-                "has {} rule files; only the first {MAX_FILES} are read",
-                names.len()
-            ),
-        )
+        Problem::new(1, format!("has {} rule files; only the first {MAX_FILES} are read", names.len()))
     });
     names.truncate(MAX_FILES);
     (names, problem)
@@ -284,18 +257,15 @@ fn unreadable(error: &OpenError) -> Problem {
 }
 
 fn read_file(workspace: &Workspace, path: &Path, name: &str) -> Result<RuleFile, Problem> {
-    let bytes = workspace
-        .bytes(path, MAX_BYTES as u64)
-        .map_err(|error| match error {
-            OpenError::Symlink | OpenError::Special => {
-                Problem::new(1, "is no regular file; put the rule here itself")
-            }
-            OpenError::TooLarge { size, limit } => Problem::new(
-                1,
-                format!("a rule file has at most {limit} bytes; this one has {size}"),
-            ),
-            error => unreadable(&error),
-        })?;
+    let bytes = workspace.bytes(path, MAX_BYTES as u64).map_err(|error| match error {
+        OpenError::Symlink | OpenError::Special => {
+            Problem::new(1, "is no regular file; put the rule here itself")
+        }
+        OpenError::TooLarge { size, limit } => {
+            Problem::new(1, format!("a rule file has at most {limit} bytes; this one has {size}"))
+        }
+        error => unreadable(&error),
+    })?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + valid.iter().filter(|&&byte| byte == b'\n').count();

@@ -8,14 +8,8 @@ use crate::{
 /// The name for a function without one.
 const ANONYMOUS: &str = "<anonymous>";
 /// Nodes that make a function in them a method.
-const CLASSES: [&str; 6] = [
-    "impl_item",
-    "trait_item",
-    "class_definition",
-    "class_body",
-    "class_specifier",
-    "struct_specifier",
-];
+const CLASSES: [&str; 6] =
+    ["impl_item", "trait_item", "class_definition", "class_body", "class_specifier", "struct_specifier"];
 /// Nodes in a list of parameters that are not parameters.
 const NO_PARAMETERS: [&str; 6] = [
     "attribute_item",
@@ -28,9 +22,7 @@ const NO_PARAMETERS: [&str; 6] = [
 
 /// Returns the function's name, or that of the variable it is assigned to.
 pub(crate) fn name(tree: &FlatTree<'_>, function: Index) -> String {
-    let named = tree
-        .field(function, "name")
-        .or_else(|| declared_name(tree, function));
+    let named = tree.field(function, "name").or_else(|| declared_name(tree, function));
     let assigned = || {
         let holder = tree.parent(function)?;
         let field = ["name", "left", "key", "property", "pattern"]
@@ -58,9 +50,7 @@ fn function_declarator(tree: &FlatTree<'_>, function: Index) -> Option<Index> {
             let mut children = tree.named_children(index);
             children.find(|&child| tree.nodes[child].kind.ends_with("declarator"))
         };
-        declarator = tree
-            .field(declarator, "declarator")
-            .or_else(|| inner(declarator))?;
+        declarator = tree.field(declarator, "declarator").or_else(|| inner(declarator))?;
     }
     Some(declarator)
 }
@@ -87,19 +77,14 @@ fn count(tree: &FlatTree<'_>, child: Index) -> usize {
         return 0;
     }
     // Go writes several names before one type.
-    let names = tree
-        .children(child)
-        .filter(|&index| tree.nodes[index].field == Some("name"))
-        .count();
+    let names = tree.children(child).filter(|&index| tree.nodes[index].field == Some("name")).count();
     names.max(1)
 }
 
 /// Returns true if a function is a method.
 pub(crate) fn is_method(tree: &FlatTree<'_>, function: Index) -> bool {
     let functions = |&index: &Index| !tree.nodes[index].roles.has(Roles::FUNCTION);
-    tree.ancestors(function)
-        .take_while(functions)
-        .any(|index| CLASSES.contains(&tree.nodes[index].kind))
+    tree.ancestors(function).take_while(functions).any(|index| CLASSES.contains(&tree.nodes[index].kind))
 }
 
 /// Returns true if a call is one of the function with this name.
@@ -107,10 +92,7 @@ pub(crate) fn calls(tree: &FlatTree<'_>, call: Index, name: &str, is_method: boo
     let callee = tree.field(call, "function");
     let text = match callee {
         Some(callee) => tree.text(callee),
-        None if tree
-            .field(call, "object")
-            .is_none_or(|object| tree.text(object) == "this") =>
-        {
+        None if tree.field(call, "object").is_none_or(|object| tree.text(object) == "this") => {
             let method = tree.field(call, "name");
             return method.is_some_and(|method| tree.text(method) == name);
         }
@@ -134,14 +116,11 @@ pub(crate) fn is_docstring(tree: &FlatTree<'_>, index: Index) -> bool {
     let Some(block) = tree.parent(index) else {
         return false;
     };
-    let mut statements = tree
-        .named_children(block)
-        .filter(|&child| !tree.nodes[child].roles.has(Roles::COMMENT));
+    let mut statements =
+        tree.named_children(block).filter(|&child| !tree.nodes[child].roles.has(Roles::COMMENT));
     let mut parts = tree.children(index);
     let holder = tree.parent(block).map(|holder| tree.nodes[holder].kind);
     statements.next() == Some(index)
-        && parts
-            .next()
-            .is_some_and(|part| tree.nodes[part].roles.has(Roles::STRING))
+        && parts.next().is_some_and(|part| tree.nodes[part].roles.has(Roles::STRING))
         && matches!(holder, None | Some("function_definition" | "class_definition"))
 }

@@ -10,9 +10,7 @@ use std::{fs, path::PathBuf};
 
 /// Returns the texts of `testdata/FOLDER`, by the names of their files, sorted.
 fn data(folder: &str) -> Vec<(String, String)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("testdata")
-        .join(folder);
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata").join(folder);
     let entries = fs::read_dir(&folder).expect("a folder of test data");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
     files.sort();

@@ -54,12 +54,8 @@ impl Value {
 
 /// Reads TOML.
 pub(crate) fn read_toml(text: &str) -> Result<Node, Problem> {
-    let line = |at: usize| {
-        1 + text.as_bytes()[..at.min(text.len())]
-            .iter()
-            .filter(|&&byte| byte == b'\n')
-            .count()
-    };
+    let line =
+        |at: usize| 1 + text.as_bytes()[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count();
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         Problem::new(line(at), error.message())
@@ -83,10 +79,7 @@ fn of_table(
     }
     // The order of the file: the parser sorts by key.
     members.sort_by_key(|member| member.line);
-    Ok(Node {
-        line: at,
-        value: Value::Table(members),
-    })
+    Ok(Node { line: at, value: Value::Table(members) })
 }
 
 fn of_value(
@@ -106,10 +99,7 @@ fn of_value(
         },
         DeValue::Boolean(value) => Value::Boolean(value),
         DeValue::Array(items) => {
-            let items: Result<_, _> = items
-                .into_iter()
-                .map(|item| of_value(item, line, depth + 1))
-                .collect();
+            let items: Result<_, _> = items.into_iter().map(|item| of_value(item, line, depth + 1)).collect();
             Value::List(items?)
         }
         DeValue::Table(table) => return of_table(table, at, line, depth),
@@ -125,9 +115,7 @@ pub(crate) fn read_yaml(text: &str) -> Result<Node, Problem> {
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| Problem::new(error.marker().line(), error.info()))?;
         let line = span.start.line();
-        builder
-            .take(event, line)
-            .map_err(|message| Problem::new(line, message))?;
+        builder.take(event, line).map_err(|message| Problem::new(line, message))?;
     }
     builder.root.ok_or_else(|| Problem::new(1, "the file is empty"))
 }
@@ -147,10 +135,7 @@ impl Builder {
         match event {
             Event::Scalar(text, style, anchor, _) => {
                 refuse_anchor(anchor)?;
-                let waiting_key = self
-                    .keys
-                    .last_mut()
-                    .filter(|_| self.open.last().is_some_and(is_table));
+                let waiting_key = self.keys.last_mut().filter(|_| self.open.last().is_some_and(is_table));
                 match waiting_key {
                     Some(key @ None) => *key = Some((text.into_owned(), line)),
                     _ => self.add(node(scalar(&text, style)))?,
@@ -195,19 +180,12 @@ impl Builder {
         match self.open.last_mut().map(|open| &mut open.value) {
             Some(Value::List(items)) => items.push(node),
             Some(Value::Table(members)) => {
-                let (key, line) = self
-                    .keys
-                    .last_mut()
-                    .and_then(Option::take)
-                    .expect("a value follows its key");
+                let (key, line) =
+                    self.keys.last_mut().and_then(Option::take).expect("a value follows its key");
                 if members.iter().any(|member| member.key == key) {
                     return Err(format!("`{key}` is there twice"));
                 }
-                members.push(Member {
-                    key,
-                    line,
-                    value: node,
-                });
+                members.push(Member { key, line, value: node });
             }
             _ if self.root.is_some() => return Err("a file holds one document".into()),
             _ => self.root = Some(node),

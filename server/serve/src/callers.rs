@@ -15,9 +15,7 @@ pub(super) fn check(
     http: Option<&HttpOptions>,
     contracts: &[&ContractSpec],
 ) -> Result<(), String> {
-    let with_auth = contracts
-        .iter()
-        .filter_map(|contract| Some((contract.id, contract.auth?)));
+    let with_auth = contracts.iter().filter_map(|contract| Some((contract.id, contract.auth?)));
     if let Some(http) = http {
         let is_open = http.keys.is_none() && http.oauth.is_none();
         if let Some((id, _)) = with_auth.clone().next().filter(|_| is_open) {
@@ -41,20 +39,14 @@ pub(super) fn check(
         None => Ok(()),
         Some((id, auth)) => {
             let roles: Vec<_> = auth.roles.iter().map(|role| role.name).collect();
-            Err(format!(
-                "`--as`: `{id}` has no role `{role}`; choose {}",
-                roles.join(", ")
-            ))
+            Err(format!("`--as`: `{id}` has no role `{role}`; choose {}", roles.join(", ")))
         }
     }
 }
 
 /// Sets the caller on standard input and output of each adapter.
 pub(super) fn say(opened: Vec<Opened>, role: Option<&str>) -> Vec<Opened> {
-    opened
-        .into_iter()
-        .map(|opened| set_local_caller(opened, role))
-        .collect()
+    opened.into_iter().map(|opened| set_local_caller(opened, role)).collect()
 }
 
 /// Sets the caller on standard input and output of an adapter.
@@ -66,10 +58,7 @@ pub(super) fn set_local_caller(opened: Opened, role: Option<&str>) -> Opened {
 /// Returns the caller on this machine: the owner of the account, in this role, or else the owner's agent.
 pub fn local(role: Option<&str>) -> LocalCaller {
     let local = LocalCaller::default();
-    LocalCaller {
-        user: platform::account_name().unwrap_or(local.user),
-        role: role.map(str::to_owned),
-    }
+    LocalCaller { user: platform::account_name().unwrap_or(local.user), role: role.map(str::to_owned) }
 }
 
 #[cfg(test)]
@@ -81,27 +70,14 @@ mod tests {
     #[test]
     fn callers_can_be_known_or_the_server_does_not_start() {
         static AUTH: AuthSpec = AuthSpec {
-            roles: &[RoleSpec {
-                name: "owner",
-                kind: CallerKind::Human,
-                scope: Some(ScopeWord::Write),
-            }],
+            roles: &[RoleSpec { name: "owner", kind: CallerKind::Human, scope: Some(ScopeWord::Write) }],
             resources: &[],
         };
-        static GUARDED: ContractSpec = ContractSpec {
-            id: "guarded",
-            auth: Some(&AUTH),
-            ..ContractSpec::EMPTY
-        };
+        static GUARDED: ContractSpec =
+            ContractSpec { id: "guarded", auth: Some(&AUTH), ..ContractSpec::EMPTY };
         let open = || HttpOptions::new(([127, 0, 0, 1], 0).into());
-        let closed = || HttpOptions {
-            keys: Some("keys.json".into()),
-            ..open()
-        };
-        let both = || HttpOptions {
-            stdio: true,
-            ..closed()
-        };
+        let closed = || HttpOptions { keys: Some("keys.json".into()), ..open() };
+        let both = || HttpOptions { stdio: true, ..closed() };
         let (plain, guarded) = (&ContractSpec::EMPTY, &GUARDED);
         for (role, http, contract, expected) in [
             (None, None, plain, ""),
@@ -110,36 +86,13 @@ mod tests {
             (None, Some(closed()), guarded, ""),
             (Some("owner"), None, guarded, ""),
             (Some("owner"), Some(both()), guarded, ""),
-            (
-                None,
-                Some(open()),
-                guarded,
-                "contract `guarded` wants to know its callers",
-            ),
-            (
-                Some("owner"),
-                None,
-                plain,
-                "`--as` is for contracts with roles, and none",
-            ),
-            (
-                Some("king"),
-                None,
-                guarded,
-                "`--as`: `guarded` has no role `king`; choose owner",
-            ),
-            (
-                Some("owner"),
-                Some(closed()),
-                guarded,
-                "`--as` is for the client on standard input",
-            ),
+            (None, Some(open()), guarded, "contract `guarded` wants to know its callers"),
+            (Some("owner"), None, plain, "`--as` is for contracts with roles, and none"),
+            (Some("king"), None, guarded, "`--as`: `guarded` has no role `king`; choose owner"),
+            (Some("owner"), Some(closed()), guarded, "`--as` is for the client on standard input"),
         ] {
             let said = check(role, http.as_ref(), &[contract]).err().unwrap_or_default();
-            assert!(
-                said.starts_with(expected) && said.is_empty() == expected.is_empty(),
-                "{role:?}: {said}"
-            );
+            assert!(said.starts_with(expected) && said.is_empty() == expected.is_empty(), "{role:?}: {said}");
         }
     }
 }

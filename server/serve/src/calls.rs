@@ -53,9 +53,7 @@ pub fn open<'s>(
     library: &Arc<Library>,
     contracts: impl IntoIterator<Item = &'s &'static ContractSpec>,
 ) -> Result<Option<Arc<Calls>>, Failure> {
-    let wanted = contracts
-        .into_iter()
-        .any(|contract| contract.executions.is_some());
+    let wanted = contracts.into_iter().any(|contract| contract.executions.is_some());
     if !wanted {
         return Ok(None);
     }

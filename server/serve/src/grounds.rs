@@ -18,10 +18,7 @@ impl Specs {
     pub(super) fn named(packs: Packs, names: &[String]) -> Self {
         let specs = names.iter().filter_map(|name| packs.spec(name));
         let (over_rows, over_documents) = specs.partition(|spec| spec.rows.is_some());
-        Self {
-            over_documents,
-            over_rows,
-        }
+        Self { over_documents, over_rows }
     }
 
     /// Returns a contract over documents with roles, and a contract without roles that changes the same documents.
@@ -94,10 +91,7 @@ pub fn check(needs: &Needs<'_>, packs: Packs) -> Result<(), String> {
         ));
     }
     if specs.over_documents.is_empty() {
-        let unused = [
-            (needs.has_library, "a library"),
-            (needs.has_document, "`--document`"),
-        ];
+        let unused = [(needs.has_library, "a library"), (needs.has_document, "`--document`")];
         if let Some((_, what)) = unused.iter().find(|(is_given, _)| *is_given) {
             let names: Vec<_> = specs.over_rows.iter().map(|spec| spec.id).collect();
             return Err(format!(

@@ -1,10 +1,7 @@
 //! `tabellion serve`: opens the libraries and the data folder, and serves contracts over them to a client on standard input and
 //! output, to any number of clients over HTTP, or to both.
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 // Printing macros panic on a closed stream. Standard output is reserved for the protocol.
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
@@ -107,14 +104,7 @@ pub fn run(options: &Options, packs: Packs) -> Result<(), Box<dyn Error>> {
     let (document, approval) = (document(options, &all)?, approval(options, &all)?);
     let access = options.http.as_ref().map(|http| Ok((http, Access::new(http)?)));
     let access: Option<(_, Access)> = access.transpose().map_err(|error: Box<dyn Error>| error)?;
-    let opened = open(
-        options,
-        packs,
-        &specs,
-        data.as_ref(),
-        document.as_ref(),
-        &approval,
-    )?;
+    let opened = open(options, packs, &specs, data.as_ref(), document.as_ref(), &approval)?;
     let opened = in_environment(opened, &options.environment)?;
     let opened = callers::say(opened, options.role.as_deref());
     let rows: Vec<_> = opened.iter().flat_map(|opened| opened.rows.clone()).collect();
@@ -183,10 +173,7 @@ fn prepare_process() -> Result<(), Box<dyn Error>> {
 pub fn runtime() -> io::Result<Runtime> {
     let room: io::Result<Vec<_>> = (0..PIPES).map(|_| io::pipe()).collect();
     drop(room.map_err(|error| {
-        io::Error::new(
-            error.kind(),
-            format!("{error}; raise the limit of open files (`ulimit -n`)"),
-        )
+        io::Error::new(error.kind(), format!("{error}; raise the limit of open files (`ulimit -n`)"))
     })?);
     Builder::new_multi_thread().enable_all().build()
 }
@@ -267,11 +254,7 @@ fn open_library(
     document: Option<&LibraryPath>,
 ) -> Result<(Arc<Library>, Contracts), Box<dyn Error>> {
     let (external, create) = (options.external, options.create);
-    let chosen = library::Options {
-        external,
-        create,
-        ..library::Options::default()
-    };
+    let chosen = library::Options { external, create, ..library::Options::default() };
     let library = Library::open(&named.folder, chosen);
     let library = Arc::new(library.map_err(advised)?);
     if let Some(created) = library.created() {
@@ -281,11 +264,7 @@ fn open_library(
     if let Some(path) = &document {
         library.check_name(path).map_err(no_document)?;
     }
-    let grounds = Grounds {
-        library: Some(Arc::clone(&library)),
-        document,
-        ..Grounds::default()
-    };
+    let grounds = Grounds { library: Some(Arc::clone(&library)), document, ..Grounds::default() };
     if let Some((guarded, open)) = specs.open_beside_guarded() {
         say(format!(
             "`{open}` changes the files of `{guarded}` without its roles, gates and reviews; serve them from libraries of their own"
@@ -306,19 +285,13 @@ fn open_rows(
         return Ok((vec![], vec![]));
     };
     let is_new = data.folder().is_some_and(|folder| !folder.path.exists());
-    let grounds = Grounds {
-        data: Some(data.place()),
-        workspaces: options.workspaces.clone(),
-        ..Grounds::default()
-    };
+    let grounds =
+        Grounds { data: Some(data.place()), workspaces: options.workspaces.clone(), ..Grounds::default() };
     let contracts = specs.over_rows.iter();
     let contracts = contracts.map(|spec| packs.service(spec.id, &grounds));
     let opened: Vec<_> = contracts.collect::<Result<_, _>>()?;
     if is_new {
-        say(format_args!(
-            "created the data folder `{}`",
-            data.name().display()
-        ));
+        say(format_args!("created the data folder `{}`", data.name().display()));
     }
     let (contracts, rows): (_, Vec<_>) = opened.into_iter().unzip();
     Ok((contracts, rows.into_iter().flatten().collect()))
@@ -363,9 +336,7 @@ fn announcement(folder: &Path, created: &Created) -> String {
     match created {
         Created::Repository => format!("created a git repository in `{folder}`"),
         Created::Folder { similar: None } => format!("created a new library at `{folder}`"),
-        Created::Folder {
-            similar: Some(similar),
-        } => format!(
+        Created::Folder { similar: Some(similar) } => format!(
             "created a new library at `{folder}`. If you meant `{}`, correct the path and delete the new folder",
             similar.display()
         ),
@@ -395,12 +366,7 @@ fn instructions(contracts: &[&ContractSpec]) -> String {
     let previews = contracts.iter().any(|contract| !contract.previews.is_empty());
     let has_rows = contracts.iter().any(|contract| contract.rows.is_some());
     let has_documents = contracts.iter().any(|contract| contract.rows.is_none());
-    let parts = [
-        (has_documents, DOCUMENTS),
-        (previews, PREVIEWS),
-        (has_rows, ROWS),
-        (true, ERRORS),
-    ];
+    let parts = [(has_documents, DOCUMENTS), (previews, PREVIEWS), (has_rows, ROWS), (true, ERRORS)];
     let said = parts.iter().filter(|(is_said, _)| *is_said);
     said.map(|(_, text)| *text).collect::<Vec<_>>().join(" ")
 }
@@ -432,16 +398,9 @@ fn no_document(error: PathError) -> String {
 fn approval(options: &Options, contracts: &[&ContractSpec]) -> Result<ApprovalPolicy, String> {
     let tools = contracts.iter().flat_map(|contract| contract.tools);
     let operations = tools.flat_map(|tool| std::iter::once(tool).chain(tool.operations()));
-    let mut mutating: Vec<_> = operations
-        .filter(|tool| tool.mutating)
-        .map(|tool| tool.label())
-        .collect();
+    let mut mutating: Vec<_> = operations.filter(|tool| tool.mutating).map(|tool| tool.label()).collect();
     mutating.dedup();
-    if let Some(name) = options
-        .approve
-        .iter()
-        .find(|name| !mutating.contains(&name.as_str()))
-    {
+    if let Some(name) = options.approve.iter().find(|name| !mutating.contains(&name.as_str())) {
         return Err(format!(
             "`--approve {name}` is not a tool that changes something; these are: {}",
             mutating.join(", ")

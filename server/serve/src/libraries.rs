@@ -31,10 +31,7 @@ impl Named {
             Some((name, folder)) => (Some(name.into()), folder.into()),
             None => (None, text.into()),
         };
-        Ok(Self {
-            name,
-            folder: home::expanded(folder)?,
-        })
+        Ok(Self { name, folder: home::expanded(folder)? })
     }
 
     /// Returns the path over HTTP.
@@ -79,7 +76,7 @@ pub fn check(
     }
     if on_stdio && libraries.len() > 1 {
         return Err(
-            "standard input and output serve one library; omit `--stdio`, or serve one library".into(),
+            "standard input and output serve one library; omit `--stdio`, or serve one library".into()
         );
     }
     if on_stdio && are_rows_served && libraries.iter().any(|library| library.name.is_some()) {
@@ -114,10 +111,7 @@ mod tests {
             ("a/b=notes", None, "a/b=notes", "/mcp"),
         ] {
             let found = named(text);
-            assert_eq!(
-                (found.name.as_deref(), found.folder.to_str()),
-                (name, Some(folder))
-            );
+            assert_eq!((found.name.as_deref(), found.folder.to_str()), (name, Some(folder)));
             assert_eq!(found.path(), path);
         }
     }

@@ -65,11 +65,7 @@ pub(super) async fn serve(
     parent: Parent,
     packs: Packs,
 ) -> Result<(), Box<dyn Error>> {
-    let Access {
-        credentials,
-        certificates,
-        hook,
-    } = access;
+    let Access { credentials, certificates, hook } = access;
     let limits = limits(options, &credentials);
     let scheme = if certificates.is_some() { "https" } else { "http" };
     let ending = platform::asked_to_end()?;
@@ -86,29 +82,15 @@ pub(super) async fn serve(
     for opened in &opened {
         let place = options.page.then(|| {
             let library = opened.name.as_ref().map(|name| format!("/@{name}"));
-            ReviewPlace::Url(format!(
-                "{base}{}{}/review/",
-                browser::BASE,
-                library.unwrap_or_default()
-            ))
+            ReviewPlace::Url(format!("{base}{}{}/review/", browser::BASE, library.unwrap_or_default()))
         });
-        opened
-            .adapter
-            .gateway()
-            .set_review_place(place.unwrap_or(REVIEW_COMMAND));
+        opened.adapter.gateway().set_review_place(place.unwrap_or(REVIEW_COMMAND));
     }
-    let page = options.page.then(|| {
-        page(
-            &opened,
-            packs,
-            &credentials,
-            scheme == "https" || base.starts_with("https"),
-        )
-    });
+    let page = options
+        .page
+        .then(|| page(&opened, packs, &credentials, scheme == "https" || base.starts_with("https")));
     let page = page.transpose()?;
-    let mounts = opened
-        .into_iter()
-        .map(|opened| mount(opened, &base, hook.as_ref()));
+    let mounts = opened.into_iter().map(|opened| mount(opened, &base, hook.as_ref()));
     let mounts: BTreeMap<_, _> = mounts.collect();
     for path in mounts.keys() {
         say(format_args!("listening on {scheme}://{address}{path}"));
@@ -118,10 +100,7 @@ pub(super) async fn serve(
             Some(_) => format!("people sign in at {base}{}", browser::BASE),
             None => format!(
                 "people sign in by a link that holds once: {base}{}",
-                page.link(
-                    Door::new(None, super::local_caller(None), None).local(),
-                    browser::BASE
-                )
+                page.link(Door::new(None, super::local_caller(None), None).local(), browser::BASE)
             ),
         });
     }
@@ -167,14 +146,8 @@ fn base(options: &HttpOptions, scheme: &str, address: SocketAddr) -> String {
         (Some(url), _) => url.to_string(),
         // No client connects to the address of all interfaces.
         (None, Some(host)) if address.ip().is_unspecified() => {
-            let has_port = host
-                .rsplit_once(':')
-                .is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-            let port = if has_port {
-                String::new()
-            } else {
-                format!(":{}", address.port())
-            };
+            let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+            let port = if has_port { String::new() } else { format!(":{}", address.port()) };
             format!("{scheme}://{host}{port}")
         }
         (None, _) => format!("{scheme}://{address}"),
@@ -188,18 +161,11 @@ fn credentials(options: &HttpOptions) -> Result<Credentials, Box<dyn Error>> {
         (Some(oauth), Some(url)) => {
             let source = Source::new(&oauth.jwks, PollingLimits::default())?;
             let tokens = Tokens::new(oauth.issuer.clone(), oauth.audiences.clone(), source);
-            Some(OAuth {
-                tokens: Arc::new(tokens),
-                url: url.clone(),
-                first: oauth.scopes.clone(),
-            })
+            Some(OAuth { tokens: Arc::new(tokens), url: url.clone(), first: oauth.scopes.clone() })
         }
         _ => None,
     };
-    Ok(Credentials {
-        keys: keys.transpose()?.map(Arc::new),
-        oauth,
-    })
+    Ok(Credentials { keys: keys.transpose()?.map(Arc::new), oauth })
 }
 
 /// Default limit of reading calls for callers with a key or a token. Agents stay far below it; it prevents a
@@ -249,10 +215,8 @@ fn page(
     let mut sources: Vec<Arc<dyn browser::data::Source>> = vec![];
     for opened in opened {
         let gateway = opened.adapter.gateway();
-        let (over_rows, over_documents): (Vec<_>, Vec<_>) = gateway
-            .catalog()
-            .contracts()
-            .partition(|spec| spec.rows.is_some());
+        let (over_rows, over_documents): (Vec<_>, Vec<_>) =
+            gateway.catalog().contracts().partition(|spec| spec.rows.is_some());
         let runtime = Handle::current();
         if let (Some(library), Some(folder)) = (&opened.library, opened.folders.first()) {
             let mut tools = over_documents.iter().flat_map(|spec: &&ContractSpec| spec.tools);
@@ -289,16 +253,10 @@ fn mount(opened: Opened, base: &str, secret: Option<&Arc<HookSecret>>) -> (Strin
     let path = libraries::path(opened.name.as_deref());
     let endpoint = streamable::Endpoint::new(opened.adapter, streamable::Limits::default())
         .with_url(&format!("{base}{path}"));
-    let shared = opened
-        .library
-        .as_ref()
-        .filter(|library| library.remote_settings().is_some());
+    let shared = opened.library.as_ref().filter(|library| library.remote_settings().is_some());
     let hook = secret.zip(shared).map(|(secret, library)| {
         let (secret, library) = (Arc::clone(secret), Arc::clone(library));
-        Hook {
-            secret,
-            fetch: Box::new(move || library.fetch_soon()),
-        }
+        Hook { secret, fetch: Box::new(move || library.fetch_soon()) }
     });
     let mount = Mount {
         name: opened.name.unwrap_or_default(),

@@ -102,10 +102,7 @@ impl Server<Library> {
         let library = Library::open(&folder, library::Options::default()).map_err(ServerError::new)?;
         let library = Arc::new(library);
         let server = Self::over(name, version, folder, Arc::clone(&library));
-        Ok(Self {
-            library: Some(library),
-            ..server
-        })
+        Ok(Self { library: Some(library), ..server })
     }
 
     /// Returns the library, which is the store of a generated `Service`. An implementation may keep it, to list and search.
@@ -136,10 +133,7 @@ impl Server<Records> {
         let records = Records::open(&folder, spec, Start::Serve).map_err(ServerError::new)?;
         let records = Arc::new(records);
         let server = Self::over(name, version, folder, Arc::clone(&records));
-        Ok(Self {
-            rows: Some(records),
-            ..server
-        })
+        Ok(Self { rows: Some(records), ..server })
     }
 
     /// Returns the rows, which are the store of a generated `Service`.
@@ -151,11 +145,7 @@ impl Server<Records> {
 impl<S> Server<S> {
     fn over(name: &str, version: &str, folder: PathBuf, store: Arc<S>) -> Self {
         Self {
-            info: ServerInfo {
-                name: name.into(),
-                version: version.into(),
-                instructions: None,
-            },
+            info: ServerInfo { name: name.into(), version: version.into(), instructions: None },
             folder,
             store,
             library: None,
@@ -242,22 +232,14 @@ impl<S> Server<S> {
         }
         let parent = Parent::now();
         prepare_process().map_err(ServerError::new)?;
-        let options = HttpOptions {
-            keys: self.keys.clone(),
-            ..HttpOptions::new(address)
-        };
+        let options = HttpOptions { keys: self.keys.clone(), ..HttpOptions::new(address) };
         callers::check(self.role.as_deref(), Some(&options), &self.specs()).map_err(ServerError::new)?;
         let access = Access::new(&options).map_err(ServerError::new)?;
         let rows = self.rows.clone();
         let opened = self.opened()?;
         let runtime = runtime().map_err(ServerError::new)?;
-        let served = runtime.block_on(over_http::serve(
-            &options,
-            access,
-            vec![opened],
-            parent,
-            Packs::default(),
-        ));
+        let served =
+            runtime.block_on(over_http::serve(&options, access, vec![opened], parent, Packs::default()));
         runtime.shutdown_background();
         settle(rows);
         served.map_err(ServerError::new)

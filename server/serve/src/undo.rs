@@ -29,10 +29,7 @@ static OUTPUT: Schema = Schema::plain(
 const REFUSED: &str = "REFUSED";
 
 static UNDO: ToolSpec = tool("tabellion undo", "Takes the change of a log entry back.");
-static KEEP: ToolSpec = tool(
-    "tabellion conflicts keep",
-    "Decides which version of a document stays.",
-);
+static KEEP: ToolSpec = tool("tabellion conflicts keep", "Decides which version of a document stays.");
 
 const fn tool(name: &'static str, description: &'static str) -> ToolSpec {
     ToolSpec {
@@ -85,12 +82,7 @@ impl From<Failure> for UndoError {
 
 impl ContractError for UndoError {
     fn answer(self) -> ErrorAnswer {
-        ErrorAnswer {
-            name: REFUSED,
-            code: 0,
-            message: self.0.message,
-            data: self.0.data,
-        }
+        ErrorAnswer { name: REFUSED, code: 0, message: self.0.message, data: self.0.data }
     }
 }
 
@@ -165,16 +157,10 @@ impl Undo {
         (path, now): (&str, Option<Vec<u8>>),
         others: Vec<(String, Option<Vec<u8>>)>,
     ) -> Self {
-        let change = |path: &str, before, after| DocumentChange {
-            path: path.to_owned(),
-            before,
-            after,
-        };
+        let change = |path: &str, before, after| DocumentChange { path: path.to_owned(), before, after };
         let (kept, version) = kept;
         let document = (kept != path).then(|| change(path, version, now));
-        let others = others
-            .into_iter()
-            .map(|(other, bytes)| change(&other, None, bytes));
+        let others = others.into_iter().map(|(other, bytes)| change(&other, None, bytes));
         Self {
             tool: &KEEP,
             operation: "keep",
@@ -187,10 +173,7 @@ impl Undo {
 
     /// Permits only the changes that [`Undo::changes`] returned when its [`digest`] was this.
     pub fn only_as_shown(self, digest: &str) -> Self {
-        Self {
-            shown: Some(digest.to_owned()),
-            ..self
-        }
+        Self { shown: Some(digest.to_owned()), ..self }
     }
 
     /// Makes the change, and records its execution; returns its commit.
@@ -209,10 +192,9 @@ impl Undo {
         };
         match answer {
             Ok(answer) => Ok(answer.response["commit"].as_str().unwrap_or_default().to_owned()),
-            Err(Rejection::Declared(ErrorAnswer { message, data, .. })) => Err(Failure {
-                data,
-                ..Failure::new(FailureKind::Conflict, message)
-            }),
+            Err(Rejection::Declared(ErrorAnswer { message, data, .. })) => {
+                Err(Failure { data, ..Failure::new(FailureKind::Conflict, message) })
+            }
             Err(other) => {
                 let message = format!("a defect of this program: {other:?}");
                 Err(Failure::new(FailureKind::Io, message))
@@ -243,11 +225,7 @@ impl Undo {
         call: &CallContext,
     ) -> Result<Answer, Rejection> {
         let Recorder { calls, contract } = recorder;
-        let tool = OneTool {
-            undo: self,
-            library,
-            contract,
-        };
+        let tool = OneTool { undo: self, library, contract };
         let request = self.request();
         let new = NewExecution::new(contract, self.tool, call, &request);
         let (recorded, call) = RecordedCall::begin(calls, &tool, &new, call).await?;
@@ -262,15 +240,11 @@ impl Undo {
             && digest(&changes(&edits, read)?) != *shown
         {
             let message = "the documents have changed since the preview, so nothing was undone: look at what it would change now";
-            return Err(Failure::new(FailureKind::Conflict, message)
-                .with(MOVED, true)
-                .into());
+            return Err(Failure::new(FailureKind::Conflict, message).with(MOVED, true).into());
         }
         let change = Change::new(edits, self.operation, self.summary.clone());
         let change = change.map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))?;
-        Ok(cx.stage(change, |receipt| Response {
-            commit: receipt.commit().to_string(),
-        }))
+        Ok(cx.stage(change, |receipt| Response { commit: receipt.commit().to_string() }))
     }
 
     /// Returns the documents that undoing would change now.
@@ -292,10 +266,7 @@ impl Undo {
         for document in &self.documents {
             match taken_back(document, read(&document.path)?.as_deref()) {
                 Ok(None) => {}
-                Ok(Some(content)) => edits.push(Edit {
-                    path: document.path.clone(),
-                    content,
-                }),
+                Ok(Some(content)) => edits.push(Edit { path: document.path.clone(), content }),
                 Err(shown) => conflicts.push(Value::String(shown)),
             }
         }
@@ -337,9 +308,7 @@ fn changes(
 
 /// Returns the digest that identifies the shown changes.
 pub fn digest(changes: &[DocumentChange]) -> String {
-    let sides = changes
-        .iter()
-        .map(|change| (&change.path, &change.before, &change.after));
+    let sides = changes.iter().map(|change| (&change.path, &change.before, &change.after));
     let mut digest = Sha256::new();
     for (path, before, after) in sides {
         for part in [Some(path.as_bytes()), before.as_deref(), after.as_deref()] {
@@ -363,16 +332,10 @@ fn taken_back(change: &DocumentChange, now: Option<&[u8]>) -> Result<Option<Cont
         return Ok(None);
     }
     if now == after {
-        return Ok(Some(
-            before.map_or(Content::Delete, |bytes| Content::Write(bytes.to_vec())),
-        ));
+        return Ok(Some(before.map_or(Content::Delete, |bytes| Content::Write(bytes.to_vec()))));
     }
     let since = |earlier: &[u8], now: &[u8]| {
-        diff::unified(
-            path,
-            &String::from_utf8_lossy(earlier),
-            &String::from_utf8_lossy(now),
-        )
+        diff::unified(path, &String::from_utf8_lossy(earlier), &String::from_utf8_lossy(now))
     };
     match (before, after, now) {
         (Some(before), Some(after), Some(now)) => match merge(after, now, before) {
@@ -383,10 +346,9 @@ fn taken_back(change: &DocumentChange, now: Option<&[u8]>) -> Result<Option<Cont
                 conflicts(&String::from_utf8_lossy(&shown))
             )),
         },
-        (None, Some(after), Some(now)) => Err(format!(
-            "`{path}` was created by this entry and has changed since:\n{}",
-            since(after, now)
-        )),
+        (None, Some(after), Some(now)) => {
+            Err(format!("`{path}` was created by this entry and has changed since:\n{}", since(after, now)))
+        }
         (Some(before), None, Some(now)) => Err(format!(
             "`{path}` was deleted by this entry, and there is a new one, which differs from the deleted one:\n{}",
             since(before, now)
@@ -446,31 +408,17 @@ mod tests {
             (Some(old), Some(new), Some(old), "="),
             (Some(old), Some(new), Some("a\nB\nc\nd\ne\n"), "a\nb\nc\nd\ne\n"),
             (Some(old), Some(new), Some("a\nX\nc\nd\n"), "!\nX\n=======\nb\n"),
-            (
-                Some(old),
-                Some(new),
-                Some("a\r\nB\r\nc\r\nd\r\n"),
-                "a\r\nb\r\nc\r\nd\r\n",
-            ),
+            (Some(old), Some(new), Some("a\r\nB\r\nc\r\nd\r\n"), "a\r\nb\r\nc\r\nd\r\n"),
             (Some(old), Some(new), None, "!does not exist"),
             (None, Some(new), Some(new), "-"),
             (None, Some(new), None, "="),
-            (
-                None,
-                Some(new),
-                Some(old),
-                "!was created by this entry and has changed",
-            ),
+            (None, Some(new), Some(old), "!was created by this entry and has changed"),
             (Some(old), None, None, old),
             (Some(old), None, Some(old), "="),
             (Some(old), None, Some(new), "!was deleted by this entry"),
         ] {
             let bytes = |text: Option<&str>| text.map(|text| text.as_bytes().to_vec());
-            let change = DocumentChange {
-                path: "x.md".into(),
-                before: bytes(before),
-                after: bytes(after),
-            };
+            let change = DocumentChange { path: "x.md".into(), before: bytes(before), after: bytes(after) };
             let found = match taken_back(&change, bytes(now).as_deref()) {
                 Ok(None) => "=".into(),
                 Ok(Some(Content::Delete)) => "-".into(),

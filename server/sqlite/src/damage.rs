@@ -16,10 +16,7 @@ pub fn is_damage(error: &Error) -> bool {
 
 /// Returns true if another connection holds a lock that is needed.
 pub fn is_busy(error: &Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
-    )
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 /// Returns true if there is no room for the change.

@@ -102,20 +102,12 @@ pub static LOG: Derived = Derived(Kind {
 });
 
 /// An index of words, made of the texts of its source.
-pub static WORDS: Derived = Derived(Kind {
-    name: "index of words",
-    application: i32::from_be_bytes(*b"Tbli"),
-    format: 3,
-    ..DERIVED
-});
+pub static WORDS: Derived =
+    Derived(Kind { name: "index of words", application: i32::from_be_bytes(*b"Tbli"), format: 3, ..DERIVED });
 
 /// Vectors, made of texts by a model.
-pub static VECTORS: Derived = Derived(Kind {
-    name: "vectors",
-    application: i32::from_be_bytes(*b"Tblv"),
-    format: 2,
-    ..DERIVED
-});
+pub static VECTORS: Derived =
+    Derived(Kind { name: "vectors", application: i32::from_be_bytes(*b"Tblv"), format: 2, ..DERIVED });
 
 /// An index of code, made of source files.
 pub static CODE: Derived = Derived(Kind {

@@ -28,10 +28,7 @@
 //! }
 //! ```
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 
 mod damage;
 mod derived;

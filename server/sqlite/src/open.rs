@@ -37,10 +37,7 @@ pub enum FileError {
 
 impl FileError {
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
-        move |source| Self::Io {
-            path: path.to_owned(),
-            source,
-        }
+        move |source| Self::Io { path: path.to_owned(), source }
     }
 }
 
@@ -102,9 +99,7 @@ impl Kind {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         let stays = !self.moves_log_when_closed;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, stays)?;
-        let Self {
-            synchronous, pragmas, ..
-        } = self;
+        let Self { synchronous, pragmas, .. } = self;
         connection.execute_batch(&format!(
             "PRAGMA synchronous = {synchronous}; PRAGMA trusted_schema = OFF; {pragmas}"
         ))?;
@@ -180,9 +175,7 @@ impl Authoritative {
 /// If the lock's file can't be created or locked.
 pub fn lock(path: &Path) -> Result<FileLock, FileError> {
     let lock = path.with_extension("lock");
-    create_own(&lock)
-        .and_then(|()| lock_file(&lock))
-        .map_err(FileError::io(&lock))
+    create_own(&lock).and_then(|()| lock_file(&lock)).map_err(FileError::io(&lock))
 }
 
 /// Returns the path of a file next to another: `ending` is added to its name.
@@ -197,10 +190,7 @@ pub fn beside(file: &Path, ending: &str) -> PathBuf {
 /// # Errors
 /// If it can't be made.
 pub fn temporary() -> rusqlite::Result<Connection> {
-    open(
-        Path::new(""),
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
-    )
+    open(Path::new(""), OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
 }
 
 /// Opens a file without any settings.

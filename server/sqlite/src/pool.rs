@@ -29,14 +29,8 @@ pub struct Pooled {
 impl Pool {
     /// Returns an empty pool, which keeps at most `max_idle` connections.
     pub const fn new(max_idle: usize) -> Self {
-        let idle = Idle {
-            connections: Vec::new(),
-            generation: 0,
-        };
-        Self {
-            max_idle,
-            idle: Mutex::new(idle),
-        }
+        let idle = Idle { connections: Vec::new(), generation: 0 };
+        Self { max_idle, idle: Mutex::new(idle) }
     }
 
     /// Takes a connection, or opens one with `connect`. Dropped, it is closed.
@@ -49,10 +43,7 @@ impl Pool {
             (idle.connections.pop(), idle.generation)
         };
         let connection = idle.map_or_else(connect, Ok)?;
-        Ok(Pooled {
-            connection,
-            generation,
-        })
+        Ok(Pooled { connection, generation })
     }
 
     /// Keeps a connection for the next reader, unless the pool is full or was cleared since it was taken.

@@ -173,11 +173,7 @@ fn healthy(path: &Path, kind: &Kind) {
 fn in_each_state(kind: &Kind, test: impl Fn(&str, &Path, State)) {
     for &state in STATES {
         let temp = tempfile::tempdir().unwrap();
-        let folder = temp.path().join(if cfg!(windows) {
-            "folder %41#"
-        } else {
-            "folder %41?#"
-        });
+        let folder = temp.path().join(if cfg!(windows) { "folder %41#" } else { "folder %41?#" });
         fs::create_dir(&folder).unwrap();
         let path = folder.join("x.db");
         healthy(&path, kind);
@@ -189,10 +185,7 @@ fn in_each_state(kind: &Kind, test: impl Fn(&str, &Path, State)) {
 #[test]
 fn an_authoritative_file_keeps_its_bytes_in_every_state() {
     for file in AUTHORITATIVE {
-        let kind = Kind {
-            busy_timeout: Duration::ZERO,
-            ..file.0
-        };
+        let kind = Kind { busy_timeout: Duration::ZERO, ..file.0 };
         in_each_state(&kind, |what, path, state| {
             let bytes = || fs::read(path).ok();
             let before = bytes();
@@ -225,10 +218,7 @@ fn an_authoritative_file_keeps_its_bytes_in_every_state() {
 #[test]
 fn a_derived_file_is_emptied_only_if_it_is_damaged_or_different() {
     for file in DERIVED {
-        let quick = Derived(Kind {
-            busy_timeout: Duration::ZERO,
-            ..file.0
-        });
+        let quick = Derived(Kind { busy_timeout: Duration::ZERO, ..file.0 });
         in_each_state(&quick, |what, path, state| {
             for open in [Derived::open, Derived::open_shared] {
                 let outcome = open(&quick, path, &Blobs).map(|connection| {
@@ -240,9 +230,8 @@ fn a_derived_file_is_emptied_only_if_it_is_damaged_or_different() {
                         let text = |sql| connection.query_row(sql, [], |row| row.get::<_, String>(0));
                         assert_eq!(check(&connection).unwrap(), None, "{what}");
                         assert_eq!(text("PRAGMA journal_mode").unwrap(), "wal", "{what}");
-                        let size: u32 = connection
-                            .query_row("PRAGMA page_size", [], |row| row.get(0))
-                            .unwrap();
+                        let size: u32 =
+                            connection.query_row("PRAGMA page_size", [], |row| row.get(0)).unwrap();
                         assert_eq!(size, quick.page_size, "{what}");
                         assert_eq!(format, Format::Current, "{what}");
                         Emptied
@@ -280,9 +269,7 @@ fn damage_within_a_file_is_repaired_if_it_is_derived() {
             let is_sound = damage == Damage::Suspected && is_kept && !is_renewed;
             assert_eq!(repaired.is_none(), is_sound, "{}: {what}", file.name);
             let repaired = repaired.unwrap_or_else(|| file.connect(&path).unwrap());
-            let count: i64 = repaired
-                .query_row("SELECT count(*) FROM x", [], |row| row.get(0))
-                .unwrap();
+            let count: i64 = repaired.query_row("SELECT count(*) FROM x", [], |row| row.get(0)).unwrap();
             let expected = if is_kept { ROW_COUNT } else { 0 };
             assert_eq!(count, expected, "{}: {what}", file.name);
             assert_eq!(check(&repaired).unwrap(), None, "{}: {what}", file.name);
@@ -310,11 +297,7 @@ fn a_file_is_not_emptied_because_the_disk_fails() {
     healthy(&path, &WORDS);
     let before = fs::read(&path).unwrap();
     assert!(WORDS.open(&path, &Failing).is_err());
-    assert!(
-        WORDS
-            .repair(&path, &Failing, Damage::Proven, |_| Ok(false))
-            .is_err()
-    );
+    assert!(WORDS.repair(&path, &Failing, Damage::Proven, |_| Ok(false)).is_err());
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
@@ -324,19 +307,11 @@ fn a_file_in_use_is_emptied_in_place() {
     type Case = (&'static str, fn(&Path, &Connection), bool);
     let cases: &[Case] = &[
         ("its log is empty", |_, _| {}, true),
-        (
-            "its log has rows",
-            |_, reader| reader.execute_batch("INSERT INTO x VALUES (x'01')").unwrap(),
-            true,
-        ),
+        ("its log has rows", |_, reader| reader.execute_batch("INSERT INTO x VALUES (x'01')").unwrap(), true),
         ("a flipped page", |path, _| flip_last_page(path), true),
         // Windows removes no file that is open.
         #[cfg(not(windows))]
-        (
-            "garbage header",
-            |path, _| rewrite(path, |bytes| bytes[..100].fill(b'x')),
-            false,
-        ),
+        ("garbage header", |path, _| rewrite(path, |bytes| bytes[..100].fill(b'x')), false),
     ];
     for file in DERIVED {
         for &(what, change, is_shared) in cases {
@@ -346,14 +321,10 @@ fn a_file_in_use_is_emptied_in_place() {
             let reader = file.connect(&path).unwrap();
             change(&path, &reader);
             let renewed = file.repair(&path, &Blobs, Damage::Proven, |_| Ok(false));
-            let renewed = renewed
-                .unwrap_or_else(|error| panic!("{}: {what}: {error}", file.name))
-                .unwrap();
+            let renewed = renewed.unwrap_or_else(|error| panic!("{}: {what}: {error}", file.name)).unwrap();
             renewed.execute_batch("INSERT INTO x VALUES (x'02')").unwrap();
             let count = |connection: &Connection| {
-                connection
-                    .query_row("SELECT count(*) FROM x", [], |row| row.get::<_, i64>(0))
-                    .ok()
+                connection.query_row("SELECT count(*) FROM x", [], |row| row.get::<_, i64>(0)).ok()
             };
             assert_eq!(count(&renewed), Some(1), "{}: {what}", file.name);
             assert_eq!(count(&reader) == Some(1), is_shared, "{}: {what}", file.name);
@@ -369,12 +340,7 @@ fn errors_of_statements_and_disks_are_no_damage() {
         .unwrap();
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, u8>(0));
     let too_many = format!("SELECT {}", vec!["1"; 3000].join(","));
-    let failure = |code| {
-        Err(rusqlite::Error::SqliteFailure(
-            rusqlite::ffi::Error::new(code),
-            None,
-        ))
-    };
+    let failure = |code| Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None));
     use rusqlite::ffi::{
         SQLITE_BUSY, SQLITE_CANTOPEN, SQLITE_CORRUPT, SQLITE_FULL, SQLITE_IOERR_READ,
         SQLITE_IOERR_SHORT_READ, SQLITE_NOTADB, SQLITE_READONLY,
@@ -427,14 +393,8 @@ fn a_kept_statement_stays_as_it_was_prepared() {
     let sql = "SELECT count(*) FROM x WHERE y > ?1 LIMIT ?2";
     for number in 0..5 {
         let mut statement = connection.prepare_cached(sql).unwrap();
-        statement
-            .query_row((vec![number], number + 1), |row| row.get::<_, i64>(0))
-            .unwrap();
-        assert_eq!(
-            statement.get_status(StatementStatus::RePrepare),
-            0,
-            "for {number}"
-        );
+        statement.query_row((vec![number], number + 1), |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(statement.get_status(StatementStatus::RePrepare), 0, "for {number}");
     }
 }
 
@@ -445,17 +405,13 @@ fn a_connection_that_can_write_lets_later_ones_write() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
     let first = CODE.open(&path, &Blobs).unwrap();
-    first
-        .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
-        .unwrap();
+    first.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).unwrap();
     drop(first);
     let read_alone = || {
         let uri = format!("file:{}?readonly_shm=1", path.display());
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_URI;
         let connection = open(Path::new(&uri), flags).unwrap();
-        connection
-            .query_row("SELECT count(*) FROM x", [], |_| Ok(()))
-            .unwrap();
+        connection.query_row("SELECT count(*) FROM x", [], |_| Ok(())).unwrap();
         connection
     };
     let reading = read_alone();

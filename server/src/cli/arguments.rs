@@ -11,12 +11,7 @@ use tabellion_upkeep::page::{self, Output};
 #[group(skip)]
 pub(super) struct Library {
     /// Folder of the library; if omitted, the current folder
-    #[arg(
-        long = "library",
-        value_name = "DIR",
-        default_value = ".",
-        hide_default_value = true
-    )]
+    #[arg(long = "library", value_name = "DIR", default_value = ".", hide_default_value = true)]
     pub(super) folder: PathBuf,
 }
 

@@ -56,11 +56,7 @@ impl FromArgMatches for Call {
         let (contract, matches) = matches.subcommand().ok_or_else(missing)?;
         let contract = PACKS.spec(contract).ok_or_else(missing)?;
         let (tool, matches) = matches.subcommand().ok_or_else(missing)?;
-        Ok(Self {
-            contract,
-            tool: contract.tool(tool).ok_or_else(missing)?,
-            options: matches.clone(),
-        })
+        Ok(Self { contract, tool: contract.tool(tool).ok_or_else(missing)?, options: matches.clone() })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -92,19 +88,12 @@ fn of_tool(contract: &'static ContractSpec, tool: &'static ToolSpec) -> Command 
         )
         .next_help_heading("Options");
     let command = if contract.document {
-        let document = Arg::new("document")
-            .long("document")
-            .value_name("PATH")
-            .required(true);
+        let document = Arg::new("document").long("document").value_name("PATH").required(true);
         command.arg(document.help("The document to work on, relative to the library"))
     } else {
         command
     };
-    let command = if tool.mutating {
-        with_conditions(command)
-    } else {
-        command
-    };
+    let command = if tool.mutating { with_conditions(command) } else { command };
     let command = if tool.approval.is_some() {
         let yes = Arg::new("yes").long("yes").action(ArgAction::SetTrue);
         command.arg(yes.help("Approve the change without being asked"))
@@ -120,20 +109,15 @@ fn of_tool(contract: &'static ContractSpec, tool: &'static ToolSpec) -> Command 
         }
         None => command,
     };
-    let command = if contract.rows.is_some() {
-        Data::augment_args(command)
-    } else {
-        Library::augment_args(command)
-    };
+    let command =
+        if contract.rows.is_some() { Data::augment_args(command) } else { Library::augment_args(command) };
     // The description is last: the options bring one of their own.
     Show::augment_args(command).about(tool.description)
 }
 
 fn with_conditions(command: Command) -> Command {
     let base = Arg::new("if-base").long("if-base").value_name("ID|null");
-    let key = Arg::new("idempotency-key")
-        .long("idempotency-key")
-        .value_name("KEY");
+    let key = Arg::new("idempotency-key").long("idempotency-key").value_name("KEY");
     command
         .arg(base.help("Refuse unless the document or row still has this content (`null`: does not exist)"))
         .arg(key.help("A name for this call: the same call again is answered, and not made again"))
@@ -146,34 +130,21 @@ fn of_field(field: &Field) -> Arg {
         Kind::Text => (value_parser!(String), "TEXT"),
         Kind::Choice(values) => {
             let values = values.iter().map(|value| &*value.clone().leak());
-            (
-                PossibleValuesParser::new(values.collect::<Vec<&'static str>>()).into(),
-                "CHOICE",
-            )
+            (PossibleValuesParser::new(values.collect::<Vec<&'static str>>()).into(), "CHOICE")
         }
         Kind::Integer | Kind::Number => (value_parser!(String), "NUMBER"),
         Kind::Boolean => (PossibleValuesParser::new(["true", "false"]).into(), "BOOL"),
         Kind::Json => (value_parser!(String), "JSON"),
     };
     let arg = Arg::new(name).long(name).value_name(value).help(help(field));
-    let arg = arg.value_parser(parser).action(if field.is_list {
-        ArgAction::Append
-    } else {
-        ArgAction::Set
-    });
+    let arg = arg.value_parser(parser).action(if field.is_list { ArgAction::Append } else { ArgAction::Set });
     let arg = if field.kind == Kind::Boolean {
-        arg.num_args(0..=1)
-            .require_equals(true)
-            .default_missing_value("true")
+        arg.num_args(0..=1).require_equals(true).default_missing_value("true")
     } else {
         // Text may begin with a dash, as a list of Markdown does.
         arg.allow_hyphen_values(true)
     };
-    if field.is_required {
-        arg.required_unless_present("json-arguments")
-    } else {
-        arg
-    }
+    if field.is_required { arg.required_unless_present("json-arguments") } else { arg }
 }
 
 fn help(field: &Field) -> String {
@@ -198,11 +169,7 @@ pub(super) fn run(call: &Call) -> Result<(), TerminalError> {
     let text = |name: &str| options.try_get_one::<String>(name).ok().flatten();
     let mut conditions = Map::new();
     if let Some(base) = text("if-base") {
-        let base = if base == "null" {
-            Value::Null
-        } else {
-            base.as_str().into()
-        };
+        let base = if base == "null" { Value::Null } else { base.as_str().into() };
         conditions.insert(context::IF_BASE.into(), base);
     }
     if let Some(key) = text("idempotency-key") {
@@ -255,9 +222,7 @@ impl Stdin {
             return Ok(text.to_owned());
         }
         if self.is_read {
-            return Err(TerminalError::new(
-                "`-` stands for standard input, which can be only one value",
-            ));
+            return Err(TerminalError::new("`-` stands for standard input, which can be only one value"));
         }
         self.is_read = true;
         let mut read = String::new();

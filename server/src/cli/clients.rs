@@ -35,9 +35,7 @@ impl Row {
         let file = client.file(machine);
         let entries = file.as_ref().map_or(Ok(vec![]), |file| {
             let config = Config::read(client, file);
-            config
-                .and_then(|config| config.ours())
-                .map_err(|error| error.to_string())
+            config.and_then(|config| config.ours()).map_err(|error| error.to_string())
         });
         Self {
             client,
@@ -66,13 +64,7 @@ impl Row {
             Err(_) => "unreadable".into(),
         };
         let client = self.client;
-        [
-            client.id.clone(),
-            client.name.clone(),
-            found.into(),
-            entries,
-            self.file.clone(),
-        ]
+        [client.id.clone(), client.name.clone(), found.into(), entries, self.file.clone()]
     }
 }
 

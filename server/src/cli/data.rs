@@ -134,11 +134,7 @@ pub(super) fn run(command: &Command) -> Result<(), TerminalError> {
         Command::Migrate { backup, rows } => rows.upkeep()?.migrate(backup.as_deref()),
         Command::Reindex { rows } => rows.upkeep()?.reindex(),
         #[cfg(feature = "postgres")]
-        Command::Sql {
-            owner,
-            user,
-            contract,
-        } => data::print_roles(owner, user, rows_of(contract)?),
+        Command::Sql { owner, user, contract } => data::print_roles(owner, user, rows_of(contract)?),
         Command::Recover { rows } => rows.upkeep()?.recover(),
     }
 }

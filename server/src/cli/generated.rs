@@ -48,10 +48,7 @@ pub(super) fn man(asked: &Man, mut program: Command) -> Result<(), TerminalError
                 .hint(format!("the commands are {}", known.join(", ")))
         })?;
     }
-    let name = command
-        .get_display_name()
-        .unwrap_or(command.get_name())
-        .to_owned();
+    let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
     let mut page = Vec::new();
     Page::new(command.clone().name(&*name.leak())).render(&mut page)?;
     Ok(console::answer(&page)?)

@@ -80,12 +80,7 @@ pub(super) struct Install {
     read_only: bool,
 
     /// Tools that need a person's approval although their contract does not ask for it
-    #[arg(
-        long,
-        value_name = "TOOL",
-        value_delimiter = ',',
-        conflicts_with = "read_only"
-    )]
+    #[arg(long, value_name = "TOOL", value_delimiter = ',', conflicts_with = "read_only")]
     approve: Vec<String>,
 
     /// Connect to a running server at this URL, as in `http://127.0.0.1:8000/mcp`, instead of starting one
@@ -144,9 +139,7 @@ impl Selection {
     /// Returns the client's file.
     fn file(&self, client: &Client, machine: &Machine) -> Result<PathBuf, String> {
         match &self.project {
-            None => client
-                .file(machine)
-                .ok_or_else(|| "it has no configuration file on this system".into()),
+            None => client.file(machine).ok_or_else(|| "it has no configuration file on this system".into()),
             Some(folder) => {
                 let folder =
                     path::absolute(folder).map_err(|error| format!("`{}`: {error}", folder.display()))?;
@@ -182,11 +175,7 @@ impl Install {
 
     /// Returns the names of the contracts that the entry serves.
     fn served(&self) -> Vec<String> {
-        if self.contracts.is_empty() {
-            vec![PACKS.default_name().into()]
-        } else {
-            self.contracts.clone()
-        }
+        if self.contracts.is_empty() { vec![PACKS.default_name().into()] } else { self.contracts.clone() }
     }
 }
 
@@ -225,19 +214,13 @@ pub(super) fn uninstall(arguments: &Uninstall) -> Result<(), Box<dyn Error>> {
         let change = Config::read(client, &file)?.uninstall(&selection.name, selection.force())?;
         let shown = change.path().display().to_string();
         if change.action() == Action::Nothing {
-            return tell(format_args!(
-                "{}: no entry `{}` in `{shown}`",
-                client.name, selection.name
-            ));
+            return tell(format_args!("{}: no entry `{}` in `{shown}`", client.name, selection.name));
         }
         if selection.dry_run {
             return show(&change);
         }
         let _ = change.write()?;
-        tell(format_args!(
-            "{}: removed `{}` from `{shown}`",
-            client.name, selection.name
-        ))
+        tell(format_args!("{}: removed `{}` from `{shown}`", client.name, selection.name))
     })
 }
 
@@ -270,12 +253,7 @@ fn for_each(
     }
     match failed.len() {
         0 => Ok(()),
-        count => Err(format!(
-            "{count} of {} clients failed: {}",
-            chosen.len(),
-            failed.join(", ")
-        )
-        .into()),
+        count => Err(format!("{count} of {} clients failed: {}", chosen.len(), failed.join(", ")).into()),
     }
 }
 
@@ -292,11 +270,9 @@ fn install_in(
     let action = change.action();
     if selection.dry_run {
         return match action {
-            Action::Nothing => tell(format_args!(
-                "{}: `{}` has this entry already",
-                client.name,
-                file.display()
-            )),
+            Action::Nothing => {
+                tell(format_args!("{}: `{}` has this entry already", client.name, file.display()))
+            }
             _ => show(&change),
         };
     }
@@ -321,15 +297,9 @@ fn install_in(
         Action::Update => "updated in",
         Action::Remove | Action::Nothing => "is already in",
     };
-    tell(format_args!(
-        "{}: `{name}` {done} `{shown}`; {tools}",
-        client.name
-    ))?;
+    tell(format_args!("{}: `{name}` {done} `{shown}`; {tools}", client.name))?;
     if action != Action::Nothing {
-        tell(format_args!(
-            "   restart {}, or reload its MCP servers",
-            client.name
-        ))?;
+        tell(format_args!("   restart {}, or reload its MCP servers", client.name))?;
     }
     if let (Some(_), Server::Http { key: Some(_), .. }) = (&selection.project, server) {
         say(format_args!("`{shown}` now has the API key; don't commit it"));
@@ -395,20 +365,13 @@ fn choose(arguments: &Install, machine: &Machine) -> Result<Vec<&'static Client>
         return Ok(found.into_iter().map(|(client, _)| client).collect());
     }
     if !io::stdin().is_terminal() {
-        return Err(format!(
-            "name the clients, or add `--yes` for all that are found: {}",
-            ids.join(", ")
-        )
-        .into());
+        return Err(
+            format!("name the clients, or add `--yes` for all that are found: {}", ids.join(", ")).into()
+        );
     }
     let mut chosen = vec![];
     for (client, file) in found {
-        if agrees(&format!(
-            "Add `{}` to {} (`{}`)?",
-            selection.name,
-            client.name,
-            file.display()
-        ))? {
+        if agrees(&format!("Add `{}` to {} (`{}`)?", selection.name, client.name, file.display()))? {
             chosen.push(client);
         }
     }
@@ -437,10 +400,7 @@ fn agrees(question: &str) -> io::Result<bool> {
 fn server(arguments: &Install) -> Result<Server, Box<dyn Error>> {
     if let Some(url) = &arguments.http {
         let key = arguments.key.clone().filter(|key| !key.is_empty());
-        return Ok(Server::Http {
-            url: url.clone(),
-            key,
-        });
+        return Ok(Server::Http { url: url.clone(), key });
     }
     let mut serve = vec!["serve".into()];
     if let Some(library) = &arguments.library {
@@ -451,10 +411,7 @@ fn server(arguments: &Install) -> Result<Server, Box<dyn Error>> {
         serve.extend(["--data".into(), data_path(arguments.data.as_deref())?]);
     }
     let mut add = |option: &str, value: &str| serve.extend([option.into(), value.into()]);
-    arguments
-        .contracts
-        .iter()
-        .for_each(|name| add("--contract", name));
+    arguments.contracts.iter().for_each(|name| add("--contract", name));
     arguments.document.iter().for_each(|path| add("--document", path));
     if !arguments.approve.is_empty() {
         add("--approve", &arguments.approve.join(","));
@@ -462,11 +419,7 @@ fn server(arguments: &Install) -> Result<Server, Box<dyn Error>> {
     if arguments.read_only {
         serve.push("--read-only".into());
     }
-    Ok(Server::Stdio {
-        command: text(program()?)?,
-        arguments: serve,
-        env: [].into(),
-    })
+    Ok(Server::Stdio { command: text(program()?)?, arguments: serve, env: [].into() })
 }
 
 /// Returns the absolute path of a library that can be served.
@@ -492,11 +445,7 @@ fn data_path(folder: Option<&Path>) -> Result<String, Box<dyn Error>> {
 fn absolute(folder: &Path) -> Result<String, Box<dyn Error>> {
     let absolute = path::absolute(folder)?;
     let has_parents = absolute.components().any(|part| part == Component::ParentDir);
-    let resolved = if has_parents {
-        absolute.canonicalize().ok()
-    } else {
-        None
-    };
+    let resolved = if has_parents { absolute.canonicalize().ok() } else { None };
     text(resolved.unwrap_or(absolute))
 }
 

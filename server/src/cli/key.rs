@@ -91,18 +91,11 @@ pub(super) fn run(command: &Command) -> Result<(), Box<dyn Error>> {
         Command::Create(new) => {
             new.scopes.iter().try_for_each(check)?;
             let file = KeyFile::new(&new.file.keys);
-            let bound = Bound {
-                org: new.org.clone(),
-                user: new.user.clone(),
-                agent: new.agent.clone(),
-            };
+            let bound = Bound { org: new.org.clone(), user: new.user.clone(), agent: new.agent.clone() };
             let (email, scopes) = (new.email.as_deref(), new.scopes.clone());
             let secret = file.create_bound(&new.name, email, scopes, bound)?;
             writeln!(out, "{}", secret.reveal())?;
-            say(format_args!(
-                "store this key now, it is not shown again; its id is {}",
-                secret.id()
-            ));
+            say(format_args!("store this key now, it is not shown again; its id is {}", secret.id()));
         }
         Command::List(file) => {
             for key in KeyFile::new(&file.keys).read()? {
@@ -123,13 +116,7 @@ pub(super) fn run(command: &Command) -> Result<(), Box<dyn Error>> {
         }
         Command::Revoke(old) => {
             let principal = KeyFile::new(&old.file.keys).revoke(&old.id)?;
-            writeln!(
-                out,
-                "{}\t{} <{}>",
-                principal.identity.subject(),
-                principal.name,
-                principal.email
-            )?;
+            writeln!(out, "{}\t{} <{}>", principal.identity.subject(), principal.name, principal.email)?;
         }
     }
     Ok(())
@@ -140,9 +127,7 @@ fn check(scope: &Scope) -> Result<(), String> {
     let (contract, library) = scope.names();
     if let Some(contract) = contract.filter(|name| PACKS.spec(name).is_none()) {
         let all = PACKS.names().join(", ");
-        return Err(format!(
-            "there is no contract `{contract}`; the contracts are {all}"
-        ));
+        return Err(format!("there is no contract `{contract}`; the contracts are {all}"));
     }
     match library.filter(|name| !libraries::is_name(name)) {
         Some(library) => Err(format!("`{library}` is not a valid name of a library")),

@@ -119,32 +119,19 @@ pub(super) enum Command {
 pub(super) fn run(command: &Command) -> Result<(), TerminalError> {
     match command {
         Command::Init { folder, show } => terminal::init(folder, show.into()),
-        Command::Log {
-            path,
-            limit,
-            library,
-            show,
-        } => terminal::log(&library.folder, path.as_deref(), *limit, show.into()),
+        Command::Log { path, limit, library, show } => {
+            terminal::log(&library.folder, path.as_deref(), *limit, show.into())
+        }
         Command::Show { entry, library, show } => terminal::show(&library.folder, entry, show.into()),
-        Command::Diff {
-            path,
-            untracked,
-            library,
-            show,
-        } => terminal::diff(&library.folder, path.as_deref(), *untracked, show.into()),
-        Command::Undo {
-            entry,
-            dry_run,
-            library,
-            show,
-        } => terminal::undo(&library.folder, entry, *dry_run, PACKS, show.into()),
+        Command::Diff { path, untracked, library, show } => {
+            terminal::diff(&library.folder, path.as_deref(), *untracked, show.into())
+        }
+        Command::Undo { entry, dry_run, library, show } => {
+            terminal::undo(&library.folder, entry, *dry_run, PACKS, show.into())
+        }
         Command::Audit { calls, library, show } => calls.run(&library.folder, show.into()),
         Command::Review { what: Some(what), .. } => what.run(),
-        Command::Review {
-            web,
-            library,
-            what: None,
-        } => {
+        Command::Review { web, library, what: None } => {
             let id = web.as_deref().filter(|id| !id.is_empty());
             terminal::web(&library.folder, id, PACKS)
         }
@@ -203,8 +190,7 @@ struct Filter {
 
 fn time(text: &str) -> Result<DateTime<Utc>, String> {
     let time = DateTime::parse_from_rfc3339(text);
-    time.map(|time| time.to_utc())
-        .map_err(|error| format!("{error}; write it as in `2026-11-02T09:00:00Z`"))
+    time.map(|time| time.to_utc()).map_err(|error| format!("{error}; write it as in `2026-11-02T09:00:00Z`"))
 }
 
 fn status(text: &str) -> Result<ExecutionStatus, String> {
@@ -221,15 +207,7 @@ impl Calls {
         if self.check {
             return audit::check(folder, PACKS, output);
         }
-        let Filter {
-            session,
-            caller,
-            tool,
-            status,
-            since,
-            until,
-            limit,
-        } = &self.filter;
+        let Filter { session, caller, tool, status, since, until, limit } = &self.filter;
         let filter = ExecutionFilter {
             session: session.clone(),
             caller: caller.clone(),
@@ -322,12 +300,7 @@ fn revision(text: &str) -> Result<String, String> {
 impl Review {
     fn run(&self) -> Result<(), TerminalError> {
         match self {
-            Self::List {
-                limit,
-                all,
-                library,
-                show,
-            } => {
+            Self::List { limit, all, library, show } => {
                 let limit = if *all { usize::MAX } else { *limit };
                 review::list(&library.folder, limit, PACKS, show.into())
             }
@@ -347,11 +320,7 @@ impl Decision {
             id: self.id.clone(),
             on: on.into(),
             notes: self.notes.clone(),
-            shown: Shown {
-                revision: self.revision.clone(),
-                parts: parts.to_vec(),
-                ..Shown::default()
-            },
+            shown: Shown { revision: self.revision.clone(), parts: parts.to_vec(), ..Shown::default() },
         };
         review::decide(&self.library.folder, decide, PACKS, (&self.show).into())
     }

@@ -87,12 +87,7 @@ pub(super) struct Arguments {
     approval: Approval,
 
     /// Tools that need a person's approval although their contract does not ask for it: the client shows the person the diff
-    #[arg(
-        long,
-        value_name = "TOOL",
-        value_delimiter = ',',
-        conflicts_with = "read_only"
-    )]
+    #[arg(long, value_name = "TOOL", value_delimiter = ',', conflicts_with = "read_only")]
     approve: Vec<String>,
 
     /// Treatment, before a change, of a file that was changed outside of the server and not committed
@@ -139,13 +134,7 @@ pub(super) struct Arguments {
     hook_secret: Option<PathBuf>,
 
     /// With --http: accept access tokens (JWTs) of the OAuth 2 authorization server with this issuer identifier (`iss`)
-    #[arg(
-        long,
-        value_name = "URL",
-        requires = "http",
-        requires = "oauth_jwks",
-        requires = "public_url"
-    )]
+    #[arg(long, value_name = "URL", requires = "http", requires = "oauth_jwks", requires = "public_url")]
     oauth_issuer: Option<Issuer>,
 
     /// Signing keys of the authorization server (a JWK Set): a file, which is read again when it changes, or a URL
@@ -159,12 +148,7 @@ pub(super) struct Arguments {
 
     /// Scope that clients are told to request first; may be repeated. For authorization servers that never grant a client
     /// more than the scopes requested at its registration
-    #[arg(
-        long = "oauth-scope",
-        value_name = "SCOPE",
-        default_value = "read",
-        requires = "oauth_issuer"
-    )]
+    #[arg(long = "oauth-scope", value_name = "SCOPE", default_value = "read", requires = "oauth_issuer")]
     oauth_scopes: Vec<Scope>,
 
     /// Serve HTTPS with the certificate chain in this file (PEM, the server's own certificate first), which is read again
@@ -278,18 +262,10 @@ impl TryFrom<Arguments> for Options {
             libraries,
             data: arguments.data,
             workspaces: arguments.workspaces,
-            create: if arguments.create {
-                CreateFolders::All
-            } else {
-                CreateFolders::Last
-            },
+            create: if arguments.create { CreateFolders::All } else { CreateFolders::Last },
             contracts: arguments.contracts,
             document: arguments.document,
-            offer: if arguments.read_only {
-                Offer::ReadOnly
-            } else {
-                Offer::Everything
-            },
+            offer: if arguments.read_only { Offer::ReadOnly } else { Offer::Everything },
             approval: match arguments.approval {
                 Approval::Prompt => ApprovalMode::Prompt,
                 Approval::Auto => ApprovalMode::Auto,

@@ -40,10 +40,7 @@ const DIM: Style = Style::new().dimmed();
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let library = new_folder()?;
     let mut server = Command::new(env::current_exe()?);
-    let client = Client::start(
-        server.arg("serve").arg("--library").arg(&library),
-        "tabellion-demo",
-    )?;
+    let client = Client::start(server.arg("serve").arg("--library").arg(&library), "tabellion-demo")?;
     let mut demo = Demo { client };
 
     demo.step("The tools that the contract gives an agent");
@@ -78,10 +75,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     demo.log()?;
     demo.client.close()?;
 
-    println!(
-        "\n{HEADING}Inspect the library at{HEADING:#}: {}",
-        library.display()
-    );
+    println!("\n{HEADING}Inspect the library at{HEADING:#}: {}", library.display());
     println!("   {DIM}git -C {} log --stat{DIM:#}", library.display());
     println!("\n{HEADING}To connect a client{HEADING:#}, put this into its configuration:\n");
     println!("{}", serve::client_configuration(&library)?);
@@ -101,26 +95,16 @@ impl Demo {
     fn tools(&mut self) -> Result<(), Box<dyn Error>> {
         let listed = self.client.request("tools/list", json!({}))?;
         for tool in listed["tools"].as_array().into_iter().flatten() {
-            println!(
-                "   {:<26}{DIM}{}{DIM:#}",
-                text(&tool["name"]),
-                text(&tool["description"])
-            );
+            println!("   {:<26}{DIM}{}{DIM:#}", text(&tool["name"]), text(&tool["description"]));
         }
         Ok(())
     }
 
     fn write_documents(&mut self) -> Result<(), Box<dyn Error>> {
         for (path, content) in DOCUMENTS {
-            let (answer, _) = self.call(
-                tool::WRITE_MARKDOWN,
-                json!({ "path": path, "content": content }),
-                json!({}),
-            )?;
-            println!(
-                "   {path:<34}{DIM}commit {}{DIM:#}",
-                short(&answer["git_commit_sha"])
-            );
+            let (answer, _) =
+                self.call(tool::WRITE_MARKDOWN, json!({ "path": path, "content": content }), json!({}))?;
+            println!("   {path:<34}{DIM}commit {}{DIM:#}", short(&answer["git_commit_sha"]));
         }
         Ok(())
     }
@@ -148,21 +132,10 @@ impl Demo {
     fn search(&mut self, query: &str) -> Result<(), Box<dyn Error>> {
         let (answer, _) = self.call(tool::SEARCH_MARKDOWN, json!({ "query": query }), json!({}))?;
         for result in answer["results"].as_array().into_iter().flatten() {
-            let matches = result["matches"]
-                .as_array()
-                .map(Vec::as_slice)
-                .unwrap_or_default();
-            println!(
-                "   {}: {} with \"{query}\"",
-                text(&result["path"]),
-                counted(matches.len(), "line")
-            );
+            let matches = result["matches"].as_array().map(Vec::as_slice).unwrap_or_default();
+            println!("   {}: {} with \"{query}\"", text(&result["path"]), counted(matches.len(), "line"));
             for found in matches.iter().take(2) {
-                println!(
-                    "   {DIM}{:>4} │ {}{DIM:#}",
-                    found["line"],
-                    text(&found["snippet"])
-                );
+                println!("   {DIM}{:>4} │ {}{DIM:#}", found["line"], text(&found["snippet"]));
             }
         }
         Ok(())
@@ -179,11 +152,7 @@ impl Demo {
             };
             println!("   {style}{line}{style:#}");
         }
-        println!(
-            "   {}, risk {}",
-            text(&answer["summary"]),
-            text(&answer["risk_level"])
-        );
+        println!("   {}, risk {}", text(&answer["summary"]), text(&answer["risk_level"]));
         Ok((diff.to_string(), meta.remove(context::BASE).unwrap_or_default()))
     }
 

@@ -47,10 +47,7 @@ pub fn outline(path: &str, source: &str) -> Outline {
     let lines = Lines::new(source);
     let parsed = Language::of_path(path).and_then(|language| Some((language, parse(language, source)?)));
     let (symbols, pieces) = match &parsed {
-        Some((language, tree)) => (
-            symbols(*language, tree, source),
-            pieces_of_tree(*language, tree, &lines),
-        ),
+        Some((language, tree)) => (symbols(*language, tree, source), pieces_of_tree(*language, tree, &lines)),
         None if text::is_markdown(path) => text::sections(&lines),
         None => (vec![], text::paragraphs(&lines)),
     };
@@ -109,9 +106,7 @@ fn described(bytes: Range<usize>, lines: &Lines<'_>, symbols: &[Symbol]) -> Chun
     let is_constant = |at: &usize| symbols[*at].kind == SymbolKind::Constant;
     let largest = |constant: bool| {
         let whole = |at: &usize| symbols[*at].bytes.end <= bytes.end && is_constant(at) == constant;
-        (first..behind)
-            .filter(whole)
-            .max_by_key(|at| (symbols[*at].bytes.len(), usize::MAX - at))
+        (first..behind).filter(whole).max_by_key(|at| (symbols[*at].bytes.len(), usize::MAX - at))
     };
     let symbol = largest(false)
         .or_else(|| (first..behind).find(|at| !is_constant(at)))
@@ -131,10 +126,7 @@ fn pieces_of_tree(language: Language, tree: &Tree, lines: &Lines<'_>) -> Vec<Pie
     let mut pieces = vec![];
     let all = 0..lines.count();
     if lines.bytes(all.clone()).len() <= MAX_BYTES {
-        pieces.extend((!all.is_empty()).then_some(Piece {
-            lines: all,
-            apart: false,
-        }));
+        pieces.extend((!all.is_empty()).then_some(Piece { lines: all, apart: false }));
     } else {
         cut(language, tree.root_node(), all, lines, 0, &mut pieces);
     }
@@ -157,14 +149,10 @@ fn cut(
     let mut waiting: Option<usize> = None;
     for child in node.children(&mut cursor) {
         let line = child.start_position().row;
-        let trails = cuts
-            .last()
-            .is_some_and(|(_, before)| before.end_position().row >= line);
+        let trails = cuts.last().is_some_and(|(_, before)| before.end_position().row >= line);
         if leading.contains(&child.kind()) && !trails {
             // A comment after a blank line begins a new group.
-            waiting = waiting
-                .filter(|first| *first < line && !has_blank(lines, *first..line))
-                .or(Some(line));
+            waiting = waiting.filter(|first| *first < line && !has_blank(lines, *first..line)).or(Some(line));
             continue;
         }
         let start = waiting.take().unwrap_or(line).max(within.start);
@@ -198,19 +186,12 @@ fn cut(
         apart = true;
     }
     if cuts.is_empty() && !within.is_empty() {
-        pieces.push(Piece {
-            lines: within,
-            apart: false,
-        });
+        pieces.push(Piece { lines: within, apart: false });
     }
 }
 
 fn larger<'t>(a: Node<'t>, b: Node<'t>) -> Node<'t> {
-    if b.byte_range().len() > a.byte_range().len() {
-        b
-    } else {
-        a
-    }
+    if b.byte_range().len() > a.byte_range().len() { b } else { a }
 }
 
 fn has_blank(lines: &Lines<'_>, mut range: Range<usize>) -> bool {

@@ -107,10 +107,7 @@ impl Language {
             return Some(Self::Cpp);
         }
         let extension = extension.to_ascii_lowercase();
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|language| language.facts().extensions.contains(&extension.as_str()))
+        Self::ALL.iter().copied().find(|language| language.facts().extensions.contains(&extension.as_str()))
     }
 
     /// Returns the language with this [`name`](Self::name).
@@ -143,14 +140,9 @@ impl Language {
                 let name = grammar.node_kind_for_id(kind)?;
                 let definition = facts.definitions.iter().find(|(of, ..)| *of == name);
                 let leads = facts.leading.contains(&name) || name == TEMPLATE;
-                definition
-                    .map(|(_, kind, word)| Role::Defines(*kind, word))
-                    .or(leads.then_some(Role::Leads))
+                definition.map(|(_, kind, word)| Role::Defines(*kind, word)).or(leads.then_some(Role::Leads))
             };
-            (0..=u16::MAX)
-                .take(grammar.node_kind_count())
-                .map(of_kind)
-                .collect()
+            (0..=u16::MAX).take(grammar.node_kind_count()).map(of_kind).collect()
         });
         *table.get(usize::from(kind))?
     }
@@ -184,9 +176,7 @@ impl Language {
 
 /// Returns true if paths of symbols can have this word before a name: `fn`, `class`.
 pub fn is_definition_word(word: &str) -> bool {
-    let mut definitions = Language::ALL
-        .iter()
-        .flat_map(|language| language.facts().definitions);
+    let mut definitions = Language::ALL.iter().flat_map(|language| language.facts().definitions);
     !word.is_empty() && definitions.any(|(.., known)| *known == word)
 }
 
@@ -318,9 +308,7 @@ const C: Facts = Facts {
 
 const CPP: Facts = Facts {
     name: "cpp",
-    extensions: &[
-        "cc", "cpp", "cxx", "c++", "h", "hh", "hpp", "hxx", "h++", "ipp", "inl",
-    ],
+    extensions: &["cc", "cpp", "cxx", "c++", "h", "hh", "hpp", "hxx", "h++", "ipp", "inl"],
     grammar: || tree_sitter_cpp::LANGUAGE.into(),
     definitions: C_DEFINITIONS,
     leading: &["comment"],
@@ -445,10 +433,7 @@ mod more {
         name: "shell",
         extensions: &["sh", "bash", "zsh", "ksh", "bats"],
         grammar: || tree_sitter_bash::LANGUAGE.into(),
-        definitions: &[
-            ("function_definition", Function, "function"),
-            ("variable_assignment", Constant, ""),
-        ],
+        definitions: &[("function_definition", Function, "function"), ("variable_assignment", Constant, "")],
         leading: &["comment"],
     };
 }

@@ -12,10 +12,7 @@
 //! | `text` | cutting texts and Markdown |
 //! | `lines` | lines of a text |
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 
 mod chunks;
 mod language;

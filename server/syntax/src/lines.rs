@@ -31,9 +31,7 @@ impl<'t> Lines<'t> {
 
     /// Returns the line, from 0, that contains the byte `at`.
     pub(crate) fn line_at(&self, at: usize) -> usize {
-        self.starts
-            .partition_point(|start| *start <= at)
-            .saturating_sub(1)
+        self.starts.partition_point(|start| *start <= at).saturating_sub(1)
     }
 
     /// Returns the bytes of some lines.

@@ -50,9 +50,6 @@ impl SymbolKind {
 
     /// Returns true if functions in it are methods.
     pub(crate) fn has_methods(self) -> bool {
-        matches!(
-            self,
-            Self::Class | Self::Struct | Self::Enum | Self::Interface | Self::Impl
-        )
+        matches!(self, Self::Class | Self::Struct | Self::Enum | Self::Interface | Self::Impl)
     }
 }

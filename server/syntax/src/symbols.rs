@@ -34,13 +34,7 @@ const DEEPEST: usize = 16;
 
 /// Returns the symbols of a file in the order of the text, each before those inside of it. Variables of functions are left out.
 pub fn symbols(language: Language, tree: &Tree, source: &str) -> Vec<Symbol> {
-    let mut collector = Collector {
-        language,
-        source,
-        found: vec![],
-        around: vec![],
-        leading: None,
-    };
+    let mut collector = Collector { language, source, found: vec![], around: vec![], leading: None };
     let mut cursor = tree.walk();
     loop {
         let node = cursor.node();
@@ -200,11 +194,7 @@ fn child<'t>(node: Node<'t>, kind: &str) -> Option<Node<'t>> {
 /// Returns the last line of a node, from 1. A node that ends behind a line break ends on the line that it breaks.
 fn last_line(node: Node<'_>) -> usize {
     let (start, end) = (node.start_position(), node.end_position());
-    let last = if end.column == 0 && end.row > start.row {
-        end.row - 1
-    } else {
-        end.row
-    };
+    let last = if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row };
     last + 1
 }
 
@@ -261,8 +251,7 @@ fn names(language: Language, node: Node<'_>, source: &str) -> Vec<(String, Strin
         ("c" | "cpp", "declaration") => {
             let mut cursor = node.walk();
             let all = node.children_by_field_name("declarator", &mut cursor);
-            all.filter_map(|declarator| declared_name(declarator, source))
-                .collect()
+            all.filter_map(|declarator| declared_name(declarator, source)).collect()
         }
         // `attr_reader :total, :tax`
         ("ruby", "call") => {
@@ -274,9 +263,7 @@ fn names(language: Language, node: Node<'_>, source: &str) -> Vec<(String, Strin
             let mut cursor = all.walk();
             let all = all.named_children(&mut cursor);
             let names = all.filter(|one| one.kind() == "simple_symbol").filter_map(text);
-            names
-                .map(|name| name.trim_start_matches(':').to_owned())
-                .collect()
+            names.map(|name| name.trim_start_matches(':').to_owned()).collect()
         }
         // `A, B = 1, 2`
         ("python", "assignment") => {
@@ -329,13 +316,7 @@ fn named(language: Language, node: Node<'_>, source: &str) -> Option<String> {
                 .trim_matches(['(', ')'])
                 .split_whitespace()
                 .last()
-                .map(|of| {
-                    of.trim_start_matches('*')
-                        .split('[')
-                        .next()
-                        .unwrap_or(of)
-                        .to_owned()
-                });
+                .map(|of| of.trim_start_matches('*').split('[').next().unwrap_or(of).to_owned());
             let name = text(field("name")?)?;
             Some(match of {
                 Some(of) => format!("{of}::{name}"),
@@ -368,24 +349,18 @@ fn named(language: Language, node: Node<'_>, source: &str) -> Option<String> {
         ("java" | "csharp", "variable_declarator")
         | ("javascript" | "typescript" | "tsx", "enum_assignment") => text(field("name")?),
         // A destructuring pattern has several names: `const { a, b } = c`.
-        (_, "variable_declarator") => field("name")
-            .filter(|name| name.kind() == "identifier")
-            .and_then(text),
+        (_, "variable_declarator") => field("name").filter(|name| name.kind() == "identifier").and_then(text),
         (_, "pair") => is_function(field("value")?).then(|| text(field("key")?))?,
         (_, "assignment_expression") => {
             let (left, right) = (field("left")?, field("right")?);
             let name = text(left).filter(|_| left.kind() == "member_expression")?;
-            let is_plain = name
-                .chars()
-                .all(|char| is_part_of_name(char) || ".$#".contains(char));
+            let is_plain = name.chars().all(|char| is_part_of_name(char) || ".$#".contains(char));
             let exported = name.starts_with("exports.") || name.starts_with("module.exports.");
             let defines =
                 is_function(right) || right.kind() == "class" || exported || name.contains(".prototype.");
             (is_plain && defines && name != "module.exports").then_some(name)
         }
-        ("ruby", "assignment") => field("left")
-            .filter(|left| left.kind() == "constant")
-            .and_then(text),
+        ("ruby", "assignment") => field("left").filter(|left| left.kind() == "constant").and_then(text),
         ("csharp", "destructor_declaration") => Some(format!("~{}", text(field("name")?)?)),
         ("php", "const_element") => text(child(node, "name")?),
         ("swift", "init_declaration") => Some("init".into()),
@@ -450,17 +425,13 @@ fn misread<'t>(node: Node<'t>) -> Option<(&'static str, Node<'t>)> {
 /// Returns true if a macro defines a C function, as in `TEST(Suite, Name) { … }`: it has no type, and its parameters no names.
 fn is_macro(node: Node<'_>, function: Node<'_>, source: &str) -> bool {
     let name = function.child_by_field_name("declarator");
-    let name = name
-        .and_then(|name| source.get(name.byte_range()))
-        .unwrap_or_default();
+    let name = name.and_then(|name| source.get(name.byte_range())).unwrap_or_default();
     let parameters = function.child_by_field_name("parameters");
     let has_names = parameters.is_some_and(|all| {
         let mut cursor = all.walk();
         all.named_children(&mut cursor).any(|one| declared(one).is_some())
     });
-    let is_upper = name
-        .chars()
-        .all(|char| char.is_ascii_uppercase() || char.is_ascii_digit() || char == '_');
+    let is_upper = name.chars().all(|char| char.is_ascii_uppercase() || char.is_ascii_digit() || char == '_');
     let has_any = parameters.is_some_and(|all| all.named_child_count() > 0);
     node.child_by_field_name("type").is_none() && is_upper && has_any && !has_names
 }
@@ -496,10 +467,7 @@ fn declared_name(declarator: Node<'_>, source: &str) -> Option<String> {
 
 fn inner(declarator: Node<'_>) -> Option<Node<'_>> {
     declarator.child_by_field_name("declarator").or_else(|| {
-        let wraps = matches!(
-            declarator.kind(),
-            "parenthesized_declarator" | "reference_declarator"
-        );
+        let wraps = matches!(declarator.kind(), "parenthesized_declarator" | "reference_declarator");
         wraps.then(|| declarator.named_child(0)).flatten()
     })
 }

@@ -7,36 +7,22 @@ use crate::{Language, MAX_BYTES, Outline, outline};
 /// Checks the invariants of every outline, and returns the file's.
 fn cut(path: &str, source: &str) -> Outline {
     let outline = outline(path, source);
-    let joined: String = outline
-        .chunks
-        .iter()
-        .map(|chunk| &source[chunk.bytes.clone()])
-        .collect();
+    let joined: String = outline.chunks.iter().map(|chunk| &source[chunk.bytes.clone()]).collect();
     assert_eq!(joined, source, "{path}: chunks concatenate to the file");
     let mut last = 1;
     for chunk in &outline.chunks {
-        assert!(
-            !chunk.bytes.is_empty() && chunk.bytes.len() <= MAX_BYTES,
-            "{path}: {chunk:?}"
-        );
+        assert!(!chunk.bytes.is_empty() && chunk.bytes.len() <= MAX_BYTES, "{path}: {chunk:?}");
         assert!(
             *chunk.lines.start() >= last && chunk.lines.start() <= chunk.lines.end(),
             "{path}: {chunk:?}"
         );
         last = *chunk.lines.start();
         for symbol in &outline.symbols[chunk.defines.clone()] {
-            assert!(
-                chunk.bytes.contains(&symbol.bytes.start),
-                "{path}: {symbol:?} begins in {chunk:?}"
-            );
+            assert!(chunk.bytes.contains(&symbol.bytes.start), "{path}: {symbol:?} begins in {chunk:?}");
         }
     }
     let defined: usize = outline.chunks.iter().map(|chunk| chunk.defines.len()).sum();
-    assert_eq!(
-        defined,
-        outline.symbols.len(),
-        "{path}: each symbol begins in one chunk"
-    );
+    assert_eq!(defined, outline.symbols.len(), "{path}: each symbol begins in one chunk");
     outline
 }
 
@@ -86,16 +72,8 @@ const SYMBOLS: &[(&str, &str, &[Expected])] = &[
             ("namespace N > function f", "function", 6, 6),
         ],
     ),
-    (
-        "a.jsx",
-        "function App() { return <b>hi</b> }\n",
-        &[("function App", "function", 1, 1)],
-    ),
-    (
-        "a.tsx",
-        "export const App = () => <b>hi</b>;\n",
-        &[("const App", "function", 1, 1)],
-    ),
+    ("a.jsx", "function App() { return <b>hi</b> }\n", &[("function App", "function", 1, 1)]),
+    ("a.tsx", "export const App = () => <b>hi</b>;\n", &[("const App", "function", 1, 1)]),
     (
         "a.go",
         "package a\n\ntype Engine struct{ n int }\ntype Doer interface{ Do() }\n\nfunc (e *Engine) Run(x int) {}\nfunc New() *Engine { return nil }\nconst Max = 3\n",
@@ -149,11 +127,7 @@ const SYMBOLS: &[(&str, &str, &[Expected])] = &[
     (
         "a.md",
         "intro\n\n# One\n\ntext\n\n```\n# no heading\n```\n\n## Two ##\n\nmore\n\n# Three\n",
-        &[
-            ("One", "section", 3, 14),
-            ("One > Two", "section", 11, 14),
-            ("Three", "section", 15, 15),
-        ],
+        &[("One", "section", 3, 14), ("One > Two", "section", 11, 14), ("Three", "section", 15, 15)],
     ),
     ("a.txt", "one\n\ntwo\n", &[]),
     ("empty.rs", "", &[]),
@@ -167,12 +141,7 @@ fn symbols_are_found_with_their_lines() {
             .symbols
             .iter()
             .map(|symbol| {
-                (
-                    symbol.path.as_str(),
-                    symbol.kind.word(),
-                    *symbol.lines.start(),
-                    *symbol.lines.end(),
-                )
+                (symbol.path.as_str(), symbol.kind.word(), *symbol.lines.start(), *symbol.lines.end())
             })
             .collect();
         assert_eq!(&found, expected, "{path}");

@@ -6,9 +6,7 @@ use crate::{Symbol, SymbolKind, lines::Lines};
 
 /// Returns true if a file is Markdown, by its name.
 pub(crate) fn is_markdown(path: &str) -> bool {
-    let extension = Path::new(path)
-        .extension()
-        .and_then(|extension| extension.to_str());
+    let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
     extension
         .is_some_and(|extension| ["md", "mdx", "markdown"].contains(&extension.to_ascii_lowercase().as_str()))
 }
@@ -97,10 +95,7 @@ fn pieces(begins: Vec<usize>, lines: &Lines<'_>, apart: bool) -> Vec<Piece> {
     let mut start = 0;
     for next in begins.into_iter().chain([lines.count()]) {
         if next > start {
-            pieces.push(Piece {
-                lines: start..next,
-                apart,
-            });
+            pieces.push(Piece { lines: start..next, apart });
         }
         start = next;
     }

@@ -46,9 +46,7 @@ pub fn list(
         found.push_back(execution);
     })?;
     if output.json {
-        return found
-            .iter()
-            .try_for_each(|execution| Ok(page::json(&as_json(execution))?));
+        return found.iter().try_for_each(|execution| Ok(page::json(&as_json(execution))?));
     }
     let mut page = Page::new(output);
     for execution in &found {
@@ -57,10 +55,7 @@ pub fn list(
     if found.is_empty() {
         page.put(FAINT, "no executions like that are kept").line("");
     } else {
-        let said = format!(
-            "{}; `--check` compares them with the commits",
-            counted(found.len(), "execution")
-        );
+        let said = format!("{}; `--check` compares them with the commits", counted(found.len(), "execution"));
         page.put(FAINT, &said).line("");
     }
     Ok(page.show()?)
@@ -87,15 +82,9 @@ pub fn check(folder: &Path, packs: Packs, output: Output) -> Result<(), Terminal
         for problem in &audit.problems {
             page.put(WARNING, "problem").line(&format!(" {problem}"));
         }
-        let (executions, commits) = (
-            counted(audit.executions, "execution"),
-            counted(audit.commits, "commit"),
-        );
-        let verdict = if audit.problems.is_empty() {
-            "agree"
-        } else {
-            "disagree"
-        };
+        let (executions, commits) =
+            (counted(audit.executions, "execution"), counted(audit.commits, "commit"));
+        let verdict = if audit.problems.is_empty() { "agree" } else { "disagree" };
         page.line(&format!("{executions} and {commits} {verdict}"));
         page.show()?;
     }
@@ -152,11 +141,7 @@ impl Audit {
         for execution in executions.values() {
             problems.extend(of_execution(execution, &made, &known));
         }
-        Ok(Self {
-            executions: executions.len(),
-            commits,
-            problems,
-        })
+        Ok(Self { executions: executions.len(), commits, problems })
     }
 }
 
@@ -178,9 +163,7 @@ fn of_commit(entry: &LogEntry, id: &str, execution: Option<&Execution>) -> Optio
     if execution.caller.is_some() && entry.caller != execution.caller {
         let [of_commit, of_execution] =
             [&entry.caller, &execution.caller].map(|caller| caller.as_deref().unwrap_or("an unknown caller"));
-        return Some(format!(
-            "commit {commit} is of {of_commit}, and its execution {id} of {of_execution}"
-        ));
+        return Some(format!("commit {commit} is of {of_commit}, and its execution {id} of {of_execution}"));
     }
     let end = &execution.end;
     match end.status {
@@ -206,10 +189,7 @@ fn of_execution(
         return None;
     }
     let Some(commit) = end.commit.as_deref() else {
-        return Some(format!(
-            "execution {id} of `{}` succeeded and has no commit",
-            execution.tool
-        ));
+        return Some(format!("execution {id} of `{}` succeeded and has no commit", execution.tool));
     };
     let is_there = if end.is_replay {
         known.contains(commit)
@@ -222,10 +202,8 @@ fn of_execution(
 fn open_recorded(folder: &Path, packs: Packs) -> Result<(Arc<Library>, Arc<Calls>), TerminalError> {
     let library = open(folder)?;
     if !calls::are_kept(&library) {
-        return Err(
-            TerminalError::new(format_args!("no calls are kept beside `{}`", folder.display()))
-                .hint("they are where a contract with executions is served, such as `--contract brainforge`"),
-        );
+        return Err(TerminalError::new(format_args!("no calls are kept beside `{}`", folder.display()))
+            .hint("they are where a contract with executions is served, such as `--contract brainforge`"));
     }
     let calls = calls::open(&library, &packs.specs())?;
     let calls = calls.ok_or_else(|| TerminalError::new("no contract of this program keeps calls"))?;
@@ -278,8 +256,7 @@ fn add(page: &mut Page, execution: &Execution) {
         ExecutionStatus::Pending | ExecutionStatus::Running => NAME,
         ExecutionStatus::Failed | ExecutionStatus::Cancelled => WARNING,
     };
-    page.put(Style::new(), "  ")
-        .put(style, &format!("{:<9}", status.to_string()));
+    page.put(Style::new(), "  ").put(style, &format!("{:<9}", status.to_string()));
     page.put(NAME, &format!("  {}", execution.tool));
     if let Some(commit) = &execution.end.commit {
         page.put(TITLE, &format!("  {}", short(commit)));
@@ -287,12 +264,7 @@ fn add(page: &mut Page, execution: &Execution) {
     if let Some(caller) = execution.caller_name.as_ref().or(execution.caller.as_ref()) {
         page.put(FAINT, &format!("  {}", page::visible(caller)));
     }
-    if let Some(code) = execution
-        .end
-        .error
-        .as_ref()
-        .and_then(|error| error["code"].as_str())
-    {
+    if let Some(code) = execution.end.error.as_ref().and_then(|error| error["code"].as_str()) {
         page.put(WARNING, &format!("  {code}"));
     }
     page.put(FAINT, &format!("  {}", execution.id)).line("");

@@ -37,10 +37,7 @@ pub fn diff(folder: &Path, path: Option<&str>, untracked: bool, output: Output) 
         None | Some("" | ".") => untracked || document.difference != Difference::Untracked,
         Some(path) if document.path == path => true,
         Some(path) => {
-            let below = document
-                .path
-                .strip_prefix(path)
-                .is_some_and(|rest| rest.starts_with('/'));
+            let below = document.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
             below && (untracked || document.difference != Difference::Untracked)
         }
     };

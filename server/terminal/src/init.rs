@@ -23,20 +23,13 @@ enum Done {
 pub fn init(folder: &Path, output: Output) -> Result<(), TerminalError> {
     folder::check(folder).map_err(TerminalError::new)?;
     let done = match Library::inspect(folder) {
-        Ok(library) => Done::Already {
-            branch: library.place()?.branch,
-        },
+        Ok(library) => Done::Already { branch: library.place()?.branch },
         Err(OpenError::Missing { .. } | OpenError::NoRepository(_)) => {
-            let options = library::Options {
-                create: CreateFolders::All,
-                ..library::Options::default()
-            };
+            let options = library::Options { create: CreateFolders::All, ..library::Options::default() };
             let library = Library::open(folder, options)?;
             match library.created() {
                 Some(created) => Done::New(created.clone()),
-                None => Done::Already {
-                    branch: library.place()?.branch,
-                },
+                None => Done::Already { branch: library.place()?.branch },
             }
         }
         Err(error) => return Err(error.into()),
@@ -58,10 +51,7 @@ pub fn init(folder: &Path, output: Output) -> Result<(), TerminalError> {
         Done::New(Created::Folder { similar }) => {
             page.line(&format!("created the folder `{shown}` with a git repository"));
             if let Some(similar) = similar {
-                page.line(&format!(
-                    "if you meant `{}`, delete the new folder",
-                    similar.display()
-                ));
+                page.line(&format!("if you meant `{}`, delete the new folder", similar.display()));
             }
         }
         Done::New(Created::Repository) => {
@@ -71,12 +61,9 @@ pub fn init(folder: &Path, output: Output) -> Result<(), TerminalError> {
             page.line("your files stay as they are, and untracked until an agent first changes one");
         }
         Done::Already { branch } => {
-            let branch = branch.map_or("no branch is checked out".into(), |branch| {
-                format!("branch `{branch}`")
-            });
-            page.line(&format!(
-                "`{shown}` is a library already ({branch}); nothing was changed"
-            ));
+            let branch =
+                branch.map_or("no branch is checked out".into(), |branch| format!("branch `{branch}`"));
+            page.line(&format!("`{shown}` is a library already ({branch}); nothing was changed"));
         }
     }
     Ok(page.show()?)

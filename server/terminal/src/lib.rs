@@ -3,10 +3,7 @@
 //! Each command opens a library as the server does, and creates none. Its output is a [`Page`](tabellion_upkeep::page::Page): coloured text,
 //! or JSON for programs.
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 // Printing macros panic on a closed stream; `tabellion_upkeep::console` does not.
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
@@ -40,9 +37,6 @@ pub use self::{
 /// # Errors
 /// If it can't be opened.
 fn open(folder: &Path) -> Result<Arc<Library>, TerminalError> {
-    let options = library::Options {
-        create: CreateFolders::Nothing,
-        ..library::Options::default()
-    };
+    let options = library::Options { create: CreateFolders::Nothing, ..library::Options::default() };
     Ok(Arc::new(Library::open(folder, options)?))
 }

@@ -34,17 +34,12 @@ pub fn log(
     let fetched = if wanted.is_some() { usize::MAX } else { limit };
     let entries = library.activity(fetched)?.entries;
     let entries = entries.iter().rev();
-    let entries: Vec<_> = entries
-        .filter(|entry| is_about(entry, wanted))
-        .take(limit)
-        .collect();
+    let entries: Vec<_> = entries.filter(|entry| is_about(entry, wanted)).take(limit).collect();
     if let (true, Some(path)) = (entries.is_empty(), wanted) {
         check_exists(&library, folder, path)?;
     }
     if output.json {
-        return entries
-            .into_iter()
-            .try_for_each(|entry| Ok(page::json(&as_json(entry))?));
+        return entries.into_iter().try_for_each(|entry| Ok(page::json(&as_json(entry))?));
     }
     let mut page = Page::new(output);
     for entry in entries {
@@ -94,19 +89,11 @@ pub fn show(folder: &Path, id: &str, output: Output) -> Result<(), TerminalError
 /// Refuses a path that neither exists nor ever was in the log, and so is probably mistyped.
 fn check_exists(library: &Library, folder: &Path, path: &str) -> Result<(), TerminalError> {
     let exists = folder.join(path).exists();
-    if exists
-        || library
-            .uncommitted()?
-            .documents
-            .iter()
-            .any(|document| document.path == path)
-    {
+    if exists || library.uncommitted()?.documents.iter().any(|document| document.path == path) {
         return Ok(());
     }
-    Err(TerminalError::new(format_args!(
-        "no document or folder is called `{path}`, and no entry names it"
-    ))
-    .hint("give a path relative to the library, as in `notes/plan.md`"))
+    Err(TerminalError::new(format_args!("no document or folder is called `{path}`, and no entry names it"))
+        .hint("give a path relative to the library, as in `notes/plan.md`"))
 }
 
 fn is_about(entry: &LogEntry, wanted: Option<&str>) -> bool {
@@ -114,8 +101,7 @@ fn is_about(entry: &LogEntry, wanted: Option<&str>) -> bool {
         return true;
     };
     let is_at = |path: &String| {
-        path.strip_prefix(wanted)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        path.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     entry.paths.iter().any(is_at)
 }
@@ -144,11 +130,7 @@ pub(super) fn short(commit: &str) -> &str {
 }
 
 fn local(entry: &LogEntry) -> String {
-    entry
-        .time
-        .with_timezone(&Local)
-        .format("%Y-%m-%d %H:%M:%S")
-        .to_string()
+    entry.time.with_timezone(&Local).format("%Y-%m-%d %H:%M:%S").to_string()
 }
 
 /// Returns the diff of a document.

@@ -104,9 +104,9 @@ pub fn set(folder: &Path, chosen: &Chosen<'_>, output: Output) -> Result<(), Ter
     };
     let text = match library.configured_remote(chosen.remote) {
         Some(address) => address,
-        None if Path::new(chosen.remote).is_dir() => platform::canonicalize(Path::new(chosen.remote))?
-            .display()
-            .to_string(),
+        None if Path::new(chosen.remote).is_dir() => {
+            platform::canonicalize(Path::new(chosen.remote))?.display().to_string()
+        }
         None => chosen.remote.to_owned(),
     };
     let address = Address::parse(&text).map_err(TerminalError::new)?;
@@ -132,9 +132,7 @@ pub fn set(folder: &Path, chosen: &Chosen<'_>, output: Output) -> Result<(), Ter
     };
     if output.json {
         let state = shared.remote_state();
-        return Ok(page::json(
-            &state.map_or(Value::Null, |state| as_json(&settings, &state)),
-        )?);
+        return Ok(page::json(&state.map_or(Value::Null, |state| as_json(&settings, &state)))?);
     }
     let mut page = Page::new(output);
     page.put(ADDED, "shared").line(&format!(
@@ -155,9 +153,7 @@ pub fn set(folder: &Path, chosen: &Chosen<'_>, output: Output) -> Result<(), Ter
 /// If the settings can't be removed, the library can't be opened, or standard output can't be written.
 pub fn forget(folder: &Path, output: Output) -> Result<(), TerminalError> {
     let library = open(folder)?;
-    let was = library
-        .remote_settings()
-        .map(|settings| settings.address.to_string());
+    let was = library.remote_settings().map(|settings| settings.address.to_string());
     library.forget_remote()?;
     if output.json {
         return Ok(page::json(&json!({ "forgotten": was }))?);
@@ -178,28 +174,15 @@ pub fn forget(folder: &Path, output: Output) -> Result<(), TerminalError> {
 /// If the library is not shared or can't be opened, the remote does not answer or refuses, or standard output can't be written.
 pub fn sync(folder: &Path, dry_run: bool, accept: bool, output: Output) -> Result<(), TerminalError> {
     let library = open(folder)?;
-    let synced = if dry_run {
-        library.preview_sync(accept)?
-    } else {
-        library.sync(accept)?
-    };
-    let Taken {
-        files,
-        merged,
-        adopted,
-        conflicts,
-    } = &synced.taken;
+    let synced = if dry_run { library.preview_sync(accept)? } else { library.sync(accept)? };
+    let Taken { files, merged, adopted, conflicts } = &synced.taken;
     if output.json {
         return Ok(page::json(&json!({
             "dryRun": dry_run, "files": files, "merged": merged, "committedFirst": adopted, "conflicts": conflicts, "pushed": synced.pushed,
         }))?);
     }
     let mut page = Page::new(output);
-    let (taken, pushed) = if dry_run {
-        ("would take", "would push")
-    } else {
-        ("took", "pushed")
-    };
+    let (taken, pushed) = if dry_run { ("would take", "would push") } else { ("took", "pushed") };
     page.line(&match (files, synced.pushed) {
         (0, 0) => "in step with the remote".to_owned(),
         (0, commits) => format!("{pushed} {}", counted(commits, "commit")),
@@ -227,9 +210,7 @@ pub fn sync(folder: &Path, dry_run: bool, accept: bool, output: Output) -> Resul
 pub fn conflicts(folder: &Path, output: Output) -> Result<(), TerminalError> {
     let found = open(folder)?.conflicts()?;
     if output.json {
-        let all = found
-            .iter()
-            .map(|(path, of)| json!({ "document": of, "other": path.as_str() }));
+        let all = found.iter().map(|(path, of)| json!({ "document": of, "other": path.as_str() }));
         return Ok(page::json(&all.collect::<Value>())?);
     }
     let mut page = Page::new(output);
@@ -237,8 +218,7 @@ pub fn conflicts(folder: &Path, output: Output) -> Result<(), TerminalError> {
         page.line("no document waits for a decision");
     }
     for (path, of) in found {
-        page.put(NAME, &of)
-            .line(&format!(": the other version is `{path}`"));
+        page.put(NAME, &of).line(&format!(": the other version is `{path}`"));
     }
     Ok(page.show()?)
 }
@@ -251,17 +231,12 @@ pub fn conflict(folder: &Path, path: &str, output: Output) -> Result<(), Termina
     let library = open(folder)?;
     let found = library.conflicts()?;
     let Some((other, of)) = found.into_iter().find(|(other, _)| other.as_str() == path) else {
-        return Err(
-            TerminalError::new(format_args!("`{path}` holds no other version of a document"))
-                .hint("`tabellion conflicts list` lists those that do"),
-        );
+        return Err(TerminalError::new(format_args!("`{path}` holds no other version of a document"))
+            .hint("`tabellion conflicts list` lists those that do"));
     };
     let document = LibraryPath::of_any_file(&of).map_err(TerminalError::new)?;
-    let change = DocumentChange {
-        before: bytes(&library, &document)?,
-        after: bytes(&library, &other)?,
-        path: of,
-    };
+    let change =
+        DocumentChange { before: bytes(&library, &document)?, after: bytes(&library, &other)?, path: of };
     if output.json {
         return Ok(page::json(&super::log::change_as_json(&change))?);
     }
@@ -286,9 +261,8 @@ pub fn keep(folder: &Path, path: &str, packs: Packs, output: Output) -> Result<(
     };
     let document = LibraryPath::of_any_file(of).map_err(TerminalError::new)?;
     // Several machines may have left a version each; keeping one of them decides on that version alone.
-    let others = found
-        .iter()
-        .filter(|(other, document)| other.as_str() == path || (of == path && document == of));
+    let others =
+        found.iter().filter(|(other, document)| other.as_str() == path || (of == path && document == of));
     let others: Vec<_> = others
         .map(|(other, _)| Ok((other.to_string(), bytes(&library, other)?)))
         .collect::<Result<_, TerminalError>>()?;
@@ -299,13 +273,10 @@ pub fn keep(folder: &Path, path: &str, packs: Packs, output: Output) -> Result<(
     let commit = run(&undo, &library, packs)?;
     let made = library.find_entry(&commit)?;
     if output.json {
-        return Ok(page::json(
-            &json!({ "kept": path, "commit": commit, "paths": made.paths }),
-        )?);
+        return Ok(page::json(&json!({ "kept": path, "commit": commit, "paths": made.paths }))?);
     }
     let mut page = Page::new(output);
-    page.put(NAME, of)
-        .line(&format!(": kept `{path}` in {}", short(&commit)));
+    page.put(NAME, of).line(&format!(": kept `{path}` in {}", short(&commit)));
     Ok(page.show()?)
 }
 

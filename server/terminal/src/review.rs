@@ -40,20 +40,12 @@ pub fn list(folder: &Path, limit: usize, packs: Packs, output: Output) -> Result
     let mut page = Page::new(output);
     for row in &rows {
         let (id, title) = (&row.id, &row.title);
-        line(
-            &mut page,
-            [id, title, &row.state, &row.author, &row.started_at],
-            row.stale,
-        );
+        line(&mut page, [id, title, &row.state, &row.author, &row.started_at], row.stale);
     }
     if rows.is_empty() && total == 0 {
         page.line("nothing waits for a review");
     } else if rows.len() < total {
-        let shown = format!(
-            "{} of {}; `--all` lists all; ",
-            rows.len(),
-            counted(total, "proposal")
-        );
+        let shown = format!("{} of {}; `--all` lists all; ", rows.len(), counted(total, "proposal"));
         page.put(FAINT, &shown);
         page.put(FAINT, "`tabellion review show ID` shows one").line("");
     } else {
@@ -77,14 +69,7 @@ pub fn show(folder: &Path, id: &str, packs: Packs, output: Output) -> Result<(),
         return Ok(page::json(&json!({ "reviews": [review] }))?);
     }
     let mut page = Page::new(output);
-    let Waiting {
-        id,
-        title,
-        state,
-        author,
-        started_at,
-        ..
-    } = &review;
+    let Waiting { id, title, state, author, started_at, .. } = &review;
     line(&mut page, [id, title, state, author, started_at], review.stale);
     page.line(&format!("note      {}", review.note_id));
     page.line(&format!("version   {}", review.proposed_version));
@@ -100,18 +85,14 @@ pub fn show(folder: &Path, id: &str, packs: Packs, output: Output) -> Result<(),
         page.diff(&diff::unified_sides(path, before, Some(after)));
         parts(&mut page, document);
         let (id, revision) = (short_id(&review.id), short(&review.revision));
-        page.put(
-            FAINT,
-            &format!("`tabellion review approve {id} --revision {revision}` approves this"),
-        );
+        page.put(FAINT, &format!("`tabellion review approve {id} --revision {revision}` approves this"));
         if document.parts.len() > 1 {
             page.put(FAINT, "; with `--part NUMBER`, only such parts");
         }
         page.line("");
     }
     if review.stale {
-        page.put(WARNING, "stale")
-            .line(": the note has changed since; have it revised, or reject it");
+        page.put(WARNING, "stale").line(": the note has changed since; have it revised, or reject it");
     }
     Ok(page.show()?)
 }
@@ -127,10 +108,7 @@ pub fn decide(folder: &Path, mut decide: Decide, packs: Packs, output: Output) -
     let name = shown(&call, &look(reviewed, &library, &call, id)?.id);
     let last = library.kept_aside(&name);
     let calls = calls::open(&library, [&reviewed.contract])?;
-    let desk = (reviewed.desk)(
-        Arc::clone(&library),
-        calls.map(|calls| calls as Arc<dyn CallStore>),
-    );
+    let desk = (reviewed.desk)(Arc::clone(&library), calls.map(|calls| calls as Arc<dyn CallStore>));
     decide.shown.revision = decide.shown.revision.or(last);
     let runtime = serve::runtime()?;
     let decided = runtime.block_on(desk.decide(&call, &decide));
@@ -184,12 +162,7 @@ fn call(review: &Review) -> Result<CallContext, TerminalError> {
 
 /// Lists the parts that can be taken or left.
 fn parts(page: &mut Page, document: &Document) {
-    for (index, part) in document
-        .parts
-        .iter()
-        .enumerate()
-        .filter(|_| document.parts.len() > 1)
-    {
+    for (index, part) in document.parts.iter().enumerate().filter(|_| document.parts.len() > 1) {
         let place = if part.front_matter {
             "front matter".to_owned()
         } else if part.new.is_empty() {
@@ -197,8 +170,7 @@ fn parts(page: &mut Page, document: &Document) {
         } else {
             format!("lines {} to {}", part.new.start + 1, part.new.end)
         };
-        page.put(STRONG, &format!("part {}", index + 1))
-            .line(&format!("  {place}"));
+        page.put(STRONG, &format!("part {}", index + 1)).line(&format!("  {place}"));
     }
 }
 

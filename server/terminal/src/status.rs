@@ -55,42 +55,27 @@ pub fn status(folder: &Path, packs: Packs, output: Output) -> Result<(), Termina
     page.put(STRONG, "library  ").line(&folder.display().to_string());
     let commit = place.commit.as_deref().map_or("no commit yet", short);
     let branch = place.branch.as_deref().unwrap_or("no branch");
-    page.put(STRONG, "branch   ")
-        .put(NAME, branch)
-        .line(&format!(" at {commit}"));
+    page.put(STRONG, "branch   ").put(NAME, branch).line(&format!(" at {commit}"));
     match &place.refusal {
         None => page.put(STRONG, "changes  ").put(ADDED, "possible").line(""),
-        Some(failure) => page
-            .put(STRONG, "changes  ")
-            .put(REMOVED, "refused")
-            .line(&format!(": {failure}")),
+        Some(failure) => page.put(STRONG, "changes  ").put(REMOVED, "refused").line(&format!(": {failure}")),
     };
     if let Some((settings, state)) = library.remote_settings().zip(library.remote_state()) {
-        page.put(STRONG, "remote   ")
-            .put(NAME, &settings.address.to_string());
+        page.put(STRONG, "remote   ").put(NAME, &settings.address.to_string());
         page.line(&format!(": {}", remote::shown(&state)));
     }
     page.put(STRONG, "last     ");
     match &last {
         None => page.put(FAINT, "no tool has changed anything yet").line(""),
-        Some(entry) => page
-            .put(TITLE, short(&entry.commit))
-            .line(&format!("  {}: {}", entry.paths[0], entry.summary)),
+        Some(entry) => {
+            page.put(TITLE, short(&entry.commit)).line(&format!("  {}: {}", entry.paths[0], entry.summary))
+        }
     };
     if truncated {
-        page.put(WARNING, "\nnote")
-            .line(&format!(": {}", diff::TRUNCATED));
+        page.put(WARNING, "\nnote").line(&format!(": {}", diff::TRUNCATED));
     }
-    let of = |wanted: Difference| {
-        documents
-            .iter()
-            .filter(move |document| document.difference == wanted)
-    };
-    if of(Difference::Modified)
-        .chain(of(Difference::Deleted))
-        .next()
-        .is_some()
-    {
+    let of = |wanted: Difference| documents.iter().filter(move |document| document.difference == wanted);
+    if of(Difference::Modified).chain(of(Difference::Deleted)).next().is_some() {
         page.line("\nNot committed; an agent's change to one of these commits it first, as it is:");
         for document in of(Difference::Modified) {
             page.put(WARNING, "  modified  ").line(&document.path);
@@ -122,8 +107,7 @@ pub fn status(folder: &Path, packs: Packs, output: Output) -> Result<(), Termina
         page.line("\nNotes that can't be understood:");
         for (path, problems) in problems {
             for problem in problems {
-                page.put(WARNING, "  note      ")
-                    .line(&format!("{path}: {problem}"));
+                page.put(WARNING, "  note      ").line(&format!("{path}: {problem}"));
             }
         }
     }

@@ -41,9 +41,7 @@ pub fn undo(
     let commit = run(&undo, &library, packs)?;
     let made = library.find_entry(&commit)?;
     if output.json {
-        return Ok(page::json(
-            &json!({ "undone": entry.commit, "commit": commit, "paths": made.paths }),
-        )?);
+        return Ok(page::json(&json!({ "undone": entry.commit, "commit": commit, "paths": made.paths }))?);
     }
     let mut page = Page::new(output);
     page.put(TITLE, &format!("undone in {}", short(&commit)));
@@ -73,10 +71,7 @@ fn recorder(library: &Arc<Library>, packs: Packs) -> Result<Option<Recorder>, Te
     }
     let specs = packs.specs();
     let calls = calls::open(library, &specs)?;
-    Ok(Recorder::new(
-        &specs,
-        calls.map(|calls| calls as Arc<dyn CallStore>),
-    ))
+    Ok(Recorder::new(&specs, calls.map(|calls| calls as Arc<dyn CallStore>)))
 }
 
 /// Shows the changes that undoing would make now.

@@ -30,11 +30,8 @@ pub fn web(folder: &Path, proposal: Option<&str>, packs: Packs) -> Result<(), Te
         specs.into_iter().filter(|spec| spec.auth.is_none()).collect()
     };
     let calls = calls::open(&library, specs.iter())?;
-    let door = page::Door::new(
-        None,
-        serve::local_caller(None),
-        Some(page::Kept::Library(Arc::clone(&library))),
-    );
+    let door =
+        page::Door::new(None, serve::local_caller(None), Some(page::Kept::Library(Arc::clone(&library))));
     let served = page::ServedLibrary {
         name: None,
         folder: folder.to_owned(),
@@ -51,22 +48,13 @@ pub fn web(folder: &Path, proposal: Option<&str>, packs: Packs) -> Result<(), Te
         let listener = http::listen(([127, 0, 0, 1], 0).into()).await?;
         let address = listener.local_addr()?;
         let guard = Guard::new(address, std::slice::from_ref(&name), &[]).map_err(TerminalError::new)?;
-        let site = Site::new(
-            guard,
-            Credentials::default(),
-            Default::default(),
-            Limits::default(),
-        );
+        let site = Site::new(guard, Credentials::default(), Default::default(), Limits::default());
         let site = site.with_page(Some(page::mounted(&page)));
         let to = proposal.map_or_else(|| BASE.to_owned(), |id| format!("{BASE}/review/{id}"));
         let resolves = (name.as_str(), address.port())
             .to_socket_addrs()
             .is_ok_and(|mut all| all.any(|found| found == address));
-        let host = if resolves {
-            format!("{name}:{}", address.port())
-        } else {
-            address.to_string()
-        };
+        let host = if resolves { format!("{name}:{}", address.port()) } else { address.to_string() };
         say(format_args!("open http://{host}{}", page.link(local, &to)));
         say("the link holds once, for two minutes; Ctrl-C ends the page, and so does an idle hour");
         let until = async {
@@ -95,17 +83,8 @@ fn has_reviews(library: &Library, folder: &Path, packs: Packs) -> bool {
 /// Returns a host name of this machine alone; the browser does not send its cookies to pages of other ports under other names.
 fn host_name(title: &str) -> String {
     let fit = |sign: char| {
-        if sign.is_ascii_alphanumeric() {
-            sign.to_ascii_lowercase()
-        } else {
-            '-'
-        }
+        if sign.is_ascii_alphanumeric() { sign.to_ascii_lowercase() } else { '-' }
     };
     let name: String = title.chars().map(fit).take(40).collect();
-    format!(
-        "{}.localhost",
-        Some(name.trim_matches('-'))
-            .filter(|name| !name.is_empty())
-            .unwrap_or("library")
-    )
+    format!("{}.localhost", Some(name.trim_matches('-')).filter(|name| !name.is_empty()).unwrap_or("library"))
 }

@@ -96,9 +96,7 @@ impl Client {
     /// Returns the next line that the server writes.
     fn line(&self) -> Result<String, Box<dyn Error>> {
         let received = match self.deadline {
-            Some(deadline) => self
-                .lines
-                .recv_timeout(deadline.saturating_duration_since(Instant::now())),
+            Some(deadline) => self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())),
             None => self.lines.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
         Ok(received.map_err(|error| match error {
@@ -115,10 +113,7 @@ impl Client {
         let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
         let mut result = self.request("tools/call", params)?;
         if result["isError"] == true {
-            return Ok(Err(result["content"][0]["text"]
-                .as_str()
-                .unwrap_or_default()
-                .into()));
+            return Ok(Err(result["content"][0]["text"].as_str().unwrap_or_default().into()));
         }
         let meta = result["_meta"].as_object().cloned().unwrap_or_default();
         Ok(Ok((result["structuredContent"].take(), meta)))

@@ -19,10 +19,7 @@ pub struct TerminalError {
 impl TerminalError {
     /// Creates an error without advice.
     pub fn new(message: impl fmt::Display) -> Self {
-        Self {
-            message: message.to_string(),
-            hint: None,
-        }
+        Self { message: message.to_string(), hint: None }
     }
 
     /// Adds a remedy.
@@ -71,10 +68,7 @@ impl From<OpenError> for TerminalError {
     fn from(error: OpenError) -> Self {
         let hint = matches!(error, OpenError::Missing { .. })
             .then(|| "choose a library with `--library DIR`".into());
-        Self {
-            message: error.to_string(),
-            hint,
-        }
+        Self { message: error.to_string(), hint }
     }
 }
 
@@ -84,15 +78,12 @@ impl From<FindEntryError> for TerminalError {
             FindEntryError::NotAnId(_) | FindEntryError::NotFound(_) => {
                 Some("`tabellion log` lists the entries".into())
             }
-            FindEntryError::NotAnEntry(id) => Some(format!(
-                "no tool made it: `git show {id}` shows it, and `git revert {id}` undoes it"
-            )),
+            FindEntryError::NotAnEntry(id) => {
+                Some(format!("no tool made it: `git show {id}` shows it, and `git revert {id}` undoes it"))
+            }
             FindEntryError::Ambiguous { .. } => Some("give more digits".into()),
             FindEntryError::Failure(_) => None,
         };
-        Self {
-            message: error.to_string(),
-            hint,
-        }
+        Self { message: error.to_string(), hint }
     }
 }

@@ -31,15 +31,7 @@ const SYSTEM: &[&str] = &[
 /// The same at the root of a drive on Windows.
 const ON_DRIVES: &[&str] = &["Program Files", "Program Files (x86)", "ProgramData", "Windows"];
 /// Names of folders in which programs keep secrets.
-const SECRETS: &[&str] = &[
-    ".aws",
-    ".azure",
-    ".docker",
-    ".gnupg",
-    ".kube",
-    ".password-store",
-    ".ssh",
-];
+const SECRETS: &[&str] = &[".aws", ".azure", ".docker", ".gnupg", ".kube", ".password-store", ".ssh"];
 
 /// Refuses `library` if it can only be a mistake. The folder need not exist.
 ///
@@ -48,10 +40,7 @@ const SECRETS: &[&str] = &[
 pub fn check(library: &Path) -> Result<(), String> {
     mistake(library).map_or(Ok(()), |wrong| {
         let folder = platform::canonicalize(library).unwrap_or_else(|_| library.to_path_buf());
-        Err(format!(
-            "`{}` {wrong}; choose a folder of notes",
-            folder.display()
-        ))
+        Err(format!("`{}` {wrong}; choose a folder of notes", folder.display()))
     })
 }
 
@@ -156,10 +145,7 @@ mod tests {
         let home = env::home_dir().expect("a home");
         for (folder, expected) in [(Path::new("/"), "`/` is"), (&home, "is your home folder")] {
             let error = check(folder).expect_err("refused");
-            assert!(
-                error.contains(expected) && error.contains("choose a folder of notes"),
-                "{error}"
-            );
+            assert!(error.contains(expected) && error.contains("choose a folder of notes"), "{error}");
         }
     }
 }

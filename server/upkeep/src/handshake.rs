@@ -75,11 +75,7 @@ fn stderr_note(stderr: &str) -> String {
 pub fn handshake(server: &Server, timeout: Duration) -> Result<Handshake, HandshakeError> {
     let start = Instant::now();
     let listed = match server {
-        Server::Stdio {
-            command,
-            arguments,
-            env,
-        } => {
+        Server::Stdio { command, arguments, env } => {
             let mut program = Command::new(command);
             // Clients start servers in a folder of their own choice.
             program.args(arguments).envs(env).current_dir(folder());
@@ -93,26 +89,19 @@ pub fn handshake(server: &Server, timeout: Duration) -> Result<Handshake, Handsh
     let tools = listed["tools"].as_array().into_iter().flatten();
     Ok(Handshake {
         bytes: listed["tools"].to_string().len(),
-        tools: tools
-            .filter_map(|tool| Some(tool["name"].as_str()?.to_owned()))
-            .collect(),
+        tools: tools.filter_map(|tool| Some(tool["name"].as_str()?.to_owned())).collect(),
         elapsed: start.elapsed(),
     })
 }
 
 fn folder() -> std::path::PathBuf {
-    std::env::home_dir()
-        .filter(|home| home.is_dir())
-        .unwrap_or_else(|| Path::new("/").to_owned())
+    std::env::home_dir().filter(|home| home.is_dir()).unwrap_or_else(|| Path::new("/").to_owned())
 }
 
 fn over_stdio(command: &mut Command, timeout: Duration) -> Result<Value, HandshakeError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let started = Client::spawn(command.stderr(Stdio::piped()), Some(timeout));
-    let mut client = started.map_err(|source| HandshakeError::Start {
-        command: program,
-        source,
-    })?;
+    let mut client = started.map_err(|source| HandshakeError::Start { command: program, source })?;
     let (send, stderr) = mpsc::channel();
     if let Some(mut pipe) = client.child().stderr.take() {
         thread::spawn(move || {
@@ -123,14 +112,10 @@ fn over_stdio(command: &mut Command, timeout: Duration) -> Result<Value, Handsha
             let _ = io::copy(&mut pipe, &mut io::sink());
         });
     }
-    let listed = client
-        .initialize("tabellion-install")
-        .and_then(|_| client.request("tools/list", json!({})));
+    let listed = client.initialize("tabellion-install").and_then(|_| client.request("tools/list", json!({})));
     let listed = listed.and_then(|listed| {
         let is_list = listed["tools"].is_array();
-        is_list
-            .then_some(listed)
-            .ok_or_else(|| "its answer to `tools/list` has no tools".into())
+        is_list.then_some(listed).ok_or_else(|| "its answer to `tools/list` has no tools".into())
     });
     listed.map_err(|error| {
         let reason = error.to_string();

@@ -31,11 +31,7 @@ pub fn expanded(path: PathBuf) -> Result<PathBuf, String> {
 
 /// Returns the path within a folder; if the path is empty, the folder itself, without a trailing `/`.
 fn within(folder: &Path, path: &Path) -> PathBuf {
-    if path.as_os_str().is_empty() {
-        folder.to_owned()
-    } else {
-        folder.join(path)
-    }
+    if path.as_os_str().is_empty() { folder.to_owned() } else { folder.join(path) }
 }
 
 #[cfg(test)]

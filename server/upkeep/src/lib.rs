@@ -2,10 +2,7 @@
 //!
 //! Serving and the commands for people build on it; it knows neither, nor the command line.
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 // Printing macros panic on a closed stream; `console` does not.
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 

@@ -75,10 +75,7 @@ impl Page {
 
     /// Creates an empty page for a terminal other than standard output's.
     pub fn on_terminal(output: Output) -> Self {
-        Self {
-            visible: true,
-            ..Self::new(output)
-        }
+        Self { visible: true, ..Self::new(output) }
     }
 
     /// Returns the text.
@@ -98,11 +95,7 @@ impl Page {
 
     /// Adds text in a style.
     pub fn put(&mut self, style: Style, text: &str) -> &mut Self {
-        let text = if self.visible {
-            visible(text)
-        } else {
-            text.to_owned()
-        };
+        let text = if self.visible { visible(text) } else { text.to_owned() };
         let style = if self.colour { style } else { Style::new() };
         // A style ends with its line, so that a pager can show any part.
         for (at, line) in text.split('\n').enumerate() {
@@ -142,11 +135,7 @@ impl Page {
 
     /// Adds a text, in colours if it is a diff.
     pub fn diff_or_text(&mut self, text: &str) -> &mut Self {
-        if diff_header(text) {
-            self.diff(text)
-        } else {
-            self.put(Style::new(), text)
-        }
+        if diff_header(text) { self.diff(text) } else { self.put(Style::new(), text) }
     }
 
     /// Shows the page.
@@ -211,13 +200,8 @@ mod tests {
 
     #[test]
     fn json_is_visible_too_and_means_the_same() {
-        for text in [
-            "Grüße 👋",
-            "\u{1b}[2J",
-            "a\u{9b}2Jb\u{7f}",
-            "\u{202e}txt.exe",
-            "\u{e0041}\u{feff}",
-        ] {
+        for text in ["Grüße 👋", "\u{1b}[2J", "a\u{9b}2Jb\u{7f}", "\u{202e}txt.exe", "\u{e0041}\u{feff}"]
+        {
             let value = serde_json::json!({ text: text });
             let line = tabellion_runtime::text::visible_json(&value);
             assert_eq!(visible(&line), line);
@@ -227,12 +211,7 @@ mod tests {
 
     #[test]
     fn a_diff_has_the_colours_of_its_lines() {
-        let mut page = Page {
-            text: String::new(),
-            colour: true,
-            visible: true,
-            pager: false,
-        };
+        let mut page = Page { text: String::new(), colour: true, visible: true, pager: false };
         page.diff("--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- rule\n+new\n same\n");
         for (line, style) in [
             ("--- a/x", STRONG),
@@ -241,11 +220,7 @@ mod tests {
             ("--- rule", REMOVED),
             ("+new", ADDED),
         ] {
-            assert!(
-                page.text.contains(&format!("{style}{line}{style:#}\n")),
-                "{line}: {:?}",
-                page.text
-            );
+            assert!(page.text.contains(&format!("{style}{line}{style:#}\n")), "{line}: {:?}", page.text);
         }
         assert!(page.text.ends_with("\n same\n"));
     }

@@ -32,10 +32,7 @@ fn report(
     let begun = Instant::now();
     let (base, target) = (repository.revision(base)?, repository.revision(target)?);
     let comparison = repository.compare(&base, &target, &go_on)?;
-    let (files, lines) = (
-        comparison.files.len(),
-        comparison.additions + comparison.deletions,
-    );
+    let (files, lines) = (comparison.files.len(), comparison.additions + comparison.deletions);
     println!("compared in {:?}: {files} files, {lines} lines", begun.elapsed());
 
     let begun = Instant::now();

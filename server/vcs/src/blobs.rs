@@ -104,19 +104,13 @@ impl GitRepository {
         let what = format!(
             "has more than {MAX_FILES} files and folders to look at, or paths of more than {MAX_PATH_BYTES} bytes"
         );
-        Err(VcsError::Budget {
-            path: self.path().to_owned(),
-            what,
-        })
+        Err(VcsError::Budget { path: self.path().to_owned(), what })
     }
 
     /// Returns the error for folders that are nested too deep.
     pub(crate) fn too_deep(&self) -> VcsError {
         let what = format!("has folders nested more than {MAX_DEPTH} deep");
-        VcsError::Budget {
-            path: self.path().to_owned(),
-            what,
-        }
+        VcsError::Budget { path: self.path().to_owned(), what }
     }
 }
 
@@ -226,12 +220,7 @@ impl Blobs<'_> {
         let repository = self.repository(at.repository);
         let header = repository.git.find_header(at.id);
         let header = header.map_err(|error| repository.damaged("a file", &error))?;
-        Ok(BlobEntry {
-            path: text(at.path),
-            id: at.id,
-            size: header.size(),
-            repository: at.repository,
-        })
+        Ok(BlobEntry { path: text(at.path), id: at.id, size: header.size(), repository: at.repository })
     }
 }
 

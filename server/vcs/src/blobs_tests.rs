@@ -21,24 +21,13 @@ fn the_files_of_a_commit_are_those_that_git_lists() {
     let top = place.init("ws/repo");
     commit(
         &top,
-        &[
-            ("b/c", Some("c")),
-            ("b.txt", Some("b")),
-            ("é", Some("e")),
-            ("a/b/c/d", Some("d")),
-        ],
+        &[("b/c", Some("c")), ("b.txt", Some("b")), ("é", Some("e")), ("a/b/c/d", Some("d"))],
         "files",
     );
     #[cfg(unix)]
     std::os::unix::fs::symlink("b.txt", top.join("link")).expect("a link");
-    git(
-        &top,
-        &["submodule", "--quiet", "add", &inner.to_string_lossy(), "sub"],
-    );
-    git(
-        &top,
-        &["submodule", "--quiet", "add", &inner.to_string_lossy(), "gone"],
-    );
+    git(&top, &["submodule", "--quiet", "add", &inner.to_string_lossy(), "sub"]);
+    git(&top, &["submodule", "--quiet", "add", &inner.to_string_lossy(), "gone"]);
     commit(&top, &[], "submodules");
     git(&top, &["submodule", "--quiet", "deinit", "-f", "gone"]);
     let repository = place.open("repo").expect("a repository");
@@ -46,15 +35,10 @@ fn the_files_of_a_commit_are_those_that_git_lists() {
     let listed = git(&top, &["-c", "core.quotePath=false", "ls-tree", "-r", "HEAD"]);
     let listed: Vec<_> = listed.lines().filter(|line| line.starts_with("100")).collect();
     let names = |lines: &[String]| {
-        lines
-            .iter()
-            .map(|line| line.split(' ').next().expect("a path").to_owned())
-            .collect::<Vec<_>>()
+        lines.iter().map(|line| line.split(' ').next().expect("a path").to_owned()).collect::<Vec<_>>()
     };
-    let of_git: Vec<_> = listed
-        .iter()
-        .map(|line| line.split('\t').nth(1).expect("a path").to_owned())
-        .collect();
+    let of_git: Vec<_> =
+        listed.iter().map(|line| line.split('\t').nth(1).expect("a path").to_owned()).collect();
     assert_eq!(names(&found), of_git);
     assert_eq!(skipped, ["gone", "sub"]);
     assert!(found.contains(&"a/b/c/d d".to_owned()), "{found:?}");
@@ -79,9 +63,7 @@ fn files_of_a_branch_need_no_checkout() {
     let topic = repository.revision("topic").expect("a branch");
     let mut blobs = repository.blobs(&topic, Submodules::Skip, GO_ON).expect("files");
     assert!(blobs.any(|blob| blob.expect("a file").path == "only-there"));
-    let mut cancelled = repository
-        .blobs(&topic, Submodules::Skip, &|| true)
-        .expect("files");
+    let mut cancelled = repository.blobs(&topic, Submodules::Skip, &|| true).expect("files");
     assert!(matches!(cancelled.next(), Some(Err(VcsError::Cancelled))));
     assert!(cancelled.next().is_none());
 }

@@ -39,10 +39,7 @@ impl Objects {
         let unreadable = |error: gix::Error| self.0.damaged("a file", &error);
         let header = git.find_header(id).map_err(unreadable)?;
         if header.size() > limit {
-            return Err(VcsError::TooLarge {
-                size: header.size(),
-                limit,
-            });
+            return Err(VcsError::TooLarge { size: header.size(), limit });
         }
         let object = git.find_object(id).map_err(unreadable)?;
         if compute_hash(id.kind(), object.kind, &object.data).ok() != Some(id) {

@@ -14,9 +14,8 @@ use crate::{
 /// Name of a repository's first work tree.
 const MAIN: &str = "main";
 /// The namespace of object identifiers (RFC 9562, appendix A).
-const NAMESPACE: [u8; 16] = [
-    0x6b, 0xa7, 0xb8, 0x12, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8,
-];
+const NAMESPACE: [u8; 16] =
+    [0x6b, 0xa7, 0xb8, 0x12, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8];
 
 /// Facts about the work tree around a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,9 +35,7 @@ pub struct WorkspaceFacts {
 /// Returns the facts about the work tree around `folder`. Reads the history of the branch down to its first commit.
 pub fn facts(folder: &Path) -> WorkspaceFacts {
     let folder = platform::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-    let top = folder
-        .ancestors()
-        .find(|folder| folder.join(".git").symlink_metadata().is_ok());
+    let top = folder.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
     // The operator starts the server here; git's folder may be anywhere, and is still checked.
     let anywhere = folder.ancestors().last().unwrap_or(&folder);
     let opened = top.and_then(|top| {
@@ -125,10 +122,7 @@ fn project(url: &str) -> Option<String> {
         None => url.rsplit_once(':').map_or(url, |(_, path)| path),
     };
     let path = path.split(['?', '#']).next()?;
-    let segments: Vec<_> = path
-        .split(['/', '\\'])
-        .filter(|segment| !segment.is_empty())
-        .collect();
+    let segments: Vec<_> = path.split(['/', '\\']).filter(|segment| !segment.is_empty()).collect();
     let last_two = segments.len().saturating_sub(2);
     let name = segments[last_two..].join("/");
     let name = name.strip_suffix(".git").unwrap_or(&name);
@@ -149,13 +143,7 @@ fn uuid(namespace: [u8; 16], name: &[u8]) -> String {
     bytes[6] = bytes[6] & 0x0f | 0x50;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let digits = format!("{:032x}", u128::from_be_bytes(bytes));
-    let parts = [
-        &digits[..8],
-        &digits[8..12],
-        &digits[12..16],
-        &digits[16..20],
-        &digits[20..],
-    ];
+    let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
     parts.join("-")
 }
 

@@ -5,23 +5,16 @@ use super::*;
 #[test]
 fn a_uuid_is_that_of_the_standard() {
     // RFC 9562, appendix A.4.
-    let dns = [
-        0x6b, 0xa7, 0xb8, 0x10, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8,
-    ];
-    assert_eq!(
-        uuid(dns, b"www.example.com"),
-        "2ed6657d-e927-568b-95e1-2665a8aea6a2"
-    );
+    let dns =
+        [0x6b, 0xa7, 0xb8, 0x10, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8];
+    assert_eq!(uuid(dns, b"www.example.com"), "2ed6657d-e927-568b-95e1-2665a8aea6a2");
 }
 
 #[test]
 fn a_project_is_the_end_of_its_url() {
     for (url, expected) in [
         ("https://example.com/ada/engine.git", Some("ada/engine")),
-        (
-            "https://user@example.com:8443/group/ada/engine",
-            Some("ada/engine"),
-        ),
+        ("https://user@example.com:8443/group/ada/engine", Some("ada/engine")),
         ("ssh://git@example.com/ada/engine.git/", Some("ada/engine")),
         ("git@example.com:ada/engine.git", Some("ada/engine")),
         ("/srv/git/ada/engine.git", Some("ada/engine")),
@@ -38,11 +31,7 @@ fn a_project_is_the_end_of_its_url() {
 fn git(folder: &Path, arguments: &[&str]) -> String {
     let mut git = Command::new("git");
     git.args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"]);
-    let output = git
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .expect("git runs");
+    let output = git.args(arguments).current_dir(folder).output().expect("git runs");
     assert!(output.status.success(), "{arguments:?}: {output:?}");
     String::from_utf8(output.stdout).expect("text").trim().to_owned()
 }
@@ -63,10 +52,7 @@ fn a_repository_is_the_same_in_clones_and_linked_work_trees() {
         git(&at("engine"), &["commit", "-q", "--allow-empty", "-m", message]);
     }
     let first = git(&at("engine"), &["rev-list", "--max-parents=0", "HEAD"]);
-    git(
-        &at("engine"),
-        &["remote", "add", "origin", "git@example.com:ada/engine.git"],
-    );
+    git(&at("engine"), &["remote", "add", "origin", "git@example.com:ada/engine.git"]);
     git(&at("engine"), &["worktree", "add", "-q", "../beside", "HEAD~1"]);
     let url = format!("file://{}", at("engine").display());
     git(&folder, &["clone", "-q", &url, "clone"]);
@@ -93,10 +79,7 @@ fn a_linked_work_tree_is_of_the_project_of_the_main_one() {
     let at = |name: &str| folder.join(name);
     fs::create_dir_all(at("myproject/src")).expect("folders");
     git(&at("myproject"), &["init", "-q"]);
-    git(
-        &at("myproject"),
-        &["commit", "-q", "--allow-empty", "-m", "first"],
-    );
+    git(&at("myproject"), &["commit", "-q", "--allow-empty", "-m", "first"]);
     git(&folder, &["clone", "-q", "--bare", "myproject", "shared.git"]);
     git(&at("shared.git"), &["remote", "remove", "origin"]);
     fs::create_dir_all(at("far/away")).expect("folders");
@@ -107,10 +90,7 @@ fn a_linked_work_tree_is_of_the_project_of_the_main_one() {
         ("shared.git", "of-bare", "shared"),
     ] {
         let linked = at(linked);
-        git(
-            &at(main),
-            &["worktree", "add", "-q", "--detach", &linked.to_string_lossy()],
-        );
+        git(&at(main), &["worktree", "add", "-q", "--detach", &linked.to_string_lossy()]);
         fs::create_dir_all(linked.join("src")).expect("folders");
         for place in [linked.clone(), linked.join("src")] {
             let found = facts(&place);

@@ -3,10 +3,7 @@
 //! [`Workspaces`] checks every path before a file is opened. [`GitRepository`] is a repository that is entirely in the workspaces; its
 //! methods read one answer each, from commits alone. This crate depends on no contract.
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 
 mod blobs;
 mod checkout;

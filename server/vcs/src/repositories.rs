@@ -114,11 +114,7 @@ fn summary(
 ) -> Result<RepositorySummary, VcsError> {
     let repository = GitRepository::open_at(workspaces, folder, layout, cancelled)?;
     let summary = repository.summary()?;
-    if repository.seal.borrow().holds() {
-        Ok(summary)
-    } else {
-        Err(VcsError::Changing(folder.to_owned()))
-    }
+    if repository.seal.borrow().holds() { Ok(summary) } else { Err(VcsError::Changing(folder.to_owned())) }
 }
 
 impl GitRepository {

@@ -21,16 +21,7 @@ fn all_repositories_of_a_folder_are_listed() {
     git(&detached, &["branch", "-q", "-m", "main", "develop"]);
     let damaged = place.init("ws/damaged");
     fs::write(damaged.join(".git/config"), "[core\n").expect("a file");
-    git(
-        &top,
-        &[
-            "submodule",
-            "--quiet",
-            "add",
-            &place.path("ws/a/b/c").to_string_lossy(),
-            "sub",
-        ],
-    );
+    git(&top, &["submodule", "--quiet", "add", &place.path("ws/a/b/c").to_string_lossy(), "sub"]);
     place.init("outside/other");
     #[cfg(unix)]
     std::os::unix::fs::symlink("../outside/other", place.path("ws/link")).expect("a link");
@@ -42,13 +33,10 @@ fn all_repositories_of_a_folder_are_listed() {
         let path = Path::new(path).strip_prefix(&ws).expect("it is inside");
         path.to_string_lossy().replace('\\', "/")
     };
-    let found = list.repositories.iter().map(|found| {
-        (
-            relative(&found.path),
-            found.default_branch.as_deref(),
-            found.head.is_some(),
-        )
-    });
+    let found = list
+        .repositories
+        .iter()
+        .map(|found| (relative(&found.path), found.default_branch.as_deref(), found.head.is_some()));
     let found: Vec<_> = found.collect();
     let name = |path: &str, branch, head| (path.to_owned(), branch, head);
     assert_eq!(
@@ -64,20 +52,12 @@ fn all_repositories_of_a_folder_are_listed() {
             name("one/sub", Some("main"), true),
         ]
     );
-    let unreadable: Vec<_> = list
-        .unreadable
-        .iter()
-        .map(|(path, error)| (relative(path), error.rule()))
-        .collect();
+    let unreadable: Vec<_> =
+        list.unreadable.iter().map(|(path, error)| (relative(path), error.rule())).collect();
     assert_eq!(unreadable, [("damaged".to_owned(), "repository_damaged")]);
     assert!(!list.truncated);
 
-    let of = |path: &str| {
-        list.repositories
-            .iter()
-            .find(|found| relative(&found.path) == path)
-            .expect(path)
-    };
+    let of = |path: &str| list.repositories.iter().find(|found| relative(&found.path) == path).expect(path);
     assert_eq!(of("one").head.as_deref(), Some(&*head));
     for same in ["bare", "linked"] {
         assert_eq!(of(same).id, of("one").id, "{same}");
@@ -107,10 +87,7 @@ fn the_default_branch_is_the_remotes_or_a_known_name() {
         }
         git(&top, &["checkout", "-q", head]);
         if let Some(origin) = origin {
-            git(
-                &top,
-                &["update-ref", &format!("refs/remotes/origin/{origin}"), "HEAD"],
-            );
+            git(&top, &["update-ref", &format!("refs/remotes/origin/{origin}"), "HEAD"]);
             let target = format!("refs/remotes/origin/{origin}");
             git(&top, &["symbolic-ref", "refs/remotes/origin/HEAD", &target]);
         }

@@ -38,17 +38,8 @@ const MAX_PACKED_BYTES: u64 = 256 << 20;
 const OBJECT_CACHE_BYTES: usize = 16 * 1024 * 1024;
 
 /// Entries of git's folder that are read. Others are not checked, and may be links to anywhere.
-const READ: [&str; 9] = [
-    "HEAD",
-    "commondir",
-    "config",
-    "config.worktree",
-    "gitdir",
-    "objects",
-    "packed-refs",
-    "refs",
-    "shallow",
-];
+const READ: [&str; 9] =
+    ["HEAD", "commondir", "config", "config.worktree", "gitdir", "objects", "packed-refs", "refs", "shallow"];
 
 /// Upper bound of the entries of git's folder that are checked. Without packs, each object is one.
 const MAX_ENTRIES: usize = 1_000_000;
@@ -130,24 +121,15 @@ impl GitRepository {
 
     fn open_judged(top: &Path, folders: &Folders<'_>, seal: Seal) -> Result<Self, VcsError> {
         let options = isolated().open_path_as_is(true);
-        let git = options
-            .open(&folders.git)
-            .map_err(|error| cant_open(top, &error))?;
+        let git = options.open(&folders.git).map_err(|error| cant_open(top, &error))?;
         let mut git = git.to_thread_local();
         let storage = git.config_snapshot().string("extensions.refStorage");
         if storage.is_some_and(|storage| *storage != b"files"[..]) {
             let what = "keeps its references in another form than files (`git refs migrate --ref-format=files` changes it)";
-            return Err(VcsError::Unsupported {
-                path: top.to_owned(),
-                what: what.into(),
-            });
+            return Err(VcsError::Unsupported { path: top.to_owned(), what: what.into() });
         }
         git.object_cache_size(OBJECT_CACHE_BYTES);
-        Ok(Self {
-            git,
-            path: top.to_owned(),
-            seal: seal.into(),
-        })
+        Ok(Self { git, path: top.to_owned(), seal: seal.into() })
     }
 
     /// Returns the top of the work tree; for a bare repository, its folder.
@@ -170,10 +152,7 @@ impl GitRepository {
         let config = self.git.config_snapshot();
         let remotes = config.sections_by_name("remote");
         config.string("extensions.partialClone").is_some()
-            || remotes
-                .into_iter()
-                .flatten()
-                .any(|remote| remote.value("promisor").is_some())
+            || remotes.into_iter().flatten().any(|remote| remote.value("promisor").is_some())
     }
 }
 
@@ -211,24 +190,12 @@ fn isolated() -> Options {
 fn cant_open(top: &Path, error: &dyn std::error::Error) -> VcsError {
     let message = with_causes(error);
     let path = top.to_owned();
-    let unsupported = [
-        "sha256",
-        "objectformat",
-        "object format",
-        "repositoryformatversion",
-    ];
-    if unsupported
-        .iter()
-        .any(|word| message.to_lowercase().contains(word))
-    {
+    let unsupported = ["sha256", "objectformat", "object format", "repositoryformatversion"];
+    if unsupported.iter().any(|word| message.to_lowercase().contains(word)) {
         let what = "has SHA-256 objects, or another format".into();
         return VcsError::Unsupported { path, what };
     }
-    VcsError::Damaged {
-        path,
-        what: "the configuration",
-        message,
-    }
+    VcsError::Damaged { path, what: "the configuration", message }
 }
 
 /// The folders of git from which a repository is read, without links.
@@ -299,18 +266,11 @@ impl<'w> Folders<'w> {
     }
 
     fn outside(&self, what: String, remedy: &'static str) -> VcsError {
-        VcsError::Outside {
-            path: self.top.clone(),
-            what,
-            remedy,
-        }
+        VcsError::Outside { path: self.top.clone(), what, remedy }
     }
 
     fn special(&self, name: String) -> VcsError {
-        VcsError::Special {
-            path: self.top.clone(),
-            name,
-        }
+        VcsError::Special { path: self.top.clone(), name }
     }
 
     /// Returns the folder below which a path without links is opened, if reading it is permitted: a workspace, or the repository of a
@@ -383,9 +343,7 @@ impl<'w> Folders<'w> {
         }
         // `commondir` was read before its folder was checked; compare it again.
         let common = self.read_link(&self.git.join("commondir"))?;
-        let common = common.map_or(self.git.clone(), |text| {
-            without_steps_up(&self.git.join(text.trim()))
-        });
+        let common = common.map_or(self.git.clone(), |text| without_steps_up(&self.git.join(text.trim())));
         if common != self.common {
             return Err(VcsError::Changing(self.top.clone()));
         }
@@ -395,10 +353,7 @@ impl<'w> Folders<'w> {
     fn open(&self, seal: &mut Seal, path: &Path) -> Result<Dir, VcsError> {
         let root = self.root_of(path);
         let root = root.ok_or_else(|| {
-            self.outside(
-                format!("`{}`", self.name_of(path)),
-                "add its folder with `--workspace`",
-            )
+            self.outside(format!("`{}`", self.name_of(path)), "add its folder with `--workspace`")
         })?;
         seal.open(root, path).map_err(|error| match error {
             OpenError::Symlink => self.special(self.name_of(path)),
@@ -407,18 +362,11 @@ impl<'w> Folders<'w> {
     }
 
     fn unreadable(&self, error: &dyn std::error::Error) -> VcsError {
-        VcsError::Damaged {
-            path: self.top.clone(),
-            what: "the git folder",
-            message: error.to_string(),
-        }
+        VcsError::Damaged { path: self.top.clone(), what: "the git folder", message: error.to_string() }
     }
 
     fn too_much(&self, what: String) -> VcsError {
-        VcsError::Budget {
-            path: self.top.clone(),
-            what,
-        }
+        VcsError::Budget { path: self.top.clone(), what }
     }
 
     /// Returns the folders of objects that `objects` borrows from. They must be without links, since git follows them.
@@ -426,9 +374,7 @@ impl<'w> Folders<'w> {
         let Some(text) = self.read_link(&objects.join("info/alternates"))? else {
             return Ok(Vec::new());
         };
-        let lines = text
-            .lines()
-            .filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
         let found = lines.take(MAX_ALTERNATES + 1).map(|line| {
             let remedy = "add their folder with `--workspace`, or copy them with `git repack -a -d` and remove \
                           `objects/info/alternates`";
@@ -479,9 +425,7 @@ impl<'w> Folders<'w> {
     }
 
     fn name_of(&self, path: &Path) -> String {
-        let name = path
-            .strip_prefix(&self.common)
-            .or_else(|_| path.strip_prefix(&self.git));
+        let name = path.strip_prefix(&self.common).or_else(|_| path.strip_prefix(&self.git));
         name.unwrap_or(path).display().to_string()
     }
 }
@@ -504,8 +448,7 @@ fn is_small(folder: &Dir, name: &OsStr) -> bool {
         None => return true,
     };
     let file = name.to_str().and_then(|name| folder.open_entry(name).ok());
-    file.and_then(|file| file.metadata().ok())
-        .is_some_and(|found| found.len() <= limit)
+    file.and_then(|file| file.metadata().ok()).is_some_and(|found| found.len() <= limit)
 }
 
 /// Returns a path without its segments `..`, which is equivalent if no folder in it is a link.

@@ -54,11 +54,8 @@ const CASES: &[Case] = &[
         |place| {
             let top = place.init("outside/repo");
             fs::create_dir(place.path("ws/thief")).expect("a folder");
-            fs::write(
-                place.path("ws/thief/.git"),
-                format!("gitdir: {}/.git\n", top.display()),
-            )
-            .expect("a file");
+            fs::write(place.path("ws/thief/.git"), format!("gitdir: {}/.git\n", top.display()))
+                .expect("a file");
             place.path("ws/thief")
         },
         Some("repository_outside"),
@@ -107,10 +104,7 @@ const CASES: &[Case] = &[
         "alternates inside",
         |place| {
             let other = place.init("ws/other");
-            git(
-                &place.path("ws"),
-                &["clone", "-q", "--shared", &other.to_string_lossy(), "repo"],
-            );
+            git(&place.path("ws"), &["clone", "-q", "--shared", &other.to_string_lossy(), "repo"]);
             place.path("ws/repo")
         },
         None,
@@ -119,10 +113,7 @@ const CASES: &[Case] = &[
         "alternates outside",
         |place| {
             let other = place.init("outside/repo");
-            git(
-                &place.path("ws"),
-                &["clone", "-q", "--shared", &other.to_string_lossy(), "repo"],
-            );
+            git(&place.path("ws"), &["clone", "-q", "--shared", &other.to_string_lossy(), "repo"]);
             place.path("ws/repo")
         },
         Some("repository_outside"),
@@ -131,10 +122,7 @@ const CASES: &[Case] = &[
         "alternates outside, of alternates inside",
         |place| {
             let far = place.init("outside/repo");
-            git(
-                &place.path("ws"),
-                &["clone", "-q", "--shared", &far.to_string_lossy(), "near"],
-            );
+            git(&place.path("ws"), &["clone", "-q", "--shared", &far.to_string_lossy(), "near"]);
             git(&place.path("ws"), &["clone", "-q", "--shared", "near", "repo"]);
             place.path("ws/repo")
         },
@@ -145,19 +133,12 @@ const CASES: &[Case] = &[
         |place| {
             let inner = place.init("ws/inner");
             let top = place.init("ws/repo");
-            git(
-                &top,
-                &["submodule", "--quiet", "add", &inner.to_string_lossy(), "sub"],
-            );
+            git(&top, &["submodule", "--quiet", "add", &inner.to_string_lossy(), "sub"]);
             top.join("sub")
         },
         None,
     ),
-    (
-        "no repository",
-        |place| place.path("ws"),
-        Some("repository_missing"),
-    ),
+    ("no repository", |place| place.path("ws"), Some("repository_missing")),
     (
         "a repository around the workspace",
         |place| {
@@ -169,10 +150,7 @@ const CASES: &[Case] = &[
     (
         "SHA-256 objects",
         |place| {
-            git(
-                &place.path("ws"),
-                &["init", "-q", "--object-format=sha256", "repo"],
-            );
+            git(&place.path("ws"), &["init", "-q", "--object-format=sha256", "repo"]);
             place.path("ws/repo")
         },
         Some("repository_unsupported"),
@@ -210,14 +188,7 @@ const CASES: &[Case] = &[
         "a work tree that is configured to be outside",
         |place| {
             let top = place.init("ws/repo");
-            git(
-                &top,
-                &[
-                    "config",
-                    "core.worktree",
-                    &place.path("outside").to_string_lossy(),
-                ],
-            );
+            git(&top, &["config", "core.worktree", &place.path("outside").to_string_lossy()]);
             top
         },
         None,
@@ -236,31 +207,11 @@ const WITH_LINKS: &[Case] = &[
         },
         Some("repository_special"),
     ),
-    (
-        "a link to objects outside",
-        |place| replaced(place, "objects"),
-        Some("repository_special"),
-    ),
-    (
-        "a link to references outside",
-        |place| replaced(place, "refs"),
-        Some("repository_special"),
-    ),
-    (
-        "a link to a branch outside",
-        |place| replaced(place, "refs/heads/main"),
-        Some("repository_special"),
-    ),
-    (
-        "a link to HEAD outside",
-        |place| replaced(place, "HEAD"),
-        Some("repository_special"),
-    ),
-    (
-        "a link to the configuration outside",
-        |place| replaced(place, "config"),
-        Some("repository_special"),
-    ),
+    ("a link to objects outside", |place| replaced(place, "objects"), Some("repository_special")),
+    ("a link to references outside", |place| replaced(place, "refs"), Some("repository_special")),
+    ("a link to a branch outside", |place| replaced(place, "refs/heads/main"), Some("repository_special")),
+    ("a link to HEAD outside", |place| replaced(place, "HEAD"), Some("repository_special")),
+    ("a link to the configuration outside", |place| replaced(place, "config"), Some("repository_special")),
     ("a link to hooks outside", |place| replaced(place, "hooks"), None),
     (
         "a link as `commondir`",
@@ -287,9 +238,7 @@ const WITH_LINKS: &[Case] = &[
         |place| {
             let top = place.init("ws/repo");
             fs::remove_file(top.join(".git/HEAD")).expect("removed");
-            let made = std::process::Command::new("mkfifo")
-                .arg(top.join(".git/HEAD"))
-                .status();
+            let made = std::process::Command::new("mkfifo").arg(top.join(".git/HEAD")).status();
             assert!(made.expect("mkfifo runs").success());
             top
         },
@@ -394,14 +343,8 @@ fn check_case((name, prepare, expected): &Case) {
     assert_eq!(rule, *expected, "{name}: {opened:?}");
     if let Ok(repository) = opened {
         assert!(repository.path().starts_with(place.path("ws")), "{name}");
-        let head = repository
-            .revision("HEAD")
-            .unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(
-            head.commit.to_string(),
-            git(&at, &["rev-parse", "HEAD"]),
-            "{name}"
-        );
+        let head = repository.revision("HEAD").unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(head.commit.to_string(), git(&at, &["rev-parse", "HEAD"]), "{name}");
     }
 }
 
@@ -420,15 +363,9 @@ fn links_and_pipes_in_gits_folder_are_judged() {
 fn an_error_says_what_to_do_and_not_where_things_are() {
     let place = Playground::new();
     let other = place.init("outside/repo");
-    git(
-        &place.path("ws"),
-        &["clone", "-q", "--shared", &other.to_string_lossy(), "repo"],
-    );
+    git(&place.path("ws"), &["clone", "-q", "--shared", &other.to_string_lossy(), "repo"]);
     let error = place.open("repo").expect_err("it borrows objects").to_string();
-    assert!(
-        error.contains("keeps objects outside of the workspaces"),
-        "{error}"
-    );
+    assert!(error.contains("keeps objects outside of the workspaces"), "{error}");
     assert!(error.contains("git repack -a -d"), "{error}");
     assert!(!error.contains("outside/repo"), "{error}");
     git(&place.path("ws/repo"), &["repack", "-q", "-a", "-d"]);
@@ -475,10 +412,8 @@ fn cloned(place: &Playground, options: &[&str]) -> GitRepository {
 
 #[test]
 fn a_clone_that_lacks_something_is_told_how_to_get_it() {
-    for (options, remedy) in [
-        (&["--depth", "1"][..], "--unshallow"),
-        (&["--filter=blob:none"], "--refetch"),
-    ] {
+    for (options, remedy) in [(&["--depth", "1"][..], "--unshallow"), (&["--filter=blob:none"], "--refetch")]
+    {
         let place = Playground::new();
         let repository = cloned(&place, options);
         let revision = |name| repository.revision(name).expect("a branch");
@@ -490,9 +425,7 @@ fn a_clone_that_lacks_something_is_told_how_to_get_it() {
     let place = Playground::new();
     let repository = cloned(&place, &[]);
     let revision = |name| repository.revision(name).expect("a branch");
-    repository
-        .compare(&revision("topic"), &revision("main"), GO_ON)
-        .expect("a whole clone has all of it");
+    repository.compare(&revision("topic"), &revision("main"), GO_ON).expect("a whole clone has all of it");
 }
 
 /// Writes an object without compression, with any header. Returns its id.
@@ -505,14 +438,7 @@ fn write_object(top: &Path, id: &str, header: &str, content: &[u8]) -> String {
     }
     let size = (data.len() as u16).to_le_bytes();
     let negated = (!(data.len() as u16)).to_le_bytes();
-    let stream = [
-        &[0x78, 0x01, 0x01][..],
-        &size,
-        &negated,
-        &data,
-        &(b << 16 | a).to_be_bytes(),
-    ]
-    .concat();
+    let stream = [&[0x78, 0x01, 0x01][..], &size, &negated, &data, &(b << 16 | a).to_be_bytes()].concat();
     let folder = top.join(".git/objects").join(&id[..2]);
     fs::create_dir_all(&folder).expect("a folder");
     fs::write(folder.join(&id[2..]), stream).expect("an object");
@@ -523,9 +449,7 @@ fn write_object(top: &Path, id: &str, header: &str, content: &[u8]) -> String {
 fn peak_memory() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse::<u64>().ok())
-        .unwrap_or(0)
-        * 1024
+    peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
 #[test]
@@ -564,11 +488,7 @@ fn a_commit_with_4_billion_paths_is_refused_within_a_budget() {
             .stdout(std::process::Stdio::piped())
             .spawn()
             .expect("git runs");
-        made.stdin
-            .take()
-            .expect("a pipe")
-            .write_all(entries.as_bytes())
-            .expect("written");
+        made.stdin.take().expect("a pipe").write_all(entries.as_bytes()).expect("written");
         let made = made.wait_with_output().expect("it ends");
         tree = String::from_utf8(made.stdout).expect("an id").trim().to_owned();
         entries = format!("040000 tree {tree}\ta\n040000 tree {tree}\tb\n");
@@ -577,17 +497,10 @@ fn a_commit_with_4_billion_paths_is_refused_within_a_budget() {
     git(&top, &["branch", "bomb", &bomb]);
     let repository = place.open("repo").expect("a repository");
     let revision = |name| repository.revision(name).expect("a branch");
-    let compared = repository
-        .compare(&revision("main"), &revision("bomb"), GO_ON)
-        .map(drop);
-    let searched = repository
-        .search(&revision("bomb"), "nothing", 1, GO_ON)
-        .map(drop);
+    let compared = repository.compare(&revision("main"), &revision("bomb"), GO_ON).map(drop);
+    let searched = repository.search(&revision("bomb"), "nothing", 1, GO_ON).map(drop);
     for result in [compared, searched] {
-        assert_eq!(
-            result.expect_err("it is too large").rule(),
-            "repository_too_large"
-        );
+        assert_eq!(result.expect_err("it is too large").rule(), "repository_too_large");
     }
     assert!(peak_memory() < 1 << 30, "{} MiB", peak_memory() >> 20);
 }
@@ -609,12 +522,8 @@ fn a_git_folder_that_is_exchanged_while_it_is_read_reveals_nothing() {
         &["/repo"],
     ] {
         let paths = |name: &&str| {
-            [
-                format!("ws{name}"),
-                format!("ws{name}-aside"),
-                format!("outside{name}"),
-            ]
-            .map(|path| place.path(&path))
+            [format!("ws{name}"), format!("ws{name}-aside"), format!("outside{name}")]
+                .map(|path| place.path(&path))
         };
         let mut tries = 0;
         let found = GitRepository::read(
@@ -637,10 +546,7 @@ fn a_git_folder_that_is_exchanged_while_it_is_read_reveals_nothing() {
                         fs::rename(aside, there).expect("moved back");
                     }
                     let revealed = found.as_ref().expect("it was exchanged");
-                    assert_eq!(
-                        revealed.lines[0].snippet, "outside line",
-                        "{names:?}: nothing was tried"
-                    );
+                    assert_eq!(revealed.lines[0].snippet, "outside line", "{names:?}: nothing was tried");
                 }
                 found
             },

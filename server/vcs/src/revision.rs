@@ -76,10 +76,7 @@ impl GitRepository {
             };
             commit = next.detach();
             let is_missing = self.git.try_find_header(commit);
-            if is_missing
-                .map_err(|error| self.damaged("a commit", &error))?
-                .is_none()
-            {
+            if is_missing.map_err(|error| self.damaged("a commit", &error))?.is_none() {
                 return Err(VcsError::Incomplete {
                     path: self.path().to_owned(),
                     what: "a commit so far back",
@@ -87,10 +84,7 @@ impl GitRepository {
                 });
             }
         }
-        Ok(Revision {
-            name: name.to_owned(),
-            commit,
-        })
+        Ok(Revision { name: name.to_owned(), commit })
     }
 
     /// Returns the commit of a name without steps back.
@@ -103,9 +97,7 @@ impl GitRepository {
         };
         if matches!(name, "HEAD" | "@") {
             let head = self.git.head().map_err(unreadable)?;
-            let id = head
-                .id()
-                .ok_or_else(|| VcsError::NoCommits(self.path().to_owned()))?;
+            let id = head.id().ok_or_else(|| VcsError::NoCommits(self.path().to_owned()))?;
             return self.commit_at(name, id.detach());
         }
         let reference = |full: String| -> Result<Option<ObjectId>, VcsError> {
@@ -129,10 +121,7 @@ impl GitRepository {
         if let Some(id) = reference(format!("refs/remotes/origin/{name}"))? {
             return self.commit_at(name, id);
         }
-        Err(VcsError::UnknownRevision {
-            name: name.to_owned(),
-            existing: self.existing(name)?,
-        })
+        Err(VcsError::UnknownRevision { name: name.to_owned(), existing: self.existing(name)? })
     }
 
     /// Returns the object whose id has this prefix; `None` if there is none, or the text has other characters than digits.
@@ -166,10 +155,7 @@ impl GitRepository {
         let object = object.map_err(|error| self.damaged("an object", &error))?;
         let commit = object.peel_to_commit();
         let commit = commit.map_err(|_| VcsError::NotACommit(name.to_owned()))?;
-        Ok(Revision {
-            name: name.to_owned(),
-            commit: commit.id,
-        })
+        Ok(Revision { name: name.to_owned(), commit: commit.id })
     }
 
     /// Returns a sentence about the existing branches, beginning with the one that was probably meant.
@@ -187,11 +173,7 @@ impl GitRepository {
             sentence.push_str("there are no branches yet; commit something first");
             return Ok(sentence);
         }
-        let listed: Vec<_> = branches
-            .iter()
-            .take(MAX_LISTED)
-            .map(|name| format!("`{name}`"))
-            .collect();
+        let listed: Vec<_> = branches.iter().take(MAX_LISTED).map(|name| format!("`{name}`")).collect();
         sentence.push_str(&format!("branches are {}", listed.join(", ")));
         let more = branches.len() - listed.len();
         if more > 0 {
@@ -249,10 +231,7 @@ impl GitRepository {
     fn origins_branch(&self) -> Option<String> {
         let head = self.git.try_find_reference("refs/remotes/origin/HEAD").ok()??;
         let target = head.target();
-        let name = target
-            .try_name()?
-            .as_bstr()
-            .strip_prefix(b"refs/remotes/origin/")?;
+        let name = target.try_name()?.as_bstr().strip_prefix(b"refs/remotes/origin/")?;
         Some(name.to_str_lossy().into_owned())
     }
 
@@ -274,10 +253,7 @@ impl GitRepository {
                 remedy: "fetch the history with `git fetch --unshallow`",
             });
         }
-        Err(VcsError::Unrelated {
-            base: base.name.clone(),
-            target: target.name.clone(),
-        })
+        Err(VcsError::Unrelated { base: base.name.clone(), target: target.name.clone() })
     }
 }
 

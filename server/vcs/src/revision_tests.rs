@@ -50,20 +50,14 @@ fn a_revision_is_what_git_takes_it_for() {
         "origin/there~0",
         &format!("{head}^1^"),
     ] {
-        let expected = git(
-            &top,
-            &["rev-parse", "--verify", "-q", &format!("{name}^{{commit}}")],
-        );
+        let expected = git(&top, &["rev-parse", "--verify", "-q", &format!("{name}^{{commit}}")]);
         let found = repository.revision(name);
         let found = found.map(|found| (found.commit.to_string(), found.name));
         assert_eq!(found.expect(name), (expected, name.to_owned()));
     }
     // As in `git switch`; git's revisions do not include these names.
     let there = repository.revision("there").expect("a branch of origin");
-    assert_eq!(
-        there.commit.to_string(),
-        git(&top, &["rev-parse", "origin/there"])
-    );
+    assert_eq!(there.commit.to_string(), git(&top, &["rev-parse", "origin/there"]));
     let branches = "branches are `both`, `feature/x`, `main`, `side`";
     for (name, rule, expected) in [
         (
@@ -76,11 +70,7 @@ fn a_revision_is_what_git_takes_it_for() {
             "revision_unknown",
             format!("no branch, tag or commit is called `nothing-like-it`; {branches}"),
         ),
-        (
-            "0000000",
-            "revision_unknown",
-            format!("no branch, tag or commit is called `0000000`; {branches}"),
-        ),
+        ("0000000", "revision_unknown", format!("no branch, tag or commit is called `0000000`; {branches}")),
         ("", "revision_unknown", String::new()),
         ("a b", "revision_unknown", String::new()),
         ("..", "revision_unknown", String::new()),
@@ -99,11 +89,7 @@ fn a_revision_is_what_git_takes_it_for() {
         ("../../outside", "revision_unknown", String::new()),
         ("refs/heads/../../config", "revision_unknown", String::new()),
         ("config", "revision_unknown", String::new()),
-        (
-            "of-tree",
-            "revision_no_commit",
-            "`of-tree` is no commit; give a branch, tag or commit".into(),
-        ),
+        ("of-tree", "revision_no_commit", "`of-tree` is no commit; give a branch, tag or commit".into()),
         (&tree, "revision_no_commit", String::new()),
     ] {
         let error = repository.revision(name).expect_err(name);

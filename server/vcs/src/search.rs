@@ -83,11 +83,7 @@ impl GitRepository {
             lines(&matcher, &bytes, |line, snippet| {
                 result.total += 1;
                 if result.lines.len() < limit {
-                    result.lines.push(BranchLine {
-                        path: blob.path.clone(),
-                        line,
-                        snippet: snippet(),
-                    });
+                    result.lines.push(BranchLine { path: blob.path.clone(), line, snippet: snippet() });
                 }
             });
             result.files += u64::from(result.total > before);
@@ -113,9 +109,7 @@ fn matcher(query: &str) -> Result<Regex, VcsError> {
         );
     }
     let case_counts = query.chars().any(char::is_uppercase);
-    let matcher = RegexBuilder::new(&regex::escape(query))
-        .case_insensitive(!case_counts)
-        .build();
+    let matcher = RegexBuilder::new(&regex::escape(query)).case_insensitive(!case_counts).build();
     matcher.or_else(|error| refused(format!("the query can't be searched for: {error}")))
 }
 
@@ -148,11 +142,7 @@ fn snippet(line: &[u8], found: Range<usize>) -> String {
         }
     }
     // One more on each side than can be shown reveals whether the line is cut.
-    let before: Vec<char> = line[..found.start]
-        .chars()
-        .rev()
-        .take(SNIPPET_CHARS + 1)
-        .collect();
+    let before: Vec<char> = line[..found.start].chars().rev().take(SNIPPET_CHARS + 1).collect();
     let matched = line[found.clone()].chars().count();
     let after: Vec<char> = line[found.end..].chars().take(SNIPPET_CHARS + 1).collect();
     let around = SNIPPET_CHARS.saturating_sub(matched);

@@ -23,57 +23,25 @@ fn lines_are_found_as_git_grep_finds_them() {
     commit(&top, &[("a.txt", None)], "less");
     let repository = place.open("repo").expect("a repository");
     let before = repository.revision("before").expect("a branch");
-    for query in [
-        "needle",
-        "Needle",
-        "NEEDLE",
-        "first needle",
-        "ärger",
-        "ÄRGER",
-        "needle.",
-        "no",
-        "absent",
-        "k",
-    ] {
+    for query in
+        ["needle", "Needle", "NEEDLE", "first needle", "ärger", "ÄRGER", "needle.", "no", "absent", "k"]
+    {
         let found = repository.search(&before, query, 1000, GO_ON).expect(query);
-        let case = if query.chars().any(char::is_uppercase) {
-            "--no-ignore-case"
-        } else {
-            "-i"
-        };
-        let arguments = [
-            "-c",
-            "core.quotePath=false",
-            "grep",
-            "-I",
-            "-F",
-            "-n",
-            "-z",
-            case,
-            "-e",
-            query,
-            "before",
-        ];
+        let case = if query.chars().any(char::is_uppercase) { "--no-ignore-case" } else { "-i" };
+        let arguments =
+            ["-c", "core.quotePath=false", "grep", "-I", "-F", "-n", "-z", case, "-e", query, "before"];
         let printed = crate::testing::try_git(&top, &arguments).unwrap_or_default();
         // Git folds letters beyond ASCII only by the locale.
         if query.is_ascii() && query != "k" {
             let lines = printed.lines().map(|line| {
                 let mut fields = line.split('\0');
-                let path = fields
-                    .next()
-                    .expect("a path")
-                    .trim_start_matches("before:")
-                    .to_owned();
+                let path = fields.next().expect("a path").trim_start_matches("before:").to_owned();
                 let number: u64 = fields.next().expect("a number").parse().expect("a number");
                 (path, number)
             });
             let mut lines: Vec<_> = lines.collect();
             lines.sort_unstable();
-            let mut ours: Vec<_> = found
-                .lines
-                .iter()
-                .map(|line| (line.path.clone(), line.line))
-                .collect();
+            let mut ours: Vec<_> = found.lines.iter().map(|line| (line.path.clone(), line.line)).collect();
             ours.sort_unstable();
             assert_eq!(ours, lines, "{query}");
         }
@@ -83,9 +51,7 @@ fn lines_are_found_as_git_grep_finds_them() {
     let folded = repository.search(&before, "k", 10, GO_ON).expect("lines");
     assert!(folded.lines.iter().any(|line| line.path == "straße.txt"));
     let main = repository.revision("main").expect("a branch");
-    let found = repository
-        .search(&main, "first needle", 10, GO_ON)
-        .expect("lines");
+    let found = repository.search(&main, "first needle", 10, GO_ON).expect("lines");
     assert_eq!(found.total, 0);
 }
 
@@ -97,11 +63,7 @@ fn a_snippet_is_bounded_and_the_total_is_not() {
     let many = "needle\n".repeat(50);
     commit(
         &top,
-        &[
-            ("long", Some(&long)),
-            ("many", Some(&many)),
-            ("short", Some("  a needle \r\n")),
-        ],
+        &[("long", Some(&long)), ("many", Some(&many)), ("short", Some("  a needle \r\n"))],
         "texts",
     );
     let repository = place.open("repo").expect("a repository");
@@ -132,23 +94,11 @@ fn what_is_not_searched_is_said() {
     for (query, expected) in [
         ("", "the query is blank; give the text to look for"),
         (" \t", "the query is blank; give the text to look for"),
-        (
-            "a\nb",
-            "the query has a line break; search is line by line, so give text from one line",
-        ),
-        (
-            &"x".repeat(4001),
-            "the query has 4001 bytes, at most 4000; give a shorter part of the text",
-        ),
+        ("a\nb", "the query has a line break; search is line by line, so give text from one line"),
+        (&"x".repeat(4001), "the query has 4001 bytes, at most 4000; give a shorter part of the text"),
     ] {
         let error = repository.search(&head, query, 10, GO_ON).expect_err("refused");
         assert_eq!(error.to_string(), expected);
     }
-    assert_eq!(
-        repository
-            .search(&head, "x", 10, &|| true)
-            .expect_err("cancelled")
-            .rule(),
-        "cancelled"
-    );
+    assert_eq!(repository.search(&head, "x", 10, &|| true).expect_err("cancelled").rule(), "cancelled");
 }

@@ -19,10 +19,7 @@ fn command(folder: &Path, arguments: &[&str]) -> Output {
         git.env_remove(name);
     }
     git.env("GIT_CONFIG_NOSYSTEM", "1")
-        .env(
-            "GIT_CONFIG_GLOBAL",
-            if cfg!(windows) { "NUL" } else { "/dev/null" },
-        )
+        .env("GIT_CONFIG_GLOBAL", if cfg!(windows) { "NUL" } else { "/dev/null" })
         .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"])
         .args(["-c", "protocol.file.allow=always", "-c", "safe.directory=*"])
         .args(["-c", "init.defaultBranch=main", "-c", "gc.auto=0"])
@@ -36,9 +33,7 @@ fn command(folder: &Path, arguments: &[&str]) -> Output {
 pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
     let output = command(folder, arguments);
     assert!(output.status.success(), "{arguments:?}: {output:?}");
-    String::from_utf8_lossy(&output.stdout)
-        .trim_end_matches('\n')
-        .to_owned()
+    String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned()
 }
 
 /// As [`git`]; `None` if git fails.
@@ -64,11 +59,7 @@ impl Playground {
             fs::create_dir(at.join(name)).expect("a folder");
         }
         let workspaces = Workspaces::new(&[at.join("ws")], &at.join("ws")).expect("a workspace");
-        Self {
-            _folder: folder,
-            at,
-            workspaces,
-        }
+        Self { _folder: folder, at, workspaces }
     }
 
     /// Returns a path in the playground.
@@ -120,10 +111,7 @@ pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) as usize) % bound
     }
 }

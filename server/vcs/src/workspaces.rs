@@ -104,10 +104,7 @@ impl Workspaces {
                 }
                 Err(io::ErrorKind::NotADirectory.into())
             });
-            found.map_err(|source| WorkspaceError {
-                path: folder.to_owned(),
-                source,
-            })
+            found.map_err(|source| WorkspaceError { path: folder.to_owned(), source })
         };
         let working_directory = resolved(working_directory)?;
         let mut roots = Vec::new();
@@ -119,10 +116,7 @@ impl Workspaces {
             let top = working_directory.ancestors().find(is_top);
             roots.push(top.unwrap_or(&working_directory).to_owned());
         }
-        Ok(Self {
-            roots,
-            working_directory,
-        })
+        Ok(Self { roots, working_directory })
     }
 
     /// Returns the workspaces' absolute paths without links.
@@ -170,20 +164,14 @@ impl Workspaces {
         let absolute = self.working_directory.join(path);
         match platform::canonicalize(&absolute) {
             Ok(found) => match self.root_of(&found) {
-                Some(root) => Ok(WorkspacePath {
-                    root: root.clone(),
-                    path: found,
-                }),
+                Some(root) => Ok(WorkspacePath { root: root.clone(), path: found }),
                 None => Err(Refused::Outside(given())),
             },
             Err(_) if self.leads_out(&absolute) => Err(Refused::Outside(given())),
             Err(error) => Err(match error.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Refused::Missing(given()),
                 io::ErrorKind::PermissionDenied => Refused::Denied(given()),
-                _ => Refused::Io {
-                    path: given(),
-                    source: error,
-                },
+                _ => Refused::Io { path: given(), source: error },
             }),
         }
     }

@@ -17,13 +17,7 @@ fn places() -> Places {
     for path in ["ws/src/deep", "ws/inner", "ws/a..b", "ws-beside", "secret/folder"] {
         fs::create_dir_all(at.join(path)).expect("folders");
     }
-    for path in [
-        "ws/src/main.rs",
-        "ws/..name",
-        "ws/inner/file",
-        "ws-beside/file",
-        "secret/file",
-    ] {
+    for path in ["ws/src/main.rs", "ws/..name", "ws/inner/file", "ws-beside/file", "secret/file"] {
         fs::write(at.join(path), "text").expect("a file");
     }
     #[cfg(unix)]
@@ -41,11 +35,7 @@ fn places() -> Places {
     }
     let roots = [at.join("ws"), at.join("ws/inner")];
     let workspaces = Workspaces::new(&roots, &at.join("ws")).expect("workspaces");
-    Places {
-        _folder: folder,
-        at,
-        workspaces,
-    }
+    Places { _folder: folder, at, workspaces }
 }
 
 #[test]
@@ -113,10 +103,7 @@ fn a_path_is_judged_by_where_it_leads() {
 #[test]
 fn an_error_does_not_tell_whether_something_outside_exists() {
     let places = places();
-    for (one, other) in [
-        ("secret/file", "secret/none"),
-        ("secret/folder/a", "nothing/else/a"),
-    ] {
+    for (one, other) in [("secret/file", "secret/none"), ("secret/folder/a", "nothing/else/a")] {
         let error = |path: &str| {
             let path = format!("{}/{path}", places.at.display());
             let error = places.workspaces.resolve(&path).expect_err("it is outside");
@@ -183,10 +170,7 @@ fn without_folders_the_work_tree_around_the_working_directory_is_the_workspace()
     for path in ["nothing", "src/main.rs"] {
         let error = Workspaces::new(&[path.into()], &places.at.join("ws")).expect_err(path);
         let said = error.to_string();
-        assert!(
-            said.starts_with(&format!("can't use `{path}` as a workspace: ")),
-            "{said}"
-        );
+        assert!(said.starts_with(&format!("can't use `{path}` as a workspace: ")), "{said}");
         assert!(said.ends_with("; name an existing folder"), "{said}");
     }
 }

@@ -51,20 +51,13 @@ pub(crate) fn since_all_passed(golden: &Path) -> Outcome<impl Fn(&str, &[&str]) 
             let path = golden.strip_prefix(root())?.display();
             let changed = run::git(&["diff", "--name-only", commit])?;
             let added = run::git(&["ls-files", "--others", "--exclude-standard"])?;
-            (
-                changed + &added,
-                run::git(&["show", &format!("{commit}:{path}")])?,
-            )
+            (changed + &added, run::git(&["show", &format!("{commit}:{path}")])?)
         }
         None => Default::default(),
     };
     let changed = Changed {
         components: paths.lines().filter_map(component).collect(),
-        lines: now
-            .lines()
-            .filter(|line| !before.lines().any(|it| it == *line))
-            .map(String::from)
-            .collect(),
+        lines: now.lines().filter(|line| !before.lines().any(|it| it == *line)).map(String::from).collect(),
         sources: sources()?,
     };
     Ok(move |name: &str, detected_by: &[&str]| {
@@ -96,10 +89,7 @@ struct Changed {
 impl Changed {
     fn affects(&self, mutant: &str, detected_by: &[&str]) -> bool {
         let is_expected_anew = || {
-            let mut names = self
-                .lines
-                .iter()
-                .filter_map(|line| line.split_whitespace().next());
+            let mut names = self.lines.iter().filter_map(|line| line.split_whitespace().next());
             names.any(|name| name == mutant)
         };
         let is_changed = |(id, component): (&&str, &String)| {
@@ -120,14 +110,7 @@ fn component(path: &str) -> Option<String> {
 /// Returns the component of each check: the one whose code has its id.
 fn sources() -> Outcome<BTreeMap<&'static str, String>> {
     tabellion_conformance_cli::add_packs();
-    let listed = run::git(&[
-        "ls-files",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-        CHECKS,
-        PACKS,
-    ])?;
+    let listed = run::git(&["ls-files", "--cached", "--others", "--exclude-standard", CHECKS, PACKS])?;
     let mut sources = BTreeMap::new();
     for path in listed.lines().filter(|path| path.ends_with(".rs")) {
         let Some(component) = component(path).filter(|component| component != "mod") else {
@@ -147,9 +130,7 @@ fn sources() -> Outcome<BTreeMap<&'static str, String>> {
 /// Returns a number that depends on the commit and the name alone (FNV-1a).
 fn chance(commit: &str, name: &str) -> u64 {
     let bytes = commit.bytes().chain(name.bytes());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]
@@ -162,18 +143,14 @@ mod tests {
     fn every_check_has_a_source() {
         let sources = sources().unwrap();
         assert!(sources.values().any(|component| component == "mcb"));
-        let without: Vec<_> = checks::all()
-            .map(|check| check.id)
-            .filter(|id| !sources.contains_key(id))
-            .collect();
+        let without: Vec<_> =
+            checks::all().map(|check| check.id).filter(|id| !sources.contains_key(id)).collect();
         assert!(without.is_empty(), "{without:?}");
     }
 
     #[test]
     fn a_mutant_is_affected_by_its_checks_and_what_is_expected() {
-        let specimen = mutant::zoo()
-            .find(|it| it.detected_by.contains(&"mutation/one-commit"))
-            .unwrap();
+        let specimen = mutant::zoo().find(|it| it.detected_by.contains(&"mutation/one-commit")).unwrap();
         let affected = |paths: &[&str], line: &str| {
             let changed = Changed {
                 components: paths.iter().filter_map(|path| component(path)).collect(),
@@ -185,11 +162,7 @@ mod tests {
         assert!(affected(&["conformance/src/checks/mutation/commit.rs"], ""));
         assert!(affected(&[], &format!("{}   mutation/one-commit", specimen.name)));
         assert!(!affected(
-            &[
-                "conformance/src/checks/undo/mod.rs",
-                "server/src/main.rs",
-                "README.md"
-            ],
+            &["conformance/src/checks/undo/mod.rs", "server/src/main.rs", "README.md"],
             "other x/y"
         ));
     }
@@ -198,18 +171,12 @@ mod tests {
     fn a_tenth_is_chosen_and_a_different_one_for_each_commit() {
         let chosen = |commit: &str| -> Vec<&str> {
             let names = mutant::zoo().map(|specimen| specimen.name);
-            names
-                .filter(|name| chance(commit, name).is_multiple_of(SHARE))
-                .collect()
+            names.filter(|name| chance(commit, name).is_multiple_of(SHARE)).collect()
         };
         let all = mutant::zoo().count();
         let (a, b) = (chosen("4bfedf95"), chosen("6daddaf1"));
         for some in [&a, &b] {
-            assert!(
-                (all / 20..all / 5).contains(&some.len()),
-                "{} of {all}",
-                some.len()
-            );
+            assert!((all / 20..all / 5).contains(&some.len()), "{} of {all}", some.len());
         }
         assert_ne!(a, b);
     }

@@ -52,9 +52,8 @@ struct Tally {
 impl Tally {
     fn visit(&mut self, path: &Path) -> Outcome {
         if path.is_dir() {
-            let mut entries = fs::read_dir(path)?
-                .map(|entry| entry.map(|it| it.path()))
-                .collect::<Result<Vec<_>, _>>()?;
+            let mut entries =
+                fs::read_dir(path)?.map(|entry| entry.map(|it| it.path())).collect::<Result<Vec<_>, _>>()?;
             entries.sort();
             return entries.iter().try_for_each(|entry| self.visit(entry));
         }
@@ -78,11 +77,7 @@ impl Tally {
         self.slowest = self.slowest.clone().max((start.elapsed(), name.to_owned()));
         self.documents += 1;
         match (read, difference(text)) {
-            (Err(unclear), _) => self
-                .unclear
-                .entry(unclear.to_string())
-                .or_default()
-                .push(name.to_owned()),
+            (Err(unclear), _) => self.unclear.entry(unclear.to_string()).or_default().push(name.to_owned()),
             (Ok(sections), None) => self.sections += sections.len(),
             (Ok(_), Some(difference)) => {
                 self.differences += 1;
@@ -94,22 +89,11 @@ impl Tally {
     }
 
     fn summary(&self) -> String {
-        let Self {
-            documents,
-            sections,
-            differences,
-            unclear,
-            slowest,
-        } = self;
+        let Self { documents, sections, differences, unclear, slowest } = self;
         let mut summary = format!("{documents} documents, {sections} sections, {differences} differences\n");
         for (reason, names) in unclear {
             // Writing to a string can't fail.
-            let _ = writeln!(
-                summary,
-                "{} not judged: {reason}: {}",
-                names.len(),
-                names.join(", ")
-            );
+            let _ = writeln!(summary, "{} not judged: {reason}: {}", names.len(), names.join(", "));
         }
         let (time, name) = slowest;
         let _ = writeln!(summary, "slowest for the suite: {time:.1?} for {name}");
@@ -123,9 +107,7 @@ fn examples(specification: &str) -> Vec<String> {
     let opening = format!("\n{fence} example\n");
     let examples = specification.split(opening.as_str()).skip(1);
     let source = examples.map(|example| example.split("\n.\n").next().unwrap_or_default());
-    source
-        .map(|text| format!("{text}\n").replace('→', "\t"))
-        .collect()
+    source.map(|text| format!("{text}\n").replace('→', "\t")).collect()
 }
 
 /// A section, as both parsers describe it.
@@ -173,22 +155,12 @@ fn difference_of(text: &str, sections: &[judge::Section], outline: &Outline) -> 
     let (ours, theirs): (Vec<_>, Vec<_>) = (ours.collect(), theirs.collect());
     if ours != theirs {
         let at = ours.iter().zip(&theirs).take_while(|(a, b)| a == b).count();
-        return Some(format!(
-            "{:?} for the suite, {:?} for the server",
-            ours.get(at),
-            theirs.get(at)
-        ));
+        return Some(format!("{:?} for the suite, {:?} for the server", ours.get(at), theirs.get(at)));
     }
     ours.iter().take(MAX_LOOKED_UP).find_map(|section| {
-        let targets = [
-            section.heading.clone(),
-            section.text.clone(),
-            format!("#{}", section.anchor),
-        ];
+        let targets = [section.heading.clone(), section.text.clone(), format!("#{}", section.anchor)];
         targets.iter().filter(|target| *target != "#").find_map(|target| {
-            let suite = judge::find(text, sections, target)
-                .ok()
-                .map(|it| it.heading.start);
+            let suite = judge::find(text, sections, target).ok().map(|it| it.heading.start);
             let server = outline.find(text, target).ok().map(|it| it.heading.start);
             (suite != server)
                 .then(|| format!("{target:?} names {suite:?} for the suite, {server:?} for the server"))
@@ -217,9 +189,7 @@ mod tests {
         const DOCUMENTS: usize = 3_000;
         let mut state = 1_u64;
         let mut below = |bound: usize| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as usize % bound
         };
         let mut judged = 0;
@@ -281,9 +251,6 @@ mod tests {
         tally.add("a", text);
         tally.add("b", &">".repeat(100));
         assert_eq!((tally.documents, tally.sections, tally.unclear.len()), (2, 1, 1));
-        assert_eq!(
-            examples("x\n```````````````````````````````` example\n# a→b\n.\n<h1>\n").len(),
-            1
-        );
+        assert_eq!(examples("x\n```````````````````````````````` example\n# a→b\n.\n<h1>\n").len(), 1);
     }
 }

@@ -66,13 +66,7 @@ const MORE: &str = "# Idea\n\nAn idea.\n\nAnd more.\n";
 const INSPECTOR_CALLS: [(&[&str], &str, &str); 8] = [
     (&["tools/list", "--strict"], "/tools/0/name", "read_markdown"),
     (
-        &[
-            "tools/call",
-            "--tool-name",
-            "read_markdown",
-            "--tool-arg",
-            "path=notes/idea.md",
-        ],
+        &["tools/call", "--tool-name", "read_markdown", "--tool-arg", "path=notes/idea.md"],
         "/structuredContent/content",
         "An idea.",
     ),
@@ -89,31 +83,15 @@ const INSPECTOR_CALLS: [(&[&str], &str, &str); 8] = [
         "",
     ),
     (
-        &[
-            "tools/call",
-            "--tool-name",
-            "read_markdown",
-            "--tool-arg",
-            "path=../idea.md",
-        ],
+        &["tools/call", "--tool-name", "read_markdown", "--tool-arg", "path=../idea.md"],
         "/_meta/tabellion~1error/name",
         "INVALID_PARAMS",
     ),
     (&["resources/list"], "/resources/0/uri", "markdown://document"),
-    (
-        &["resources/read", "--uri", "markdown://document"],
-        "/contents/0/text",
-        "Scope",
-    ),
+    (&["resources/read", "--uri", "markdown://document"], "/contents/0/text", "Scope"),
     (&["prompts/list"], "/prompts/0/name", "summarize_section"),
     (
-        &[
-            "prompts/get",
-            "--prompt-name",
-            "summarize_section",
-            "--prompt-args",
-            "section=Scope",
-        ],
+        &["prompts/get", "--prompt-name", "summarize_section", "--prompt-args", "section=Scope"],
         "/messages/0/content/text",
         "What belongs to it.",
     ),
@@ -130,13 +108,9 @@ enum Transport {
 pub(crate) fn all() -> Outcome {
     let program = run::program("tabellion")?;
     let (mut wrong, mut missing) = (Vec::new(), Vec::new());
-    for met in [
-        pythons(&program),
-        authorized(&program),
-        rest(&program),
-        workflows(&program),
-        inspector(&program),
-    ] {
+    for met in
+        [pythons(&program), authorized(&program), rest(&program), workflows(&program), inspector(&program)]
+    {
         match met {
             Ok(found) => wrong.extend(found),
             Err(error) if error.is::<Missing>() => missing.push(error),
@@ -176,10 +150,7 @@ fn authorized(program: &Path) -> Outcome<Vec<String>> {
         let mut client = python.command();
         client.arg(root().join(AUTHORIZED)).arg(place.library.path());
         client.args([program, node.program(), &authority]);
-        wrong.extend(meeting(
-            &format!("{package:14} {AUTHORITY} {AUTHORITY_VERSION}"),
-            &mut client,
-        )?);
+        wrong.extend(meeting(&format!("{package:14} {AUTHORITY} {AUTHORITY_VERSION}"), &mut client)?);
     }
     Ok(wrong)
 }
@@ -190,10 +161,7 @@ fn rest(program: &Path) -> Outcome<Vec<String>> {
     let python = Python::with("rest", &[OF_REST[0], OF_REST[1], mcp])?;
     let place = TestServer::new(program, Transport::Stdio)?;
     let mut client = python.command();
-    client
-        .arg(root().join(REST))
-        .arg(place.library.path())
-        .arg(program);
+    client.arg(root().join(REST)).arg(place.library.path()).arg(program);
     let met = meeting(&OF_REST.join(" "), &mut client)?;
     Ok(met.into_iter().collect())
 }
@@ -204,10 +172,7 @@ fn workflows(program: &Path) -> Outcome<Vec<String>> {
     let python = Python::with("workflows", &[WORKFLOW_ENGINE, mcp])?;
     let place = TestServer::new(program, Transport::Stdio)?;
     let mut client = python.command();
-    client
-        .arg(root().join(WORKFLOWS))
-        .arg(place.library.path())
-        .arg(program);
+    client.arg(root().join(WORKFLOWS)).arg(place.library.path()).arg(program);
     let met = meeting(WORKFLOW_ENGINE, &mut client)?;
     Ok(met.into_iter().collect())
 }
@@ -222,9 +187,7 @@ fn meeting(name: &str, client: &mut Command) -> Outcome<Option<String>> {
 /// Returns the failures of the Inspector.
 fn inspector(program: &Path) -> Outcome<Vec<String>> {
     let node = Node::find()?;
-    let script = node
-        .package("inspector", INSPECTOR, INSPECTOR_VERSION)?
-        .join(LAUNCHER);
+    let script = node.package("inspector", INSPECTOR, INSPECTOR_VERSION)?.join(LAUNCHER);
     let mut wrong = Vec::new();
     for era in ERAS {
         for way in [Transport::Stdio, Transport::Http] {
@@ -234,9 +197,7 @@ fn inspector(program: &Path) -> Outcome<Vec<String>> {
                 let mut client = node.run(&script);
                 // Its own files are deleted with the library.
                 client.env("HOME", place.library.path().join(".home"));
-                client
-                    .args(["--cli", "--protocol-era", era, "--method"])
-                    .args(asked);
+                client.args(["--cli", "--protocol-era", era, "--method"]).args(asked);
                 let met = output(client.arg("--").args(place.target()), CLIENT_TIMEOUT)?;
                 let answer: Value = serde_json::from_str(&met.output).unwrap_or_default();
                 let there = answer.pointer(at).and_then(Value::as_str);
@@ -253,11 +214,7 @@ fn inspector(program: &Path) -> Outcome<Vec<String>> {
             }
             let outcome = if found.is_empty() { "met" } else { "failed" };
             println!("Inspector {INSPECTOR_VERSION} {era} {way:?}: {outcome}");
-            wrong.extend(
-                found
-                    .into_iter()
-                    .map(|found| format!("Inspector {era} {way:?}: {found}")),
-            );
+            wrong.extend(found.into_iter().map(|found| format!("Inspector {era} {way:?}: {found}")));
         }
     }
     Ok(wrong)
@@ -281,11 +238,7 @@ impl TestServer {
             Transport::Stdio => None,
             Transport::Http => Some(Served::start(program, library.path(), &SERVED)?),
         };
-        Ok(Self {
-            library,
-            program: program.into(),
-            served,
-        })
+        Ok(Self { library, program: program.into(), served })
     }
 
     /// Returns the server's URL, or the command that starts it.

@@ -31,7 +31,5 @@ fn status(process: u32, field: &str) -> Option<f64> {
 
 /// Returns the percentile `share` of the sorted `times`.
 pub(crate) fn percentile(times: &[Duration], share: usize) -> Option<Duration> {
-    times
-        .get((times.len() * share / 100).min(times.len().saturating_sub(1)))
-        .copied()
+    times.get((times.len() * share / 100).min(times.len().saturating_sub(1))).copied()
 }

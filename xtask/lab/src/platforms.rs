@@ -67,17 +67,12 @@ pub(crate) fn check() -> Outcome {
         step("Windows: conformance on Wine", &conformance)?;
     }
     for target in MACOS {
-        step(&format!("macOS: type check for {target}"), &|| {
-            check_for_macos(target)
-        })?;
+        step(&format!("macOS: type check for {target}"), &|| check_for_macos(target))?;
     }
     if missing.is_empty() {
         return Ok(());
     }
-    Err(Missing::boxed(format!(
-        "not everything was checked:\n{}",
-        missing.trim_end()
-    )))
+    Err(Missing::boxed(format!("not everything was checked:\n{}", missing.trim_end())))
 }
 
 fn build_for_windows() -> Outcome {
@@ -91,11 +86,7 @@ fn tour() -> Outcome {
     let wine = Wine::find()?;
     let mut tour = wine.run(&program());
     let toured = output(tour.arg("demo"), TOUR_TIMEOUT)?;
-    if toured.succeeded
-        && toured
-            .output
-            .contains("the file equals the preview, byte for byte")
-    {
+    if toured.succeeded && toured.output.contains("the file equals the preview, byte for byte") {
         return Ok(());
     }
     Err(format!("{}{}", toured.output, toured.errors).into())
@@ -125,26 +116,14 @@ fn conformance() -> Outcome {
     run::cargo(&["build", "--quiet", "--bin", "tabellion-conformance"])?;
     let suite = run::built("tabellion-conformance")?;
     let status = Command::new(suite)
-        .args([
-            "run",
-            "--profile",
-            "smoke",
-            "--quiet",
-            "--patience",
-            ANSWER_TIMEOUT,
-            "--",
-        ])
+        .args(["run", "--profile", "smoke", "--quiet", "--patience", ANSWER_TIMEOUT, "--"])
         .arg(&wine.program)
         .arg(program())
         .args(["serve", "--library", "Z:{library}"])
         .env("WINEPREFIX", &wine.prefix)
         .env("WINEDEBUG", "-all")
         .status()?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err("the conformance suite did not pass".into())
-    }
+    if status.success() { Ok(()) } else { Err("the conformance suite did not pass".into()) }
 }
 
 /// Checks the types. C code is compiled without Apple's headers, by zig's; nothing is linked.
@@ -177,10 +156,7 @@ exec {python} -m ziglang cc -target {architecture}-macos "$@"
         ),
     )?;
     let archiver = tools.join("ar");
-    script(
-        &archiver,
-        &format!("#!/bin/sh\nexec {python} -m ziglang ar \"$@\"\n"),
-    )?;
+    script(&archiver, &format!("#!/bin/sh\nexec {python} -m ziglang ar \"$@\"\n"))?;
     let suffix = target.replace('-', "_");
     let (compiler, archiver) = (compiler.display().to_string(), archiver.display().to_string());
     toolchain.cargo(
@@ -208,20 +184,14 @@ impl Wine {
             .chain([PathBuf::from("/usr/lib/wine/wine64")])
             .find(|program| program.is_file())
             .ok_or_else(|| Missing::boxed("Wine is missing; `apt-get install wine64` installs it"))?;
-        let wine = Self {
-            program,
-            prefix: folder().join("wine"),
-        };
+        let wine = Self { program, prefix: folder().join("wine") };
         wine.add_random_numbers()?;
         Ok(wine)
     }
 
     fn run(&self, program: &Path) -> Command {
         let mut command = Command::new(&self.program);
-        command
-            .arg(program)
-            .env("WINEPREFIX", &self.prefix)
-            .env("WINEDEBUG", "-all");
+        command.arg(program).env("WINEPREFIX", &self.prefix).env("WINEDEBUG", "-all");
         command
     }
 
@@ -234,16 +204,8 @@ impl Wine {
         fs::create_dir_all(built())?;
         fs::write(&source, RANDOM_SOURCE)?;
         let mut compile = Command::new("x86_64-w64-mingw32-gcc");
-        compile
-            .args(["-shared", "-O", "-o"])
-            .arg(&library)
-            .arg(&source)
-            .arg("-ladvapi32");
-        if compile.status()?.success() {
-            Ok(())
-        } else {
-            Err(format!("`{RANDOM}` can't be compiled").into())
-        }
+        compile.args(["-shared", "-O", "-o"]).arg(&library).arg(&source).arg("-ladvapi32");
+        if compile.status()?.success() { Ok(()) } else { Err(format!("`{RANDOM}` can't be compiled").into()) }
     }
 }
 

@@ -116,15 +116,9 @@ impl Server {
             }
             Registry::Pypi => {
                 let wanted = format!("{}=={}", self.package, self.version);
-                let packages: Vec<_> = [&wanted]
-                    .into_iter()
-                    .chain(&self.with)
-                    .map(String::as_str)
-                    .collect();
+                let packages: Vec<_> = [&wanted].into_iter().chain(&self.with).map(String::as_str).collect();
                 Python::with(&name, &packages)?;
-                vec![text(
-                    &xtask::foreign::folder(&name).join("bin").join(&self.program),
-                )]
+                vec![text(&xtask::foreign::folder(&name).join("bin").join(&self.program))]
             }
         };
         command.extend(self.arguments.clone());
@@ -135,10 +129,7 @@ impl Server {
     fn options(&self) -> Vec<String> {
         let mut options = Vec::new();
         if let Some(adapter) = &self.adapter {
-            options.extend([
-                "--adapter".to_owned(),
-                format!("conformance/adapters/{adapter}.toml"),
-            ]);
+            options.extend(["--adapter".to_owned(), format!("conformance/adapters/{adapter}.toml")]);
         }
         for (name, value) in &self.environment {
             options.extend(["--env".to_owned(), format!("{name}={value}")]);
@@ -152,27 +143,16 @@ impl Server {
     /// Returns the command line that repeats a check.
     fn replay(&self, check: &str) -> String {
         let start = match self.registry {
-            Registry::Npm => format!(
-                "npx --yes --package {}@{} {}",
-                self.package, self.version, self.program
-            ),
+            Registry::Npm => {
+                format!("npx --yes --package {}@{} {}", self.package, self.version, self.program)
+            }
             Registry::Pypi => {
                 let with: String = self.with.iter().map(|with| format!(" --with '{with}'")).collect();
-                format!(
-                    "uvx --from {}=={}{with} {}",
-                    self.package, self.version, self.program
-                )
+                format!("uvx --from {}=={}{with} {}", self.package, self.version, self.program)
             }
         };
-        let words = self
-            .options()
-            .into_iter()
-            .chain(["--".to_owned(), start])
-            .chain(self.arguments.clone());
-        format!(
-            "tabellion-conformance run --only {check} {}",
-            words.collect::<Vec<_>>().join(" ")
-        )
+        let words = self.options().into_iter().chain(["--".to_owned(), start]).chain(self.arguments.clone());
+        format!("tabellion-conformance run --only {check} {}", words.collect::<Vec<_>>().join(" "))
     }
 }
 
@@ -193,37 +173,24 @@ pub(crate) fn make(options: &Options) -> Outcome {
     let reports = root().join("target/scoreboard");
     fs::create_dir_all(&reports)?;
     let suite = run::program("tabellion-conformance")?;
-    let chosen = servers
-        .server
-        .iter()
-        .filter(|server| server.package.contains(&options.only));
+    let chosen = servers.server.iter().filter(|server| server.package.contains(&options.only));
     let mut rows = Vec::new();
     for server in chosen {
         let file = reports.join(format!("{}.json", server.slug()));
-        let outcome = if options.again {
-            read(&file)
-        } else {
-            judge(server, &suite, &file)?
-        };
+        let outcome = if options.again { read(&file) } else { judge(server, &suite, &file)? };
         if let (Outcomes::Skipped(why), false) = (&outcome, options.again) {
             fs::write(&file, why)?;
         }
         match &outcome {
-            Outcomes::Judged(report) => println!(
-                "{}: {} ({})",
-                server.package,
-                report.summary(),
-                time(report.seconds)
-            ),
+            Outcomes::Judged(report) => {
+                println!("{}: {} ({})", server.package, report.summary(), time(report.seconds))
+            }
             Outcomes::Skipped(why) => println!("{}: skipped: {why}", server.package),
         }
         rows.push((server, outcome));
     }
     if options.only.is_empty() {
-        let page = Page {
-            rows: &rows,
-            confirmed: &confirmed.confirmed,
-        };
+        let page = Page { rows: &rows, confirmed: &confirmed.confirmed };
         fs::write(folder.join("README.md"), page.markdown())?;
         fs::write(folder.join("scoreboard.html"), page.html())?;
     }
@@ -243,9 +210,7 @@ fn judge(server: &Server, suite: &Path, file: &Path) -> Outcome<Outcomes> {
         fs::remove_file(file)?;
     }
     let mut run = Command::new(suite);
-    run.current_dir(root())
-        .args(["run", "--quiet", "--json"])
-        .arg(file);
+    run.current_dir(root()).args(["run", "--quiet", "--json"]).arg(file);
     run.args(server.options()).arg("--").args(command);
     let output = run.stdin(Stdio::null()).output()?;
     if file.exists() {
@@ -313,10 +278,7 @@ fn accusations<'a>(
         match same {
             Some(same) if same.checks.iter().any(|it| it.id == check.id) => {}
             Some(same) => same.checks.push(check),
-            None => all.push(Accusation {
-                checks: vec![check],
-                how,
-            }),
+            None => all.push(Accusation { checks: vec![check], how }),
         }
     }
     all
@@ -335,9 +297,7 @@ fn check(rows: &[(&Server, Outcomes)], confirmed: &[Confirmation]) -> Outcome {
             let mut found = accused.iter().filter_map(|accusation| accusation.how);
             found.any(|how| std::ptr::eq(how, *it))
         };
-        let gone = confirmed
-            .iter()
-            .filter(|it| it.package == server.package && !it.race && !is_found(it));
+        let gone = confirmed.iter().filter(|it| it.package == server.package && !it.race && !is_found(it));
         problems
             .extend(gone.map(|it| format!("{}: {} was confirmed, and not found", server.package, it.check)));
     }
@@ -402,11 +362,7 @@ impl Page<'_> {
              th, td {{ border-color: #343a42 }} }}\n</style>\n<h1>{TITLE}</h1>\n<p>{LEDE}</p>\n<table>\n<tr><th>server<th>claims<th>keeps<th>checks<th>took\n"
         );
         for (server, outcome) in self.rows {
-            let name = format!(
-                "<code>{}</code> {}",
-                escape(&server.package),
-                escape(&server.version)
-            );
+            let name = format!("<code>{}</code> {}", escape(&server.package), escape(&server.version));
             let cells: String = match outcome {
                 Outcomes::Judged(report) => {
                     let cells = cells(report);
@@ -452,25 +408,12 @@ impl Page<'_> {
 /// Returns a server's claims, the kept ones among them, the results of its checks, and their time.
 fn cells(report: &Report) -> Vec<String> {
     let claims: Vec<_> = report.guarantees.iter().map(|it| it.id.as_str()).collect();
-    let kept = report
-        .guarantees
-        .iter()
-        .filter(|it| report.rating(it) == Some(Rating::Holds));
+    let kept = report.guarantees.iter().filter(|it| report.rating(it) == Some(Rating::Holds));
     let kept: Vec<_> = kept.map(|it| it.id.as_str()).collect();
     let (claims, kept) = if claims.is_empty() {
-        (
-            "what its tools declare".to_owned(),
-            if report.is_passed() { "yes" } else { "no" }.to_owned(),
-        )
+        ("what its tools declare".to_owned(), if report.is_passed() { "yes" } else { "no" }.to_owned())
     } else {
-        (
-            claims.join(", "),
-            if kept.is_empty() {
-                "none".to_owned()
-            } else {
-                kept.join(", ")
-            },
-        )
+        (claims.join(", "), if kept.is_empty() { "none".to_owned() } else { kept.join(", ") })
     };
     let count = |rating| report.count(rating);
     let mut counts = format!(

@@ -59,10 +59,7 @@ impl Served {
             .spawn()?;
         let said = process.stderr.take().ok_or("no standard error")?;
         let mut lines = BufReader::new(said).lines();
-        let mut served = Self {
-            process,
-            url: String::new(),
-        };
+        let mut served = Self { process, url: String::new() };
         let mut before = Vec::new();
         for line in lines.by_ref() {
             let line = line?;

@@ -129,12 +129,7 @@ const RUNS: &[Run] = &[
         shows: Shows::These(""),
         ..DEFAULT
     },
-    Run {
-        name: "desk over stdio",
-        contract: "desk",
-        serve: "desk {library}",
-        ..DEFAULT
-    },
+    Run { name: "desk over stdio", contract: "desk", serve: "desk {library}", ..DEFAULT },
     Run {
         name: "learning-os over stdio",
         contract: "learning-os",
@@ -151,12 +146,7 @@ const RUNS: &[Run] = &[
         shows: Shows::AllBut("log-entry-per-edit"),
         ..DEFAULT
     },
-    Run {
-        name: "tracker over stdio",
-        contract: "tracker",
-        serve: "tracker {data}",
-        ..DEFAULT
-    },
+    Run { name: "tracker over stdio", contract: "tracker", serve: "tracker {data}", ..DEFAULT },
     Run {
         name: "bulletin over stdio",
         contract: "bulletin",
@@ -245,16 +235,9 @@ const RUNS: &[Run] = &[
 impl Run {
     /// Returns the server and the checks to run; keys are made in `folder`.
     fn prepare(&self, program: &Path, folder: &Path, profile: Profile) -> Outcome<(Subject, Options)> {
-        let example = root()
-            .join("codegen/examples")
-            .join(self.contract)
-            .join("schemas")
-            .join(self.contract);
-        let contract = if example.is_dir() {
-            contracts::load(&example)?
-        } else {
-            contracts::find(self.contract)?
-        };
+        let example = root().join("codegen/examples").join(self.contract).join("schemas").join(self.contract);
+        let contract =
+            if example.is_dir() { contracts::load(&example)? } else { contracts::find(self.contract)? };
         let word = |word: &Path| word.to_str().map(String::from).ok_or("a path is not UTF-8");
         let mut command = vec![word(program)?];
         command.extend(words(self.serve).map(String::from));
@@ -291,11 +274,7 @@ impl Run {
             command.push(word(&keys)?);
         }
         launch.command = command;
-        let subject = Subject {
-            name: self.name.into(),
-            launch,
-            ..Subject::new(contract, Vec::new())
-        };
+        let subject = Subject { name: self.name.into(), launch, ..Subject::new(contract, Vec::new()) };
         let mut options = Options {
             profile,
             only: words(self.only).map(String::from).collect(),
@@ -305,10 +284,8 @@ impl Run {
         };
         if profile == Profile::Smoke {
             let selected = run::selected(&subject, &options).map(|check| check.id);
-            options.only = selected
-                .filter(|id| checks::smoke().any(|it| it == *id))
-                .map(String::from)
-                .collect();
+            options.only =
+                selected.filter(|id| checks::smoke().any(|it| it == *id)).map(String::from).collect();
             options.eras.drain(..options.eras.len() - 1);
         }
         Ok((subject, options))
@@ -325,13 +302,7 @@ impl Run {
         };
         let message = |check: &CheckReport| {
             let why = check.reason.as_deref().unwrap_or_default();
-            format!(
-                "{}: {} ({}) {}: {why}",
-                self.name,
-                check.id,
-                check.revision,
-                check.word().to_lowercase()
-            )
+            format!("{}: {} ({}) {}: {why}", self.name, check.id, check.revision, check.word().to_lowercase())
         };
         let mut problems: Vec<_> = report.checks.iter().filter(is_broken).map(message).collect();
         if report.checks.is_empty() {
@@ -371,15 +342,9 @@ fn make_keys(program: &Path, keys: &Path) -> Outcome<Vec<(String, String, String
     ];
     let header = |(role, arguments): (&str, &[&str])| {
         let mut command = Command::new(program);
-        command
-            .args(["key", "create", "--name", "Ada", "--keys"])
-            .arg(keys);
+        command.args(["key", "create", "--name", "Ada", "--keys"]).arg(keys);
         let secret = String::from_utf8(command.args(arguments).output()?.stdout)?;
-        Outcome::Ok((
-            role.into(),
-            "Authorization".into(),
-            format!("Bearer {}", secret.trim()),
-        ))
+        Outcome::Ok((role.into(), "Authorization".into(), format!("Bearer {}", secret.trim())))
     };
     roles.into_iter().map(header).collect()
 }
@@ -395,12 +360,7 @@ impl Observer for Printed {
     fn ends(&self, report: &CheckReport) {
         if !matches!(report.verdict, Verdict::Pass | Verdict::NotApplicable) {
             let why = report.reason.as_deref().unwrap_or_default();
-            println!(
-                "{} ({}) {}: {why}",
-                report.id,
-                report.revision,
-                report.word().to_lowercase()
-            );
+            println!("{} ({}) {}: {why}", report.id, report.revision, report.word().to_lowercase());
         }
     }
 }
@@ -413,27 +373,18 @@ pub(crate) fn judge(arguments: &Arguments) -> Outcome {
     let since = Instant::now();
     let program: PathBuf = xtask::run::program(PROGRAM)?;
     let keys: TempDir = tempfile::tempdir()?;
-    let wanted: Vec<_> = RUNS
-        .iter()
-        .filter(|run| run.name.contains(&arguments.only))
-        .collect();
+    let wanted: Vec<_> = RUNS.iter().filter(|run| run.name.contains(&arguments.only)).collect();
     if wanted.is_empty() {
         return Err(format!("no server's name contains `{}`", arguments.only).into());
     }
-    let runs = wanted
-        .iter()
-        .map(|run| run.prepare(&program, keys.path(), arguments.profile));
+    let runs = wanted.iter().map(|run| run.prepare(&program, keys.path(), arguments.profile));
     let runs = runs.collect::<Outcome<Vec<_>>>()?;
     let reports = run::run_all(&runs, CHECKS_PER_CORE * run::available_jobs(), &Printed);
     let mut problems = Vec::new();
     let mut timed = Vec::new();
     for (run, report) in wanted.iter().zip(&reports) {
         let seconds: f64 = report.checks.iter().map(|check| check.seconds).sum();
-        println!(
-            "{:48} {:4} checks, {seconds:6.1} s",
-            run.name,
-            report.checks.len()
-        );
+        println!("{:48} {:4} checks, {seconds:6.1} s", run.name, report.checks.len());
         problems.extend(run.problems(report));
         timed.extend(report.checks.iter().map(|check| Timed {
             group: run.name.into(),
@@ -442,14 +393,6 @@ pub(crate) fn judge(arguments: &Arguments) -> Outcome {
         }));
     }
     times::keep("suite", timed)?;
-    println!(
-        "{} servers in {:.0} s",
-        reports.len(),
-        since.elapsed().as_secs_f64()
-    );
-    if problems.is_empty() {
-        Ok(())
-    } else {
-        Err(problems.join("\n").into())
-    }
+    println!("{} servers in {:.0} s", reports.len(), since.elapsed().as_secs_f64());
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("\n").into()) }
 }

@@ -21,8 +21,7 @@ pub(crate) fn keep(name: &str, all: Vec<Timed>) -> Outcome {
     let mut suite = TestSuite::new(name);
     for timed in all {
         let mut case = TestCase::new(timed.name, TestCaseStatus::success());
-        case.set_classname(timed.group)
-            .set_time(Duration::from_secs_f64(timed.seconds));
+        case.set_classname(timed.group).set_time(Duration::from_secs_f64(timed.seconds));
         suite.add_test_case(case);
     }
     let mut report = Report::new(name);

@@ -12,22 +12,8 @@ pub(crate) fn all(seed: Option<u64>, seconds: u64, only: &str) -> Outcome {
     };
     println!("seed {seed}, at most {seconds} s a test");
     let tests = format!("torture::{only}");
-    let cargo = [
-        "test",
-        "--release",
-        "--quiet",
-        "--package",
-        "tabellion-it",
-        "--test",
-        "it",
-    ];
+    let cargo = ["test", "--release", "--quiet", "--package", "tabellion-it", "--test", "it"];
     let arguments = [&cargo[..], &[&tests, "--", "--nocapture", "--test-threads=1"]].concat();
     let (seed, seconds) = (seed.to_string(), seconds.to_string());
-    run::cargo_with(
-        &arguments,
-        &[
-            ("TABELLION_TORTURE_SEED", &seed),
-            ("TABELLION_TORTURE_SECONDS", &seconds),
-        ],
-    )
+    run::cargo_with(&arguments, &[("TABELLION_TORTURE_SEED", &seed), ("TABELLION_TORTURE_SECONDS", &seconds)])
 }

@@ -43,12 +43,8 @@ use crate::{
 };
 
 /// Checks for every mutant of the reference: a defect in one place may be visible in others.
-const EVERYWHERE: [&str; 4] = [
-    "mutation/one-commit",
-    "mutation/returned-id",
-    "mutation/log-entry",
-    "wire/tools-list",
-];
+const EVERYWHERE: [&str; 4] =
+    ["mutation/one-commit", "mutation/returned-id", "mutation/log-entry", "wire/tools-list"];
 /// Time limit of an answer: some mutants never answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 /// Prefix of the names of servers over HTTP in the golden file.
@@ -144,16 +140,10 @@ impl Exhibit {
                 subject,
                 kind: Kind::Correct,
                 checks: match server.passes() {
-                    [] => checks::for_contract(server.contract())
-                        .map(|check| check.id)
-                        .collect(),
+                    [] => checks::for_contract(server.contract()).map(|check| check.id).collect(),
                     passes => passes.to_vec(),
                 },
-                eras: if server == reference {
-                    &Era::ALL
-                } else {
-                    &[Era::Stateless]
-                },
+                eras: if server == reference { &Era::ALL } else { &[Era::Stateless] },
             }
         };
         let mutants = mutant::zoo().map(|specimen| Self {
@@ -182,20 +172,11 @@ impl Exhibit {
                     subject,
                     kind,
                     checks: checks.to_vec(),
-                    eras: if server == reference {
-                        &Era::ALL
-                    } else {
-                        &[Era::Stateless]
-                    },
+                    eras: if server == reference { &Era::ALL } else { &[Era::Stateless] },
                 }
             };
-        let also = ALSO_OVER_HTTP
-            .iter()
-            .filter_map(|(name, ids)| Some((Specimen::find(name).ok()?, *ids)));
-        let own = HTTP_ZOO
-            .iter()
-            .chain(REST_ZOO)
-            .map(|specimen| (specimen, specimen.detected_by));
+        let also = ALSO_OVER_HTTP.iter().filter_map(|(name, ids)| Some((Specimen::find(name).ok()?, *ids)));
+        let own = HTTP_ZOO.iter().chain(REST_ZOO).map(|specimen| (specimen, specimen.detected_by));
         let mutants_over_http = own.chain(also).map(|(specimen, ids)| {
             over_http(specimen.server, Kind::Mutant(specimen, ids), Some(specimen), ids)
         });
@@ -230,14 +211,10 @@ pub(crate) fn keep(options: &Options) -> Outcome {
     }
     wanted.retain(|it| options.only.is_empty() || options.only.contains(&it.subject.name));
     let (found, mut wrong) = try_all(options, &mut wanted)?;
-    println!(
-        "{} servers in {:.0} s",
-        wanted.len(),
-        since.elapsed().as_secs_f64()
-    );
+    println!("{} servers in {:.0} s", wanted.len(), since.elapsed().as_secs_f64());
     if options.bless && found.len() < wanted.len() {
         return Err(
-            "what could not be tried here would be missing from the golden file: bless it elsewhere".into(),
+            "what could not be tried here would be missing from the golden file: bless it elsewhere".into()
         );
     }
     if !options.all && options.database.is_none() {
@@ -257,9 +234,7 @@ pub(crate) fn keep(options: &Options) -> Outcome {
 fn try_all(options: &Options, wanted: &mut [Exhibit]) -> Outcome<(Matrix, Vec<String>)> {
     // Servers under test wait for disks and clocks.
     let jobs = options.jobs.map_or_else(|| available_jobs() + 1, NonZero::get);
-    wanted
-        .iter_mut()
-        .for_each(|it| it.subject.launch.patience = ANSWER_TIMEOUT);
+    wanted.iter_mut().for_each(|it| it.subject.launch.patience = ANSWER_TIMEOUT);
     let wanted = &*wanted;
     let next = AtomicUsize::new(0);
     let all = Mutex::new((Matrix::new(), Vec::new(), Vec::new()));
@@ -270,11 +245,7 @@ fn try_all(options: &Options, wanted: &mut [Exhibit]) -> Outcome<(Matrix, Vec<St
                 continue;
             };
             let name = &exhibit.name;
-            println!(
-                "{name:28} {:5.1} s  {}",
-                since.elapsed().as_secs_f64(),
-                failed.join(" ")
-            );
+            println!("{name:28} {:5.1} s  {}", since.elapsed().as_secs_f64(), failed.join(" "));
             wrong.iter().for_each(|wrong| println!("    {wrong}"));
             let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
             all.2.push(Timed {
@@ -307,19 +278,11 @@ fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<Str
     let report = conformance::run(
         &exhibit.subject,
         &conformance::Options {
-            profile: if options.changed && is_right {
-                Profile::Smoke
-            } else {
-                Profile::Quick
-            },
+            profile: if options.changed && is_right { Profile::Smoke } else { Profile::Quick },
             seed: options.seed,
             only: exhibit.checks.iter().map(|id| String::from(*id)).collect(),
             // A mutant has little to do, the others much.
-            jobs: if matches!(exhibit.kind, Kind::Mutant(..)) {
-                1
-            } else {
-                jobs
-            },
+            jobs: if matches!(exhibit.kind, Kind::Mutant(..)) { 1 } else { jobs },
             eras: exhibit.eras.to_vec(),
             rest_in_last_era: true,
             verdicts_alone: !is_right,
@@ -364,9 +327,7 @@ fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<Str
             .map(|id| {
                 let tried = report.checks.iter().find(|check| covers(id, &check.id));
                 let verdict = tried.map_or("not run", CheckReport::word).to_lowercase();
-                let why = tried
-                    .and_then(|check| check.reason.as_deref())
-                    .unwrap_or_default();
+                let why = tried.and_then(|check| check.reason.as_deref()).unwrap_or_default();
                 format!("{name} does not fail {id} ({verdict}), although it is broken: {breaks}; {why}")
             })
             .collect(),

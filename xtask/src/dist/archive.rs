@@ -28,26 +28,15 @@ pub(super) struct Entry {
 impl Entry {
     pub(super) fn file(path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
         let (path, bytes) = (path.into(), bytes.into());
-        Self {
-            path,
-            bytes,
-            is_program: false,
-        }
+        Self { path, bytes, is_program: false }
     }
 
     pub(super) fn program(path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
-        Self {
-            is_program: true,
-            ..Self::file(path, bytes)
-        }
+        Self { is_program: true, ..Self::file(path, bytes) }
     }
 
     fn mode(&self) -> u32 {
-        if self.is_program {
-            EVERYONE_RUNS
-        } else {
-            EVERYONE_READS
-        }
+        if self.is_program { EVERYONE_RUNS } else { EVERYONE_READS }
     }
 }
 
@@ -74,9 +63,7 @@ fn tar_gz(entries: &[Entry]) -> Outcome<Vec<u8>> {
 fn zip(entries: &[Entry]) -> Outcome<Vec<u8>> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for entry in entries {
-        let options = SimpleFileOptions::DEFAULT
-            .compression_level(Some(9))
-            .unix_permissions(entry.mode());
+        let options = SimpleFileOptions::DEFAULT.compression_level(Some(9)).unix_permissions(entry.mode());
         archive.start_file(&entry.path, options)?;
         archive.write_all(&entry.bytes)?;
     }
@@ -91,9 +78,7 @@ pub(super) fn unpack(format: Format, archive: &[u8], path: &str) -> Outcome<Vec<
     let mut bytes = Vec::new();
     match format {
         Format::Zip => {
-            ZipArchive::new(Cursor::new(archive))?
-                .by_name(path)?
-                .read_to_end(&mut bytes)?;
+            ZipArchive::new(Cursor::new(archive))?.by_name(path)?.read_to_end(&mut bytes)?;
         }
         Format::TarGz => {
             let mut archive = tar::Archive::new(GzDecoder::new(archive));
@@ -112,12 +97,10 @@ pub(super) fn unpack(format: Format, archive: &[u8], path: &str) -> Outcome<Vec<
 
 /// Returns the SHA-256 digest in hexadecimal.
 pub(super) fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .fold(String::new(), |mut digest, byte| {
-            let _ = write!(digest, "{byte:02x}");
-            digest
-        })
+    Sha256::digest(bytes).iter().fold(String::new(), |mut digest, byte| {
+        let _ = write!(digest, "{byte:02x}");
+        digest
+    })
 }
 
 #[cfg(test)]
@@ -127,10 +110,7 @@ mod tests {
     #[test]
     fn an_archive_keeps_its_entries_and_has_no_time_of_its_own() {
         let long = format!("{}/page.1", "folder".repeat(20));
-        let entries = [
-            Entry::program("tool-1/tool", [0, 159, 146, 150]),
-            Entry::file(&*long, "text"),
-        ];
+        let entries = [Entry::program("tool-1/tool", [0, 159, 146, 150]), Entry::file(&*long, "text")];
         for format in [Format::TarGz, Format::Zip] {
             let archive = pack(format, &entries).unwrap();
             assert_eq!(archive, pack(format, &entries).unwrap());

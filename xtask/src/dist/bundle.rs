@@ -94,17 +94,12 @@ pub(super) fn validate(bundle: &Path) -> Outcome {
     let node = Node::find()?;
     let tool = node.package("mcpb", package, version)?.join("dist/cli/cli.js");
     if !tool.is_file() {
-        return Err(Missing::boxed(format!(
-            "{package} {version} has no `dist/cli/cli.js`"
-        )));
+        return Err(Missing::boxed(format!("{package} {version} has no `dist/cli/cli.js`")));
     }
     let unpacked = tempfile::tempdir()?;
     for arguments in [
         vec!["unpack".as_ref(), bundle.as_os_str(), unpacked.path().as_os_str()],
-        vec![
-            "validate".as_ref(),
-            unpacked.path().join("manifest.json").as_os_str(),
-        ],
+        vec!["validate".as_ref(), unpacked.path().join("manifest.json").as_os_str()],
     ] {
         let output = node.run(&tool).args(arguments).output()?;
         if !output.status.success() {
@@ -130,10 +125,7 @@ mod tests {
         let config = &manifest["server"]["mcp_config"];
         for (command, expected) in [
             (&config["command"], LAUNCHER),
-            (
-                &config["platform_overrides"]["win32"]["command"],
-                "x86_64-pc-windows-gnu",
-            ),
+            (&config["platform_overrides"]["win32"]["command"], "x86_64-pc-windows-gnu"),
         ] {
             let path = command.as_str().unwrap().strip_prefix("${__dirname}/").unwrap();
             assert_eq!(read(path), expected.as_bytes());
@@ -144,9 +136,6 @@ mod tests {
             };
             assert_eq!(read(&format!("server/{system}/tool")), release.program);
         }
-        assert_eq!(
-            manifest["compatibility"]["platforms"],
-            json!(["darwin", "linux", "win32"])
-        );
+        assert_eq!(manifest["compatibility"]["platforms"], json!(["darwin", "linux", "win32"]));
     }
 }

@@ -38,14 +38,7 @@ fn name(manifest: &Table) -> &str {
 fn problems(folder: &Path, manifest: &Table, published: &[&str]) -> Vec<String> {
     let mut problems = Vec::new();
     let package = manifest["package"].as_table().unwrap();
-    for key in [
-        "description",
-        "keywords",
-        "categories",
-        "readme",
-        "license",
-        "repository",
-    ] {
+    for key in ["description", "keywords", "categories", "readme", "license", "repository"] {
         if !package.contains_key(key) {
             problems.push(format!("has no `{key}`"));
         }
@@ -116,9 +109,7 @@ fn published_crates_are_whole_and_depend_on_published_ones() {
         .filter(|(_, manifest)| is_published(manifest))
         .flat_map(|(folder, manifest)| {
             let problems = problems(folder, manifest, &published);
-            problems
-                .into_iter()
-                .map(move |problem| format!("{}: {problem}", name(manifest)))
+            problems.into_iter().map(move |problem| format!("{}: {problem}", name(manifest)))
         })
         .collect();
     assert_eq!(problems, Vec::<String>::new());
@@ -127,16 +118,8 @@ fn published_crates_are_whole_and_depend_on_published_ones() {
 #[test]
 fn an_unpublished_dependency_and_a_file_outside_are_problems() {
     let members = members();
-    let (folder, manifest) = members
-        .iter()
-        .find(|(_, it)| name(it) == "tabellion-http")
-        .unwrap();
-    let published = [
-        "tabellion-gateway",
-        "tabellion-platform",
-        "tabellion-rest",
-        "tabellion-runtime",
-    ];
+    let (folder, manifest) = members.iter().find(|(_, it)| name(it) == "tabellion-http").unwrap();
+    let published = ["tabellion-gateway", "tabellion-platform", "tabellion-rest", "tabellion-runtime"];
     let found = problems(folder, manifest, &published);
     assert_eq!(found, ["depends on `tabellion-mcp`, which is not published"]);
     let code = "include_str!(\"a.md\"), include_str!(\n    \"../../b.md\"\n)";

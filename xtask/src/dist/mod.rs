@@ -72,10 +72,7 @@ pub(crate) fn make(options: &Options) -> Outcome {
     if missing.is_empty() {
         return Ok(());
     }
-    Err(Missing::boxed(format!(
-        "not everything was made:\n{}",
-        missing.trim_end()
-    )))
+    Err(Missing::boxed(format!("not everything was made:\n{}", missing.trim_end())))
 }
 
 /// Makes archives and packages of a program. Appends to `missing`, and the digests of downloads to `downloads`.
@@ -111,11 +108,7 @@ fn make_one(
     }
     if releases.is_empty() {
         let (name, version) = (&product.name, &product.version);
-        writeln!(
-            missing,
-            "there is no archive of {name} {version} in `{}`",
-            out.display()
-        )?;
+        writeln!(missing, "there is no archive of {name} {version} in `{}`", out.display())?;
         return Ok(());
     }
     downloads.push_str(&package(product, &releases, out)?);
@@ -142,10 +135,7 @@ fn build(product: &Product, target: &Target, out: &Path) -> Outcome {
     let program = program::build(target, &product.name)?;
     eprintln!("{}: {:.1} MB", target.triple, program.len() as f64 / 1e6);
     let folder = target.stem(&product.name, &product.version);
-    let within = |entry: Entry| Entry {
-        path: format!("{folder}/{}", entry.path),
-        ..entry
-    };
+    let within = |entry: Entry| Entry { path: format!("{folder}/{}", entry.path), ..entry };
     let mut entries = vec![within(Entry::program(target.program(&product.name), program))];
     entries.extend(licences()?.into_iter().map(within));
     let readme = match product.kind {
@@ -161,10 +151,7 @@ fn build(product: &Product, target: &Target, out: &Path) -> Outcome {
         }
     }
     let archive = archive::pack(target.format(), &entries)?;
-    Ok(fs::write(
-        out.join(target.archive(&product.name, &product.version)),
-        archive,
-    )?)
+    Ok(fs::write(out.join(target.archive(&product.name, &product.version)), archive)?)
 }
 
 /// Reads the archives in the folder.
@@ -179,22 +166,15 @@ fn find(product: &Product, out: &Path) -> Outcome<Vec<Release>> {
         let path = format!("{stem}/{}", target.program(&product.name));
         let program = archive::unpack(target.format(), &bytes, &path)
             .map_err(|error| format!("`{archive}` can't be read: {error}"))?;
-        releases.push(Release {
-            target,
-            digest: archive::digest(&bytes),
-            archive,
-            program,
-        });
+        releases.push(Release { target, digest: archive::digest(&bytes), archive, program });
     }
     Ok(releases)
 }
 
 /// Writes all packages of the archives; returns the checksums of the downloads.
 fn package(product: &Product, releases: &[Release], out: &Path) -> Outcome<String> {
-    let mut downloads: Vec<_> = releases
-        .iter()
-        .map(|release| (release.archive.clone(), release.digest.clone()))
-        .collect();
+    let mut downloads: Vec<_> =
+        releases.iter().map(|release| (release.archive.clone(), release.digest.clone())).collect();
     let mut files = npm::packages(product, releases)?;
     match product.kind {
         Kind::Server => {
@@ -214,9 +194,7 @@ fn package(product: &Product, releases: &[Release], out: &Path) -> Outcome<Strin
         fs::write(&path, bytes)?;
         eprintln!("{}", path.display());
     }
-    Ok(downloads.iter().fold(String::new(), |sums, (name, digest)| {
-        format!("{sums}{digest}  {name}\n")
-    }))
+    Ok(downloads.iter().fold(String::new(), |sums, (name, digest)| format!("{sums}{digest}  {name}\n")))
 }
 
 #[cfg(test)]
@@ -243,18 +221,10 @@ mod tests {
         let names: Vec<_> = sums.lines().map(|line| line.split_once("  ").unwrap()).collect();
         assert_eq!(names.len(), 3);
         for (digest, name) in names {
-            assert_eq!(
-                archive::digest(&fs::read(out.join(name)).unwrap()),
-                digest,
-                "{name}"
-            );
+            assert_eq!(archive::digest(&fs::read(out.join(name)).unwrap()), digest, "{name}");
         }
-        for made in [
-            "npm/tool-1.2.3.tgz",
-            "npm/tool-linux-x64-1.2.3.tgz",
-            "container/amd64/tool",
-            "tool.rb",
-        ] {
+        for made in ["npm/tool-1.2.3.tgz", "npm/tool-linux-x64-1.2.3.tgz", "container/amd64/tool", "tool.rb"]
+        {
             assert!(out.join(made).is_file(), "{made}");
         }
         assert!(!out.join("npm/tool-win32-x64-1.2.3.tgz").exists());

@@ -22,10 +22,7 @@ pub(super) fn packages(product: &Product, releases: &[Release]) -> Outcome<Vec<(
         let (system, architecture) = release.target.node;
         let program = Entry::program(release.target.program(&product.name), &*release.program);
         packages.push((
-            format!(
-                "npm/{}-{system}-{architecture}-{}.tgz",
-                product.name, product.version
-            ),
+            format!("npm/{}-{system}-{architecture}-{}.tgz", product.name, product.version),
             package(&for_platform(product, &release.target), vec![program])?,
         ));
     }
@@ -40,10 +37,7 @@ pub(super) fn packages(product: &Product, releases: &[Release]) -> Outcome<Vec<(
 
 /// Returns a package with its manifest and the licences.
 fn package(manifest: &Value, mut entries: Vec<Entry>) -> Outcome<Vec<u8>> {
-    entries.insert(
-        0,
-        Entry::file("package.json", serde_json::to_string_pretty(manifest)?),
-    );
+    entries.insert(0, Entry::file("package.json", serde_json::to_string_pretty(manifest)?));
     entries.extend(licences()?);
     for entry in &mut entries {
         entry.path.insert_str(0, "package/");
@@ -65,10 +59,7 @@ fn manifest(product: &Product, name: &str) -> Map<String, Value> {
         ("version", json!(product.version)),
         ("description", json!(product.description)),
         ("license", json!(product.license)),
-        (
-            "repository",
-            json!({ "type": "git", "url": format!("git+{}.git", product.repository) }),
-        ),
+        ("repository", json!({ "type": "git", "url": format!("git+{}.git", product.repository) })),
         ("homepage", json!(product.repository)),
         ("publishConfig", json!({ "access": "public" })),
     ] {
@@ -88,10 +79,8 @@ fn for_platform(product: &Product, target: &Target) -> Value {
 }
 
 fn wrapper(product: &Product, releases: &[Release]) -> Value {
-    let packages: Map<_, _> = releases
-        .iter()
-        .map(|release| (name(product, &release.target), json!(product.version)))
-        .collect();
+    let packages: Map<_, _> =
+        releases.iter().map(|release| (name(product, &release.target), json!(product.version))).collect();
     let mut manifest = manifest(product, &product.name);
     let launcher = format!("{}.js", product.name);
     manifest.insert("keywords".into(), json!(product.keywords));
@@ -123,19 +112,13 @@ mod tests {
         for ((_, bytes), release) in packages.iter().zip(&releases) {
             let package = manifest(bytes);
             let (system, architecture) = release.target.node;
-            assert_eq!(
-                (&package["os"], &package["cpu"]),
-                (&json!([system]), &json!([architecture]))
-            );
+            assert_eq!((&package["os"], &package["cpu"]), (&json!([system]), &json!([architecture])));
             let program = format!("package/{}", release.target.program("tool"));
             let program = archive::unpack(Format::TarGz, bytes, &program).unwrap();
             assert_eq!(program, release.program);
             // The name that the wrapper's script requires.
             assert_eq!(package["name"], json!(format!("@tool/{system}-{architecture}")));
-            found.insert(
-                package["name"].as_str().unwrap().into(),
-                package["version"].clone(),
-            );
+            found.insert(package["name"].as_str().unwrap().into(), package["version"].clone());
         }
         assert_eq!(wrapper["optionalDependencies"], Value::from(found));
         assert_eq!(wrapper["mcpName"], "io.github.owner/tool");

@@ -57,9 +57,7 @@ impl Product {
         let program: Table = toml::from_str(&fs::read_to_string(root().join(&manifest))?)?;
         let key = |table: &Table, path: &[&str]| -> Outcome<String> {
             let (last, folders) = path.split_last().ok_or("a path has a key")?;
-            let table = folders
-                .iter()
-                .try_fold(table, |table, name| table.get(*name)?.as_table());
+            let table = folders.iter().try_fold(table, |table, name| table.get(*name)?.as_table());
             let value = table.and_then(|table| table.get(*last)?.as_str());
             Ok(value.ok_or(format!("`{}` is missing", path.join(".")))?.into())
         };
@@ -130,9 +128,7 @@ impl Product {
     /// Returns the registry's word for the repository's host.
     pub(super) fn host(&self) -> &str {
         let (host, _) = self.location();
-        host.strip_suffix(".com")
-            .filter(|name| ["github", "gitlab"].contains(name))
-            .unwrap_or(host)
+        host.strip_suffix(".com").filter(|name| ["github", "gitlab"].contains(name)).unwrap_or(host)
     }
 
     /// Returns true if the repository is an example (RFC 2606), so that nothing can be published yet.
@@ -160,10 +156,7 @@ impl Product {
         for (key, value) in own.iter().chain(more) {
             filled = filled.replace(&format!("{{{{{key}}}}}"), value);
         }
-        match filled
-            .split_once("{{")
-            .and_then(|(_, rest)| rest.split_once("}}"))
-        {
+        match filled.split_once("{{").and_then(|(_, rest)| rest.split_once("}}")) {
             None => Ok(filled),
             Some((key, _)) => Err(format!("a template has the unknown key `{key}`").into()),
         }
@@ -208,11 +201,7 @@ mod tests {
         for (repository, name, host) in [
             ("https://github.com/owner/tool", "io.github.owner/tool", "github"),
             ("https://gitlab.com/group/tool", "com.gitlab/tool", "gitlab"),
-            (
-                "https://git.example.org/tool",
-                "org.example.git/tool",
-                "git.example.org",
-            ),
+            ("https://git.example.org/tool", "org.example.git/tool", "git.example.org"),
         ] {
             let product = Product::example(repository);
             assert_eq!((&*product.registry_name(), product.host()), (name, host));

@@ -18,12 +18,8 @@ use xtask::{
 const ZIG: [&str; 2] = ["ziglang==0.13.0", "cargo-zigbuild==0.24.0"];
 const PROFILE: &str = "dist";
 /// Each shell, with the prefix and suffix of its completion file's name.
-const SHELLS: [(&str, &str, &str); 4] = [
-    ("bash", "", ".bash"),
-    ("zsh", "_", ""),
-    ("fish", "", ".fish"),
-    ("powershell", "_", ".ps1"),
-];
+const SHELLS: [(&str, &str, &str); 4] =
+    [("bash", "", ".bash"), ("zsh", "_", ""), ("fish", "", ".fish"), ("powershell", "_", ".ps1")];
 
 /// Builds the program `name` for a target; returns its bytes.
 ///
@@ -47,10 +43,7 @@ pub(super) fn build(target: &Target, name: &str) -> Outcome<Vec<u8>> {
         cargo("build", &[])?;
     } else {
         let paths = with_zig()?;
-        let flags = format!(
-            "CARGO_TARGET_{}_RUSTFLAGS",
-            target.triple.to_uppercase().replace('-', "_")
-        );
+        let flags = format!("CARGO_TARGET_{}_RUSTFLAGS", target.triple.to_uppercase().replace('-', "_"));
         // Zig provides the files that Rust would link into a program for musl.
         let variables = [("PATH", &*paths), (&flags, "-C link-self-contained=no")];
         cargo("zigbuild", &variables)?;
@@ -64,10 +57,7 @@ fn with_zig() -> Outcome<String> {
     let python = Python::with("zigbuild", &ZIG)?.command();
     let tools = Path::new(python.get_program()).parent();
     let paths = env::var_os("PATH").unwrap_or_default();
-    let paths = tools
-        .map(PathBuf::from)
-        .into_iter()
-        .chain(env::split_paths(&paths));
+    let paths = tools.map(PathBuf::from).into_iter().chain(env::split_paths(&paths));
     Ok(env::join_paths(paths)?.to_string_lossy().into())
 }
 

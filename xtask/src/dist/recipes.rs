@@ -13,15 +13,9 @@ const CONTAINERFILE: &str = include_str!("../../packages/Containerfile");
 
 /// Returns the path and the bytes of each file.
 pub(super) fn all(product: &Product, releases: &[Release]) -> Outcome<Vec<(String, Vec<u8>)>> {
-    let mut files = vec![(
-        format!("{}.rb", product.name),
-        formula(product, releases)?.into_bytes(),
-    )];
+    let mut files = vec![(format!("{}.rb", product.name), formula(product, releases)?.into_bytes())];
     if let Some(release) = releases.iter().find(|release| release.target.is_windows()) {
-        files.push((
-            format!("{}.json", product.name),
-            scoop(product, release)?.into_bytes(),
-        ));
+        files.push((format!("{}.json", product.name), scoop(product, release)?.into_bytes()));
     }
     files.extend(container(product, releases)?);
     Ok(files)
@@ -74,9 +68,7 @@ fn container(product: &Product, releases: &[Release]) -> Outcome<Vec<(String, Ve
         return Ok(files);
     }
     files.extend(
-        licences()?
-            .into_iter()
-            .map(|licence| (format!("container/{}", licence.path), licence.bytes)),
+        licences()?.into_iter().map(|licence| (format!("container/{}", licence.path), licence.bytes)),
     );
     let recipe = product.fill(CONTAINERFILE, &[])?;
     files.push(("container/Containerfile".into(), recipe.into_bytes()));

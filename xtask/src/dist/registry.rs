@@ -94,10 +94,7 @@ mod tests {
         let validator = jsonschema::validator_for(&rules()).unwrap();
         let product = Product::read(Kind::Server).unwrap();
         let server: Value = serde_json::from_str(&server(&product, &archive::digest(b"")).unwrap()).unwrap();
-        let problems: Vec<_> = validator
-            .iter_errors(&server)
-            .map(|error| error.to_string())
-            .collect();
+        let problems: Vec<_> = validator.iter_errors(&server).map(|error| error.to_string()).collect();
         assert_eq!(problems, Vec::<String>::new());
         for (pointer, bad) in [
             ("/name", json!("tabellion")),

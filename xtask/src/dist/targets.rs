@@ -28,11 +28,7 @@ pub(super) struct Target {
 pub(super) const TARGETS: [Target; 5] = [
     Target {
         triple: "x86_64-unknown-linux-musl",
-        wheel: &[
-            "manylinux_2_17_x86_64",
-            "manylinux2014_x86_64",
-            "musllinux_1_1_x86_64",
-        ],
+        wheel: &["manylinux_2_17_x86_64", "manylinux2014_x86_64", "musllinux_1_1_x86_64"],
         node: ("linux", "x64"),
         uname: Some("Linux-x86_64"),
         container: Some("amd64"),
@@ -40,11 +36,7 @@ pub(super) const TARGETS: [Target; 5] = [
     },
     Target {
         triple: "aarch64-unknown-linux-musl",
-        wheel: &[
-            "manylinux_2_17_aarch64",
-            "manylinux2014_aarch64",
-            "musllinux_1_1_aarch64",
-        ],
+        wheel: &["manylinux_2_17_aarch64", "manylinux2014_aarch64", "musllinux_1_1_aarch64"],
         node: ("linux", "arm64"),
         uname: Some("Linux-aarch64"),
         container: Some("arm64"),
@@ -86,20 +78,12 @@ impl Target {
     }
 
     pub(super) fn format(&self) -> Format {
-        if self.is_windows() {
-            Format::Zip
-        } else {
-            Format::TarGz
-        }
+        if self.is_windows() { Format::Zip } else { Format::TarGz }
     }
 
     /// Returns the file name of the program `name`.
     pub(super) fn program(&self, name: &str) -> String {
-        if self.is_windows() {
-            format!("{name}.exe")
-        } else {
-            name.into()
-        }
+        if self.is_windows() { format!("{name}.exe") } else { name.into() }
     }
 
     /// Returns the archive's name without its extension, which is also its only folder.
@@ -166,9 +150,7 @@ mod tests {
                     ("{ binary-ext }", suffix),
                 ]
                 .iter()
-                .fold(keys[key].as_str().unwrap().to_owned(), |text, (key, value)| {
-                    text.replace(key, value)
-                })
+                .fold(keys[key].as_str().unwrap().to_owned(), |text, (key, value)| text.replace(key, value))
             };
             let (name, version) = (&product.name, &product.version);
             assert_eq!(fill("pkg-url"), product.url(&target.archive(name, version)));

@@ -29,10 +29,7 @@ fn wheel(product: &Product, release: &Release) -> Outcome<(String, Vec<u8>)> {
         Entry::file(format!("{info}/WHEEL"), description(release.target.wheel)),
     ];
     let licences = licences()?.into_iter();
-    entries.extend(licences.map(|entry| Entry {
-        path: format!("{info}/licenses/{}", entry.path),
-        ..entry
-    }));
+    entries.extend(licences.map(|entry| Entry { path: format!("{info}/licenses/{}", entry.path), ..entry }));
     let record = format!("{info}/RECORD");
     let listed = entries.iter().fold(String::new(), |mut listed, entry| {
         let digest = BASE64URL_NOPAD.encode(&Sha256::digest(&entry.bytes));
@@ -56,9 +53,7 @@ fn metadata(product: &Product) -> Outcome<String> {
 /// Returns the file `WHEEL`: not a library, for these platforms.
 fn description(platforms: &[&str]) -> String {
     let head = "Wheel-Version: 1.0\nGenerator: xtask\nRoot-Is-Purelib: false\n".to_owned();
-    platforms
-        .iter()
-        .fold(head, |text, platform| format!("{text}Tag: py3-none-{platform}\n"))
+    platforms.iter().fold(head, |text, platform| format!("{text}Tag: py3-none-{platform}\n"))
 }
 
 #[cfg(test)]
@@ -72,26 +67,16 @@ mod tests {
             let read = |name: &str| archive::unpack(Format::Zip, &bytes, name);
             let record = read("tool-1.2.3.dist-info/RECORD").unwrap();
             let record = String::from_utf8(record).unwrap();
-            let files: Vec<_> = record
-                .lines()
-                .map(|line| line.split(',').collect::<Vec<_>>())
-                .collect();
+            let files: Vec<_> = record.lines().map(|line| line.split(',').collect::<Vec<_>>()).collect();
             assert_eq!(files.len(), 6, "{record}");
             for file in &files[..5] {
                 let bytes = read(file[0]).unwrap();
                 let digest = BASE64URL_NOPAD.encode(&Sha256::digest(&bytes));
-                assert_eq!(
-                    file[1..],
-                    [format!("sha256={digest}"), bytes.len().to_string()],
-                    "{path}"
-                );
+                assert_eq!(file[1..], [format!("sha256={digest}"), bytes.len().to_string()], "{path}");
             }
             let platforms = path.rsplit_once("-none-").unwrap().1.trim_end_matches(".whl");
             let wheel = String::from_utf8(read("tool-1.2.3.dist-info/WHEEL").unwrap()).unwrap();
-            let tags: Vec<_> = wheel
-                .lines()
-                .filter_map(|line| line.strip_prefix("Tag: py3-none-"))
-                .collect();
+            let tags: Vec<_> = wheel.lines().filter_map(|line| line.strip_prefix("Tag: py3-none-")).collect();
             assert_eq!(tags.join("."), platforms);
         }
     }

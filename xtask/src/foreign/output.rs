@@ -28,11 +28,7 @@ pub struct Output {
 /// If it can't be run, or exceeds `timeout`; it is then killed.
 pub fn output(command: &mut Command, timeout: Duration) -> Outcome<Output> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let mut process = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
+    let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (output, errors) = (read_all(process.stdout.take()), read_all(process.stderr.take()));
     let since = Instant::now();
     let status = loop {
@@ -50,11 +46,7 @@ pub fn output(command: &mut Command, timeout: Duration) -> Outcome<Output> {
         let bytes = reader.join().map_err(|_| "a reader panicked")??;
         Outcome::Ok(String::from_utf8_lossy(&bytes).into_owned())
     };
-    Ok(Output {
-        succeeded: status.success(),
-        output: all(output)?,
-        errors: all(errors)?,
-    })
+    Ok(Output { succeeded: status.success(), output: all(output)?, errors: all(errors)? })
 }
 
 fn read_all<R: Read + Send + 'static>(pipe: Option<R>) -> JoinHandle<io::Result<Vec<u8>>> {
@@ -76,10 +68,7 @@ mod tests {
         let run = |script: &str, timeout| output(Command::new("sh").args(["-c", script]), timeout);
         let long = Duration::from_secs(600);
         let echoed = run("echo a; echo b >&2", long).unwrap();
-        assert_eq!(
-            (echoed.succeeded, &*echoed.output, &*echoed.errors),
-            (true, "a\n", "b\n")
-        );
+        assert_eq!((echoed.succeeded, &*echoed.output, &*echoed.errors), (true, "a\n", "b\n"));
         assert!(!run("exit 3", long).unwrap().succeeded);
         let much = run("head -c 1000000 /dev/zero", long).unwrap();
         assert_eq!(much.output.len(), 1_000_000);

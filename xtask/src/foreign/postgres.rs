@@ -56,19 +56,13 @@ impl Programs {
         let copy = public_folder(&env::temp_dir())?;
         copy_all(&installed, copy.path())?;
         copy_all(&libraries, &copy.path().join("lib"))?;
-        Ok(Self {
-            folder: copy.path().into(),
-            _copy: Some(Arc::new(copy)),
-        })
+        Ok(Self { folder: copy.path().into(), _copy: Some(Arc::new(copy)) })
     }
 
     /// Returns the programs that a task has fetched for its tests; `None` if no task has.
     #[must_use]
     pub fn of_environment() -> Option<Self> {
-        Some(Self {
-            folder: env::var_os(PROGRAMS)?.into(),
-            _copy: None,
-        })
+        Some(Self { folder: env::var_os(PROGRAMS)?.into(), _copy: None })
     }
 
     /// Returns their folder.
@@ -92,11 +86,7 @@ impl Programs {
     }
 
     fn run(&self, name: &str, arguments: &[&str]) -> Outcome {
-        let output = self
-            .command(name)?
-            .args(arguments)
-            .stderr(Stdio::piped())
-            .output()?;
+        let output = self.command(name)?.args(arguments).stderr(Stdio::piped()).output()?;
         if output.status.success() {
             return Ok(());
         }
@@ -132,16 +122,8 @@ impl Cluster {
         let mut cluster = Self::new(programs, place, settings)?;
         let data = cluster.data();
         let data = data.to_str().ok_or("the path is no text")?;
-        let arguments = [
-            "--auth=trust",
-            "--encoding=UTF8",
-            "--locale=C",
-            "--no-sync",
-            "-U",
-            "postgres",
-            "-D",
-            data,
-        ];
+        let arguments =
+            ["--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "-U", "postgres", "-D", data];
         programs.run("initdb", &arguments)?;
         cluster.run()?;
         Ok(cluster)
@@ -221,17 +203,11 @@ impl Cluster {
             if has_ended {
                 let mut command = self.programs.command("postgres")?;
                 command.arg("-D").arg(self.data());
-                command
-                    .args(["-k", &folder, "-h", "127.0.0.1", "-p", &port])
-                    .args(&self.settings);
+                command.args(["-k", &folder, "-h", "127.0.0.1", "-p", &port]).args(&self.settings);
                 self.server = Some(command.spawn()?);
             }
             let mut ready = self.programs.command("pg_isready")?;
-            if ready
-                .args(["-h", "127.0.0.1", "-p", &port, "-U", "postgres"])
-                .status()?
-                .success()
-            {
+            if ready.args(["-h", "127.0.0.1", "-p", &port, "-U", "postgres"]).status()?.success() {
                 return Ok(());
             }
             thread::sleep(PAUSE);
@@ -247,10 +223,7 @@ impl Cluster {
         let children = children_of(server.id());
         let _ = server.kill();
         for child in children {
-            let _ = Command::new("kill")
-                .args(["-9", &child.to_string()])
-                .stderr(Stdio::null())
-                .status();
+            let _ = Command::new("kill").args(["-9", &child.to_string()]).stderr(Stdio::null()).status();
         }
         let _ = server.wait();
     }
@@ -287,21 +260,8 @@ impl Cluster {
         fs::write(&path, script)?;
         let (clients, seconds, port) = (clients.to_string(), seconds.to_string(), self.port.to_string());
         let mut command = self.programs.command("pgbench")?;
-        command.args([
-            "-n",
-            "-M",
-            "prepared",
-            "-h",
-            "127.0.0.1",
-            "-U",
-            "postgres",
-            "-p",
-            &port,
-        ]);
-        command
-            .args(["-c", &clients, "-j", "1", "-T", &seconds, "-f"])
-            .arg(&path)
-            .arg(database);
+        command.args(["-n", "-M", "prepared", "-h", "127.0.0.1", "-U", "postgres", "-p", &port]);
+        command.args(["-c", &clients, "-j", "1", "-T", &seconds, "-f"]).arg(&path).arg(database);
         command.env("PGOPTIONS", "-c enable_seqscan=off");
         let output = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output()?;
         if output.status.success() {
@@ -316,10 +276,7 @@ impl Cluster {
     /// If it can't be made.
     pub fn create(&self, database: &str) -> Outcome {
         let port = self.port.to_string();
-        self.programs.run(
-            "createdb",
-            &["-h", "127.0.0.1", "-p", &port, "-U", "postgres", database],
-        )
+        self.programs.run("createdb", &["-h", "127.0.0.1", "-p", &port, "-U", "postgres", database])
     }
 }
 
@@ -377,9 +334,7 @@ fn children_of(parent: u32) -> Vec<u32> {
     let is_child = |id: &u32| match fs::read_to_string(format!("/proc/{id}/stat")) {
         // After the name, which may contain any character: the state, then the parent.
         Ok(stat) => {
-            stat.rsplit(')')
-                .next()
-                .and_then(|rest| rest.split_whitespace().nth(1)?.parse().ok())
+            stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse().ok())
                 == Some(parent)
         }
         Err(_) => false,

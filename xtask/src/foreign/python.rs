@@ -20,9 +20,7 @@ impl Python {
     pub fn with(name: &str, packages: &[&str]) -> Outcome<Self> {
         let folder = installed(name, packages, |folder| {
             fetch(Command::new("python3").args(["-m", "venv"]).arg(folder), HELP)?;
-            let python = Self {
-                folder: folder.into(),
-            };
+            let python = Self { folder: folder.into() };
             let mut pip = python.command();
             pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
             fetch(pip.args(packages), HELP)

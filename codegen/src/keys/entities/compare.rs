@@ -43,11 +43,7 @@ pub(super) fn operations(changes: &mut Changes<'_>, old: RowOperation, new: RowO
     } else if old.limits != new.limits {
         changes.compatible("it lists another number of rows");
     }
-    let layout = |operation: RowOperation| RowOperation {
-        limits: (0, 0),
-        filters: &[],
-        ..operation
-    };
+    let layout = |operation: RowOperation| RowOperation { limits: (0, 0), filters: &[], ..operation };
     let is_kept = |filter: &ListFilter| new.filters.contains(filter);
     if !old.filters.iter().all(is_kept) {
         changes.breaking("what it lists is selected in another way");
@@ -65,10 +61,7 @@ fn entity(changes: &mut Changes<'_>, old: &Entity, new: &Entity) {
     for (what, is_same) in [
         ("table", before.table == after.table),
         ("key", before.key == after.key),
-        (
-            "org",
-            (&before.scope, before.global) == (&after.scope, after.global),
-        ),
+        ("org", (&before.scope, before.global) == (&after.scope, after.global)),
     ] {
         if !is_same {
             changes.breaking(format!("entity `{name}` has another {what}"));
@@ -95,30 +88,16 @@ fn entity(changes: &mut Changes<'_>, old: &Entity, new: &Entity) {
     for unique in after.unique.iter().filter(added) {
         changes.breaking(format!("`{name}` is unique by {}", unique.fields().join(" and ")));
     }
-    for unique in before
-        .unique
-        .iter()
-        .filter(|unique| !after.unique.contains(unique))
-    {
-        changes.compatible(format!(
-            "`{name}` is no longer unique by {}",
-            unique.fields().join(" and ")
-        ));
+    for unique in before.unique.iter().filter(|unique| !after.unique.contains(unique)) {
+        changes.compatible(format!("`{name}` is no longer unique by {}", unique.fields().join(" and ")));
     }
     for rule in after.rules.iter().filter(|rule| !before.rules.contains(rule)) {
         changes.breaking(format!("`{name}` has a rule for {}", rule.fields().join(" and ")));
     }
     for rule in before.rules.iter().filter(|rule| !after.rules.contains(rule)) {
-        changes.compatible(format!(
-            "`{name}` has no rule for {}",
-            rule.fields().join(" and ")
-        ));
+        changes.compatible(format!("`{name}` has no rule for {}", rule.fields().join(" and ")));
     }
-    if !before
-        .adds
-        .iter()
-        .all(|added| after.adds.iter().any(|it| it == added))
-    {
+    if !before.adds.iter().all(|added| after.adds.iter().any(|it| it == added)) {
         changes.breaking(format!("answers with `{name}` no longer have what they added"));
     } else if before.adds.len() < after.adds.len() {
         changes.compatible(format!("answers with `{name}` add more"));
@@ -193,9 +172,7 @@ fn field(changes: &mut Changes<'_>, name: &str, old: &Field, new: &Field) {
     } else if old.default != new.default {
         changes.breaking(format!("the default of field `{name}` changed"));
     } else if is_answered {
-        changes.breaking(format!(
-            "answers can have values of field `{name}` that they never had"
-        ));
+        changes.breaking(format!("answers can have values of field `{name}` that they never had"));
     } else if old.description == new.description {
         changes.compatible(format!("field `{name}` takes more values"));
     }

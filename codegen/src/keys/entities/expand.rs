@@ -28,13 +28,9 @@ const LIMITS: (u64, u64) = (100, 1_000);
 
 /// Returns the operations of `tool` that follow from the entities.
 pub(crate) fn operations(contract: &ContractSpec, entities: &[Entity], tool: &ToolSpec) -> Vec<Tool> {
-    let fields = entities
-        .iter()
-        .map(|entity| (&entity.file.name, &entity.file.fields));
+    let fields = entities.iter().map(|entity| (&entity.file.name, &entity.file.fields));
     let fields_of = fields.collect();
-    let made = entities
-        .iter()
-        .flat_map(|entity| of_entity(contract, &fields_of, entity, tool));
+    let made = entities.iter().flat_map(|entity| of_entity(contract, &fields_of, entity, tool));
     made.collect()
 }
 
@@ -125,12 +121,7 @@ impl Whole<'_> {
         let name = self.entity.name.replace('_', " ");
         match self.action {
             Action::List => format!("List each {name} that matches."),
-            _ => format!(
-                "{}{} {}.",
-                self.word[..1].to_uppercase(),
-                &self.word[1..],
-                article(&name)
-            ),
+            _ => format!("{}{} {}.", self.word[..1].to_uppercase(), &self.word[1..], article(&name)),
         }
     }
 
@@ -174,10 +165,7 @@ impl Whole<'_> {
     }
 
     fn run(&self) -> RowOperation {
-        let (default, most) = (
-            self.of.default.unwrap_or(LIMITS.0),
-            self.of.most.unwrap_or(LIMITS.1),
-        );
+        let (default, most) = (self.of.default.unwrap_or(LIMITS.0), self.of.most.unwrap_or(LIMITS.1));
         RowOperation {
             entity: leaked(&self.entity.name),
             action: self.action,
@@ -253,11 +241,7 @@ impl Whole<'_> {
 
     /// Returns the part of an argument's schema that the tool's lacks. Only a new row's argument is limited: others may name a missing row.
     fn argument(&self, field: &str) -> Value {
-        let field = self
-            .entity
-            .fields
-            .get(field)
-            .filter(|_| self.action == Action::Create);
+        let field = self.entity.fields.get(field).filter(|_| self.action == Action::Create);
         let mut schema = field.map_or_else(|| json!({}), |field| value(field, true));
         if let Some(schema) = schema.as_object_mut() {
             schema.retain(|key, _| !matches!(key.as_str(), "type" | "description"));
@@ -269,33 +253,22 @@ impl Whole<'_> {
     fn filters(&self) -> Map<String, Value> {
         let mut filters = Map::new();
         for (member, filter) in &self.of.filters {
-            let field = filter
-                .fields()
-                .first()
-                .and_then(|name| self.entity.fields.get(name));
+            let field = filter.fields().first().and_then(|name| self.entity.fields.get(name));
             let schema = match (filter, field) {
                 (FilterOf::Other(OtherFilter::Item(_)), _) => json!({ "type": "string" }),
                 (FilterOf::Other(OtherFilter::Words(_)), _) => {
                     json!({ "type": "string", "minLength": 1, "pattern": "\\S" })
                 }
-                (_, Some(field)) => value(
-                    &Field {
-                        optional: false,
-                        description: None,
-                        ..field.clone()
-                    },
-                    true,
-                ),
+                (_, Some(field)) => {
+                    value(&Field { optional: false, description: None, ..field.clone() }, true)
+                }
                 (_, None) => json!({}),
             };
             filters.insert(member.clone(), schema);
         }
         if let Some(limit) = &self.of.limit {
             let most = self.of.most.unwrap_or(LIMITS.1);
-            filters.insert(
-                limit.clone(),
-                json!({ "type": "integer", "minimum": 1, "maximum": most }),
-            );
+            filters.insert(limit.clone(), json!({ "type": "integer", "minimum": 1, "maximum": most }));
         }
         if let Some(after) = &self.of.after {
             let schema = match &self.of.after_by {
@@ -329,10 +302,7 @@ impl Whole<'_> {
         };
         let (mut properties, mut required) = (Map::new(), vec![]);
         for (name, field) in self.entity.fields.iter().filter(can_be_given) {
-            let field = Field {
-                optional: field.optional && !sets,
-                ..field.clone()
-            };
+            let field = Field { optional: field.optional && !sets, ..field.clone() };
             properties.insert(name.clone(), value(&field, true));
             if let Some(alias) = field.alias.as_ref().filter(|_| is_create) {
                 properties.insert(alias.clone(), value(&field, true));
@@ -360,10 +330,7 @@ impl Whole<'_> {
                 for count in ["count", "total"] {
                     properties.insert(count.into(), json!({ "type": "integer", "minimum": 0 }));
                 }
-                properties.insert(
-                    "items".into(),
-                    json!({ "type": "array", "items": self.row(false) }),
-                );
+                properties.insert("items".into(), json!({ "type": "array", "items": self.row(false) }));
                 let required: Vec<_> = properties.keys().cloned().collect();
                 json!({ "type": "object", "required": required, "properties": properties })
             }
@@ -372,10 +339,8 @@ impl Whole<'_> {
                 properties.extend(self.named());
                 for name in &self.entity.key {
                     let field = self.entity.fields.get(name);
-                    properties.insert(
-                        name.clone(),
-                        field.map_or_else(|| json!({}), |field| value(field, false)),
-                    );
+                    properties
+                        .insert(name.clone(), field.map_or_else(|| json!({}), |field| value(field, false)));
                 }
                 let required: Vec<_> = properties.keys().cloned().collect();
                 json!({ "type": "object", "required": required, "properties": properties })
@@ -412,10 +377,7 @@ impl Whole<'_> {
     fn added(&self, of: &FieldOf) -> Option<Value> {
         let referring = self.entity.fields.get(&of.reference)?;
         let field = self.fields_of.get(referring.to.as_ref()?)?.get(&of.field)?;
-        let field = Field {
-            optional: field.optional || referring.optional,
-            ..field.clone()
-        };
+        let field = Field { optional: field.optional || referring.optional, ..field.clone() };
         Some(value(&field, false))
     }
 
@@ -479,12 +441,7 @@ impl Whole<'_> {
         for (selector, value) in self.tool.select.iter().zip([self.word, self.resource()]) {
             input.insert(selector.trim_start_matches('/').into(), value.into());
         }
-        for name in request["required"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-        {
+        for name in request["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
             let narrow = &request["properties"][name];
             let wire = &self.tool.input_schema["properties"][name];
             let schema = if narrow["type"].is_null() { wire } else { narrow };
@@ -516,8 +473,5 @@ fn is_made(field: &Field) -> bool {
 
 /// Returns pairs of texts in the form of constants.
 fn pairs(members: &IndexMap<String, String>) -> Vec<(&'static str, &'static str)> {
-    members
-        .iter()
-        .map(|(field, member)| (leaked(member), leaked(field)))
-        .collect()
+    members.iter().map(|(field, member)| (leaked(member), leaked(field))).collect()
 }

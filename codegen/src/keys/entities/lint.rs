@@ -21,20 +21,12 @@ pub(super) fn contract(contract: &Contract, rows: &Rows, problems: &mut Vec<Prob
     ] {
         if is_given {
             let message = format!("`{key}` need a contract of documents");
-            problems.push(
-                contract
-                    .document
-                    .problem(format!("/{key}"), message, "remove it, or `rows`"),
-            );
+            problems.push(contract.document.problem(format!("/{key}"), message, "remove it, or `rows`"));
         }
     }
     let mut tables = BTreeMap::new();
     for entity in &contract.entities {
-        let mut lint = Lint {
-            contract,
-            entity,
-            problems: &mut *problems,
-        };
+        let mut lint = Lint { contract, entity, problems: &mut *problems };
         lint.whole();
         let (name, table) = (&entity.file.name, &entity.file.table);
         if let Some(first) = tables.insert(table, name) {
@@ -46,23 +38,14 @@ pub(super) fn contract(contract: &Contract, rows: &Rows, problems: &mut Vec<Prob
         let found = contract.entity(&org.entity);
         if found.is_none_or(|entity| entity.file.key.len() != 1) {
             let message = format!("there is no entity `{}` with a key of one field", org.entity);
-            problems.push(
-                contract
-                    .document
-                    .problem("/rows/org/entity", message, "name one of `entities`"),
-            );
+            problems.push(contract.document.problem("/rows/org/entity", message, "name one of `entities`"));
         }
     }
     if let Some(caller) = &rows.caller {
-        let found = contract
-            .entity(&caller.entity)
-            .filter(|entity| entity.file.key.len() == 1);
+        let found = contract.entity(&caller.entity).filter(|entity| entity.file.key.len() == 1);
         let has = |name: &&String| found.is_some_and(|entity| entity.file.fields.contains_key(*name));
         let message = match (found, caller.by.iter().find(|name| !has(name))) {
-            (None, _) => Some(format!(
-                "there is no entity `{}` with a key of one field",
-                caller.entity
-            )),
+            (None, _) => Some(format!("there is no entity `{}` with a key of one field", caller.entity)),
             (_, Some(name)) => Some(format!("`{}` has no field `{name}`", caller.entity)),
             (_, None) => None,
         };
@@ -70,31 +53,17 @@ pub(super) fn contract(contract: &Contract, rows: &Rows, problems: &mut Vec<Prob
             let help = "name one of `entities`, and its fields";
             problems.push(contract.document.problem("/rows/caller", message, help));
         }
-        let fields = contract
-            .spec
-            .provenance
-            .as_ref()
-            .map(|provenance| &provenance.fields);
+        let fields = contract.spec.provenance.as_ref().map(|provenance| &provenance.fields);
         if let (Some(name), Some(fields)) = (&caller.provenance, fields)
             && !fields.contains_key(name)
         {
             let at = "/rows/caller/provenance";
             let message = format!("there is no field `{name}` of provenance");
-            problems.push(
-                contract
-                    .document
-                    .problem(at, message, "name one of `provenance.fields`"),
-            );
+            problems.push(contract.document.problem(at, message, "name one of `provenance.fields`"));
         }
     }
     for (i, seed) in rows.seeds.iter().enumerate() {
-        self::seed(
-            contract,
-            seed.entity.as_str(),
-            &seed.row,
-            &format!("/rows/seeds/{i}"),
-            problems,
-        );
+        self::seed(contract, seed.entity.as_str(), &seed.row, &format!("/rows/seeds/{i}"), problems);
     }
     circles(contract, problems);
 }
@@ -102,22 +71,14 @@ pub(super) fn contract(contract: &Contract, rows: &Rows, problems: &mut Vec<Prob
 fn seed(contract: &Contract, name: &str, row: &Value, at: &str, problems: &mut Vec<Problem>) {
     let Some(entity) = contract.entity(name) else {
         let message = format!("there is no entity `{name}`");
-        problems.push(
-            contract
-                .document
-                .problem(format!("{at}/entity"), message, "name one of `entities`"),
-        );
+        problems.push(contract.document.problem(format!("{at}/entity"), message, "name one of `entities`"));
         return;
     };
     for field in row.as_object().into_iter().flatten().map(|(field, _)| field) {
         if !entity.file.fields.contains_key(field) {
             let at = pointer::push(&format!("{at}/row"), field);
             let message = format!("`{name}` has no field `{field}`");
-            problems.push(
-                contract
-                    .document
-                    .problem(at, message, "give it one of its fields"),
-            );
+            problems.push(contract.document.problem(at, message, "give it one of its fields"));
         }
     }
 }
@@ -125,10 +86,7 @@ fn seed(contract: &Contract, name: &str, row: &Value, at: &str, problems: &mut V
 /// Rows that need each other can't be created.
 fn circles(contract: &Contract, problems: &mut Vec<Problem>) {
     let needed = |entity: &EntityFile| {
-        let required = entity
-            .fields
-            .values()
-            .filter(|field| field.kind == "ref" && !field.optional);
+        let required = entity.fields.values().filter(|field| field.kind == "ref" && !field.optional);
         required.filter_map(|field| field.to.clone()).collect::<Vec<_>>()
     };
     for entity in &contract.entities {
@@ -143,12 +101,7 @@ fn circles(contract: &Contract, problems: &mut Vec<Problem>) {
                 break;
             }
             if seen.insert(name.clone()) {
-                open.extend(
-                    contract
-                        .entity(&name)
-                        .map(|entity| needed(&entity.file))
-                        .unwrap_or_default(),
-                );
+                open.extend(contract.entity(&name).map(|entity| needed(&entity.file)).unwrap_or_default());
             }
         }
     }
@@ -167,8 +120,7 @@ impl Lint<'_> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        self.problems
-            .push(self.entity.document.problem(at, message, help));
+        self.problems.push(self.entity.document.problem(at, message, help));
     }
 
     fn whole(&mut self) {
@@ -178,11 +130,7 @@ impl Lint<'_> {
         self.names("/order", &file.order);
         for name in &file.key {
             if file.fields.get(name).is_some_and(|field| field.optional) {
-                self.problem(
-                    "/key",
-                    format!("`{name}` may be null"),
-                    "a key has a value: remove `optional`",
-                );
+                self.problem("/key", format!("`{name}` may be null"), "a key has a value: remove `optional`");
             }
         }
         for (i, unique) in file.unique.iter().enumerate() {
@@ -195,9 +143,7 @@ impl Lint<'_> {
             self.field(&pointer::push("/fields", name), name, field);
         }
         for (i, hook) in file.on.iter().enumerate() {
-            let fields = [&hook.when, &hook.set, &hook.otherwise]
-                .into_iter()
-                .flat_map(IndexMap::keys);
+            let fields = [&hook.when, &hook.set, &hook.otherwise].into_iter().flat_map(IndexMap::keys);
             self.names(&format!("/on/{i}"), &fields.cloned().collect::<Vec<_>>());
         }
         for (on, others) in &file.also {
@@ -227,10 +173,7 @@ impl Lint<'_> {
         }
         for (i, edges) in file.acyclic.iter().enumerate() {
             let names = [Some(&edges.from), Some(&edges.to), edges.by.as_ref()];
-            self.names(
-                &format!("/acyclic/{i}"),
-                &names.into_iter().flatten().cloned().collect::<Vec<_>>(),
-            );
+            self.names(&format!("/acyclic/{i}"), &names.into_iter().flatten().cloned().collect::<Vec<_>>());
         }
         self.rules();
         self.adds();
@@ -248,11 +191,7 @@ impl Lint<'_> {
             if let RuleOf::Ordered(fields) = rule
                 && let Some(name) = fields.iter().find(|name| !is_time(name))
             {
-                self.problem(
-                    at,
-                    format!("`{name}` is no time"),
-                    "order fields of the type `time` or `now`",
-                );
+                self.problem(at, format!("`{name}` is no time"), "order fields of the type `time` or `now`");
             }
         }
     }
@@ -276,9 +215,7 @@ impl Lint<'_> {
     /// Returns a field of a row to which this entity refers.
     fn field_of(&mut self, at: &str, of: &FieldOf) -> Option<&Field> {
         let referring = self.entity.file.fields.get(&of.reference);
-        let to = referring
-            .filter(|field| !field.loose)
-            .and_then(|field| field.to.as_ref());
+        let to = referring.filter(|field| !field.loose).and_then(|field| field.to.as_ref());
         let Some(to) = to else {
             let message = format!("`{}` refers to no row", of.reference);
             self.problem(at, message, "name a field of the type `ref` that is not `loose`");
@@ -286,11 +223,7 @@ impl Lint<'_> {
         };
         let found = self.contract.entity(to)?.file.fields.get(&of.field);
         if found.is_none() {
-            self.problem(
-                at,
-                format!("`{to}` has no field `{}`", of.field),
-                "name one of its fields",
-            );
+            self.problem(at, format!("`{to}` has no field `{}`", of.field), "name one of its fields");
         }
         found
     }
@@ -307,12 +240,7 @@ impl Lint<'_> {
 
     fn scope(&mut self) {
         let file = &self.entity.file;
-        let org = self
-            .contract
-            .spec
-            .rows
-            .as_ref()
-            .and_then(|rows| rows.org.as_ref());
+        let org = self.contract.spec.rows.as_ref().and_then(|rows| rows.org.as_ref());
         let is_org = org.is_some_and(|org| org.entity == file.name);
         match (&file.scope, org) {
             (Some(field), Some(org)) => {
@@ -320,10 +248,7 @@ impl Lint<'_> {
                     field.kind == "ref" && field.to.as_ref() == Some(&org.entity) && !field.optional
                 });
                 if !refers || file.global || is_org {
-                    let help = format!(
-                        "name a required `ref` to `{}`, and leave `global` out",
-                        org.entity
-                    );
+                    let help = format!("name a required `ref` to `{}`, and leave `global` out", org.entity);
                     self.problem("/scope", format!("`{field}` is not the org of each row"), help);
                 }
             }
@@ -349,11 +274,7 @@ impl Lint<'_> {
             && tabellion_runtime::rows::checked(&table::field(name, field), default.clone()).is_err()
         {
             let message = format!("{default} is no value of the field");
-            self.problem(
-                format!("{at}/default"),
-                message,
-                "write one that requests could give",
-            );
+            self.problem(format!("{at}/default"), message, "write one that requests could give");
         }
         self.follows(at, name, field);
         let Some(to) = &field.to else { return };
@@ -367,11 +288,7 @@ impl Lint<'_> {
         };
         if target.file.key.len() != 1 {
             let help = "refer to an entity with a key of one field";
-            self.problem(
-                format!("{at}/to"),
-                format!("`{to}` has a key of several fields"),
-                help,
-            );
+            self.problem(format!("{at}/to"), format!("`{to}` has a key of several fields"), help);
         }
         if target.file.scope.is_some() && self.entity.file.scope.is_none() {
             let message = format!("a row of no org refers to `{to}`, whose rows belong to orgs");
@@ -383,49 +300,26 @@ impl Lint<'_> {
         }
         if field.acyclic && *to != self.entity.file.name {
             let help = "remove it: it is for references to the same entity";
-            self.problem(
-                format!("{at}/acyclic"),
-                "a reference to another entity leads nowhere back",
-                help,
-            );
+            self.problem(format!("{at}/acyclic"), "a reference to another entity leads nowhere back", help);
         }
     }
 
     /// Checks the sources of a field's default value.
     fn follows(&mut self, at: &str, name: &String, field: &Field) {
         let file = &self.entity.file;
-        if field.from.is_some()
-            && self
-                .contract
-                .spec
-                .rows
-                .as_ref()
-                .is_none_or(|rows| rows.caller.is_none())
-        {
+        if field.from.is_some() && self.contract.spec.rows.as_ref().is_none_or(|rows| rows.caller.is_none()) {
             let help = "add `rows.caller` in contract.json, or remove it";
-            self.problem(
-                format!("{at}/from"),
-                "the contract does not say which row is the caller's",
-                help,
-            );
+            self.problem(format!("{at}/from"), "the contract does not say which row is the caller's", help);
         }
         if let Some(of) = &field.slug_of
             && (of == name || file.fields.get(of).is_none_or(|field| field.kind != "string"))
         {
             let message = format!("`{of}` is no other field with a text");
-            self.problem(
-                format!("{at}/slugOf"),
-                message,
-                "name a field of the type `string`",
-            );
+            self.problem(format!("{at}/slugOf"), message, "name a field of the type `string`");
         }
         if let Some(of) = &field.copy_of {
             let at = format!("{at}/copyOf");
-            let scope = self
-                .contract
-                .entities
-                .iter()
-                .filter_map(|entity| entity.file.scope.as_ref());
+            let scope = self.contract.entities.iter().filter_map(|entity| entity.file.scope.as_ref());
             let is_scope = scope.into_iter().any(|scope| *scope == of.field);
             if let Some(copied) = self.field_of(&at, of)
                 && !copied.is_fixed()
@@ -435,11 +329,7 @@ impl Lint<'_> {
                 self.problem(at, message, "copy a field that is `fixed`");
             }
         }
-        if let Some(alias) = field
-            .alias
-            .as_ref()
-            .filter(|alias| file.fields.contains_key(*alias))
-        {
+        if let Some(alias) = field.alias.as_ref().filter(|alias| file.fields.contains_key(*alias)) {
             let message = format!("`{alias}` is a field of its own");
             self.problem(format!("{at}/alias"), message, "choose another name");
         }

@@ -15,11 +15,7 @@ use crate::{
 /// Checks the operations of all entities.
 pub(super) fn contract(contract: &Contract, problems: &mut Vec<Problem>) {
     for entity in &contract.entities {
-        all(&mut Lint {
-            contract,
-            entity,
-            problems,
-        });
+        all(&mut Lint { contract, entity, problems });
     }
 }
 
@@ -39,22 +35,13 @@ fn all(lint: &mut Lint<'_>) {
         };
         if tool.spec.select.len() != 2 {
             let message = format!("`{}` has not two selectors", tool.spec.name);
-            lint.problem(
-                format!("{at}/tool"),
-                message,
-                "name a tool with `\"select\": [action, resource]`",
-            );
+            lint.problem(format!("{at}/tool"), message, "name a tool with `\"select\": [action, resource]`");
         }
         names(lint, &at, operations.by.keys());
         names(lint, &at, operations.required.iter());
         names(lint, &at, operations.key.keys());
         let members = operations.by.values().chain(operations.key.values());
-        taken(
-            lint,
-            &at,
-            tool,
-            members.chain(operations.key_in_data.then_some(&operations.data)),
-        );
+        taken(lint, &at, tool, members.chain(operations.key_in_data.then_some(&operations.data)));
         for (word, of) in &operations.actions {
             operation(lint, &pointer::push(&at, word), tool, operations, (word, of));
         }
@@ -77,19 +64,11 @@ fn operation(
         let is = |name: &String, kind: &str| fields.get(name).is_none_or(|field| field.kind == kind);
         match filter {
             FilterOf::Other(OtherFilter::Item(name)) if !is(name, "list") => {
-                lint.problem(
-                    at,
-                    format!("`{name}` is no list"),
-                    "name a field of the type `list`",
-                );
+                lint.problem(at, format!("`{name}` is no list"), "name a field of the type `list`");
             }
             FilterOf::Other(OtherFilter::Words(names)) => {
                 if let Some(name) = names.iter().find(|name| !is(name, "string")) {
-                    lint.problem(
-                        at,
-                        format!("`{name}` is no text"),
-                        "name fields of the type `string`",
-                    );
+                    lint.problem(at, format!("`{name}` is no text"), "name fields of the type `string`");
                 }
             }
             _ => {}
@@ -101,41 +80,17 @@ fn operation(
     taken(lint, at, tool, members.chain(filters));
     if let Some(name) = of.fields.iter().find(|name| !of.set.contains_key(*name)) {
         let help = "name fields of `set`";
-        lint.problem(
-            format!("{at}/fields"),
-            format!("the operation does not set `{name}`"),
-            help,
-        );
+        lint.problem(format!("{at}/fields"), format!("the operation does not set `{name}`"), help);
     }
     let (is_list, is_get) = (action(word) == Action::List, action(word) == Action::Get);
     for (key, is_given, is_possible, of_what) in [
-        (
-            "set",
-            !of.set.is_empty(),
-            action(word) == Action::Update,
-            "operations that update",
-        ),
-        (
-            "omit",
-            !of.omit.is_empty(),
-            action(word) == Action::Create,
-            "`create`",
-        ),
-        (
-            "orBy",
-            !of.or_by.is_empty(),
-            is_get && !operations.key_in_data,
-            "`get` without `keyInData`",
-        ),
+        ("set", !of.set.is_empty(), action(word) == Action::Update, "operations that update"),
+        ("omit", !of.omit.is_empty(), action(word) == Action::Create, "`create`"),
+        ("orBy", !of.or_by.is_empty(), is_get && !operations.key_in_data, "`get` without `keyInData`"),
         ("filters", !of.filters.is_empty(), is_list, "`list`"),
         ("filtersIn", of.filters_in.is_some(), is_list, "`list`"),
         ("wildcard", of.wildcard.is_some(), is_list, "`list`"),
-        (
-            "afterBy",
-            of.after_by.is_some(),
-            of.after.is_some(),
-            "lists with `after`",
-        ),
+        ("afterBy", of.after_by.is_some(), of.after.is_some(), "lists with `after`"),
     ] {
         if is_given && !is_possible {
             let help = "remove it, or declare another operation";

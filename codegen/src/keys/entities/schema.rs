@@ -86,9 +86,7 @@ pub(super) fn sample(schema: &Value) -> Value {
     let kind = schema["type"].get(0).unwrap_or(&schema["type"]);
     match kind.as_str() {
         Some("string") if schema["format"] == "email" => "a@example.org".into(),
-        Some("string") => "x"
-            .repeat(schema["minLength"].as_u64().unwrap_or(1).max(1) as usize)
-            .into(),
+        Some("string") => "x".repeat(schema["minLength"].as_u64().unwrap_or(1).max(1) as usize).into(),
         Some("integer" | "number") => schema["minimum"].as_i64().unwrap_or(0).into(),
         Some("boolean") => true.into(),
         Some("array") => json!([]),

@@ -49,10 +49,7 @@ pub(crate) fn table(contract: &Contract) -> Option<RowsSpec> {
 fn entity(rows: &Rows, entity: &Entity) -> EntitySpec {
     let file = &entity.file;
     let is_org = rows.org.as_ref().is_some_and(|org| org.entity == file.name);
-    let also = file
-        .also
-        .iter()
-        .flat_map(|(on, others)| others.iter().map(move |other| (on, other)));
+    let also = file.also.iter().flat_map(|(on, others)| others.iter().map(move |other| (on, other)));
     EntitySpec {
         name: leaked(&file.name),
         table: leaked(&file.table),
@@ -162,10 +159,7 @@ fn kind(field: &Field) -> FieldType {
             same: texts(&field.same),
             acyclic: field.acyclic,
         }),
-        "string" => FieldType::Text {
-            min: field.min_length.unwrap_or(0),
-            max: max_chars(field),
-        },
+        "string" => FieldType::Text { min: field.min_length.unwrap_or(0), max: max_chars(field) },
         "integer" => FieldType::Integer {
             min: field.minimum.unwrap_or(-MAX_INTEGER),
             max: field.maximum.unwrap_or(MAX_INTEGER),
@@ -182,13 +176,8 @@ fn kind(field: &Field) -> FieldType {
             max: field.max_items.unwrap_or(MAX_ITEMS),
             max_chars: field.max_length.unwrap_or(MAX_TEXT),
         },
-        "secret" => FieldType::Secret {
-            prefix: text(&field.prefix),
-        },
-        "next" => FieldType::Next(Next {
-            within: texts(&field.within),
-            strict: field.strict,
-        }),
+        "secret" => FieldType::Secret { prefix: text(&field.prefix) },
+        "next" => FieldType::Next(Next { within: texts(&field.within), strict: field.strict }),
         "seq" => FieldType::Seq,
         _ => FieldType::Json,
     }
@@ -197,15 +186,9 @@ fn kind(field: &Field) -> FieldType {
 fn unique(unique: &UniqueFields) -> Unique {
     let (folded, while_null): (&[String], _) = match unique {
         UniqueFields::Plain(_) => (&[], None),
-        UniqueFields::Conditional {
-            folded, while_null, ..
-        } => (folded, while_null.as_deref()),
+        UniqueFields::Conditional { folded, while_null, .. } => (folded, while_null.as_deref()),
     };
-    Unique {
-        fields: texts(unique.fields()),
-        folded: texts(folded),
-        while_null: while_null.map(leaked),
-    }
+    Unique { fields: texts(unique.fields()), folded: texts(folded), while_null: while_null.map(leaked) }
 }
 
 pub(super) fn assignments(set: &IndexMap<String, Value>) -> &'static [Assignment] {

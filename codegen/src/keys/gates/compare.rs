@@ -32,9 +32,7 @@ pub(super) fn contract(changes: &mut Changes<'_>, old: &Contract, new: &Contract
 pub(super) fn tool(changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
     let [before, after] = [old, new].map(|of| {
         let clauses = clauses_of(of.contract, of.tool);
-        clauses
-            .map(|placed| (placed.clause.id.as_str(), placed.clause))
-            .collect::<BTreeMap<_, _>>()
+        clauses.map(|placed| (placed.clause.id.as_str(), placed.clause)).collect::<BTreeMap<_, _>>()
     });
     for (id, clause) in &after {
         let was = before.get(id);
@@ -97,9 +95,6 @@ fn example(tool: &Tool, before: &BTreeMap<&str, &Clause>, clause: &Clause) -> Op
     };
     let breaks =
         |facts: &&Value| compile(&views::bare(&clause.schema)).is_ok_and(|schema| !schema.is_valid(facts));
-    let mut lost = examples
-        .filter(|facts| facts["tool"] == *label)
-        .filter(breaks)
-        .filter(passes);
+    let mut lost = examples.filter(|facts| facts["tool"] == *label).filter(breaks).filter(passes);
     lost.next().cloned()
 }

@@ -59,21 +59,12 @@ pub(super) fn contract(contract: &Contract) -> Emitted {
             #(#schemas)*
         }
     }];
-    items.extend(
-        gates
-            .iter()
-            .map(|(name, gate)| self::gate(name, gate, &mut texts)),
-    );
+    items.extend(gates.iter().map(|(name, gate)| self::gate(name, gate, &mut texts)));
     let members = contract.spec.gate_members.as_ref();
     let members = members.map(|GateMembers { gates, verdict }| {
         quote!(gate_members: spec::GateMembers { gates: #gates, verdict: #verdict },)
     });
-    Emitted {
-        texts,
-        fields: quote!(gates: &[#(&#constants),*], #members),
-        items,
-        ..Emitted::default()
-    }
+    Emitted { texts, fields: quote!(gates: &[#(&#constants),*], #members), items, ..Emitted::default() }
 }
 
 /// Returns the name of a clause's schema in the file of texts.
@@ -85,10 +76,7 @@ fn gate(name: &str, gate: &Gate, texts: &mut Texts) -> TokenStream {
     let constant = constant(name);
     let docs = gate.description.as_deref().unwrap_or(name);
     let docs = text::docs(docs);
-    let clauses = gate
-        .clauses
-        .iter()
-        .map(|clause| self::clause(name, clause, texts));
+    let clauses = gate.clauses.iter().map(|clause| self::clause(name, clause, texts));
     let clauses: Vec<_> = clauses.collect();
     quote! {
         #docs
@@ -97,13 +85,7 @@ fn gate(name: &str, gate: &Gate, texts: &mut Texts) -> TokenStream {
 }
 
 fn clause(gate: &str, clause: &Clause, texts: &mut Texts) -> TokenStream {
-    let Clause {
-        id,
-        tools,
-        issue,
-        actionable,
-        ..
-    } = clause;
+    let Clause { id, tools, issue, actionable, .. } = clause;
     let (at, severity) = (text::variant(clause.at), text::variant(clause.severity));
     let asks = clause.asks.map(text::variant);
     let asks = text::optional(asks.map(|asks| quote!(spec::Asks::#asks)));
@@ -144,25 +126,14 @@ pub(super) fn tool(tool: &Tool) -> EmittedTool {
 
 pub(super) fn fill(contract: &Contract, table: &mut spec::ContractSpec) {
     if let Some(GateMembers { gates, verdict }) = &contract.spec.gate_members {
-        table.gate_members = spec::GateMembers {
-            gates: leaked(gates),
-            verdict: leaked(verdict),
-        };
+        table.gate_members = spec::GateMembers { gates: leaked(gates), verdict: leaked(verdict) };
     }
-    table.gates = list(
-        contract
-            .spec
-            .gates
-            .iter()
-            .map(|(name, gate)| leaked_gate(name, gate)),
-    );
+    table.gates = list(contract.spec.gates.iter().map(|(name, gate)| leaked_gate(name, gate)));
 }
 
 pub(super) fn fill_tool(tool: &Tool, entry: &mut spec::ToolSpec) {
     let gates = of_operation(tool, &tool.spec.gates);
-    let passed = gates
-        .iter()
-        .filter_map(|gate| Some((gate, tool.spec.passed.get(gate)?)));
+    let passed = gates.iter().filter_map(|gate| Some((gate, tool.spec.passed.get(gate)?)));
     entry.gates = list(passed.map(|(name, gate)| leaked_gate(name, gate)));
 }
 
@@ -183,8 +154,5 @@ fn leaked_gate(name: &str, gate: &Gate) -> &'static spec::GateSpec {
             documents: documents(example).map(|documents| written(&documents)),
         })),
     });
-    Box::leak(Box::new(spec::GateSpec {
-        name: leaked(name),
-        clauses: list(clauses),
-    }))
+    Box::leak(Box::new(spec::GateSpec { name: leaked(name), clauses: list(clauses) }))
 }

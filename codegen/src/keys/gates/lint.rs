@@ -39,10 +39,9 @@ pub(super) fn names(contract: &Contract, problems: &mut Vec<Problem>) {
         for (i, label) in clause.tools.iter().enumerate() {
             let at = format!("{at}/tools/{i}");
             let (message, help) = match contract.operation(label) {
-                None => (
-                    format!("there is no operation `{label}`"),
-                    "write `tool`, or `tool/operation`".into(),
-                ),
+                None => {
+                    (format!("there is no operation `{label}`"), "write `tool`, or `tool/operation`".into())
+                }
                 Some(tool) if !tool.spec.gates.iter().any(|name| name == gate) => (
                     format!("`{label}` does not have the gate `{gate}`"),
                     format!("add `\"{gate}\"` to its `gates`, or remove it here"),
@@ -58,10 +57,7 @@ pub(super) fn names(contract: &Contract, problems: &mut Vec<Problem>) {
             let has_clause = clauses_of(contract, tool).any(|placed| placed.gate == gate);
             let (message, help) = if !contract.spec.gates.contains_key(gate) {
                 let all: Vec<_> = contract.spec.gates.keys().map(String::as_str).collect();
-                (
-                    format!("there is no gate `{gate}`"),
-                    format!("the gates are {}", all.join(", ")),
-                )
+                (format!("there is no gate `{gate}`"), format!("the gates are {}", all.join(", ")))
             } else if !has_clause {
                 (
                     format!("gate `{gate}` has no clause for `{label}`"),
@@ -98,10 +94,7 @@ fn names_known_facts(contract: &Contract, placed: &Placed<'_>, problems: &mut Ve
             continue;
         }
         let (message, help) = if is_late {
-            (
-                format!("`{name}` is not known before the method is called"),
-                "set `at` to `after`".into(),
-            )
+            (format!("`{name}` is not known before the method is called"), "set `at` to `after`".into())
         } else {
             let all = [BEFORE, AFTER].concat().join(", ");
             (format!("`{name}` is no fact"), format!("the facts are {all}"))
@@ -118,10 +111,7 @@ fn facts_in(schema: &Value, named: &mut BTreeSet<String>) {
     let required = schema["required"].as_array().into_iter().flatten();
     named.extend(required.filter_map(|name| name.as_str().map(str::to_owned)));
     for (step, child) in schema::children(schema) {
-        if matches!(
-            step[0].as_str(),
-            "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else"
-        ) {
+        if matches!(step[0].as_str(), "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else") {
             facts_in(child, named);
         }
     }
@@ -129,9 +119,7 @@ fn facts_in(schema: &Value, named: &mut BTreeSet<String>) {
 
 /// Checks that some calls of each operation satisfy the clause, and that not all do.
 fn excludes_something(contract: &Contract, placed: &Placed<'_>, problems: &mut Vec<Problem>) {
-    let Clause {
-        tools, schema, at, ..
-    } = placed.clause;
+    let Clause { tools, schema, at, .. } = placed.clause;
     let (clause, place) = (views::bare(schema), format!("{}/schema", placed.at));
     let all = tools.iter().filter_map(|label| contract.operation(label));
     for tool in all {
@@ -163,11 +151,7 @@ fn examples(contract: &Contract, placed: &Placed<'_>, problems: &mut Vec<Problem
             Some(wrong) => wrong,
         };
         let help = "correct the example, or the schemas";
-        problems.push(
-            contract
-                .document
-                .problem(format!("{at}/examples/{i}"), wrong, help),
-        );
+        problems.push(contract.document.problem(format!("{at}/examples/{i}"), wrong, help));
     }
     for (breaks, what) in [(true, "breaks"), (false, "satisfies")] {
         if !clause.examples.iter().any(|example| example.breaks == breaks) {
@@ -183,9 +167,7 @@ fn examples(contract: &Contract, placed: &Placed<'_>, problems: &mut Vec<Problem
 /// Returns an example's fault, if it has one.
 fn wrong(contract: &Contract, clause: &Clause, example: &GateExample) -> Option<String> {
     let label = example.facts["tool"].as_str().unwrap_or_default();
-    let tool = contract
-        .operation(label)
-        .filter(|_| clause.tools.iter().any(|tool| tool == label));
+    let tool = contract.operation(label).filter(|_| clause.tools.iter().any(|tool| tool == label));
     let Some(tool) = tool else {
         return Some(format!("the clause is not for `{label}`"));
     };
@@ -207,10 +189,7 @@ fn wrong(contract: &Contract, clause: &Clause, example: &GateExample) -> Option<
         (false, true) => Some("it should satisfy the clause, and breaks it".into()),
         (true, true) if broken.len() > 1 => {
             let others: Vec<_> = broken.into_iter().filter(|id| *id != clause.id).collect();
-            Some(format!(
-                "it should break the clause alone, and breaks `{}` too",
-                others.join("`, `")
-            ))
+            Some(format!("it should break the clause alone, and breaks `{}` too", others.join("`, `")))
         }
         _ => None,
     }
@@ -239,8 +218,6 @@ fn wrong_facts(contract: &Contract, tool: &Tool, clause: &Clause, example: &Gate
     }
     let auth = contract.spec.auth.as_ref()?;
     let roles = facts["caller"]["roles"].as_array().into_iter().flatten();
-    let unknown = roles
-        .filter_map(Value::as_str)
-        .find(|role| !auth.roles.contains_key(*role));
+    let unknown = roles.filter_map(Value::as_str).find(|role| !auth.roles.contains_key(*role));
     unknown.map(|role| format!("there is no role `{role}`"))
 }

@@ -29,11 +29,7 @@ impl Key for Gates {
     }
 
     fn failures(&self, tool: &Tool) -> &'static [FailureKind] {
-        if tool.spec.gates.is_empty() {
-            &[]
-        } else {
-            &[FailureKind::Violation]
-        }
+        if tool.spec.gates.is_empty() { &[] } else { &[FailureKind::Violation] }
     }
 
     fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {

@@ -75,11 +75,7 @@ pub(super) struct Placed<'a> {
 pub(super) fn clauses(contract: &Contract) -> impl Iterator<Item = Placed<'_>> {
     contract.spec.gates.iter().flat_map(|(gate, it)| {
         let clauses = it.clauses.iter().enumerate();
-        clauses.map(move |(i, clause)| Placed {
-            gate,
-            clause,
-            at: format!("/gates/{gate}/clauses/{i}"),
-        })
+        clauses.map(move |(i, clause)| Placed { gate, clause, at: format!("/gates/{gate}/clauses/{i}") })
     })
 }
 

@@ -30,8 +30,7 @@ pub(super) fn contract(changes: &mut Changes<'_>, old: Option<&Provenance>, new:
     }
     let needs = |of: &Provenance| -> Vec<_> {
         let also = of.also_if.iter();
-        also.flat_map(|also| also.then.iter().map(|then| (also.field.clone(), then.clone())))
-            .collect()
+        also.flat_map(|also| also.then.iter().map(|then| (also.field.clone(), then.clone()))).collect()
     };
     let (before, after) = (needs(old), needs(new));
     for (field, then) in after.iter().filter(|need| !before.contains(need)) {
@@ -41,9 +40,7 @@ pub(super) fn contract(changes: &mut Changes<'_>, old: Option<&Provenance>, new:
     }
     for (field, then) in before.iter().filter(|need| !after.contains(need)) {
         if !new.required.contains(then) {
-            changes.compatible(format!(
-                "provenance `{then}` is no longer required if `{field}` is true"
-            ));
+            changes.compatible(format!("provenance `{then}` is no longer required if `{field}` is true"));
         }
     }
     if old.session != new.session {
@@ -63,16 +60,12 @@ pub(super) fn contract(changes: &mut Changes<'_>, old: Option<&Provenance>, new:
 /// Compares the sources of a field.
 fn field(changes: &mut Changes<'_>, name: &str, old: &ProvenanceField, new: &ProvenanceField) {
     if old.kind != new.kind {
-        changes.breaking(format!(
-            "provenance `{name}` changed its type from `{}` to `{}`",
-            old.kind, new.kind
-        ));
+        changes
+            .breaking(format!("provenance `{name}` changed its type from `{}` to `{}`", old.kind, new.kind));
     }
     let mut places = |what: &str, before: &[String], after: &[String]| {
         for place in before.iter().filter(|place| !after.contains(place)) {
-            changes.breaking(format!(
-                "provenance `{name}` is no longer read from {what} `{place}`"
-            ));
+            changes.breaking(format!("provenance `{name}` is no longer read from {what} `{place}`"));
         }
         for place in after.iter().filter(|place| !before.contains(place)) {
             changes.compatible(format!("provenance `{name}` is read from {what} `{place}`"));
@@ -85,10 +78,7 @@ fn field(changes: &mut Changes<'_>, name: &str, old: &ProvenanceField, new: &Pro
     places("header", &old.headers, &new.headers);
     let words = |field: &ProvenanceField| -> Vec<_> {
         let from = field.from.iter().map(ToString::to_string);
-        let discovered = field
-            .discover
-            .iter()
-            .map(|discovery| format!("discovered {discovery}"));
+        let discovered = field.discover.iter().map(|discovery| format!("discovered {discovery}"));
         from.chain(discovered).collect()
     };
     places("source", &words(old), &words(new));

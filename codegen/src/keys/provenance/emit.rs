@@ -40,11 +40,7 @@ pub(super) fn contract(contract: &Contract, provenance: &Provenance) -> Emitted 
     Emitted {
         fields: quote!(provenance: Some(&PROVENANCE),),
         items: vec![table(provenance)],
-        types: vec![
-            call_provenance(provenance),
-            conversions(provenance),
-            step(contract, asks),
-        ],
+        types: vec![call_provenance(provenance), conversions(provenance), step(contract, asks)],
         signatures: asks.then_some(signature).into_iter().collect(),
         first: quote!(let call = &self.with_provenance(tool, call).await?;),
         ..Emitted::default()
@@ -57,10 +53,7 @@ pub(super) fn tool(used: ProvenanceUse) -> EmittedTool {
 }
 
 fn table(provenance: &Provenance) -> TokenStream {
-    let fields = provenance
-        .fields
-        .iter()
-        .map(|(name, field)| declaration(name, field));
+    let fields = provenance.fields.iter().map(|(name, field)| declaration(name, field));
     let session = text::optional(provenance.session.as_ref());
     let required = &provenance.required;
     let also_if = provenance.also_if.iter().map(|also| {
@@ -141,10 +134,7 @@ fn conversions(provenance: &Provenance) -> TokenStream {
                 ProvenanceType::Integer => quote!(from.integer(#name)),
                 ProvenanceType::Boolean => quote!(from.boolean(#name)),
             };
-            (
-                quote!(#field_name: #read),
-                quote!((#name, self.#field_name.map(Value::from))),
-            )
+            (quote!(#field_name: #read), quote!((#name, self.#field_name.map(Value::from))))
         })
         .unzip();
     let asked = provenance.asks_sessions().then(|| {

@@ -15,30 +15,17 @@ const OWN: &str = "tabellion/";
 /// The placeholders of the sentence about missing fields.
 const PLACEHOLDERS: &[&str] = &["tool", "fields"];
 /// Headers with another meaning.
-const RESERVED: &[&str] = &[
-    "accept",
-    "authorization",
-    "content-type",
-    "cookie",
-    "host",
-    "last-event-id",
-    "origin",
-];
+const RESERVED: &[&str] =
+    &["accept", "authorization", "content-type", "cookie", "host", "last-event-id", "origin"];
 /// Prefix of MCP's headers.
 const RESERVED_PREFIX: &str = "mcp-";
 /// Names that are kept next to the fields.
-const BESIDE: &[&str] = &[
-    tabellion_runtime::provenance::RECEIVED_AT,
-    tabellion_runtime::provenance::DISCOVERED,
-];
+const BESIDE: &[&str] =
+    &[tabellion_runtime::provenance::RECEIVED_AT, tabellion_runtime::provenance::DISCOVERED];
 
 pub(super) fn lint(contract: &Contract, problems: &mut Vec<Problem>) {
     let Some(provenance) = &contract.spec.provenance else {
-        for tool in contract
-            .tools
-            .iter()
-            .filter(|tool| tool.spec.provenance.is_some())
-        {
+        for tool in contract.tools.iter().filter(|tool| tool.spec.provenance.is_some()) {
             problems.push(tool.document.problem(
                 "/provenance",
                 "the contract has no fields of provenance",
@@ -47,11 +34,7 @@ pub(super) fn lint(contract: &Contract, problems: &mut Vec<Problem>) {
         }
         return;
     };
-    let mut check = Check {
-        contract,
-        provenance,
-        problems,
-    };
+    let mut check = Check { contract, provenance, problems };
     check.fields();
     check.names();
     check.sentence();
@@ -76,13 +59,7 @@ impl Check<'_> {
         let names = self.provenance.fields.keys();
         let mut keys: BTreeMap<String, &str> = names.map(|name| (name.clone(), name.as_str())).collect();
         let mut headers: BTreeMap<String, &str> = BTreeMap::new();
-        if let Some(header) = self
-            .contract
-            .spec
-            .modes
-            .as_ref()
-            .and_then(|modes| modes.header.as_ref())
-        {
+        if let Some(header) = self.contract.spec.modes.as_ref().and_then(|modes| modes.header.as_ref()) {
             headers.insert(header.to_ascii_lowercase(), "modes");
         }
         for (name, field) in &self.provenance.fields {
@@ -103,11 +80,7 @@ impl Check<'_> {
                 }
                 let other = keys.insert(key.clone(), name);
                 if let Some(other) = other.filter(|other| other != name) {
-                    self.say(
-                        at,
-                        format!("`{key}` is also a key of `{other}`"),
-                        "a key is one field's",
-                    );
+                    self.say(at, format!("`{key}` is also a key of `{other}`"), "a key is one field's");
                 }
             }
             for (i, header) in field.headers.iter().enumerate() {
@@ -180,11 +153,7 @@ impl Check<'_> {
         for (i, also) in provenance.also_if.iter().enumerate() {
             let at = format!("/provenance/alsoIf/{i}");
             self.require_field(&format!("{at}/field"), &also.field);
-            if provenance
-                .fields
-                .get(&also.field)
-                .is_some_and(|field| field.kind != ProvenanceType::Boolean)
-            {
+            if provenance.fields.get(&also.field).is_some_and(|field| field.kind != ProvenanceType::Boolean) {
                 let message = format!("`{}` is never true", also.field);
                 self.say(format!("{at}/field"), message, "name a field of type `boolean`");
             }
@@ -192,11 +161,7 @@ impl Check<'_> {
                 let at = format!("{at}/then/{j}");
                 self.require_field(&at, name);
                 if provenance.required.contains(name) {
-                    self.say(
-                        at,
-                        format!("`{name}` is always required"),
-                        "remove it here or in `required`",
-                    );
+                    self.say(at, format!("`{name}` is always required"), "remove it here or in `required`");
                 }
             }
         }
@@ -240,12 +205,7 @@ impl Check<'_> {
 
     /// Checks that tools use it, and declare the error.
     fn tools(&mut self) {
-        let using = || {
-            self.contract
-                .tools
-                .iter()
-                .filter(|tool| tool.spec.provenance.is_some())
-        };
+        let using = || self.contract.tools.iter().filter(|tool| tool.spec.provenance.is_some());
         if using().next().is_none() {
             return self.say(
                 "/provenance",

@@ -24,11 +24,7 @@ impl Key for CallProvenance {
     }
 
     fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
-        compare::contract(
-            changes,
-            old.spec.provenance.as_ref(),
-            new.spec.provenance.as_ref(),
-        );
+        compare::contract(changes, old.spec.provenance.as_ref(), new.spec.provenance.as_ref());
     }
 
     fn compare_any_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
@@ -49,29 +45,28 @@ impl Key for CallProvenance {
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
         table.provenance = contract.spec.provenance.as_ref().map(|provenance| {
             let texts = |texts: &[String]| list(texts.iter().map(|text| leaked(text)));
-            let fields = provenance
-                .fields
-                .iter()
-                .map(|(name, field)| spec::ProvenanceField {
-                    name: leaked(name),
-                    kind: field.kind,
-                    keys: texts(&field.keys),
-                    headers: texts(&field.headers),
-                    from: list(field.from.iter().copied()),
-                    discover: field.discover,
-                    default: field.default.as_ref().map(|default| match default {
-                        ProvenanceDefault::Now(_) => spec::ProvenanceDefault::Now,
-                        ProvenanceDefault::Present(other) => spec::ProvenanceDefault::Present(leaked(other)),
-                    }),
-                });
+            let fields = provenance.fields.iter().map(|(name, field)| spec::ProvenanceField {
+                name: leaked(name),
+                kind: field.kind,
+                keys: texts(&field.keys),
+                headers: texts(&field.headers),
+                from: list(field.from.iter().copied()),
+                discover: field.discover,
+                default: field.default.as_ref().map(|default| match default {
+                    ProvenanceDefault::Now(_) => spec::ProvenanceDefault::Now,
+                    ProvenanceDefault::Present(other) => spec::ProvenanceDefault::Present(leaked(other)),
+                }),
+            });
             let spec = spec::ProvenanceSpec {
                 fields: list(fields),
                 session: provenance.session.as_deref().map(leaked),
                 required: texts(&provenance.required),
-                also_if: list(provenance.also_if.iter().map(|also| spec::AlsoIf {
-                    field: leaked(&also.field),
-                    then: texts(&also.then),
-                })),
+                also_if: list(
+                    provenance
+                        .also_if
+                        .iter()
+                        .map(|also| spec::AlsoIf { field: leaked(&also.field), then: texts(&also.then) }),
+                ),
                 missing: spec::MissingProvenance {
                     error: leaked(&provenance.missing.error),
                     message: leaked(&provenance.missing.message),

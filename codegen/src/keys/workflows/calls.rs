@@ -59,11 +59,9 @@ struct Call<'a> {
 fn calls(contract: &Contract) -> impl Iterator<Item = Call<'_>> {
     endpoints(contract).iter().filter_map(move |endpoint| {
         let (method, types, description) = match endpoint.is {
-            RestOperation::WorkflowStart => (
-                "start_workflow",
-                ["StartWorkflow", "StartedInstance"],
-                "Starts an instance of a workflow.",
-            ),
+            RestOperation::WorkflowStart => {
+                ("start_workflow", ["StartWorkflow", "StartedInstance"], "Starts an instance of a workflow.")
+            }
             RestOperation::InstanceGet => (
                 "workflow_instance",
                 ["GetInstance", "InstanceView"],
@@ -81,10 +79,7 @@ fn calls(contract: &Contract) -> impl Iterator<Item = Call<'_>> {
             ),
             _ => return None,
         };
-        let mutating = matches!(
-            endpoint.is,
-            RestOperation::WorkflowStart | RestOperation::TaskComplete
-        );
+        let mutating = matches!(endpoint.is, RestOperation::WorkflowStart | RestOperation::TaskComplete);
         Some(Call {
             contract,
             endpoint,
@@ -116,11 +111,7 @@ pub(super) fn lint(contract: &Contract, problems: &mut Vec<Problem>) {
         let at = |member: &str| format!("/rest/endpoints/{i}/{member}");
         let is = endpoint.is;
         if is.call_members().is_some() {
-            let place = RoleLocation {
-                document: &contract.document,
-                at: at("roles"),
-                what: "endpoint",
-            };
+            let place = RoleLocation { document: &contract.document, at: at("roles"), what: "endpoint" };
             place.check(contract.spec.auth.as_ref(), &endpoint.roles, true, problems);
         } else if !endpoint.roles.is_empty() {
             problems.push(contract.document.problem(
@@ -149,10 +140,7 @@ pub(super) fn emit(contract: &Contract, mut emitted: Emitted) -> Emitted {
     if calls.is_empty() {
         return emitted;
     }
-    let (entries, count) = (
-        calls.iter().map(Call::entry),
-        Literal::usize_unsuffixed(calls.len()),
-    );
+    let (entries, count) = (calls.iter().map(Call::entry), Literal::usize_unsuffixed(calls.len()));
     let schemas = calls.iter().flat_map(Call::schemas).map(|(name, schema)| {
         let schema = emitted.texts.keep(name.to_string().to_lowercase(), schema);
         quote!(static #name: Schema = Schema::exact(#schema);)
@@ -202,9 +190,7 @@ impl Call<'_> {
     /// Returns the names of its possible errors: all errors with failures of the runtime.
     fn errors(&self) -> impl Iterator<Item = &str> {
         let errors = self.contract.spec.errors.iter();
-        errors
-            .filter(|(_, error)| !error.failures.is_empty())
-            .map(|(name, _)| name.as_str())
+        errors.filter(|(_, error)| !error.failures.is_empty()).map(|(name, _)| name.as_str())
     }
 
     /// Returns the schemas of its requests and answers, with the names of their statics.
@@ -217,10 +203,7 @@ impl Call<'_> {
             RestOperation::InstanceList => (workflows.list_request(), workflows.instances()),
             _ => (complete_request(), workflows.instance()),
         };
-        [
-            (format_ident!("{base}_REQUEST"), input),
-            (format_ident!("{base}_ANSWER"), output),
-        ]
+        [(format_ident!("{base}_REQUEST"), input), (format_ident!("{base}_ANSWER"), output)]
     }
 
     fn entry(&self) -> TokenStream {
@@ -319,15 +302,9 @@ impl Workflows<'_> {
             .filter(|(_, workflow)| is_meant(workflow))
             .map(|(id, workflow)| (format!("{id}_{suffix}"), each(id, workflow)))
             .collect();
-        let mut options: Vec<_> = definitions
-            .keys()
-            .map(|name| json!({ "$ref": format!("#/$defs/{name}") }))
-            .collect();
-        let schema = if options.len() == 1 {
-            options.remove(0)
-        } else {
-            json!({ "oneOf": options })
-        };
+        let mut options: Vec<_> =
+            definitions.keys().map(|name| json!({ "$ref": format!("#/$defs/{name}") })).collect();
+        let schema = if options.len() == 1 { options.remove(0) } else { json!({ "oneOf": options }) };
         (schema, definitions)
     }
 
@@ -335,14 +312,7 @@ impl Workflows<'_> {
         let is_started = |workflow: &Workflow| workflow.starts == Starts::Request;
         let each = |id: &str, workflow: &Workflow| {
             object(
-                &[
-                    "instance_id",
-                    "workflow_id",
-                    "version",
-                    "status",
-                    "state",
-                    "next_task",
-                ],
+                &["instance_id", "workflow_id", "version", "status", "state", "next_task"],
                 json!({
                     "instance_id": { "type": "string" },
                     "workflow_id": { "const": id },
@@ -434,10 +404,7 @@ fn instance(id: &str, workflow: &Workflow) -> Value {
             "commit": or_null("string"),
         }),
     );
-    put(
-        "history",
-        json!({ "type": "array", "minItems": 1, "items": passage }),
-    );
+    put("history", json!({ "type": "array", "minItems": 1, "items": passage }));
     let required: Vec<_> = properties.keys().cloned().collect();
     let required: Vec<_> = required.iter().map(String::as_str).collect();
     object(&required, properties.clone().into())
@@ -455,11 +422,7 @@ fn task(workflow: &Workflow) -> Value {
     let several = has(|role| role.names().len() != 1)
         .then(|| json!({ "type": "array", "items": { "type": "string" } }));
     let mut roles: Vec<_> = [one, several].into_iter().flatten().collect();
-    let role = if roles.len() == 1 {
-        roles.remove(0)
-    } else {
-        json!({ "oneOf": roles })
-    };
+    let role = if roles.len() == 1 { roles.remove(0) } else { json!({ "oneOf": roles }) };
     let decisions: Vec<_> = {
         let decisions = workflow.transitions.iter().filter(|it| it.by.is_none());
         distinct(decisions.map(|transition| transition.on.as_str()))
@@ -467,16 +430,7 @@ fn task(workflow: &Workflow) -> Value {
     let mut made: Vec<_> = workflow.events().into_iter().map(Value::from).collect();
     made.push(Value::Null);
     object(
-        &[
-            "task_id",
-            "name",
-            "role",
-            "state",
-            "decisions",
-            "decision",
-            "completed_by",
-            "completed_at",
-        ],
+        &["task_id", "name", "role", "state", "decisions", "decision", "completed_by", "completed_at"],
         json!({
             "task_id": { "enum": names(tasks().map(|(name, _)| name)) },
             "name": { "type": "string" },

@@ -55,13 +55,7 @@ fn workflow(changes: &mut Changes<'_>, id: &str, old: &Workflow, new: &Workflow)
         changes.compatible(format!("workflow `{id}` has the state `{name}`"));
     }
     let about = |workflow: &Workflow| {
-        let Workflow {
-            name,
-            version,
-            description,
-            gates,
-            ..
-        } = workflow;
+        let Workflow { name, version, description, gates, .. } = workflow;
         (name.clone(), *version, description.clone(), gates.clone())
     };
     if about(old) != about(new) {
@@ -84,10 +78,7 @@ fn state(
             Some(is) => transition(changes, &words, (before, was), (after, is)),
         }
     }
-    for is in new
-        .from(name)
-        .filter(|is| !old.from(name).any(|was| was.on == is.on))
-    {
+    for is in new.from(name).filter(|is| !old.from(name).any(|was| was.on == is.on)) {
         changes.compatible(format!("`{}` leads from `{name}` of workflow `{id}`", is.on));
     }
 }

@@ -47,34 +47,17 @@ pub(super) fn contract(workflows: &IndexMap<String, Workflow>) -> Emitted {
     let mut texts = Texts::default();
     Emitted {
         fields: quote!(workflows: &[#(&#constants),*],),
-        items: workflows
-            .iter()
-            .map(|(id, workflow)| declaration(id, workflow, &mut texts))
-            .collect(),
-        types: workflows
-            .iter()
-            .flat_map(|(id, workflow)| enums(id, workflow))
-            .collect(),
+        items: workflows.iter().map(|(id, workflow)| declaration(id, workflow, &mut texts)).collect(),
+        types: workflows.iter().flat_map(|(id, workflow)| enums(id, workflow)).collect(),
         texts,
         ..Emitted::default()
     }
 }
 
 fn declaration(id: &str, workflow: &Workflow, texts: &mut Texts) -> TokenStream {
-    let Workflow {
-        name,
-        version,
-        description,
-        gates,
-        initial,
-        states,
-        transitions,
-        ..
-    } = workflow;
-    let (constant, docs) = (
-        constant(id),
-        text::docs(&format!("{description}\n\n{}", workflow.transition_table())),
-    );
+    let Workflow { name, version, description, gates, initial, states, transitions, .. } = workflow;
+    let (constant, docs) =
+        (constant(id), text::docs(&format!("{description}\n\n{}", workflow.transition_table())));
     let version = Literal::u32_unsuffixed(*version);
     let starts = text::variant(workflow.starts);
     let (parameters_schema, parameters) = schema(
@@ -84,13 +67,8 @@ fn declaration(id: &str, workflow: &Workflow, texts: &mut Texts) -> TokenStream 
         workflow.parameters.as_ref(),
         texts,
     );
-    let (takes_schema, takes) = schema(
-        id,
-        "TAKES",
-        " Schema of the data that a decision may have.",
-        workflow.takes.as_ref(),
-        texts,
-    );
+    let (takes_schema, takes) =
+        schema(id, "TAKES", " Schema of the data that a decision may have.", workflow.takes.as_ref(), texts);
     let states = states.iter().map(|(name, state)| self::state(name, state));
     let transitions = transitions.iter().map(transition);
     quote! {
@@ -120,14 +98,8 @@ impl Workflow {
         for transition in &self.transitions {
             for from in transition.from.names() {
                 let by = self.states.get(from).map(|state| transition.by_whom(state));
-                let (by, effect) = (
-                    by.unwrap_or_default(),
-                    transition.effect.as_deref().unwrap_or_default(),
-                );
-                table += &format!(
-                    "\n| {from} | {} | {} | {by} | {effect} |",
-                    transition.on, transition.to
-                );
+                let (by, effect) = (by.unwrap_or_default(), transition.effect.as_deref().unwrap_or_default());
+                table += &format!("\n| {from} | {} | {} | {by} | {effect} |", transition.on, transition.to);
             }
         }
         table
@@ -186,15 +158,8 @@ pub(crate) fn type_names(id: &str) -> [String; 3] {
 
 fn enums(id: &str, workflow: &Workflow) -> Vec<TokenStream> {
     let states = workflow.states.keys().map(String::as_str).collect();
-    let all = [
-        ("state", states),
-        ("event", workflow.events()),
-        ("effect", workflow.effects()),
-    ];
-    let named = type_names(id)
-        .into_iter()
-        .zip(all)
-        .filter(|(_, (_, words))| !words.is_empty());
+    let all = [("state", states), ("event", workflow.events()), ("effect", workflow.effects())];
+    let named = type_names(id).into_iter().zip(all).filter(|(_, (_, words))| !words.is_empty());
     named
         .map(|(name, (what, words))| {
             let docs = text::docs(&format!("The {what}s of workflow `{id}`."));
@@ -204,10 +169,7 @@ fn enums(id: &str, workflow: &Workflow) -> Vec<TokenStream> {
 }
 
 fn words_enum(name: &Ident, docs: &TokenStream, what: &str, words: &[&str]) -> TokenStream {
-    let variants: Vec<_> = words
-        .iter()
-        .map(|word| text::ident(&names::type_name(word)))
-        .collect();
+    let variants: Vec<_> = words.iter().map(|word| text::ident(&names::type_name(word))).collect();
     let parse = text::docs(&format!("Returns the {what} of that name."));
     quote! {
         #docs
@@ -241,19 +203,16 @@ pub(super) fn fill(workflows: &IndexMap<String, Workflow>, table: &mut spec::Con
                 (None, outcome) => spec::StateKind::Final(outcome.unwrap_or(spec::Outcome::Completed)),
             },
         });
-        let transitions = workflow
-            .transitions
-            .iter()
-            .map(|transition| spec::TransitionSpec {
-                from: texts(transition.from.names()),
-                on: leaked(&transition.on),
-                to: leaked(&transition.to),
-                effect: transition.effect.as_deref().map(leaked),
-                unless: list(transition.hindrances().iter().copied()),
-                needs: texts(&transition.needs),
-                by: transition.by.as_deref().map(leaked),
-                roles: transition.role.as_ref().map_or(&[], |role| texts(role.names())),
-            });
+        let transitions = workflow.transitions.iter().map(|transition| spec::TransitionSpec {
+            from: texts(transition.from.names()),
+            on: leaked(&transition.on),
+            to: leaked(&transition.to),
+            effect: transition.effect.as_deref().map(leaked),
+            unless: list(transition.hindrances().iter().copied()),
+            needs: texts(&transition.needs),
+            by: transition.by.as_deref().map(leaked),
+            roles: transition.role.as_ref().map_or(&[], |role| texts(role.names())),
+        });
         let spec = spec::WorkflowSpec {
             id: leaked(id),
             name: leaked(&workflow.name),

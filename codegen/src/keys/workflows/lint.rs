@@ -23,12 +23,7 @@ struct Lint<'a> {
 }
 
 pub(super) fn workflow(contract: &Contract, id: &str, workflow: &Workflow, problems: &mut Vec<Problem>) {
-    let mut lint = Lint {
-        contract,
-        workflow,
-        at: pointer::push("/workflows", id),
-        problems,
-    };
+    let mut lint = Lint { contract, workflow, at: pointer::push("/workflows", id), problems };
     lint.whole();
     let is_sound = lint.states() & lint.transitions();
     if is_sound {
@@ -39,8 +34,7 @@ pub(super) fn workflow(contract: &Contract, id: &str, workflow: &Workflow, probl
 impl Lint<'_> {
     fn say(&mut self, at: &str, message: String, help: impl Into<String>) {
         let at = format!("{}{at}", self.at);
-        self.problems
-            .push(self.contract.document.problem(at, message, help.into()));
+        self.problems.push(self.contract.document.problem(at, message, help.into()));
     }
 
     fn whole(&mut self) {
@@ -68,11 +62,7 @@ impl Lint<'_> {
             self.say("/parameters", message, "remove them, or let a request start it");
         }
         if let Err(error) = compile(parameters) {
-            self.say(
-                "/parameters",
-                format!("this is no JSON Schema: {error}"),
-                "correct it",
-            );
+            self.say("/parameters", format!("this is no JSON Schema: {error}"), "correct it");
         }
     }
 
@@ -81,17 +71,9 @@ impl Lint<'_> {
         if role == AUTHOR || roles.is_some_and(|roles| roles.contains_key(role)) {
             return;
         }
-        let known: Vec<_> = roles
-            .into_iter()
-            .flatten()
-            .map(|(name, _)| name.as_str())
-            .collect();
+        let known: Vec<_> = roles.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
         let known = [known, vec![AUTHOR]].concat().join(", ");
-        self.say(
-            at,
-            format!("there is no role `{role}`"),
-            format!("the roles are {known}"),
-        );
+        self.say(at, format!("there is no role `{role}`"), format!("the roles are {known}"));
     }
 
     /// Returns true if the state exists; reports it otherwise.
@@ -123,11 +105,7 @@ impl Lint<'_> {
             is_sound &= self.exists(&format!("{at}/to"), &transition.to);
             for from in transition.from.names() {
                 is_sound &= self.exists(&format!("{at}/from"), from);
-                if workflow
-                    .states
-                    .get(from)
-                    .is_some_and(|state| state.outcome.is_some())
-                {
+                if workflow.states.get(from).is_some_and(|state| state.outcome.is_some()) {
                     let message = format!("`{from}` is final, so nothing leads from it");
                     self.say(
                         &format!("{at}/from"),
@@ -183,11 +161,8 @@ impl Lint<'_> {
             .map(|(name, _)| name.as_str())
             .collect();
         loop {
-            let leads = |state: &&String| {
-                workflow
-                    .from(state)
-                    .any(|transition| ending.contains(&*transition.to))
-            };
+            let leads =
+                |state: &&String| workflow.from(state).any(|transition| ending.contains(&*transition.to));
             let more: Vec<_> = workflow.states.keys().filter(leads).map(String::as_str).collect();
             let before = ending.len();
             ending.extend(more);

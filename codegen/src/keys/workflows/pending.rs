@@ -40,13 +40,7 @@ pub(super) fn lint(contract: &Contract, tool: &Tool, problems: &mut Vec<Problem>
             "remove the key, or set `mutating`",
         );
     }
-    let is_started = |starts| {
-        contract
-            .spec
-            .workflows
-            .values()
-            .any(|workflow| workflow.starts == starts)
-    };
+    let is_started = |starts| contract.spec.workflows.values().any(|workflow| workflow.starts == starts);
     if !is_started(Starts::Tool) {
         say(
             "/pending",
@@ -55,22 +49,8 @@ pub(super) fn lint(contract: &Contract, tool: &Tool, problems: &mut Vec<Problem>
         );
     }
     let output = tool.schema(Side::Output);
-    leads_to(
-        output,
-        &pending.instance,
-        "string",
-        &tool.document,
-        "/pending/instance",
-        problems,
-    );
-    let Some(found) = leads_to(
-        output,
-        &pending.at,
-        "string",
-        &tool.document,
-        "/pending/at",
-        problems,
-    ) else {
+    leads_to(output, &pending.instance, "string", &tool.document, "/pending/instance", problems);
+    let Some(found) = leads_to(output, &pending.at, "string", &tool.document, "/pending/at", problems) else {
         return;
     };
     let is_possible = compile(&views::enforced(found.schema))

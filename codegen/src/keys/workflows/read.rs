@@ -120,11 +120,7 @@ impl Workflow {
 
     /// Returns the effects, likewise.
     pub(super) fn effects(&self) -> Vec<&str> {
-        distinct(
-            self.transitions
-                .iter()
-                .filter_map(|transition| transition.effect.as_deref()),
-        )
+        distinct(self.transitions.iter().filter_map(|transition| transition.effect.as_deref()))
     }
 }
 

@@ -51,11 +51,7 @@ impl ServerFolder {
 
     fn says(&self, arguments: &[&str]) -> Said {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tabellion-conformance"));
-        let output = command
-            .args(arguments)
-            .current_dir(self.0.path())
-            .output()
-            .unwrap();
+        let output = command.args(arguments).current_dir(self.0.path()).output().unwrap();
         Said::from_output(&output)
     }
 }
@@ -100,67 +96,38 @@ fn a_server_that_refuses_fails() {
         "tabellion-conformance replay cases/mutation.returned-id.2025-11-25.json -- sh server.sh {library}",
     ];
     said.is(exit::BROKEN, &texts);
-    assert!(
-        !said.out.contains('\u{1b}') && said.err.is_empty(),
-        "no colours, no progress: {}",
-        said.err
-    );
+    assert!(!said.out.contains('\u{1b}') && said.err.is_empty(), "no colours, no progress: {}", said.err);
     let report: Value = serde_json::from_str(&place.read("report.json")).unwrap();
     assert_eq!(report["server"]["identity"], "refuser 7");
     let schema = serde_json::from_str(include_str!("../../../report.schema.json")).unwrap();
     jsonschema::validate(&schema, &report).unwrap();
     place
-        .says(&[
-            "report",
-            "report.json",
-            "report.json",
-            "--html",
-            "page.html",
-            "--markdown",
-            "page.md",
-        ])
+        .says(&["report", "report.json", "report.json", "--html", "page.html", "--markdown", "page.md"])
         .is(exit::PASSED, &[]);
     assert!(place.read("page.html").contains("refuser") && place.read("page.md").contains("refuser"));
     place
         .says(&["report", "report.json", "report.json", "--badge", "b.svg"])
         .is(exit::USAGE, &["take one report"]);
-    place
-        .says(&["report", "server.sh"])
-        .is(exit::USAGE, &["server.sh`: not a report"]);
-    place
-        .tries(&[&ONE[..], &["--quiet"]].concat())
-        .is(exit::BROKEN, &["FAIL  mutation/returned-id"]);
+    place.says(&["report", "server.sh"]).is(exit::USAGE, &["server.sh`: not a report"]);
+    place.tries(&[&ONE[..], &["--quiet"]].concat()).is(exit::BROKEN, &["FAIL  mutation/returned-id"]);
 }
 
 #[test]
 fn a_saved_case_fails_again() {
     let place = ServerFolder::new(REFUSES);
-    place
-        .tries(&[&ONE[..], &["--save", "cases"]].concat())
-        .is(exit::BROKEN, &[]);
+    place.tries(&[&ONE[..], &["--save", "cases"]].concat()).is(exit::BROKEN, &[]);
     let file = "cases/mutation.returned-id.2025-11-25.json";
-    place
-        .tries(&["replay", file])
-        .is(exit::BROKEN, &["it still fails", "steps", "write_markdown"]);
+    place.tries(&["replay", file]).is(exit::BROKEN, &["it still fails", "steps", "write_markdown"]);
     let mut saved: Value = serde_json::from_str(&place.read(file)).unwrap();
     saved["states"] = "Something else.".into();
     place.put("other.json", &saved.to_string());
-    let texts = [
-        "another version of `mutation/returned-id`",
-        "it stated: Something else.",
-    ];
+    let texts = ["another version of `mutation/returned-id`", "it stated: Something else."];
     place.tries(&["replay", "other.json"]).is(exit::USAGE, &texts);
     saved["check"] = "mutation/returned".into();
     place.put("other.json", &saved.to_string());
-    place
-        .tries(&["replay", "other.json"])
-        .is(exit::USAGE, &["did you mean `mutation/returned-id`"]);
-    place
-        .tries(&["replay", "server.sh"])
-        .is(exit::USAGE, &["not a case"]);
-    place
-        .tries(&["replay", "gone.json"])
-        .is(exit::USAGE, &["gone.json"]);
+    place.tries(&["replay", "other.json"]).is(exit::USAGE, &["did you mean `mutation/returned-id`"]);
+    place.tries(&["replay", "server.sh"]).is(exit::USAGE, &["not a case"]);
+    place.tries(&["replay", "gone.json"]).is(exit::USAGE, &["gone.json"]);
 }
 
 #[test]
@@ -169,22 +136,12 @@ fn what_is_known_to_fail_does_not_fail_the_run() {
     let known = |check: &str| format!("[[known]]\ncheck = \"{check}\"\nreason = \"it is new\"\n");
     let with = [&ONE[..], &["--known-failing", "known.toml", "--junit", "j.xml"]].concat();
     place.put("known.toml", &known("mutation/*"));
-    place.tries(&with).is(
-        exit::PASSED,
-        &["known      mutation/returned-id", "it is new", "1 known to fail"],
-    );
-    assert!(
-        place
-            .read("j.xml")
-            .contains("<skipped message=\"known to fail: it is new\"/>")
-    );
+    place.tries(&with).is(exit::PASSED, &["known      mutation/returned-id", "it is new", "1 known to fail"]);
+    assert!(place.read("j.xml").contains("<skipped message=\"known to fail: it is new\"/>"));
     place.put("known.toml", &known("mutation/one-commit"));
     place.tries(&with).is(exit::BROKEN, &[]);
     place.put("known.toml", &known("mutation/one"));
-    place.tries(&with).is(
-        exit::USAGE,
-        &["`known.toml`, line 1: there is no check `mutation/one`"],
-    );
+    place.tries(&with).is(exit::USAGE, &["`known.toml`, line 1: there is no check `mutation/one`"]);
 }
 
 #[test]
@@ -192,17 +149,11 @@ fn what_is_no_server_is_said_before_any_check() {
     for (server, texts) in [
         (
             "echo Welcome to my server",
-            [
-                "not JSON: `Welcome to my server`",
-                "on standard output:\n    Welcome",
-            ],
+            ["not JSON: `Welcome to my server`", "on standard output:\n    Welcome"],
         ),
         (
             "echo no such flag >&2; exit 3",
-            [
-                "it ended (exit status: 3) before it answered",
-                "on standard error:\n    no such flag",
-            ],
+            ["it ended (exit status: 3) before it answered", "on standard error:\n    no such flag"],
         ),
         ("sleep 60", ["no answer within 1 s", "nothing on standard error"]),
         (
@@ -215,27 +166,16 @@ fn what_is_no_server_is_said_before_any_check() {
         assert!(said.out.is_empty(), "{}", said.out);
     }
     let place = ServerFolder::new("");
-    place.says(&["run", "--", "./nothing-here", "{library}"]).is(
-        exit::HARNESS,
-        &[
-            "can't be started",
-            "the program or the working directory does not exist",
-        ],
-    );
+    place
+        .says(&["run", "--", "./nothing-here", "{library}"])
+        .is(exit::HARNESS, &["can't be started", "the program or the working directory does not exist"]);
 }
 
 #[test]
 fn what_can_not_be_meant_is_an_error() {
     let place = ServerFolder::new(REFUSES);
     place
-        .says(&[
-            "run",
-            "--contract",
-            "braindrive-markdown",
-            "--",
-            "sh",
-            "server.sh",
-        ])
+        .says(&["run", "--contract", "braindrive-markdown", "--", "sh", "server.sh"])
         .is(exit::USAGE, &["-- sh server.sh {library}"]);
     place
         .tries(&["run", "--only", "mutatoin/one-commit"])
@@ -243,23 +183,15 @@ fn what_can_not_be_meant_is_an_error() {
     place
         .tries(&["run", "--contract", "x"])
         .is(exit::USAGE, &["there is no contract `x`", "braindrive-markdown"]);
-    place
-        .tries(&["run", "--era", "2024-11-05"])
-        .is(exit::USAGE, &["no checks for revision `2024-11-05`"]);
-    place
-        .tries(&["run", "--env", "A"])
-        .is(exit::USAGE, &["NAME=VALUE"]);
-    place
-        .tries(&["run", "--only", "wire", "--skip", "wire"])
-        .is(exit::USAGE, &[]);
+    place.tries(&["run", "--era", "2024-11-05"]).is(exit::USAGE, &["no checks for revision `2024-11-05`"]);
+    place.tries(&["run", "--env", "A"]).is(exit::USAGE, &["NAME=VALUE"]);
+    place.tries(&["run", "--only", "wire", "--skip", "wire"]).is(exit::USAGE, &[]);
 }
 
 #[test]
 fn checks_are_listed_and_explained() {
     let place = ServerFolder::new("");
-    place
-        .says(&["list"])
-        .is(exit::PASSED, &["mutation/returned-id", "returns-commit"]);
+    place.says(&["list"]).is(exit::PASSED, &["mutation/returned-id", "returns-commit"]);
     let all: Value = serde_json::from_str(&place.says(&["list", "--json"]).out).unwrap();
     assert!(
         all.as_array()
@@ -270,9 +202,7 @@ fn checks_are_listed_and_explained() {
     place
         .says(&["explain", "mutation/one-commit"])
         .is(exit::PASSED, &["must hold", "Every mutation → git commit"]);
-    place
-        .says(&["explain", "mutation/commit"])
-        .is(exit::USAGE, &["did you mean `mutation/one-commit`"]);
+    place.says(&["explain", "mutation/commit"]).is(exit::USAGE, &["did you mean `mutation/one-commit`"]);
 }
 
 #[test]
@@ -292,10 +222,9 @@ fn a_server_is_told_what_it_asks_for() {
         &script,
         "{library}",
     ];
-    place.says(&[&ONE[..], &with].concat()).is(
-        exit::BROKEN,
-        &["FAILED mine with", "--dir {library} --env WHERE='at {library}'"],
-    );
+    place
+        .says(&[&ONE[..], &with].concat())
+        .is(exit::BROKEN, &["FAILED mine with", "--dir {library} --env WHERE='at {library}'"]);
 }
 
 /// Needs a folder in the library, keeps a state in it, and has tools that an adapter must map.
@@ -345,20 +274,10 @@ response = { "/success" = { is = true } }
 fn a_section_that_the_server_removes_fails() {
     let place = ServerFolder::new(EMPTIES);
     place.put("adapter.toml", EMPTIES_ADAPTER);
-    let run = [
-        "run",
-        "--only",
-        "concurrent/sections",
-        "--adapter",
-        "adapter.toml",
-    ];
-    place.tries(&run).is(
-        exit::BROKEN,
-        &[
-            "FAIL       concurrent/sections",
-            "were acknowledged, but are lost",
-        ],
-    );
+    let run = ["run", "--only", "concurrent/sections", "--adapter", "adapter.toml"];
+    place
+        .tries(&run)
+        .is(exit::BROKEN, &["FAIL       concurrent/sections", "were acknowledged, but are lost"]);
 }
 
 #[test]
@@ -396,20 +315,10 @@ fn a_draft_runs_as_it_was_made_and_says_what_it_lacks() {
     );
     place.put("adapter.toml", &draft.replace("FILL IN: string", "v"));
     // The draft starts the server as the command line did.
-    smoke().is(
-        exit::BROKEN,
-        &[
-            "editor: sh ",
-            "write_markdown write (new)",
-            "server did not do it",
-        ],
-    );
+    smoke().is(exit::BROKEN, &["editor: sh ", "write_markdown write (new)", "server did not do it"]);
     let head = draft.find("[tools.write_markdown]").expect("a table");
     place.put("adapter.toml", &draft[..head]);
-    smoke().is(
-        exit::USAGE,
-        &["no tool is mapped yet: fill in one of the tables `[tools.read_markdown]`"],
-    );
+    smoke().is(exit::USAGE, &["no tool is mapped yet: fill in one of the tables `[tools.read_markdown]`"]);
 }
 
 #[test]
@@ -417,11 +326,7 @@ fn a_server_that_ends_at_its_start_is_quoted_from_the_first_line_to_the_last() {
     let server = "echo the cause >&2; seq 100 >&2; echo the end >&2; exit 1";
     ServerFolder::new(server).tries(&["run"]).is(
         exit::HARNESS,
-        &[
-            "on standard error:\n    the cause\n    1\n",
-            "\n    … 54 lines …\n",
-            "\n    100\n    the end",
-        ],
+        &["on standard error:\n    the cause\n    1\n", "\n    … 54 lines …\n", "\n    100\n    the end"],
     );
 }
 
@@ -456,54 +361,25 @@ fn until(holds: impl Fn() -> bool) {
 #[test]
 fn a_smoke_run_says_what_it_left_out() {
     let place = ServerFolder::new(REFUSES);
-    let smoke = [
-        "run",
-        "--profile",
-        "smoke",
-        "--own",
-        ".state/**",
-        "--json",
-        "report.json",
-    ];
+    let smoke = ["run", "--profile", "smoke", "--own", ".state/**", "--json", "report.json"];
     let said = place.tries(&[&smoke[..], &["--time-budget", "0"]].concat());
-    said.is(
-        exit::PASSED,
-        &["smoke: a first impression: ", "not run: wire/handshake, "],
-    );
-    let said = place.tries(
-        &[
-            &smoke[..],
-            &["--skip", "atomic,concurrent,paths,mutation,bytes,pure"],
-        ]
-        .concat(),
-    );
-    said.is(
-        exit::BROKEN,
-        &[
-            "FAIL ",
-            "wire/handshake",
-            "smoke: a first impression: ",
-            "--own='.state/**'",
-        ],
-    );
+    said.is(exit::PASSED, &["smoke: a first impression: ", "not run: wire/handshake, "]);
+    let said =
+        place.tries(&[&smoke[..], &["--skip", "atomic,concurrent,paths,mutation,bytes,pure"]].concat());
+    said.is(exit::BROKEN, &["FAIL ", "wire/handshake", "smoke: a first impression: ", "--own='.state/**'"]);
     let report: Value = serde_json::from_str(&place.read("report.json")).unwrap();
     assert_eq!(report["profile"], "smoke");
     assert_eq!(report["server"]["own"], serde_json::json!([".state/**"]));
     let not_run = report["not_run"].as_array().unwrap();
     assert!(not_run.contains(&"atomic/kill".into()) && not_run.contains(&"wire/ids".into()));
-    place
-        .tries(&["run", "--own", "**"])
-        .is(exit::USAGE, &["--own: `**` covers documents"]);
+    place.tries(&["run", "--own", "**"]).is(exit::USAGE, &["--own: `**` covers documents"]);
 }
 
 #[test]
 fn what_there_is_no_time_for_is_not_shown() {
     let place = ServerFolder::new(REFUSES);
     let said = place.tries(&[&ONE[..], &["--time-budget", "0"]].concat());
-    said.is(
-        exit::BROKEN,
-        &["NOT SHOWN", "not reached within the time budget of 0 s"],
-    );
+    said.is(exit::BROKEN, &["NOT SHOWN", "not reached within the time budget of 0 s"]);
 }
 
 /// A server's lack of a tool is known without a check.
@@ -512,15 +388,7 @@ fn what_a_server_lacks_does_not_apply_when_the_time_runs_out() {
     let place = ServerFolder::new(EMPTIES);
     place.put("adapter.toml", EMPTIES_ADAPTER);
     let checks = "preview/equals-result,mutation/log-entry,mutation/one-commit";
-    let said = place.tries(&[
-        "run",
-        "--only",
-        checks,
-        "--time-budget",
-        "0",
-        "--adapter",
-        "adapter.toml",
-    ]);
+    let said = place.tries(&["run", "--only", checks, "--time-budget", "0", "--adapter", "adapter.toml"]);
     said.is(
         exit::BROKEN,
         &[

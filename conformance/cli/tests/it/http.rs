@@ -19,10 +19,7 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        Self {
-            dir: TempDir::new().unwrap(),
-            port: free_port().unwrap(),
-        }
+        Self { dir: TempDir::new().unwrap(), port: free_port().unwrap() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -31,25 +28,13 @@ impl Fixture {
 
     fn says(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tabellion-conformance"));
-        command
-            .args(arguments)
-            .current_dir(self.dir.path())
-            .output()
-            .unwrap()
+        command.args(arguments).current_dir(self.dir.path()).output().unwrap()
     }
 
     /// Runs checks against a server that `reset` restarts.
     fn tries(&self, reset: &str, checks: &str) -> Output {
         let url = URL.replace("{port}", &self.port.to_string());
-        let options = [
-            "run",
-            "--url",
-            &url,
-            "--library",
-            "served/library",
-            "--reset",
-            reset,
-        ];
+        let options = ["run", "--url", &url, "--library", "served/library", "--reset", reset];
         self.says(&[&options[..], &["--only", checks, "--patience", "20"]].concat())
     }
 }
@@ -67,11 +52,7 @@ fn is(output: &Output, code: u8, texts: &[&str]) {
 fn a_wrong_url_command_or_folder_is_an_error() {
     let place = Fixture::new();
     let failed = place.tries("echo no such unit; exit 3", "http/get");
-    is(
-        &failed,
-        exit::HARNESS,
-        &["failed (exit status: 3)\n    no such unit"],
-    );
+    is(&failed, exit::HARNESS, &["failed (exit status: 3)\n    no such unit"]);
     fs::write(place.path("served/library/mine.md"), "# Mine\n").unwrap();
     let full = place.tries("true", "http/get");
     is(&full, exit::USAGE, &["is not empty", "deletes its content"]);
@@ -88,12 +69,5 @@ fn a_wrong_url_command_or_folder_is_an_error() {
     }
     let ended = ["sh", "-c", "exit 7", "{library}", "{port}"];
     let said = place.says(&[&["run", "--url", URL, "--"], &ended[..]].concat());
-    is(
-        &said,
-        exit::HARNESS,
-        &[
-            "does not speak MCP over HTTP",
-            "the process ended (exit status: 7)",
-        ],
-    );
+    is(&said, exit::HARNESS, &["does not speak MCP over HTTP", "the process ended (exit status: 7)"]);
 }

@@ -66,18 +66,11 @@ fn commits(bench: &Bench<'_>, write: Write) -> Judgement {
     let mut text = shelf.scene.read(&edited).unwrap_or_default();
     text.extend(b"\nAnd a line by hand.\n");
     shelf.scene.put(&edited, text)?;
-    shelf
-        .scene
-        .put("draft.md", "# A draft\n\nIt is not added yet.\n")?;
+    shelf.scene.put("draft.md", "# A draft\n\nIt is not added yet.\n")?;
     let before = shelf.scene.view()?.library;
     match write {
         Write::Create => drop(made(shelf.create(By::Person, &word(PROPOSED))?)?),
-        Write::Change => drop(made(shelf.update(
-            By::Person,
-            &note.id,
-            note.version,
-            &word(PROPOSED),
-        )?)?),
+        Write::Change => drop(made(shelf.update(By::Person, &note.id, note.version, &word(PROPOSED))?)?),
         Write::Link => {
             let link = json!({
                 "source_note_id": note.id,
@@ -90,18 +83,11 @@ fn commits(bench: &Bench<'_>, write: Write) -> Judgement {
     }
     let after = shelf.scene.view()?.library;
     let commits = after.commits_since(&before);
-    ensure(commits.len() == 1, || {
-        format!("the call is {} commits: {commits:?}", commits.len())
-    })?;
+    ensure(commits.len() == 1, || format!("the call is {} commits: {commits:?}", commits.len()))?;
     let changed = after.changed_since(&before);
-    let committed = shelf
-        .scene
-        .git(&["diff", "--name-only", "--no-renames", "-z", "HEAD^", "HEAD"])?;
-    let committed: Vec<PathBuf> = committed
-        .split('\0')
-        .filter(|path| !path.is_empty())
-        .map(PathBuf::from)
-        .collect();
+    let committed = shelf.scene.git(&["diff", "--name-only", "--no-renames", "-z", "HEAD^", "HEAD"])?;
+    let committed: Vec<PathBuf> =
+        committed.split('\0').filter(|path| !path.is_empty()).map(PathBuf::from).collect();
     ensure(changed == committed && changed.len() == 1, || {
         format!("the call wrote {changed:?}, and its commit has {committed:?}")
     })?;

@@ -40,9 +40,8 @@ type Made = (u64, String);
 fn crowd(bench: &Bench<'_>, servers: usize) -> Judgement {
     let mut shelf = Shelf::start(bench)?;
     let first = made(shelf.create(By::Person, &word(0))?)?;
-    let clients: Vec<Client<'_>> = (0..servers)
-        .map(|_| shelf.another(By::Person))
-        .collect::<Result<_, _>>()?;
+    let clients: Vec<Client<'_>> =
+        (0..servers).map(|_| shelf.another(By::Person)).collect::<Result<_, _>>()?;
     let start = Barrier::new(servers);
     let all: Result<Vec<Vec<Made>>, Stop> = thread::scope(|scope| {
         let mut threads = Vec::new();
@@ -63,23 +62,13 @@ fn crowd(bench: &Bench<'_>, servers: usize) -> Judgement {
     all.sort();
     let numbers: Vec<u64> = all.iter().map(|(number, _)| *number).collect();
     let expected: Vec<u64> = (2..).take(servers * CHANGES).collect();
-    ensure(numbers == expected, || {
-        format!("the numbers of the acknowledged versions are {numbers:?}")
-    })?;
+    ensure(numbers == expected, || format!("the numbers of the acknowledged versions are {numbers:?}"))?;
     let listed = listed(&mut shelf, &first.id)?;
     ensure(listed.len() == all.len() + 1, || {
-        format!(
-            "{} versions were acknowledged, and {listed:?} are listed",
-            all.len()
-        )
+        format!("{} versions were acknowledged, and {listed:?} are listed", all.len())
     })?;
     let (_, last) = &all[all.len() - 1];
-    shelf.ensure_seen(
-        By::Agent,
-        last,
-        true,
-        "which is the last version that was acknowledged",
-    )
+    shelf.ensure_seen(By::Agent, last, true, "which is the last version that was acknowledged")
 }
 
 /// Changes the note several times.

@@ -90,10 +90,7 @@ fn decided(bench: &Bench<'_>, case: Decided) -> Judgement {
     let later = shelf.scene.view()?.library;
     let commits = later.commits_since(&earlier).len();
     ensure(commits == 1 && later.status == earlier.status, || {
-        format!(
-            "a decision is {commits} commits, and `git status` says: {}",
-            later.status
-        )
+        format!("a decision is {commits} commits, and `git status` says: {}", later.status)
     })
     .map_err(|stop| stop.shows(Shows::Commits))?;
     let is_approved = decision == Decision::Approve;
@@ -120,18 +117,11 @@ fn decided(bench: &Bench<'_>, case: Decided) -> Judgement {
     }
     // A person continues from the current version.
     if is_approved || is_change {
-        let version = if is_approved {
-            proposed.version
-        } else {
-            before.version
-        };
+        let version = if is_approved { proposed.version } else { before.version };
         let next = shelf.update(By::Person, &proposed.id, version, &word(3))?;
         let next = made(next)?;
         ensure(next.version == version + 1, || {
-            format!(
-                "the version after {version} is {}, after a person decided: {decision}",
-                next.version
-            )
+            format!("the version after {version} is {}, after a person decided: {decision}", next.version)
         })?;
         shelf.ensure_seen(By::Agent, &word(3), true, "which a person wrote")?;
     }

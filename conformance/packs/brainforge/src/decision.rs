@@ -83,8 +83,7 @@ impl Shelf<'_, '_> {
             [] => String::new(),
             parts => format!(" the parts {parts:?}"),
         };
-        self.scene
-            .trace(format!("a person decides on {instance}: {decision}{of_parts}"));
+        self.scene.trace(format!("a person decides on {instance}: {decision}{of_parts}"));
         let launch = &self.bench.subject.launch;
         let library = self.scene.library();
         let shell = launch.decision(&library, &decision.to_string(), parts, instance);
@@ -164,8 +163,7 @@ impl Shelf<'_, '_> {
         let since = Instant::now();
         let mut child = command.spawn()?;
         thread::sleep(delay.saturating_sub(since.elapsed()));
-        self.scene
-            .trace(format!("the decision is killed after {} µs", delay.as_micros()));
+        self.scene.trace(format!("the decision is killed after {} µs", delay.as_micros()));
         if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
             // It may have ended already.
             let _ = kill_process_group(pid, Signal::KILL);

@@ -26,10 +26,7 @@ pub(super) const WHOLE: Check = Check {
         let all = [(true, true), (true, false), (false, true), (false, false)];
         let case = |(content, links): (bool, bool)| {
             let with = |is: bool| if is { "with" } else { "without" };
-            Case::new(
-                format!("{} content, {} links", with(content), with(links)),
-                (content, links),
-            )
+            Case::new(format!("{} content, {} links", with(content), with(links)), (content, links))
         };
         Ok(all.into_iter().map(case).collect())
     },
@@ -46,11 +43,7 @@ pub(super) const ARCHIVES: Check = Check {
     guarantees: &["export-is-whole"],
     states: "An archive of Markdown files has the library's files byte for byte; a vault has a file for each title, to which its links lead.",
     explains: "Exports a library with links in both formats, and opens the archives. No file may lead out of the archive.",
-    cases: |_| {
-        Ok(["markdown", "obsidian"]
-            .map(|format| Case::new(format, format))
-            .into())
-    },
+    cases: |_| Ok(["markdown", "obsidian"].map(|format| Case::new(format, format)).into()),
     judge: |bench, case| archives(bench, &case.read::<String>()?),
     shrink: as_small_as_can_be,
 };
@@ -85,11 +78,8 @@ struct Library {
 }
 
 /// Type and tags of each note.
-const NOTES: [(&str, &[&str]); 3] = [
-    ("permanent", &["sea", "land"]),
-    ("literature", &["sea"]),
-    ("permanent", &["land"]),
-];
+const NOTES: [(&str, &[&str]); 3] =
+    [("permanent", &["sea", "land"]), ("literature", &["sea"]), ("permanent", &["land"])];
 
 fn library(shelf: &mut Shelf<'_, '_>) -> Result<Library, Stop> {
     let mut ids = Vec::new();
@@ -105,8 +95,7 @@ fn library(shelf: &mut Shelf<'_, '_>) -> Result<Library, Stop> {
     let link = json!({ "source_note_id": ids[0], "target_note_id": ids[1], "relation_type": "supports" });
     shelf.must(By::Person, Tool::Link, &link)?;
     let ids = ids.try_into();
-    ids.map(|ids| Library { ids })
-        .map_err(|_| Stop::Harness("the library has other notes".into()))
+    ids.map(|ids| Library { ids }).map_err(|_| Stop::Harness("the library has other notes".into()))
 }
 
 /// Reads an export that is one JSON document.
@@ -130,20 +119,14 @@ fn whole(bench: &Bench<'_>, with_content: bool, with_links: bool) -> Judgement {
         let [note] = of_id[..] else {
             return Err(fail(format!("note {id} is in the export {} times", of_id.len())));
         };
-        let (version, word) = if number == 2 {
-            (updated.version, word(9))
-        } else {
-            (1, word(number))
-        };
+        let (version, word) = if number == 2 { (updated.version, word(9)) } else { (1, word(number)) };
         let said = note["content"].as_str().map(str::trim);
         let right = with_content.then(|| content(&word));
         let is_right = said == right.as_deref().map(str::trim)
             && note["version"] == version
             && note["type"] == NOTES[number].0
             && note["tags"] == json!(NOTES[number].1);
-        ensure(is_right, || {
-            format!("version {version} of note {id} is exported as {note}")
-        })?;
+        ensure(is_right, || format!("version {version} of note {id} is exported as {note}"))?;
     }
     let links = document["links"].as_array();
     let is_right = match links {
@@ -169,18 +152,14 @@ fn archives(bench: &Bench<'_>, format: &str) -> Judgement {
     ensure_said(&answer, &bytes, NOTES.len(), Some(1))?;
     let files = archive(&bytes)?;
     let notes: Vec<_> = files.iter().filter(|(name, _)| name.ends_with(".md")).collect();
-    ensure(notes.len() == NOTES.len(), || {
-        format!("the archive has these files: {:?}", files.keys())
-    })?;
+    ensure(notes.len() == NOTES.len(), || format!("the archive has these files: {:?}", files.keys()))?;
     for number in 0..NOTES.len() {
         let word = word(number);
         if format == "obsidian" {
             let text = files.get(&format!("Note {word}.md"));
             let text =
                 text.ok_or_else(|| fail(format!("no file has the title of `{word}`: {:?}", files.keys())))?;
-            ensure(text.contains(content(&word).trim()), || {
-                format!("the file of `{word}` is {text:?}")
-            })?;
+            ensure(text.contains(content(&word).trim()), || format!("the file of `{word}` is {text:?}"))?;
             let leads = text.contains(&format!("[[Note {}]]", super::shelf::word(1)));
             ensure(leads == (number == 0), || {
                 format!("the links of `{word}` are not those of the library: {text:?}")
@@ -189,16 +168,12 @@ fn archives(bench: &Bench<'_>, format: &str) -> Judgement {
             let path = shelf.file_with(&word)?;
             let there = shelf.scene.read(&path).unwrap_or_default();
             let same = notes.iter().filter(|(_, text)| text.as_bytes() == there).count();
-            ensure(same == 1, || {
-                format!("{same} files of the archive are `{path}`, byte for byte")
-            })?;
+            ensure(same == 1, || format!("{same} files of the archive are `{path}`, byte for byte"))?;
         }
     }
     if format == "markdown" {
-        let links: Value = files
-            .get("links.json")
-            .and_then(|text| serde_json::from_str(text).ok())
-            .unwrap_or_default();
+        let links: Value =
+            files.get("links.json").and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
         ensure(links.as_array().is_some_and(|links| links.len() == 1), || {
             format!("`links.json` should have one link: {links}")
         })?;
@@ -216,11 +191,7 @@ fn filters(bench: &Bench<'_>) -> Judgement {
         (json!({ "note_ids": [third, second] }), &[second, third], 0),
         (json!({ "tags": ["sea"] }), &[first, second], 1),
         (json!({ "tags": ["sea", "land"] }), &[first], 0),
-        (
-            json!({ "note_type": "permanent", "tags": ["land"] }),
-            &[first, third],
-            0,
-        ),
+        (json!({ "note_type": "permanent", "tags": ["land"] }), &[first, third], 0),
         (json!({ "note_ids": [second], "note_type": "permanent" }), &[], 0),
     ];
     for (given, expected, links) in cases {
@@ -236,17 +207,10 @@ fn filters(bench: &Bench<'_>) -> Judgement {
         let mut expected: Vec<_> = expected.iter().map(|id| id.as_str()).collect();
         ids.sort_unstable();
         expected.sort_unstable();
-        ensure(ids == expected, || {
-            format!("{expected:?} pass `{given}`, but {ids:?} are exported")
-        })?;
+        ensure(ids == expected, || format!("{expected:?} pass `{given}`, but {ids:?} are exported"))?;
     }
     let asked = json!({ "filters": { "note_ids": [first, absent] } });
-    shelf.must_not(
-        By::Agent,
-        Tool::Export,
-        &asked,
-        "although one of the notes does not exist",
-    )?;
+    shelf.must_not(By::Agent, Tool::Export, &asked, "although one of the notes does not exist")?;
     Ok(())
 }
 
@@ -259,19 +223,16 @@ fn expires(bench: &Bench<'_>) -> Judgement {
     let until =
         until.map_err(|error| fail(format!("the answer does not say until when ({error}): {answer}")))?;
     let left = until.to_utc() - DateTime::<Utc>::from(SystemTime::now());
-    ensure(
-        (TimeDelta::minutes(24 * 60 - 5)..=TimeDelta::minutes(24 * 60 + 1)).contains(&left),
-        || format!("an export should last a day, but lasts {} s", left.num_seconds()),
-    )?;
+    ensure((TimeDelta::minutes(24 * 60 - 5)..=TimeDelta::minutes(24 * 60 + 1)).contains(&left), || {
+        format!("an export should last a day, but lasts {} s", left.num_seconds())
+    })?;
     let url = answer["download_url"].as_str().unwrap_or_default();
     ensure(shelf.fetch(url)? == bytes, || "the file changes".to_owned())?;
     if !url.contains('?') {
         return Ok(());
     }
     let start = url.rfind('/').unwrap_or(url.len());
-    let changeable = url[start..]
-        .char_indices()
-        .filter(|(_, it)| it.is_ascii_alphanumeric());
+    let changeable = url[start..].char_indices().filter(|(_, it)| it.is_ascii_alphanumeric());
     let others = changeable.map(|(at, it)| {
         let (before, after) = (&url[..start + at], &url[start + at + 1..]);
         format!("{before}{}{after}", if it == '1' { '2' } else { '1' })

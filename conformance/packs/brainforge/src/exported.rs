@@ -22,9 +22,7 @@ pub(super) fn archive(bytes: &[u8]) -> Result<BTreeMap<String, String>, Stop> {
         let mut file = archive.by_index(index).map_err(|error| broken(&error))?;
         let name = file.name().map_err(|error| broken(&error))?.into_owned();
         let is_inside = file.enclosed_name().is_some();
-        ensure(is_inside, || {
-            format!("a file of the archive leads out of it: `{name}`")
-        })?;
+        ensure(is_inside, || format!("a file of the archive leads out of it: `{name}`"))?;
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(|error| broken(&error))?;
         files.insert(name, text);
@@ -37,11 +35,7 @@ pub(super) fn archive(bytes: &[u8]) -> Result<BTreeMap<String, String>, Stop> {
 /// # Errors
 /// The failure, if they do not.
 pub(super) fn ensure_said(answer: &Value, bytes: &[u8], notes: usize, links: Option<usize>) -> Judgement {
-    let right = [
-        ("file_size_bytes", Some(bytes.len())),
-        ("note_count", Some(notes)),
-        ("link_count", links),
-    ];
+    let right = [("file_size_bytes", Some(bytes.len())), ("note_count", Some(notes)), ("link_count", links)];
     for (key, right) in right {
         let is_right = right.is_none_or(|right| answer[key].as_u64() == Some(right as u64));
         ensure(is_right, || {

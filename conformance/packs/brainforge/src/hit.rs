@@ -23,16 +23,10 @@ pub(super) fn hits(answer: &Value, most: u64) -> Result<Vec<Hit>, Stop> {
     let mut hits: Vec<Hit> = Vec::new();
     for result in results {
         let hit = hit(result).ok_or_else(|| fail(format!("a hit lacks something: {result}")))?;
-        ensure((0.0..=1.0).contains(&hit.score), || {
-            format!("a score is not from 0 to 1: {result}")
-        })?;
+        ensure((0.0..=1.0).contains(&hit.score), || format!("a score is not from 0 to 1: {result}"))?;
         let last = hits.last().map_or(f64::INFINITY, |last| last.score);
-        ensure(hit.score <= last, || {
-            format!("a score of {} comes after {last}", hit.score)
-        })?;
-        ensure(!hits.iter().any(|other| other.id == hit.id), || {
-            format!("note {} is found twice", hit.id)
-        })?;
+        ensure(hit.score <= last, || format!("a score of {} comes after {last}", hit.score))?;
+        ensure(!hits.iter().any(|other| other.id == hit.id), || format!("note {} is found twice", hit.id))?;
         hits.push(hit);
     }
     let (many, total) = (hits.len() as u64, answer["total_results"].as_u64());
@@ -49,9 +43,7 @@ pub(super) fn hits(answer: &Value, most: u64) -> Result<Vec<Hit>, Stop> {
 
 fn hit(result: &Value) -> Option<Hit> {
     let metadata = &result["metadata"];
-    let is_whole = ["title", "note_type", "created_at"]
-        .iter()
-        .all(|key| metadata[*key].is_string());
+    let is_whole = ["title", "note_type", "created_at"].iter().all(|key| metadata[*key].is_string());
     (is_whole && metadata["tags"].is_array()).then_some(())?;
     Some(Hit {
         id: result["note_id"].as_str()?.to_owned(),

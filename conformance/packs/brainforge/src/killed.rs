@@ -57,12 +57,7 @@ fn killed(bench: &Bench<'_>, part: u32, of: u32) -> Judgement {
     let earlier = shelf.scene.view()?.library;
     shelf.decide_and_kill(Decision::Approve, &instance, takes * part / of)?;
     let is_taken = shelf.sees(By::Person, &word(PROPOSED))?;
-    shelf.ensure_seen(
-        By::Person,
-        &word(BEFORE),
-        !is_taken,
-        "after a decision was killed",
-    )?;
+    shelf.ensure_seen(By::Person, &word(BEFORE), !is_taken, "after a decision was killed")?;
     let again = shelf.decide(Decision::Approve, &instance)?;
     ensure(again.is_ok() != is_taken, || {
         let (seen, done) = (if is_taken { "seen" } else { "not seen" }, again.is_ok());
@@ -71,16 +66,12 @@ fn killed(bench: &Bench<'_>, part: u32, of: u32) -> Judgement {
     shelf.ensure_seen(By::Person, &word(PROPOSED), true, "which was approved")?;
     let (_, file) = shelf.export(By::Person, &json!({}))?;
     let exported = String::from_utf8_lossy(&file);
-    ensure(
-        exported.contains(&word(PROPOSED)) && !exported.contains(&word(BEFORE)),
-        || format!("the export has not what was approved: {exported}"),
-    )?;
+    ensure(exported.contains(&word(PROPOSED)) && !exported.contains(&word(BEFORE)), || {
+        format!("the export has not what was approved: {exported}")
+    })?;
     let later = shelf.scene.view()?.library;
     let commits = later.commits_since(&earlier).len();
     ensure(commits == 1 && later.status == earlier.status, || {
-        format!(
-            "an approval that was killed has {commits} commits, and `git status` says: {}",
-            later.status
-        )
+        format!("an approval that was killed has {commits} commits, and `git status` says: {}", later.status)
     })
 }

@@ -71,23 +71,13 @@ const REVIEW: &[Check] = &[
     killed::CHECK,
 ];
 
-const VERSIONS: &[Check] = &[
-    versions::ALL,
-    versions::BY_HAND,
-    versions::CONFLICT,
-    crowd::CHECK,
-    commits::CHECK,
-];
+const VERSIONS: &[Check] =
+    &[versions::ALL, versions::BY_HAND, versions::CONFLICT, crowd::CHECK, commits::CHECK];
 
 const LINKS: &[Check] = &[links::ENDS, links::ONCE];
 
-const SEARCH: &[Check] = &[
-    search::FRESH,
-    search::FILTERS,
-    search::SCORES,
-    search::EXCERPTS,
-    search::ANY_TEXT,
-];
+const SEARCH: &[Check] =
+    &[search::FRESH, search::FILTERS, search::SCORES, search::EXCERPTS, search::ANY_TEXT];
 
 const EXPORT: &[Check] = &[export::WHOLE, export::ARCHIVES, export::FILTERS, export::EXPIRES];
 
@@ -95,7 +85,5 @@ const EXPORT: &[Check] = &[export::WHOLE, export::ARCHIVES, export::FILTERS, exp
 fn is_of(contract: &ContractSpec) -> bool {
     let mut tools = tool::Tool::ALL.into_iter();
     tools.all(|tool| tool.find(contract).is_some())
-        && tool::Tool::Create
-            .find(contract)
-            .is_some_and(|create| create.pending.is_some())
+        && tool::Tool::Create.find(contract).is_some_and(|create| create.pending.is_some())
 }

@@ -94,11 +94,7 @@ fn once(bench: &Bench<'_>) -> Judgement {
     let mut shelf = Shelf::start(bench)?;
     let one = made(shelf.create(By::Person, &word(0))?)?.id;
     let other = made(shelf.create(By::Person, &word(1))?)?.id;
-    let links = [
-        link(&one, &other, "cites"),
-        link(&one, &other, "supports"),
-        link(&other, &one, "cites"),
-    ];
+    let links = [link(&one, &other, "cites"), link(&one, &other, "supports"), link(&other, &one, "cites")];
     let mut first = Vec::new();
     for link in &links {
         first.push(identity(&shelf.must(By::Person, Tool::Link, link)?)?);
@@ -120,9 +116,7 @@ fn once(bench: &Bench<'_>) -> Judgement {
     let mut ids: Vec<_> = first.iter().map(|(id, _)| id.clone()).collect();
     ids.sort();
     ids.dedup();
-    ensure(ids.len() == links.len(), || {
-        format!("{} links have these ids: {ids:?}", links.len())
-    })?;
+    ensure(ids.len() == links.len(), || format!("{} links have these ids: {ids:?}", links.len()))?;
     for (note, out) in [(&one, 2), (&other, 1)] {
         let uri = format!("note://{note}/links");
         let read = shelf.resource(By::Agent, &uri)?.unwrap_or_default();

@@ -28,18 +28,11 @@ pub(super) const EXACT: Check = Check {
         let all = [Proposal::Change, Proposal::Sections].into_iter();
         let case = |proposal: Proposal| {
             move |selection: &u8| {
-                let parts: Vec<usize> = (1..=PARTS)
-                    .filter(|part| selection >> (part - 1) & 1 == 1)
-                    .collect();
-                Case::new(
-                    format!("parts {parts:?} of {}", proposal.name()),
-                    Parts { proposal, parts },
-                )
+                let parts: Vec<usize> = (1..=PARTS).filter(|part| selection >> (part - 1) & 1 == 1).collect();
+                Case::new(format!("parts {parts:?} of {}", proposal.name()), Parts { proposal, parts })
             }
         };
-        Ok(all
-            .flat_map(|proposal| selections.iter().map(case(proposal)))
-            .collect())
+        Ok(all.flat_map(|proposal| selections.iter().map(case(proposal))).collect())
     },
     judge: |bench, case| exact(bench, &case.read()?),
     shrink: as_small_as_can_be,
@@ -54,9 +47,7 @@ pub(super) const UNKNOWN: Check = Check {
                there. A server that passes over them approves something else than the person meant.",
     cases: |_| {
         let all: [&[usize]; 5] = [&[0], &[4], &[2, 4], &[0, 1], &[1, 1]];
-        Ok(all
-            .map(|parts| Case::new(format!("parts {parts:?}"), parts))
-            .into())
+        Ok(all.map(|parts| Case::new(format!("parts {parts:?}"), parts)).into())
     },
     judge: |bench, case| unknown(bench, &case.read::<Vec<usize>>()?),
     shrink: as_small_as_can_be,
@@ -98,10 +89,7 @@ impl Proposal {
 
     fn segments(self) -> Vec<Segment> {
         let sentence = |number: usize| format!("A sentence on {}, and no other.\n", word(number));
-        let stays = |text: &str| Segment {
-            before: text.to_owned(),
-            after: text.to_owned(),
-        };
+        let stays = |text: &str| Segment { before: text.to_owned(), after: text.to_owned() };
         let part = |before: String, after: String| Segment { before, after };
         let section =
             |heading: &str, number| part(String::new(), format!("{heading}\n\n{}\n", sentence(number)));
@@ -115,11 +103,9 @@ impl Proposal {
                 part(String::new(), sentence(4)),
                 stays("The last line that stays.\n"),
             ],
-            Self::Sections => vec![
-                section("# A note", 1),
-                section("## A section", 2),
-                section("## Another section", 3),
-            ],
+            Self::Sections => {
+                vec![section("# A note", 1), section("## A section", 2), section("## Another section", 3)]
+            }
         }
     }
 
@@ -199,18 +185,10 @@ fn exact(bench: &Bench<'_>, case: &Parts) -> Judgement {
     let later = shelf.scene.view()?.library;
     let commits = later.commits_since(&earlier).len();
     ensure(commits == 1 && later.status == earlier.status, || {
-        format!(
-            "an approval of parts is {commits} commits, and `git status` says: {}",
-            later.status
-        )
+        format!("an approval of parts is {commits} commits, and `git status` says: {}", later.status)
     })
     .map_err(|stop| stop.shows(Shows::Commits))?;
-    ensure_note(
-        &mut shelf,
-        &proposed.id,
-        proposed.version,
-        &proposal.content(parts),
-    )?;
+    ensure_note(&mut shelf, &proposed.id, proposed.version, &proposal.content(parts))?;
     for part in 1..=PARTS {
         let is_taken = parts.contains(&part);
         let (without, with) = proposal.words(part);
@@ -247,9 +225,7 @@ fn unknown(bench: &Bench<'_>, parts: &[usize]) -> Judgement {
     let proposed = Proposal::Change.make(&mut shelf)?;
     let view = shelf.scene.view()?;
     if shelf.decide_parts(parts, proposed.instance()?)?.is_ok() {
-        return Err(fail(format!(
-            "the parts {parts:?} of a proposal that has {PARTS} could be approved"
-        )));
+        return Err(fail(format!("the parts {parts:?} of a proposal that has {PARTS} could be approved")));
     }
     view.same(&shelf.scene.view()?, "a refused decision")?;
     shelf.must_decide(Decision::Approve, proposed.instance()?)

@@ -56,10 +56,7 @@ impl Step {
         match dice.usize(..12) {
             0..=2 => Self::Create { by },
             3..=6 => Self::Change { by, note },
-            7..=10 => Self::Decide {
-                decision: Decision::ALL[dice.usize(..Decision::ALL.len())],
-                note,
-            },
+            7..=10 => Self::Decide { decision: Decision::ALL[dice.usize(..Decision::ALL.len())], note },
             _ => Self::Restart,
         }
     }
@@ -100,10 +97,7 @@ struct Model<'s, 'b, 'a> {
 fn run(bench: &Bench<'_>, steps: &[Step]) -> Judgement {
     let mut shelf = Shelf::start(bench)?;
     decision::required(&shelf)?;
-    let mut model = Model {
-        shelf: &mut shelf,
-        notes: Vec::new(),
-    };
+    let mut model = Model { shelf: &mut shelf, notes: Vec::new() };
     for (number, step) in steps.iter().enumerate() {
         model.take(*step, &word(number))?;
     }
@@ -129,14 +123,10 @@ impl Model<'_, '_, '_> {
         let Some(note) = self.notes.last() else {
             return Ok(());
         };
-        let shown = note
-            .canonical
-            .as_ref()
-            .is_some_and(|(_, canonical)| canonical == word);
+        let shown = note.canonical.as_ref().is_some_and(|(_, canonical)| canonical == word);
         let waits = note.waiting.as_ref().is_some_and(|waiting| waiting.word == word);
         if shown || waits {
-            self.shelf
-                .ensure_seen(By::Agent, word, shown, "right after it was written")?;
+            self.shelf.ensure_seen(By::Agent, word, shown, "right after it was written")?;
         }
         Ok(())
     }
@@ -199,10 +189,7 @@ impl Model<'_, '_, '_> {
             }
             Decision::Reject => note.waiting = None,
             Decision::Revise => {
-                note.waiting = Some(Waiting {
-                    is_sent_back: true,
-                    ..waiting
-                });
+                note.waiting = Some(Waiting { is_sent_back: true, ..waiting });
             }
         }
         Ok(())
@@ -221,11 +208,7 @@ impl Model<'_, '_, '_> {
         let document: Value = serde_json::from_slice(&file).unwrap_or_default();
         let exported = document["notes"].as_array().cloned().unwrap_or_default();
         ensure(exported.len() == words.len(), || {
-            format!(
-                "the export has {} notes, and the library {}: {answer}",
-                exported.len(),
-                words.len()
-            )
+            format!("the export has {} notes, and the library {}: {answer}", exported.len(), words.len())
         })?;
         for note in self.notes.iter().filter_map(|note| {
             let (version, word) = note.canonical.as_ref()?;
@@ -235,9 +218,7 @@ impl Model<'_, '_, '_> {
             let found = exported.iter().find(|it| it["id"] == id.as_str());
             let is_right = found.is_some_and(|it| {
                 it["version"] == *version
-                    && it["content"]
-                        .as_str()
-                        .is_some_and(|content| content.contains(word.as_str()))
+                    && it["content"].as_str().is_some_and(|content| content.contains(word.as_str()))
             });
             ensure(is_right, || {
                 format!("version {version} of note {id}, with `{word}`, is exported as {found:?}")
@@ -251,11 +232,7 @@ impl Model<'_, '_, '_> {
 fn note(by: By, word: &str, written: Written) -> Result<Note, tabellion_conformance::judgement::Stop> {
     if by == By::Person {
         let Written { id, version, .. } = made(written)?;
-        return Ok(Note {
-            id,
-            canonical: Some((version, word.to_owned())),
-            waiting: None,
-        });
+        return Ok(Note { id, canonical: Some((version, word.to_owned())), waiting: None });
     }
     let waiting = Waiting {
         instance: written.instance()?.to_owned(),
@@ -264,9 +241,5 @@ fn note(by: By, word: &str, written: Written) -> Result<Note, tabellion_conforma
         base: None,
         is_sent_back: false,
     };
-    Ok(Note {
-        id: written.id,
-        canonical: None,
-        waiting: Some(waiting),
-    })
+    Ok(Note { id: written.id, canonical: None, waiting: Some(waiting) })
 }

@@ -39,9 +39,7 @@ pub(super) const OWN: Check = Check {
             let why = "over HTTP it is not known who the person is that decides";
             return Err(Stop::NotApplicable(why.into()));
         }
-        Ok(Decision::ALL
-            .map(|decision| Case::new(decision.to_string(), decision))
-            .into())
+        Ok(Decision::ALL.map(|decision| Case::new(decision.to_string(), decision)).into())
     },
     judge: |bench, case| own(bench, case.read()?),
     shrink: as_small_as_can_be,
@@ -121,17 +119,13 @@ fn unseen(bench: &Bench<'_>, proposal: Proposal) -> Judgement {
         shelf.ensure_seen(by, &word(BEFORE), true, "which is there")?;
         let (answer, file) = shelf.export(by, &json!({}))?;
         let text = String::from_utf8_lossy(&file);
-        ensure(
-            !text.contains(&word(PROPOSED)) && answer["note_count"] == 1,
-            || format!("the export has what no person has approved: {answer}"),
-        )?;
+        ensure(!text.contains(&word(PROPOSED)) && answer["note_count"] == 1, || {
+            format!("the export has what no person has approved: {answer}")
+        })?;
         let read = shelf.resource(by, &format!("note://{}", proposed.id))?;
         let shows = read.is_some_and(|note| note.to_string().contains(&word(PROPOSED)));
         ensure(!shows, || {
-            format!(
-                "`note://{}` can be read, although no person has approved it",
-                proposed.id
-            )
+            format!("`note://{}` can be read, although no person has approved it", proposed.id)
         })?;
     }
     if proposed.id != before.id {
@@ -143,12 +137,7 @@ fn unseen(bench: &Bench<'_>, proposal: Proposal) -> Judgement {
         }
     }
     shelf.restart()?;
-    shelf.ensure_seen(
-        By::Person,
-        &word(PROPOSED),
-        false,
-        "which no person has approved, after a restart",
-    )
+    shelf.ensure_seen(By::Person, &word(PROPOSED), false, "which no person has approved, after a restart")
 }
 
 fn own(bench: &Bench<'_>, decision: Decision) -> Judgement {
@@ -161,10 +150,5 @@ fn own(bench: &Bench<'_>, decision: Decision) -> Judgement {
         return Err(fail(format!("the author of a proposal could {decision} it")));
     }
     view.same(&shelf.scene.view()?, "a refused decision")?;
-    shelf.ensure_seen(
-        By::Person,
-        &word(PROPOSED),
-        false,
-        "on which only its author has decided",
-    )
+    shelf.ensure_seen(By::Person, &word(PROPOSED), false, "on which only its author has decided")
 }

@@ -143,9 +143,7 @@ impl Planned {
 impl Question {
     fn random(dice: &mut fastrand::Rng) -> Self {
         let [after, before] = [dice.usize(..60), dice.usize(..60)].map(|at| (at < 40).then_some(at));
-        let is_in_order = after
-            .zip(before)
-            .is_none_or(|(after, before)| after + APART <= before);
+        let is_in_order = after.zip(before).is_none_or(|(after, before)| after + APART <= before);
         Self {
             note_type: dice.bool().then(|| TYPES[dice.usize(..TYPES.len())].to_owned()),
             tags: if dice.bool() { some_tags(dice) } else { vec![] },
@@ -157,9 +155,7 @@ impl Question {
 
     /// Returns true if the note with this number passes, by the times at which all were created.
     fn passes(&self, number: usize, note: &Planned, times: &[DateTime<FixedOffset>]) -> bool {
-        self.note_type
-            .as_ref()
-            .is_none_or(|wanted| *wanted == note.note_type)
+        self.note_type.as_ref().is_none_or(|wanted| *wanted == note.note_type)
             && self.tags.iter().all(|tag| note.tags.contains(tag))
             && self.after.is_none_or(|after| times[number] >= times[after])
             && self.before.is_none_or(|before| times[number] < times[before])
@@ -188,16 +184,11 @@ fn fresh(bench: &Bench<'_>) -> Judgement {
     shelf.scene.put(&path, text.replace(&word(1), &word(2)))?;
     all(&mut shelf, &word(2), true, "right after an edit by hand")?;
     all(&mut shelf, &word(1), false, "although it was edited by hand")?;
-    shelf
-        .scene
-        .put("by-hand.md", format!("# By hand\n\nA file with {}.\n", word(3)))?;
+    shelf.scene.put("by-hand.md", format!("# By hand\n\nA file with {}.\n", word(3)))?;
     all(&mut shelf, &word(3), true, "in a file that a person has added")?;
     shelf.scene.trace("`by-hand.md` is renamed to `kept/renamed.md`");
     std::fs::create_dir_all(shelf.scene.path("kept"))?;
-    std::fs::rename(
-        shelf.scene.path("by-hand.md"),
-        shelf.scene.path("kept/renamed.md"),
-    )?;
+    std::fs::rename(shelf.scene.path("by-hand.md"), shelf.scene.path("kept/renamed.md"))?;
     all(&mut shelf, &word(3), true, "in a file that a person has renamed")?;
     shelf.restart()?;
     all(&mut shelf, &word(2), true, "after a restart")?;
@@ -210,10 +201,7 @@ fn fresh(bench: &Bench<'_>) -> Judgement {
 fn find(shelf: &mut Shelf<'_, '_>, query: &str, limit: u64, more: Value) -> Result<Vec<Hit>, Stop> {
     let mut arguments = json!({ "query": query, "limit": limit });
     if let Value::Object(more) = more {
-        arguments
-            .as_object_mut()
-            .into_iter()
-            .for_each(|all| all.extend(more.clone()));
+        arguments.as_object_mut().into_iter().for_each(|all| all.extend(more.clone()));
     }
     hits(&shelf.must(By::Agent, Tool::Search, &arguments)?, limit)
 }
@@ -222,11 +210,7 @@ fn filters(bench: &Bench<'_>, library: Vec<Planned>, questions: Vec<Question>) -
     let mut shelf = Shelf::start(bench)?;
     let (mut ids, mut times) = (Vec::new(), Vec::new());
     for (number, note) in library.iter().enumerate() {
-        let text = format!(
-            "# {}\n\n{}",
-            word(number),
-            format!("The {COMMON}. ").repeat(note.repeats)
-        );
+        let text = format!("# {}\n\n{}", word(number), format!("The {COMMON}. ").repeat(note.repeats));
         let arguments = json!({
             "content": text,
             "note_type": note.note_type,
@@ -252,15 +236,9 @@ fn filters(bench: &Bench<'_>, library: Vec<Planned>, questions: Vec<Question>) -
         if !question.tags.is_empty() {
             given.insert("tags".into(), json!(question.tags));
         }
-        for (key, at) in [
-            ("created_after", question.after),
-            ("created_before", question.before),
-        ] {
+        for (key, at) in [("created_after", question.after), ("created_before", question.before)] {
             if let Some(at) = at {
-                given.insert(
-                    key.into(),
-                    json!(times[at].to_rfc3339_opts(SecondsFormat::AutoSi, true)),
-                );
+                given.insert(key.into(), json!(times[at].to_rfc3339_opts(SecondsFormat::AutoSi, true)));
             }
         }
         let asked = json!({ "query": COMMON, "limit": question.limit, "filters": given });
@@ -303,9 +281,7 @@ fn scores(bench: &Bench<'_>) -> Judgement {
     let query = format!("{one} {other}");
     let all = find(&mut shelf, &query, MAX_FOUND, json!({}))?;
     let place = |id: &str| all.iter().position(|hit| hit.id == id);
-    ensure(place(&ids[0]) == Some(0), || {
-        format!("the note that has all words is not the first: {all:?}")
-    })?;
+    ensure(place(&ids[0]) == Some(0), || format!("the note that has all words is not the first: {all:?}"))?;
     for has_one in &ids[1..3] {
         let is_before = place(has_one).is_some_and(|at| place(&ids[3]).is_none_or(|none| at < none));
         ensure(is_before, || {
@@ -323,24 +299,13 @@ fn scores(bench: &Bench<'_>) -> Judgement {
             format!("with a limit of {limit}, {cut:?} are found instead of the first of {all:?}")
         })?;
     }
-    let none = find(
-        &mut shelf,
-        &word(7),
-        MAX_FOUND,
-        json!({ "filters": { "tags": ["unused"] } }),
-    )?;
-    ensure(none.is_empty(), || {
-        format!("nothing has the tag, but {none:?} are found")
-    })
+    let none = find(&mut shelf, &word(7), MAX_FOUND, json!({ "filters": { "tags": ["unused"] } }))?;
+    ensure(none.is_empty(), || format!("nothing has the tag, but {none:?} are found"))
 }
 
 fn excerpts(bench: &Bench<'_>) -> Judgement {
     let mut shelf = Shelf::start(bench)?;
-    let fillers = [
-        "Ships come and go. ",
-        "船が来て、また行く。",
-        "Корабли приходят и уходят. ",
-    ];
+    let fillers = ["Ships come and go. ", "船が来て、また行く。", "Корабли приходят и уходят. "];
     let mut number = 0;
     for filler in fillers {
         for place in [0, 60, 119] {
@@ -368,9 +333,7 @@ fn excerpts(bench: &Bench<'_>) -> Judgement {
             })?;
             let without = find(&mut shelf, &word(number), 1, json!({ "include_excerpts": false }))?;
             let is_bare = without.first().is_some_and(|hit| hit.excerpt.is_none());
-            ensure(is_bare, || {
-                format!("an excerpt is there that was not asked for: {without:?}")
-            })?;
+            ensure(is_bare, || format!("an excerpt is there that was not asked for: {without:?}"))?;
         }
     }
     Ok(())
@@ -385,9 +348,7 @@ fn any_text(bench: &Bench<'_>, names: &[String]) -> Judgement {
         let arguments = json!({ "content": content, "note_type": "permanent" });
         let created = shelf.ask(By::Person, Tool::Create, &arguments)?;
         // Failures to store are the subject of other checks.
-        let id = created
-            .ok()
-            .and_then(|(answer, _)| answer["note_id"].as_str().map(str::to_owned));
+        let id = created.ok().and_then(|(answer, _)| answer["note_id"].as_str().map(str::to_owned));
         ids.push(id);
     }
     for (text, id) in texts().zip(ids) {
@@ -397,10 +358,7 @@ fn any_text(bench: &Bench<'_>, names: &[String]) -> Judgement {
             match shelf.ask(By::Agent, Tool::Search, &arguments)? {
                 Ok((answer, _)) => drop(hits(&answer, MAX_FOUND)?),
                 Err(refused) if says_something => {
-                    return Err(fail(format!(
-                        "the query {query:?} was refused: {}",
-                        refused.message
-                    )));
+                    return Err(fail(format!("the query {query:?} was refused: {}", refused.message)));
                 }
                 Err(_) => {}
             }

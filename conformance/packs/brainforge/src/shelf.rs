@@ -53,10 +53,7 @@ pub(super) struct Shelf<'b, 'a> {
 pub(super) fn word(number: usize) -> String {
     const SYLLABLES: [&str; 10] = ["ba", "co", "du", "fo", "gi", "ho", "ju", "ka", "lo", "mu"];
     let digits = format!("{number:04}");
-    let syllables = digits
-        .bytes()
-        .rev()
-        .map(|digit| SYLLABLES[usize::from(digit - b'0')]);
+    let syllables = digits.bytes().rev().map(|digit| SYLLABLES[usize::from(digit - b'0')]);
     format!("{}zex", syllables.collect::<String>())
 }
 
@@ -214,9 +211,7 @@ impl<'b, 'a> Shelf<'b, 'a> {
         let results = found["results"].as_array();
         Ok(results.into_iter().flatten().any(|hit| {
             let (excerpt, title) = (&hit["excerpt"], &hit["metadata"]["title"]);
-            [excerpt, title]
-                .iter()
-                .any(|text| text.as_str().is_some_and(|text| text.contains(word)))
+            [excerpt, title].iter().any(|text| text.as_str().is_some_and(|text| text.contains(word)))
         }))
     }
 
@@ -279,9 +274,7 @@ impl<'b, 'a> Shelf<'b, 'a> {
             .collect();
         match with.as_slice() {
             [path] => Ok(path.to_string_lossy().into_owned()),
-            _ => Err(fail(format!(
-                "`{word}` should be in one file, but is in {with:?}"
-            ))),
+            _ => Err(fail(format!("`{word}` should be in one file, but is in {with:?}"))),
         }
     }
 }
@@ -321,11 +314,7 @@ pub(super) fn ask(
         None => Ok((result["structuredContent"].clone(), result["_meta"].clone())),
         Some(refusal) => Err(Refused {
             details: callers::details(contract, &message),
-            message: if refusal.message.is_empty() {
-                text(result)
-            } else {
-                refusal.message
-            },
+            message: if refusal.message.is_empty() { text(result) } else { refusal.message },
         }),
     })
 }
@@ -360,10 +349,7 @@ pub(super) fn made(written: Written) -> Result<Written, Stop> {
 impl Refused {
     /// Returns the reason that a case is not shown: a valid call was refused.
     pub(super) fn of_valid(&self, arguments: &Value) -> Stop {
-        let refusal = Refusal {
-            code: None,
-            message: self.message.clone(),
-        };
+        let refusal = Refusal { code: None, message: self.message.clone() };
         refused(format!("`{arguments}`"), &refusal)
     }
 }

@@ -54,10 +54,7 @@ fn shown(bench: &Bench<'_>, case: Shown) -> Judgement {
     outcome.map_err(|why| fail(format!("a person can't be shown what waits: it {why}")))?;
     let revised = shelf.update(By::Agent, &proposed.id, proposed.version, &word(REVISED))?;
     let view = shelf.scene.view()?;
-    if shelf
-        .decide_as_shown(decision, &[], proposed.instance()?)?
-        .is_ok()
-    {
+    if shelf.decide_as_shown(decision, &[], proposed.instance()?)?.is_ok() {
         let what = format!("a person could {decision} a revision of a proposal without having been shown it");
         return Err(fail(what));
     }

@@ -20,10 +20,7 @@ pub(super) const ALL: Check = Check {
                the list of versions must have each once, the newest first, and each must be readable with its content.",
     cases: |bench| {
         let many: &[usize] = bench.pick(&[1, 4], &[1, 4, 20]);
-        Ok(many
-            .iter()
-            .map(|many| Case::new(format!("{many} versions"), many))
-            .collect())
+        Ok(many.iter().map(|many| Case::new(format!("{many} versions"), many)).collect())
     },
     judge: |bench, case| all(bench, case.read()?),
     shrink: as_small_as_can_be,
@@ -104,9 +101,7 @@ fn all(bench: &Bench<'_>, many: usize) -> Judgement {
         numbers.push(next.version);
     }
     let expected: Vec<u64> = (1..).take(many).collect();
-    ensure(numbers == expected, || {
-        format!("the numbers of the versions are {numbers:?}")
-    })?;
+    ensure(numbers == expected, || format!("the numbers of the versions are {numbers:?}"))?;
     let listed = listed(&mut shelf, &first.id)?;
     ensure(listed.iter().rev().eq(&expected), || {
         format!("the listed versions are {listed:?}, and should be {many}, the newest first")
@@ -114,9 +109,7 @@ fn all(bench: &Bench<'_>, many: usize) -> Judgement {
     for (index, number) in expected.iter().enumerate() {
         let found = version(&mut shelf, &first.id, *number)?;
         let right = content(&word(index));
-        ensure(found.trim() == right.trim(), || {
-            format!("version {number} is {found:?}, and was {right:?}")
-        })?;
+        ensure(found.trim() == right.trim(), || format!("version {number} is {found:?}, and was {right:?}"))?;
     }
     Ok(())
 }
@@ -127,9 +120,7 @@ fn by_hand(bench: &Bench<'_>, edits: usize, commits: bool) -> Judgement {
     let path = shelf.file_with(&word(0))?;
     for edit in 1..=edits {
         let text = String::from_utf8_lossy(&shelf.scene.read(&path).unwrap_or_default()).into_owned();
-        shelf
-            .scene
-            .put(&path, text.replace(&word(edit - 1), &word(edit)))?;
+        shelf.scene.put(&path, text.replace(&word(edit - 1), &word(edit)))?;
         if commits {
             shelf.scene.commit_all("by hand")?;
         }
@@ -147,13 +138,9 @@ fn by_hand(bench: &Bench<'_>, edits: usize, commits: bool) -> Judgement {
     })?;
     let listed = listed(&mut shelf, &first.id)?;
     let expected = [first.version + 2, first.version + 1, first.version];
-    ensure(listed == expected, || {
-        format!("the listed versions are {listed:?}, and should be {expected:?}")
-    })?;
+    ensure(listed == expected, || format!("the listed versions are {listed:?}, and should be {expected:?}"))?;
     let found = version(&mut shelf, &first.id, first.version + 1)?;
-    ensure(found.contains(&word(edits)), || {
-        format!("the version that was written by hand is {found:?}")
-    })
+    ensure(found.contains(&word(edits)), || format!("the version that was written by hand is {found:?}"))
 }
 
 fn conflict(bench: &Bench<'_>, by: By, version: i64) -> Judgement {

@@ -29,20 +29,14 @@ impl Written {
     pub(super) fn read(answer: &Value, instance: Option<&str>) -> Result<Self, Stop> {
         let whole = || fail(format!("the answer lacks something: {answer}"));
         let id = answer["note_id"].as_str().ok_or_else(whole)?;
-        let version = ["version", "new_version"]
-            .iter()
-            .find_map(|key| answer[key].as_u64());
+        let version = ["version", "new_version"].iter().find_map(|key| answer[key].as_u64());
         let said = answer["review_workflow_id"].as_str().or(instance);
         let status = match answer["status"].as_str() {
             Some("pending_review") => Status::Waits(said.ok_or_else(whole)?.to_owned()),
             Some("created" | "updated") => Status::Made,
             _ => return Err(whole()),
         };
-        Ok(Self {
-            id: id.to_owned(),
-            version: version.ok_or_else(whole)?,
-            status,
-        })
+        Ok(Self { id: id.to_owned(), version: version.ok_or_else(whole)?, status })
     }
 
     /// Returns the id of the instance for its review.

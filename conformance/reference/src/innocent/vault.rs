@@ -44,11 +44,7 @@ impl Vault {
     pub(super) fn open(root: &Path) -> Result<Self, Failure> {
         let own = root.join(".git/vault");
         fs::create_dir_all(&own).map_err(failed("make the vault's folder"))?;
-        let vault = Self {
-            folder: Folder::open(root)?,
-            own,
-            committer: Mutex::default(),
-        };
+        let vault = Self { folder: Folder::open(root)?, own, committer: Mutex::default() };
         vault.note_state("started")?;
         Ok(vault)
     }
@@ -60,10 +56,7 @@ impl Vault {
         }
         let folder = self.folder.path.join(".vault");
         fs::create_dir_all(&folder).map_err(failed("make the journal's folder"))?;
-        let journal = File::options()
-            .create(true)
-            .append(true)
-            .open(folder.join("journal"));
+        let journal = File::options().create(true).append(true).open(folder.join("journal"));
         let written = journal.and_then(|mut journal| writeln!(journal, "{what}"));
         written.map_err(failed("write the journal"))
     }
@@ -77,11 +70,8 @@ impl Vault {
             let schema = json!({ "type": "object", "properties": properties, "required": arguments });
             json!({ "name": name, "inputSchema": schema })
         };
-        let (required, optional): (&[&str], &[&str]) = if is(Innocent::HasDefaults) {
-            (&["path"], &["content"])
-        } else {
-            (&["path", "content"], &[])
-        };
+        let (required, optional): (&[&str], &[&str]) =
+            if is(Innocent::HasDefaults) { (&["path"], &["content"]) } else { (&["path", "content"], &[]) };
         let mut tools = json!([
             tool("read_note", &["path"], &[]),
             tool("create_note", required, optional),
@@ -106,10 +96,7 @@ impl Vault {
         if is(Innocent::MovesNotes) {
             more.push(tool("move_note", &["from", "to"], &[]));
         }
-        tools
-            .as_array_mut()
-            .into_iter()
-            .for_each(|tools| tools.append(&mut more));
+        tools.as_array_mut().into_iter().for_each(|tools| tools.append(&mut more));
         tools
     }
 
@@ -118,20 +105,14 @@ impl Vault {
         let text = |name: &str| match &arguments[name] {
             Value::String(text) => Ok(text.as_str()),
             Value::Null if name == "content" && tool == "create_note" && is(Innocent::HasDefaults) => Ok(""),
-            _ => Err(Failure::new(
-                FailureKind::Invalid,
-                format!("`{name}` must be a string"),
-            )),
+            _ => Err(Failure::new(FailureKind::Invalid, format!("`{name}` must be a string"))),
         };
         let path = || text("path").and_then(resolve);
         let done = |made: Result<(), Failure>| made.map(|()| json!({ "success": true }));
         Some(match tool {
             "read_note" => path().and_then(|path| lines(self.read(&path)?, arguments)),
             "create_notes" if is(Innocent::SaysWhich) => {
-                let notes = arguments["notes"]
-                    .as_array()
-                    .map(Vec::as_slice)
-                    .unwrap_or_default();
+                let notes = arguments["notes"].as_array().map(Vec::as_slice).unwrap_or_default();
                 let make = |note| self.call("create_note", note);
                 let made = notes.iter().map(|note| {
                     let made = matches!(make(note), Some(Ok(_)));
@@ -187,10 +168,7 @@ impl Vault {
     fn read(&self, path: &str) -> Result<Value, Failure> {
         let found = self.folder.read(path)?.ok_or_else(|| no_note(path))?;
         let text = text(found.bytes)?;
-        let end = text
-            .char_indices()
-            .nth(PAGE)
-            .filter(|_| is(Innocent::ReadsInPages));
+        let end = text.char_indices().nth(PAGE).filter(|_| is(Innocent::ReadsInPages));
         Ok(match end {
             Some((end, _)) => json!({ "content": text[..end], "has_more": true }),
             None => json!({ "content": text, "has_more": false }),
@@ -204,10 +182,7 @@ impl Vault {
         let prepared = self.own.join("prepared");
         for _ in 0..MAX_RACES {
             let before = self.folder.read(path)?;
-            let old = before
-                .as_ref()
-                .map(|found| text(found.bytes.clone()))
-                .transpose()?;
+            let old = before.as_ref().map(|found| text(found.bytes.clone())).transpose()?;
             let new = plan(old.as_deref())?;
             let _ = fs::remove_file(&prepared);
             if let Some(new) = &new {
@@ -216,9 +191,7 @@ impl Vault {
                     .and_then(|()| fs::set_permissions(&prepared, Permissions::from_mode(mode)));
                 written.map_err(failed("write the note"))?;
             }
-            let swapped = self
-                .folder
-                .swap(path, &prepared, new.is_none(), before.as_ref())?;
+            let swapped = self.folder.swap(path, &prepared, new.is_none(), before.as_ref())?;
             if matches!(swapped, ExchangeResult::Done) {
                 self.note_state("changed")?;
                 if is(Innocent::CommitsLater) {
@@ -272,37 +245,23 @@ fn resolve(named: &str) -> Result<String, Failure> {
     }
     let segments: Vec<_> = named.split('/').filter(|segment| !segment.is_empty()).collect();
     let is_dots = |segment: &str| segment.len() > 2 && segment.bytes().all(|byte| byte == b'.');
-    let named_plainly: Vec<_> = segments
-        .iter()
-        .map(|it| if is_dots(it) { "dots" } else { it })
-        .collect();
+    let named_plainly: Vec<_> = segments.iter().map(|it| if is_dots(it) { "dots" } else { it }).collect();
     if named.starts_with('/') {
         return Err(refused(format!("`{named}` is absolute")));
     }
     path::check_folder(&named_plainly.join("/"))?;
     let path = segments.join("/");
-    Ok(if path::is_markdown(&path) {
-        path
-    } else {
-        path + ".md"
-    })
+    Ok(if path::is_markdown(&path) { path } else { path + ".md" })
 }
 
 /// Returns the lines of a note that a call requests, or all of it.
 fn lines(mut note: Value, arguments: &Value) -> Result<Value, Failure> {
-    let bound = |name: &str| {
-        arguments[name]
-            .as_u64()
-            .and_then(|number| usize::try_from(number).ok())
-    };
+    let bound = |name: &str| arguments[name].as_u64().and_then(|number| usize::try_from(number).ok());
     let (Some(start), Some(end)) = (bound("start_line"), bound("end_line")) else {
         return Ok(note);
     };
     let text = note["content"].as_str().unwrap_or_default();
-    let lines = text
-        .lines()
-        .skip(start.saturating_sub(1))
-        .take((end + 1).saturating_sub(start));
+    let lines = text.lines().skip(start.saturating_sub(1)).take((end + 1).saturating_sub(start));
     let lines: Vec<_> = lines.collect();
     if start == 0 || lines.is_empty() {
         return Err(refused("the note has no such lines".to_owned()));

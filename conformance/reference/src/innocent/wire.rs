@@ -28,11 +28,7 @@ pub(super) fn serve(vault: &Vault) -> io::Result<()> {
 /// Returns the answer to a line, if it needs one.
 fn answer(vault: &Vault, line: &[u8]) -> Option<Value> {
     let Ok(line) = str::from_utf8(line) else {
-        let code = if is(Innocent::OtherErrorCodes) {
-            INVALID_PARAMS
-        } else {
-            PARSE_ERROR
-        };
+        let code = if is(Innocent::OtherErrorCodes) { INVALID_PARAMS } else { PARSE_ERROR };
         return Some(error(None, code, "the line is not UTF-8"));
     };
     if line.is_empty() {

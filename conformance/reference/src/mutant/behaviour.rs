@@ -35,9 +35,7 @@ static PART: Mutex<Option<Range<usize>>> = Mutex::new(None);
 pub(in super::super) fn change_arguments(library: &Library, tool: &ToolSpec, mut arguments: Value) -> Value {
     let path = arguments["path"].as_str();
     let path = path.map(|path| library.folder.path.join(path));
-    let content = arguments
-        .pointer("/content")
-        .or(arguments.pointer("/operation/content"));
+    let content = arguments.pointer("/content").or(arguments.pointer("/operation/content"));
     if is(Mutant::WritesBeforeValidating)
         && tool.mutating
         && let (Some(path), Some(content)) = (&path, content.and_then(Value::as_str))
@@ -100,9 +98,7 @@ pub(in super::super) fn check_accepted(arguments: &Value) -> Result<(), Failure>
 /// Runs after a call was refused.
 pub(in super::super) fn after_refusal(library: &Library) {
     if is(Mutant::LogsRefusals) {
-        library
-            .git
-            .ask(&["commit", "--allow-empty", "--message", "refused"]);
+        library.git.ask(&["commit", "--allow-empty", "--message", "refused"]);
     }
 }
 
@@ -141,10 +137,7 @@ pub(in super::super) fn after_read(library: &Library) {
 /// Refuses some edits.
 pub(in super::super) fn check_edit(operation: &EditOperation) -> Result<(), Failure> {
     if is(Mutant::RefusesValid) && matches!(operation, EditOperation::InsertAfter { .. }) {
-        return Err(Failure::new(
-            FailureKind::Refused,
-            "insert_after is not supported",
-        ));
+        return Err(Failure::new(FailureKind::Refused, "insert_after is not supported"));
     }
     Ok(())
 }
@@ -192,11 +185,7 @@ pub(in super::super) fn change_plan(plan: Plan, operation: &EditOperation) -> Pl
 /// Returns a preview for a refused edit.
 pub(in super::super) fn preview_of_refused(old: &str, refusal: ToolError) -> Result<Plan, ToolError> {
     if is(Mutant::PreviewsAnything) {
-        return Ok(Plan {
-            text: old.to_owned(),
-            removed: 0..0,
-            changes_others: false,
-        });
+        return Ok(Plan { text: old.to_owned(), removed: 0..0, changes_others: false });
     }
     Err(refusal)
 }
@@ -227,10 +216,7 @@ pub(in super::super) fn make_change(
         return Ok(Some(Receipt { commit, blob: None }));
     }
     if is(Mutant::DoesNothing) {
-        return Ok(Some(Receipt {
-            commit: head,
-            blob: None,
-        }));
+        return Ok(Some(Receipt { commit: head, blob: None }));
     }
     let target = library.folder.path.join(path);
     let mut ancestors = target.ancestors().take_while(|it| *it != library.folder.path);
@@ -240,10 +226,7 @@ pub(in super::super) fn make_change(
         let folder = target.parent().unwrap_or(&target);
         fs::create_dir_all(folder).map_err(failed("make a folder"))?;
         fs::write(&target, change.bytes.as_deref().unwrap_or_default()).map_err(failed("write"))?;
-        return Ok(Some(Receipt {
-            commit: head,
-            blob: None,
-        }));
+        return Ok(Some(Receipt { commit: head, blob: None }));
     }
     if is(Mutant::WritesThenCommits) {
         let folder = target.parent().unwrap_or(&target);
@@ -253,15 +236,7 @@ pub(in super::super) fn make_change(
         };
         written.map_err(failed("write"))?;
         library.git.text(&["add", "--all", "--", path])?;
-        let commit = [
-            "commit",
-            "--quiet",
-            "--allow-empty",
-            "--file=-",
-            "--only",
-            "--",
-            path,
-        ];
+        let commit = ["commit", "--quiet", "--allow-empty", "--file=-", "--only", "--", path];
         library.git.feed(&commit, message(path, change).as_bytes(), &[])?;
         return Ok(Some(Receipt {
             commit: library.head().unwrap_or_default(),
@@ -286,10 +261,7 @@ pub(in super::super) fn extra_message(change: &Change) -> String {
 /// Changes the commit id in the answer.
 pub(in super::super) fn returned_commit(library: &Library, commit: String) -> String {
     if is(Mutant::ReturnsParentId) {
-        return library
-            .git
-            .ask(&["rev-parse", &format!("{commit}^")])
-            .unwrap_or(commit);
+        return library.git.ask(&["rev-parse", &format!("{commit}^")]).unwrap_or(commit);
     }
     let planned = PLANNED.lock().unwrap_or_else(PoisonError::into_inner).take();
     planned.unwrap_or(commit)
@@ -312,9 +284,7 @@ pub(in super::super) fn after_commit(library: &Library, path: &str) {
     if is(Mutant::RunsHooks) {
         for hook in ["pre-commit", "commit-msg", "post-commit"] {
             let hooks = format!("core.hooksPath={}", library.git.dir.join("hooks").display());
-            library
-                .git
-                .ask(&["-c", &hooks, "hook", "run", "--ignore-missing", hook]);
+            library.git.ask(&["-c", &hooks, "hook", "run", "--ignore-missing", hook]);
         }
     }
 }
@@ -340,20 +310,12 @@ pub(in super::super) fn follows_links(root: &Path, path: &str) -> bool {
 /// Decodes a path after it was checked.
 pub(in super::super) fn decode(path: &str) -> String {
     if is(Mutant::DecodesPaths) {
-        return path
-            .replace("%2e", ".")
-            .replace("%2E", ".")
-            .replace("%2f", "/")
-            .replace("%2F", "/");
+        return path.replace("%2e", ".").replace("%2E", ".").replace("%2f", "/").replace("%2F", "/");
     }
     path.to_owned()
 }
 
 /// Returns an empty output instead of git's refusal of a path, for the mutant that decodes paths.
 pub(in super::super) fn ignored_refusal(failure: Failure) -> Result<String, Failure> {
-    if is(Mutant::DecodesPaths) {
-        Ok(String::new())
-    } else {
-        Err(failure)
-    }
+    if is(Mutant::DecodesPaths) { Ok(String::new()) } else { Err(failure) }
 }

@@ -58,11 +58,7 @@ pub(in super::super) fn accepts_revision(revision: &str) -> bool {
 
 /// Changes the code of an error.
 pub(in super::super) fn change_code(code: i64) -> i64 {
-    if is(Mutant::OneErrorCode) {
-        INTERNAL_ERROR
-    } else {
-        code
-    }
+    if is(Mutant::OneErrorCode) { INTERNAL_ERROR } else { code }
 }
 
 /// Changes the result of a call.

@@ -47,10 +47,8 @@ const TOOLS: [Beside; 4] = [
         name: "move_file",
         properties: || json!({ "source": { "type": "string" }, "destination": { "type": "string" } }),
         call: |library, arguments| {
-            let (from, to) = (
-                path(library, &arguments["source"])?,
-                path(library, &arguments["destination"])?,
-            );
+            let (from, to) =
+                (path(library, &arguments["source"])?, path(library, &arguments["destination"])?);
             let text = String::from_utf8_lossy(&fs::read(&from).ok()?).replace("\r\n", "\n");
             fs::write(to, text).and_then(|()| fs::remove_file(from)).ok()?;
             Some("moved".into())
@@ -63,9 +61,7 @@ const TOOLS: [Beside; 4] = [
         call: |library, arguments| {
             let file = path(library, &arguments["path"])?;
             let text = fs::read_to_string(&file).ok()? + arguments["text"].as_str()?;
-            fs::remove_file(&file)
-                .and_then(|()| fs::write(&file, text))
-                .ok()?;
+            fs::remove_file(&file).and_then(|()| fs::write(&file, text)).ok()?;
             Some("added".into())
         },
     },
@@ -103,10 +99,7 @@ pub(super) fn add_tool(tools: &mut Vec<Value>) {
     for tool in TOOLS.iter().filter(|tool| is(tool.mutant)) {
         let properties = (tool.properties)();
         let required = properties.as_object().into_iter().flatten();
-        let required: Vec<_> = required
-            .map(|(name, _)| name)
-            .filter(|name| *name != "below")
-            .collect();
+        let required: Vec<_> = required.map(|(name, _)| name).filter(|name| *name != "below").collect();
         let schema = json!({ "type": "object", "properties": properties, "required": required });
         tools.push(json!({ "name": tool.name, "inputSchema": schema }));
     }

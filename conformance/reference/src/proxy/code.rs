@@ -301,10 +301,8 @@ fn same_size(call: &Call, proxy: &mut Proxy) -> io::Result<Reply> {
         let mut files = json!({});
         walk(Path::new(call.text("path")), MAX_DEPTH, &mut |path| {
             let Ok(content) = fs::read(path) else { return };
-            let (name, seen) = (
-                path.to_string_lossy(),
-                json!([content.len(), HEXLOWER.encode(&Sha1::digest(&content))]),
-            );
+            let (name, seen) =
+                (path.to_string_lossy(), json!([content.len(), HEXLOWER.encode(&Sha1::digest(&content))]));
             let known = &before[&*name];
             if known[0] == seen[0] && known[1] != seen[1] {
                 proxy.record.list_here("skipped").push((&*name).into());
@@ -334,23 +332,16 @@ fn search_work_tree(call: &Call, proxy: &mut Proxy) -> io::Result<Reply> {
     })?;
     let total = lines.len();
     lines.truncate(call.limit());
-    Ok(proxy
-        .forward(call)?
-        .edit("results", |results| *results = lines)
-        .set("total", total))
+    Ok(proxy.forward(call)?.edit("results", |results| *results = lines).set("total", total))
 }
 
 fn path_of(repository: &Value) -> PathBuf {
-    repository["path"]
-        .as_str()
-        .map_or_else(PathBuf::new, PathBuf::from)
+    repository["path"].as_str().map_or_else(PathBuf::new, PathBuf::from)
 }
 
 /// Returns the branches of the repository that a call names.
 fn branches(call: &Call) -> io::Result<Vec<String>> {
-    let listed = git(
-        Path::new(call.text("path")),
-        &["for-each-ref", "--format=%(refname:short)", "refs/heads"],
-    )?;
+    let listed =
+        git(Path::new(call.text("path")), &["for-each-ref", "--format=%(refname:short)", "refs/heads"])?;
     Ok(listed.lines().map(str::to_owned).collect())
 }

@@ -11,24 +11,10 @@ use super::{
 use crate::mutant::Mutant;
 
 /// Names of the lists of notes in responses.
-const LISTS: [&str; 7] = [
-    "results",
-    "observations",
-    "executions",
-    "quality_gates",
-    "patterns",
-    "sessions",
-    "timeline",
-];
+const LISTS: [&str; 7] =
+    ["results", "observations", "executions", "quality_gates", "patterns", "sessions", "timeline"];
 /// Arguments that leave notes out.
-const FILTERS: [&str; 6] = [
-    "tags",
-    "filters",
-    "project_id",
-    "repo_id",
-    "session_id",
-    "observation_types",
-];
+const FILTERS: [&str; 6] = ["tags", "filters", "project_id", "repo_id", "session_id", "observation_types"];
 /// Length of a preview in characters.
 const PREVIEW: usize = 120;
 
@@ -77,9 +63,7 @@ pub(super) fn answer(mutant: Mutant, mut call: Call, proxy: &mut Proxy) -> io::R
                 }
             };
             let reply = proxy.forward(&call)?;
-            ["results", "patterns"]
-                .iter()
-                .fold(reply, |reply, list| reply.each(list, count))
+            ["results", "patterns"].iter().fold(reply, |reply, list| reply.each(list, count))
         }
         Mutant::FiltersAfterCut => proxy.after_cut(&call, &FILTERS)?,
         Mutant::CutsInsideCharacters => {
@@ -133,19 +117,11 @@ pub(super) fn answer(mutant: Mutant, mut call: Call, proxy: &mut Proxy) -> io::R
         Mutant::IgnoresWindow => proxy.forward(&call.without(&["window_secs"]))?,
         Mutant::TimelineOfAll if call.is("memory", "timeline") => {
             let all = proxy.forward(&call.clone().with("resource", "observation"))?;
-            if all.list("timeline").is_empty() {
-                proxy.forward(&call)?
-            } else {
-                all
-            }
+            if all.list("timeline").is_empty() { proxy.forward(&call)? } else { all }
         }
         Mutant::CutsLastEntry if call.is("memory", "inject") => cut_last_entry(&call, proxy)?,
         Mutant::OverBudget if call.is("memory", "inject") => {
-            let budget = call
-                .arguments
-                .get("max_tokens")
-                .and_then(Value::as_u64)
-                .unwrap_or(2_000);
+            let budget = call.arguments.get("max_tokens").and_then(Value::as_u64).unwrap_or(2_000);
             proxy.forward(&call.with("max_tokens", budget * 5 / 4))?
         }
         Mutant::IgnoresSharedTags if call.is("memory", "inject") => {
@@ -196,26 +172,16 @@ fn first(call: &mut Call, proxy: &mut Proxy) -> Option<Value> {
 
 /// Leaves notes out of all lists of a response.
 fn only(reply: Reply, mut keeps: impl FnMut(&Value) -> bool) -> Reply {
-    LISTS
-        .iter()
-        .fold(reply, |reply, name| reply.retain(name, &mut keeps))
+    LISTS.iter().fold(reply, |reply, name| reply.retain(name, &mut keeps))
 }
 
 /// Fills a context with the beginning of the entry that no longer fits.
 fn cut_last_entry(call: &Call, proxy: &mut Proxy) -> io::Result<Reply> {
     let reply = proxy.forward(call)?;
     let wider = proxy.forward(&call.clone().with("max_tokens", 100_000))?;
-    let budget = call
-        .arguments
-        .get("max_tokens")
-        .and_then(Value::as_u64)
-        .unwrap_or(2_000)
-        * 4;
-    let context = |reply: &Reply| {
-        reply.0["result"]["structuredContent"]["context"]
-            .as_str()
-            .map(str::to_owned)
-    };
+    let budget = call.arguments.get("max_tokens").and_then(Value::as_u64).unwrap_or(2_000) * 4;
+    let context =
+        |reply: &Reply| reply.0["result"]["structuredContent"]["context"].as_str().map(str::to_owned);
     let (Some(whole), Some(longer)) = (context(&reply), context(&wider)) else {
         return Ok(reply);
     };
@@ -224,10 +190,7 @@ fn cut_last_entry(call: &Call, proxy: &mut Proxy) -> io::Result<Reply> {
     if cut.len() <= whole.len() || !longer.starts_with(&whole) {
         return Ok(reply);
     }
-    let next = wider
-        .list("observation_ids")
-        .get(reply.list("observation_ids").len())
-        .cloned();
+    let next = wider.list("observation_ids").get(reply.list("observation_ids").len()).cloned();
     let reply = reply.edit("observation_ids", |ids| ids.extend(next));
     let many = reply.list("observation_ids").len();
     Ok(reply

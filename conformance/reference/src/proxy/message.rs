@@ -18,10 +18,7 @@ pub(super) struct Reply(pub(super) Value);
 impl Call {
     /// Returns an argument that is a text; empty if there is none.
     pub(super) fn text(&self, name: &str) -> &str {
-        self.arguments
-            .get(name)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
+        self.arguments.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 
     pub(super) fn is(&self, tool: &str, action: &str) -> bool {
@@ -30,10 +27,7 @@ impl Call {
 
     /// Returns an argument that is a list.
     pub(super) fn list(&self, name: &str) -> &[Value] {
-        self.arguments
-            .get(name)
-            .and_then(Value::as_array)
-            .map_or(&[], |list| list)
+        self.arguments.get(name).and_then(Value::as_array).map_or(&[], |list| list)
     }
 
     /// Returns the data to store.
@@ -95,11 +89,7 @@ impl Reply {
 
     /// Replaces a member of the response, if it is there.
     pub(super) fn reset(self, name: &str, value: impl Into<Value>) -> Self {
-        if self.0["result"]["structuredContent"].get(name).is_some() {
-            self.set(name, value)
-        } else {
-            self
-        }
+        if self.0["result"]["structuredContent"].get(name).is_some() { self.set(name, value) } else { self }
     }
 
     /// Changes a list of the response, if it has one of that name, and the numbers of its entries.

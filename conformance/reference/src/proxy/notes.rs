@@ -41,10 +41,7 @@ pub(super) fn answer(mutant: Mutant, call: Call, proxy: &mut Proxy) -> io::Resul
         Mutant::LinksWhatWaits | Mutant::LinksAnything if call.tool == "create_link" => {
             let reply = proxy.forward(&call)?;
             let target = call.text("target_note_id");
-            let waits = proxy
-                .record
-                .find("waiting", |it| it["note_id"] == target)
-                .is_some();
+            let waits = proxy.record.find("waiting", |it| it["note_id"] == target).is_some();
             if reply.reason() != "not_found" || (!waits && mutant == Mutant::LinksWhatWaits) {
                 return Ok(reply);
             }
@@ -61,10 +58,7 @@ pub(super) fn answer(mutant: Mutant, call: Call, proxy: &mut Proxy) -> io::Resul
         }
         Mutant::RevisesAtOnce if waited.as_ref().is_some_and(|it| it["is_change"] == true) => {
             let reply = proxy.forward(&call)?;
-            let instance = waited
-                .as_ref()
-                .and_then(|it| it["instance"].as_str())
-                .unwrap_or_default();
+            let instance = waited.as_ref().and_then(|it| it["instance"].as_str()).unwrap_or_default();
             for decision in ["show", "approve"] {
                 proxy.review(&[decision, instance])?;
             }
@@ -129,9 +123,7 @@ pub(super) fn answer(mutant: Mutant, call: Call, proxy: &mut Proxy) -> io::Resul
         }
         Mutant::StripsFiles if call.tool == "export_library" => {
             let reply = proxy.forward(&call)?;
-            let url = reply.0["result"]["structuredContent"]["download_url"]
-                .as_str()
-                .unwrap_or_default();
+            let url = reply.0["result"]["structuredContent"]["download_url"].as_str().unwrap_or_default();
             match url.strip_prefix("file://") {
                 Some(path) if path.ends_with(".zip") => strip(Path::new(path))?,
                 _ => {}
@@ -142,10 +134,7 @@ pub(super) fn answer(mutant: Mutant, call: Call, proxy: &mut Proxy) -> io::Resul
             let (mut call, mut reply) = (call.clone(), proxy.forward(&call)?);
             while reply.reason() == "not_found" {
                 let unknown = reply.details()["note_id"].clone();
-                let ids = call
-                    .arguments
-                    .get_mut("filters")
-                    .and_then(|it| it["note_ids"].as_array_mut());
+                let ids = call.arguments.get_mut("filters").and_then(|it| it["note_ids"].as_array_mut());
                 let Some(ids) = ids.filter(|ids| ids.contains(&unknown)) else {
                     break;
                 };
@@ -156,9 +145,7 @@ pub(super) fn answer(mutant: Mutant, call: Call, proxy: &mut Proxy) -> io::Resul
         }
         Mutant::LastsAYear if call.tool == "export_library" => {
             let reply = proxy.forward(&call)?;
-            let until = reply.0["result"]["structuredContent"]["expires_at"]
-                .as_str()
-                .unwrap_or_default();
+            let until = reply.0["result"]["structuredContent"]["expires_at"].as_str().unwrap_or_default();
             let (year, rest) = until.split_once('-').unwrap_or_default();
             let year = year.parse().unwrap_or(0) + 1;
             let later = format!("{year}-{rest}");
@@ -179,13 +166,9 @@ pub(super) fn answer(mutant: Mutant, call: Call, proxy: &mut Proxy) -> io::Resul
 /// Answers a request for a resource as the mutant does.
 pub(super) fn read(mutant: Mutant, request: &Value, proxy: &mut Proxy) -> io::Result<Value> {
     let mut answer = proxy.exchange(request)?;
-    let is_list = request["params"]["uri"]
-        .as_str()
-        .is_some_and(|uri| uri.ends_with("/versions"));
+    let is_list = request["params"]["uri"].as_str().is_some_and(|uri| uri.ends_with("/versions"));
     if mutant == Mutant::ForgetsVersions && is_list {
-        let text = answer["result"]["contents"][0]["text"]
-            .as_str()
-            .unwrap_or_default();
+        let text = answer["result"]["contents"][0]["text"].as_str().unwrap_or_default();
         let mut list: Value = serde_json::from_str(text)?;
         if let Some(versions) = list["versions"].as_array_mut() {
             versions.truncate(1);
@@ -243,10 +226,7 @@ pub fn decide(command: &[String]) -> io::Result<()> {
             record.keep("decided", instance.as_str().into())?;
         }
         Some(Mutant::CommitsPartByPart) if decision != "show" && outcome.is_ok() => {
-            git(
-                &folder,
-                &["commit", "--quiet", "--allow-empty", "-m", "what waited"],
-            )?;
+            git(&folder, &["commit", "--quiet", "--allow-empty", "-m", "what waited"])?;
         }
         Some(Mutant::DropsOtherParts) if !is_whole && outcome.is_ok() => {
             if let Some(it) = record.find("waiting", instance_of) {
@@ -272,18 +252,13 @@ fn shown(command: &[String]) -> Vec<String> {
     let [program, review, _, instance, ..] = command else {
         return command.to_vec();
     };
-    [&**program, review, "show", instance, "--library", &library]
-        .map(String::from)
-        .into()
+    [&**program, review, "show", instance, "--library", &library].map(String::from).into()
 }
 
 /// Runs a command for parts.
 fn run(command: &[String], parts: &[String]) -> io::Result<()> {
     let parts = parts.iter().flat_map(|part| ["--part", part]);
-    let status = Command::new(&command[0])
-        .args(&command[1..])
-        .args(parts)
-        .status()?;
+    let status = Command::new(&command[0]).args(&command[1..]).args(parts).status()?;
     if status.success() {
         return Ok(());
     }
@@ -313,18 +288,9 @@ impl Proxy {
 
     /// Runs a command of a reviewer.
     fn review(&self, words: &[&str]) -> io::Result<()> {
-        let message: &[&str] = if words[0] == "show" {
-            &[]
-        } else {
-            &["-m", "decided"]
-        };
+        let message: &[&str] = if words[0] == "show" { &[] } else { &["-m", "decided"] };
         let mut review = Command::new(&self.program);
-        review
-            .arg("review")
-            .args(words)
-            .args(message)
-            .arg("--library")
-            .arg(&self.folder);
+        review.arg("review").args(words).args(message).arg("--library").arg(&self.folder);
         review.output()?;
         Ok(())
     }
@@ -345,11 +311,7 @@ impl Proxy {
 
 /// Changes a note although the version that the call names is not its last.
 fn update_anyway(mutant: Mutant, mut call: Call, proxy: &mut Proxy) -> io::Result<Reply> {
-    let given = call
-        .arguments
-        .get("version")
-        .and_then(Value::as_u64)
-        .unwrap_or_default();
+    let given = call.arguments.get("version").and_then(Value::as_u64).unwrap_or_default();
     let last = ["last", call.text("note_id")].join(" ");
     let is_ours = |proxy: &Proxy| proxy.record.here(&last).is_none_or(|it| *it == given);
     let mut reply = proxy.forward(&call)?;
@@ -389,9 +351,7 @@ fn strip(path: &Path) -> io::Result<()> {
     }
     let mut zip = ZipWriter::new(File::create(path)?);
     for (name, text) in files {
-        let end = text
-            .strip_prefix("---\n")
-            .and_then(|rest| rest.split_once("\n---\n"));
+        let end = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
         zip.start_file(name, SimpleFileOptions::default())?;
         zip.write_all(end.map_or(&*text, |(_, body)| body).as_bytes())?;
     }

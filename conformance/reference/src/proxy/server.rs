@@ -38,15 +38,10 @@ impl Proxy {
     /// # Errors
     /// If it does not start.
     pub(super) fn start(command: &[String], more: &[&str]) -> io::Result<Self> {
-        let (program, arguments) = command
-            .split_first()
-            .ok_or_else(|| io::Error::other("name the correct server after `--`"))?;
+        let (program, arguments) =
+            command.split_first().ok_or_else(|| io::Error::other("name the correct server after `--`"))?;
         let library = folder(command, "--library");
-        let folder = if library.as_os_str().is_empty() {
-            folder(command, "--data")
-        } else {
-            library
-        };
+        let folder = if library.as_os_str().is_empty() { folder(command, "--data") } else { library };
         let mut server = Command::new(program);
         server.args(arguments).args(more);
         let mut server = server.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
@@ -71,9 +66,7 @@ impl Proxy {
 
     /// Ends the server's input, and waits for its end.
     pub(super) fn end(self) -> io::Result<()> {
-        let Self {
-            mut server, input, ..
-        } = self;
+        let Self { mut server, input, .. } = self;
         drop(input);
         server.wait()?;
         Ok(())
@@ -117,9 +110,7 @@ impl Proxy {
     /// Returns a member of the request's `_meta`, whose name ends with `name`.
     pub(super) fn meta(&self, name: &str) -> Option<&Value> {
         let meta = self.request["params"]["_meta"].as_object()?;
-        let found = meta
-            .iter()
-            .find(|(key, _)| key.rsplit(['/', '.']).next() == Some(name));
+        let found = meta.iter().find(|(key, _)| key.rsplit(['/', '.']).next() == Some(name));
         found.map(|(_, value)| value)
     }
 

@@ -18,13 +18,7 @@ pub(crate) static CONTRACT: &ContractSpec = &generated::CONTRACT;
 pub(crate) const ROLES: [&str; 4] = ["owner", "reviewer", "reader", "agent"];
 
 /// A violated rule: gate, clause, severity, problem, and advice.
-type Broken = (
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static str,
-);
+type Broken = (&'static str, &'static str, &'static str, &'static str, &'static str);
 
 const NO_REASON: Broken = (
     "accountability",
@@ -33,20 +27,9 @@ const NO_REASON: Broken = (
     "An agent's notice needs a reason",
     "say in `reason` who asked for it",
 );
-const NO_WORDS: Broken = (
-    "manners",
-    "says_something",
-    "medium",
-    "The notice says nothing",
-    "write words into `text`",
-);
-const HURRIES: Broken = (
-    "manners",
-    "agents_are_calm",
-    "low",
-    "Only owners may hurry",
-    "leave out `urgent`",
-);
+const NO_WORDS: Broken =
+    ("manners", "says_something", "medium", "The notice says nothing", "write words into `text`");
+const HURRIES: Broken = ("manners", "agents_are_calm", "low", "Only owners may hurry", "leave out `urgent`");
 const LOSES_WORDS: Broken = (
     "manners",
     "others_keep_their_words",
@@ -75,25 +58,13 @@ pub(super) struct Bulletin {
 impl Bulletin {
     pub(super) fn new(library: Library, role: Option<&str>) -> Self {
         let role = role.unwrap_or("agent");
-        let role = if is(Mutant::UnknownIsOwner) && !ROLES.contains(&role) {
-            "owner"
-        } else {
-            role
-        };
-        Self {
-            library,
-            role: role.to_owned(),
-            refused: None,
-            execution: None,
-        }
+        let role = if is(Mutant::UnknownIsOwner) && !ROLES.contains(&role) { "owner" } else { role };
+        Self { library, role: role.to_owned(), refused: None, execution: None }
     }
 
     /// Names an execution in the commits.
     pub(super) fn in_execution(self, id: &str) -> Self {
-        Self {
-            execution: Some(id.to_owned()),
-            ..self
-        }
+        Self { execution: Some(id.to_owned()), ..self }
     }
 
     /// Writes or removes a notice in one commit, whose message names the execution.
@@ -130,11 +101,7 @@ impl Bulletin {
     /// Returns the path of the notice that a call reads or writes.
     pub(super) fn written(&self, operation: &str, arguments: &Value) -> String {
         let path = arguments["path"].as_str().unwrap_or_default();
-        if operation == "post_notice" && self.waits() {
-            format!("waiting/{path}")
-        } else {
-            path.to_owned()
-        }
+        if operation == "post_notice" && self.waits() { format!("waiting/{path}") } else { path.to_owned() }
     }
 
     /// Returns the rules that a call violates before it is made.
@@ -147,10 +114,7 @@ impl Bulletin {
                 NO_WORDS,
                 posts && !text("text").chars().any(char::is_alphanumeric) && !is(Mutant::SkipsAClause),
             ),
-            (
-                HURRIES,
-                operation != "read_notice" && self.role != "owner" && arguments["urgent"] == true,
-            ),
+            (HURRIES, operation != "read_notice" && self.role != "owner" && arguments["urgent"] == true),
         ];
         let broken = rules.into_iter().filter(|(_, is_broken)| *is_broken);
         broken.map(|(rule, _)| rule).collect()
@@ -244,17 +208,15 @@ impl ContractServer for Bulletin {
 
 /// Returns an error as a result.
 pub(super) fn error(name: &str, code: i64, message: &str, details: Value, broken: &[Broken]) -> Answer {
-    let violations = broken
-        .iter()
-        .map(|(principle, clause, severity, issue, actionable)| {
-            json!({
-                "principle": principle,
-                "issue": issue,
-                "severity": severity,
-                "actionable": actionable,
-                "clause": clause,
-            })
-        });
+    let violations = broken.iter().map(|(principle, clause, severity, issue, actionable)| {
+        json!({
+            "principle": principle,
+            "issue": issue,
+            "severity": severity,
+            "actionable": actionable,
+            "clause": clause,
+        })
+    });
     let violations: Vec<_> = violations.collect();
     Answer::Error {
         message: message.to_owned(),

@@ -24,11 +24,7 @@ pub(super) struct Conditional<'a> {
 
 impl<'a> Conditional<'a> {
     pub(super) fn new(board: Bulletin, root: &Path, calls: &'a mut Calls) -> Self {
-        Self {
-            board,
-            library: Library(root.to_owned()),
-            calls,
-        }
+        Self { board, library: Library(root.to_owned()), calls }
     }
 
     /// Returns the id of a notice's content; null if there is no notice.
@@ -36,11 +32,7 @@ impl<'a> Conditional<'a> {
         let content = fs::read(self.library.0.join(path));
         content.map_or(Value::Null, |content| {
             let digest = Sha256::digest(content);
-            digest
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect::<String>()
-                .into()
+            digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()
         })
     }
 
@@ -65,9 +57,7 @@ impl ContractServer for Conditional<'_> {
         arguments: &Value,
         meta: &Value,
     ) -> Result<Answer, Refusal> {
-        let key = meta[IDEMPOTENCY_KEY]
-            .as_str()
-            .filter(|_| operation != "read_notice");
+        let key = meta[IDEMPOTENCY_KEY].as_str().filter(|_| operation != "read_notice");
         if let Some((made, answer)) = key.and_then(|key| self.calls.0.get(key)) {
             if made == arguments {
                 return Ok(answer.clone());
@@ -91,9 +81,7 @@ impl ContractServer for Conditional<'_> {
                 meta[BASE] = base;
             }
             if let Some(key) = key {
-                self.calls
-                    .0
-                    .insert(key.to_owned(), (arguments.clone(), answer.clone()));
+                self.calls.0.insert(key.to_owned(), (arguments.clone(), answer.clone()));
             }
         }
         Ok(answer)

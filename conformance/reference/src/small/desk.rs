@@ -17,10 +17,7 @@ pub(super) struct Desk(pub(super) Library);
 
 impl Desk {
     fn page(&self, path: &str) -> Result<String, Refusal> {
-        let bytes = self
-            .0
-            .read(path)?
-            .ok_or_else(|| refused("there is no such page"))?;
+        let bytes = self.0.read(path)?.ok_or_else(|| refused("there is no such page"))?;
         String::from_utf8(bytes).map_err(|_| refused("the page is not UTF-8"))
     }
 
@@ -71,17 +68,11 @@ impl ContractServer for Desk {
             "edit/write-section" => {
                 let page = self.page(path)?;
                 let heading = format!("# {}\n", text("section"));
-                let (before, _) = page
-                    .split_once(&heading)
-                    .ok_or_else(|| refused("no such section"))?;
+                let (before, _) = page.split_once(&heading).ok_or_else(|| refused("no such section"))?;
                 self.write(path, Some(&format!("{before}{}", text("text"))))
             }
-            "look/page" => Ok(Answer::Response(
-                json!({ "path": path, "text": self.page(path)? }),
-            )),
-            "look/size" => Ok(Answer::Response(
-                json!({ "path": path, "bytes": self.page(path)?.len() }),
-            )),
+            "look/page" => Ok(Answer::Response(json!({ "path": path, "text": self.page(path)? }))),
+            "look/size" => Ok(Answer::Response(json!({ "path": path, "bytes": self.page(path)?.len() }))),
             _ => self.pages(arguments["limit"].as_u64().unwrap_or(100) as usize),
         }
     }

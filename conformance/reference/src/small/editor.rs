@@ -44,11 +44,7 @@ pub(super) struct Editor {
 impl Editor {
     pub(super) fn new(library: Library, path: &str) -> Self {
         let path = path.to_owned();
-        Self {
-            library,
-            path,
-            is_new: true,
-        }
+        Self { library, path, is_new: true }
     }
 
     /// Loads the state and updates it to the current document.
@@ -63,10 +59,8 @@ impl Editor {
         }
         self.is_new = false;
         let bytes = self.library.read(&self.path)?;
-        let text = bytes
-            .map(String::from_utf8)
-            .transpose()
-            .map_err(|_| refused("the document is not UTF-8"))?;
+        let text =
+            bytes.map(String::from_utf8).transpose().map_err(|_| refused("the document is not UTF-8"))?;
         if state.now.text != text {
             state.now = state.adopt_text(text);
         }
@@ -80,14 +74,11 @@ impl Editor {
 
     /// Writes a version to the document and adds it to the history.
     fn publish(&self, state: &mut State, version: Version, operation: &str) -> Result<(), Refusal> {
-        self.library
-            .write(&self.path, version.text.as_deref().map(str::as_bytes), operation)?;
+        self.library.write(&self.path, version.text.as_deref().map(str::as_bytes), operation)?;
         state.now = version;
         if operation != tool::UNDO || !is(Mutant::UndoIsNotLogged) {
             let time = "2026-01-31T09:30:00Z";
-            state
-                .history
-                .push(json!({ "operation": operation, "timestamp": time, "details": {} }));
+            state.history.push(json!({ "operation": operation, "timestamp": time, "details": {} }));
         }
         Ok(())
     }
@@ -104,18 +95,10 @@ impl Editor {
             text.truncate(text.trim_end().len());
         }
         if sections_of(&text).len() != ids.len() {
-            return Err(refused(
-                "the new content would change the structure of the sections",
-            ));
+            return Err(refused("the new content would change the structure of the sections"));
         }
-        let after = Version {
-            text: Some(text),
-            ids,
-        };
-        state.undo.push(Edit {
-            before: state.now.clone(),
-            after: after.clone(),
-        });
+        let after = Version { text: Some(text), ids };
+        state.undo.push(Edit { before: state.now.clone(), after: after.clone() });
         if is(Mutant::ThreeLevels) && state.undo.len() > 3 {
             state.undo.remove(0);
         }
@@ -127,11 +110,7 @@ impl Editor {
 
     fn undo(&self, state: &mut State) -> Result<(), Refusal> {
         let Some(done) = state.undo.pop() else {
-            return if is(Mutant::UndoOfNothing) {
-                Ok(())
-            } else {
-                Err(refused("there is nothing to undo"))
-            };
+            return if is(Mutant::UndoOfNothing) { Ok(()) } else { Err(refused("there is nothing to undo")) };
         };
         if done.after.text != state.now.text && !is(Mutant::UndoOverwrites) {
             return Err(refused("the document was edited outside of this server"));
@@ -146,10 +125,8 @@ impl Editor {
         if is(Mutant::UndoForgetsIds) {
             version.ids = version.ids.iter().map(|_| state.new_id()).collect();
         }
-        if let Some(text) = version
-            .text
-            .as_mut()
-            .filter(|text| is(Mutant::UndoEndsLines) && !text.ends_with('\n'))
+        if let Some(text) =
+            version.text.as_mut().filter(|text| is(Mutant::UndoEndsLines) && !text.ends_with('\n'))
         {
             text.push('\n');
         }
@@ -157,18 +134,11 @@ impl Editor {
     }
 
     fn redo(&self, state: &mut State) -> Result<(), Refusal> {
-        let done = state
-            .redo
-            .pop()
-            .ok_or_else(|| refused("there is nothing to redo"))?;
+        let done = state.redo.pop().ok_or_else(|| refused("there is nothing to redo"))?;
         if done.before.text != state.now.text && !is(Mutant::KeepsRedo) {
             return Err(refused("the document was edited outside of this server"));
         }
-        let version = if is(Mutant::RedoDoesNothing) {
-            state.now.clone()
-        } else {
-            done.after.clone()
-        };
+        let version = if is(Mutant::RedoDoesNothing) { state.now.clone() } else { done.after.clone() };
         state.undo.push(done);
         if is(Mutant::RedoesOnce) {
             state.redo.clear();
@@ -204,11 +174,7 @@ impl Editor {
             at += 1;
         }
         let level = sections.get(at).or(sections.last()).map_or(1, |it| it.level);
-        let piece = section(
-            argument(arguments, "heading"),
-            level,
-            argument(arguments, "content"),
-        );
+        let piece = section(argument(arguments, "heading"), level, argument(arguments, "content"));
         let start = outline.start(at);
         let gap = if at < sections.len() { "\n" } else { "" };
         let new = [&with_blank_line(&text[..start]), &piece, gap, &text[start..]].concat();
@@ -226,11 +192,7 @@ impl Editor {
         let Outline { text, sections } = &outline;
         let at = state.index_of(argument(arguments, "section_id"))?;
         let start = sections[at].heading.end;
-        let end = if is(Mutant::EatsChildren) {
-            sections[at].end
-        } else {
-            outline.start(at + 1)
-        };
+        let end = if is(Mutant::EatsChildren) { sections[at].end } else { outline.start(at + 1) };
         let old = &text[start..end];
         let content = argument(arguments, "content").trim_matches(['\r', '\n']);
         let is_same = old.trim_matches(['\r', '\n']) == content;
@@ -261,11 +223,7 @@ impl Editor {
             let found = sections.iter().position(|it| it.text == heading);
             found.ok_or_else(|| refused("heading not found"))?
         };
-        let all = if is(Mutant::KeepsChildren) {
-            1
-        } else {
-            outline.size(at)
-        };
+        let all = if is(Mutant::KeepsChildren) { 1 } else { outline.size(at) };
         let mut ids = state.now.ids.clone();
         ids.drain(at..at + all);
         let new = [&text[..outline.start(at)], &text[outline.start(at + all)..]].concat();
@@ -312,11 +270,7 @@ fn get_section(state: &State, arguments: &Value) -> Result<Value, Refusal> {
     let outline = Outline::parse(state);
     let at = state.index_of(argument(arguments, "section_id"))?;
     let heading = &outline.sections[at].heading;
-    let own = if is(Mutant::ReadsTheHeading) {
-        heading.start
-    } else {
-        heading.end
-    };
+    let own = if is(Mutant::ReadsTheHeading) { heading.start } else { heading.end };
     let content = outline.text[own..outline.start(at + 1)].trim_matches(['\r', '\n']);
     Ok(json!({ "heading": outline.sections[at].text, "content": content, "position": at }))
 }
@@ -343,21 +297,13 @@ fn position(arguments: &Value, name: &str) -> usize {
 
 /// Returns the id of a section as shown to clients.
 fn shown_id(at: usize, id: &str) -> String {
-    if is(Mutant::IdsArePlaces) {
-        at.to_string()
-    } else {
-        id.to_owned()
-    }
+    if is(Mutant::IdsArePlaces) { at.to_string() } else { id.to_owned() }
 }
 
 /// Returns the text of a new section; `heading` may begin with `#` marks.
 fn section(heading: &str, level: u8, content: &str) -> String {
     let marks = "#".repeat(level.into());
-    let heading = if heading.starts_with('#') {
-        heading.to_owned()
-    } else {
-        format!("{marks} {heading}")
-    };
+    let heading = if heading.starts_with('#') { heading.to_owned() } else { format!("{marks} {heading}") };
     if content.trim_matches('\n').is_empty() {
         format!("{heading}\n")
     } else {
@@ -380,9 +326,7 @@ impl Outline {
 
     /// Returns the start of the section at this index; the end of the text after the last one.
     fn start(&self, at: usize) -> usize {
-        self.sections
-            .get(at)
-            .map_or(self.text.len(), |it| it.heading.start)
+        self.sections.get(at).map_or(self.text.len(), |it| it.heading.start)
     }
 
     /// Returns the number of sections in the one at this index, including itself.
@@ -424,9 +368,7 @@ impl ContractServer for Editor {
 impl State {
     fn new_id(&mut self) -> String {
         if is(Mutant::IdsComeAgain) {
-            let free = (1..)
-                .map(|number| format!("id-{number}"))
-                .find(|id| !self.now.ids.contains(id));
+            let free = (1..).map(|number| format!("id-{number}")).find(|id| !self.now.ids.contains(id));
             return free.unwrap_or_default();
         }
         self.given += 1;
@@ -464,10 +406,7 @@ impl State {
                 }
             }
         }
-        let ids = ids
-            .into_iter()
-            .map(|id| id.unwrap_or_else(|| self.new_id()))
-            .collect();
+        let ids = ids.into_iter().map(|id| id.unwrap_or_else(|| self.new_id())).collect();
         Version { text, ids }
     }
 }
@@ -482,13 +421,8 @@ fn headings_and_texts(text: &str) -> Vec<(String, String)> {
     let sections = sections_of(text);
     let next = |at: usize| sections.get(at + 1).map_or(text.len(), |it| it.heading.start);
     let all = sections.iter().enumerate();
-    all.map(|(at, it)| {
-        (
-            it.text.clone(),
-            text[it.heading.end.min(next(at))..next(at)].trim().to_owned(),
-        )
-    })
-    .collect()
+    all.map(|(at, it)| (it.text.clone(), text[it.heading.end.min(next(at))..next(at)].trim().to_owned()))
+        .collect()
 }
 
 /// Returns the text with a blank line at its end, so that a heading can follow.
@@ -508,14 +442,8 @@ fn with_blank_line(text: &str) -> String {
 /// Returns the text with the section at `range` moved before the section that is then at `to`.
 fn move_range(text: &str, range: std::ops::Range<usize>, to: usize) -> String {
     let rest = [&text[..range.start], &text[range.end..]].concat();
-    let at = sections_of(&rest)
-        .get(to)
-        .map_or(rest.len(), |it| it.heading.start);
+    let at = sections_of(&rest).get(to).map_or(rest.len(), |it| it.heading.start);
     let piece = with_blank_line(&text[range]);
-    let piece = if at == rest.len() {
-        piece.trim_end_matches('\n').to_owned() + "\n"
-    } else {
-        piece
-    };
+    let piece = if at == rest.len() { piece.trim_end_matches('\n').to_owned() + "\n" } else { piece };
     [with_blank_line(&rest[..at]), piece, rest[at..].to_owned()].concat()
 }

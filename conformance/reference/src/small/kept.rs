@@ -87,11 +87,7 @@ pub(super) struct NotNow {
     pub(super) wait: Option<u64>,
 }
 
-const EXPIRED: NotNow = NotNow {
-    name: "EXPIRED",
-    message: "the session is none of yours",
-    wait: None,
-};
+const EXPIRED: NotNow = NotNow { name: "EXPIRED", message: "the session is none of yours", wait: None };
 
 impl Kept {
     /// Reads the records; `here` are a mutant's own.
@@ -175,10 +171,7 @@ impl Kept {
         if is_limited && !is(Mutant::LimitIsIgnored) {
             self.count(holder, &session)?;
         }
-        Ok(Begun {
-            execution: new_id(),
-            session,
-        })
+        Ok(Begun { execution: new_id(), session })
     }
 
     /// Returns the session of a caller who names none.
@@ -239,10 +232,7 @@ impl Kept {
         if is(Mutant::ExecutionsSucceed) {
             shown["status"] = "success".into();
         }
-        let execution = Execution {
-            holder: holder.to_owned(),
-            shown,
-        };
+        let execution = Execution { holder: holder.to_owned(), shown };
         self.executions.insert(begun.execution.clone(), execution);
     }
 
@@ -279,21 +269,12 @@ impl NotNow {
 /// Returns the time, in seconds since 1970, plus [`CLOCK_OFFSET`].
 fn seconds() -> f64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let ahead = env::var(CLOCK_OFFSET)
-        .ok()
-        .and_then(|text| text.parse::<f64>().ok());
+    let ahead = env::var(CLOCK_OFFSET).ok().and_then(|text| text.parse::<f64>().ok());
     since.unwrap_or(Duration::ZERO).as_secs_f64() + ahead.unwrap_or(0.0)
 }
 
 /// Returns a new id, in the form of a UUID.
 fn new_id() -> String {
     let bits = format!("{:032x}", fastrand::u128(..));
-    [
-        &bits[..8],
-        &bits[8..12],
-        &bits[12..16],
-        &bits[16..20],
-        &bits[20..],
-    ]
-    .join("-")
+    [&bits[..8], &bits[8..12], &bits[12..16], &bits[16..20], &bits[20..]].join("-")
 }

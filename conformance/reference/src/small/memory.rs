@@ -23,11 +23,7 @@ pub(super) struct Memory {
 impl Memory {
     pub(super) fn new(library: Library) -> Self {
         let proposals = HashMap::new();
-        Self {
-            library,
-            proposals,
-            next: 0,
-        }
+        Self { library, proposals, next: 0 }
     }
 
     fn read(&self, path: &str) -> Result<Answer, Refusal> {
@@ -43,9 +39,7 @@ impl Memory {
             if is(Mutant::MissingIsAnError) {
                 return Err(refused("the file does not exist"));
             }
-            return Ok(Answer::Response(
-                json!({ "exists": false, "error": "the file does not exist" }),
-            ));
+            return Ok(Answer::Response(json!({ "exists": false, "error": "the file does not exist" })));
         };
         if bytes.len() > MAX_FILE_BYTES {
             if !is(Mutant::CutsFiles) {
@@ -62,20 +56,13 @@ impl Memory {
     }
 
     fn append(&mut self, arguments: &Value, decision: Option<PersonAnswer>) -> Result<Answer, Refusal> {
-        let path = format!(
-            ".claude/memory/{}",
-            arguments["file"].as_str().unwrap_or_default()
-        );
+        let path = format!(".claude/memory/{}", arguments["file"].as_str().unwrap_or_default());
         let mut text = match arguments.get("entry") {
             Some(entry) if is(Mutant::SortsMembers) => sorted(entry).to_string(),
             Some(entry) => entry.to_string(),
             None => arguments["content"].as_str().unwrap_or_default().to_owned(),
         };
-        let size = if is(Mutant::CountsCharacters) {
-            text.chars().count()
-        } else {
-            text.len()
-        };
+        let size = if is(Mutant::CountsCharacters) { text.chars().count() } else { text.len() };
         if size > MAX_ENTRY_BYTES && !is(Mutant::NoLimit) {
             if !is(Mutant::CutsEntries) {
                 return Err((-32002, "the entry is too large".into()));
@@ -96,8 +83,7 @@ impl Memory {
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
         let held = approved.filter(|_| is(Mutant::WritesWhatWas)).unwrap_or(held);
-        self.library
-            .write(&path, Some(&append_lines(held, &text)), "append to")?;
+        self.library.write(&path, Some(&append_lines(held, &text)), "append to")?;
         Ok(Answer::Response(json!({ "success": true })))
     }
 
@@ -106,16 +92,9 @@ impl Memory {
         let state = format!("{}-{}-{}", std::process::id(), self.next, "s".repeat(20));
         let held = self.library.read(path)?.unwrap_or_default();
         self.proposals.insert(state.clone(), (arguments.clone(), held));
-        let shown = if is(Mutant::ShowsTheFirstLine) {
-            text.lines().next().unwrap_or_default()
-        } else {
-            text
-        };
-        let shown_path = if is(Mutant::ShowsNoFile) {
-            "the memory"
-        } else {
-            path
-        };
+        let shown =
+            if is(Mutant::ShowsTheFirstLine) { text.lines().next().unwrap_or_default() } else { text };
+        let shown_path = if is(Mutant::ShowsNoFile) { "the memory" } else { path };
         let message = format!("Append this to `{shown_path}`?\n\n{shown}");
         Ok(Answer::Question { message, state })
     }
@@ -157,9 +136,7 @@ impl ContractServer for Memory {
         match name {
             tool::READ_REPO_FILE => self.read(text("path")),
             tool::WRITE_MEMORY_ENTRY => self.append(arguments, decision),
-            _ => Ok(Answer::Response(
-                json!({ "greeting": format!("Hello, {}!", text("name")) }),
-            )),
+            _ => Ok(Answer::Response(json!({ "greeting": format!("Hello, {}!", text("name")) }))),
         }
     }
 }
@@ -174,10 +151,7 @@ fn append_lines(mut held: Vec<u8>, text: &str) -> Vec<u8> {
     }
     if held.last().is_some_and(|last| *last != b'\n') {
         if is(Mutant::DropsLastLine) {
-            let start = held
-                .iter()
-                .rposition(|byte| *byte == b'\n')
-                .map_or(0, |at| at + 1);
+            let start = held.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
             held.truncate(start);
         } else if !is(Mutant::JoinsLines) {
             held.push(b'\n');
@@ -193,12 +167,7 @@ fn append_lines(mut held: Vec<u8>, text: &str) -> Vec<u8> {
 }
 
 fn sorted(entry: &Value) -> Value {
-    let mut members: Vec<_> = entry
-        .as_object()
-        .cloned()
-        .unwrap_or_default()
-        .into_iter()
-        .collect();
+    let mut members: Vec<_> = entry.as_object().cloned().unwrap_or_default().into_iter().collect();
     members.sort_by(|one, other| one.0.cmp(&other.0));
     Value::Object(members.into_iter().collect())
 }
@@ -213,26 +182,16 @@ fn may_be_read(path: &str) -> bool {
     let policy = CONTRACT.tool(tool::READ_REPO_FILE).and_then(|tool| tool.paths);
     let policy = policy.as_ref();
     let denies = |segment: &str| {
-        let mut globs = policy
-            .iter()
-            .flat_map(|policy| policy.deny)
-            .filter_map(|glob| glob.strip_prefix("**/"));
+        let mut globs =
+            policy.iter().flat_map(|policy| policy.deny).filter_map(|glob| glob.strip_prefix("**/"));
         globs.any(|glob| match (glob.strip_prefix('*'), glob.strip_suffix('*')) {
             (Some(end), _) => segment.ends_with(end),
             (_, Some(start)) => segment.starts_with(start),
             _ => segment == glob,
         })
     };
-    let judged: Vec<_> = if is(Mutant::DeniesSmallLetters) {
-        path.split('/').collect()
-    } else {
-        segments
-    };
-    let judged = if is(Mutant::DeniesTheEnd) {
-        &judged[judged.len() - 1..]
-    } else {
-        &judged[..]
-    };
+    let judged: Vec<_> = if is(Mutant::DeniesSmallLetters) { path.split('/').collect() } else { segments };
+    let judged = if is(Mutant::DeniesTheEnd) { &judged[judged.len() - 1..] } else { &judged[..] };
     if judged.iter().any(|segment| denies(segment)) && !is(Mutant::AllowsFirst) {
         return false;
     }

@@ -47,10 +47,7 @@ pub fn serve_memory(root: &Path) -> io::Result<()> {
 /// If a pipe breaks.
 pub fn serve_document(root: &Path, document: &str) -> io::Result<()> {
     let library = Library(root.to_owned());
-    serve(
-        &safe_markdown_editor::CONTRACT,
-        &mut editor::Editor::new(library, document),
-    )
+    serve(&safe_markdown_editor::CONTRACT, &mut editor::Editor::new(library, document))
 }
 
 /// Serves rows in `folder` over standard input and output until the input ends.

@@ -74,12 +74,7 @@ struct Response {
 
 impl Response {
     fn new(status: u16, body: Value) -> Self {
-        Self {
-            status,
-            headers: Vec::new(),
-            media: "application/json",
-            body,
-        }
+        Self { status, headers: Vec::new(), media: "application/json", body }
     }
 
     /// Returns a refusal in the form of the contract's errors.
@@ -93,10 +88,7 @@ impl Response {
         }
         if is(Mutant::RestRefusesAsProblem) {
             let problem = json!({ "status": status, "title": http::reason(status), "detail": body["error"]["message"] });
-            return Self {
-                media: "application/problem+json",
-                ..Self::new(status, problem)
-            };
+            return Self { media: "application/problem+json", ..Self::new(status, problem) };
         }
         Self::new(status, body)
     }
@@ -162,9 +154,7 @@ impl Server<'_> {
             _ if session.is_some() => "DELETE",
             _ => "POST",
         };
-        let tool = path
-            .strip_prefix("/mcp/tools/")
-            .and_then(|rest| rest.strip_suffix("/execute"));
+        let tool = path.strip_prefix("/mcp/tools/").and_then(|rest| rest.strip_suffix("/execute"));
         let places = ["/mcp", "/mcp/tools", "/mcp/openapi.json", "/mcp/sessions"];
         if tool.or(session).or(execution).is_none() && !places.contains(&path) {
             return Response::refusal(404, "INVALID", "nothing is served here");
@@ -252,9 +242,7 @@ impl Server<'_> {
         if is(Mutant::RefusalsAreCommits) && shown["status"] == "failed" {
             let message = format!("refused {tool}\n\nExecution: {}", begun.execution);
             let library = Library(self.root.to_owned());
-            library
-                .git(&["commit", "--quiet", "--allow-empty", "-m", &message])
-                .ok()?;
+            library.git(&["commit", "--quiet", "--allow-empty", "-m", &message]).ok()?;
         }
         self.with_kept(|kept| kept.end(role, &begun, shown));
         if let Some(result) = answer.get_mut("result") {
@@ -276,10 +264,7 @@ impl Server<'_> {
             return Response::refusal(400, "INVALID", "the body must be an object");
         };
         let mut meta = Map::new();
-        if let Some(key) = request
-            .header("idempotency-key")
-            .filter(|_| !is(Mutant::RestIgnoresKeys))
-        {
+        if let Some(key) = request.header("idempotency-key").filter(|_| !is(Mutant::RestIgnoresKeys)) {
             meta.insert(IDEMPOTENCY_KEY.into(), key.into());
         }
         if let Some(session) = request.header("x-session-id") {
@@ -288,10 +273,7 @@ impl Server<'_> {
         if request.header("if-none-match") == Some("*") {
             meta.insert(IF_BASE.into(), Value::Null);
         }
-        if let Some(tag) = request
-            .header("if-match")
-            .filter(|_| !is(Mutant::RestIgnoresIfMatch))
-        {
+        if let Some(tag) = request.header("if-match").filter(|_| !is(Mutant::RestIgnoresIfMatch)) {
             meta.insert(IF_BASE.into(), tag.trim_matches('"').into());
         }
         let (since, begun) = (Instant::now(), now());
@@ -409,15 +391,9 @@ fn description() -> Value {
     let content = |schema: Value| json!({ "application/json": { "schema": schema } });
     let responses = |schema: Value| {
         let mut all = Map::new();
-        all.insert(
-            "200".into(),
-            json!({ "description": "It is done.", "content": content(schema) }),
-        );
+        all.insert("200".into(), json!({ "description": "It is done.", "content": content(schema) }));
         for status in REFUSALS {
-            all.insert(
-                status.to_string(),
-                json!({ "$ref": "#/components/responses/refusal" }),
-            );
+            all.insert(status.to_string(), json!({ "$ref": "#/components/responses/refusal" }));
         }
         Value::from(all)
     };
@@ -440,10 +416,7 @@ fn description() -> Value {
             "requestBody": { "required": true, "content": content(tool.input.wire()) },
             "responses": responses(execution),
         });
-        paths.insert(
-            format!("/tools/{}/execute", tool.name),
-            json!({ "post": operation }),
-        );
+        paths.insert(format!("/tools/{}/execute", tool.name), json!({ "post": operation }));
     }
     for (path, name) in [("/tools", "tools"), ("/openapi.json", "openapi")] {
         let operation = json!({ "operationId": name, "responses": responses(object.clone()) });

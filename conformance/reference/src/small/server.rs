@@ -42,11 +42,7 @@ pub(super) enum Answer {
     /// A response with `_meta`.
     Noted { response: Value, meta: Value },
     /// An error as a result, with structured content and `_meta`.
-    Error {
-        message: String,
-        body: Value,
-        meta: Value,
-    },
+    Error { message: String, body: Value, meta: Value },
     /// A question for the person, and the state that comes back with the decision.
     Question { message: String, state: String },
 }
@@ -225,9 +221,9 @@ fn call(
             "_meta": meta,
         })),
         Answer::Response(response) => Ok(json!({ "content": [], "structuredContent": response })),
-        Answer::Question { .. } if !can_ask => Err(refused(
-            "the call needs a person's approval, but the client does not support elicitation",
-        )),
+        Answer::Question { .. } if !can_ask => {
+            Err(refused("the call needs a person's approval, but the client does not support elicitation"))
+        }
         Answer::Question { message, state } => {
             let schema = json!({ "type": "object", "properties": {} });
             let question = json!({ "message": message, "requestedSchema": schema });
@@ -307,37 +303,15 @@ impl Library {
 
     /// Returns the id of the last commit.
     pub(super) fn head(&self) -> Result<String, Refusal> {
-        let output = Command::new("git")
-            .arg("-C")
-            .arg(&self.0)
-            .args(["rev-parse", "HEAD"])
-            .output();
-        Ok(String::from_utf8_lossy(&output.map_err(failed)?.stdout)
-            .trim()
-            .to_owned())
+        let output = Command::new("git").arg("-C").arg(&self.0).args(["rev-parse", "HEAD"]).output();
+        Ok(String::from_utf8_lossy(&output.map_err(failed)?.stdout).trim().to_owned())
     }
 
     pub(super) fn git(&self, arguments: &[&str]) -> Result<(), Refusal> {
-        let who = [
-            "-c",
-            "user.name=small",
-            "-c",
-            "user.email=small@localhost",
-            "-c",
-            "gc.auto=0",
-        ];
-        let output = Command::new("git")
-            .arg("-C")
-            .arg(&self.0)
-            .args(who)
-            .args(arguments)
-            .output();
+        let who = ["-c", "user.name=small", "-c", "user.email=small@localhost", "-c", "gc.auto=0"];
+        let output = Command::new("git").arg("-C").arg(&self.0).args(who).args(arguments).output();
         let output = output.map_err(failed)?;
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        if output.status.success() {
-            Ok(())
-        } else {
-            Err(refused(error))
-        }
+        if output.status.success() { Ok(()) } else { Err(refused(error)) }
     }
 }

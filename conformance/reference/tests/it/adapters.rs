@@ -33,12 +33,7 @@ fn smoked(adapter: &str, mutant: &[&str]) -> (Option<i32>, String) {
     fs::write(&file, adapter).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_conformance-under-test"));
     command.args(["smoke", "--adapter"]).arg(file);
-    command.args([
-        "--",
-        env!("CARGO_BIN_EXE_tabellion-reference"),
-        "--library",
-        "{library}",
-    ]);
+    command.args(["--", env!("CARGO_BIN_EXE_tabellion-reference"), "--library", "{library}"]);
     let output = command.args(mutant).output().unwrap();
     let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     (output.status.code(), printed.into_owned())
@@ -53,42 +48,17 @@ fn smoke_distinguishes_a_wrong_adapter_from_a_wrong_server() {
     let lies: &[&str] = &["--mutant", "does-nothing"];
     let cases: [(String, &[&str], u8, &str); 7] = [
         (ADAPTER.to_owned(), &[], exit::PASSED, "works"),
-        (
-            ADAPTER.to_owned(),
-            lies,
-            exit::BROKEN,
-            "the document is unchanged",
-        ),
-        (
-            changed("name = \"read_markdown\"", "name = \"read\""),
-            &[],
-            exit::USAGE,
-            "has no tool `read`",
-        ),
+        (ADAPTER.to_owned(), lies, exit::BROKEN, "the document is unchanged"),
+        (changed("name = \"read_markdown\"", "name = \"read\""), &[], exit::USAGE, "has no tool `read`"),
         (
             changed("{ path = \"{/path}\" }", "{ file = \"{/path}\" }"),
             &[],
             exit::USAGE,
             "refuses the arguments",
         ),
-        (
-            changed("Content/success", "Content/done"),
-            &[],
-            exit::USAGE,
-            "no value for `/success`",
-        ),
-        (
-            changed("\"{/content}\"", "\"else\""),
-            &[],
-            exit::BROKEN,
-            "unexpected content",
-        ),
-        (
-            changed("\"{/path}\", content", "\"../{/path}\", content"),
-            &[],
-            exit::BROKEN,
-            "it refused",
-        ),
+        (changed("Content/success", "Content/done"), &[], exit::USAGE, "no value for `/success`"),
+        (changed("\"{/content}\"", "\"else\""), &[], exit::BROKEN, "unexpected content"),
+        (changed("\"{/path}\", content", "\"../{/path}\", content"), &[], exit::BROKEN, "it refused"),
     ];
     for (adapter, mutant, code, said) in cases {
         let (found, printed) = smoked(&adapter, mutant);
@@ -101,13 +71,7 @@ fn smoke_distinguishes_a_wrong_adapter_from_a_wrong_server() {
 fn a_drafted_adapter_works() {
     let dir = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_conformance-under-test"));
-    command.args([
-        "template",
-        "--",
-        env!("CARGO_BIN_EXE_tabellion-reference"),
-        "--library",
-        "{library}",
-    ]);
+    command.args(["template", "--", env!("CARGO_BIN_EXE_tabellion-reference"), "--library", "{library}"]);
     let output = command.current_dir(dir.path()).output().unwrap();
     let draft = String::from_utf8(output.stdout).unwrap();
     let (code, printed) = smoked(&draft, &[]);

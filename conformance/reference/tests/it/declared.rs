@@ -20,53 +20,16 @@ fn a_server_is_held_to_what_it_declares() {
             ],
         ),
         // A promise that it does not make is not judged.
-        (
-            &["--mutant", "commits-at-start"],
-            "pure",
-            exit::PASSED,
-            &["checks: 1 passed ("],
-        ),
-        (
-            &["--mutant", "read-writes"],
-            "pure",
-            exit::BROKEN,
-            &["pure/reads-change-nothing"],
-        ),
-        (
-            &["--mutant", "wrong-output-shape"],
-            "wire/output-schema",
-            exit::BROKEN,
-            &["wire/output-schema"],
-        ),
+        (&["--mutant", "commits-at-start"], "pure", exit::PASSED, &["checks: 1 passed ("]),
+        (&["--mutant", "read-writes"], "pure", exit::BROKEN, &["pure/reads-change-nothing"]),
+        (&["--mutant", "wrong-output-shape"], "wire/output-schema", exit::BROKEN, &["wire/output-schema"]),
         // It accepts more than its schemas specify, which is only advice.
-        (
-            &["--mutant", "accepts-unknown-arguments"],
-            "schema",
-            exit::PASSED,
-            &["2 warned"],
-        ),
-        (
-            &["--mutant", "logs-on-stdout"],
-            "wire/stdout-clean",
-            exit::BROKEN,
-            &["wire/stdout-clean"],
-        ),
+        (&["--mutant", "accepts-unknown-arguments"], "schema", exit::PASSED, &["2 warned"]),
+        (&["--mutant", "logs-on-stdout"], "wire/stdout-clean", exit::BROKEN, &["wire/stdout-clean"]),
     ];
     for (mutant, only, code, said) in cases {
-        let run = [
-            "--contract",
-            "declared",
-            "--only",
-            only,
-            "--time-budget",
-            "600",
-            "--",
-        ];
-        runs(
-            &[&run[..], &[REFERENCE, "--library", "{library}"], mutant].concat(),
-            code,
-            said,
-        );
+        let run = ["--contract", "declared", "--only", only, "--time-budget", "600", "--"];
+        runs(&[&run[..], &[REFERENCE, "--library", "{library}"], mutant].concat(), code, said);
     }
 }
 
@@ -76,23 +39,11 @@ fn a_store_is_also_found_in_the_folder_for_data() {
     let create = "test -e \"$1/.git\" || { echo > \"$1/README.md\" && git -C \"$1\" init --quiet; }";
     let start = &*format!("{create} && exec \"$0\" --library \"$1\" $2 $3");
     let call = r#"edit_markdown={"path":"README.md","operation":{"type":"append","content":"{token}\n"}}"#;
-    let run = [
-        "--contract",
-        "declared",
-        "--only",
-        "store/processes",
-        "--store",
-        call,
-        "--",
-    ];
+    let run = ["--contract", "declared", "--only", "store/processes", "--store", call, "--"];
     let server = ["sh", "-c", start, REFERENCE, "{data}"];
     for (mutant, code, said) in [
         (&[][..], exit::PASSED, "checks: 1 passed"),
-        (
-            &["--mutant", "loses-racing-edit"],
-            exit::BROKEN,
-            "acknowledged texts are not in the store",
-        ),
+        (&["--mutant", "loses-racing-edit"], exit::BROKEN, "acknowledged texts are not in the store"),
     ] {
         runs(&[&run[..], &server, mutant].concat(), code, &[said]);
     }
@@ -106,36 +57,11 @@ fn confinement_is_judged_where_it_can_be_seen() {
     let [temporary, home] = [temporary, home].map(|folder| folder.to_string_lossy().into_owned());
     let cases: [(&str, &[&str], u8, &str); 6] = [
         ("confined", &["{library}"], exit::PASSED, "checks: 1 passed"),
-        (
-            "confined",
-            &["{library}", &temporary],
-            exit::PASSED,
-            "the libraries of this run are in",
-        ),
-        (
-            "confined",
-            &[&temporary, &home],
-            exit::PASSED,
-            "`confined` is not judged",
-        ),
-        (
-            "confined",
-            &["/"],
-            exit::BROKEN,
-            "reveals a file outside the library",
-        ),
-        (
-            "no-traversal",
-            &[&temporary, &home],
-            exit::PASSED,
-            "`no-traversal` is not judged",
-        ),
-        (
-            "no-traversal",
-            &["/"],
-            exit::BROKEN,
-            "reveals a file outside the library",
-        ),
+        ("confined", &["{library}", &temporary], exit::PASSED, "the libraries of this run are in"),
+        ("confined", &[&temporary, &home], exit::PASSED, "`confined` is not judged"),
+        ("confined", &["/"], exit::BROKEN, "reveals a file outside the library"),
+        ("no-traversal", &[&temporary, &home], exit::PASSED, "`no-traversal` is not judged"),
+        ("no-traversal", &["/"], exit::BROKEN, "reveals a file outside the library"),
     ];
     for (promise, permitted, code, said) in cases {
         let folder = tempfile::tempdir().unwrap();
@@ -158,11 +84,7 @@ fn runs(arguments: &[&str], code: u8, said: &[&str]) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_conformance-under-test"));
     let output = command.arg("run").args(arguments).output().unwrap();
     let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert_eq!(
-        output.status.code(),
-        Some(code.into()),
-        "{arguments:?}\n{printed}"
-    );
+    assert_eq!(output.status.code(), Some(code.into()), "{arguments:?}\n{printed}");
     for said in said {
         assert!(printed.contains(said), "{arguments:?}: {said}\n{printed}");
     }

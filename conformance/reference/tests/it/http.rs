@@ -16,18 +16,9 @@ fn an_external_server_is_tested_in_its_folder() {
     let path = |name: &str| dir.path().join(name);
     let port = free_port().unwrap().to_string();
     let output = Command::new(env!("CARGO_BIN_EXE_conformance-under-test"))
-        .args([
-            "run",
-            "--profile",
-            "smoke",
-            "--url",
-            &format!("http://127.0.0.1:{port}/mcp"),
-        ])
+        .args(["run", "--profile", "smoke", "--url", &format!("http://127.0.0.1:{port}/mcp")])
         .args(["--library", "served/library", "--patience", "20"])
-        .args([
-            "--reset",
-            &RESET.replace("SERVER", REFERENCE).replace("PORT", &port),
-        ])
+        .args(["--reset", &RESET.replace("SERVER", REFERENCE).replace("PORT", &port)])
         .arg("--only=http/clients-apart,mutation/one-commit,paths/environment,atomic/restart,budget/memory")
         .current_dir(dir.path())
         .output()

@@ -15,10 +15,7 @@ pub(super) fn tools(offer: &Offer) -> String {
         let line = format!("#   {name}({arguments})");
         format!("{}\n", visible::cut(&line, MAX_WIDTH))
     });
-    format!(
-        "\n# The server's tools; an argument with `?` can be left out:\n{}",
-        lines.collect::<String>()
-    )
+    format!("\n# The server's tools; an argument with `?` can be left out:\n{}", lines.collect::<String>())
 }
 
 fn members(schema: &Value, root: &Value) -> String {
@@ -30,11 +27,7 @@ fn members(schema: &Value, root: &Value) -> String {
     let members = properties.map(|(name, property)| {
         let sign = if required(name) { "" } else { "?" };
         let default = &property["default"];
-        let default = if default.is_null() {
-            String::new()
-        } else {
-            format!(" = {default}")
-        };
+        let default = if default.is_null() { String::new() } else { format!(" = {default}") };
         format!("{name}{sign}: {}{default}", shape(resolved(property, root), root))
     });
     members.collect::<Vec<_>>().join(", ")
@@ -62,9 +55,7 @@ pub(super) fn resolved<'a>(property: &'a Value, root: &'a Value) -> &'a Value {
     let ways = ways.filter_map(|name| property[name].as_array()).flatten();
     let mut all = std::iter::once(property).chain(ways);
     let target = all.find_map(|it| it["$ref"].as_str()?.strip_prefix('#'));
-    target
-        .and_then(|pointer| root.pointer(pointer))
-        .unwrap_or(property)
+    target.and_then(|pointer| root.pointer(pointer)).unwrap_or(property)
 }
 
 /// Returns the type of an argument, ignoring `null`.
@@ -73,17 +64,12 @@ pub(super) fn kind(property: &Value) -> Option<&str> {
     let ways = property["anyOf"].as_array().into_iter().flatten();
     let known = ["string", "boolean", "array", "number", "integer", "object"];
     let types = std::iter::once(property).chain(ways).filter_map(of);
-    types
-        .into_iter()
-        .find_map(|name| known.into_iter().find(|known| *known == name))
+    types.into_iter().find_map(|name| known.into_iter().find(|known| *known == name))
 }
 
 /// Returns a TOML key, quoted if necessary.
 pub(super) fn key(name: &str) -> String {
-    let bare = !name.is_empty()
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    let bare = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
     if bare { name.to_owned() } else { toml(&name.into()) }
 }
 

@@ -74,38 +74,17 @@ fn complaint(subject: &Subject, client: &mut Client<'_>) -> Result<String, Stop>
 fn own(before: &View, after: &View) -> Vec<String> {
     let (before, after) = (&before.library, &after.library);
     let first = |path: &Path| path.iter().next().map(|name| name.to_string_lossy().into_owned());
-    let folders: BTreeSet<_> = after
-        .folders_since(before)
-        .iter()
-        .filter_map(|path| first(path))
-        .collect();
+    let folders: BTreeSet<_> = after.folders_since(before).iter().filter_map(|path| first(path)).collect();
     let files = after.changed_since(before);
-    let files = files
-        .iter()
-        .filter(|path| path.extension().is_none_or(|it| it != "md"));
-    let names: BTreeSet<_> = files
-        .filter_map(|path| first(path))
-        .chain(folders.iter().cloned())
-        .collect();
+    let files = files.iter().filter(|path| path.extension().is_none_or(|it| it != "md"));
+    let names: BTreeSet<_> = files.filter_map(|path| first(path)).chain(folders.iter().cloned()).collect();
     let is_folder = |name: &String| after.folders.contains(Path::new(name));
-    names
-        .into_iter()
-        .map(|name| {
-            if is_folder(&name) {
-                format!("{name}/**")
-            } else {
-                name
-            }
-        })
-        .collect()
+    names.into_iter().map(|name| if is_folder(&name) { format!("{name}/**") } else { name }).collect()
 }
 
 /// Returns the promises that the descriptions of tools seem to make, each with the words that make it.
 fn promised(offer: &Offer) -> Vec<(&'static str, &'static str)> {
-    let says: String = offer
-        .values()
-        .map(|tool| tool.to_string().to_lowercase())
-        .collect();
+    let says: String = offer.values().map(|tool| tool.to_string().to_lowercase()).collect();
     let made = PROMISES.iter().filter_map(|promise| {
         let words = promise.said.iter().find(|words| says.contains(**words))?;
         Some((promise.guarantee.id, *words))
@@ -115,19 +94,12 @@ fn promised(offer: &Offer) -> Vec<(&'static str, &'static str)> {
 
 /// Returns the comment on drafted promises: the words that make them, and the other promises there are.
 fn promises_note(made: &[(&str, &str)]) -> String {
-    let said: Vec<_> = made
-        .iter()
-        .map(|(id, words)| format!("{id} (\"{words}\")"))
-        .collect();
+    let said: Vec<_> = made.iter().map(|(id, words)| format!("{id} (\"{words}\")")).collect();
     let ids = PROMISES.iter().skip(1).map(|promise| promise.guarantee.id);
     let others: Vec<_> = ids.filter(|id| made.iter().all(|(made, _)| made != id)).collect();
     format!(
         "# `promises`: drafted from what the tools say, {}. Keep those that the server's documents make, too.\n# Others are {}.\n",
-        if said.is_empty() {
-            "which is nothing".to_owned()
-        } else {
-            said.join(", ")
-        },
+        if said.is_empty() { "which is nothing".to_owned() } else { said.join(", ") },
         others.join(", ")
     )
 }
@@ -148,10 +120,7 @@ fn head(
         let _ = writeln!(head, "{key} = {}", toml(&value));
     };
     say("name", name.as_str().into());
-    if let Some(version) = identity
-        .map(|identity| &identity.version)
-        .filter(|version| !version.is_empty())
-    {
+    if let Some(version) = identity.map(|identity| &identity.version).filter(|version| !version.is_empty()) {
         say("version", version.as_str().into());
     }
     say("contract", subject.contract.id.into());
@@ -242,16 +211,11 @@ fn section(
 /// Returns the entry of a tool that the server has under the contract's name.
 fn same(tool: &ToolSpec) -> String {
     let members = |schema: &Value, each: &dyn Fn(&str) -> String| {
-        let names = schema["properties"]
-            .as_object()
-            .into_iter()
-            .flat_map(|all| all.keys());
+        let names = schema["properties"].as_object().into_iter().flat_map(|all| all.keys());
         let members: Vec<_> = names.map(|name| each(name)).collect();
         members.join(", ")
     };
-    let arguments = members(&tool.input.wire(), &|name| {
-        format!("{} = \"{{/{name}}}\"", key(name))
-    });
+    let arguments = members(&tool.input.wire(), &|name| format!("{} = \"{{/{name}}}\"", key(name)));
     let response = members(&tool.output.wire(), &|name| {
         format!("\"/{name}\" = {{ at = \"/structuredContent/{name}\" }}")
     });
@@ -264,19 +228,11 @@ fn same(tool: &ToolSpec) -> String {
 /// Returns the comment for a tool for which no call is guessed.
 fn nothing(tool: &ToolSpec, offer: &Offer) -> String {
     let wanted = words(tool.label());
-    let wanted: Vec<_> = wanted
-        .iter()
-        .filter(|word| !NOUNS.contains(&word.as_str()) && *word != "get")
-        .collect();
-    let close = offer
-        .keys()
-        .filter(|name| words(name).iter().any(|word| wanted.contains(&word)));
+    let wanted: Vec<_> =
+        wanted.iter().filter(|word| !NOUNS.contains(&word.as_str()) && *word != "get").collect();
+    let close = offer.keys().filter(|name| words(name).iter().any(|word| wanted.contains(&word)));
     let close: Vec<_> = close.map(String::as_str).collect();
-    let close = if close.is_empty() {
-        "…".to_owned()
-    } else {
-        close.join(" or ")
-    };
+    let close = if close.is_empty() { "…".to_owned() } else { close.join(" or ") };
     format!(
         "\n# Nothing is guessed for `{0}`: {1}\n# [tools.{0}]\n# name = \"{close}\"\n# arguments = {{}}\n# response = {{}}\n",
         tool.label(),

@@ -29,10 +29,7 @@ pub(super) fn reading(
     client: &mut Client<'_>,
 ) -> Result<Option<ReadProbe>, Stop> {
     let mut tools = subject.contract.operations();
-    let read = tools
-        .clone()
-        .flat_map(|tool| tool.effects)
-        .find(|effect| effect.kind == EffectKind::Read);
+    let read = tools.clone().flat_map(|tool| tool.effects).find(|effect| effect.kind == EffectKind::Read);
     let Some(effect) = read else {
         return Ok(None);
     };
@@ -57,9 +54,7 @@ pub(super) fn reading(
             return Ok(None);
         }
         let arguments = format!("arguments = {}", entry.arguments);
-        let arguments: toml::Table = arguments
-            .parse()
-            .map_err(|error| Stop::Harness(format!("{error}")))?;
+        let arguments: toml::Table = arguments.parse().map_err(|error| Stop::Harness(format!("{error}")))?;
         let params = serde_json::json!({ "name": entry.name, "arguments": arguments["arguments"] });
         let message = client.request("tools/call", params)?;
         if let Some(source) = source(&message["result"], &holes) {
@@ -97,10 +92,9 @@ fn find(value: &Value, at: &str, holes: &[(&str, String)]) -> Option<String> {
                 find(value, &at, holes)
             })
         }
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .find_map(|(number, item)| find(item, &format!("{at}/{number}"), holes)),
+        Value::Array(items) => {
+            items.iter().enumerate().find_map(|(number, item)| find(item, &format!("{at}/{number}"), holes))
+        }
         _ => None,
     }
 }

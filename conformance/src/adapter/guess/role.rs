@@ -7,25 +7,13 @@ use super::listing::{key, kind, resolved, toml};
 use crate::adapter::{offer::Offer, parse::FILL_IN};
 
 /// Words in names of arguments and tools, by purpose.
-const PATHS: &[&str] = &[
-    "path", "file", "filename", "filepath", "note", "uri", "name", "document",
-];
+const PATHS: &[&str] = &["path", "file", "filename", "filepath", "note", "uri", "name", "document"];
 const CONTENTS: &[&str] = &["content", "contents", "text", "body", "data", "markdown"];
 const OLDS: &[&str] = &["old", "search", "find", "from", "target"];
 const NEWS: &[&str] = &["new", "replace", "replacement", "to", "with"];
 const HEADINGS: &[&str] = &["heading", "section", "anchor", "target"];
-pub(super) const NOUNS: &[&str] = &[
-    "file",
-    "files",
-    "note",
-    "notes",
-    "markdown",
-    "md",
-    "document",
-    "documents",
-    "text",
-    "content",
-];
+pub(super) const NOUNS: &[&str] =
+    &["file", "files", "note", "notes", "markdown", "md", "document", "documents", "text", "content"];
 const HASHES: &[&str] = &["hash", "sha256", "checksum", "etag"];
 const STARTS: &[&str] = &["start", "from", "first"];
 const ENDS: &[&str] = &["end", "to", "last"];
@@ -45,14 +33,8 @@ pub(super) struct Entry {
 
 impl Entry {
     pub(super) fn lines(&self) -> String {
-        let comment = self
-            .comment
-            .map_or_else(String::new, |comment| format!("# {comment}\n"));
-        format!(
-            "{comment}name = {}\narguments = {}\n",
-            toml(&self.name.as_str().into()),
-            self.arguments
-        )
+        let comment = self.comment.map_or_else(String::new, |comment| format!("# {comment}\n"));
+        format!("{comment}name = {}\narguments = {}\n", toml(&self.name.as_str().into()), self.arguments)
     }
 }
 
@@ -74,11 +56,7 @@ impl WantedEffect<'_> {
         let is_whole = |way: &ToolRole| way.whole && self.kind != EffectKind::Write;
         let finer = |way: &&ToolRole| !is_whole(way) && way.is_edit;
         let has_finer = || {
-            [APPENDS, SECTIONS]
-                .concat()
-                .iter()
-                .filter(finer)
-                .any(|way| self.best(offer, &[*way]).is_some())
+            [APPENDS, SECTIONS].concat().iter().filter(finer).any(|way| self.best(offer, &[*way]).is_some())
         };
         let found = self.best(offer, ways)?;
         (!is_whole(&found.1) || !has_finer()).then_some(found.0)
@@ -105,11 +83,8 @@ impl WantedEffect<'_> {
         });
         let best = candidates.max_by_key(|(score, name, ..)| (*score, std::cmp::Reverse(name.len())))?;
         let (_, name, arguments, way) = best;
-        let entry = Entry {
-            name: name.clone(),
-            arguments,
-            comment: way.comment.or(self.remark(&offer[name])),
-        };
+        let entry =
+            Entry { name: name.clone(), arguments, comment: way.comment.or(self.remark(&offer[name])) };
         Some((entry, *way))
     }
 
@@ -168,11 +143,8 @@ impl WantedEffect<'_> {
                 return Some(format!("{{ {} = {object} }}", key(name)));
             }
         }
-        let required = |name: &str| {
-            schema["required"]
-                .as_array()
-                .is_some_and(|all| all.iter().any(|it| it == name))
-        };
+        let required =
+            |name: &str| schema["required"].as_array().is_some_and(|all| all.iter().any(|it| it == name));
         let mut members = Vec::new();
         for (name, property) in properties {
             let property = resolved(property, root);
@@ -203,15 +175,8 @@ impl WantedEffect<'_> {
             _ if way.whole => MODES_OF_WHOLE,
             _ => &[effect.as_str()][..],
         };
-        let modes = property["enum"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str);
-        if let Some(mode) = modes
-            .into_iter()
-            .find(|mode| synonyms.contains(&&*mode.replace('-', "_")))
-        {
+        let modes = property["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        if let Some(mode) = modes.into_iter().find(|mode| synonyms.contains(&&*mode.replace('-', "_"))) {
             seen.mode = true;
             return Some(toml(&mode.into()));
         }
@@ -232,11 +197,7 @@ impl WantedEffect<'_> {
         }
         if text && !way.old_and_new && has(CONTENTS) && !seen.content && self.kind != EffectKind::Read {
             seen.content = true;
-            let value = if way.whole {
-                "{content}".to_owned()
-            } else {
-                format!("{{{}}}", self.content)
-            };
+            let value = if way.whole { "{content}".to_owned() } else { format!("{{{}}}", self.content) };
             return Some(toml(&value.into()));
         }
         if text && required && has(HASHES) {
@@ -269,11 +230,7 @@ impl WantedEffect<'_> {
             return Some(format!("[{item}]"));
         }
         if kind == Some("integer") && way.old_and_new && has(LINES) && (has(STARTS) || has(ENDS)) {
-            let hole = if has(STARTS) {
-                "{old_start_line}"
-            } else {
-                "{old_end_line}"
-            };
+            let hole = if has(STARTS) { "{old_start_line}" } else { "{old_end_line}" };
             return Some(toml(&hole.into()));
         }
         if kind == Some("integer") && required && has(STARTS) {
@@ -312,15 +269,7 @@ struct ToolArguments {
 }
 
 const fn way(verbs: &'static [&'static str], needs: fn(&ToolArguments) -> bool) -> ToolRole {
-    ToolRole {
-        verbs,
-        path: true,
-        old_and_new: false,
-        whole: false,
-        is_edit: false,
-        needs,
-        comment: None,
-    }
+    ToolRole { verbs, path: true, old_and_new: false, whole: false, is_edit: false, needs, comment: None }
 }
 
 const EDITS: &[&str] = &["edit", "patch", "replace", "update", "modify"];
@@ -328,11 +277,8 @@ const WRITE: &[&str] = &["write", "save", "put", "overwrite", "update"];
 const CREATE: &[&str] = &["create", "add", "new"];
 /// Values of an argument that mean to write the whole document.
 const MODES_OF_WHOLE: &[&str] = &["write", "overwrite", "replace"];
-const EDIT: ToolRole = ToolRole {
-    old_and_new: true,
-    is_edit: true,
-    ..way(EDITS, |seen| seen.old && seen.new)
-};
+const EDIT: ToolRole =
+    ToolRole { old_and_new: true, is_edit: true, ..way(EDITS, |seen| seen.old && seen.new) };
 const WHOLE: ToolRole = ToolRole {
     whole: true,
     comment: Some(
@@ -342,10 +288,7 @@ const WHOLE: ToolRole = ToolRole {
 };
 const BY_MODE: ToolRole = ToolRole {
     is_edit: true,
-    ..way(
-        &["write", "save", "put", "edit", "patch", "update", "modify"],
-        |seen| seen.content && seen.mode,
-    )
+    ..way(&["write", "save", "put", "edit", "patch", "update", "modify"], |seen| seen.content && seen.mode)
 };
 const READS: &[ToolRole] = &[way(&["read", "get", "open", "view", "fetch", "cat"], |_| true)];
 const DELETES: &[ToolRole] = &[way(&["delete", "remove", "trash"], |_| true)];
@@ -358,33 +301,17 @@ const CREATES: &[ToolRole] = &[ToolRole {
     ..way(CREATE, |seen| seen.content)
 }];
 const ANY_WRITES: &[ToolRole] = &[WRITES[0], OVERWRITES[0], CREATES[0]];
-const APPENDS: &[ToolRole] = &[
-    ToolRole {
-        is_edit: true,
-        ..way(&["append"], |seen| seen.content)
-    },
-    BY_MODE,
-    EDIT,
-    WHOLE,
-];
+const APPENDS: &[ToolRole] =
+    &[ToolRole { is_edit: true, ..way(&["append"], |seen| seen.content) }, BY_MODE, EDIT, WHOLE];
 const PREPENDS: &[ToolRole] = &[way(&["prepend"], |seen| seen.content), BY_MODE, EDIT, WHOLE];
-const SECTIONS: &[ToolRole] = &[
-    way(EDITS, |seen| seen.content && seen.heading && seen.mode),
-    EDIT,
-    WHOLE,
-];
+const SECTIONS: &[ToolRole] = &[way(EDITS, |seen| seen.content && seen.heading && seen.mode), EDIT, WHOLE];
 
 /// Returns the score of a tool's name, higher for a better fit; `None` if it contains none of the verbs.
 fn score(name: &str, verbs: &[&str]) -> Option<i32> {
     let words = words(name);
-    let verb = verbs
-        .iter()
-        .position(|verb| words.iter().any(|word| word == verb))?;
+    let verb = verbs.iter().position(|verb| words.iter().any(|word| word == verb))?;
     let others = words.iter().filter(|word| !verbs.contains(&word.as_str()));
-    let nouns = others
-        .clone()
-        .filter(|word| NOUNS.contains(&word.as_str()))
-        .count();
+    let nouns = others.clone().filter(|word| NOUNS.contains(&word.as_str())).count();
     let strange = others.count() - nouns;
     let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX / 8);
     Some(20 - number(verb) + number(nouns.min(1)) - 3 * number(strange))
@@ -444,13 +371,7 @@ mod tests {
             let schema =
                 json!({ "type": "object", "properties": properties, "required": ["paths", "changes"] });
             let offer = Offer::from([(tool.to_owned(), json!({ "name": tool, "inputSchema": schema }))]);
-            let wanted = WantedEffect {
-                kind,
-                content: "/content",
-                target: None,
-                path: "P",
-                previews: false,
-            };
+            let wanted = WantedEffect { kind, content: "/content", target: None, path: "P", previews: false };
             let members = |text: &str| {
                 let table: toml::Table = format!("x = {text}").parse().expect("TOML");
                 table

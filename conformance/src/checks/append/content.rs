@@ -17,12 +17,7 @@ use crate::{
 pub(super) const CHECK: Check = Check {
     id: "append/content",
     severity: Severity::Must,
-    guarantees: &[
-        "append-only",
-        "no-deletion",
-        "one-entry-per-line",
-        "commit-per-entry",
-    ],
+    guarantees: &["append-only", "no-deletion", "one-entry-per-line", "commit-per-entry"],
     states: "After an append the file begins with all its old content, followed by the entry, once and on lines of \
              its own.",
     explains: "Entries and texts of all kinds (embedded line breaks, unusual characters, nested lists, unsorted \
@@ -60,10 +55,7 @@ fn files() -> Vec<(&'static str, Option<Vec<u8>>)> {
         ("no final newline", Some(lines(b"\n", b""))),
         ("crlf", Some(lines(b"\r\n", b"\r\n"))),
         ("crlf, no final newline", Some(lines(b"\r\n", b""))),
-        (
-            "a byte order mark",
-            Some([b"\xef\xbb\xbf", &lines(b"\n", b"\n")[..]].concat()),
-        ),
+        ("a byte order mark", Some([b"\xef\xbb\xbf", &lines(b"\n", b"\n")[..]].concat())),
         ("a blank line at the end", Some(lines(b"\n", b"\n\n"))),
         ("a newline", Some(b"\n".to_vec())),
         ("a single carriage return at the end", Some(lines(b"\n", b"\r"))),
@@ -118,14 +110,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             let contents = bench.pick(some.collect(), all.clone());
             let initial = initial.map(Bytes);
             let path = effect.call(bench.subject, &contents[0])?.path();
-            cases.push(Case::new(
-                format!("{path}: {name}"),
-                Appends {
-                    effect,
-                    initial,
-                    contents,
-                },
-            ));
+            cases.push(Case::new(format!("{path}: {name}"), Appends { effect, initial, contents }));
         }
     }
     Ok(cases)
@@ -139,21 +124,13 @@ fn shrink(case: &Case) -> Vec<Case> {
     if appends.contents.len() < 2 {
         return Vec::new();
     }
-    let one = |content: &Value| Appends {
-        contents: vec![content.clone()],
-        ..appends.clone()
-    };
+    let one = |content: &Value| Appends { contents: vec![content.clone()], ..appends.clone() };
     let all = appends.contents.iter();
-    all.map(|content| Case::new(format!("{}, only {content}", case.name), one(content)))
-        .collect()
+    all.map(|content| Case::new(format!("{}, only {content}", case.name), one(content))).collect()
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let Appends {
-        effect,
-        initial,
-        contents,
-    } = case.read()?;
+    let Appends { effect, initial, contents } = case.read()?;
     let path = effect.call(bench.subject, &contents[0])?.path();
     let scene = bench.scene(&[("README.md", "# Library\n")])?;
     if let Some(initial) = &initial {
@@ -188,24 +165,13 @@ pub(super) fn ensure_one_commit(scene: &Scene<'_>, before: &Moment, after: &Mome
     let (old, new) = (&before.view.library, &after.view.library);
     let commits = new.commits_since(old);
     ensure(commits.len() == 1, || {
-        format!(
-            "the call made {} instead of one",
-            counted(commits.len(), "commit")
-        )
+        format!("the call made {} instead of one", counted(commits.len(), "commit"))
     })?;
     let parent = new.commits.get(1);
-    ensure(parent == old.commits.first(), || {
-        "the commit's parent is not the previous commit".into()
-    })?;
-    let named = scene
-        .own()
-        .except(&["show", "--format=", "--name-only", "-z", "HEAD"]);
+    ensure(parent == old.commits.first(), || "the commit's parent is not the previous commit".into())?;
+    let named = scene.own().except(&["show", "--format=", "--name-only", "-z", "HEAD"]);
     let changed = ledger::git(&scene.library(), &named)?;
     let changed: Vec<_> = changed.split_terminator('\0').map(str::trim).collect();
-    ensure(changed == [path], || {
-        format!("the commit changes {changed:?} instead of `{path}`")
-    })?;
-    ensure(new.status.is_empty(), || {
-        format!("git finds changes that are not committed: {}", new.status)
-    })
+    ensure(changed == [path], || format!("the commit changes {changed:?} instead of `{path}`"))?;
+    ensure(new.status.is_empty(), || format!("git finds changes that are not committed: {}", new.status))
 }

@@ -18,12 +18,7 @@ use crate::{
 pub(super) const CHECK: Check = Check {
     id: "append/all-arrive",
     severity: Severity::Must,
-    guarantees: &[
-        "appends-all-arrive",
-        "append-only",
-        "one-entry-per-line",
-        "commit-per-entry",
-    ],
+    guarantees: &["appends-all-arrive", "append-only", "one-entry-per-line", "commit-per-entry"],
     states: "Entries that several processes append at once all arrive, each once, whole and in the order of its \
              process.",
     explains: "Several servers for one library each make a series of appends, all at the same time, to one file or \
@@ -66,11 +61,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let effects = AppendEffect::all(bench.subject)?;
     let all = effects.into_iter().map(Some).chain([None]);
     all.map(|effect| {
-        let crowd = AppendCrowd {
-            effect,
-            servers,
-            appends,
-        };
+        let crowd = AppendCrowd { effect, servers, appends };
         crowd.case(bench)
     })
     .collect()
@@ -83,15 +74,10 @@ fn shrink(case: &Case) -> Vec<Case> {
         return Vec::new();
     };
     let smaller = [(2, 1), (1, 2), (3, 1), (2, 2), (2, 5), (3, 3)];
-    let smaller = smaller
-        .into_iter()
-        .filter(|(servers, appends)| servers * appends < crowd.servers * crowd.appends);
+    let smaller =
+        smaller.into_iter().filter(|(servers, appends)| servers * appends < crowd.servers * crowd.appends);
     let cases = smaller.map(|(servers, appends)| {
-        let crowd = AppendCrowd {
-            servers,
-            appends,
-            ..crowd
-        };
+        let crowd = AppendCrowd { servers, appends, ..crowd };
         Case::new(crowd.name("smaller"), crowd)
     });
     cases.flat_map(|case| vec![case; ATTEMPTS]).collect()
@@ -133,15 +119,9 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         Ok(())
     };
     let results: Vec<Judgement> = thread::scope(|scope| {
-        let all: Vec<_> = clients
-            .into_iter()
-            .map(|each| scope.spawn(|| append(each)))
-            .collect();
+        let all: Vec<_> = clients.into_iter().map(|each| scope.spawn(|| append(each))).collect();
         all.into_iter()
-            .map(|each| {
-                each.join()
-                    .unwrap_or_else(|_| Err(Stop::Harness("a client panicked".into())))
-            })
+            .map(|each| each.join().unwrap_or_else(|_| Err(Stop::Harness("a client panicked".into()))))
             .collect()
     });
     results.into_iter().collect::<Judgement>()?;
@@ -199,17 +179,12 @@ fn ensure_arrived(path: &str, found: &[u8], expected: &[(usize, usize, String)])
             let what = word(*server, *number);
             return shown(format!("{what} was acknowledged, but occurs {times} times"));
         }
-        let later = expected
-            .iter()
-            .find(|(of, other, _)| of == server && other > number);
+        let later = expected.iter().find(|(of, other, _)| of == server && other > number);
         if let Some((_, other, later)) = later
             && position(later) < position(line)
         {
             let what = (word(*server, *number), word(*server, *other));
-            return shown(format!(
-                "{} precedes {}, which its process appended earlier",
-                what.1, what.0
-            ));
+            return shown(format!("{} precedes {}, which its process appended earlier", what.1, what.0));
         }
     }
     if lines.len() != expected.len() {
@@ -232,14 +207,7 @@ mod tests {
         let judged =
             |lines: &str| ensure_arrived("x", format!("{INITIAL}{lines}").as_bytes(), &expected).is_ok();
         assert!(judged("a\nb\nc\n") && judged("c\na\nb\n") && judged("a\nc\nb\n"));
-        for wrong in [
-            "a\nb\n",
-            "a\nb\nc\nc\n",
-            "a\nbc\n",
-            "b\na\nc\n",
-            "a\nb\nc\nd\n",
-            "",
-        ] {
+        for wrong in ["a\nb\n", "a\nb\nc\nc\n", "a\nbc\n", "b\na\nc\n", "a\nb\nc\nd\n", ""] {
             assert!(!judged(wrong), "{wrong:?}");
         }
         assert!(ensure_arrived("x", b"a\nb\nc\n", &expected).is_err());

@@ -46,10 +46,7 @@ impl AppendEffect {
     /// Returns the call that appends `what`: a text, or an object whose members extend the contract's example.
     pub(super) fn call(self, subject: &Subject, what: &Value) -> Result<Call, Stop> {
         let (tool, effect) = self.resolve(subject)?;
-        let with = With {
-            path: DOCUMENT,
-            ..With::default()
-        };
+        let with = With { path: DOCUMENT, ..With::default() };
         let no_example = || Stop::Harness("the contract has no example of an append".into());
         let mut call = with_effect(tool, effect, with).ok_or_else(no_example)?;
         let at = effect.content.ok_or_else(no_example)?;
@@ -69,11 +66,8 @@ impl AppendEffect {
 
     /// Returns the call that appends an entry containing `word`.
     pub(super) fn call_with_word(self, subject: &Subject, word: &str) -> Result<Call, Stop> {
-        let what = if self.appends_lines(subject)? {
-            json!({ "word": word })
-        } else {
-            format!("- {word}\n").into()
-        };
+        let what =
+            if self.appends_lines(subject)? { json!({ "word": word }) } else { format!("- {word}\n").into() };
         self.call(subject, &what)
     }
 }
@@ -92,9 +86,7 @@ pub(super) fn effects(subject: &Subject) -> Vec<(&'static ToolSpec, &'static Eff
 pub(super) fn appended_value(call: &Call) -> Value {
     let effect = call.tool.effect(&call.arguments);
     let at = effect.and_then(|effect| effect.content);
-    at.and_then(|at| call.arguments.pointer(at))
-        .cloned()
-        .unwrap_or_default()
+    at.and_then(|at| call.arguments.pointer(at)).cloned().unwrap_or_default()
 }
 
 /// Fails unless `after` is `before` followed by exactly the entry of `call`.
@@ -160,9 +152,7 @@ pub(super) fn ensure_accepted(reply: &Reply, what: &str) -> Judgement {
 
 /// Fails if a call that must be refused was accepted.
 pub(super) fn ensure_refused(reply: &Reply, what: &str) -> Judgement {
-    ensure(matches!(reply, Reply::Refused(_)), || {
-        format!("{what} was accepted")
-    })
+    ensure(matches!(reply, Reply::Refused(_)), || format!("{what} was accepted"))
 }
 
 #[cfg(test)]
@@ -180,12 +170,9 @@ pub(super) mod tests {
         let subject = subject();
         let effect = |lines| {
             let mut all = AppendEffect::all(&subject).unwrap().into_iter();
-            all.find(|effect| effect.appends_lines(&subject).unwrap() == lines)
-                .unwrap()
+            all.find(|effect| effect.appends_lines(&subject).unwrap() == lines).unwrap()
         };
-        let entry = effect(true)
-            .call(&subject, &json!({ "b": 1, "a": "x\ny" }))
-            .unwrap();
+        let entry = effect(true).call(&subject, &json!({ "b": 1, "a": "x\ny" })).unwrap();
         let text = effect(false).call(&subject, &json!("- new")).unwrap();
         let line = appended_value(&entry).to_string();
         let judged = |call: &Call, before: Option<&str>, after: &str| {
@@ -201,11 +188,7 @@ pub(super) mod tests {
             (Some("{}\n"), format!("{line}\n"), false),
             (Some("{}\n"), format!("{{}}\n{line}\n{line}\n"), false),
             (Some("{}\n"), format!("{{}}\n\n{line}\n"), false),
-            (
-                Some("{}\n"),
-                format!("{{}}\n{}\n", line.replace("\"b\":1,", "")),
-                false,
-            ),
+            (Some("{}\n"), format!("{{}}\n{}\n", line.replace("\"b\":1,", "")), false),
             (Some("{}\r\n"), format!("{{}}\n{line}\n"), false),
             (Some("{}\n"), "{}\n".into(), false),
         ] {

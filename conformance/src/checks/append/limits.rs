@@ -62,9 +62,7 @@ struct Size {
 fn limits(subject: &Subject) -> Vec<usize> {
     let mut guarantees = subject.contract.guarantees.iter();
     let text = guarantees.find(|it| it.id == LIMITS).map_or("", |it| it.text);
-    let before = text
-        .split("KB")
-        .map(|part| part.rsplit(|c: char| !c.is_ascii_digit()).next());
+    let before = text.split("KB").map(|part| part.rsplit(|c: char| !c.is_ascii_digit()).next());
     before.filter_map(|digits| digits?.parse().ok()).collect()
 }
 
@@ -85,23 +83,10 @@ fn entry_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             if !bench.pick(number % effects.len() == effect.0 % effects.len(), true) {
                 continue;
             }
-            let sizes = [
-                (within, true),
-                (within - 1, true),
-                (beyond, false),
-                (beyond * 3, false),
-            ];
+            let sizes = [(within, true), (within - 1, true), (beyond, false), (beyond * 3, false)];
             for (bytes, is_allowed) in sizes {
-                let size = Size {
-                    effect,
-                    letter: character.into(),
-                    bytes,
-                    is_allowed,
-                };
-                cases.push(Case::new(
-                    format!("{bytes} bytes of {character} for {path}"),
-                    size,
-                ));
+                let size = Size { effect, letter: character.into(), bytes, is_allowed };
+                cases.push(Case::new(format!("{bytes} bytes of {character} for {path}"), size));
             }
         }
     }
@@ -122,9 +107,7 @@ fn content_of_size(subject: &Subject, size: &Size) -> Result<Value, Stop> {
 
 fn entries(bench: &Bench<'_>, case: &Case) -> Judgement {
     let size: Size = case.read()?;
-    let call = size
-        .effect
-        .call(bench.subject, &content_of_size(bench.subject, &size)?)?;
+    let call = size.effect.call(bench.subject, &content_of_size(bench.subject, &size)?)?;
     let path = call.path();
     let scene = bench.scene(&[(&*path, "{}\n")])?;
     let mut client = scene.start()?;
@@ -145,12 +128,7 @@ fn read_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
     for character in ["x", "é"] {
         for (bytes, is_allowed) in [(within, true), (beyond, false), (beyond * 20, false)] {
-            let size = Size {
-                effect: AppendEffect(0),
-                letter: character.into(),
-                bytes,
-                is_allowed,
-            };
+            let size = Size { effect: AppendEffect(0), letter: character.into(), bytes, is_allowed };
             cases.push(Case::new(format!("a file of {bytes} bytes of {character}"), size));
         }
     }
@@ -186,15 +164,8 @@ mod tests {
         assert_eq!(limits(&subject), [100, 5]);
         for effect in AppendEffect::all(&subject).unwrap() {
             for (character, bytes) in [("x", 5000), ("é", 5001), ("\"", 4999), ("\u{1f600}", 5000)] {
-                let size = Size {
-                    effect,
-                    letter: character.into(),
-                    bytes,
-                    is_allowed: true,
-                };
-                let call = effect
-                    .call(&subject, &content_of_size(&subject, &size).unwrap())
-                    .unwrap();
+                let size = Size { effect, letter: character.into(), bytes, is_allowed: true };
+                let call = effect.call(&subject, &content_of_size(&subject, &size).unwrap()).unwrap();
                 let made = match appended_value(&call) {
                     Value::String(text) => text,
                     entry => entry.to_string(),

@@ -16,12 +16,7 @@ use crate::{
 pub(super) const CHECK: Check = Check {
     id: "append/program",
     severity: Severity::Must,
-    guarantees: &[
-        "append-only",
-        "no-deletion",
-        "one-entry-per-line",
-        "commit-per-entry",
-    ],
+    guarantees: &["append-only", "no-deletion", "one-entry-per-line", "commit-per-entry"],
     states: "Whatever happens in between, an append adds exactly its entry to the file's current content.",
     explains: "Programs are generated from the seed: appends to all files, calls that must be refused, a person who \
                edits a file, leaves its last line without a line ending, deletes it, and sometimes commits, and \
@@ -90,28 +85,16 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                 }
                 let kept = moment.view.library.commits.iter().rev();
                 ensure(
-                    kept.eq(after
-                        .view
-                        .library
-                        .commits
-                        .iter()
-                        .rev()
-                        .take(moment.view.library.commits.len())),
+                    kept.eq(after.view.library.commits.iter().rev().take(moment.view.library.commits.len())),
                     || "commits from before the call are no longer in HEAD's history".into(),
                 )?;
             }
             Action::AppendTooMuch(effect) => {
                 let text = "x".repeat(200_000);
-                let what = if effect.appends_lines(bench.subject)? {
-                    json!({ "text": text })
-                } else {
-                    text.into()
-                };
+                let what =
+                    if effect.appends_lines(bench.subject)? { json!({ "text": text }) } else { text.into() };
                 let moment = Moment::capture(&scene)?;
-                ensure_refused(
-                    &client.make(&effect.call(bench.subject, &what)?)?,
-                    "an entry of 200 KB",
-                )?;
+                ensure_refused(&client.make(&effect.call(bench.subject, &what)?)?, "an entry of 200 KB")?;
                 moment.same(&Moment::capture(&scene)?)?;
             }
             Action::EditLine(effect, has_end) => {

@@ -85,19 +85,12 @@ fn name_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             "../../.git/config".into(),
         ];
         names.extend(attacks::all().iter().map(|attack| attack.path.clone()));
-        let others = call
-            .tool
-            .effects
-            .iter()
-            .filter_map(|effect| Some(effect.when?.is));
+        let others = call.tool.effects.iter().filter_map(|effect| Some(effect.when?.is));
         let others: Vec<_> = others.collect();
         names.retain(|name| !others.contains(&name.as_str()));
         for (number, names) in names.chunks(30).enumerate() {
             let names = names.to_vec();
-            cases.push(Case::new(
-                format!("instead of {listed}, {number}"),
-                TargetNames { effect, names },
-            ));
+            cases.push(Case::new(format!("instead of {listed}, {number}"), TargetNames { effect, names }));
         }
     }
     Ok(cases)
@@ -186,8 +179,7 @@ fn links(bench: &Bench<'_>, case: &Case) -> Judgement {
     ensure(secret.as_deref() == Some(SECRET.as_bytes()), || {
         "a file outside of the library was changed".into()
     })?;
-    ensure(
-        !Value::is_null(&super::effect::appended_value(&call)) && !link.is_symlink(),
-        || format!("the call was acknowledged, but `{path}` is still a link and its target is unchanged"),
-    )
+    ensure(!Value::is_null(&super::effect::appended_value(&call)) && !link.is_symlink(), || {
+        format!("the call was acknowledged, but `{path}` is still a link and its target is unchanged")
+    })
 }

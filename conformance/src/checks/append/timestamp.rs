@@ -96,15 +96,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
                 let shown = value.as_ref().map_or("nothing".into(), Value::to_string);
                 let name = format!("{}: {shown}", call.path());
                 let at = at.clone();
-                cases.push(Case::new(
-                    name,
-                    Timestamp {
-                        effect,
-                        at,
-                        value,
-                        is_valid,
-                    },
-                ));
+                cases.push(Case::new(name, Timestamp { effect, at, value, is_valid }));
             };
             for (text, is_valid) in TIMES {
                 add(Some(text.into()), is_valid);
@@ -132,9 +124,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let reply = client.make(&call)?;
     let what = timestamp
         .value
-        .map_or("an entry without a timestamp".into(), |value| {
-            format!("{value} as a timestamp")
-        });
+        .map_or("an entry without a timestamp".into(), |value| format!("{value} as a timestamp"));
     if timestamp.is_valid {
         ensure_accepted(&reply, &what)?;
         judge_appended(&call, Some(b"{}\n"), scene.read(&path).as_deref())

@@ -172,9 +172,7 @@ fn malformed(bench: &Bench<'_>, case: &Case) -> Judgement {
             }
         },
     };
-    ensure(Refusal::from_message(&message).is_some(), || {
-        "the call was done without approval".into()
-    })?;
+    ensure(Refusal::from_message(&message).is_some(), || "the call was done without approval".into())?;
     before.same(&Moment::capture(&scene)?)?;
     client.request("tools/list", json!({}))?;
     Ok(())

@@ -10,10 +10,5 @@ mod shown;
 
 use crate::check::Check;
 
-pub(super) const CHECKS: &[Check] = &[
-    answers::DECLINED,
-    answers::MALFORMED,
-    shown::SHOWN,
-    shown::STALE,
-    once::CHECK,
-];
+pub(super) const CHECKS: &[Check] =
+    &[answers::DECLINED, answers::MALFORMED, shown::SHOWN, shown::STALE, once::CHECK];

@@ -50,10 +50,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         Era::Session => &SESSION_ATTEMPTS,
         Era::Stateless => &STATELESS_ATTEMPTS,
     };
-    Ok(attempts
-        .iter()
-        .map(|attempt| Case::new(*attempt, attempt))
-        .collect())
+    Ok(attempts.iter().map(|attempt| Case::new(*attempt, attempt)).collect())
 }
 
 /// Initial content of the file.
@@ -71,11 +68,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut all = calls(bench.subject, "approved text")?;
     let mut others = calls(bench.subject, "something else")?;
     let different_file = (all.len() > 1).then(|| all.swap_remove(1));
-    let calls = Calls {
-        call: all.swap_remove(0),
-        different_text: others.swap_remove(0),
-        different_file,
-    };
+    let calls = Calls { call: all.swap_remove(0), different_text: others.swap_remove(0), different_file };
     let path = calls.call.path();
     let scene = bench.scene(&[(&*path, INITIAL)])?;
     let mut client = scene.start()?;
@@ -128,9 +121,7 @@ fn stateless(
 ) -> Judgement {
     let (pending_call, _) = ask(client, bench.subject, &calls.call)?;
     let PendingCall::Stateless { params, pending } = &pending_call else {
-        return Err(fail(
-            "the server asked with a request, which this revision does not have",
-        ));
+        return Err(fail("the server asked with a request, which this revision does not have"));
     };
     let mut repeated = params.clone();
     pending.repeat(&mut repeated, Person::Accepts);
@@ -175,11 +166,7 @@ fn stateless(
         }
         changed => {
             let at_end = changed.ends_with("end");
-            let place = if at_end {
-                text.len().saturating_sub(8)
-            } else {
-                8.min(text.len() / 2)
-            };
+            let place = if at_end { text.len().saturating_sub(8) } else { 8.min(text.len() / 2) };
             again["requestState"] = with_changed_character(text, place).into();
         }
     }
@@ -189,10 +176,7 @@ fn stateless(
         None => client.target.request("tools/call", again)?,
     };
     ensure(Refusal::from_message(&message).is_some(), || {
-        format!(
-            "an approval was accepted again or for a different call ({attempt}): {}",
-            short(&message)
-        )
+        format!("an approval was accepted again or for a different call ({attempt}): {}", short(&message))
     })?;
     ensure_times(scene, &calls.call, usize::from(is_used))?;
     before.same(&Moment::capture(scene)?)
@@ -206,11 +190,7 @@ fn short(message: &Value) -> String {
 /// Returns the text with its first letter or digit at or after `place` changed.
 fn with_changed_character(text: &str, place: usize) -> String {
     let mut bytes = text.as_bytes().to_vec();
-    if let Some(byte) = bytes
-        .iter_mut()
-        .skip(place)
-        .find(|byte| byte.is_ascii_alphanumeric())
-    {
+    if let Some(byte) = bytes.iter_mut().skip(place).find(|byte| byte.is_ascii_alphanumeric()) {
         *byte = if *byte == b'A' { b'B' } else { b'A' };
     }
     String::from_utf8_lossy(&bytes).into_owned()
@@ -234,8 +214,6 @@ fn ensure_times(scene: &Scene<'_>, call: &Call, times: usize) -> Judgement {
         _ => "approved text",
     };
     let found = text.matches(word).count();
-    ensure(found == times, || {
-        format!("{word:?} occurs in `{path}` {found} times instead of {times}")
-    })
-    .map_err(|stop| stop.showing(&path, None, Some(&content)))
+    ensure(found == times, || format!("{word:?} occurs in `{path}` {found} times instead of {times}"))
+        .map_err(|stop| stop.showing(&path, None, Some(&content)))
 }

@@ -17,17 +17,11 @@ use crate::{
 /// # Errors
 /// If there are none.
 pub(super) fn calls(subject: &Subject, content: &str) -> Result<Vec<Call>, Stop> {
-    let with = With {
-        path: DOCUMENT,
-        content,
-        ..With::default()
-    };
+    let with = With { path: DOCUMENT, content, ..With::default() };
     let mut calls = subject.requests(with);
     calls.retain(|call| call.tool.approval.is_some());
     if calls.is_empty() {
-        return Err(Stop::NotApplicable(
-            "the server has no tool that requires approval".into(),
-        ));
+        return Err(Stop::NotApplicable("the server has no tool that requires approval".into()));
     }
     Ok(calls)
 }
@@ -70,10 +64,9 @@ pub(super) fn ask(
         }
         return Err(match subject.adapter.reply(call.tool, &message) {
             Reply::Done(_) => fail("the call was done without asking a person"),
-            Reply::Refused(refusal) => fail(format!(
-                "the call was refused without asking the person: {}",
-                refusal.message
-            )),
+            Reply::Refused(refusal) => {
+                fail(format!("the call was refused without asking the person: {}", refusal.message))
+            }
         });
     }
 }
@@ -95,10 +88,7 @@ pub(super) fn answer(
         }
         PendingCall::Stateless { params, pending } => {
             let mut params = params.clone();
-            let answers = pending
-                .questions
-                .keys()
-                .map(|name| (name.clone(), result.clone()));
+            let answers = pending.questions.keys().map(|name| (name.clone(), result.clone()));
             pending.repeat(&mut params, Person::Absent);
             params["inputResponses"] = answers.collect::<Map<_, _>>().into();
             Ok(client.target.request("tools/call", params)?)

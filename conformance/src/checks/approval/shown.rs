@@ -99,9 +99,7 @@ fn shown(bench: &Bench<'_>, case: &Case) -> Judgement {
     let (pending_call, question) = ask(&mut client, bench.subject, &call)?;
     let before = scene.read(&path).unwrap_or_default();
     let message = question["message"].as_str().unwrap_or_default().to_owned();
-    ensure(message.contains(&path), || {
-        format!("the question does not name `{path}`: {message:?}")
-    })?;
+    ensure(message.contains(&path), || format!("the question does not name `{path}`: {message:?}"))?;
     let response = answer(&mut client, &pending_call, &accept())?;
     if let Reply::Refused(refusal) = bench.subject.adapter.reply(call.tool, &response) {
         return Err(refused("an approved call", &refusal));
@@ -121,30 +119,22 @@ fn shown(bench: &Bench<'_>, case: &Case) -> Judgement {
 fn appended_text<'f>(before: &[u8], after: &'f [u8]) -> Option<&'f str> {
     let appended = str::from_utf8(after.strip_prefix(before)?).ok()?;
     let is_open = !before.is_empty() && !before.ends_with(b"\n");
-    let rest = appended
-        .strip_prefix("\r\n")
-        .or_else(|| appended.strip_prefix('\n'));
+    let rest = appended.strip_prefix("\r\n").or_else(|| appended.strip_prefix('\n'));
     let appended = rest.filter(|_| is_open).unwrap_or(appended);
     Some(appended.strip_suffix('\n').unwrap_or(appended))
 }
 
 /// Contents that a person saves to the file while the question is open.
-const SAVED_MEANWHILE: [&str; 4] = [
-    "{}\n{\"by\":\"a person\"}\n",
-    "{}\n{\"by\":\"a person\"}",
-    "{\"anew\":1}\n",
-    "",
-];
+const SAVED_MEANWHILE: [&str; 4] =
+    ["{}\n{\"by\":\"a person\"}\n", "{}\n{\"by\":\"a person\"}", "{\"anew\":1}\n", ""];
 
 fn stale_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
     for (call, it) in calls(bench.subject, "x")?.iter().enumerate() {
         for initial in SAVED_MEANWHILE {
             let (text, initial) = ("approved text".to_owned(), initial.to_owned());
-            cases.push(Case::new(
-                format!("{}: {initial:?}", it.path()),
-                ApprovalCase { call, text, initial },
-            ));
+            cases
+                .push(Case::new(format!("{}: {initial:?}", it.path()), ApprovalCase { call, text, initial }));
         }
     }
     Ok(cases)
@@ -168,13 +158,11 @@ fn stale(bench: &Bench<'_>, case: &Case) -> Judgement {
     let message = question["message"].as_str().unwrap_or_default();
     match appended {
         Some(appended) if message.contains(appended) && !appended.is_empty() => Ok(()),
-        _ => Err(
-            fail("the person's save was lost, or the appended text is not the one shown").showing(
-                &path,
-                Some(later.as_bytes()),
-                Some(&after),
-            ),
-        ),
+        _ => Err(fail("the person's save was lost, or the appended text is not the one shown").showing(
+            &path,
+            Some(later.as_bytes()),
+            Some(&after),
+        )),
     }
 }
 
@@ -192,11 +180,7 @@ mod tests {
             ("", "b\nc\n", Some("b\nc")),
             ("a\n", "b\n", None),
         ] {
-            assert_eq!(
-                appended_text(before.as_bytes(), after.as_bytes()),
-                expected,
-                "{before:?} {after:?}"
-            );
+            assert_eq!(appended_text(before.as_bytes(), after.as_bytes()), expected, "{before:?} {after:?}");
         }
     }
 }

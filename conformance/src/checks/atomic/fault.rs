@@ -126,9 +126,7 @@ pub(super) fn judge_recovery<'a>(
             client
         }
     };
-    let made = same_document
-        .then(|| expected(scene, call, before, reply))
-        .transpose()?;
+    let made = same_document.then(|| expected(scene, call, before, reply)).transpose()?;
     let earlier = scene.files()?;
     let later = in_time(bench, || make_successfully(&mut client, &next, scene, &earlier));
     let later = match later {

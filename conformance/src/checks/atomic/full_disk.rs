@@ -48,14 +48,10 @@ pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let pairs: Vec<_> = if bench.pick(true, false) {
         let count = FREE_BYTES.len().max(mutations.len());
         let (left, mutations) = (FREE_BYTES.iter().cycle(), mutations.iter().cycle());
-        left.zip(mutations)
-            .take(count)
-            .map(|(left, mutation)| full(*left, *mutation))
-            .collect()
+        left.zip(mutations).take(count).map(|(left, mutation)| full(*left, *mutation)).collect()
     } else {
         let all = FREE_BYTES.iter();
-        all.flat_map(|left| mutations.iter().map(|mutation| full(*left, *mutation)))
-            .collect()
+        all.flat_map(|left| mutations.iter().map(|mutation| full(*left, *mutation))).collect()
     };
     let case = |full: FullDisk| Case::new(format!("{}, {} bytes free", full.mutation, full.left), full);
     Ok(pairs.into_iter().map(case).collect())
@@ -70,9 +66,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let _mount = Mount::over_library(&scene)?;
     let mut client = scene.start()?;
     let before = Baseline::read(bench, &scene, &mut client)?;
-    bench
-        .trace
-        .did(format!("the disk is filled except for {} bytes", full.left));
+    bench.trace.did(format!("the disk is filled except for {} bytes", full.left));
     fill(&scene.path(FILLER), full.left)?;
     let reply = client.make(&call);
     fs::remove_file(scene.path(FILLER))?;
@@ -110,27 +104,18 @@ impl Mount {
         fs::rename(&root, &aside)?;
         fs::create_dir(&root)?;
         let options = format!("size={SIZE},mode=755");
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &options, "none"])
-            .arg(&root)
-            .output();
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &options, "none"]).arg(&root).output();
         let why = match mounted {
             Ok(output) if output.status.success() => None,
             Ok(output) => Some(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
             Err(error) => Some(error.to_string()),
         };
         if let Some(why) = why {
-            return Err(not_shown(format!(
-                "a small file system can't be mounted here: {why}"
-            )));
+            return Err(not_shown(format!("a small file system can't be mounted here: {why}")));
         }
         let mount = Self(root.clone());
         // With all that a clone leaves out, such as empty folders.
-        let copied = Command::new("cp")
-            .arg("--archive")
-            .arg(aside.join("."))
-            .arg(&root)
-            .output()?;
+        let copied = Command::new("cp").arg("--archive").arg(aside.join(".")).arg(&root).output()?;
         if !copied.status.success() {
             let why = String::from_utf8_lossy(&copied.stderr).trim().to_owned();
             return Err(Stop::Harness(format!("the library can't be copied: {why}")));

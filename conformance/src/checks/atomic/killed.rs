@@ -37,14 +37,9 @@ struct KillPoint {
 pub(super) fn kill_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut mutations = Mutation::supported(bench)?;
     // A call that awaits approval is not being executed.
-    mutations.retain(|it| {
-        it.call(bench.subject)
-            .is_ok_and(|call| call.tool.approval.is_none())
-    });
+    mutations.retain(|it| it.call(bench.subject).is_ok_and(|call| call.tool.approval.is_none()));
     if mutations.is_empty() {
-        return Err(Stop::NotApplicable(
-            "all of the server's mutations require approval".into(),
-        ));
+        return Err(Stop::NotApplicable("all of the server's mutations require approval".into()));
     }
     let durations = mutations.iter().map(|mutation| duration(bench, *mutation));
     let durations: Vec<_> = durations.collect::<Result<_, _>>()?;
@@ -125,10 +120,8 @@ pub(super) fn restart_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut mutations = Mutation::supported(bench)?;
     // The effect of an undo is known only right after an insertion.
     mutations.retain(|mutation| *mutation != Mutation::Undo);
-    let mut cases: Vec<_> = mutations
-        .iter()
-        .map(|mutation| Case::new(mutation.to_string(), [mutation]))
-        .collect();
+    let mut cases: Vec<_> =
+        mutations.iter().map(|mutation| Case::new(mutation.to_string(), [mutation])).collect();
     // The other mutations need the document, so its deletion is last.
     let rest = mutations.iter().filter(|mutation| **mutation != Mutation::Delete);
     let mut all: Vec<_> = rest.chain(&[Mutation::Delete]).collect();

@@ -27,12 +27,8 @@ const ATOMICITY: &[&str] = &[
 ];
 
 /// Guarantees that a partial mutation breaks if the server was killed: it reported no error.
-const ATOMICITY_WITHOUT_ERRORS: &[&str] = &[
-    "no-partial-application",
-    "append-only",
-    "one-entry-per-line",
-    "atomic-mutation",
-];
+const ATOMICITY_WITHOUT_ERRORS: &[&str] =
+    &["no-partial-application", "append-only", "one-entry-per-line", "atomic-mutation"];
 
 pub(super) const CHECKS: &[Check] = &[
     Check {

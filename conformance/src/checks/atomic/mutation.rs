@@ -20,10 +20,7 @@ use crate::{
 
 /// Documents of every library; a contract's named files are added.
 const DOCUMENTS: &[(&str, &str)] = &[
-    (
-        DOCUMENT,
-        "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n\n## Later\n\nNothing.\n",
-    ),
+    (DOCUMENT, "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n\n## Later\n\nNothing.\n"),
     ("notes/other.md", "# Other\n\nStays.\n"),
     ("README.md", "# Library\n"),
 ];
@@ -130,11 +127,7 @@ impl Mutation {
         let no_tool = || Stop::NotApplicable(format!("the server has no tool to {self}"));
         let own = |kind, content: &str, target| {
             let (tool, effect) = subject.tool_with(kind)?;
-            let with = With {
-                path: DOCUMENT,
-                content,
-                target,
-            };
+            let with = With { path: DOCUMENT, content, target };
             with_effect(tool, effect, with)
         };
         // Supported only if the contract names the file.
@@ -152,11 +145,7 @@ impl Mutation {
             Self::Append => (EffectKind::Append, format!("\n{text}")),
             Self::ReplaceSection => (EffectKind::ReplaceSection, section()),
         };
-        let with = With {
-            path: self.path(),
-            content: &content,
-            target: "## Scope",
-        };
+        let with = With { path: self.path(), content: &content, target: "## Scope" };
         subject.request(kind, with).ok_or_else(no_tool)
     }
 
@@ -177,10 +166,7 @@ impl Mutation {
 
 /// Returns the initial documents of each library: [`DOCUMENTS`], and the files that the contract names.
 pub(super) fn documents(subject: &Subject) -> Vec<(String, &'static str)> {
-    let mut all: Vec<_> = DOCUMENTS
-        .iter()
-        .map(|(path, text)| ((*path).to_owned(), *text))
-        .collect();
+    let mut all: Vec<_> = DOCUMENTS.iter().map(|(path, text)| ((*path).to_owned(), *text)).collect();
     for mutation in [Mutation::AppendEntry, Mutation::AppendText] {
         if let Ok(call) = mutation.call(subject) {
             all.push((call.path(), "{}\n"));
@@ -250,11 +236,7 @@ pub(super) fn make_successfully(
 /// If the server has no tool for one.
 pub(super) fn next_mutation(subject: &Subject, call: &Call) -> Result<Call, Stop> {
     let mut kinds = [EffectKind::Append, EffectKind::Write, EffectKind::Delete].into_iter();
-    let with = With {
-        path: NEXT,
-        content: "One more.\n",
-        target: "",
-    };
+    let with = With { path: NEXT, content: "One more.\n", target: "" };
     let found = kinds.find_map(|kind| subject.request(kind, with));
     let own = [Mutation::AppendEntry, Mutation::AppendText, Mutation::Insert].into_iter();
     let mut own = own.filter_map(|mutation| mutation.call_with(subject, "One more.\n").ok());
@@ -298,14 +280,11 @@ pub(super) fn is_made(call: &Call, before: &Files, after: &Files) -> Result<bool
 /// If the reply does not match the document.
 pub(super) fn ensure_reply_matches(reply: Option<&Reply>, is_made: bool) -> Judgement {
     match reply {
-        Some(Reply::Done(_)) => ensure(is_made, || {
-            "the call was acknowledged, but its change is missing".into()
-        }),
+        Some(Reply::Done(_)) => {
+            ensure(is_made, || "the call was acknowledged, but its change is missing".into())
+        }
         Some(Reply::Refused(refusal)) => ensure(!is_made, || {
-            format!(
-                "the call was refused (`{}`), but its change is present",
-                refusal.message
-            )
+            format!("the call was refused (`{}`), but its change is present", refusal.message)
         }),
         None => Ok(()),
     }

@@ -55,10 +55,7 @@ pub(super) struct Point {
 impl Point {
     /// Returns the fault for the stepper.
     pub(super) fn fault(self) -> Fault {
-        Fault {
-            at: self.at,
-            effect: self.kind.effect(),
-        }
+        Fault { at: self.at, effect: self.kind.effect() }
     }
 
     fn case(self, call: &Call) -> Case {
@@ -85,19 +82,13 @@ pub(super) fn cases(bench: &Bench<'_>, kinds: &[FaultKind]) -> Result<Vec<Case>,
             let some = [kinds[dice.usize(..kinds.len())]];
             let tried = bench.pick(&some[..], &kinds);
             cases.extend(tried.iter().map(|&kind| {
-                let point = Point {
-                    mutation,
-                    at: at + 1,
-                    kind,
-                };
+                let point = Point { mutation, at: at + 1, kind };
                 point.case(&calls[at])
             }));
         }
     }
     if cases.is_empty() {
-        return Err(not_shown(
-            "no system call of the server's mutations can be observed",
-        ));
+        return Err(not_shown("no system call of the server's mutations can be observed"));
     }
     Ok(cases)
 }
@@ -133,18 +124,14 @@ fn choose_points(calls: &[Call], kinds: &[FaultKind], max: usize, dice: &mut fas
     let (git, own): (Vec<_>, Vec<_>) = at.partition(|at| is_of_git(&calls[*at]));
     let of_own = own.len().min(max.div_ceil(2).max(max.saturating_sub(git.len())));
     let own = spread(own.len(), of_own, dice).into_iter().map(|at| own[at]);
-    let git = spread(git.len(), max - of_own, dice)
-        .into_iter()
-        .map(|at| git[at]);
+    let git = spread(git.len(), max - of_own, dice).into_iter().map(|at| git[at]);
     own.chain(git).collect()
 }
 
 /// Returns up to `max` of the numbers below `all`: a random one from each of `max` equal parts.
 pub(in crate::checks) fn spread(all: usize, max: usize, dice: &mut fastrand::Rng) -> Vec<usize> {
     let parts = max.min(all);
-    (0..parts)
-        .map(|part| dice.usize(part * all / parts..(part + 1) * all / parts))
-        .collect()
+    (0..parts).map(|part| dice.usize(part * all / parts..(part + 1) * all / parts)).collect()
 }
 
 /// Replaces ids and numbers, which differ between runs, by `*`.
@@ -160,11 +147,7 @@ pub(in crate::checks) fn without_ids(path: &Path) -> String {
         let words = part.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
         let words = words.map(|word| {
             let bare = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-            if is_id(bare) {
-                format!("*{}", &word[bare.len()..])
-            } else {
-                word.to_owned()
-            }
+            if is_id(bare) { format!("*{}", &word[bare.len()..]) } else { word.to_owned() }
         });
         words.collect::<String>()
     });
@@ -189,17 +172,10 @@ mod tests {
     fn calls_to_documents_come_first() {
         const KILLED: [FaultKind; 1] = [FaultKind::Killed];
         let mut dice = fastrand::Rng::with_seed(1);
-        let call = |path: &str| Call {
-            name: "write",
-            paths: vec![path.into()],
-            effect: None,
-        };
+        let call = |path: &str| Call { name: "write", paths: vec![path.into()], effect: None };
         let git = std::iter::repeat_n(call(".git/index.lock"), 10);
         let calls: Vec<_> = git.chain([call("a.md"), call("b.md")]).collect();
-        assert_eq!(
-            choose_points(&calls, &KILLED, 12, &mut dice),
-            [10, 11, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
-        );
+        assert_eq!(choose_points(&calls, &KILLED, 12, &mut dice), [10, 11, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
         assert_eq!(choose_points(&calls, &KILLED, 4, &mut dice)[..2], [10, 11]);
         assert_eq!(choose_points(&calls, &KILLED, 4, &mut dice).len(), 4);
         assert_eq!(choose_points(&calls[..10], &KILLED, 4, &mut dice).len(), 4);
@@ -212,10 +188,7 @@ mod tests {
             ("notes/plan.md", "notes/plan.md"),
             (".git/objects/3f/tmp_obj_a8Zk2x", ".git/objects/*/tmp_obj_*"),
             (".git/objects/3f/tmp_obj_WuBAOF", ".git/objects/*/tmp_obj_*"),
-            (
-                ".git/objects/ab/0123456789abcdef0123456789abcdef012345",
-                ".git/objects/*/*",
-            ),
+            (".git/objects/ab/0123456789abcdef0123456789abcdef012345", ".git/objects/*/*"),
             (".git/index.lock", ".git/index.lock"),
             ("notes/.plan.md.f00ba4.tmp", "notes/.plan.md.*.tmp"),
         ];

@@ -66,11 +66,7 @@ pub(in crate::checks) fn describe_torn_read(found: &[u8], texts: &[String]) -> O
         return Some("no bytes".into());
     }
     let begins = texts.iter().any(|text| text.as_bytes().starts_with(found));
-    let what = if begins {
-        "the first"
-    } else {
-        "a mix of old and new,"
-    };
+    let what = if begins { "the first" } else { "a mix of old and new," };
     Some(format!("{what} {} bytes", found.len()))
 }
 
@@ -100,11 +96,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             if stop.load(Ordering::Relaxed) {
                 break;
             }
-            let with = With {
-                path: DOCUMENT,
-                content: &texts[number % 2],
-                target: "",
-            };
+            let with = With { path: DOCUMENT, content: &texts[number % 2], target: "" };
             let call = bench.subject.request(EffectKind::Write, with);
             let call =
                 call.ok_or_else(|| Stop::NotApplicable("the server has no tool that writes".into()))?;
@@ -132,9 +124,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         (overwritten, reader.join())
     });
     let (reads, torn) = read.map_err(|_| Stop::Harness("the reader panicked".into()))?;
-    bench
-        .trace
-        .did(format!("a program reads the document {reads} times meanwhile"));
+    bench.trace.did(format!("a program reads the document {reads} times meanwhile"));
     if let Some(torn) = torn {
         return Err(fail(format!(
             "a program that read `{DOCUMENT}` while it was overwritten found {torn} instead of one of the two versions \

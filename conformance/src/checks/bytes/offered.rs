@@ -18,11 +18,7 @@ pub(super) const EVERY_TOOL: Check = Check {
     explains: "Calls each tool that takes a path for a document with a byte order mark and CRLF that only its owner can read, with \
                arguments made up from the tool's schema. If the document is changed, its mode must be the same; if its lines are still there, \
                so must be the mark and their endings. Tools that are named for it (format, normalize) are left out.",
-    cases: |bench| {
-        cases(bench, |tool| {
-            !REFORMATS.iter().any(|word| tool.name.contains(word))
-        })
-    },
+    cases: |bench| cases(bench, |tool| !REFORMATS.iter().any(|word| tool.name.contains(word))),
     judge: judge_change,
     shrink: as_small_as_can_be,
 };
@@ -77,9 +73,7 @@ fn judge_change(bench: &Bench<'_>, case: &Case) -> Judgement {
                 continue;
             };
             is_changed = true;
-            let (name, showing) = (&tool.name, |stop: Stop| {
-                stop.showing(PLAN, Some(TEXT), Some(&after))
-            });
+            let (name, showing) = (&tool.name, |stop: Stop| stop.showing(PLAN, Some(TEXT), Some(&after)));
             let found = fs::metadata(scene.path(PLAN))?.permissions().mode() & 0o7777;
             ensure(found == MODE, || {
                 format!("`{name}` changed the mode of the document from {MODE:o} to {found:o}")
@@ -88,10 +82,8 @@ fn judge_change(bench: &Bench<'_>, case: &Case) -> Judgement {
             if !text.contains(LINE) {
                 continue;
             }
-            ensure(text.starts_with('\u{feff}'), || {
-                format!("`{name}` took the byte order mark away")
-            })
-            .map_err(showing)?;
+            ensure(text.starts_with('\u{feff}'), || format!("`{name}` took the byte order mark away"))
+                .map_err(showing)?;
             ensure(text.contains(&format!("{LINE}\r\n")), || {
                 format!("`{name}` changed the line endings of lines that it leaves")
             })

@@ -117,10 +117,7 @@ impl Counting<'_> {
             Second::Size => self.size,
             Second::End { is_in } => start + self.size - usize::from(is_in),
         };
-        [
-            (self.start.to_owned(), json!(start)),
-            (self.second.to_owned(), json!(second)),
-        ]
+        [(self.start.to_owned(), json!(start)), (self.second.to_owned(), json!(second))]
     }
 }
 
@@ -143,9 +140,7 @@ impl Reading<'_, '_> {
             return Ok(None);
         };
         match self.bench.subject.adapter.reply(tool, &answer) {
-            Reply::Done(done) => Ok(semantics::content_read(effect, &done.response)
-                .ok()
-                .map(str::to_owned)),
+            Reply::Done(done) => Ok(semantics::content_read(effect, &done.response).ok().map(str::to_owned)),
             Reply::Refused(_) => Ok(None),
         }
     }
@@ -154,10 +149,7 @@ impl Reading<'_, '_> {
     fn parts(&mut self, counting: &Counting<'_>, document: &str) -> Result<Vec<String>, Stop> {
         let (mut parts, mut bytes) = (Vec::new(), 0);
         while bytes < document.len() && parts.len() < MAX_PARTS {
-            let Some(part) = self
-                .part(counting.part(parts.len()))?
-                .filter(|part| !part.is_empty())
-            else {
+            let Some(part) = self.part(counting.part(parts.len()))?.filter(|part| !part.is_empty()) else {
                 break;
             };
             bytes += part.len();
@@ -178,10 +170,7 @@ fn joined(parts: &[String], between: &str) -> String {
 
 fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
     let read = bench.subject.tool_with(EffectKind::Read);
-    let with = With {
-        path: PATH,
-        ..With::default()
-    };
+    let with = With { path: PATH, ..With::default() };
     let (Some((tool, _)), Some(call)) = (read, bench.subject.request(EffectKind::Read, with)) else {
         return Err(Stop::NotApplicable("no tool reads documents of any name".into()));
     };
@@ -197,35 +186,17 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
     let listed = listed.map(|listed| &listed["inputSchema"]["properties"]);
     let names = |names: &'static [&str]| {
         let is_number = |name: &&&str| listed.is_some_and(|all| is_number(&all[**name]));
-        names
-            .iter()
-            .copied()
-            .filter(move |name| is_number(&name))
-            .collect::<Vec<_>>()
+        names.iter().copied().filter(move |name| is_number(&name)).collect::<Vec<_>>()
     };
     let (starts, sizes, ends) = (names(&STARTS), names(&SIZES), names(&ENDS));
-    let mut reading = Reading {
-        bench,
-        client,
-        params,
-    };
+    let mut reading = Reading { bench, client, params };
     let seconds = sizes.iter().map(|name| (*name, Second::Size));
-    let ends = ends
-        .iter()
-        .flat_map(|name| [true, false].map(|is_in| (*name, Second::End { is_in })));
+    let ends = ends.iter().flat_map(|name| [true, false].map(|is_in| (*name, Second::End { is_in })));
     let seconds: Vec<_> = seconds.chain(ends).collect();
-    let all = seconds
-        .iter()
-        .flat_map(|second| PART_SIZES.map(|size| (second, size)));
+    let all = seconds.iter().flat_map(|second| PART_SIZES.map(|size| (second, size)));
     let all = all.flat_map(|(second, size)| [1, 0].map(|first| (second, size, first)));
     let countings = all.flat_map(|(&(second, second_is), size, first)| {
-        let counting = move |start| Counting {
-            start,
-            second,
-            second_is,
-            first,
-            size,
-        };
+        let counting = move |start| Counting { start, second, second_is, first, size };
         starts.iter().map(move |start| counting(*start))
     });
     for counting in countings {
@@ -239,16 +210,12 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
         if found == others.trim_end() {
             return Ok(());
         }
-        let Counting {
-            start, second, size, ..
-        } = counting;
+        let Counting { start, second, size, .. } = counting;
         let what =
             format!("parts of {size}, by `{start}` and `{second}`, join to the document only if it is ASCII");
         return Err(fail(what).showing(PATH, Some(others.as_bytes()), Some(found.as_bytes())));
     }
-    Err(Stop::NotApplicable(
-        "the tool that reads has no arguments for a part that join".into(),
-    ))
+    Err(Stop::NotApplicable("the tool that reads has no arguments for a part that join".into()))
 }
 
 fn is_number(schema: &Value) -> bool {
@@ -261,11 +228,7 @@ fn document(letters: &str) -> String {
     let letters: Vec<_> = letters.chars().collect();
     let line = |number: usize| -> String {
         let length = 20 + number * 7 % 31;
-        (0..length)
-            .map(|at| letters[(at + number) % letters.len()])
-            .collect()
+        (0..length).map(|at| letters[(at + number) % letters.len()]).collect()
     };
-    (0..LINES)
-        .map(|number| format!("{number} {}\n", line(number)))
-        .collect()
+    (0..LINES).map(|number| format!("{number} {}\n", line(number))).collect()
 }

@@ -35,10 +35,7 @@ pub(super) fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     Ok(vec![
         Case::new("a stale base", ConditionalWrite::Stale),
         Case::new("4 servers with the same base", ConditionalWrite::Race(4)),
-        Case::new(
-            "4 servers create the same document",
-            ConditionalWrite::Creation(4),
-        ),
+        Case::new("4 servers create the same document", ConditionalWrite::Creation(4)),
     ])
 }
 
@@ -83,11 +80,7 @@ fn base(bench: &Bench<'_>, client: &mut Client<'_>, path: &str) -> Result<Value,
 
 /// Returns the call of this kind.
 fn request(bench: &Bench<'_>, kind: EffectKind, path: &str, content: &str) -> Result<Call, Stop> {
-    let with = With {
-        path,
-        content,
-        target: "",
-    };
+    let with = With { path, content, target: "" };
     let call = bench.subject.request(kind, with);
     call.ok_or_else(|| Stop::NotApplicable("the server can't both read and write".into()))
 }
@@ -119,9 +112,8 @@ fn judge_stale(bench: &Bench<'_>, scene: &Scene<'_>, client: &mut Client<'_>, st
 fn judge_race(bench: &Bench<'_>, scene: &Scene<'_>, path: &str, base: &Value, servers: usize) -> Judgement {
     let before = settled::view(scene)?;
     let content = |server: usize| format!("# Note\n\nof server {server}\n");
-    let calls: Result<Vec<_>, _> = (0..servers)
-        .map(|server| request(bench, EffectKind::Write, path, &content(server)))
-        .collect();
+    let calls: Result<Vec<_>, _> =
+        (0..servers).map(|server| request(bench, EffectKind::Write, path, &content(server))).collect();
     let clients: Result<Vec<_>, _> = (0..servers).map(|_| scene.start()).collect();
     // A server is ready once it has answered a call.
     let mut clients = clients?;
@@ -138,20 +130,13 @@ fn judge_race(bench: &Bench<'_>, scene: &Scene<'_>, path: &str, base: &Value, se
         let both = clients.into_iter().zip(calls?);
         let threads: Vec<_> = both.map(|both| scope.spawn(move || work(both))).collect();
         let joined = threads.into_iter().map(|thread| thread.join());
-        joined
-            .map(|joined| joined.map_err(|_| Stop::Harness("a client panicked".into()))?)
-            .collect()
+        joined.map(|joined| joined.map_err(|_| Stop::Harness("a client panicked".into()))?).collect()
     });
     let replies = replies?;
-    let done: Vec<_> = (0..servers)
-        .filter(|server| replies[*server].done().is_some())
-        .collect();
+    let done: Vec<_> = (0..servers).filter(|server| replies[*server].done().is_some()).collect();
     let found = scene.read(path).unwrap_or_default();
     ensure(done.len() == 1, || {
-        format!(
-            "of {servers} writes with the same base {} were accepted instead of one",
-            done.len()
-        )
+        format!("of {servers} writes with the same base {} were accepted instead of one", done.len())
     })?;
     ensure(found == content(done[0]).as_bytes(), || {
         "the document does not contain the text of the only accepted write".into()

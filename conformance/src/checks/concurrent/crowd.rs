@@ -69,29 +69,14 @@ impl Crowd {
 /// Returns a case for each activity.
 pub(super) fn cases(servers: usize, edits: usize, what: &[Activity]) -> Result<Vec<Case>, Stop> {
     let is_one_server = false;
-    let case = |&what: &Activity| {
-        Crowd {
-            servers,
-            edits,
-            what,
-            is_one_server,
-        }
-        .case()
-    };
+    let case = |&what: &Activity| Crowd { servers, edits, what, is_one_server }.case();
     Ok(what.iter().map(case).collect())
 }
 
 /// Returns cases with several clients of one server, which requires HTTP.
 pub(in crate::checks) fn cases_of_one_server(clients: usize, edits: usize) -> Result<Vec<Case>, Stop> {
-    let crowd = |what| Crowd {
-        servers: clients,
-        edits,
-        what,
-        is_one_server: true,
-    };
-    Ok([Activity::Append, Activity::Sections]
-        .map(|what| crowd(what).case())
-        .into())
+    let crowd = |what| Crowd { servers: clients, edits, what, is_one_server: true };
+    Ok([Activity::Append, Activity::Sections].map(|what| crowd(what).case()).into())
 }
 
 /// Returns cases with fewer servers and edits, several times each because the failure depends on timing.
@@ -104,23 +89,10 @@ pub(in crate::checks) fn shrink(case: &Case) -> Vec<Case> {
     let mut smaller: Vec<_> = [(1, 2), (2, 1), (1, 3), (3, 1), (1, 5), (2, 2), (2, 3), (1, 10)]
         .into_iter()
         .filter(|(servers, edits)| servers * edits < all && *servers <= crowd.servers.max(2))
-        .map(|(servers, edits)| {
-            Crowd {
-                servers,
-                edits,
-                ..crowd
-            }
-            .case()
-        })
+        .map(|(servers, edits)| Crowd { servers, edits, ..crowd }.case())
         .collect();
-    smaller.sort_by_key(|case| {
-        case.read::<Crowd>()
-            .map_or(0, |crowd| crowd.servers * crowd.edits)
-    });
-    smaller
-        .into_iter()
-        .flat_map(|case| vec![case; ATTEMPTS])
-        .collect()
+    smaller.sort_by_key(|case| case.read::<Crowd>().map_or(0, |crowd| crowd.servers * crowd.edits));
+    smaller.into_iter().flat_map(|case| vec![case; ATTEMPTS]).collect()
 }
 
 /// Returns the edits of each server.
@@ -172,21 +144,14 @@ fn run<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<CrowdResult<'a>, Stop> {
         (0..crowd.servers * crowd.edits).map(|part| format!("{}\n\n- none {part}\n\n", heading(part)));
     let mut documents = vec![
         (LIST.to_owned(), "# List\n".to_owned()),
-        (
-            PARTS.to_owned(),
-            format!("# Parts\n\n{}", parts.collect::<String>()),
-        ),
+        (PARTS.to_owned(), format!("# Parts\n\n{}", parts.collect::<String>())),
     ];
     documents.extend((0..crowd.servers).map(|server| (own_document(server), "# Own\n".to_owned())));
     let documents: Vec<_> = documents.iter().map(|(path, text)| (&**path, text)).collect();
     let scene = bench.scene(&documents)?;
     let mut clients = vec![scene.start()?];
     for _ in 1..crowd.servers {
-        let other = if crowd.is_one_server {
-            clients[0].beside()?
-        } else {
-            scene.start()?
-        };
+        let other = if crowd.is_one_server { clients[0].beside()? } else { scene.start()? };
         clients.push(other);
     }
     let before = Baseline::read(bench, &scene, &mut clients[0])?;
@@ -201,28 +166,21 @@ fn run<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<CrowdResult<'a>, Stop> {
         let both = clients.into_iter().zip(all);
         let threads: Vec<_> = both.map(|both| scope.spawn(move || work(both))).collect();
         let joined = threads.into_iter().map(|thread| thread.join());
-        joined
-            .map(|joined| joined.map_err(|_| Stop::Harness("a client panicked".into()))?)
-            .collect()
+        joined.map(|joined| joined.map_err(|_| Stop::Harness("a client panicked".into()))?).collect()
     });
     scene.settle();
     let edits: Vec<_> = done?.into_iter().flat_map(|(_, edits)| edits).collect();
     let refused = edits.iter().filter(|edit| edit.is_refused()).count();
     let impossible: Vec<_> = edits.iter().filter_map(|edit| edit.impossible.as_ref()).collect();
     let made = edits.len() - impossible.len();
-    bench.trace.did(format!(
-        "the server has answered all edits and refused {refused} of {made}"
-    ));
+    bench.trace.did(format!("the server has answered all edits and refused {refused} of {made}"));
     if let (0, Some(why)) = (made, impossible.first()) {
         return Err(Stop::NotApplicable((*why).clone()));
     }
     if let (true, Some(Reply::Refused(refusal))) =
         (refused == made, edits.iter().find_map(|it| it.reply.as_ref()))
     {
-        return Err(judgement::refused(
-            format!("each of {made} concurrent edits"),
-            refusal,
-        ));
+        return Err(judgement::refused(format!("each of {made} concurrent edits"), refusal));
     }
     Ok(CrowdResult { scene, before, edits })
 }
@@ -237,9 +195,7 @@ pub(in crate::checks) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         Activity::Sections => ensure_parts(&edits, &text(PARTS))?,
         Activity::Append => ensure_list(&edits, LIST, &text(LIST))?,
         Activity::Several => {
-            let paths = [LIST.to_owned()]
-                .into_iter()
-                .chain((0..case.servers).map(own_document));
+            let paths = [LIST.to_owned()].into_iter().chain((0..case.servers).map(own_document));
             for path in paths {
                 let of = |edit: &&Edit| edit.call.path() == path;
                 let edits: Vec<_> = edits.iter().filter(of).cloned().collect();
@@ -280,9 +236,7 @@ pub(super) fn judge_log(bench: &Bench<'_>, case: &Case) -> Judgement {
         let mut commits = before.commits_since(&scene)?;
         commits.reverse();
         let new = &logs[0][logs[0].len() - done..];
-        ensure(new == commits, || {
-            "the log's entries are not the commits, oldest first".into()
-        })?;
+        ensure(new == commits, || "the log's entries are not the commits, oldest first".into())?;
     }
     Ok(())
 }
@@ -314,11 +268,7 @@ fn ensure_list(edits: &[Edit], path: &str, text: &str) -> Judgement {
 fn ensure_parts(edits: &[Edit], text: &str) -> Judgement {
     edits::ensure_in_text(edits, PARTS, text)?;
     let parts = edits.iter().enumerate().flat_map(|(part, edit)| {
-        let line = if edit.is_done() {
-            format!("- {}", edit.token)
-        } else {
-            format!("- none {part}")
-        };
+        let line = if edit.is_done() { format!("- {}", edit.token) } else { format!("- none {part}") };
         [heading(part), line]
     });
     let expected: Vec<_> = ["# Parts".to_owned()].into_iter().chain(parts).collect();
@@ -345,18 +295,11 @@ fn ensure_one_of(edits: &[Edit], text: &str) -> Judgement {
     } else {
         "a text of no call"
     };
-    Err(fail(format!(
-        "`{NEW}` was created by several servers and contains {what}"
-    ))
-    .shows(Shows::Documents)
-    .showing(
-        NEW,
-        edits
-            .iter()
-            .find(|edit| edit.is_done())
-            .map(content)
-            .as_deref()
-            .map(str::as_bytes),
-        Some(text.as_bytes()),
-    ))
+    Err(fail(format!("`{NEW}` was created by several servers and contains {what}"))
+        .shows(Shows::Documents)
+        .showing(
+            NEW,
+            edits.iter().find(|edit| edit.is_done()).map(content).as_deref().map(str::as_bytes),
+            Some(text.as_bytes()),
+        ))
 }

@@ -57,12 +57,7 @@ enum SaveStyle {
 
 impl EditorCase {
     fn case(self) -> Case {
-        let Self {
-            style,
-            saves,
-            servers,
-            edits,
-        } = self;
+        let Self { style, saves, servers, edits } = self;
         let style = match style {
             SaveStyle::InPlace => "in place",
             SaveStyle::Rename => "by renaming",
@@ -75,20 +70,10 @@ impl EditorCase {
 pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let case = |(style, servers)| {
         let (saves, edits) = (40, 40 / servers);
-        EditorCase {
-            style,
-            saves,
-            servers,
-            edits,
-        }
-        .case()
+        EditorCase { style, saves, servers, edits }.case()
     };
-    let all = [
-        (SaveStyle::Rename, 1),
-        (SaveStyle::InPlace, 1),
-        (SaveStyle::Rename, 2),
-        (SaveStyle::InPlace, 2),
-    ];
+    let all =
+        [(SaveStyle::Rename, 1), (SaveStyle::InPlace, 1), (SaveStyle::Rename, 2), (SaveStyle::InPlace, 2)];
     Ok(all[..bench.pick(2, 4)].iter().copied().map(case).collect())
 }
 
@@ -102,15 +87,7 @@ pub(super) fn shrink(case: &Case) -> Vec<Case> {
     [(1, 1), (2, 2), (5, 5), (10, 10), (20, 20)]
         .into_iter()
         .filter(|(saves, edits)| saves + edits < all)
-        .map(|(saves, edits)| {
-            EditorCase {
-                saves,
-                edits,
-                servers: 1,
-                ..editing
-            }
-            .case()
-        })
+        .map(|(saves, edits)| EditorCase { saves, edits, servers: 1, ..editing }.case())
         .flat_map(|case| vec![case; ATTEMPTS])
         .collect()
 }
@@ -135,9 +112,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     };
     let (serve, answers) = (&serve, &answers);
     let (edits, saved) = thread::scope(|scope| {
-        let servers: Vec<_> = (0..editing.servers)
-            .map(|server| scope.spawn(move || serve(server)))
-            .collect();
+        let servers: Vec<_> = (0..editing.servers).map(|server| scope.spawn(move || serve(server))).collect();
         let saved = (0..editing.saves).try_for_each(|number| {
             let (since, seen) = (Instant::now(), answers.load(Ordering::Relaxed));
             while answers.load(Ordering::Relaxed) == seen && since.elapsed() < ANSWER_TIMEOUT {
@@ -168,15 +143,8 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
 fn judge_versions(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit], editor: &Editor) -> Judgement {
     let mut versions = history::versions(&scene.library())?;
     let saves = &editor.saves;
-    let keeps = if bench.subject.should_commit() {
-        Keeps::Exactly
-    } else {
-        Keeps::Within
-    };
-    let lost: Vec<_> = saves
-        .iter()
-        .filter(|save| save.is_lost(&versions, keeps))
-        .collect();
+    let keeps = if bench.subject.should_commit() { Keeps::Exactly } else { Keeps::Within };
+    let lost: Vec<_> = saves.iter().filter(|save| save.is_lost(&versions, keeps)).collect();
     if let Some(first) = lost.first() {
         let (all, of) = (lost.len(), saves.len());
         let what = format!(
@@ -195,10 +163,7 @@ fn judge_versions(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit], editor: 
         versions.extend(saves.iter().filter_map(|save| save.replaced_by_next.clone()));
         versions.extend(editor.replaced_first.clone());
     }
-    let texts: Vec<_> = versions
-        .iter()
-        .map(|version| String::from_utf8_lossy(version))
-        .collect();
+    let texts: Vec<_> = versions.iter().map(|version| String::from_utf8_lossy(version)).collect();
     for edit in edits {
         let token = &edit.token;
         let most = texts.iter().map(|text| lines_with(token, text.lines())).max();
@@ -207,9 +172,7 @@ fn judge_versions(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit], editor: 
             (true, 0) => Err(fail(format!(
                 "the edit {token} was acknowledged, but is neither in `{NOTE}` nor in any stored version"
             ))),
-            (false, _) => Err(fail(format!(
-                "the edit {token} was refused, but a version contains it"
-            ))),
+            (false, _) => Err(fail(format!("the edit {token} was refused, but a version contains it"))),
             (true, times) => Err(fail(format!("a version contains the edit {token} {times} times"))),
         }?;
     }
@@ -229,10 +192,7 @@ fn judge_agreement(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit]) -> Judg
     }
     let others = view.library.files.keys().find(|path| path.to_str() != Some(NOTE));
     ensure(others.is_none(), || {
-        format!(
-            "`{}` is left over",
-            others.map(|path| path.display().to_string()).unwrap_or_default()
-        )
+        format!("`{}` is left over", others.map(|path| path.display().to_string()).unwrap_or_default())
     })?;
     settled::ensure_sound(scene)?;
     edits::ensure_in_log(bench, &mut scene.start()?, edits)
@@ -291,12 +251,7 @@ struct Editor {
 
 impl Editor {
     fn new(path: PathBuf, style: SaveStyle) -> Self {
-        Self {
-            path,
-            style,
-            replaced_first: None,
-            saves: Vec::new(),
-        }
+        Self { path, style, replaced_first: None, saves: Vec::new() }
     }
 
     /// Saves `content` without regard to the current content.
@@ -312,12 +267,7 @@ impl Editor {
         } else {
             self.replaced_first = replaced;
         }
-        self.saves.push(Save {
-            content,
-            replaced_by_next: None,
-            is_followed: false,
-            is_prompt,
-        });
+        self.saves.push(Save { content, replaced_by_next: None, is_followed: false, is_prompt });
         Ok(())
     }
 
@@ -374,13 +324,8 @@ mod tests {
                 save.is_prompt = true;
             }
             let now = HashSet::from([fs::read(&path).unwrap()]);
-            let lost = |keeps| -> Vec<_> {
-                editor
-                    .saves
-                    .iter()
-                    .map(|save| save.is_lost(&now, keeps))
-                    .collect()
-            };
+            let lost =
+                |keeps| -> Vec<_> { editor.saves.iter().map(|save| save.is_lost(&now, keeps)).collect() };
             assert_eq!(lost(Keeps::Exactly), [false, true, false], "{style:?}");
             assert_eq!(lost(Keeps::Within), [false, true, false], "{style:?}");
         }
@@ -391,25 +336,13 @@ mod tests {
         let folder = tempfile::TempDir::new().unwrap();
         let path = folder.path().join("a.md");
         let mut editor = Editor::new(path.clone(), SaveStyle::Rename);
-        let add = || {
-            fs::write(
-                &path,
-                [&fs::read(&path).unwrap(), b"- added\n".as_slice()].concat(),
-            )
-            .unwrap()
-        };
+        let add = || fs::write(&path, [&fs::read(&path).unwrap(), b"- added\n".as_slice()].concat()).unwrap();
         editor.save("one\n").unwrap();
         add();
         editor.save("two\n").unwrap();
         add();
         let now = HashSet::from([fs::read(&path).unwrap()]);
-        let lost = |keeps| -> Vec<_> {
-            editor
-                .saves
-                .iter()
-                .map(|save| save.is_lost(&now, keeps))
-                .collect()
-        };
+        let lost = |keeps| -> Vec<_> { editor.saves.iter().map(|save| save.is_lost(&now, keeps)).collect() };
         assert_eq!(lost(Keeps::Within), [false, false]);
         assert_eq!(lost(Keeps::Exactly), [true, true]);
     }

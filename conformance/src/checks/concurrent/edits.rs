@@ -48,11 +48,7 @@ impl Edit {
             EffectKind::ReplaceSection => format!("{target}\n\n{line}\n"),
             _ => format!("# New\n\n{line}"),
         };
-        let with = With {
-            path,
-            content: &content,
-            target,
-        };
+        let with = With { path, content: &content, target };
         let words = semantics::words(Some(kind));
         let call = subject.request(kind, with);
         Ok(Self {
@@ -100,9 +96,8 @@ impl Edit {
 /// # Errors
 /// If it does.
 pub(in crate::checks) fn ensure_partial(subject: &Subject, kind: EffectKind) -> Judgement {
-    let sends_whole = subject
-        .tool_with(kind)
-        .is_some_and(|(tool, effect)| subject.adapter.sends_whole(tool, effect));
+    let sends_whole =
+        subject.tool_with(kind).is_some_and(|(tool, effect)| subject.adapter.sends_whole(tool, effect));
     if !sends_whole {
         return Ok(());
     }
@@ -164,11 +159,7 @@ pub(in crate::checks) fn ensure_in_text(edits: &[Edit], path: &str, text: &str) 
     let times = |edit: &Edit| lines_with(&edit.token, text.lines());
     let done = edits.iter().filter(|edit| edit.is_done()).count();
     let fault = |wrong: &dyn Fn(&Edit) -> bool, what: &str| {
-        let names: Vec<_> = edits
-            .iter()
-            .filter(|edit| wrong(edit))
-            .map(|edit| &*edit.token)
-            .collect();
+        let names: Vec<_> = edits.iter().filter(|edit| wrong(edit)).map(|edit| &*edit.token).collect();
         ensure(names.is_empty(), || {
             let some = names[..names.len().min(MAX_SHOWN_NAMES)].join(", ");
             let all = names.len();
@@ -176,21 +167,11 @@ pub(in crate::checks) fn ensure_in_text(edits: &[Edit], path: &str, text: &str) 
         })
         .map_err(|stop| {
             let stop = stop.shows(Shows::Documents);
-            stop.showing(
-                path,
-                Some(expected(edits, text).as_bytes()),
-                Some(text.as_bytes()),
-            )
+            stop.showing(path, Some(expected(edits, text).as_bytes()), Some(text.as_bytes()))
         })
     };
-    fault(
-        &|edit| edit.is_done() && times(edit) == 0,
-        "were acknowledged, but are lost",
-    )?;
-    fault(
-        &|edit| edit.is_refused() && times(edit) > 0,
-        "were refused, but are present",
-    )?;
+    fault(&|edit| edit.is_done() && times(edit) == 0, "were acknowledged, but are lost")?;
+    fault(&|edit| edit.is_refused() && times(edit) > 0, "were refused, but are present")?;
     fault(&|edit| times(edit) > 1, "are present more than once")
 }
 
@@ -231,18 +212,12 @@ pub(in crate::checks) fn ensure_in_history(
             })?;
             if let Some(id) = edit.commit() {
                 ensure(ids == [id], || {
-                    format!(
-                        "the answer to the edit {token} names commit {id}, but {} added its line",
-                        ids[0]
-                    )
+                    format!("the answer to the edit {token} names commit {id}, but {} added its line", ids[0])
                 })?;
             }
         } else {
             ensure(ids.is_empty(), || {
-                format!(
-                    "the edit {token} was refused, but commit {} adds its line",
-                    ids[0]
-                )
+                format!("the edit {token} was refused, but commit {} adds its line", ids[0])
             })?;
         }
     }

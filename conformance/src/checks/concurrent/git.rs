@@ -71,9 +71,7 @@ pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let times = bench.pick(10, 20);
     let edits = 20;
     let case = |habit| GitCase { habit, times, edits }.case();
-    Ok([Habit::CommitAll, Habit::CommitOne, Habit::Add]
-        .map(case)
-        .to_vec())
+    Ok([Habit::CommitAll, Habit::CommitOne, Habit::Add].map(case).to_vec())
 }
 
 /// Returns cases with fewer commands and edits, several times each because the failure depends on timing.
@@ -85,14 +83,7 @@ pub(super) fn shrink(case: &Case) -> Vec<Case> {
     [(1, 1), (1, 2), (2, 4), (5, 10)]
         .into_iter()
         .filter(|(times, edits)| times + edits < usage.times + usage.edits)
-        .map(|(times, edits)| {
-            GitCase {
-                times,
-                edits,
-                ..usage
-            }
-            .case()
-        })
+        .map(|(times, edits)| GitCase { times, edits, ..usage }.case())
         .flat_map(|case| vec![case; ATTEMPTS])
         .collect()
 }
@@ -119,11 +110,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     served?;
     drop(client);
     edits.push(edits::make_last(bench, &scene, NOTE)?);
-    edits::ensure_in_text(
-        &edits,
-        NOTE,
-        &String::from_utf8_lossy(&scene.read(NOTE).unwrap_or_default()),
-    )?;
+    edits::ensure_in_text(&edits, NOTE, &String::from_utf8_lossy(&scene.read(NOTE).unwrap_or_default()))?;
     if usage.habit != Habit::Add {
         // `git commit --all` includes the changes that a server without commits has left.
         let takes_all = usage.habit == Habit::CommitAll && !bench.subject.should_commit();
@@ -136,17 +123,9 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         .map_err(|stop| stop.shows(Shows::Commits))?;
     if bench.subject.should_commit() {
         let status = git(&scene.library(), &scene.own().except(&["status", "--porcelain"]))?;
-        let expected = if has_staged {
-            format!("A  {STAGED}\n")
-        } else {
-            String::new()
-        };
+        let expected = if has_staged { format!("A  {STAGED}\n") } else { String::new() };
         ensure(status == expected, || {
-            format!(
-                "git status says {:?} instead of {:?}",
-                status.trim(),
-                expected.trim()
-            )
+            format!("git status says {:?} instead of {:?}", status.trim(), expected.trim())
         })?;
     }
     settled::ensure_sound(&scene)?;
@@ -172,9 +151,7 @@ fn run_habit(bench: &Bench<'_>, scene: &Scene<'_>, habit: Habit, number: usize) 
         Habit::Add => vec!["add", STAGED],
     };
     git_with_retry(&scene.library(), &command)?;
-    bench
-        .trace
-        .did(format!("a person runs `git {}`", command.join(" ")));
+    bench.trace.did(format!("a person runs `git {}`", command.join(" ")));
     Ok(())
 }
 
@@ -203,19 +180,14 @@ fn judge_person(scene: &Scene<'_>, times: usize, takes_all: bool) -> Judgement {
         let name = by_hand(number);
         let mut of = commits.iter().filter(|commit| commit.message == name);
         let (Some(commit), None) = (of.next(), of.next()) else {
-            return Err(fail(format!(
-                "the person's commit {name} is not exactly once in HEAD's history"
-            )));
+            return Err(fail(format!("the person's commit {name} is not exactly once in HEAD's history")));
         };
         let mine = format!("- {name}");
         let is_mine = commit.paths.iter().eq([MINE]) && commit.added == [&*mine];
         let has_mine = commit.paths.contains(MINE) && commit.added.contains(&mine);
         let has_others = commit.paths.iter().any(|path| path != MINE && path != NOTE);
         ensure(is_mine || takes_all && has_mine && !has_others, || {
-            format!(
-                "the person's commit {name} changes {:?} and adds {:?}",
-                commit.paths, commit.added
-            )
+            format!("the person's commit {name} changes {:?} and adds {:?}", commit.paths, commit.added)
         })?;
     }
     Ok(())
@@ -224,16 +196,10 @@ fn judge_person(scene: &Scene<'_>, times: usize, takes_all: bool) -> Judgement {
 /// Fails unless the person's staged document is still staged, unchanged and uncommitted.
 fn judge_staged(scene: &Scene<'_>) -> Judgement {
     let root = scene.library();
-    let lost = |_| {
-        fail(format!(
-            "a person's staged changes of `{STAGED}` are no longer staged"
-        ))
-    };
+    let lost = |_| fail(format!("a person's staged changes of `{STAGED}` are no longer staged"));
     let staged = git(&root, &["show", &format!(":{STAGED}")]).map_err(lost)?;
     let file = fs::read_to_string(scene.path(STAGED))?;
-    ensure(staged == file, || {
-        format!("the staged content of `{STAGED}` is not what the person staged")
-    })?;
+    ensure(staged == file, || format!("the staged content of `{STAGED}` is not what the person staged"))?;
     let commits = history::commits(&root, scene.own())?;
     let foreign = commits.iter().find(|commit| commit.paths.contains(STAGED));
     ensure(foreign.is_none(), || {

@@ -50,11 +50,8 @@ pub(in crate::checks) fn commits(root: &Path, own: &Own) -> Result<Vec<Commit>, 
 /// Parses one commit of `git log`.
 fn parse(record: &str) -> Option<Commit> {
     let mut parts = record.splitn(3, '\u{2}');
-    let mut commit = Commit {
-        id: parts.next()?.to_owned(),
-        message: parts.next()?.to_owned(),
-        ..Commit::default()
-    };
+    let mut commit =
+        Commit { id: parts.next()?.to_owned(), message: parts.next()?.to_owned(), ..Commit::default() };
     let mut in_content = false;
     for line in parts.next()?.lines() {
         if let Some(names) = line.strip_prefix("diff --git ") {
@@ -77,14 +74,7 @@ fn parse(record: &str) -> Option<Commit> {
 pub(in crate::checks) fn versions(root: &Path) -> Result<HashSet<Vec<u8>>, Stop> {
     let mut versions = HashSet::new();
     collect(root, &mut versions)?;
-    let all_objects = [
-        "rev-list",
-        "--objects",
-        "--no-object-names",
-        "--all",
-        "--reflog",
-        "HEAD",
-    ];
+    let all_objects = ["rev-list", "--objects", "--no-object-names", "--all", "--reflog", "HEAD"];
     let mut ids = tempfile::tempfile()?;
     ids.write_all(git(root, &all_objects)?.as_bytes())?;
     ids.rewind()?;

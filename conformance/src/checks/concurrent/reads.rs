@@ -33,33 +33,15 @@ struct ReaderCase {
 
 impl ReaderCase {
     fn case(self) -> Case {
-        let Self {
-            overwrites,
-            bytes,
-            same_server,
-        } = self;
-        let of = if same_server {
-            "the same server"
-        } else {
-            "another server"
-        };
-        Case::new(
-            format!("{overwrites} times {bytes} bytes, read through {of}"),
-            self,
-        )
+        let Self { overwrites, bytes, same_server } = self;
+        let of = if same_server { "the same server" } else { "another server" };
+        Case::new(format!("{overwrites} times {bytes} bytes, read through {of}"), self)
     }
 }
 
 pub(super) fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let (overwrites, bytes) = (20, 100_000);
-    let case = |same_server| {
-        ReaderCase {
-            overwrites,
-            bytes,
-            same_server,
-        }
-        .case()
-    };
+    let case = |same_server| ReaderCase { overwrites, bytes, same_server }.case();
     Ok([true, false].map(case).to_vec())
 }
 
@@ -68,37 +50,20 @@ pub(super) fn shrink(case: &Case) -> Vec<Case> {
     let Ok(parameters) = case.read::<ReaderCase>() else {
         return Vec::new();
     };
-    let fewer = [1, 2, 5, 10]
-        .into_iter()
-        .filter(|fewer| *fewer < parameters.overwrites);
-    fewer
-        .map(|overwrites| {
-            ReaderCase {
-                overwrites,
-                ..parameters
-            }
-            .case()
-        })
-        .collect()
+    let fewer = [1, 2, 5, 10].into_iter().filter(|fewer| *fewer < parameters.overwrites);
+    fewer.map(|overwrites| ReaderCase { overwrites, ..parameters }.case()).collect()
 }
 
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let parameters: ReaderCase = case.read()?;
     let texts = ["one", "two"].map(|name| version_text(name, parameters.bytes));
     let request = |kind, content| {
-        let with = With {
-            path: DOCUMENT,
-            content,
-            target: "",
-        };
+        let with = With { path: DOCUMENT, content, target: "" };
         let call = bench.subject.request(kind, with);
         call.ok_or_else(|| Stop::NotApplicable("the server can't both read and overwrite".into()))
     };
     let read = request(EffectKind::Read, "")?;
-    let write: Result<Vec<_>, _> = texts
-        .iter()
-        .map(|text| request(EffectKind::Write, text))
-        .collect();
+    let write: Result<Vec<_>, _> = texts.iter().map(|text| request(EffectKind::Write, text)).collect();
     let write = write?;
     let scene = bench.scene(&[(DOCUMENT, &texts[0])])?;
     let mut writer = scene.start()?;
@@ -149,11 +114,7 @@ fn judge_same_server(
         let (_, call) = sent.swap_remove(at);
         let message = client.finish(call.tool, &call.arguments, message)?;
         let reply = bench.subject.adapter.reply(call.tool, &message);
-        if std::ptr::eq(call, read) {
-            ensure_whole(read, &reply, texts)?
-        } else {
-            written.push(reply)
-        }
+        if std::ptr::eq(call, read) { ensure_whole(read, &reply, texts)? } else { written.push(reply) }
     }
     ensure_some_done(&written)
 }
@@ -200,10 +161,7 @@ pub(super) fn ensure_whole(read: &Call, reply: &Reply, texts: &[String]) -> Judg
     let done = match reply {
         Reply::Done(done) => done,
         Reply::Refused(refusal) => {
-            return Err(refused(
-                "the reading of an existing document while it was overwritten",
-                refusal,
-            ));
+            return Err(refused("the reading of an existing document while it was overwritten", refusal));
         }
     };
     let effect = read.tool.effect(&read.arguments);

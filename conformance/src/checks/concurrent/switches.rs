@@ -29,10 +29,7 @@ struct Switching {
 }
 
 pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let switching = Switching {
-        switches: bench.pick(150, 500),
-        bytes: 200_000,
-    };
+    let switching = Switching { switches: bench.pick(150, 500), bytes: 200_000 };
     let Switching { switches, bytes } = switching;
     let name = format!("{switches} times git switch, with {bytes} bytes read");
     Ok(vec![Case::new(name, switching)])
@@ -41,11 +38,7 @@ pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let switching: Switching = case.read()?;
     let texts = ["one", "two"].map(|name| version_text(name, switching.bytes));
-    let with = With {
-        path: DOCUMENT,
-        content: "",
-        target: "",
-    };
+    let with = With { path: DOCUMENT, content: "", target: "" };
     let read = bench.subject.request(EffectKind::Read, with);
     let read = read.ok_or_else(|| {
         Stop::NotApplicable("the server has no tool that reads a document by its path".into())

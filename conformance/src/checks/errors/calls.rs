@@ -44,6 +44,5 @@ pub(super) fn accepted(
 /// Returns the reading operations, with an example each.
 pub(super) fn reading(bench: &Bench<'_>) -> Vec<(&'static ToolSpec, Value)> {
     let all = bench.subject.operations().filter(|tool| !tool.mutating);
-    all.filter_map(|tool| Some((tool, request::examples(tool).next()?)))
-        .collect()
+    all.filter_map(|tool| Some((tool, request::examples(tool).next()?))).collect()
 }

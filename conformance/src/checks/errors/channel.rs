@@ -93,11 +93,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 fn calls(bench: &Bench<'_>, kind: Kind) -> Vec<Wrong> {
     let contract = bench.subject.contract;
     let meta = || said::full_meta(contract.provenance, 1);
-    let wrong = |name, arguments, meta| Wrong {
-        name,
-        arguments,
-        meta,
-    };
+    let wrong = |name, arguments, meta| Wrong { name, arguments, meta };
     let with = |key: &str, value: &str| {
         let mut meta = meta();
         meta.insert(key.to_owned(), value.into());
@@ -125,11 +121,7 @@ fn calls(bench: &Bench<'_>, kind: Kind) -> Vec<Wrong> {
         }),
         Kind::IllTyped => changed(|tool, example| {
             for (name, value) in example.iter_mut().filter(|(name, _)| !is_selector(tool, name)) {
-                *value = if value.is_object() {
-                    json!(17)
-                } else {
-                    json!({ name.as_str(): [] })
-                };
+                *value = if value.is_object() { json!(17) } else { json!({ name.as_str(): [] }) };
             }
         }),
         Kind::UnknownSelector => changed(|tool, example| {
@@ -146,8 +138,7 @@ fn calls(bench: &Bench<'_>, kind: Kind) -> Vec<Wrong> {
         Kind::NothingThere => changed(|_, _| {}),
         Kind::OtherBase => {
             let all = examples().filter(|(tool, _)| tool.mutating);
-            all.map(|(tool, example)| wrong(tool.name, example, with(IF_BASE, "no-such-base")))
-                .collect()
+            all.map(|(tool, example)| wrong(tool.name, example, with(IF_BASE, "no-such-base"))).collect()
         }
         Kind::UsedKey => {
             let all = examples().filter(|(tool, _)| tool.mutating);
@@ -155,20 +146,16 @@ fn calls(bench: &Bench<'_>, kind: Kind) -> Vec<Wrong> {
                 .collect()
         }
         Kind::NoProvenance if contract.provenance.is_none() => Vec::new(),
-        Kind::NoProvenance => examples()
-            .map(|(tool, example)| wrong(tool.name, example, Map::new()))
-            .collect(),
-        Kind::UnknownMode => examples()
-            .map(|(tool, example)| wrong(tool.name, example, meta()))
-            .collect(),
+        Kind::NoProvenance => {
+            examples().map(|(tool, example)| wrong(tool.name, example, Map::new())).collect()
+        }
+        Kind::UnknownMode => examples().map(|(tool, example)| wrong(tool.name, example, meta())).collect(),
     }
 }
 
 fn is_selector(tool: &ToolSpec, name: &str) -> bool {
     let selectors = tool.operation.map_or(&[][..], |operation| operation.select);
-    let mut names = selectors
-        .iter()
-        .filter_map(|selector| pointer::split_last(selector));
+    let mut names = selectors.iter().filter_map(|selector| pointer::split_last(selector));
     names.any(|(_, last)| last == name)
 }
 
@@ -185,12 +172,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         }
         None => scene.start()?,
     };
-    for Wrong {
-        name,
-        arguments,
-        meta,
-    } in calls(bench, kind)
-    {
+    for Wrong { name, arguments, meta } in calls(bench, kind) {
         let answer = call(&mut client, name, &arguments, meta)?;
         let what = format!("{} (`{name}` with {arguments})", case.name);
         judge_one(bench, &what, &answer)?;
@@ -209,9 +191,7 @@ fn judge_one(bench: &Bench<'_>, what: &str, answer: &Value) -> Judgement {
         return Err(fail(format!("{what} has a result and an error")));
     }
     let said = error["message"].as_str().unwrap_or_default();
-    ensure(!said.trim().is_empty(), || {
-        format!("{what} is refused without a message")
-    })?;
+    ensure(!said.trim().is_empty(), || format!("{what} is refused without a message"))?;
     let code = error["code"].as_i64();
     let mut declared = bench.subject.contract.errors.iter();
     ensure(declared.any(|error| Some(i64::from(error.code)) == code), || {

@@ -21,14 +21,8 @@ static PATTERNS: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {
             r"(?i)\bos error\b|\bE(NOSPC|IO|ISDIR|NOTDIR|ACCES|NOENT|PERM)\b",
         ),
         ("the name of a type", r"\b[A-Za-z_]\w*(::[A-Za-z_]\w*)+"),
-        (
-            "the form of a value in memory",
-            r"\b(Some|Ok|Err|Error|String)\(|\b(Os|Custom|Error|Failure)\s*\{",
-        ),
-        (
-            "a line of source",
-            r"\b[\w/.-]+\.(rs|py|js|ts|go|java):\d+|Traceback \(most recent|panicked at",
-        ),
+        ("the form of a value in memory", r"\b(Some|Ok|Err|Error|String)\(|\b(Os|Custom|Error|Failure)\s*\{"),
+        ("a line of source", r"\b[\w/.-]+\.(rs|py|js|ts|go|java):\d+|Traceback \(most recent|panicked at"),
     ];
     let compiled = patterns.map(|(name, pattern)| (name, Regex::new(pattern).expect("a pattern")));
     compiled.into()
@@ -65,9 +59,7 @@ impl Leaks {
                 return Some(format!("the path `{path}`"));
             }
         }
-        let found = PATTERNS
-            .iter()
-            .find_map(|(name, pattern)| Some((name, pattern.find(&text)?)));
+        let found = PATTERNS.iter().find_map(|(name, pattern)| Some((name, pattern.find(&text)?)));
         found.map(|(name, found)| format!("{name}: `{}`", found.as_str().trim()))
     }
 }
@@ -107,22 +99,14 @@ mod tests {
 
     #[test]
     fn leaks_are_found_and_plain_words_are_not() {
-        let leaks = Leaks {
-            names: vec!["rows.db".to_owned()],
-        };
+        let leaks = Leaks { names: vec!["rows.db".to_owned()] };
         let said = json!({ "data": { "content": "see /usr/share/doc", "usr": 1 }, "sql": "DROP TABLE x" });
         for (text, expected) in [
-            (
-                "can't open /etc/ssl/private: refused",
-                "the path `/etc/ssl/private`",
-            ),
+            ("can't open /etc/ssl/private: refused", "the path `/etc/ssl/private`"),
             ("in rows.db: damaged", "the name `rows.db`"),
             ("INSERT INTO plans VALUES (?) failed", "a statement of SQL"),
             ("no such table: plans", "a word of the database"),
-            (
-                "No space left on device (os error 28)",
-                "an error of the operating system",
-            ),
+            ("No space left on device (os error 28)", "an error of the operating system"),
             ("std::io::Error", "the name of a type"),
             ("invalid: Err(\"x\")", "the form of a value in memory"),
             ("Os { code: 28 }", "the form of a value in memory"),

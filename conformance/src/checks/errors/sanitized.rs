@@ -114,13 +114,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     }
     for (damage, name) in DAMAGES {
         for (while_running, when) in [(false, ""), (true, ", while the server runs")] {
-            cases.push(Case::new(
-                format!("{name}{when}"),
-                Trouble::Damaged {
-                    damage,
-                    while_running,
-                },
-            ));
+            cases.push(Case::new(format!("{name}{when}"), Trouble::Damaged { damage, while_running }));
         }
     }
     if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
@@ -139,10 +133,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     match case.read()? {
         Trouble::Values => values(bench, &scene),
         Trouble::Bytes => bytes(bench, &scene),
-        Trouble::Damaged {
-            damage,
-            while_running,
-        } => damaged(bench, &scene, damage, while_running),
+        Trouble::Damaged { damage, while_running } => damaged(bench, &scene, damage, while_running),
         Trouble::Disk { at, is_full } => disk(bench, &scene, at, is_full),
     }
 }
@@ -235,10 +226,7 @@ fn spoil(path: &Path, damage: Damage) -> Result<(), Stop> {
     match damage {
         Damage::Zeros => fs::write(path, vec![0; usize::try_from(length).unwrap_or(4096)])?,
         Damage::OtherBytes => fs::write(path, b"{\"rows\": [\xff\xfe other bytes ".repeat(64))?,
-        Damage::Cut => fs::OpenOptions::new()
-            .write(true)
-            .open(path)?
-            .set_len(length / 2)?,
+        Damage::Cut => fs::OpenOptions::new().write(true).open(path)?.set_len(length / 2)?,
         Damage::Folders => {
             fs::remove_file(path)?;
             fs::create_dir(path)?;
@@ -254,10 +242,7 @@ fn disk(bench: &Bench<'_>, scene: &Scene<'_>, at: usize, is_full: bool) -> Judge
     let (tool, arguments) = accepted(bench, &mut client)?;
     let leaks = leaks(scene)?;
     let errno = if is_full { Errno::ENOSPC } else { Errno::EIO };
-    stepper.arm(Some(Fault {
-        at,
-        effect: Effect::FailOn(errno),
-    }));
+    stepper.arm(Some(Fault { at, effect: Effect::FailOn(errno) }));
     let mut all = vec![(tool, arguments)];
     all.extend(reading(bench).into_iter().take(1));
     for (tool, arguments) in all {
@@ -286,12 +271,7 @@ fn leaks(scene: &Scene<'_>) -> Result<Leaks, Stop> {
     if data.is_dir() {
         let files = files(&data)?;
         // A plain word may occur in an error with another meaning.
-        names.extend(
-            files
-                .iter()
-                .filter_map(|path| name(path))
-                .filter(|name| name.contains('.')),
-        );
+        names.extend(files.iter().filter_map(|path| name(path)).filter(|name| name.contains('.')));
     }
     Ok(Leaks { names })
 }
@@ -323,9 +303,7 @@ fn judge_one(leaks: &Leaks, answer: &Value, said: &Value) -> Judgement {
     if error["code"] == INTERNAL_ERROR {
         for name in ["rule", "requestId"] {
             let is_said = error["data"][name].as_str().is_some_and(|text| !text.is_empty());
-            ensure(is_said, || {
-                format!("an internal error has no `data.{name}`: {error}")
-            })?;
+            ensure(is_said, || format!("an internal error has no `data.{name}`: {error}"))?;
         }
     }
     let text = text_of(error);

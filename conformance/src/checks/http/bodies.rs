@@ -113,29 +113,18 @@ fn answers(bench: &Bench<'_>, case: &Case) -> Judgement {
     let response = send(&talk, &post(&talk, &message)?)?;
     let is_json = response.media == "application/json" && matches!(&*response.messages, [Value::Object(_)]);
     ensure(is_json || response.media == "text/event-stream", || {
-        format!(
-            "the request was answered with {}, with media type {:?}",
-            response.describe(),
-            response.media
-        )
+        format!("the request was answered with {}, with media type {:?}", response.describe(), response.media)
     })?;
     let has_answer = is_answer(response.answer()) && response.answer()["id"] == message["id"];
     ensure(has_answer, || {
-        format!(
-            "a request with the id {} was answered with {}",
-            message["id"],
-            response.describe()
-        )
+        format!("a request with the id {} was answered with {}", message["id"], response.describe())
     })
 }
 
 fn notification_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let note = |method: &str| json!({ "jsonrpc": "2.0", "method": method, "params": {} });
     let mut notes = vec![
-        (
-            "an unknown notification",
-            note("notifications/conformance-unknown"),
-        ),
+        ("an unknown notification", note("notifications/conformance-unknown")),
         (
             "a cancellation of an unknown request",
             json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 77 } }),
@@ -143,20 +132,14 @@ fn notification_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     ];
     if bench.subject.era == Era::Session {
         let response = json!({ "jsonrpc": "2.0", "id": "unknown", "result": {} });
-        notes.push((
-            "a second `notifications/initialized`",
-            note("notifications/initialized"),
-        ));
+        notes.push(("a second `notifications/initialized`", note("notifications/initialized")));
         notes.push(("an unsolicited response", response));
     } else {
         for (_, note) in &mut notes {
             crate::client::prepare(Era::Stateless, &mut note["params"], &json!({}));
         }
     }
-    Ok(notes
-        .into_iter()
-        .map(|(name, note)| Case::new(name, note))
-        .collect())
+    Ok(notes.into_iter().map(|(name, note)| Case::new(name, note)).collect())
 }
 
 fn notification(bench: &Bench<'_>, case: &Case) -> Judgement {
@@ -166,10 +149,7 @@ fn notification(bench: &Bench<'_>, case: &Case) -> Judgement {
     let response = send(&talk, &post(&talk, &note)?)?;
     let is_accepted = response.status == 202 && response.text.is_empty() && response.messages.is_empty();
     ensure(is_accepted || response.status >= 400, || {
-        format!(
-            "the notification was answered with {} instead of 202 and no body",
-            response.describe()
-        )
+        format!("the notification was answered with {} instead of 202 and no body", response.describe())
     })?;
     talk.settle(0)?;
     Ok(())
@@ -187,18 +167,9 @@ fn bad_bodies(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         ("a string", b"\"tools/list\"".into()),
         ("an empty object", b"{}".into()),
         ("an empty batch", b"[]".into()),
-        (
-            "a request without a method",
-            br#"{"jsonrpc":"2.0","id":"by hand"}"#.into(),
-        ),
-        (
-            "a method that is a number",
-            br#"{"jsonrpc":"2.0","id":"by hand","method":7}"#.into(),
-        ),
-        (
-            "bytes that are not UTF-8",
-            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\xfe\xc3\"}".into(),
-        ),
+        ("a request without a method", br#"{"jsonrpc":"2.0","id":"by hand"}"#.into()),
+        ("a method that is a number", br#"{"jsonrpc":"2.0","id":"by hand","method":7}"#.into()),
+        ("bytes that are not UTF-8", b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\xfe\xc3\"}".into()),
         ("3 MB of brackets", vec![b'['; 3_000_000]),
     ];
     let bodies = bodies.map(|(name, body)| Case::new(name, Bytes(body)));
@@ -222,10 +193,7 @@ fn bad_body(bench: &Bench<'_>, case: &Case, strict: bool) -> Judgement {
         format!("the body was answered with {}", response.describe())
     })?;
     ensure(!strict || (400..500).contains(&response.status), || {
-        format!(
-            "the body was answered with {} instead of a status from 400 to 499",
-            response.describe()
-        )
+        format!("the body was answered with {} instead of a status from 400 to 499", response.describe())
     })?;
     ensure_harmless(&scene, &mut talk, &before)
 }
@@ -237,13 +205,7 @@ fn unknown_method(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut talk = Talk::open(bench.subject, &scene)?;
     let message = message(&mut talk, &method, json!({}))?;
     let response = send(&talk, &post(&talk, &message)?)?;
-    ensure(
-        response.status == 404 && response.answer()["error"]["code"] == -32601,
-        || {
-            format!(
-                "the method was answered with {} instead of 404 and error -32601",
-                response.describe()
-            )
-        },
-    )
+    ensure(response.status == 404 && response.answer()["error"]["code"] == -32601, || {
+        format!("the method was answered with {} instead of 404 and error -32601", response.describe())
+    })
 }

@@ -25,10 +25,7 @@ pub(super) const APART: Check = Check {
                must receive the content of its own document. Servers that share one connection among clients have \
                delivered answers to the wrong one.",
     cases: |bench| {
-        let reads = ClientReads {
-            clients: 4,
-            reads: bench.pick(10, 50),
-        };
+        let reads = ClientReads { clients: 4, reads: bench.pick(10, 50) };
         Ok(vec![reads.case()])
     },
     judge: apart,
@@ -82,10 +79,7 @@ fn apart(bench: &Bench<'_>, case: &Case) -> Judgement {
     let barrier = Barrier::new(clients);
     let read = |number: usize, mut client: Client<'_>| -> Judgement {
         let path = path(number);
-        let with = With {
-            path: &path,
-            ..With::default()
-        };
+        let with = With { path: &path, ..With::default() };
         let call = bench.subject.request(EffectKind::Read, with);
         let call = call.ok_or_else(|| Stop::NotApplicable("the server has no tool that reads".into()));
         barrier.wait();
@@ -107,9 +101,8 @@ fn apart(bench: &Bench<'_>, case: &Case) -> Judgement {
     let read = &read;
     let results: Vec<_> = thread::scope(|scope| {
         let others = others?.into_iter().enumerate();
-        let threads: Vec<_> = others
-            .map(|(number, client)| scope.spawn(move || read(number, client)))
-            .collect();
+        let threads: Vec<_> =
+            others.map(|(number, client)| scope.spawn(move || read(number, client))).collect();
         let joined = threads.into_iter().map(|thread| thread.join());
         Ok::<_, Stop>(joined.collect())
     })?;

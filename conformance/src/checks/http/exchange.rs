@@ -63,21 +63,12 @@ impl HttpAnswer {
             text = String::from_utf8_lossy(&response.bytes()?).into_owned();
             messages.extend(serde_json::from_str::<Value>(&text));
         }
-        Ok(Self {
-            title,
-            status,
-            media,
-            messages,
-            text,
-        })
+        Ok(Self { title, status, media, messages, text })
     }
 
     /// Returns the first answer, or null.
     pub(super) fn answer(&self) -> &Value {
-        self.messages
-            .iter()
-            .find(|message| is_answer(message))
-            .unwrap_or(&Value::Null)
+        self.messages.iter().find(|message| is_answer(message)).unwrap_or(&Value::Null)
     }
 
     /// Returns true if the request succeeded.
@@ -88,11 +79,7 @@ impl HttpAnswer {
     /// Returns status and body, for messages.
     pub(super) fn describe(&self) -> String {
         let body: Vec<_> = self.messages.iter().map(ToString::to_string).collect();
-        let body = if body.is_empty() {
-            self.text.trim().to_owned()
-        } else {
-            body.join(" ")
-        };
+        let body = if body.is_empty() { self.text.trim().to_owned() } else { body.join(" ") };
         let end = body.floor_char_boundary(300);
         if body.is_empty() {
             format!("{} and no body", self.title)
@@ -115,24 +102,13 @@ pub(super) fn post(talk: &Talk<'_>, message: &Value) -> Result<Request, Stop> {
 
 /// Returns the message of a request, with the members that the era requires.
 pub(super) fn message(talk: &mut Talk<'_>, method: &str, params: Value) -> Result<Value, Stop> {
-    Ok(serde_json::from_str(&talk.request(
-        &json!("by hand"),
-        method,
-        params,
-    ))?)
+    Ok(serde_json::from_str(&talk.request(&json!("by hand"), method, params))?)
 }
 
 /// Returns a call that changes a document, or one that reads if the server has no tool that writes.
 pub(super) fn call(bench: &Bench<'_>, scene: &Scene<'_>, talk: &mut Talk<'_>) -> Result<Value, Stop> {
-    let with = With {
-        path: "notes/new.md",
-        content: "# New\n",
-        ..With::default()
-    };
-    let read = With {
-        path: DOCUMENT,
-        ..with
-    };
+    let with = With { path: "notes/new.md", content: "# New\n", ..With::default() };
+    let read = With { path: DOCUMENT, ..with };
     let call = bench.subject.request(EffectKind::Write, with);
     let call = call.or_else(|| bench.subject.request(EffectKind::Read, read));
     let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tools".into()))?;

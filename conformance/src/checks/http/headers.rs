@@ -66,11 +66,7 @@ pub(super) const CONSISTENT: Check = Check {
                A server that does not compare them lets a client bypass the gateway. Calls are sent with missing and \
                with contradictory headers. Calls with the name in base64 and with lower-case header names must \
                succeed.",
-    cases: |_| {
-        Ok(HeaderChange::ALL
-            .map(|headers| Case::new(headers.name(), headers))
-            .into())
-    },
+    cases: |_| Ok(HeaderChange::ALL.map(|headers| Case::new(headers.name(), headers)).into()),
     judge: consistent,
     shrink: as_small_as_can_be,
 };
@@ -96,11 +92,7 @@ fn origin(bench: &Bench<'_>, case: &Case) -> Judgement {
     }
     let response = send(&talk, &request)?;
     ensure(response.status == 403, || {
-        format!(
-            "a call from {} was answered with {} instead of 403",
-            page.origin,
-            response.describe()
-        )
+        format!("a call from {} was answered with {} instead of 403", page.origin, response.describe())
     })?;
     ensure_harmless(&scene, &mut talk, &before)
 }
@@ -217,16 +209,11 @@ fn consistent(bench: &Bench<'_>, case: &Case) -> Judgement {
     // A request of an older revision can also be refused for violating that revision's requirements.
     let is_refused = response.status == 400 && (*code == -32020 || headers == HeaderChange::OtherRevision);
     ensure(is_refused, || {
-        format!(
-            "the call was answered with {} instead of 400 and error -32020",
-            response.describe()
-        )
+        format!("the call was answered with {} instead of 400 and error -32020", response.describe())
     })?;
     ensure_harmless(&scene, &mut talk, &before)?;
     // Shows that the headers were the reason: the server accepts a valid request.
     let list = message(&mut talk, "tools/list", json!({}))?;
     let response = send(&talk, &post(&talk, &list)?)?;
-    ensure(response.is_success(), || {
-        format!("a valid request was answered with {}", response.describe())
-    })
+    ensure(response.is_success(), || format!("a valid request was answered with {}", response.describe()))
 }

@@ -68,31 +68,21 @@ fn ends(bench: &Bench<'_>, _: &Case) -> Judgement {
     let mut talk = Talk::open(bench.subject, &scene)?;
     let before = scene.view()?;
     let Some(id) = talk.target.session_id() else {
-        return Err(Stop::NotApplicable(
-            "the server does not assign session ids".into(),
-        ));
+        return Err(Stop::NotApplicable("the server does not assign session ids".into()));
     };
-    ensure(id.bytes().all(|byte| byte.is_ascii_graphic()), || {
-        format!("the session's id is {id:?}")
-    })?;
+    ensure(id.bytes().all(|byte| byte.is_ascii_graphic()), || format!("the session's id is {id:?}"))?;
     let call = call(bench, &scene, &mut talk)?;
     let request = post(&talk, &call)?;
     let mut delete = Request::new("DELETE");
     delete.headers.clone_from(&request.headers);
     let response = send(&talk, &delete)?;
     if response.status >= 400 {
-        let why = format!(
-            "the server does not let clients end a session: {}",
-            response.title
-        );
+        let why = format!("the server does not let clients end a session: {}", response.title);
         return Err(Stop::NotApplicable(why));
     }
     let response = send(&talk, &request)?;
     ensure(response.status == 404, || {
-        format!(
-            "a call in an ended session was answered with {} instead of 404",
-            response.describe()
-        )
+        format!("a call in an ended session was answered with {} instead of 404", response.describe())
     })?;
     let mut other = Talk::beside(&talk)?;
     other.greet()?;
@@ -104,19 +94,14 @@ fn unknown(bench: &Bench<'_>, _: &Case) -> Judgement {
     let scene = library(bench)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
     if talk.target.session_id().is_none() {
-        return Err(Stop::NotApplicable(
-            "the server does not assign session ids".into(),
-        ));
+        return Err(Stop::NotApplicable("the server does not assign session ids".into()));
     }
     let before = scene.view()?;
     let call = call(bench, &scene, &mut talk)?;
     let request = post(&talk, &call)?.with(SESSION, "00000000-0000-4000-8000-000000000000");
     let response = send(&talk, &request)?;
     ensure(response.status == 404, || {
-        format!(
-            "a call in an unknown session was answered with {} instead of 404",
-            response.describe()
-        )
+        format!("a call in an unknown session was answered with {} instead of 404", response.describe())
     })?;
     ensure_harmless(&scene, &mut talk, &before)
 }
@@ -129,15 +114,11 @@ fn get(bench: &Bench<'_>, _: &Case) -> Judgement {
     let mut request = Request::new("GET");
     request.headers = post(&talk, &list)?.without("Content-Type").headers;
     // Only the head is read, because the stream does not end.
-    let response = talk
-        .target
-        .send_http(&request.with("Accept", "text/event-stream"))?;
+    let response = talk.target.send_http(&request.with("Accept", "text/event-stream"))?;
     let is_stream = response.status == 200 && response.media_type() == "text/event-stream";
     if !is_stream && response.status != 405 {
         let found = response.title();
-        return Err(fail(format!(
-            "GET was answered with {found} instead of a stream or 405"
-        )));
+        return Err(fail(format!("GET was answered with {found} instead of a stream or 405")));
     }
     drop(response);
     talk.settle(0)?;
@@ -159,9 +140,7 @@ fn other_method(bench: &Bench<'_>, case: &Case) -> Judgement {
     let response = talk.target.send_http(&request)?;
     let is_stream = request.method == "GET" && response.media_type() == "text/event-stream";
     let title = response.title();
-    ensure(response.status >= 400 || is_stream, || {
-        format!("a call by {method} was answered with {title}")
-    })?;
+    ensure(response.status >= 400 || is_stream, || format!("a call by {method} was answered with {title}"))?;
     drop(response);
     ensure_harmless(&scene, &mut talk, &before)
 }

@@ -109,9 +109,7 @@ pub(super) fn program(subject: &Subject, weights: &StepWeights, max_steps: usize
 /// Returns the kinds of edits for which the server has a tool.
 pub(super) fn kinds(subject: &Subject) -> Vec<Kind> {
     let kinds = Kind::ALL.into_iter();
-    kinds
-        .filter(|kind| subject.tool_with(kind.effect()).is_some())
-        .collect()
+    kinds.filter(|kind| subject.tool_with(kind.effect()).is_some()).collect()
 }
 
 /// Returns the kinds of edits for which the server has a preview.
@@ -139,32 +137,19 @@ fn invalid(subject: &Subject) -> Vec<(&'static str, &'static str)> {
     let tools = subject.operations().filter(|tool| tool.mutating);
     let examples = tools.flat_map(|tool| tool.examples.iter().map(move |it| (tool, it)));
     let invalid = examples.filter(|(tool, it)| !it.valid && it.at.as_deref() != tool.path);
-    invalid
-        .map(|(tool, example)| (tool.label(), &*example.name))
-        .collect()
+    invalid.map(|(tool, example)| (tool.label(), &*example.name)).collect()
 }
 
 /// Returns the paths of documents, which the contract lets every operation name. For other endings than `.md`, mapped tools may have
 /// rules of their own.
 fn paths(subject: &Subject) -> Vec<String> {
-    let operations: Vec<_> = subject
-        .operations()
-        .filter(|tool| !tool.effects.is_empty())
-        .collect();
+    let operations: Vec<_> = subject.operations().filter(|tool| !tool.effects.is_empty()).collect();
     let may_be_named = |path: &str| {
         let calls = operations.iter().filter_map(|tool| about(tool, path));
-        calls
-            .into_iter()
-            .all(|call| call.path() == path && may_name(&call))
+        calls.into_iter().all(|call| call.path() == path && may_name(&call))
     };
-    let known = PATHS
-        .iter()
-        .copied()
-        .filter(|path| subject.is_native() || path.ends_with(".md"));
-    let paths: Vec<_> = known
-        .filter(|path| may_be_named(path))
-        .map(String::from)
-        .collect();
+    let known = PATHS.iter().copied().filter(|path| subject.is_native() || path.ends_with(".md"));
+    let paths: Vec<_> = known.filter(|path| may_be_named(path)).map(String::from).collect();
     if paths.is_empty() {
         return vec![subject.place(EffectKind::Write, PATHS[0])];
     }
@@ -233,17 +218,8 @@ impl Generator<'_> {
             _ if kind.has_content() => self.one_of(CONTENTS).to_owned(),
             _ => String::new(),
         };
-        let target = if kind.has_target() {
-            self.target(&path)
-        } else {
-            String::new()
-        };
-        let edit = Edit {
-            kind,
-            path,
-            content,
-            target,
-        };
+        let target = if kind.has_target() { self.target(&path) } else { String::new() };
+        let edit = Edit { kind, path, content, target };
         self.sketch_edit(&edit);
         edit
     }
@@ -255,26 +231,14 @@ impl Generator<'_> {
 
     fn invalid(&mut self) -> Step {
         let (tool, example) = self.invalid[self.dice.usize(..self.invalid.len())];
-        Step::Invalid {
-            tool: tool.to_owned(),
-            example: example.to_owned(),
-            path: self.path_of_document(),
-        }
+        Step::Invalid { tool: tool.to_owned(), example: example.to_owned(), path: self.path_of_document() }
     }
 
     fn save(&mut self) -> Step {
-        let path = if self.dice.bool() {
-            self.path()
-        } else {
-            self.path_of_document()
-        };
+        let path = if self.dice.bool() { self.path() } else { self.path_of_document() };
         let bytes = match self.sketch.get(&path) {
             Some(Bytes(now)) if self.dice.u8(..3) > 0 => {
-                let more = if self.dice.bool() {
-                    "By hand.\n"
-                } else {
-                    "\r\n## By hand"
-                };
+                let more = if self.dice.bool() { "By hand.\n" } else { "\r\n## By hand" };
                 Bytes([now, more.as_bytes()].concat())
             }
             _ => Bytes(self.document()),
@@ -349,14 +313,7 @@ impl Generator<'_> {
         let sections = markdown::sections(document).unwrap_or_default();
         if sections.is_empty() || self.dice.u8(..6) == 0 {
             return self
-                .one_of(&[
-                    "## Nowhere",
-                    "Scope",
-                    "#scope-1",
-                    "# No heading",
-                    "  ",
-                    "## Scope",
-                ])
+                .one_of(&["## Nowhere", "Scope", "#scope-1", "# No heading", "  ", "## Scope"])
                 .to_owned();
         }
         let is_ambiguous = |text: &str| sections.iter().filter(|it| it.text == text).count() > 1;

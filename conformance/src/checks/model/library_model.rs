@@ -54,11 +54,7 @@ fn is_partial(old: Option<&[u8]>, new: Option<&[u8]>) -> bool {
 impl LibraryModel {
     pub(super) const fn new(view: View, has_commits: bool) -> Self {
         let log = Vec::new();
-        Self {
-            view,
-            log,
-            has_commits,
-        }
+        Self { view, log, has_commits }
     }
 
     /// Returns the bytes of a document.
@@ -126,10 +122,7 @@ impl LibraryModel {
     }
 
     fn record(&mut self, call: &Call, commits: Vec<String>) {
-        self.log.push(Entry {
-            path: call.path(),
-            commit: commits.into_iter().next().unwrap_or_default(),
-        });
+        self.log.push(Entry { path: call.path(), commit: commits.into_iter().next().unwrap_or_default() });
     }
 
     /// Judges an accepted mutation; `changed` are the paths that differ between the old and the new HEAD.
@@ -138,11 +131,7 @@ impl LibraryModel {
         let (old, new) = (self.document(path), bytes(&now, path));
         semantics::allowed(call, old, new).map_err(|stop| {
             // A whole edit that differs from the contract's is neither partial nor an error.
-            if is_partial(old, new) {
-                stop
-            } else {
-                stop.shows(Shows::Nothing)
-            }
+            if is_partial(old, new) { stop } else { stop.shows(Shows::Nothing) }
         })?;
         self.same_files(&now, Some(path))?;
 
@@ -163,17 +152,13 @@ impl LibraryModel {
         let max_commits = if self.is_uncommitted(path) { 2 } else { 1 };
         ensure((1..=max_commits).contains(&commits.len()), || {
             let or = if max_commits == 2 { "or two " } else { "" };
-            format!("{} commits were made instead of one {or}", commits.len())
-                .trim()
-                .into()
+            format!("{} commits were made instead of one {or}", commits.len()).trim().into()
         })?;
         ensure(now.library.commits.ends_with(&self.view.library.commits), || {
             "the previous HEAD is not an ancestor of the new commit".into()
         })?;
         let foreign: Vec<_> = changed.iter().filter(|changed| **changed != path).collect();
-        ensure(foreign.is_empty(), || {
-            format!("the commit also changes {foreign:?}")
-        })?;
+        ensure(foreign.is_empty(), || format!("the commit also changes {foreign:?}"))?;
 
         let status = uncommitted(now).remove(path);
         ensure(status.is_none(), || {
@@ -188,9 +173,7 @@ impl LibraryModel {
             PersonAction::Save(path, saved) => {
                 self.same_files(&now, Some(path))?;
                 let found = bytes(&now, path);
-                let holds = ensure(found == saved, || {
-                    format!("`{path}` differs from what the person saved")
-                });
+                let holds = ensure(found == saved, || format!("`{path}` differs from what the person saved"));
                 holds.map_err(|stop| stop.showing(path, saved, found))?;
                 self.same_status(&now, Some(path))?;
             }
@@ -214,10 +197,7 @@ impl LibraryModel {
         let is_same = |found: &Entry, expected: &Entry| {
             found.path == expected.path && (!self.has_commits || found == expected)
         };
-        let wrong = entries
-            .iter()
-            .zip(&self.log)
-            .position(|(found, expected)| !is_same(found, expected));
+        let wrong = entries.iter().zip(&self.log).position(|(found, expected)| !is_same(found, expected));
         if let Some(at) = wrong {
             let (found, expected) = (&entries[at], &self.log[at]);
             let stop = fail(format!(
@@ -239,9 +219,7 @@ impl LibraryModel {
 
     /// Fails if a file other than `path` has changed.
     fn same_files(&self, now: &View, path: Option<&str>) -> Judgement {
-        ensure(now.around == self.view.around, || {
-            "files outside the library have changed".into()
-        })?;
+        ensure(now.around == self.view.around, || "files outside the library have changed".into())?;
         for changed in now.library.changed_since(&self.view.library) {
             if path.is_some_and(|path| Path::new(path) == changed) {
                 continue;

@@ -44,12 +44,7 @@ pub(super) const CHECKS: &[Check] = &[
                    refused. At the end `git fsck` finds no error, and no lock file is left. A failing program is \
                    shrunk.",
         cases: |bench| {
-            let weights = StepWeights {
-                call: 10,
-                read: 3,
-                invalid: 3,
-                ..StepWeights::default()
-            };
+            let weights = StepWeights { call: 10, read: 3, invalid: 3, ..StepWeights::default() };
             programs(bench, "one-client", &weights)
         },
         judge: judge_everything,
@@ -86,14 +81,8 @@ pub(super) const CHECKS: &[Check] = &[
         explains: "As model/one-client, and the server is closed or killed between calls and restarted. Neither \
                    changes the library; every acknowledged mutation is still in the library and in the activity log.",
         cases: |bench| {
-            let weights = StepWeights {
-                call: 8,
-                read: 1,
-                save: 1,
-                restart: 2,
-                kill: 2,
-                ..StepWeights::default()
-            };
+            let weights =
+                StepWeights { call: 8, read: 1, save: 1, restart: 2, kill: 2, ..StepWeights::default() };
             programs(bench, "restarts", &weights)
         },
         judge: judge_everything,
@@ -102,11 +91,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "model/two-servers",
         severity: Severity::Must,
-        guarantees: &[
-            "commit-per-mutation",
-            "log-entry-per-mutation",
-            "no-partial-application",
-        ],
+        guarantees: &["commit-per-mutation", "log-entry-per-mutation", "no-partial-application"],
         states: "Two servers called in turn over one library each see the other's changes.",
         explains: "As model/one-client, but sequential calls alternate between two processes over the same library. Each \
                    process reads the other's changes, changes the result, and lists the other's mutations in the log.",
@@ -138,13 +123,7 @@ pub(super) const CHECKS: &[Check] = &[
             if generate::previewed(bench.subject).is_empty() {
                 return Err(Stop::NotApplicable("the server has no previews".into()));
             }
-            let weights = StepWeights {
-                call: 1,
-                preview: 8,
-                save: 2,
-                commit: 1,
-                ..StepWeights::default()
-            };
+            let weights = StepWeights { call: 1, preview: 8, save: 2, commit: 1, ..StepWeights::default() };
             programs(bench, "previews", &weights)
         },
         judge: |bench, case| play::play(bench, &case.read()?, Coverage::Previews),
@@ -177,7 +156,5 @@ fn shrink(case: &Case) -> Vec<Case> {
         return Vec::new();
     };
     let smaller = shrink::smaller(&program).into_iter();
-    smaller
-        .map(|program| Case::new(case.name.clone(), program))
-        .collect()
+    smaller.map(|program| Case::new(case.name.clone(), program)).collect()
 }

@@ -147,9 +147,9 @@ impl Play<'_> {
                 self.current = 1 - self.current;
                 if self.clients[self.current].is_none() {
                     self.start().map_err(|stop| match stop {
-                        Stop::Fail(_) | Stop::NotShown(_) => not_shown(format!(
-                            "a second server does not start while the first runs: {stop}"
-                        )),
+                        Stop::Fail(_) | Stop::NotShown(_) => {
+                            not_shown(format!("a second server does not start while the first runs: {stop}"))
+                        }
                         other => other,
                     })?;
                 }
@@ -173,10 +173,7 @@ impl Play<'_> {
     }
 
     fn has_front_matter(&self, path: &str) -> bool {
-        let document = self
-            .model
-            .document(path)
-            .and_then(|bytes| str::from_utf8(bytes).ok());
+        let document = self.model.document(path).and_then(|bytes| str::from_utf8(bytes).ok());
         document.is_some_and(|document| markdown::front(document) > 0)
     }
 
@@ -194,9 +191,8 @@ impl Play<'_> {
         let now = self.scene.view()?;
         if let (Some(shown), Reply::Done(_)) = (&previewed, &reply) {
             let found = self.scene.read(&edit.path);
-            let holds = ensure(found.as_ref() == Some(shown), || {
-                "the document differs from its preview".into()
-            });
+            let holds =
+                ensure(found.as_ref() == Some(shown), || "the document differs from its preview".into());
             holds.map_err(|stop| stop.showing(&edit.path, Some(shown), found.as_deref()))?;
         }
         if let (Some(_), Reply::Refused(refusal)) = (&previewed, &reply) {
@@ -240,10 +236,7 @@ impl Play<'_> {
             return Ok(String::new());
         };
         let diff = ["diff", "--no-ext-diff", "--no-renames", "--name-only", "-z"];
-        Ok(git(
-            &self.scene.library(),
-            &self.scene.own().except(&[&diff[..], &[old, new]].concat()),
-        )?)
+        Ok(git(&self.scene.library(), &self.scene.own().except(&[&diff[..], &[old, new]].concat()))?)
     }
 
     /// Previews a call. Returns the document's bytes according to the preview; `None` if the preview was refused or the
@@ -276,12 +269,8 @@ impl Play<'_> {
                 })?;
                 let diff = response.pointer(pair.diff).and_then(Value::as_str);
                 let diff = diff.ok_or_else(|| fail("the preview has no diff"))?;
-                let made = patch::applied(
-                    &self.scene.library(),
-                    &edit.path,
-                    before.unwrap_or_default(),
-                    diff,
-                )?;
+                let made =
+                    patch::applied(&self.scene.library(), &edit.path, before.unwrap_or_default(), diff)?;
                 let made = made.map_err(|why| fail(format!("the preview's diff does not apply: {why}")))?;
                 Ok(Some(made))
             }
@@ -358,9 +347,7 @@ impl Play<'_> {
             return Ok(());
         };
         self.unchanged()?;
-        ensure(!tool.mutating || reply.done().is_none(), || {
-            "the invalid call was accepted".into()
-        })
+        ensure(!tool.mutating || reply.done().is_none(), || "the invalid call was accepted".into())
     }
 
     /// Fails if the library has changed.
@@ -392,10 +379,7 @@ impl Play<'_> {
     /// Returns the entries of the activity log; `None` if the server has none.
     fn entries(&mut self) -> Result<Option<Vec<Entry>>, Stop> {
         let subject = self.bench.subject;
-        let log = subject
-            .contract
-            .log
-            .filter(|_| self.coverage == Coverage::Everything);
+        let log = subject.contract.log.filter(|_| self.coverage == Coverage::Everything);
         let tool = log.and_then(|log| Some((log, subject.contract.operation(log.tool)?)));
         let Some((log, tool)) = tool.filter(|(_, tool)| subject.adapter.has(tool, None)) else {
             return Ok(None);
@@ -418,10 +402,7 @@ impl Play<'_> {
             let text = entry.pointer(at).and_then(Value::as_str);
             text.unwrap_or_default().to_owned()
         };
-        let entry = |entry| Entry {
-            path: text(entry, log.path),
-            commit: text(entry, log.commit),
-        };
+        let entry = |entry| Entry { path: text(entry, log.path), commit: text(entry, log.commit) };
         Ok(Some(listed.iter().map(entry).collect()))
     }
 
@@ -431,16 +412,13 @@ impl Play<'_> {
             // As in a restart.
             let _ = client.close();
         }
-        self.unchanged()
-            .map_err(|stop| at_step("after the server was closed", stop))?;
+        self.unchanged().map_err(|stop| at_step("after the server was closed", stop))?;
         if self.coverage == Coverage::Previews {
             return Ok(());
         }
         let root = self.scene.library();
         let locks = locks(&root.join(".git"))?;
-        ensure(locks.is_empty(), || {
-            format!("the server left lock files: {}", locks.join(", "))
-        })?;
+        ensure(locks.is_empty(), || format!("the server left lock files: {}", locks.join(", ")))?;
         ledger::fsck(&root).map_err(|why| fail(format!("`git fsck` finds an error: {why}")))
     }
 }

@@ -26,11 +26,7 @@ pub(super) enum Step {
     /// A reading call.
     Read { path: String },
     /// An invalid example of the contract, on this document unless the path is the invalid part.
-    Invalid {
-        tool: String,
-        example: String,
-        path: String,
-    },
+    Invalid { tool: String, example: String, path: String },
     /// A person saves a document.
     Save { path: String, bytes: Bytes },
     /// A person removes a document.
@@ -95,10 +91,7 @@ impl Kind {
 
     /// Returns true if the kind names a section.
     pub(super) const fn has_target(self) -> bool {
-        matches!(
-            self,
-            Self::ReplaceSection | Self::InsertBefore | Self::InsertAfter
-        )
+        matches!(self, Self::ReplaceSection | Self::InsertBefore | Self::InsertAfter)
     }
 
     /// Returns true if the kind takes a content.
@@ -109,11 +102,7 @@ impl Kind {
 
 impl Edit {
     pub(super) fn with(&self) -> With<'_> {
-        With {
-            path: &self.path,
-            content: &self.content,
-            target: &self.target,
-        }
+        With { path: &self.path, content: &self.content, target: &self.target }
     }
 }
 

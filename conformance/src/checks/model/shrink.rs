@@ -143,10 +143,7 @@ fn simplify_paths(program: &Program, found: &mut Vec<Program>) {
 /// Replaces the words of each target by the simplest heading, in all documents and steps.
 fn simplify_headings(program: &Program, found: &mut Vec<Program>) {
     let mut steps = program.steps.clone();
-    let targets = steps
-        .iter_mut()
-        .filter_map(Step::edit_mut)
-        .map(|edit| edit.target.clone());
+    let targets = steps.iter_mut().filter_map(Step::edit_mut).map(|edit| edit.target.clone());
     let targets: HashSet<_> = targets.collect();
     for target in targets {
         let words = target.trim_matches(['#', ' ']);
@@ -189,10 +186,7 @@ fn simplify_steps(program: &Program, found: &mut Vec<Program>) {
             Step::Save { path, bytes } => {
                 for bytes in simpler(&bytes.0) {
                     let path = path.clone();
-                    instead(Step::Save {
-                        path,
-                        bytes: Bytes(bytes),
-                    });
+                    instead(Step::Save { path, bytes: Bytes(bytes) });
                 }
             }
             _ => {}
@@ -202,11 +196,7 @@ fn simplify_steps(program: &Program, found: &mut Vec<Program>) {
             continue;
         };
         let mut instead = |edit| {
-            instead(if is_preview {
-                Step::Preview(edit)
-            } else {
-                Step::Call(edit)
-            });
+            instead(if is_preview { Step::Preview(edit) } else { Step::Call(edit) });
         };
         for kind in Kind::ALL.into_iter().filter(|kind| *kind < edit.kind) {
             let mut edit = edit.clone();
@@ -274,8 +264,5 @@ fn simpler(bytes: &[u8]) -> Vec<Vec<u8>> {
 
 fn has_lone_return(bytes: &[u8]) -> bool {
     let next = bytes.iter().skip(1).chain(Some(&0));
-    bytes
-        .iter()
-        .zip(next)
-        .any(|(it, next)| *it == b'\r' && *next != b'\n')
+    bytes.iter().zip(next).any(|(it, next)| *it == b'\r' && *next != b'\n')
 }

@@ -30,12 +30,7 @@ fn subject() -> Subject {
 /// Returns the programs of all checks.
 fn programs(profile: Profile, seed: u64) -> Vec<Program> {
     let subject = subject();
-    let bench = Bench {
-        subject: &subject,
-        profile,
-        seed,
-        trace: Trace::default(),
-    };
+    let bench = Bench { subject: &subject, profile, seed, trace: Trace::default() };
     let cases = CHECKS.iter().flat_map(|check| (check.cases)(&bench).unwrap());
     cases.map(|case| case.read().unwrap()).collect()
 }
@@ -118,10 +113,7 @@ fn a_failing_program_shrinks_to_the_failing_steps() {
     for program in failing {
         let (program, tries) = shrunk(program, fails);
         let steps: Vec<_> = program.steps.iter().map(ToString::to_string).collect();
-        assert_eq!(
-            steps,
-            ["a person's save of `a.md`", "a restart", "a deletion of `a.md`"]
-        );
+        assert_eq!(steps, ["a person's save of `a.md`", "a restart", "a deletion of `a.md`"]);
         assert!(program.documents.is_empty());
         assert!(matches!(&program.steps[0], Step::Save { bytes, .. } if bytes.0.is_empty()));
         assert!(tries <= 200, "{tries} tries");
@@ -188,14 +180,8 @@ fn view(documents: &[(&str, &str)], commits: &[&str], status: &str) -> View {
 }
 
 fn call(kind: Kind, path: &str) -> Call {
-    let with = With {
-        path,
-        content: "new\n",
-        target: "# A",
-    };
-    subject()
-        .request(kind.effect(), with)
-        .expect("the contract has it")
+    let with = With { path, content: "new\n", target: "# A" };
+    subject().request(kind.effect(), with).expect("the contract has it")
 }
 
 const A: &str = "# A\n";
@@ -216,20 +202,11 @@ fn accepted(status: &str, changed: &[&str], now: View) -> Result<Vec<Entry>, Str
 #[test]
 fn an_accepted_mutation_is_one_commit_of_its_document_alone() {
     let good = [("a.md", "new\n"), ("b c.md", A)];
-    let entry = Entry {
-        path: "a.md".into(),
-        commit: "2".into(),
-    };
+    let entry = Entry { path: "a.md".into(), commit: "2".into() };
     let only = Ok(vec![entry]);
     assert_eq!(accepted("", &["a.md"], view(&good, &["2", "1"], "")), only);
-    assert_eq!(
-        accepted(DIRTY_B, &["a.md"], view(&good, &["2", "1"], DIRTY_B)),
-        only
-    );
-    assert_eq!(
-        accepted(DIRTY_A, &["a.md"], view(&good, &["2", "x", "1"], "")),
-        only
-    );
+    assert_eq!(accepted(DIRTY_B, &["a.md"], view(&good, &["2", "1"], DIRTY_B)), only);
+    assert_eq!(accepted(DIRTY_A, &["a.md"], view(&good, &["2", "x", "1"], "")), only);
 
     let bad = [
         ("", view(&[("a.md", "other"), ("b c.md", A)], &["2", "1"], "")),
@@ -299,10 +276,7 @@ fn refused_calls_and_reads_change_nothing() {
     around.around.insert("secret.md".into(), (0, Vec::new()));
     assert!(!judged(around));
 
-    let no = Refusal {
-        code: None,
-        message: "no".into(),
-    };
+    let no = Refusal { code: None, message: "no".into() };
     let refused =
         |kind| LibraryModel::new(before.clone(), true).refused(&call(kind, "a.md"), &no, before.clone());
     assert!(matches!(refused(Kind::Append), Err(Stop::NotShown(_))));
@@ -314,44 +288,22 @@ fn refused_calls_and_reads_change_nothing() {
 #[test]
 fn a_persons_action_changes_nothing_else() {
     let before = view(&[("a.md", A)], &["1"], "");
-    let judged = |action, now: View| {
-        LibraryModel::new(before.clone(), true)
-            .person(action, now)
-            .is_ok()
-    };
+    let judged = |action, now: View| LibraryModel::new(before.clone(), true).person(action, now).is_ok();
     let save = PersonAction::Save("a.md", Some(b"x"));
     assert!(judged(save, view(&[("a.md", "x")], &["1"], DIRTY_A)));
     assert!(!judged(save, view(&[("a.md", "x")], &["2", "1"], "")));
     assert!(!judged(save, view(&[("a.md", A)], &["1"], "")));
     assert!(!judged(save, view(&[("a.md", "x")], &["1"], DIRTY_B)));
-    assert!(judged(
-        PersonAction::Save("a.md", None),
-        view(&[], &["1"], DIRTY_A)
-    ));
-    assert!(judged(
-        PersonAction::Commit,
-        view(&[("a.md", A)], &["2", "1"], "")
-    ));
-    assert!(!judged(
-        PersonAction::Commit,
-        view(&[("a.md", A)], &["3", "2", "1"], "")
-    ));
-    assert!(judged(
-        PersonAction::Stage("a.md"),
-        view(&[("a.md", A)], &["1"], DIRTY_A)
-    ));
-    assert!(!judged(
-        PersonAction::Stage("a.md"),
-        view(&[("a.md", "")], &["1"], DIRTY_A)
-    ));
+    assert!(judged(PersonAction::Save("a.md", None), view(&[], &["1"], DIRTY_A)));
+    assert!(judged(PersonAction::Commit, view(&[("a.md", A)], &["2", "1"], "")));
+    assert!(!judged(PersonAction::Commit, view(&[("a.md", A)], &["3", "2", "1"], "")));
+    assert!(judged(PersonAction::Stage("a.md"), view(&[("a.md", A)], &["1"], DIRTY_A)));
+    assert!(!judged(PersonAction::Stage("a.md"), view(&[("a.md", "")], &["1"], DIRTY_A)));
 }
 
 #[test]
 fn the_log_lists_each_mutation_once_in_order() {
-    let entry = |path: &str, commit: &str| Entry {
-        path: path.into(),
-        commit: commit.into(),
-    };
+    let entry = |path: &str, commit: &str| Entry { path: path.into(), commit: commit.into() };
     let (one, two) = (entry("a.md", "1"), entry("b.md", "2"));
     let mut model = LibraryModel::new(view(&[], &[], ""), true);
     model.log = vec![one.clone(), two.clone()];
@@ -365,13 +317,8 @@ fn the_log_lists_each_mutation_once_in_order() {
 
 #[test]
 fn programs_keep_bytes_that_are_not_utf8() {
-    let program = Program {
-        documents: [("a.md".to_owned(), Bytes(vec![0xff]))].into(),
-        steps: vec![Step::Commit],
-    };
+    let program =
+        Program { documents: [("a.md".to_owned(), Bytes(vec![0xff]))].into(), steps: vec![Step::Commit] };
     let json = serde_json::to_string(&program).unwrap();
-    assert_eq!(
-        json,
-        r#"{"documents":{"a.md":{"hex":"ff"}},"steps":[{"do":"commit"}]}"#
-    );
+    assert_eq!(json, r#"{"documents":{"a.md":{"hex":"ff"}},"steps":[{"do":"commit"}]}"#);
 }

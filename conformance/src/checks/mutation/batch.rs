@@ -28,18 +28,13 @@ const PLAN: &str = "notes/plan.md";
 const OTHER: &str = "notes/other.md";
 /// A path that no file system can have next to the file.
 const IMPOSSIBLE: &str = "README.md/impossible.md";
-const DOCUMENTS: [(&str, &str); 3] = [
-    (PLAN, "# Plan\n\nIntro.\n"),
-    (OTHER, "# Other\n\nIntro.\n"),
-    ("README.md", "# Library\n"),
-];
+const DOCUMENTS: [(&str, &str); 3] =
+    [(PLAN, "# Plan\n\nIntro.\n"), (OTHER, "# Other\n\nIntro.\n"), ("README.md", "# Library\n")];
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let tools = offered::tools(bench, &bench.scene(&DOCUMENTS)?)?;
     let with_lists = tools.into_iter().filter(|tool| tool.lists().next().is_some());
-    Ok(with_lists
-        .map(|tool| Case::new(tool.name.clone(), tool))
-        .collect())
+    Ok(with_lists.map(|tool| Case::new(tool.name.clone(), tool)).collect())
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
@@ -99,21 +94,14 @@ impl<'a> Batch<'a> {
 
     /// Returns the server's answer, with paths relative to the library.
     fn said(&self) -> String {
-        let said = self
-            .answer
-            .get("error")
-            .unwrap_or(&self.answer["result"])
-            .to_string();
+        let said = self.answer.get("error").unwrap_or(&self.answer["result"]).to_string();
         said.replace(&*self.scene.library().to_string_lossy(), "")
     }
 
     /// Judges a call for an impossible path; `peace` is the same call for a possible one.
     fn judge(&self, tool: &str, peace: &Self) -> Judgement {
         let files = self.scene.files()?;
-        if files
-            .keys()
-            .any(|path| path.to_string_lossy().contains("impossible"))
-        {
+        if files.keys().any(|path| path.to_string_lossy().contains("impossible")) {
             // The server has a name of its own for it.
             return Ok(());
         }
@@ -127,8 +115,6 @@ impl<'a> Batch<'a> {
         } else {
             "says that it succeeded"
         };
-        Err(fail(format!(
-            "`{tool}` for `{PLAN}` and `{IMPOSSIBLE}`, which can't exist, {does}"
-        )))
+        Err(fail(format!("`{tool}` for `{PLAN}` and `{IMPOSSIBLE}`, which can't exist, {does}")))
     }
 }

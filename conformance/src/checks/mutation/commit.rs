@@ -49,10 +49,7 @@ pub(super) const RETURNED_ID: Check = Check {
 
 /// Documents of each case's library.
 const DOCUMENTS: &[(&str, &str)] = &[
-    (
-        DOCUMENT,
-        "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n\n## Later\n\nNothing.\n",
-    ),
+    (DOCUMENT, "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n\n## Later\n\nNothing.\n"),
     ("notes/other.md", "# Other\n\nStays.\n"),
     ("README.md", "# Library\n"),
 ];
@@ -84,20 +81,13 @@ fn cases(bench: &Bench<'_>, fits: fn(&ToolSpec) -> bool) -> Result<Vec<Case>, St
             let path = bench.subject.place(kind, path);
             let content = "## Scope\n\nLess of it.\n".to_owned();
             let name = format!("{kind} of {path}");
-            let effect = Mutation::Effect {
-                effect,
-                path,
-                content,
-            };
+            let effect = Mutation::Effect { effect, path, content };
             cases.push(Case::new(name, effect));
         }
     }
     // An adapter maps effects; it does not know an example's other arguments.
     let is_native = matches!(bench.subject.adapter, Adapter::Native);
-    let mutating = bench
-        .subject
-        .operations()
-        .filter(|tool| tool.mutating && fits(tool));
+    let mutating = bench.subject.operations().filter(|tool| tool.mutating && fits(tool));
     for tool in mutating.filter(|_| is_native) {
         for example in tool.examples.iter().filter(|example| example.valid) {
             let name = format!("{}: {}", tool.label(), example.name);
@@ -123,18 +113,10 @@ struct AcceptedMutation<'a> {
 
 fn accepted_mutation<'a>(bench: &Bench<'a>, case: &Case) -> Result<AcceptedMutation<'a>, Stop> {
     let (effect, path, content) = match case.read()? {
-        Mutation::Effect {
-            effect,
-            path,
-            content,
-        } => (effect, path, content),
+        Mutation::Effect { effect, path, content } => (effect, path, content),
         Mutation::Example { tool, example } => return accepted_example(bench, &tool, &example),
     };
-    let with = With {
-        path: &path,
-        content: &content,
-        target: "## Scope",
-    };
+    let with = With { path: &path, content: &content, target: "## Scope" };
     let call = bench.subject.request(CHANGES[effect], with);
     let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
     let scene = bench.scene(DOCUMENTS)?;
@@ -178,27 +160,16 @@ fn accepted_example<'a>(bench: &Bench<'a>, tool: &str, example: &str) -> Result<
     let arguments = examples.next().map(|it| it.input.clone());
     let arguments = arguments
         .ok_or_else(|| Stop::NotApplicable(format!("the contract has no valid example `{example}`")))?;
-    let call = Call {
-        tool: found,
-        arguments,
-    };
+    let call = Call { tool: found, arguments };
     let mutating = || bench.subject.operations().filter(|tool| tool.mutating);
     let all = || mutating().flat_map(|tool| examples_of(tool).map(move |arguments| Call { tool, arguments }));
-    let named: Vec<_> = all()
-        .map(|call| call.path())
-        .filter(|path| is_plain(path))
-        .collect();
-    let full: Vec<_> = named
-        .iter()
-        .map(|path| (path.as_str(), DOCUMENTS[0].1))
-        .chain(DOCUMENTS.iter().copied())
-        .collect();
+    let named: Vec<_> = all().map(|call| call.path()).filter(|path| is_plain(path)).collect();
+    let full: Vec<_> =
+        named.iter().map(|path| (path.as_str(), DOCUMENTS[0].1)).chain(DOCUMENTS.iter().copied()).collect();
     let empty = [("README.md", "# Library\n")];
     let libraries = [(&full[..], false), (&empty, false), (&full, true)];
     let auth = bench.subject.contract.auth.iter();
-    let roles = auth
-        .flat_map(|auth| auth.roles)
-        .filter(|role| found.roles.contains(&role.name));
+    let roles = auth.flat_map(|auth| auth.roles).filter(|role| found.roles.contains(&role.name));
     let callers = iter::once(None).chain(roles.map(Some));
     let mut refusal = String::new();
     for (role, (documents, others_first)) in callers.flat_map(|role| libraries.map(|it| (role, it))) {
@@ -224,8 +195,7 @@ fn accepted_example<'a>(bench: &Bench<'a>, tool: &str, example: &str) -> Result<
 
 /// Returns true if a document can have this path.
 fn is_plain(path: &str) -> bool {
-    path.split('/')
-        .all(|part| !["", ".", "..", ".git"].contains(&part))
+    path.split('/').all(|part| !["", ".", "..", ".git"].contains(&part))
 }
 
 fn judge_one_commit(bench: &Bench<'_>, case: &Case) -> Judgement {
@@ -236,10 +206,7 @@ fn judge_one_commit(bench: &Bench<'_>, case: &Case) -> Judgement {
         return Err(fail("the call was answered before its commit was made"));
     }
     ensure(commits.len() == 1, || {
-        format!(
-            "the call made {} instead of one",
-            counted(commits.len(), "commit")
-        )
+        format!("the call made {} instead of one", counted(commits.len(), "commit"))
     })?;
     let root = mutation.scene.library();
     let parents = ledger::git(&root, &["rev-list", "--parents", "--max-count=1", "HEAD"])?;
@@ -247,13 +214,8 @@ fn judge_one_commit(bench: &Bench<'_>, case: &Case) -> Judgement {
     ensure(parents == [mutation.before.library.commits[0].as_str()], || {
         format!("the commit's parents are {parents:?} instead of the last commit")
     })?;
-    let changed = ledger::git(
-        &root,
-        &mutation
-            .scene
-            .own()
-            .except(&["diff", "--name-only", "HEAD~", "HEAD"]),
-    )?;
+    let changed =
+        ledger::git(&root, &mutation.scene.own().except(&["diff", "--name-only", "HEAD~", "HEAD"]))?;
     let (changed, path) = (changed.lines().collect::<Vec<_>>(), mutation.call.path());
     let is_one = match changed[..] {
         // The written text may have been there before.
@@ -266,10 +228,7 @@ fn judge_one_commit(bench: &Bench<'_>, case: &Case) -> Judgement {
         format!("the commit changes {changed:?} instead of `{expected}`")
     })?;
     ensure(mutation.after.library.status.is_empty(), || {
-        format!(
-            "`git status` lists uncommitted changes: {}",
-            mutation.after.library.status
-        )
+        format!("`git status` lists uncommitted changes: {}", mutation.after.library.status)
     })
 }
 
@@ -278,17 +237,10 @@ fn judge_returned_id(bench: &Bench<'_>, case: &Case) -> Judgement {
     let Some(returned) = commit_id(mutation.call.tool, &mutation.done.response) else {
         return Err(fail("the response has no commit id"));
     };
-    let head = mutation
-        .after
-        .library
-        .commits
-        .first()
-        .cloned()
-        .unwrap_or_default();
-    ensure(
-        returned == head && head != mutation.before.library.commits[0],
-        || format!("the response has commit `{returned}` instead of `{head}`"),
-    )
+    let head = mutation.after.library.commits.first().cloned().unwrap_or_default();
+    ensure(returned == head && head != mutation.before.library.commits[0], || {
+        format!("the response has commit `{returned}` instead of `{head}`")
+    })
 }
 
 /// Returns the commit id of a response.

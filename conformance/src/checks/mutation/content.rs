@@ -19,11 +19,7 @@ pub(super) const CONTENT: Check = Check {
     explains: "Applies every effect of the contract, with several contents, to a table of documents. A CommonMark \
                parser locates the section; the content must be there, with any line endings around it, and every other \
                byte must be unchanged.",
-    cases: |bench| {
-        table::cases(bench, &CHANGES, |bench, document| {
-            !document.odd && bench.owes(document)
-        })
-    },
+    cases: |bench| table::cases(bench, &CHANGES, |bench, document| !document.odd && bench.owes(document)),
     judge: judge_content,
     shrink: table::shrink,
 };
@@ -47,9 +43,7 @@ fn judge_content(bench: &Bench<'_>, case: &Case) -> Judgement {
     let scene = table::scene(bench, &documents)?;
     let mut client = scene.start()?;
     for document in documents {
-        let call = bench
-            .subject
-            .request(row.kind(), table::with(document, &content.text));
+        let call = bench.subject.request(row.kind(), table::with(document, &content.text));
         let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
         let before = document.text();
         let Some(reply) = client.make_if_possible(&call)? else {
@@ -76,9 +70,7 @@ fn judge_no_implicit_edits(bench: &Bench<'_>, case: &Case) -> Judgement {
     let head = || ledger::git(&scene.library(), &["rev-parse", "HEAD"]);
     for document in documents {
         let path = &document.path;
-        let call = bench
-            .subject
-            .request(row.kind(), table::with(document, &content.text));
+        let call = bench.subject.request(row.kind(), table::with(document, &content.text));
         let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
         let before_call = head()?;
         let Some(Reply::Done(_)) = client.make_if_possible(&call)? else {

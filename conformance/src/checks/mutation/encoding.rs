@@ -36,11 +36,7 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
     let scene = bench.scene(&[(PATH, DOCUMENT)])?;
     let mut client = scene.start()?;
     let offered = offer::ask(&mut client).map_err(fail)?;
-    let with = With {
-        path: PATH,
-        content: TEXT,
-        target: "## Scope",
-    };
+    let with = With { path: PATH, content: TEXT, target: "## Scope" };
     let mut is_tried = false;
     for kind in CHANGES.into_iter().filter(|kind| *kind != EffectKind::Delete) {
         let Some(call) = bench.subject.request(kind, with) else {
@@ -50,9 +46,7 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
             continue;
         };
         let tool = params["name"].as_str().unwrap_or_default().to_owned();
-        let arguments = offered
-            .get(&tool)
-            .map(|listed| &listed["inputSchema"]["properties"]);
+        let arguments = offered.get(&tool).map(|listed| &listed["inputSchema"]["properties"]);
         let is_text = |name: &&&str| arguments.is_some_and(|all| all[**name]["type"] == "string");
         let Some(argument) = NAMES.iter().find(is_text) else {
             continue;
@@ -70,11 +64,7 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
             if is_right {
                 continue;
             }
-            let what = if is_done {
-                "says that it succeeded"
-            } else {
-                "is refused"
-            };
+            let what = if is_done { "says that it succeeded" } else { "is refused" };
             let what = format!(
                 "`{tool}` with `{argument}` = `{encoding}`, which can't have the text, {what}, and the document is wrong"
             );

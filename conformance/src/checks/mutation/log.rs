@@ -30,11 +30,7 @@ pub(super) const LOG_ENTRY: Check = Check {
 pub(super) const REFUSED_NOTHING: Check = Check {
     id: "mutation/refused-nothing",
     severity: Severity::Must,
-    guarantees: &[
-        "errors-write-nothing",
-        "commit-per-mutation",
-        "log-entry-per-mutation",
-    ],
+    guarantees: &["errors-write-nothing", "commit-per-mutation", "log-entry-per-mutation"],
     states: "A refused call makes no commit and no entry in the log.",
     explains: "After one accepted mutation, makes calls on missing documents and headings, and with the contract's \
                invalid examples. The history and the log must be unchanged.",
@@ -64,13 +60,9 @@ pub(super) fn entries(bench: &Bench<'_>, client: &mut Client<'_>) -> Result<Vec<
     let entries = entries.ok_or_else(|| fail(format!("the log has no entries at `{}`", log.entries)))?;
     let text = |entry: &Value, at: &str| {
         let text = entry.pointer(at).and_then(Value::as_str);
-        text.map(String::from)
-            .ok_or_else(|| fail(format!("a log entry has no string at `{at}`")))
+        text.map(String::from).ok_or_else(|| fail(format!("a log entry has no string at `{at}`")))
     };
-    entries
-        .iter()
-        .map(|entry| Ok((text(entry, log.path)?, text(entry, log.commit)?)))
-        .collect()
+    entries.iter().map(|entry| Ok((text(entry, log.path)?, text(entry, log.commit)?))).collect()
 }
 
 fn head(scene: &Scene<'_>) -> Result<String, Stop> {
@@ -93,11 +85,7 @@ fn judge_log_entry(bench: &Bench<'_>, _: &Case) -> Judgement {
     let mut expected = entries(bench, &mut client)?;
     let mut made = 0;
     for (kind, path) in steps {
-        let with = With {
-            path,
-            content: "## Part\n\nmore\n",
-            target: "## Scope",
-        };
+        let with = With { path, content: "## Part\n\nmore\n", target: "## Scope" };
         let Some(call) = bench.subject.request(kind, with) else {
             continue;
         };
@@ -125,11 +113,7 @@ fn judge_log_entry(bench: &Bench<'_>, _: &Case) -> Judgement {
         return Err(Stop::NotApplicable("the server has no such tools".into()));
     }
     client.close()?;
-    same_entries(
-        &expected,
-        &entries(bench, &mut scene.start()?)?,
-        "after a restart",
-    )
+    same_entries(&expected, &entries(bench, &mut scene.start()?)?, "after a restart")
 }
 
 fn same_entries(expected: &[(String, String)], found: &[(String, String)], when: &str) -> Judgement {
@@ -147,24 +131,13 @@ fn same_entries(expected: &[(String, String)], found: &[(String, String)], when:
 fn judge_refused_nothing(bench: &Bench<'_>, _: &Case) -> Judgement {
     let scene = bench.scene(&[("notes/plan.md", DOCUMENT)])?;
     let mut client = scene.start()?;
-    let first = With {
-        path: "notes/first.md",
-        content: "# First\n",
-        target: "",
-    };
+    let first = With { path: "notes/first.md", content: "# First\n", target: "" };
     if let Some(call) = bench.subject.request(EffectKind::Write, first) {
         client.make(&call)?;
     }
     let (before, log) = (scene.view()?, entries(bench, &mut client)?);
-    let with = |path, target| With {
-        path,
-        content: "## Scope\n\nless\n",
-        target,
-    };
-    let calls = bench
-        .subject
-        .requests(with("notes/missing.md", "## Scope"))
-        .into_iter();
+    let with = |path, target| With { path, content: "## Scope\n\nless\n", target };
+    let calls = bench.subject.requests(with("notes/missing.md", "## Scope")).into_iter();
     let calls = calls.chain(bench.subject.requests(with("notes/plan.md", "## Missing")));
     for call in calls.filter(|call| call.tool.mutating) {
         let kind = call.tool.effect(&call.arguments).map(|effect| effect.kind);
@@ -177,10 +150,7 @@ fn judge_refused_nothing(bench: &Bench<'_>, _: &Case) -> Judgement {
             continue;
         };
         if matches!(reply, Reply::Done(_)) {
-            return Err(accepted(format!(
-                "an impossible call was accepted: {}",
-                call.arguments
-            )));
+            return Err(accepted(format!("an impossible call was accepted: {}", call.arguments)));
         }
     }
     for tool in bench.subject.operations().filter(|tool| tool.mutating) {

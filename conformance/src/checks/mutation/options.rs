@@ -58,11 +58,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 }
 
 fn with(path: &str) -> With<'_> {
-    With {
-        path,
-        content: "## Scope\n\nLess of it.\n",
-        target: "## Scope",
-    }
+    With { path, content: "## Scope\n\nLess of it.\n", target: "## Scope" }
 }
 
 /// Returns the values of an argument, if there are few.
@@ -77,10 +73,8 @@ fn few_values(schema: &Value) -> Vec<Value> {
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let (kind, path, name, value): (usize, String, String, Value) = case.read()?;
     let kind: EffectKind = CHANGES[kind];
-    let scene = bench.scene(&[
-        (PATH, "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n"),
-        ("notes/other.md", "# Other\n"),
-    ])?;
+    let scene = bench
+        .scene(&[(PATH, "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n"), ("notes/other.md", "# Other\n")])?;
     let mut client = scene.start()?;
     let call = bench.subject.request(kind, with(&path));
     let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
@@ -100,9 +94,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     if let Some(stray) = stray {
         let stray = stray.display();
         let what = if is_dry { "a dry run" } else { "a call" };
-        return Err(fail(format!(
-            "{what} for `{path}`, with `{name}` = {value}, changed `{stray}`"
-        )));
+        return Err(fail(format!("{what} for `{path}`, with `{name}` = {value}, changed `{stray}`")));
     }
     ensure(after.around == before.around, || {
         format!("a call with `{name}` = {value} changed files outside the library")

@@ -42,18 +42,7 @@ pub(super) const PERSON_UNCOMMITTED: Check = Check {
     explains: "Makes each mutating call on a document that a person has changed, staged, both, or just created. Either \
                the call is refused and changes nothing, or the history has the person's bytes as a version of their \
                own. No commit may contain another document.",
-    cases: |bench| {
-        cases(
-            bench,
-            &[
-                "dirty",
-                "staged",
-                "staged and dirty",
-                "untracked",
-                "new and staged",
-            ],
-        )
-    },
+    cases: |bench| cases(bench, &["dirty", "staged", "staged and dirty", "untracked", "new and staged"]),
     judge: judge_person_uncommitted,
     shrink: as_small_as_can_be,
 };
@@ -77,10 +66,7 @@ fn cases(bench: &Bench<'_>, states: &[&str]) -> Result<Vec<Case>, Stop> {
             continue;
         }
         for state in states {
-            let change = Change {
-                effect,
-                state: (*state).to_owned(),
-            };
+            let change = Change { effect, state: (*state).to_owned() };
             let name = match *state {
                 "-" => format!("{kind}"),
                 state => format!("{kind}, {state}"),
@@ -100,11 +86,7 @@ fn judge_only_its_document(bench: &Bench<'_>, case: &Case) -> Judgement {
     };
     let mut client = scene.start()?;
     for path in paths {
-        let with = With {
-            path,
-            content: "## Scope\n\nless\n",
-            target: "## Scope",
-        };
+        let with = With { path, content: "## Scope\n\nless\n", target: "## Scope" };
         let call = bench.subject.request(kind, with);
         let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
         let before = Moment::capture(&scene)?;
@@ -176,11 +158,7 @@ fn judge_person_uncommitted(bench: &Bench<'_>, case: &Case) -> Judgement {
     if change.state == "staged" || change.state == "new and staged" {
         scene.git(&["add", path])?;
     }
-    let with = With {
-        path,
-        content: "## Scope\n\nthe server's\n",
-        target: "## Scope",
-    };
+    let with = With { path, content: "## Scope\n\nthe server's\n", target: "## Scope" };
     let call = bench.subject.request(kind, with);
     let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
     let mut client = scene.start()?;
@@ -200,10 +178,7 @@ fn judge_person_uncommitted(bench: &Bench<'_>, case: &Case) -> Judgement {
         return Ok(());
     }
     let kept = new.commits_since(old).into_iter().any(|commit| {
-        let blob = ledger::git(
-            &scene.library(),
-            &["cat-file", "blob", &format!("{commit}:{path}")],
-        );
+        let blob = ledger::git(&scene.library(), &["cat-file", "blob", &format!("{commit}:{path}")]);
         blob.is_ok_and(|blob| blob == mine)
     });
     ensure(kept, || {

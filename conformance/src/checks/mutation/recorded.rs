@@ -17,12 +17,7 @@ use crate::{
 pub(super) const CHECK: Check = Check {
     id: "mutation/recorded",
     severity: Severity::Must,
-    guarantees: &[
-        "log-entry-per-entry",
-        "commit-per-entry",
-        "log-entry-per-edit",
-        "commit-per-edit",
-    ],
+    guarantees: &["log-entry-per-entry", "commit-per-entry", "log-entry-per-edit", "commit-per-edit"],
     states: "An accepted mutation is recorded once, a refused one not at all.",
     explains: "Makes a mutation of every effect that takes no section id, with invalid calls in between. If the \
                contract has a resource with a list of items with times, that list is the log: it must have one new \
@@ -53,22 +48,14 @@ fn entries(client: &mut Client<'_>, resource: &ResourceSpec) -> Result<Vec<Value
     let text = text.ok_or_else(|| fail(format!("`{}` can't be read: {}", resource.uri, message["error"])))?;
     let response: Value =
         serde_json::from_str(text).map_err(|_| fail(format!("`{}` is not JSON", resource.uri)))?;
-    let mut lists = response
-        .as_object()
-        .into_iter()
-        .flatten()
-        .filter_map(|(_, member)| member.as_array());
+    let mut lists = response.as_object().into_iter().flatten().filter_map(|(_, member)| member.as_array());
     let list = lists.next().cloned();
     list.ok_or_else(|| fail(format!("`{}` has no list", resource.uri)))
 }
 
 fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
     let subject = bench.subject;
-    let with = With {
-        path: DOCUMENT,
-        content: "recorded",
-        target: "Recorded",
-    };
+    let with = With { path: DOCUMENT, content: "recorded", target: "Recorded" };
     let is_tested = |call: &Call| {
         let effect = call.tool.effect(&call.arguments);
         call.tool.mutating && effect.is_some_and(|effect| effect.section.is_none())
@@ -94,18 +81,13 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
             return Err(refused("a valid call", &refusal));
         }
         let commits = scene.view()?.library.commits_since(&before.view.library).len();
-        ensure(commits == 1, || {
-            format!("`{}` made {commits} commits instead of one", call.tool.label())
-        })?;
+        ensure(commits == 1, || format!("`{}` made {commits} commits instead of one", call.tool.label()))?;
         match log {
             Some(log) => ensure_one_more(&mut expected, entries(&mut client, log)?, call.tool.label())?,
             None => {
                 let message = scene.git(&["log", "--max-count=1", "--format=%B"])?;
                 ensure(message.contains(&call.path()), || {
-                    format!(
-                        "the commit's message does not name `{}`: {message:?}",
-                        call.path()
-                    )
+                    format!("the commit's message does not name `{}`: {message:?}", call.path())
                 })?;
             }
         }
@@ -114,17 +96,13 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
     let Some(log) = log else {
         return Ok(());
     };
-    ensure(entries(&mut scene.start()?, log)? == expected, || {
-        "a restart changed the log".into()
-    })
+    ensure(entries(&mut scene.start()?, log)? == expected, || "a restart changed the log".into())
 }
 
 /// Fails unless `found` is `known` with one new entry at either end.
 fn ensure_one_more(known: &mut Vec<Value>, found: Vec<Value>, tool: &str) -> Judgement {
     let (old, new) = (known.len(), found.len());
-    ensure(new == old + 1, || {
-        format!("`{tool}` changed the number of log entries from {old} to {new}")
-    })?;
+    ensure(new == old + 1, || format!("`{tool}` changed the number of log entries from {old} to {new}"))?;
     ensure(found[..old] == known[..] || found[1..] == known[..], || {
         format!("`{tool}` changed earlier log entries")
     })?;

@@ -64,18 +64,9 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut client = scene.start()?;
     let before = scene.view()?.library;
     let mut paths = Vec::new();
-    for MutationStep {
-        effect,
-        path,
-        content,
-    } in &steps
-    {
+    for MutationStep { effect, path, content } in &steps {
         let path = PATHS[*path];
-        let with = With {
-            path,
-            content,
-            target: "## Scope",
-        };
+        let with = With { path, content, target: "## Scope" };
         let call = bench.subject.request(CHANGES[*effect], with);
         let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
         let before_call = scene.read(path);
@@ -99,19 +90,13 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut commits = after.commits_since(&before);
     commits.reverse();
     ensure(commits.len() == paths.len(), || {
-        format!(
-            "{} made {}",
-            counted(paths.len(), "mutation"),
-            counted(commits.len(), "commit")
-        )
+        format!("{} made {}", counted(paths.len(), "mutation"), counted(commits.len(), "commit"))
     })
     .map_err(|stop| stop.shows(Shows::Commits))?;
     let range = format!("{}..HEAD", before.commits.first().cloned().unwrap_or_default());
     let merges = ledger::git(&scene.library(), &["rev-list", "--min-parents=2", &range])?;
     ensure(merges.is_empty(), || "the history has a merge commit".into())?;
-    ensure(after.status.is_empty(), || {
-        format!("`git status` lists uncommitted changes: {}", after.status)
-    })?;
+    ensure(after.status.is_empty(), || format!("`git status` lists uncommitted changes: {}", after.status))?;
     let sound = ledger::fsck(&scene.library());
     ensure(sound.is_ok(), || {
         let why = sound.err().map(|error| error.to_string()).unwrap_or_default();
@@ -122,8 +107,6 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         entries => entries?,
     };
     let expected: Vec<_> = paths.into_iter().zip(commits).collect();
-    ensure(entries == expected, || {
-        format!("the log has {entries:?}, but the history has {expected:?}")
-    })
-    .map_err(|stop| stop.shows(Shows::Log))
+    ensure(entries == expected, || format!("the log has {entries:?}, but the history has {expected:?}"))
+        .map_err(|stop| stop.shows(Shows::Log))
 }

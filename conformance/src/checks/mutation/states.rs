@@ -42,40 +42,24 @@ type State = (&'static str, &'static [&'static [&'static str]]);
 /// States of a repository with two branches that disagree on [`CONTESTED`].
 const STATES: [State; 8] = [
     ("a detached HEAD", &[&["checkout", "--quiet", "--detach"]]),
-    (
-        "a branch without commits",
-        &[&["checkout", "--quiet", "--orphan", "new"]],
-    ),
+    ("a branch without commits", &[&["checkout", "--quiet", "--orphan", "new"]]),
     ("a merge with a conflict", &[&["!", "merge", "--quiet", "other"]]),
-    (
-        "a merge that only needs a commit",
-        &[&["merge", "--quiet", "--no-commit", "--strategy=ours", "other"]],
-    ),
-    (
-        "a rebase with a conflict",
-        &[&["!", "rebase", "--quiet", "other"]],
-    ),
+    ("a merge that only needs a commit", &[&["merge", "--quiet", "--no-commit", "--strategy=ours", "other"]]),
+    ("a rebase with a conflict", &[&["!", "rebase", "--quiet", "other"]]),
     ("a cherry-pick with a conflict", &[&["!", "cherry-pick", "other"]]),
-    (
-        "a revert that only needs a commit",
-        &[&["revert", "--no-commit", "HEAD"]],
-    ),
+    ("a revert that only needs a commit", &[&["revert", "--no-commit", "HEAD"]]),
     ("a bisection", &[&["bisect", "start"]]),
 ];
 /// Files of git that another program may have locked. Without the first two, git makes no commit.
 const LOCKS: [&str; 3] = ["index", "refs/heads/main", "HEAD"];
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let has_any = CHANGES
-        .iter()
-        .any(|kind| bench.subject.tool_with(*kind).is_some());
+    let has_any = CHANGES.iter().any(|kind| bench.subject.tool_with(*kind).is_some());
     if !has_any {
         return Ok(Vec::new());
     }
     let states = STATES.iter().map(|(name, _)| Case::new(*name, name));
-    let locks = LOCKS
-        .iter()
-        .map(|file| Case::new(format!("another program's lock of {file}"), file));
+    let locks = LOCKS.iter().map(|file| Case::new(format!("another program's lock of {file}"), file));
     Ok(states.chain(locks).collect())
 }
 
@@ -83,11 +67,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let state: String = case.read()?;
     let quick = [EffectKind::Write, EffectKind::ReplaceSection];
     for &kind in bench.pick(&quick[..], &CHANGES) {
-        let with = With {
-            path: DOCUMENT,
-            content: "## Scope\n\nless\n",
-            target: "## Scope",
-        };
+        let with = With { path: DOCUMENT, content: "## Scope\n\nless\n", target: "## Scope" };
         if let Some(call) = bench.subject.request(kind, with) {
             judge_call(bench, &state, &call)?;
         }
@@ -166,23 +146,13 @@ fn judge_accepted(
         format!("the call made {} instead of one", counted(made, "commit"))
     })
     .map_err(|stop| stop.shows(Shows::Commits))?;
-    let committed = ledger::git(
-        &scene.library(),
-        &["cat-file", "blob", &format!("HEAD:{DOCUMENT}")],
-    )
-    .ok();
+    let committed = ledger::git(&scene.library(), &["cat-file", "blob", &format!("HEAD:{DOCUMENT}")]).ok();
     ensure(committed.map(String::into_bytes) == found, || {
-        format!(
-            "the commit does not have the result of {} of `{DOCUMENT}`",
-            semantics::words(kind)
-        )
+        format!("the commit does not have the result of {} of `{DOCUMENT}`", semantics::words(kind))
     })?;
     let changed = ["show", "--format=", "--name-only", "--first-parent", "HEAD"];
     let changed = ledger::git(&scene.library(), &scene.own().except(&changed))?;
     ensure(changed.trim_end() == DOCUMENT, || {
-        format!(
-            "the commit changes {:?} instead of `{DOCUMENT}`",
-            changed.trim_end()
-        )
+        format!("the commit changes {:?} instead of `{DOCUMENT}`", changed.trim_end())
     })
 }

@@ -95,11 +95,7 @@ impl<'a> Editor<'a> {
         let names = MemberNames::find(subject);
         let names =
             names.ok_or_else(|| Stop::NotApplicable("the server has no tools that edit sections".into()))?;
-        Ok(Self {
-            client: scene.start()?,
-            subject,
-            names,
-        })
+        Ok(Self { client: scene.start()?, subject, names })
     }
 
     /// Lists all sections in order.
@@ -115,21 +111,12 @@ impl<'a> Editor<'a> {
                 return Err(refused("listing the sections", &refusal));
             }
         };
-        let MemberNames {
-            id,
-            heading,
-            position,
-            entries,
-            ..
-        } = &self.names;
+        let MemberNames { id, heading, position, entries, .. } = &self.names;
         let listed = response[entries].as_array();
         let listed = listed.ok_or_else(|| fail("the response has no list of sections"))?;
         let entry = |(index, entry): (usize, &Value)| {
             if entry[position] != index {
-                return Err(fail(format!(
-                    "entry {index} of the list has position {}",
-                    entry[position]
-                )));
+                return Err(fail(format!("entry {index} of the list has position {}", entry[position])));
             }
             Ok(Entry {
                 id: entry[id].as_str().unwrap_or_default().to_owned(),
@@ -158,9 +145,7 @@ impl<'a> Editor<'a> {
             heading: text(response.get(&self.names.heading)).unwrap_or_default(),
             content: text(response.pointer(content))
                 .ok_or_else(|| fail("the response has no section content"))?,
-            position: position
-                .and_then(|it| usize::try_from(it).ok())
-                .unwrap_or(usize::MAX),
+            position: position.and_then(|it| usize::try_from(it).ok()).unwrap_or(usize::MAX),
         }))
     }
 
@@ -263,24 +248,7 @@ mod tests {
     fn member_names_are_those_of_the_contract() {
         let subject = Subject::new(&CONTRACT, vec!["false".into()]);
         let names = MemberNames::find(&subject).unwrap();
-        let found = [
-            &*names.id,
-            &names.heading,
-            &names.position,
-            names.content,
-            names.list,
-            &names.entries,
-        ];
-        assert_eq!(
-            found,
-            [
-                "section_id",
-                "heading",
-                "position",
-                "/content",
-                "list_sections",
-                "sections"
-            ]
-        );
+        let found = [&*names.id, &names.heading, &names.position, names.content, names.list, &names.entries];
+        assert_eq!(found, ["section_id", "heading", "position", "/content", "list_sections", "sections"]);
     }
 }

@@ -44,10 +44,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             )?;
             let own = &text[section.own.clone()];
             ensure(trimmed(own) == trimmed(&read.content), || {
-                format!(
-                    "the content of {:?} is {:?} instead of {own:?}",
-                    section.heading, read.content
-                )
+                format!("the content of {:?} is {:?} instead of {own:?}", section.heading, read.content)
             })?;
             let reply = editor.update(&entry.id, &read.content)?;
             if samples::may_refuse(document) && matches!(reply, Reply::Refused(_)) {
@@ -56,10 +53,8 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             ensure_accepted(&reply, "an update with the content that was read")?;
             let after = document_text(scene);
             if after != text {
-                let what = format!(
-                    "an update of {:?} with its own content changed the document",
-                    section.heading
-                );
+                let what =
+                    format!("an update of {:?} with its own content changed the document", section.heading);
                 return Err(fail(what).showing(DOCUMENT, Some(text.as_bytes()), Some(after.as_bytes())));
             }
         }

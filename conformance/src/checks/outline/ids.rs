@@ -71,9 +71,7 @@ impl IdHistory {
     fn update(&mut self, editor: &mut Editor<'_>, after: &str) -> Judgement {
         let found = ids_and_texts(editor)?;
         let ids: HashSet<_> = found.iter().map(|(id, _)| id.clone()).collect();
-        ensure(ids.len() == found.len(), || {
-            format!("after {after}, two sections have the same id")
-        })?;
+        ensure(ids.len() == found.len(), || format!("after {after}, two sections have the same id"))?;
         for (id, text) in &self.current {
             let same = found.iter().find(|(_, other)| other == text);
             if let Some((other, _)) = same.filter(|(other, _)| other != id) {
@@ -84,10 +82,9 @@ impl IdHistory {
         }
         for (id, text) in &found {
             let is_old = self.current.iter().any(|(old, _)| old == id);
-            ensure(
-                is_old || !self.used.contains(id) || after.contains("do of"),
-                || format!("after {after}, the section with {text:?} has the id of an earlier section: {id}"),
-            )?;
+            ensure(is_old || !self.used.contains(id) || after.contains("do of"), || {
+                format!("after {after}, the section with {text:?} has the id of an earlier section: {id}")
+            })?;
         }
         self.used.extend(ids);
         self.current = found;
@@ -96,9 +93,7 @@ impl IdHistory {
 
     fn id(&self, text: &str) -> Result<String, Stop> {
         let found = self.current.iter().find(|(_, other)| other == text);
-        found
-            .map(|(id, _)| id.clone())
-            .ok_or_else(|| fail(format!("no section has the text {text:?}")))
+        found.map(|(id, _)| id.clone()).ok_or_else(|| fail(format!("no section has the text {text:?}")))
     }
 }
 
@@ -119,9 +114,7 @@ fn judge_stable(bench: &Bench<'_>, _: &Case) -> Judgement {
     let one = ids.id("step one")?;
     ensure_accepted(&editor.update(&one, "step one, anew\n")?, "an update")?;
     let updated = ids.current.iter_mut().find(|(id, _)| *id == one);
-    updated
-        .into_iter()
-        .for_each(|(_, text)| "step one, anew".clone_into(text));
+    updated.into_iter().for_each(|(_, text)| "step one, anew".clone_into(text));
     ids.update(&mut editor, "an update")?;
     ensure_accepted(&editor.delete(&zero)?, "a deletion")?;
     let before = std::mem::take(&mut ids.current);
@@ -146,8 +139,7 @@ fn judge_stable(bench: &Bench<'_>, _: &Case) -> Judgement {
     text.push_str("\nMore by a person.\n\n# A person's\n\nnew by hand\n");
     scene.put(DOCUMENT, &text)?;
     let end = ids.current.iter_mut().find(|(_, text)| text == "end");
-    end.into_iter()
-        .for_each(|(_, text)| text.push_str("\n\nMore by a person."));
+    end.into_iter().for_each(|(_, text)| text.push_str("\n\nMore by a person."));
     ids.update(&mut editor, "an edit by hand")?;
     scene.commit_all("a person's")?;
     ids.update(&mut editor, "a commit by hand")
@@ -187,18 +179,11 @@ fn judge_gone(bench: &Bench<'_>, case: &Case) -> Judgement {
         ];
         let unknown = unknown.into_iter().filter(|it| !ids.used.contains(*it));
         for id in [id.as_str()].into_iter().chain(unknown).collect::<Vec<_>>() {
-            ensure(editor.read(id)?.is_none(), || {
-                format!("a section was read by the unknown id {id:?}")
-            })?;
-            let replies = [
-                editor.update(id, "for no section\n")?,
-                editor.relocate(id, 0)?,
-                editor.delete(id)?,
-            ];
+            ensure(editor.read(id)?.is_none(), || format!("a section was read by the unknown id {id:?}"))?;
+            let replies =
+                [editor.update(id, "for no section\n")?, editor.relocate(id, 0)?, editor.delete(id)?];
             let is_refused = replies.iter().all(|reply| matches!(reply, Reply::Refused(_)));
-            ensure(is_refused, || {
-                format!("a section was changed by the unknown id {id:?}")
-            })?;
+            ensure(is_refused, || format!("a section was changed by the unknown id {id:?}"))?;
         }
         before.same(&Moment::capture(&scene)?)?;
     }

@@ -12,10 +12,5 @@ pub(super) mod samples;
 
 use crate::check::Check;
 
-pub(super) const CHECKS: &[Check] = &[
-    position::CHECK,
-    identity::CHECK,
-    inside::CHECK,
-    ids::CHECK,
-    ids::GONE_ID,
-];
+pub(super) const CHECKS: &[Check] =
+    &[position::CHECK, identity::CHECK, inside::CHECK, ids::CHECK, ids::GONE_ID];

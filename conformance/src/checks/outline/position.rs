@@ -48,19 +48,16 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         }
         let before = document_text(scene);
         let reply = editor.insert("Beyond", "text\n", count + 1)?;
-        ensure(
-            matches!(reply, Reply::Refused(_)) && document_text(scene) == before,
-            || format!("an insertion at {} of {count} sections was accepted", count + 1),
-        )
+        ensure(matches!(reply, Reply::Refused(_)) && document_text(scene) == before, || {
+            format!("an insertion at {} of {count} sections was accepted", count + 1)
+        })
     })
 }
 
 /// Returns evenly spaced numbers below `all`, with the first and the last.
 fn spread(bench: &Bench<'_>, all: usize) -> Vec<usize> {
     let count = bench.pick(MAX_QUICK_POSITIONS, 12).min(all);
-    (0..count)
-        .map(|part| part * (all - 1).max(1) / (count - 1).max(1))
-        .collect()
+    (0..count).map(|part| part * (all - 1).max(1) / (count - 1).max(1)).collect()
 }
 
 /// Fails unless the server lists the sections of `text`.
@@ -83,11 +80,9 @@ fn insert(scene: &Scene<'_>, editor: &mut Editor<'_>, document: &Document, posit
     let mut others = after.clone();
     let new = (position < others.len()).then(|| others.remove(position));
     let id = editor.id_of(&reply);
-    ensure(
-        new.as_ref()
-            .is_some_and(|new| Some(&new.id) == id.as_ref() && new.heading == "New one"),
-        || format!("an insertion at {position} returned {id:?}, but the list has {new:?} there"),
-    )?;
+    ensure(new.as_ref().is_some_and(|new| Some(&new.id) == id.as_ref() && new.heading == "New one"), || {
+        format!("an insertion at {position} returned {id:?}, but the list has {new:?} there")
+    })?;
     ensure(others == before, || {
         format!("an insertion at {position} changed the other sections from {before:?} to {others:?}")
     })?;
@@ -106,21 +101,13 @@ fn relocate(
     let reply = editor.relocate(&before[from].id, position)?;
     let is_possible = position + size <= before.len();
     if let Reply::Refused(refusal) = &reply {
-        ensure(document_text(scene) == text, || {
-            "a refused move changed the document".into()
-        })?;
+        ensure(document_text(scene) == text, || "a refused move changed the document".into())?;
         return ensure(!is_possible || samples::may_refuse(document), || {
-            format!(
-                "a move from {from} to {position} was refused: {}",
-                refusal.message
-            )
+            format!("a move from {from} to {position} was refused: {}", refusal.message)
         });
     }
     ensure(is_possible, || {
-        format!(
-            "a move of {size} sections to {position} of {} was accepted",
-            before.len()
-        )
+        format!("a move of {size} sections to {position} of {} was accepted", before.len())
     })?;
     let mut expected = before.clone();
     let moved: Vec<_> = expected.drain(from..from + size).collect();

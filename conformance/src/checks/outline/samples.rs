@@ -18,14 +18,10 @@ pub(in crate::checks) struct Samples(Vec<String>);
 
 /// Returns cases of a few documents each; in the quick profile, of every fourth document.
 pub(in crate::checks) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let fitting = documents::all()
-        .iter()
-        .filter(|it| it.name != "carriage returns alone");
+    let fitting = documents::all().iter().filter(|it| it.name != "carriage returns alone");
     let step = bench.pick(4, 1);
     let names: Vec<_> = fitting.step_by(step).map(|it| it.name.clone()).collect();
-    let cases = names
-        .chunks(4)
-        .map(|names| Case::new(names.join(", "), Samples(names.to_vec())));
+    let cases = names.chunks(4).map(|names| Case::new(names.join(", "), Samples(names.to_vec())));
     Ok(cases.collect())
 }
 
@@ -34,8 +30,7 @@ pub(in crate::checks) fn shrink(case: &Case) -> Vec<Case> {
     match case.read() {
         Ok(Samples(names)) if names.len() > 1 => {
             let all = names.into_iter();
-            all.map(|name| Case::new(name.clone(), Samples(vec![name])))
-                .collect()
+            all.map(|name| Case::new(name.clone(), Samples(vec![name]))).collect()
         }
         _ => Vec::new(),
     }
@@ -104,9 +99,7 @@ pub(in crate::checks) fn sections(text: &str) -> Result<Vec<SectionView>, Stop> 
     let all = markdown::sections(text).map_err(|unclear| not_shown(unclear.to_string()))?;
     let view = |(number, section): (usize, &Section)| {
         let next = all.get(number + 1).map_or(text.len(), |next| next.heading.start);
-        let inside = all[number + 1..]
-            .iter()
-            .take_while(|it| it.heading.start < section.end);
+        let inside = all[number + 1..].iter().take_while(|it| it.heading.start < section.end);
         SectionView {
             heading: section.text.clone(),
             level: section.level,

@@ -102,15 +102,9 @@ struct AttackCase {
 fn cases(bench: &Bench<'_>, check: &str) -> Result<Vec<Case>, Stop> {
     let is_promised = promises::are_of(bench.subject.contract);
     let is_owed = |attack: &&Attack| !(is_promised && attack.contracts_only);
-    let attacks = attacks::all()
-        .iter()
-        .filter(|attack| attack.check == check)
-        .filter(is_owed);
+    let attacks = attacks::all().iter().filter(|attack| attack.check == check).filter(is_owed);
     let case = |attack: &Attack| {
-        let attack_case = AttackCase {
-            attack: attack.id.clone(),
-            only: None,
-        };
+        let attack_case = AttackCase { attack: attack.id.clone(), only: None };
         Case::new(&attack.id, attack_case)
     };
     Ok(attacks.map(case).collect())
@@ -123,13 +117,8 @@ fn shrink(case: &Case) -> Vec<Case> {
     let Ok(AttackCase { attack, only: None }) = case.read() else {
         return Vec::new();
     };
-    let alone = |only| AttackCase {
-        attack: attack.clone(),
-        only: Some(only),
-    };
-    (0..MAX_CALLS)
-        .map(|only| Case::new(case.name.clone(), alone(only)))
-        .collect()
+    let alone = |only| AttackCase { attack: attack.clone(), only: Some(only) };
+    (0..MAX_CALLS).map(|only| Case::new(case.name.clone(), alone(only))).collect()
 }
 
 /// A call of an attack, with a document's or a folder's path.
@@ -165,25 +154,15 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
 
 /// Returns the calls of an attack, mutating ones last.
 fn attack_calls(bench: &Bench<'_>, attack: &Attack, path: &str, scene: &Scene<'_>) -> Vec<AttackCall> {
-    let with = With {
-        path,
-        content: ATTACKED,
-        target: "## Scope",
-    };
+    let with = With { path, content: ATTACKED, target: "## Scope" };
     let effects = |tool: &'static ToolSpec, named: &'static ToolSpec| {
         let adapter = &bench.subject.adapter;
-        let effects = tool
-            .effects
-            .iter()
-            .filter(|effect| adapter.has(tool, Some(effect)));
+        let effects = tool.effects.iter().filter(|effect| adapter.has(tool, Some(effect)));
         let calls = effects.filter_map(move |effect| with_effect(tool, effect, with));
         // Some tools take one of a fixed set of paths.
         let calls = calls.filter(|call| call.path() == with.path);
         calls.map(move |call| AttackCall {
-            call: Call {
-                tool: named,
-                arguments: call.arguments,
-            },
+            call: Call { tool: named, arguments: call.arguments },
             names_folder: false,
         })
     };
@@ -213,16 +192,9 @@ fn attack_calls(bench: &Bench<'_>, attack: &Attack, path: &str, scene: &Scene<'_
 fn folder_calls(tool: &'static ToolSpec, folder: &str) -> impl Iterator<Item = AttackCall> {
     request::examples(tool).map(move |mut arguments| {
         let texts = arguments.as_object_mut().into_iter().flatten();
-        texts
-            .filter(|(_, value)| value.is_string())
-            .for_each(|(_, value)| *value = SECRET_WORD.into());
-        tool.path
-            .into_iter()
-            .for_each(|at| request::set(&mut arguments, at, folder));
-        AttackCall {
-            call: Call { tool, arguments },
-            names_folder: true,
-        }
+        texts.filter(|(_, value)| value.is_string()).for_each(|(_, value)| *value = SECRET_WORD.into());
+        tool.path.into_iter().for_each(|at| request::set(&mut arguments, at, folder));
+        AttackCall { call: Call { tool, arguments }, names_folder: true }
     })
 }
 
@@ -251,10 +223,9 @@ fn judge_hostile(
         let Some(message) = message else {
             continue;
         };
-        ensure(
-            attack.tells || !message.to_string().contains(SECRET_PHRASE),
-            || format!("the answer reveals a file outside the library ({})", attack.why),
-        )?;
+        ensure(attack.tells || !message.to_string().contains(SECRET_PHRASE), || {
+            format!("the answer reveals a file outside the library ({})", attack.why)
+        })?;
         if attack.expected != Expected::Refused {
             continue;
         }
@@ -264,10 +235,9 @@ fn judge_hostile(
         }
         if by_disk {
             let content = scene.read(path).unwrap_or_default();
-            ensure(
-                attack.check != "git-internals" || !reveals(&message, &content),
-                || format!("the answer reveals `{path}` ({})", attack.why),
-            )?;
+            ensure(attack.check != "git-internals" || !reveals(&message, &content), || {
+                format!("the answer reveals `{path}` ({})", attack.why)
+            })?;
         } else if let Reply::Done(done) = bench.subject.adapter.reply(call.tool, &message) {
             ensure(*names_folder && is_empty_response(&done.response), || {
                 let shown: String = path.escape_debug().take(100).collect();
@@ -277,11 +247,7 @@ fn judge_hostile(
     }
     let after = Moment::capture(scene)?;
     if attack.expected == Expected::Refused {
-        return if by_disk {
-            judge_disk(bench, scene, attack, &before, &after)
-        } else {
-            before.same(&after)
-        };
+        return if by_disk { judge_disk(bench, scene, attack, &before, &after) } else { before.same(&after) };
     }
     judge_contained(scene, attack, path, &before, &after)
 }
@@ -307,9 +273,7 @@ fn judge_disk(
         ["md", "markdown", "mdx"].contains(&&*extension.to_lowercase())
     };
     let changed = after.view.library.changed_since(&before.view.library);
-    let mut changed = changed
-        .into_iter()
-        .chain(written_in_git(&scene.path(".git"), Path::new(".git"))?);
+    let mut changed = changed.into_iter().chain(written_in_git(&scene.path(".git"), Path::new(".git"))?);
     let wrong = changed.find(|path| path.starts_with(".git") || !is_promised && !is_document(path));
     ensure(wrong.is_none(), || {
         let shown = wrong.unwrap_or_default().to_string_lossy().into_owned();
@@ -357,20 +321,14 @@ fn judge_contained(
         let new = files.find(|path| !before.view.library.files.contains_key(*path));
         ensure(new.is_none(), || {
             let new = new.map(|path| path.display().to_string()).unwrap_or_default();
-            format!(
-                "the call created `{}` beside the document ({})",
-                new.escape_debug(),
-                attack.why
-            )
+            format!("the call created `{}` beside the document ({})", new.escape_debug(), attack.why)
         })?;
     }
     let first = before.view.library.commits.first().cloned().unwrap_or_default();
     let changed = scene.git(&scene.own().except(&["diff", "--name-only", "-z", &first, "HEAD"]))?;
     let mut changed = changed.split_terminator('\0');
     let other = changed.find(|path| !permitted.iter().any(|it| Path::new(it) == Path::new(path)));
-    ensure(other.is_none(), || {
-        format!("a commit changes `{}`", other.unwrap_or_default().escape_debug())
-    })
+    ensure(other.is_none(), || format!("a commit changes `{}`", other.unwrap_or_default().escape_debug()))
 }
 
 fn judge_ordinary(

@@ -34,19 +34,13 @@ pub(super) const ENVIRONMENT: Check = Check {
 
 const PATH: &str = "notes/plan.md";
 /// Kinds of the effects that are tried, in this order.
-const KINDS: [EffectKind; 4] = [
-    EffectKind::Read,
-    EffectKind::Append,
-    EffectKind::ReplaceSection,
-    EffectKind::Write,
-];
+const KINDS: [EffectKind; 4] =
+    [EffectKind::Read, EffectKind::Append, EffectKind::ReplaceSection, EffectKind::Write];
 const DOCUMENT: &str = "# Plan\n\n## Scope\n\nAll of it.\n";
 
 fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let all = TRAPS.environment.iter();
-    Ok(all
-        .map(|environment| Case::new(&environment.id, &environment.id))
-        .collect())
+    Ok(all.map(|environment| Case::new(&environment.id, &environment.id)).collect())
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
@@ -57,10 +51,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         return Err(not_ours());
     }
     let mut subject: Subject = bench.subject.clone();
-    subject
-        .launch
-        .environment
-        .extend(environment.variables.iter().cloned());
+    subject.launch.environment.extend(environment.variables.iter().cloned());
     // If the contract permits other documents only, uses those.
     let place = |kind| subject.place(kind, PATH);
     let paths = KINDS.map(place);
@@ -81,11 +72,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut client = scene.start()?;
     let mut has_call = false;
     for (kind, path) in KINDS.into_iter().zip(&paths) {
-        let with = With {
-            path,
-            content: "## Scope\n\nless\n",
-            target: "## Scope",
-        };
+        let with = With { path, content: "## Scope\n\nless\n", target: "## Scope" };
         let Some(call) = subject.request(kind, with) else {
             continue;
         };
@@ -96,24 +83,16 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         };
         semantics::allowed(&call, bytes.as_deref(), scene.read(path).as_deref())?;
         if kind == EffectKind::Read {
-            let (_, effect) = subject
-                .tool_with(kind)
-                .ok_or_else(|| Stop::Harness("no effect".into()))?;
+            let (_, effect) = subject.tool_with(kind).ok_or_else(|| Stop::Harness("no effect".into()))?;
             let read = semantics::content_read(effect, &done.response)?;
             ensure(Some(read.as_bytes()) == bytes.as_deref(), || {
                 format!("the read returned another document: {read:?}")
             })?;
         }
-        let returns_commit = call
-            .tool
-            .commit
-            .and_then(|at| done.response.pointer(at))
-            .is_some();
+        let returns_commit = call.tool.commit.and_then(|at| done.response.pointer(at)).is_some();
         if returns_commit {
             let new = scene.view()?.library.commits_since(&commits).len();
-            ensure(new == 1, || {
-                format!("the library's history has {new} new commits instead of one")
-            })?;
+            ensure(new == 1, || format!("the library's history has {new} new commits instead of one"))?;
         }
     }
     if !has_call {
@@ -124,14 +103,11 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     before.same_around(&after)?;
     before.same_documents(&after, &paths.each_ref().map(String::as_str))?;
     before.same_control(&after)?;
-    ensure(program.has_run().is_none(), || {
-        "the server ran a program that the environment names".into()
-    })?;
+    ensure(program.has_run().is_none(), || "the server ran a program that the environment names".into())?;
     let status = &after.view.library.status;
-    ensure(
-        status.is_empty() || after.view.library.commits == before.view.library.commits,
-        || format!("`git status` lists uncommitted changes: {status}"),
-    )?;
+    ensure(status.is_empty() || after.view.library.commits == before.view.library.commits, || {
+        format!("`git status` lists uncommitted changes: {status}")
+    })?;
     let sound = ledger::fsck(&scene.library());
     ensure(sound.is_ok(), || "`git fsck` finds an error".into())
 }

@@ -60,11 +60,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 /// Returns requests that read and change the document at `path`.
 fn requests(bench: &Bench<'_>, path: &str) -> Vec<(EffectKind, Call)> {
-    let with = With {
-        path,
-        content: "more\n",
-        target: "## Scope",
-    };
+    let with = With { path, content: "more\n", target: "## Scope" };
     let kinds = [EffectKind::Read].into_iter().chain(CHANGES);
     let calls = kinds.filter_map(|kind| Some((kind, bench.subject.request(kind, with)?)));
     calls.filter(|(_, call)| is_permitted(call)).collect()
@@ -119,17 +115,11 @@ fn listings(bench: &Bench<'_>, folder: &str) -> Vec<Call> {
     let contract = bench.subject.contract;
     let is_preview = |tool: &ToolSpec| contract.previews.iter().any(|pair| pair.preview == tool.label());
     let mut calls = Vec::new();
-    for tool in bench
-        .subject
-        .operations()
-        .filter(|tool| tool.effects.is_empty() && !is_preview(tool))
-    {
+    for tool in bench.subject.operations().filter(|tool| tool.effects.is_empty() && !is_preview(tool)) {
         let Some(at) = tool.path else { continue };
         for mut arguments in request::examples(tool) {
             let texts = arguments.as_object_mut().into_iter().flatten();
-            texts
-                .filter(|(_, value)| value.is_string())
-                .for_each(|(_, value)| *value = WORD.into());
+            texts.filter(|(_, value)| value.is_string()).for_each(|(_, value)| *value = WORD.into());
             request::set(&mut arguments, at, folder);
             calls.push(Call { tool, arguments });
         }
@@ -148,16 +138,9 @@ fn check_listed(tool: &ToolSpec, response: &Value, path: &str) -> Judgement {
             continue;
         };
         let expected = format!("{before}{name}");
-        ensure(
-            texts.iter().any(|text| composed(text) == composed(&expected)),
-            || {
-                format!(
-                    "`{}` has `{text}`, but not `{}` beside it",
-                    tool.label(),
-                    expected.escape_debug()
-                )
-            },
-        )?;
+        ensure(texts.iter().any(|text| composed(text) == composed(&expected)), || {
+            format!("`{}` has `{text}`, but not `{}` beside it", tool.label(), expected.escape_debug())
+        })?;
     }
     Ok(())
 }
@@ -200,9 +183,7 @@ fn was_served(
     match call.tool.effect(&call.arguments) {
         Some(effect) if effect.kind == EffectKind::Read => {
             let text = semantics::content_read(effect, &done.response)?;
-            ensure(text == TEXT, || {
-                format!("reading `{}` returned another text", path.escape_debug())
-            })?;
+            ensure(text == TEXT, || format!("reading `{}` returned another text", path.escape_debug()))?;
         }
         _ => semantics::allowed(call, Some(TEXT.as_bytes()), scene.read(path).as_deref())?,
     }

@@ -31,11 +31,7 @@ pub(super) const CONFIG: Check = Check {
 const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";
 
 fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    Ok(TRAPS
-        .config
-        .iter()
-        .map(|config| Case::new(&config.id, &config.id))
-        .collect())
+    Ok(TRAPS.config.iter().map(|config| Case::new(&config.id, &config.id)).collect())
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
@@ -52,17 +48,10 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut client = scene.start()?;
     client.request("tools/list", json!({}))?;
     for path in ["notes/plan.md", "notes/dirty.md", "notes/new.md"] {
-        let with = With {
-            path,
-            content: "## Scope\n\nless\n",
-            target: "## Scope",
-        };
+        let with = With { path, content: "## Scope\n\nless\n", target: "## Scope" };
         for call in bench.subject.requests(with) {
             if path == "notes/dirty.md" || scene.read(path).is_none() {
-                scene.put(
-                    path,
-                    format!("{DOCUMENT}\nA person's, for {}.\n", call.tool.label()),
-                )?;
+                scene.put(path, format!("{DOCUMENT}\nA person's, for {}.\n", call.tool.label()))?;
             }
             client.attempt(call.tool, &call.arguments)?;
         }
@@ -71,21 +60,13 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     ensure(program.has_run().is_none(), || {
         let how = program.has_run().unwrap_or_default();
         let how = how.lines().next().unwrap_or_default().to_owned();
-        format!(
-            "the server ran a program that the library configures ({}): {how}",
-            config.why
-        )
+        format!("the server ran a program that the library configures ({}): {how}", config.why)
     })?;
-    ensure(fs::read(scene.path(".git/config"))? == armed, || {
-        "the library's configuration changed".into()
-    })?;
+    ensure(fs::read(scene.path(".git/config"))? == armed, || "the library's configuration changed".into())?;
     config.disarm(&scene, &own)?;
     before.same_around(&Moment::capture(&scene)?)?;
     let sound = ledger::fsck(&scene.library());
     ensure(sound.is_ok(), || {
-        format!(
-            "`git fsck` finds an error: {}",
-            sound.err().map(|e| e.to_string()).unwrap_or_default()
-        )
+        format!("`git fsck` finds an error: {}", sound.err().map(|e| e.to_string()).unwrap_or_default())
     })
 }

@@ -67,10 +67,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             let target = format!("## Scope{forged}");
             add(&format!("{how} in the heading"), Forgery { target, ..plain() });
             let client = format!("client{forged}");
-            add(
-                &format!("{how} in the client's name"),
-                Forgery { client, ..plain() },
-            );
+            add(&format!("{how} in the client's name"), Forgery { client, ..plain() });
         }
         let path = "notes/{returns}.md".into();
         add("carriage returns in the path", Forgery { path, ..plain() });
@@ -87,61 +84,34 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let scene = bench.scene(&[("notes/plan.md", DOCUMENT), ("notes/first.md", DOCUMENT)])?;
     let kind = CHANGES[forgery.effect];
     let request = |path: &str, content: &str, target: &str| {
-        let call = bench.subject.request(
-            kind,
-            With {
-                path,
-                content,
-                target,
-            },
-        );
+        let call = bench.subject.request(kind, With { path, content, target });
         call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))
     };
     let before = scene.view()?.library;
-    call_as(
-        bench,
-        &scene,
-        "client",
-        &request("notes/first.md", "## Scope\n\nfirst\n", "## Scope")?,
-    )?;
+    call_as(bench, &scene, "client", &request("notes/first.md", "## Scope\n\nfirst\n", "## Scope")?)?;
     let plain = scene.view()?.library;
     if plain.commits_since(&before).is_empty() {
         return Err(Stop::NotApplicable("the server makes no commits".into()));
     }
     let own = trailers(&scene)?;
-    let own = own
-        .iter()
-        .filter_map(|line| line.split_once(':'))
-        .map(|(key, _)| key);
-    let keys: Vec<_> = ["Co-authored-by", "Signed-off-by"]
-        .into_iter()
-        .chain(own)
-        .collect();
+    let own = own.iter().filter_map(|line| line.split_once(':')).map(|(key, _)| key);
+    let keys: Vec<_> = ["Co-authored-by", "Signed-off-by"].into_iter().chain(own).collect();
     let fill = |text: &str, keys: &[&str]| {
         let lines: String = keys.iter().map(|key| format!("\n{key}: forged")).collect();
         let text = text.replace("{returns}", &lines.replace('\n', "\r"));
-        text.replace("{lines}", &lines)
-            .replace("{paragraph}", &format!("\n{lines}"))
+        text.replace("{lines}", &lines).replace("{paragraph}", &format!("\n{lines}"))
     };
     // A file name has room for two.
     let path = fill(&forgery.path, &keys[..2]);
-    let forged = request(
-        &path,
-        &fill(&forgery.content, &keys),
-        &fill(&forgery.target, &keys),
-    )?;
+    let forged = request(&path, &fill(&forgery.content, &keys), &fill(&forgery.target, &keys))?;
     let reply = call_as(bench, &scene, &fill(&forgery.client, &keys), &forged)?;
     let after = scene.view()?.library;
     let commits = after.commits_since(&plain).len();
     let expected = usize::from(matches!(reply, Reply::Done(_)));
-    ensure(commits == expected, || {
-        format!("{commits} commits were made instead of {expected}")
-    })?;
+    ensure(commits == expected, || format!("{commits} commits were made instead of {expected}"))?;
     let found = trailers(&scene)?;
-    let found = found.iter().find(|line| {
-        line.split_once(':')
-            .is_some_and(|(_, value)| value.trim() == "forged")
-    });
+    let found =
+        found.iter().find(|line| line.split_once(':').is_some_and(|(_, value)| value.trim() == "forged"));
     ensure(found.is_none(), || {
         format!(
             "the commit's message has the trailer {:?}, which no caller set",
@@ -149,9 +119,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         )
     })?;
     let people = scene.git(&["log", "--max-count=1", "--format=%an %ae %cn %ce"])?;
-    ensure(!people.contains("forged"), || {
-        format!("the commit's author or committer is forged: {people:?}")
-    })?;
+    ensure(!people.contains("forged"), || format!("the commit's author or committer is forged: {people:?}"))?;
     let sound = ledger::fsck(&scene.library());
     ensure(sound.is_ok(), || "`git fsck` finds an error".into())
 }

@@ -85,11 +85,7 @@ fn judge_swapped_folder(bench: &Bench<'_>, _: &Case) -> Judgement {
         let mut make_calls = || {
             for round in 0..bench.pick(40, 400) {
                 let content = format!("# Plan\n\n## Scope\n\nround {round}\n");
-                let with = With {
-                    path: "notes/secret.md",
-                    content: &content,
-                    target: "## Scope",
-                };
+                let with = With { path: "notes/secret.md", content: &content, target: "## Scope" };
                 let calls = bench.subject.requests(with).into_iter();
                 for call in calls.filter(|call| call.tool.path.is_some()) {
                     let Some(message) = client.attempt(call.tool, &call.arguments)? else {
@@ -125,19 +121,14 @@ fn judge_linked_root(bench: &Bench<'_>, _: &Case) -> Judgement {
 
 fn judge_inner_root(bench: &Bench<'_>, _: &Case) -> Judgement {
     let calls = all_effects(bench)?;
-    let mut documents = vec![
-        ("docs/library-old/plan.md".to_owned(), DOCUMENT),
-        ("notes/staged.md".to_owned(), "old\n"),
-    ];
+    let mut documents =
+        vec![("docs/library-old/plan.md".to_owned(), DOCUMENT), ("notes/staged.md".to_owned(), "old\n")];
     let mut own = Vec::new();
     for path in calls.iter().map(Call::path) {
         documents.extend(["docs/library/", "docs/", ""].map(|folder| (format!("{folder}{path}"), DOCUMENT)));
         own.push(format!("docs/library/{path}"));
     }
-    let documents: Vec<_> = documents
-        .iter()
-        .map(|(path, text)| (path.as_str(), text))
-        .collect();
+    let documents: Vec<_> = documents.iter().map(|(path, text)| (path.as_str(), text)).collect();
     let scene = bench.scene(&documents)?;
     scene.put("notes/staged.md", "new\n")?;
     scene.git(&["add", "notes/staged.md"])?;
@@ -155,10 +146,7 @@ fn judge_inner_root(bench: &Bench<'_>, _: &Case) -> Judgement {
     let mut changed = changed.lines();
     let other = changed.find(|path| !path.is_empty() && !own.iter().any(|own| own == path));
     ensure(other.is_none(), || {
-        format!(
-            "a commit changes `{}`, outside the library",
-            other.unwrap_or_default()
-        )
+        format!("a commit changes `{}`, outside the library", other.unwrap_or_default())
     })
 }
 
@@ -166,11 +154,7 @@ fn judge_inner_root(bench: &Bench<'_>, _: &Case) -> Judgement {
 fn all_effects(bench: &Bench<'_>) -> Result<Vec<Call>, Stop> {
     let call = |kind| {
         let path = bench.subject.place(kind, "notes/plan.md");
-        let with = With {
-            path: &path,
-            content: "## Scope\n\nless\n",
-            target: "## Scope",
-        };
+        let with = With { path: &path, content: "## Scope\n\nless\n", target: "## Scope" };
         bench.subject.request(kind, with)
     };
     let kinds = [EffectKind::Read].into_iter().chain(CHANGES);
@@ -186,15 +170,7 @@ fn make(scene: &Scene<'_>, client: &mut Client<'_>, call: &Call, path: &str) -> 
     if scene.read(path).as_deref() != Some(DOCUMENT.as_bytes()) {
         scene.put(path, DOCUMENT)?;
         scene.git(&["add", "--", path])?;
-        let commit = [
-            "commit",
-            "--quiet",
-            "--allow-empty",
-            "-m",
-            "a document",
-            "--",
-            path,
-        ];
+        let commit = ["commit", "--quiet", "--allow-empty", "-m", "a document", "--", path];
         scene.git(&commit)?;
     }
     match client.make_if_possible(call)? {

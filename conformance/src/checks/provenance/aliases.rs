@@ -51,10 +51,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut client = scene.start()?;
     client.provenance.clear();
     let (tool, arguments) = said::repeatable(bench, &mut client, spec)?;
-    for (number, places) in ways(field, bench.subject.launch.is_http())
-        .into_iter()
-        .enumerate()
-    {
+    for (number, places) in ways(field, bench.subject.launch.is_http()).into_iter().enumerate() {
         // Far from the numbers of the calls before.
         let number = 100 + 10 * number;
         let mut others = said::complete(spec, number);
@@ -106,9 +103,7 @@ fn ways(field: &ProvenanceField, over_http: bool) -> Vec<Vec<FieldLocation>> {
     let own: Vec<_> = keys().map(FieldLocation::Own).collect();
     let meta: Vec<_> = keys().map(FieldLocation::Meta).collect();
     let headers = field.headers.iter().filter(|_| over_http);
-    let headers: Vec<_> = headers
-        .map(|name| FieldLocation::Header((*name).to_owned()))
-        .collect();
+    let headers: Vec<_> = headers.map(|name| FieldLocation::Header((*name).to_owned())).collect();
     let all = [&own[..], &meta, &headers].concat();
     let mut ways: Vec<_> = all.iter().map(|place| vec![place.clone()]).collect();
     let orders = [meta.clone(), own.clone(), headers.clone()];

@@ -31,10 +31,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         own.any(|tool| tool.mutating && request::examples(tool).next().is_some())
     };
     let names = bench.subject.contract.tools.iter().map(|tool| tool.name);
-    let cases: Vec<_> = names
-        .filter(with_example)
-        .map(|name| Case::new(name, name))
-        .collect();
+    let cases: Vec<_> = names.filter(with_example).map(|name| Case::new(name, name)).collect();
     if cases.is_empty() {
         let why = "no tool of the server changes something and keeps provenance";
         return Err(Stop::NotApplicable(why.into()));
@@ -70,9 +67,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         }
     }
     if kept == 0 {
-        return Err(not_shown(format!(
-            "every example of a change by `{name}` was refused: {why}"
-        )));
+        return Err(not_shown(format!("every example of a change by `{name}` was refused: {why}")));
     }
     Ok(client.close()?)
 }

@@ -70,11 +70,8 @@ fn missing(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             missing: in_order(spec, missing.iter().map(|field| field.name)),
         };
         for (at, field) in needed.iter().enumerate() {
-            let mut trials = vec![trial(
-                format!("without `{}`", field.name),
-                without(spec, &[field]),
-                &[field],
-            )];
+            let mut trials =
+                vec![trial(format!("without `{}`", field.name), without(spec, &[field]), &[field])];
             for other in &needed[at + 1..] {
                 let both = [*field, *other];
                 trials.push(trial(
@@ -87,28 +84,16 @@ fn missing(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
                 for blank in BLANKS {
                     let mut said = said::complete(spec, 1);
                     said.insert(field.name.to_owned(), blank.into());
-                    trials.push(trial(
-                        format!("with {blank:?} for `{}`", field.name),
-                        said,
-                        &[field],
-                    ));
+                    trials.push(trial(format!("with {blank:?} for `{}`", field.name), said, &[field]));
                 }
             }
             cases.push(Case::new(format!("{}: {}", tool.name, field.name), trials));
         }
-        let defaulted: Vec<_> = spec
-            .fields
-            .iter()
-            .filter(|field| field.default.is_some())
-            .collect();
+        let defaulted: Vec<_> = spec.fields.iter().filter(|field| field.default.is_some()).collect();
         let trials = vec![
             trial("without any".to_owned(), Fields::new(), &needed),
             trial("with all".to_owned(), said::complete(spec, 1), &[]),
-            trial(
-                "without what has a default".to_owned(),
-                without(spec, &defaulted),
-                &[],
-            ),
+            trial("without what has a default".to_owned(), without(spec, &defaulted), &[]),
         ];
         cases.push(Case::new(format!("{}: all, and none", tool.name), trials));
     }
@@ -160,10 +145,7 @@ fn delegated(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             ];
             for blank in BLANKS {
                 let mut said = said::complete(spec, 1);
-                for field in further
-                    .iter()
-                    .filter(|field| field.kind == ProvenanceType::String)
-                {
+                for field in further.iter().filter(|field| field.kind == ProvenanceType::String) {
                     said.insert(field.name.to_owned(), blank.into());
                 }
                 trials.push(trial("with blank further fields", Some(true), said, also.then));
@@ -201,10 +183,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         let tool = contract.operation(&trial.operation);
         let example = tool.and_then(|tool| Some((tool, request::examples(tool).next()?)));
         let Some((tool, arguments)) = example else {
-            return Err(Stop::NotApplicable(format!(
-                "the contract has no example of `{}`",
-                trial.operation
-            )));
+            return Err(Stop::NotApplicable(format!("the contract has no example of `{}`", trial.operation)));
         };
         let mut client = connections.open()?;
         let before = scene.view()?;
@@ -226,17 +205,11 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             !is_spelt && !trial.said.contains_key(*name)
         });
         let strict = in_order(spec, unsaid.chain(trial.missing.iter().map(String::as_str)));
-        let code = contract
-            .errors
-            .iter()
-            .find(|error| error.name == spec.missing.error);
+        let code = contract.errors.iter().find(|error| error.name == spec.missing.error);
         let code = code.map(|error| i64::from(error.code));
         match reply {
             Reply::Done(_) => ensure(trial.missing.is_empty(), || {
-                format!(
-                    "{what} was accepted, although it lacks {}",
-                    trial.missing.join(", ")
-                )
+                format!("{what} was accepted, although it lacks {}", trial.missing.join(", "))
             })?,
             // It was refused for another reason, such as a missing row.
             Reply::Refused(refusal)
@@ -252,16 +225,10 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                 let expected = sentence(&trial.missing);
                 let is_lenient = !trial.missing.is_empty() && refusal.message == expected;
                 ensure(is_lenient || refusal.message == sentence(&strict), || {
-                    format!(
-                        "{what} was refused with `{}` instead of `{expected}`",
-                        refusal.message
-                    )
+                    format!("{what} was refused with `{}` instead of `{expected}`", refusal.message)
                 })?;
                 ensure(refusal.code.is_none() || refusal.code == code, || {
-                    format!(
-                        "{what} was refused with the code {:?} instead of {code:?}",
-                        refusal.code
-                    )
+                    format!("{what} was refused with the code {:?} instead of {code:?}", refusal.code)
                 })?;
                 before.same(&scene.view()?, &what)?;
             }
@@ -277,9 +244,7 @@ fn in_order<'n>(spec: &ProvenanceSpec, names: impl Iterator<Item = &'n str>) -> 
     let further = spec.also_if.iter().flat_map(|also| also.then);
     let further = further.filter(|name| !spec.required.contains(name));
     let all = spec.required.iter().chain(further);
-    all.filter(|name| names.contains(**name))
-        .map(|name| (*name).to_owned())
-        .collect()
+    all.filter(|name| names.contains(**name)).map(|name| (*name).to_owned()).collect()
 }
 
 fn required(spec: &'static ProvenanceSpec) -> impl Iterator<Item = &'static ProvenanceField> {
@@ -331,10 +296,7 @@ mod tests {
         let spec = tabellion_contracts::mcb::CONTRACT.provenance.unwrap();
         for (names, expected) in [
             (&["timestamp", "project_id"][..], &["project_id", "timestamp"][..]),
-            (
-                &["parent_session_id", "model_id"],
-                &["model_id", "parent_session_id"],
-            ),
+            (&["parent_session_id", "model_id"], &["model_id", "parent_session_id"]),
             (&["unknown"], &[]),
         ] {
             assert_eq!(in_order(spec, names.iter().copied()), expected, "{names:?}");

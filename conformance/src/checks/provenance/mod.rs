@@ -10,10 +10,5 @@ pub(super) mod said;
 
 use crate::check::Check;
 
-pub(super) const CHECKS: &[Check] = &[
-    missing::MISSING,
-    aliases::CHECK,
-    kept::CHECK,
-    no_filter::CHECK,
-    missing::DELEGATED,
-];
+pub(super) const CHECKS: &[Check] =
+    &[missing::MISSING, aliases::CHECK, kept::CHECK, no_filter::CHECK, missing::DELEGATED];

@@ -45,9 +45,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         }
     }
     if names.is_empty() {
-        return Err(Stop::NotApplicable(
-            "no tool of the server makes something and has provenance".into(),
-        ));
+        return Err(Stop::NotApplicable("no tool of the server makes something and has provenance".into()));
     }
     Ok(names.into_iter().map(|name| Case::new(name, name)).collect())
 }
@@ -62,11 +60,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut client = connections.open()?;
     let mut found = 0;
     let mut made = Vec::new();
-    for tool in bench
-        .subject
-        .operations()
-        .filter(|tool| tool.name == name && tool.mutating)
-    {
+    for tool in bench.subject.operations().filter(|tool| tool.name == name && tool.mutating) {
         if tool.rows.is_some_and(|rows| rows.action != Action::Create) {
             continue;
         }
@@ -107,9 +101,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         }
     }
     if found == 0 {
-        return Err(not_shown(format!(
-            "no operation finds what the examples of `{name}` make"
-        )));
+        return Err(not_shown(format!("no operation finds what the examples of `{name}` make")));
     }
     Ok(())
 }
@@ -136,10 +128,7 @@ fn signs(scene: &Scene<'_>, tool: &ToolSpec, arguments: &Value) -> Result<Vec<Ma
     }
     let path = tool.path_of(arguments).unwrap_or_default();
     let row = Row::new();
-    Ok((!path.is_empty())
-        .then(|| Made { sign: path, row })
-        .into_iter()
-        .collect())
+    Ok((!path.is_empty()).then(|| Made { sign: path, row }).into_iter().collect())
 }
 
 /// Returns a request that asks for as much as the operation gives, or for this row.

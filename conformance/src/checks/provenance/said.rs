@@ -42,9 +42,7 @@ pub(super) fn operations<'b>(
 
 /// Returns true if a message has the fixed parts of a sentence with placeholders, in order.
 pub(crate) fn follows(sentence: &str, message: &str) -> bool {
-    let mut parts = sentence
-        .split('{')
-        .map(|part| part.split_once('}').map_or(part, |(_, after)| after));
+    let mut parts = sentence.split('{').map(|part| part.split_once('}').map_or(part, |(_, after)| after));
     let mut rest = message;
     parts.all(|part| match rest.split_once(part) {
         Some((_, after)) => {
@@ -111,9 +109,7 @@ impl Kept {
             let log = rows
                 .log
                 .ok_or_else(|| not_shown("the log can't be read; an adapter's `ledger` says where it is"))?;
-            let entry = log
-                .last()
-                .ok_or_else(|| fail("the log is empty after a change"))?;
+            let entry = log.last().ok_or_else(|| fail("the log is empty after a change"))?;
             return Ok(Self::Fields(provenance_of(&entry.other)));
         }
         Ok(Self::Message(scene.git(&["log", "-1", "--format=%B"])?))

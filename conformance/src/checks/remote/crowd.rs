@@ -24,11 +24,7 @@ pub(super) struct Crowd {
 
 impl Crowd {
     fn case(self) -> Case {
-        let Self {
-            machines,
-            edits,
-            pushes,
-        } = self;
+        let Self { machines, edits, pushes } = self;
         let name = format!(
             "{}, {} each, and {} of a person",
             counted(machines, "machine"),
@@ -41,14 +37,7 @@ impl Crowd {
 
 pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let all = [(2, 5, 0), (3, 3, 2), (2, 20, 5), (4, 6, 4), (8, 4, 4)];
-    let crowd = |&(machines, edits, pushes): &(usize, usize, usize)| {
-        Crowd {
-            machines,
-            edits,
-            pushes,
-        }
-        .case()
-    };
+    let crowd = |&(machines, edits, pushes): &(usize, usize, usize)| Crowd { machines, edits, pushes }.case();
     Ok(all[..bench.pick(2, all.len())].iter().map(crowd).collect())
 }
 
@@ -57,22 +46,9 @@ pub(super) fn shrink(case: &Case) -> Vec<Case> {
         return Vec::new();
     };
     let smaller = [(1, 1, 0), (2, 1, 0), (2, 2, 0), (2, 2, 1)];
-    let smaller = smaller
-        .into_iter()
-        .filter(|(machines, edits, _)| machines * edits < crowd.machines * crowd.edits);
-    smaller
-        .flat_map(|(machines, edits, pushes)| {
-            vec![
-                Crowd {
-                    machines,
-                    edits,
-                    pushes
-                }
-                .case();
-                3
-            ]
-        })
-        .collect()
+    let smaller =
+        smaller.into_iter().filter(|(machines, edits, _)| machines * edits < crowd.machines * crowd.edits);
+    smaller.flat_map(|(machines, edits, pushes)| vec![Crowd { machines, edits, pushes }.case(); 3]).collect()
 }
 
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
@@ -83,9 +59,8 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         (0..crowd.edits).map(edit).collect::<Result<Vec<_>, _>>()
     };
     let all: Vec<_> = (0..crowd.machines).map(edits_of).collect::<Result<_, _>>()?;
-    let clients: Vec<_> = (0..crowd.machines)
-        .map(|machine| machines.start(machine))
-        .collect::<Result<_, _>>()?;
+    let clients: Vec<_> =
+        (0..crowd.machines).map(|machine| machines.start(machine)).collect::<Result<_, _>>()?;
     let barrier = Barrier::new(crowd.machines + 1);
     let work = |(mut client, mut edits): (_, Vec<Edit>)| {
         barrier.wait();
@@ -109,10 +84,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let (mut clients, edits): (Vec<_>, Vec<_>) = done?.into_iter().unzip();
     let mut edits: Vec<_> = edits.into_iter().flatten().collect();
     let refused = edits.iter().filter(|edit| edit.is_refused()).count();
-    bench.trace.did(format!(
-        "the servers have answered all edits and refused {refused} of {}",
-        edits.len()
-    ));
+    bench.trace.did(format!("the servers have answered all edits and refused {refused} of {}", edits.len()));
     if refused == edits.len()
         && let Some(Reply::Refused(refusal)) = edits.iter().find_map(|edit| edit.reply.as_ref())
     {

@@ -45,10 +45,7 @@ impl Moment {
 fn cases(what: &str) -> Vec<Case> {
     vec![
         Case::new(format!("{what} before the branch moves"), Moment::BeforeTheUpdate),
-        Case::new(
-            format!("{what} after the branch has moved"),
-            Moment::AfterTheUpdate,
-        ),
+        Case::new(format!("{what} after the branch has moved"), Moment::AfterTheUpdate),
     ]
 }
 
@@ -125,10 +122,7 @@ pub(super) fn steps(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let case = |at: usize| {
         let paths: Vec<_> = calls[at].paths.iter().map(|path| without_ids(path)).collect();
         let (name, paths) = (calls[at].name, paths.join(" -> "));
-        Case::new(
-            format!("killed at {}: {name} {paths}", at + 1),
-            Step { at: at + 1 },
-        )
+        Case::new(format!("killed at {}: {name} {paths}", at + 1), Step { at: at + 1 })
     };
     Ok(points.into_iter().map(case).collect())
 }

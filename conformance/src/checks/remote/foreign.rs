@@ -52,15 +52,8 @@ pub(super) fn judge_way(bench: &Bench<'_>, case: &Case) -> Judgement {
     .map_err(|stop| stop.showing(LIST, Some(saved.as_bytes()), machines.scene.read(LIST).as_deref()))?;
     machines.ensure_line("person", "a person")?;
     if second.is_done() {
-        let kept = machines.git(&[
-            "log",
-            "--full-history",
-            "--format=%H",
-            "-S- saved",
-            BRANCH,
-            "--",
-            LIST,
-        ])?;
+        let kept =
+            machines.git(&["log", "--full-history", "--format=%H", "-S- saved", BRANCH, "--", LIST])?;
         ensure(!kept.is_empty(), || {
             "a call has succeeded, and a line that a person had saved is not in the branch's history"
                 .to_owned()
@@ -93,11 +86,7 @@ pub(super) fn judge_rewritten(bench: &Bench<'_>, _: &Case) -> Judgement {
 
 pub(super) fn judge_configuration(bench: &Bench<'_>, _: &Case) -> Judgement {
     let machines = Machines::new(bench, 1)?;
-    let (remote, decoy, ran) = (
-        machines.remote(),
-        machines.beside("decoy.git"),
-        machines.beside("ran"),
-    );
+    let (remote, decoy, ran) = (machines.remote(), machines.beside("decoy.git"), machines.beside("ran"));
     let (remote, decoy) = (remote.to_string_lossy(), decoy.to_string_lossy());
     git(&machines.remote(), &["init", "--quiet", "--bare", &decoy])?;
     let program = |then: &str| format!("touch '{}'; {then}", ran.display());
@@ -106,10 +95,7 @@ pub(super) fn judge_configuration(bench: &Bench<'_>, _: &Case) -> Judgement {
     for (key, value) in [
         (format!("url.{decoy}.insteadOf"), remote.to_string()),
         (format!("url.{decoy}.pushInsteadOf"), remote.to_string()),
-        (
-            format!("remote.{remote}.receivepack"),
-            program("git-receive-pack"),
-        ),
+        (format!("remote.{remote}.receivepack"), program("git-receive-pack")),
         (format!("remote.{remote}.uploadpack"), program("git-upload-pack")),
         ("core.hooksPath".to_owned(), hooks.to_string_lossy().into_owned()),
     ] {
@@ -120,16 +106,12 @@ pub(super) fn judge_configuration(bench: &Bench<'_>, _: &Case) -> Judgement {
         fs::write(hooks.join(name), format!("#!/bin/sh\n{}\n", program("true")))?;
         fs::set_permissions(hooks.join(name), fs::Permissions::from_mode(0o755))?;
     }
-    bench
-        .trace
-        .did("git's configuration in the library names another repository and programs");
+    bench.trace.did("git's configuration in the library names another repository and programs");
     machines.push_line("person")?;
     let mut client = machines.start(0)?;
     let mut edit = machines.edit("first")?;
     edit.make(&mut client)?;
-    ensure(!ran.exists(), || {
-        "a program that the library's configuration names has run".to_owned()
-    })?;
+    ensure(!ran.exists(), || "a program that the library's configuration names has run".to_owned())?;
     let redirected = git(decoy.as_ref().as_ref(), &["for-each-ref"])?;
     ensure(redirected.is_empty(), || {
         "the library's configuration has redirected a push to another repository".to_owned()

@@ -79,9 +79,7 @@ impl<'a, 'b> Machines<'a, 'b> {
         }
         machines.clone_to("person", &[])?;
         for library in &machines.libraries {
-            bench
-                .trace
-                .did(format!("`{}` is given the remote", library.display()));
+            bench.trace.did(format!("`{}` is given the remote", library.display()));
             let launch = &subject.launch;
             let shared = launch.shared(library, &machines.remote());
             let mut shared = shared.ok_or_else(|| Stop::Harness("no command shares a library".into()))?;
@@ -167,9 +165,7 @@ impl<'a, 'b> Machines<'a, 'b> {
 
     /// Has the remote run a script, in which `$0` is the hook's own file.
     pub(super) fn hook(&self, name: &str, script: &str) -> Judgement {
-        self.bench
-            .trace
-            .did(format!("the remote has the hook {name}: {script}"));
+        self.bench.trace.did(format!("the remote has the hook {name}: {script}"));
         let file = self.remote().join("hooks").join(name);
         fs::create_dir_all(self.remote().join("hooks"))?;
         fs::write(&file, format!("#!/bin/sh\n{script}\n"))?;
@@ -178,11 +174,7 @@ impl<'a, 'b> Machines<'a, 'b> {
 
     /// Removes the locks that a killed process of the remote has left, as its operator does: here, it is a child of the server that pushes.
     pub(super) fn repair(&self) -> Judgement {
-        for lock in [
-            &*format!("refs/heads/{BRANCH}.lock"),
-            "packed-refs.lock",
-            "HEAD.lock",
-        ] {
+        for lock in [&*format!("refs/heads/{BRANCH}.lock"), "packed-refs.lock", "HEAD.lock"] {
             match fs::remove_file(self.remote().join(lock)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
                 _ => {}
@@ -193,9 +185,7 @@ impl<'a, 'b> Machines<'a, 'b> {
 
     /// Runs git in the clone of a person who only pushes.
     pub(super) fn person(&self, arguments: &[&str]) -> io::Result<String> {
-        self.bench
-            .trace
-            .did(format!("a person elsewhere runs `git {}`", arguments.join(" ")));
+        self.bench.trace.did(format!("a person elsewhere runs `git {}`", arguments.join(" ")));
         git(&self.place.path().join("person"), arguments)
     }
 
@@ -215,9 +205,7 @@ impl<'a, 'b> Machines<'a, 'b> {
                 Err(error) => last = error.to_string(),
             }
         }
-        Err(Stop::Harness(format!(
-            "a person's push failed {MAX_PUSHES} times: {last}"
-        )))
+        Err(Stop::Harness(format!("a person's push failed {MAX_PUSHES} times: {last}")))
     }
 
     /// Fails unless the branch's list has the line of each acknowledged edit once, and its commit, and of no refused one.
@@ -244,11 +232,7 @@ impl<'a, 'b> Machines<'a, 'b> {
             format!("the line {token} of {whose} is in the branch's `{LIST}` {times} times")
         })
         .map_err(|stop| {
-            stop.showing(
-                LIST,
-                Some(format!("…\n- {token}\n…\n").as_bytes()),
-                Some(list.as_bytes()),
-            )
+            stop.showing(LIST, Some(format!("…\n- {token}\n…\n").as_bytes()), Some(list.as_bytes()))
         })
     }
 
@@ -263,10 +247,7 @@ impl<'a, 'b> Machines<'a, 'b> {
             )
         })?;
         ensure(found.status.is_empty(), || {
-            format!(
-                "after an acknowledged change, the folder differs from HEAD: {}",
-                found.status.trim()
-            )
+            format!("after an acknowledged change, the folder differs from HEAD: {}", found.status.trim())
         })?;
         let here = found.files.get(Path::new(LIST)).map(|(_, bytes)| bytes.clone());
         if here.as_deref() == Some(list.as_bytes()) {

@@ -43,9 +43,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         Refusal::Lock => fs::write(&lock, "")?,
         Refusal::Gone => fs::rename(machines.remote(), &away)?,
     }
-    bench
-        .trace
-        .did(format!("{}, so that it takes no change", case.name));
+    bench.trace.did(format!("{}, so that it takes no change", case.name));
     let mut second = machines.edit("second")?;
     second.make(&mut client)?;
     match refusal {

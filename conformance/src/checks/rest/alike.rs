@@ -27,10 +27,7 @@ pub(super) struct Ids {
 impl Ids {
     /// Returns ids that have the same number, all of them.
     pub(super) fn all_alike() -> Self {
-        Self {
-            seen: Vec::new(),
-            is_blind: true,
-        }
+        Self { seen: Vec::new(), is_blind: true }
     }
 
     /// Returns a text with `<id 1>` for the first id of the run, and so on: equal texts mean that the same things are named.
@@ -99,10 +96,7 @@ mod tests {
                 { "id": other, "file": format!("file:///tmp/{one}") },
             ])
         };
-        let [a, b] = [
-            "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-            "0b9e8d7c-6b5a-4938-8271-605f4e3d2c1b",
-        ];
+        let [a, b] = ["6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f", "0b9e8d7c-6b5a-4938-8271-605f4e3d2c1b"];
         let first = Ids::default().value(&run(a, b, "2026-11-25T22:00:00Z"));
         let second = Ids::default().value(&run(b, a, "2026-11-25T22:00:00.123+01:00"));
         assert_eq!(first, second);

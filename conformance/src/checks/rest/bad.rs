@@ -125,11 +125,7 @@ impl Bad {
                 add(name.into(), Self::Body(body));
             }
         }
-        for to in [
-            RestOperation::ToolExecute,
-            RestOperation::ToolList,
-            RestOperation::OpenApi,
-        ] {
+        for to in [RestOperation::ToolExecute, RestOperation::ToolList, RestOperation::OpenApi] {
             let Some(endpoint) = contract.endpoint(to) else {
                 continue;
             };
@@ -142,14 +138,8 @@ impl Bad {
                 }
             }
             if contract.auth.is_some() && to != RestOperation::OpenApi {
-                add(
-                    format!("{} without credentials", endpoint.path),
-                    Self::Anonymous(to),
-                );
-                add(
-                    format!("{} with unknown credentials", endpoint.path),
-                    Self::Disguised(to),
-                );
+                add(format!("{} without credentials", endpoint.path), Self::Anonymous(to));
+                add(format!("{} with unknown credentials", endpoint.path), Self::Disguised(to));
             }
         }
         if calls {
@@ -173,10 +163,9 @@ impl Bad {
         let mut all = Vec::new();
         for tool in operations(bench) {
             let none = Some(json!({})).filter(|none| tool.input.check(none).is_err());
-            for (what, arguments) in [
-                ("nothing", none),
-                ("an invalid example", request::invalid_examples(tool).next()),
-            ] {
+            for (what, arguments) in
+                [("nothing", none), ("an invalid example", request::invalid_examples(tool).next())]
+            {
                 let call = arguments.map(|arguments| of(tool, arguments, &role));
                 all.extend(call.map(|call| (format!("`{}` with {what}", tool.label()), call)));
             }
@@ -261,16 +250,10 @@ impl Bad {
         let bench = faces.bench;
         let (to, tool, arguments) = match self {
             Self::UnknownTool(name) => (RestOperation::ToolExecute, name.clone(), json!({})),
-            Self::Call(Refusable {
-                operation, arguments, ..
-            }) => {
+            Self::Call(Refusable { operation, arguments, .. }) => {
                 let tool = bench.subject.contract.operation(operation);
                 let tool = tool.ok_or_else(|| fail(format!("there is no operation `{operation}`")))?;
-                (
-                    RestOperation::ToolExecute,
-                    tool.name.to_owned(),
-                    arguments.clone(),
-                )
+                (RestOperation::ToolExecute, tool.name.to_owned(), arguments.clone())
             }
             Self::TooOften { operation } => {
                 let (tool, arguments) = example(bench, operation)?;
@@ -296,11 +279,7 @@ impl Bad {
         }
         let path = endpoint.path_with(&[&tool]);
         let answer = faces.send(&path, &request)?;
-        Ok(Sent {
-            path,
-            method: method(endpoint),
-            answer,
-        })
+        Ok(Sent { path, method: method(endpoint), answer })
     }
 
     /// Returns which status the refusal must have.

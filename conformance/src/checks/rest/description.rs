@@ -12,9 +12,7 @@ const OPENAPI: &str = include_str!("openapi-3.1.json");
 /// Maximum depth to which references are followed. Schemas that contain themselves are compared as far as that.
 const MAX_DEPTH: usize = 24;
 /// Methods that a path can have.
-const METHODS: [&str; 8] = [
-    "get", "put", "post", "delete", "options", "head", "patch", "trace",
-];
+const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 
 /// A description of endpoints.
 #[derive(Debug)]
@@ -26,9 +24,7 @@ impl Description {
     /// # Errors
     /// The failure of an answer that is not a description in OpenAPI 3.1, or has a dangling reference or an invalid schema.
     pub(super) fn read(answer: &RestAnswer) -> Result<Self, Stop> {
-        ensure(answer.status == 200, || {
-            format!("the description was answered with {}", answer.shown())
-        })?;
+        ensure(answer.status == 200, || format!("the description was answered with {}", answer.shown()))?;
         answer.ensure_json()?;
         let description = Self(answer.body.clone());
         description.ensure_valid()?;
@@ -114,15 +110,9 @@ impl Description {
     /// Returns the schema of the body that an operation answers with this status; `None` if it describes no such answer.
     pub(super) fn response_schema<'v>(&'v self, operation: &'v Value, status: u16) -> Option<&'v Value> {
         let responses = &operation["responses"];
-        let ways = [
-            status.to_string(),
-            format!("{}XX", status / 100),
-            "default".to_owned(),
-        ];
+        let ways = [status.to_string(), format!("{}XX", status / 100), "default".to_owned()];
         let response = ways.iter().find_map(|way| responses.get(way))?;
-        self.resolved(response)["content"]
-            .get("application/json")?
-            .get("schema")
+        self.resolved(response)["content"].get("application/json")?.get("schema")
     }
 
     /// Returns the schema of the member `result` of a successful answer, with all references resolved.
@@ -149,11 +139,8 @@ impl Description {
         let mut whole = Map::new();
         whole.insert("allOf".into(), json!([schema]));
         whole.insert("components".into(), self.0["components"].clone());
-        let validator = jsonschema::draft202012::new(&whole.into()).map_err(|error| {
-            fail(format!(
-                "the description of `{method} {path}` can't be used: {error}"
-            ))
-        })?;
+        let validator = jsonschema::draft202012::new(&whole.into())
+            .map_err(|error| fail(format!("the description of `{method} {path}` can't be used: {error}")))?;
         validator.validate(&answer.body).map_err(|error| {
             fail(format!(
                 "an answer to `{method} {path}` is not as the description has it, {} at `{}`: {}",
@@ -187,9 +174,7 @@ pub(super) fn expanded(root: &Value, schema: &Value) -> Value {
                     !matches!(name, "$schema" | "$defs" | "definitions" | "$id") && !name.starts_with("x-")
                 };
                 let members = members.iter().filter(|(name, _)| is_kept(name));
-                members
-                    .map(|(name, value)| (name.clone(), expand(root, value, depth + 1)))
-                    .collect()
+                members.map(|(name, value)| (name.clone(), expand(root, value, depth + 1))).collect()
             }
             Value::Array(items) => items.iter().map(|item| expand(root, item, depth + 1)).collect(),
             other => other.clone(),
@@ -216,23 +201,12 @@ mod tests {
     #[test]
     fn a_description_is_openapi_with_references_that_lead_somewhere() {
         let reference = |target: &str| json!({ "$ref": target });
-        assert!(
-            described(reference("#/components/schemas/A"))
-                .ensure_valid()
-                .is_ok()
-        );
-        assert!(
-            described(reference("#/components/schemas/B"))
-                .ensure_valid()
-                .is_err()
-        );
+        assert!(described(reference("#/components/schemas/A")).ensure_valid().is_ok());
+        assert!(described(reference("#/components/schemas/B")).ensure_valid().is_err());
         for (pointer, wrong) in [
             ("/openapi", json!("3.0.3")),
             ("/info", json!({ "title": "Notes" })),
-            (
-                "/paths/~1a/post/responses",
-                json!({ "ok": { "description": "it" } }),
-            ),
+            ("/paths/~1a/post/responses", json!({ "ok": { "description": "it" } })),
             ("/paths/~1a/post/responses/200", json!({})),
             ("/components/schemas/A", json!({ "type": "text" })),
         ] {

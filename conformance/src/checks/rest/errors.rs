@@ -44,10 +44,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
 fn ensure_refused(bench: &Bench<'_>, bad: &Bad, answer: &RestAnswer) -> Judgement {
     let contract = bench.subject.contract;
     ensure(answer.status >= 400, || {
-        format!(
-            "a request that must be refused was answered with {}",
-            answer.shown()
-        )
+        format!("a request that must be refused was answered with {}", answer.shown())
     })?;
     let refused = Refused::of_rest(contract, answer)?;
     match bad.expected() {
@@ -60,20 +57,14 @@ fn ensure_refused(bench: &Bench<'_>, bad: &Bad, answer: &RestAnswer) -> Judgemen
             let is_declared =
                 of_status.clone().next().is_none() || of_status.any(|it| it.error == refused.name);
             ensure(is_declared, || {
-                format!(
-                    "the contract has another error for this status: {}",
-                    answer.shown()
-                )
+                format!("the contract has another error for this status: {}", answer.shown())
             })?;
         }
         Expected::Declared => {
             let declared = refused.declared_status(contract);
             ensure(declared == Some(answer.status), || {
                 let declared = declared.map_or_else(|| "no status".to_owned(), |status| status.to_string());
-                format!(
-                    "the contract declares {declared} for this error: {}",
-                    answer.shown()
-                )
+                format!("the contract declares {declared} for this error: {}", answer.shown())
             })?;
         }
     }
@@ -90,15 +81,11 @@ fn ensure_retry(refused: &Refused, answer: &RestAnswer) -> Result<(), Stop> {
     let Some(header) = answer.header("Retry-After") else {
         return Ok(());
     };
-    let seconds: u64 = header
-        .parse()
-        .map_err(|_| fail(format!("`Retry-After` is no number of seconds: `{header}`")))?;
+    let seconds: u64 =
+        header.parse().map_err(|_| fail(format!("`Retry-After` is no number of seconds: `{header}`")))?;
     let details = [RETRY_AFTER, RETRY_AFTER_SECONDS].map(|name| refused.details.get(name));
     let said = details.into_iter().flatten().find_map(Value::as_u64);
     ensure(said.is_none_or(|said| said == seconds), || {
-        format!(
-            "`Retry-After` is {seconds}, and the body says otherwise: {}",
-            answer.shown()
-        )
+        format!("`Retry-After` is {seconds}, and the body says otherwise: {}", answer.shown())
     })
 }

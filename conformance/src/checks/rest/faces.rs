@@ -103,10 +103,8 @@ impl<'b, 'a> Faces<'b, 'a> {
         documents: impl IntoIterator<Item = (&'d String, &'d String)>,
     ) -> Result<Self, Stop> {
         let contract = bench.subject.contract;
-        let documents: Vec<(&str, &str)> = documents
-            .into_iter()
-            .map(|(path, text)| (path.as_str(), text.as_str()))
-            .collect();
+        let documents: Vec<(&str, &str)> =
+            documents.into_iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
         let scene = if contract.rows.is_some() {
             Scene::of_rows(bench.subject, &bench.trace)?
         } else {
@@ -115,13 +113,7 @@ impl<'b, 'a> Faces<'b, 'a> {
         let spec = contract.auth.zip(role).and_then(|(auth, role)| auth.role(role));
         let client = callers::open(bench, &scene, spec)?;
         let credentials = role.map_or_else(Vec::new, |role| bench.subject.launch.headers_of(role));
-        Ok(Self {
-            bench,
-            scene,
-            client,
-            role: spec,
-            credentials,
-        })
+        Ok(Self { bench, scene, client, role: spec, credentials })
     }
 
     /// Kills the server, and starts a new one of the library for the same caller.
@@ -180,11 +172,8 @@ impl<'b, 'a> Faces<'b, 'a> {
         let target = self.client.target.beside(self.bench.subject.era);
         let target = target.ok_or_else(|| Stop::NotApplicable(ONE_CLIENT.into()))?;
         target.set_headers(headers.clone());
-        let request = headers
-            .iter()
-            .fold(self.anonymous(request), |request, (name, value)| {
-                request.with(name, value)
-            });
+        let request =
+            headers.iter().fold(self.anonymous(request), |request, (name, value)| request.with(name, value));
         self.scene.trace(format!("a client has the role `{role}`"));
         self.send_to(&target, path, &request)
     }
@@ -206,9 +195,7 @@ impl<'b, 'a> Faces<'b, 'a> {
             format!("{scheme} {}", "x".repeat(secret.len()))
         };
         let headers = self.credentials.iter();
-        headers.fold(request, |request, (name, value)| {
-            request.with(name, unknown(value).trim_start())
-        })
+        headers.fold(request, |request, (name, value)| request.with(name, unknown(value).trim_start()))
     }
 
     /// Sends a request to a path below the one of MCP.
@@ -323,9 +310,7 @@ impl<'b, 'a> Faces<'b, 'a> {
     pub(super) fn ensure_harmless(&mut self, before: &View, what: &str) -> Judgement {
         before.same(&self.scene.view()?, what)?;
         let tools = self.tools()?;
-        ensure(!tools.is_empty(), || {
-            format!("after {what}, the server lists no tools")
-        })
+        ensure(!tools.is_empty(), || format!("after {what}, the server lists no tools"))
     }
 
     /// Ends the server.

@@ -48,16 +48,8 @@ enum Look {
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     endpoint(bench, RestOperation::OpenApi)?;
-    let mut cases = vec![
-        Case::new("the tools", Look::Tools),
-        Case::new("the lists", Look::Lists),
-    ];
-    if bench
-        .subject
-        .contract
-        .endpoint(RestOperation::ToolExecute)
-        .is_some()
-    {
+    let mut cases = vec![Case::new("the tools", Look::Tools), Case::new("the lists", Look::Lists)];
+    if bench.subject.contract.endpoint(RestOperation::ToolExecute).is_some() {
         let programs = program::all(bench).into_iter();
         cases.extend(programs.map(|(name, program)| Case::new(name, Look::Calls(program))));
     }
@@ -105,9 +97,8 @@ fn tools(bench: &Bench<'_>) -> Judgement {
     let names = listed.iter().filter_map(|tool| tool["name"].as_str());
     let names: BTreeSet<_> = names.collect();
     let paths = description.paths();
-    let described: BTreeSet<_> = paths
-        .filter_map(|(path, _)| execute.variables_of(path)?.first().copied())
-        .collect();
+    let described: BTreeSet<_> =
+        paths.filter_map(|(path, _)| execute.variables_of(path)?.first().copied()).collect();
     ensure(names == described, || {
         format!("`tools/list` has the tools {names:?}, and the description {described:?}")
     })?;
@@ -122,10 +113,9 @@ fn tools(bench: &Bench<'_>) -> Judgement {
         let with_rules = bench.subject.contract.tool(name);
         let with_rules = with_rules.map(|tool| tool.input.enforced());
         let described = description.request_schema(operation).unwrap_or_default();
-        ensure(
-            described == input || Some(&described) == with_rules.as_ref().map(whole).as_ref(),
-            || format!("`{name}` takes {input}, but the description says {described}"),
-        )?;
+        ensure(described == input || Some(&described) == with_rules.as_ref().map(whole).as_ref(), || {
+            format!("`{name}` takes {input}, but the description says {described}")
+        })?;
         let output = whole(&tool["outputSchema"]);
         let described = description.result_schema(operation).unwrap_or_default();
         ensure(described == output, || {

@@ -66,11 +66,7 @@ impl RestAnswer {
         if text.is_empty() {
             return format!("{} and no body", self.title);
         }
-        format!(
-            "{} and {}",
-            self.title,
-            &text[..text.floor_char_boundary(MAX_SHOWN)]
-        )
+        format!("{} and {}", self.title, &text[..text.floor_char_boundary(MAX_SHOWN)])
     }
 
     pub(super) fn is_success(&self) -> bool {
@@ -147,28 +143,17 @@ impl Outcome {
             return Self::Refused(refused);
         }
         let marked = &result["_meta"]["tabellion/error"];
-        let data = if error.is_null() {
-            &marked["data"]
-        } else {
-            &error["data"]
-        };
+        let data = if error.is_null() { &marked["data"] } else { &error["data"] };
         let mut details = data.as_object().cloned().unwrap_or_default();
         let violations = details.shift_remove(VIOLATIONS).unwrap_or_else(|| json!([]));
-        let mut of_code = contract
-            .errors
-            .iter()
-            .filter(|it| Some(i64::from(it.code)) == refusal.code);
+        let mut of_code = contract.errors.iter().filter(|it| Some(i64::from(it.code)) == refusal.code);
         let only = match (of_code.next(), of_code.next()) {
             (Some(only), None) => only.name,
             _ => "",
         };
         Self::Refused(Refused {
             name: marked["name"].as_str().unwrap_or(only).to_owned(),
-            message: if refusal.message.is_empty() {
-                text(result)
-            } else {
-                refusal.message
-            },
+            message: if refusal.message.is_empty() { text(result) } else { refusal.message },
             details,
             violations,
         })

@@ -68,11 +68,7 @@ impl Condition {
 
 impl Step {
     fn new(tool: &ToolSpec, arguments: Value) -> Self {
-        Self {
-            operation: tool.label().to_owned(),
-            arguments,
-            condition: Condition::None,
-        }
+        Self { operation: tool.label().to_owned(), arguments, condition: Condition::None }
     }
 
     /// Returns the arguments, as the example has them.
@@ -169,12 +165,7 @@ impl Memory {
         let wire = tool.output.wire();
         for (name, value) in done.result.as_object().into_iter().flatten() {
             let is_id = wire["properties"][name]["format"] == "uuid";
-            self.ids.extend(
-                value
-                    .as_str()
-                    .filter(|_| is_id)
-                    .map(|id| (name.clone(), id.to_owned())),
-            );
+            self.ids.extend(value.as_str().filter(|_| is_id).map(|id| (name.clone(), id.to_owned())));
         }
     }
 
@@ -207,10 +198,7 @@ impl Memory {
             }
             Condition::Absent => Some(Value::Null),
         };
-        Conditions {
-            base,
-            ..Conditions::default()
-        }
+        Conditions { base, ..Conditions::default() }
     }
 }
 
@@ -227,10 +215,7 @@ pub(super) fn run(
 ) -> Result<Ran, Stop> {
     let tool = step.tool(faces.bench)?;
     let arguments = memory.arguments(tool, &step.arguments);
-    let conditions = Conditions {
-        key: key.map(str::to_owned),
-        ..memory.conditions(step.condition)
-    };
+    let conditions = Conditions { key: key.map(str::to_owned), ..memory.conditions(step.condition) };
     let before = faces.scene.view()?;
     let outcome = faces.call(face, tool, &arguments, &conditions)?;
     let after = faces.scene.view()?;
@@ -252,9 +237,7 @@ pub(super) fn example(tool: &'static ToolSpec) -> Option<Step> {
 fn changing(bench: &Bench<'_>) -> Vec<Step> {
     let (changing, reading): (Vec<_>, Vec<_>) = operations(bench).partition(|tool| tool.mutating);
     let read = || {
-        let steps = reading
-            .iter()
-            .map(|tool| request::examples(tool).next().map(|it| (*tool, it)));
+        let steps = reading.iter().map(|tool| request::examples(tool).next().map(|it| (*tool, it)));
         steps.flatten()
     };
     let last = changing.len().saturating_sub(1);
@@ -268,9 +251,7 @@ fn changing(bench: &Bench<'_>) -> Vec<Step> {
         }
     }
     let steps = steps.into_iter();
-    steps
-        .map(|(tool, arguments)| Step::new(tool, arguments))
-        .collect()
+    steps.map(|(tool, arguments)| Step::new(tool, arguments)).collect()
 }
 
 /// Returns the operations that programs call: those without approval by a person, who can't be asked over REST.
@@ -281,11 +262,7 @@ pub(super) fn operations<'s>(bench: &Bench<'s>) -> impl Iterator<Item = &'static
 
 /// Returns the role that may call the most; `None` if the contract has no roles.
 pub(super) fn writer(bench: &Bench<'_>) -> Option<&'static RoleSpec> {
-    let may = |role: &RoleSpec| {
-        operations(bench)
-            .filter(|tool| tool.roles.contains(&role.name))
-            .count()
-    };
+    let may = |role: &RoleSpec| operations(bench).filter(|tool| tool.roles.contains(&role.name)).count();
     let roles = bench.subject.contract.auth?.roles.iter();
     // The first of several, since `max_by_key` returns the last.
     roles.rev().max_by_key(|role| may(role))
@@ -306,20 +283,11 @@ pub(super) fn all(bench: &Bench<'_>) -> Vec<(String, Program)> {
     };
     for role in roles {
         let steps = changing(bench).into_iter().chain(invalid(bench)).collect();
-        let name = role.map_or_else(
-            || "everything".to_owned(),
-            |role| format!("everything, as {}", role.name),
-        );
+        let name =
+            role.map_or_else(|| "everything".to_owned(), |role| format!("everything, as {}", role.name));
         let documents = BTreeMap::new();
         let role = named(role);
-        programs.push((
-            name,
-            Program {
-                role,
-                documents,
-                steps,
-            },
-        ));
+        programs.push((name, Program { role, documents, steps }));
     }
     programs.extend(conditional(bench));
     programs.extend(of_gates(bench));
@@ -344,11 +312,7 @@ fn conditional(bench: &Bench<'_>) -> Vec<(String, Program)> {
             };
             let mut steps = before.clone();
             steps.push(Step { condition, ..step });
-            let program = Program {
-                role: named(writer(bench)),
-                documents: BTreeMap::new(),
-                steps,
-            };
+            let program = Program { role: named(writer(bench)), documents: BTreeMap::new(), steps };
             programs.push((format!("`{}`{}", tool.label(), condition.name()), program));
         }
     }
@@ -372,16 +336,9 @@ pub(super) fn prefixes(bench: &Bench<'_>) -> Vec<(&'static ToolSpec, Vec<Step>)>
 fn of_gates(bench: &Bench<'_>) -> Vec<(String, Program)> {
     let breaking = gates::breaking(bench).into_iter();
     let programs = breaking.map(|(name, attempt)| {
-        let step = Step {
-            operation: attempt.operation,
-            arguments: attempt.request,
-            condition: Condition::None,
-        };
-        let program = Program {
-            role: attempt.role,
-            documents: attempt.documents,
-            steps: vec![step],
-        };
+        let step =
+            Step { operation: attempt.operation, arguments: attempt.request, condition: Condition::None };
+        let program = Program { role: attempt.role, documents: attempt.documents, steps: vec![step] };
         (name, program)
     });
     programs.collect()

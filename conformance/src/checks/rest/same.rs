@@ -61,17 +61,9 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         steps.retain(|step| !step.is_of(tool));
         steps.push(last);
         for first in Face::ALL {
-            let program = Program {
-                role: role.clone(),
-                documents: Default::default(),
-                steps: steps.clone(),
-            };
-            let name = format!(
-                "`{}` over {}, and again over {}",
-                tool.label(),
-                first.name(),
-                first.other().name()
-            );
+            let program = Program { role: role.clone(), documents: Default::default(), steps: steps.clone() };
+            let name =
+                format!("`{}` over {}, and again over {}", tool.label(), first.name(), first.other().name());
             cases.push(Case::new(name, Attempt::Repeated { program, first }));
         }
     }
@@ -90,9 +82,7 @@ fn tools(bench: &Bench<'_>, role: Option<&str>) -> Judgement {
     let endpoint = endpoint(bench, RestOperation::ToolList)?;
     let mut faces = Faces::open(bench, role, [])?;
     let answer = faces.get(endpoint)?;
-    ensure(answer.status == 200, || {
-        format!("the list of tools was answered with {}", answer.shown())
-    })?;
+    ensure(answer.status == 200, || format!("the list of tools was answered with {}", answer.shown()))?;
     answer.ensure_json()?;
     let schema = |tool: &Value, over_mcp: &str, over_rest: &str| {
         let schema = tool.get(over_mcp).or_else(|| tool.get(over_rest));
@@ -112,11 +102,7 @@ fn tools(bench: &Bench<'_>, role: Option<&str>) -> Judgement {
     let over_mcp = plain(&faces.tools()?);
     let over_rest = plain(answer.body["tools"].as_array().map_or(&[], Vec::as_slice));
     ensure(over_mcp == over_rest, || {
-        format!(
-            "over REST, the tools are {}, and over MCP {}",
-            Value::from(over_rest),
-            Value::from(over_mcp)
-        )
+        format!("over REST, the tools are {}, and over MCP {}", Value::from(over_rest), Value::from(over_mcp))
     })?;
     faces.close()
 }
@@ -130,9 +116,7 @@ fn made(bench: &Bench<'_>, program: &Program, face: Face) -> Result<(Vec<Ran>, V
         ran.push(program::run(&mut faces, face, step, &mut memory, None)?);
     }
     let documents = faces.scene.files()?;
-    let documents = documents
-        .values()
-        .map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned());
+    let documents = documents.values().map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned());
     let documents = documents.collect();
     faces.close()?;
     Ok((ran, documents))
@@ -166,10 +150,7 @@ fn calls(bench: &Bench<'_>, program: &Program) -> Judgement {
         let found = plain(&mut rest_ids, &rest.outcome);
         ensure(expected == found, || {
             let (expected, found) = differing(&expected, &found);
-            format!(
-                "{} over REST came to {found}, and over MCP to {expected}",
-                rest.what
-            )
+            format!("{} over REST came to {found}, and over MCP to {expected}", rest.what)
         })?;
         ensure(mcp.changes == rest.changes && rest.changes <= 1, || {
             format!(
@@ -193,10 +174,7 @@ fn calls(bench: &Bench<'_>, program: &Program) -> Judgement {
         plain
     };
     // Numbers of ids depend on the order of the files, which ids can decide.
-    let (mcp, rest) = (
-        sorted(Ids::all_alike(), &mcp_documents),
-        sorted(Ids::all_alike(), &rest_documents),
-    );
+    let (mcp, rest) = (sorted(Ids::all_alike(), &mcp_documents), sorted(Ids::all_alike(), &rest_documents));
     ensure(mcp == rest, || {
         let other = rest.iter().find(|text| !mcp.contains(text));
         let other = other.or_else(|| mcp.iter().find(|text| !rest.contains(text)));
@@ -212,9 +190,7 @@ fn differing(expected: &Value, found: &Value) -> (Value, Value) {
     let of = |one: &Value, other: &Value| -> Value {
         let members = one.as_object().into_iter().flatten();
         let differ = members.filter(|(name, value)| other.get(*name) != Some(value));
-        let differ: Map<_, _> = differ
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect();
+        let differ: Map<_, _> = differ.map(|(name, value)| (name.clone(), value.clone())).collect();
         differ.into()
     };
     (of(expected, found), of(found, expected))
@@ -236,10 +212,7 @@ fn repeated(bench: &Bench<'_>, program: &Program, first: Face) -> Judgement {
         let Outcome::Refused(why) = made.outcome else {
             return Ok(());
         };
-        let refusal = Refusal {
-            code: None,
-            message: why.message,
-        };
+        let refusal = Refusal { code: None, message: why.message };
         return Err(refused(made.what, &refusal));
     };
     let view = faces.scene.view()?;

@@ -77,15 +77,9 @@ pub(in crate::checks) fn must_be_refused(
         let code = refusal.code.unwrap_or_default();
         format!("{what} was refused with {code}, which is no error of the contract for that: {message}")
     })?;
-    ensure(
-        fields.is_empty() || fields.iter().any(|field| message.contains(field)),
-        || {
-            format!(
-                "{what} was refused without naming `{}`: {message}",
-                fields.join("` or `")
-            )
-        },
-    )?;
+    ensure(fields.is_empty() || fields.iter().any(|field| message.contains(field)), || {
+        format!("{what} was refused without naming `{}`: {message}", fields.join("` or `"))
+    })?;
     Ok(refusal)
 }
 
@@ -105,36 +99,25 @@ pub(super) fn entry_leads(
     what: &str,
     done: &Success,
 ) -> Judgement {
-    let entries = after
-        .entries_since(before)
-        .map_err(|why| fail(format!("after `{what}`, {why}")))?;
+    let entries = after.entries_since(before).map_err(|why| fail(format!("after `{what}`, {why}")))?;
     let entries = entries.ok_or_else(|| not_shown("there is no way to read the server's log"))?;
     let [entry] = entries else {
         let many = entries.len();
-        return Err(fail(format!(
-            "`{what}` added {many} entries to the log instead of one"
-        )));
+        return Err(fail(format!("`{what}` added {many} entries to the log instead of one")));
     };
     let mut tables = before.tables.clone();
     replay::apply(spec, &mut tables, entry)
         .map_err(|why| fail(format!("the entry of `{what}` is wrong: {why}")))?;
     if let Some(difference) = tables.difference(&after.tables) {
-        return Err(fail(format!(
-            "the entry of `{what}` is not what changed: by the entry, {difference}"
-        )));
+        return Err(fail(format!("the entry of `{what}` is not what changed: by the entry, {difference}")));
     }
     let changed = before.tables.changed(&after.tables);
     let of_entry = entry.rows.iter().filter(|row| row.before != row.after);
     let said = of_entry.filter_map(|row| Some(row.place(spec.entity(&row.entity)?)));
     let too_much = said.filter(|place| !changed.contains(place)).count();
-    ensure(too_much == 0, || {
-        format!("the entry of `{what}` has {too_much} rows that did not change")
-    })?;
+    ensure(too_much == 0, || format!("the entry of `{what}` has {too_much} rows that did not change"))?;
     let named = done.meta.get(CHANGE).and_then(Value::as_str);
     ensure(named == Some(&entry.id), || {
-        format!(
-            "the answer to `{what}` names the change {named:?} instead of `{}`",
-            entry.id
-        )
+        format!("the answer to `{what}` names the change {named:?} instead of `{}`", entry.id)
     })
 }

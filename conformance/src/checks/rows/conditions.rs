@@ -57,16 +57,10 @@ fn cases(bench: &Bench<'_>, actions: &[Action]) -> Result<Vec<Case>, Stop> {
     let can = |entity: &&EntitySpec| has(bench, entity.name, actions);
     let mut cases = Vec::new();
     for entity in spec(bench)?.entities.iter().filter(can) {
-        let of = |is_race| Of {
-            entity: entity.name.to_owned(),
-            is_race,
-        };
+        let of = |is_race| Of { entity: entity.name.to_owned(), is_race };
         cases.push(Case::new(entity.name, of(false)));
         if actions.contains(&Action::Update) && cases.len() == 1 {
-            cases.push(Case::new(
-                format!("{}: {RACERS} processes", entity.name),
-                of(true),
-            ));
+            cases.push(Case::new(format!("{}: {RACERS} processes", entity.name), of(true)));
         }
     }
     some(cases, "the server lacks the operations for that")
@@ -75,17 +69,13 @@ fn cases(bench: &Bench<'_>, actions: &[Action]) -> Result<Vec<Case>, Stop> {
 /// Returns the base of a row, from the answer to a reading.
 fn base(bench: &Bench<'_>, rows: &mut RowsClient<'_>, get: &Request) -> Result<Value, Stop> {
     let done = rows.must(get)?;
-    done.meta
-        .get(BASE)
-        .filter(|base| base.is_string())
-        .cloned()
-        .ok_or_else(|| {
-            if bench.subject.is_native() {
-                fail(format!("the answer to `{}` has no `{BASE}`", get.tool.label()))
-            } else {
-                Stop::NotApplicable("the server does not return the base of its answers".into())
-            }
-        })
+    done.meta.get(BASE).filter(|base| base.is_string()).cloned().ok_or_else(|| {
+        if bench.subject.is_native() {
+            fail(format!("the answer to `{}` has no `{BASE}`", get.tool.label()))
+        } else {
+            Stop::NotApplicable("the server does not return the base of its answers".into())
+        }
+    })
 }
 
 /// Returns an update of a row to another value.
@@ -114,10 +104,7 @@ fn judge_base(bench: &Bench<'_>, case: &Case) -> Judgement {
         Reply::Done(_) => Ok(()),
         Reply::Refused(refusal) => Err(refused(format!("{what} with the row's base"), &refusal)),
     };
-    fresh(
-        other.send_with(&request, &[(IF_BASE, stale.clone())])?,
-        "an update",
-    )?;
+    fresh(other.send_with(&request, &[(IF_BASE, stale.clone())])?, "an update")?;
     let mut requests = vec![("an update", update(&mut rows, entity, &row)?)];
     if rows.has(entity, Action::Delete) {
         let delete = rows.request(entity, Action::Delete, requests::key_of(entity, &row), Row::new())?;
@@ -158,22 +145,14 @@ fn race<'a>(
     };
     let race = &race;
     let made: Result<Vec<_>, Stop> = thread::scope(|scope| {
-        let racing: Vec<_> = racers
-            .into_iter()
-            .map(|racer| scope.spawn(move || race(racer)))
-            .collect();
+        let racing: Vec<_> = racers.into_iter().map(|racer| scope.spawn(move || race(racer))).collect();
         racing
             .into_iter()
-            .map(|it| {
-                it.join()
-                    .unwrap_or_else(|_| Err(Stop::Harness("a client panicked".into())))
-            })
+            .map(|it| it.join().unwrap_or_else(|_| Err(Stop::Harness("a client panicked".into()))))
             .collect()
     });
     let made = made?.iter().filter(|(_, is_made)| *is_made).count();
-    ensure(made == 1, || {
-        format!("of {RACERS} updates with the same base, {made} were made")
-    })
+    ensure(made == 1, || format!("of {RACERS} updates with the same base, {made} were made"))
 }
 
 fn judge_key(bench: &Bench<'_>, case: &Case) -> Judgement {
@@ -190,11 +169,8 @@ fn judge_key(bench: &Bench<'_>, case: &Case) -> Judgement {
         Reply::Refused(refusal) => return Err(refused("a call with an idempotency key", &refusal)),
     };
     let before = client::ledger(&scene)?;
-    let secrets: Vec<_> = entity
-        .fields
-        .iter()
-        .filter(|field| matches!(field.kind, FieldType::Secret { .. }))
-        .collect();
+    let secrets: Vec<_> =
+        entity.fields.iter().filter(|field| matches!(field.kind, FieldType::Secret { .. })).collect();
     let again = |rows: &mut RowsClient<'_>, when: &str| -> Judgement {
         let what = format!("a call with the idempotency key of an earlier one{when}");
         let done = match rows.send_with(&request, &key)? {
@@ -204,9 +180,7 @@ fn judge_key(bench: &Bench<'_>, case: &Case) -> Judgement {
         unchanged(&before, &scene, &what)?;
         let plain = |response: &Value| {
             let mut row = request.row(response).cloned().unwrap_or_default();
-            secrets
-                .iter()
-                .for_each(|field| drop(row.shift_remove(field.name)));
+            secrets.iter().for_each(|field| drop(row.shift_remove(field.name)));
             row
         };
         ensure(plain(&done.response) == plain(&first.response), || {
@@ -216,11 +190,7 @@ fn judge_key(bench: &Bench<'_>, case: &Case) -> Judgement {
         ensure(matches!(reply, Reply::Refused(_)), || {
             format!("another call with an idempotency key that was used{when} was accepted")
         })?;
-        unchanged(
-            &before,
-            &scene,
-            "a call that was refused because of its idempotency key",
-        )
+        unchanged(&before, &scene, "a call that was refused because of its idempotency key")
     };
     again(&mut rows, "")?;
     rows.close()?;

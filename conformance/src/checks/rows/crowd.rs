@@ -57,11 +57,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     entities.sort_by_key(|entity| std::cmp::Reverse(counts(entity)));
     entities.truncate(bench.pick(2, usize::MAX));
     let (clients, rows) = bench.pick((4, 8), (8, 30));
-    let crowd = |entity: &EntitySpec| Crowd {
-        entity: entity.name.to_owned(),
-        clients,
-        rows,
-    };
+    let crowd = |entity: &EntitySpec| Crowd { entity: entity.name.to_owned(), clients, rows };
     some(
         entities.into_iter().map(|entity| crowd(entity).case()).collect(),
         "the server has no operation that creates a row",
@@ -78,12 +74,7 @@ fn shrink(case: &Case) -> Vec<Case> {
     let smaller = smaller.filter(|(clients, rows)| clients * rows < crowd.clients * crowd.rows);
     smaller
         .flat_map(|(clients, rows)| {
-            let case = Crowd {
-                clients,
-                rows,
-                ..crowd.clone()
-            }
-            .case();
+            let case = Crowd { clients, rows, ..crowd.clone() }.case();
             vec![case; ATTEMPTS]
         })
         .collect()
@@ -110,23 +101,12 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         let field = entity.field(field);
         field.is_some_and(|field| matches!(field.kind, FieldType::Ref(_)))
     };
-    let names = shared
-        .keys()
-        .map(String::as_str)
-        .filter(is_shared)
-        .map(str::to_owned);
+    let names = shared.keys().map(String::as_str).filter(is_shared).map(str::to_owned);
     let names: BTreeSet<_> = names.collect();
-    let shared: Row = shared
-        .into_iter()
-        .filter(|(name, _)| names.contains(name))
-        .collect();
+    let shared: Row = shared.into_iter().filter(|(name, _)| names.contains(name)).collect();
     let mut clients = Vec::new();
     for number in 1..=crowd.clients {
-        let client = if bench.subject.launch.is_http() {
-            first.client.beside()?
-        } else {
-            scene.start()?
-        };
+        let client = if bench.subject.launch.is_http() { first.client.beside()? } else { scene.start()? };
         let mut rows = RowsClient::over(bench.subject, client)?;
         rows.number_from(number * 10_000);
         clients.push(rows);
@@ -139,16 +119,10 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     };
     let work = &work;
     let told: Result<Vec<_>, Stop> = thread::scope(|scope| {
-        let working: Vec<_> = clients
-            .into_iter()
-            .map(|rows| scope.spawn(move || work(rows)))
-            .collect();
+        let working: Vec<_> = clients.into_iter().map(|rows| scope.spawn(move || work(rows))).collect();
         working
             .into_iter()
-            .map(|it| {
-                it.join()
-                    .unwrap_or_else(|_| Err(Stop::Harness("a client panicked".into())))
-            })
+            .map(|it| it.join().unwrap_or_else(|_| Err(Stop::Harness("a client panicked".into()))))
             .collect()
     });
     let told = told?;
@@ -195,12 +169,7 @@ fn work<'a>(
         }
         kept.push(row);
     }
-    Ok(Told {
-        rows,
-        kept,
-        deleted,
-        changes,
-    })
+    Ok(Told { rows, kept, deleted, changes })
 }
 
 fn judge_all(
@@ -220,10 +189,7 @@ fn judge_all(
             let key = requests::key_of(entity, row);
             let shown = Value::Object(key.clone());
             let Some(found) = with(&key) else {
-                return Err(fail(format!(
-                    "{} {shown} was acknowledged, but it is missing",
-                    entity.name
-                )));
+                return Err(fail(format!("{} {shown} was acknowledged, but it is missing", entity.name)));
             };
             // Marks that only one row can have go from one client's to another's.
             let is_plain = |name: &str| {
@@ -233,25 +199,17 @@ fn judge_all(
                         && !matches!(it.kind, FieldType::Secret { .. } | FieldType::Now(_))
                 })
             };
-            let lost = row
-                .iter()
-                .find(|(name, value)| is_plain(name) && found.get(*name) != Some(value));
+            let lost = row.iter().find(|(name, value)| is_plain(name) && found.get(*name) != Some(value));
             ensure(lost.is_none(), || {
                 let (name, value) =
                     lost.map_or_else(Default::default, |(name, value)| (name.clone(), value.clone()));
-                format!(
-                    "`{name}` of {} {shown} was acknowledged as {value}, but it is not",
-                    entity.name
-                )
+                format!("`{name}` of {} {shown} was acknowledged as {value}, but it is not", entity.name)
             })?;
         }
         for key in &told.deleted {
             let shown = Value::Object(key.clone());
             ensure(with(key).is_none(), || {
-                format!(
-                    "the deletion of {} {shown} was acknowledged, but it is there",
-                    entity.name
-                )
+                format!("the deletion of {} {shown} was acknowledged, but it is there", entity.name)
             })?;
         }
     }
@@ -266,10 +224,7 @@ fn judge_all(
     let entries = after.entries_since(before).map_err(fail)?;
     if let Some(entries) = entries {
         ensure(entries.len() == changes, || {
-            format!(
-                "{changes} changes were acknowledged, and the log has {} new entries",
-                entries.len()
-            )
+            format!("{changes} changes were acknowledged, and the log has {} new entries", entries.len())
         })?;
     }
     let differs = told.first().and_then(|told| after.replay_differs(told.rows.spec));
@@ -291,15 +246,10 @@ fn numbers(entity: &'static EntitySpec, all: &[&Row]) -> Judgement {
         let mut found = BTreeSet::new();
         for row in all {
             let names = within.iter().copied().chain(org).chain([field.name]);
-            let number: Vec<_> = names
-                .map(|name| row.get(name).cloned().unwrap_or_default())
-                .collect();
+            let number: Vec<_> = names.map(|name| row.get(name).cloned().unwrap_or_default()).collect();
             let shown = Value::Array(number).to_string();
             ensure(found.insert(shown.clone()), || {
-                format!(
-                    "two rows of {} have the same `{}`: {shown}",
-                    entity.name, field.name
-                )
+                format!("two rows of {} have the same `{}`: {shown}", entity.name, field.name)
             })?;
         }
     }

@@ -74,11 +74,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         one_change(&scene, &mut rows, &request)?;
     }
     for tool in requests::own(bench.subject.contract, entity.name) {
-        let said = Said {
-            org: rows.org.clone(),
-            key: key.clone(),
-            ..Said::default()
-        };
+        let said = Said { org: rows.org.clone(), key: key.clone(), ..Said::default() };
         if let Some(request) = rows.request_by(tool, said)? {
             one_change(&scene, &mut rows, &request)?;
         }
@@ -129,25 +125,16 @@ fn nothing(
     let entity = entity(bench, name)?;
     let before = client::ledger(scene)?;
     for action in [Action::Get, Action::List] {
-        let by = if action == Action::Get {
-            key.clone()
-        } else {
-            Row::new()
-        };
+        let by = if action == Action::Get { key.clone() } else { Row::new() };
         if let Ok(request) = rows.request(entity, action, by, Row::new()) {
             rows.send(&request)?;
             unchanged(&before, scene, &format!("`{}`", request.tool.label()))?;
         }
     }
-    let missing = key
-        .keys()
-        .map(|name| (name.clone(), "no-such-row".into()))
-        .collect();
+    let missing = key.keys().map(|name| (name.clone(), "no-such-row".into())).collect();
     if let Ok(request) = rows.request(entity, Action::Delete, missing, Row::new()) {
         let what = format!("`{}` of a row that is not there", request.tool.label());
-        ensure(matches!(rows.send(&request)?, Reply::Refused(_)), || {
-            format!("{what} was accepted")
-        })?;
+        ensure(matches!(rows.send(&request)?, Reply::Refused(_)), || format!("{what} was accepted"))?;
         unchanged(&before, scene, &what)?;
     }
     Ok(())
@@ -164,9 +151,7 @@ fn judge_replay(bench: &Bench<'_>, case: &Case) -> Judgement {
         return Err(fail(differs));
     }
     let source = &bench.subject.ledger;
-    let exported = source
-        .exported(&scene.data(), spec(bench)?)
-        .map_err(Stop::Harness)?;
+    let exported = source.exported(&scene.data(), spec(bench)?).map_err(Stop::Harness)?;
     match exported.filter(|exported| *exported != ledger) {
         None => Ok(()),
         Some(exported) => {

@@ -43,22 +43,11 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let row = request.row(&done.response).cloned().unwrap_or_default();
     let key = requests::key_of(entity, &row);
     let fields: Vec<_> = client::settable(entity).collect();
-    let nullable = fields
-        .iter()
-        .filter(|field| field.optional)
-        .map(|field| (*field, true));
-    let all: Vec<_> = fields
-        .iter()
-        .map(|field| (*field, false))
-        .chain(nullable)
-        .collect();
+    let nullable = fields.iter().filter(|field| field.optional).map(|field| (*field, true));
+    let all: Vec<_> = fields.iter().map(|field| (*field, false)).chain(nullable).collect();
     for (field, is_null) in all {
         let before = found(entity, &key, &client::ledger(&scene)?)?;
-        let value = if is_null {
-            Value::Null
-        } else {
-            rows.other_value(field, &before)?
-        };
+        let value = if is_null { Value::Null } else { rows.other_value(field, &before)? };
         let set = Row::from_iter([(field.name.to_owned(), value.clone())]);
         let request = rows.request(entity, Action::Update, key.clone(), set)?;
         let model = Model::new(rows.spec, &client::ledger(&scene)?.tables);
@@ -72,22 +61,14 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         let expected = canonical(field, value);
         ensure(after.get(field.name) == Some(&expected), || {
             let now = after.get(field.name).cloned().unwrap_or_default();
-            format!(
-                "`{}` was set to {}, but is {}",
-                field.name,
-                shown(&expected),
-                shown(&now)
-            )
+            format!("`{}` was set to {}, but is {}", field.name, shown(&expected), shown(&now))
         })?;
         let others = follow(entity, field);
         for other in entity.fields.iter().filter(|other| !others.contains(other.name)) {
             ensure(before.get(other.name) == after.get(other.name), || {
                 let [old, new] =
                     [&before, &after].map(|row| shown(row.get(other.name).unwrap_or(&Value::Null)));
-                format!(
-                    "an update of `{}` alone changed `{}` from {old} to {new}",
-                    field.name, other.name
-                )
+                format!("an update of `{}` alone changed `{}` from {old} to {new}", field.name, other.name)
             })?;
         }
     }
@@ -114,10 +95,5 @@ fn follow(entity: &'static EntitySpec, field: &'static FieldSpec) -> BTreeSet<&'
 fn found(entity: &'static EntitySpec, key: &Row, ledger: &RowLedger) -> Result<Row, Stop> {
     let is = |row: &&Row| key.iter().all(|(name, value)| row.get(name) == Some(value));
     let found = ledger.tables.rows(entity.name).find(is).cloned();
-    found.ok_or_else(|| {
-        fail(format!(
-            "a row of `{}` was answered, but it is not on the disk",
-            entity.name
-        ))
-    })
+    found.ok_or_else(|| fail(format!("a row of `{}` was answered, but it is not on the disk", entity.name)))
 }

@@ -131,10 +131,9 @@ impl Played<'_, '_> {
                 Err(fail(format!("{what} was accepted, although {why}")))
             }
             (Outcome::Refused(_) | Outcome::NothingOrRefused, Reply::Refused(_)) => unchanged(),
-            (_, Reply::Refused(refusal)) => Err(fail(format!(
-                "{what}, which is valid, was refused: {}",
-                refusal.message
-            ))),
+            (_, Reply::Refused(refusal)) => {
+                Err(fail(format!("{what}, which is valid, was refused: {}", refusal.message)))
+            }
             (Outcome::Changed(mut later), Reply::Done(done)) => {
                 let learned = later.learn(&self.ledger.tables, within);
                 learned.map_err(|why| fail(format!("after {what}, {why}")))?;
@@ -156,10 +155,7 @@ impl Played<'_, '_> {
             }
             (Outcome::NothingOrRefused, Reply::Done(done)) => {
                 unchanged()?;
-                let none = Page {
-                    items: Vec::new(),
-                    total: 0,
-                };
+                let none = Page { items: Vec::new(), total: 0 };
                 listed(&request, &none, &done, &what)
             }
         }
@@ -173,9 +169,7 @@ impl Played<'_, '_> {
         let named = done.meta.get(CHANGE).and_then(Value::as_str);
         let lost = named.filter(|id| !log.iter().any(|entry| entry.id == **id));
         lost.map_or(Ok(()), |id| {
-            Err(fail(format!(
-                "{what} was answered with the change `{id}`, which the log does not have"
-            )))
+            Err(fail(format!("{what} was answered with the change `{id}`, which the log does not have")))
         })
     }
 
@@ -221,11 +215,7 @@ fn listed(request: &Request, page: &Page, done: &Success, what: &str) -> Judgeme
     let found: Vec<_> = items.iter().map(row).collect();
     ensure(found == page.items, || {
         let keys = |rows: &[Row]| {
-            let key = |row: &Row| {
-                row.get(request.entity.key[0])
-                    .map(Value::to_string)
-                    .unwrap_or_default()
-            };
+            let key = |row: &Row| row.get(request.entity.key[0]).map(Value::to_string).unwrap_or_default();
             rows.iter().map(key).collect::<Vec<_>>().join(", ")
         };
         let (found_keys, expected) = (keys(&found), keys(&page.items));

@@ -97,13 +97,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let (field, reference) = given(entity)
         .find(|(field, _)| field.name == of.field)
         .ok_or_else(|| Stop::NotApplicable(format!("there is no reference `{}`", of.field)))?;
-    let trial = References {
-        bench,
-        scene: &scene,
-        entity,
-        field,
-        reference,
-    };
+    let trial = References { bench, scene: &scene, entity, field, reference };
     match of.trial {
         Trial::Missing => trial.missing(&mut rows),
         Trial::Elsewhere => trial.elsewhere(&mut rows),
@@ -132,14 +126,7 @@ impl References<'_, '_> {
             }
         };
         let what = format!("`{}` of {} with {what}", self.field.name, self.entity.name);
-        must_be_refused(
-            self.bench,
-            self.scene,
-            rows,
-            &request,
-            (&what, &[self.field.name]),
-        )
-        .map(drop)
+        must_be_refused(self.bench, self.scene, rows, &request, (&what, &[self.field.name])).map(drop)
     }
 
     fn set(&self, key: Value) -> Row {
@@ -167,12 +154,7 @@ impl References<'_, '_> {
         data.extend(self.set("no-such-row".into()));
         self.refused(rows, None, data, "a row that is not there")?;
         if self.can_update() {
-            self.refused(
-                rows,
-                Some(&row),
-                self.set("no-such-row".into()),
-                "a row that is not there",
-            )?;
+            self.refused(rows, Some(&row), self.set("no-such-row".into()), "a row that is not there")?;
         }
         Ok(())
     }
@@ -181,15 +163,9 @@ impl References<'_, '_> {
         let row = rows.create(self.entity, Row::new())?;
         let to = rows.entity(self.reference.to)?;
         let other = rows.create(to, Row::new())?;
-        let agrees = self
-            .reference
-            .same
-            .iter()
-            .all(|name| row.get(*name) == other.get(*name));
+        let agrees = self.reference.same.iter().all(|name| row.get(*name) == other.get(*name));
         if agrees {
-            return Err(Stop::NotApplicable(
-                "no two rows differ where both must agree".into(),
-            ));
+            return Err(Stop::NotApplicable("no two rows differ where both must agree".into()));
         }
         let key = other.get(to.key[0]).cloned().unwrap_or_default();
         let same = |name: &&str| Some(((*name).to_owned(), row.get(*name)?.clone()));
@@ -214,19 +190,9 @@ impl References<'_, '_> {
             let mut given: Row = self.reference.same.iter().filter_map(same).collect();
             given.extend(self.set(last[name].clone()));
             last = rows.create(self.entity, given)?;
-            self.refused(
-                rows,
-                Some(&first),
-                self.set(last[name].clone()),
-                "a row that leads back to it",
-            )?;
+            self.refused(rows, Some(&first), self.set(last[name].clone()), "a row that leads back to it")?;
         }
-        self.refused(
-            rows,
-            Some(&first),
-            self.set(first[name].clone()),
-            "the row itself",
-        )
+        self.refused(rows, Some(&first), self.set(first[name].clone()), "the row itself")
     }
 
     fn deleted(&self, rows: &mut RowsClient<'_>) -> Judgement {
@@ -281,9 +247,7 @@ impl References<'_, '_> {
             OnDelete::Cascade => {
                 rows.must(&delete)?;
                 let after = client::ledger(self.scene)?;
-                ensure(of(row, &after).is_none(), || {
-                    format!("{what} left the {} behind", self.entity.name)
-                })?;
+                ensure(of(row, &after).is_none(), || format!("{what} left the {} behind", self.entity.name))?;
             }
             OnDelete::Clear => {
                 rows.must(&delete)?;
@@ -292,16 +256,11 @@ impl References<'_, '_> {
                     return Err(fail(format!("{what} deleted the {} too", self.entity.name)));
                 };
                 let value = left.get(self.field.name).cloned().unwrap_or_default();
-                ensure(value.is_null(), || {
-                    format!("{what} left `{}` as it was: {value}", self.field.name)
-                })?;
+                ensure(value.is_null(), || format!("{what} left `{}` as it was: {value}", self.field.name))?;
             }
         }
         let after = client::ledger(self.scene)?;
-        let is_gone = after
-            .tables
-            .rows(to.name)
-            .all(|row| row.get(to.key[0]) != target.get(to.key[0]));
+        let is_gone = after.tables.rows(to.name).all(|row| row.get(to.key[0]) != target.get(to.key[0]));
         ensure(is_gone || self.reference.on_delete == OnDelete::Restrict, || {
             format!("{what} was answered, but it is there")
         })?;

@@ -45,11 +45,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
     for entity in spec(bench)?.entities {
         for updates in [false, true] {
-            let actions = if updates {
-                &[Action::Create, Action::Update][..]
-            } else {
-                &[Action::Create]
-            };
+            let actions = if updates { &[Action::Create, Action::Update][..] } else { &[Action::Create] };
             if has(bench, entity.name, actions) {
                 let action = if updates { Action::Update } else { Action::Create };
                 let tool = requests::find(bench.subject.contract, entity.name, action);
@@ -70,14 +66,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
                 let verb = if updates { "update" } else { "create" };
                 let name = format!("{verb} {}", entity.name);
                 let entity = entity.name.to_owned();
-                cases.push(Case::new(
-                    name,
-                    Attempts {
-                        entity,
-                        updates,
-                        wrong,
-                    },
-                ));
+                cases.push(Case::new(name, Attempts { entity, updates, wrong }));
             }
         }
     }
@@ -114,13 +103,7 @@ fn shrink(case: &Case) -> Vec<Case> {
     let one = |wrong: &(String, String)| {
         let name = format!("{}: {} with {}", case.name, wrong.0, wrong.1);
         let wrong = vec![wrong.clone()];
-        Case::new(
-            name,
-            Attempts {
-                wrong,
-                ..attempts.clone()
-            },
-        )
+        Case::new(name, Attempts { wrong, ..attempts.clone() })
     };
     attempts.wrong.iter().map(one).collect()
 }

@@ -96,9 +96,7 @@ impl Mutation {
             |entity: &&EntitySpec| entity.references().count() + entity.uniques.len() + entity.on.len();
         let follows = |entity: &&EntitySpec| {
             let referring = spec.referring(entity);
-            referring
-                .filter(|(.., it)| it.on_delete != OnDelete::Restrict)
-                .count()
+            referring.filter(|(.., it)| it.on_delete != OnDelete::Restrict).count()
         };
         let name = |entity: &EntitySpec| entity.name.to_owned();
         let create = with(&[Action::Create]).max_by_key(rules);
@@ -111,9 +109,7 @@ impl Mutation {
         ];
         let all: Vec<_> = all.into_iter().flatten().collect();
         if all.is_empty() {
-            return Err(Stop::NotApplicable(
-                "the server has no operation that creates a row".into(),
-            ));
+            return Err(Stop::NotApplicable("the server has no operation that creates a row".into()));
         }
         Ok(all)
     }
@@ -178,20 +174,13 @@ fn cases(bench: &Bench<'_>, kinds: &[FaultKind]) -> Result<Vec<Case>, Stop> {
     let mut last = None;
     for mutation in Mutation::all(bench)? {
         let calls = record(bench, &mutation)?;
-        let able: Vec<_> = (0..calls.len())
-            .filter(|at| !possible(kinds, &calls[*at]).is_empty())
-            .collect();
+        let able: Vec<_> = (0..calls.len()).filter(|at| !possible(kinds, &calls[*at]).is_empty()).collect();
         for index in spread(able.len(), max, &mut dice) {
             let at = able[index];
             let kinds = possible(kinds, &calls[at]);
             let one = [kinds[dice.usize(..kinds.len())]];
             for kind in bench.pick(&one[..], &kinds) {
-                let point = Point {
-                    mutation: mutation.clone(),
-                    at: at + 1,
-                    kind: *kind,
-                    again: None,
-                };
+                let point = Point { mutation: mutation.clone(), at: at + 1, kind: *kind, again: None };
                 cases.push(point.case(&calls[at]));
             }
         }
@@ -200,29 +189,15 @@ fn cases(bench: &Bench<'_>, kinds: &[FaultKind]) -> Result<Vec<Case>, Stop> {
         }
     }
     if let Some((mutation, at)) = last {
-        let point = Point {
-            mutation,
-            at: at + 1,
-            kind: FaultKind::Killed,
-            again: Some(usize::MAX),
-        };
+        let point = Point { mutation, at: at + 1, kind: FaultKind::Killed, again: Some(usize::MAX) };
         let calls = recovery(bench, &point)?;
-        for again in spread(
-            calls.len(),
-            bench.pick(MAX_RECOVERIES[0], MAX_RECOVERIES[1]),
-            &mut dice,
-        ) {
-            let point = Point {
-                again: Some(again + 1),
-                ..point.clone()
-            };
+        for again in spread(calls.len(), bench.pick(MAX_RECOVERIES[0], MAX_RECOVERIES[1]), &mut dice) {
+            let point = Point { again: Some(again + 1), ..point.clone() };
             cases.push(point.case(&calls[again]));
         }
     }
     if cases.is_empty() {
-        return Err(not_shown(
-            "no system call of the server's changes of rows can be observed",
-        ));
+        return Err(not_shown("no system call of the server's changes of rows can be observed"));
     }
     Ok(cases)
 }
@@ -256,26 +231,15 @@ fn recovery(bench: &Bench<'_>, point: &Point) -> Result<Vec<Call>, Stop> {
 
 impl Point {
     fn fault(&self) -> Fault {
-        Fault {
-            at: self.at,
-            effect: self.kind.effect(),
-        }
+        Fault { at: self.at, effect: self.kind.effect() }
     }
 
     fn case(self, call: &Call) -> Case {
         let paths: Vec<_> = call.paths.iter().map(|path| without_ids(path)).collect();
         let (name, at, effect) = (self.mutation.name(), self.at, self.kind.effect());
-        let recovery = self.again.map_or_else(String::new, |again| {
-            format!(", and again at {again} of the next start")
-        });
-        Case::new(
-            format!(
-                "{name}, {effect} at {at}{recovery}: {} {}",
-                call.name,
-                paths.join(" -> ")
-            ),
-            self,
-        )
+        let recovery =
+            self.again.map_or_else(String::new, |again| format!(", and again at {again} of the next start"));
+        Case::new(format!("{name}, {effect} at {at}{recovery}: {} {}", call.name, paths.join(" -> ")), self)
     }
 }
 
@@ -287,10 +251,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let before = client::ledger(&scene)?;
     let model = Model::new(spec(bench)?, &before.tables);
     let Outcome::Changed(after) = model.outcome(bench.subject.contract, &request) else {
-        return Err(Stop::Harness(format!(
-            "`{}` should be possible",
-            request.arguments
-        )));
+        return Err(Stop::Harness(format!("`{}` should be possible", request.arguments)));
     };
     let since = client::earlier();
     stepper.arm(Some(point.fault()));
@@ -330,10 +291,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     drop(rows);
     if let Some(again) = point.again {
         bench.trace.did("the server starts again, and is killed again");
-        let fault = Fault {
-            at: again,
-            effect: Effect::Kill,
-        };
+        let fault = Fault { at: again, effect: Effect::Kill };
         match start(bench, &scene, Counting::FromStart(Some(fault))) {
             Ok((mut rows, stepper)) => {
                 // It may end before it answers.
@@ -370,10 +328,7 @@ impl Judged {
             Stop::Harness(why) => fail(format!("{when}, the rows can't be read: {why}")),
             stop => stop,
         })?;
-        let learned = self
-            .after
-            .clone()
-            .learn(&found.tables, (self.since, client::later()));
+        let learned = self.after.clone().learn(&found.tables, (self.since, client::later()));
         let difference = self.before.tables.difference(&found.tables);
         let is_before = difference.is_none();
         if let (Some(old), Err(new)) = (&difference, &learned) {
@@ -382,28 +337,19 @@ impl Judged {
             )));
         }
         match &self.reply {
-            Some(Reply::Done(_)) => ensure(!is_before, || {
-                format!("the change was acknowledged, but {when} it is not there")
-            })?,
+            Some(Reply::Done(_)) => {
+                ensure(!is_before, || format!("the change was acknowledged, but {when} it is not there"))?
+            }
             Some(Reply::Refused(refusal)) if self.could_undo => ensure(is_before, || {
-                format!(
-                    "the change was refused (`{}`), but {when} it is there",
-                    refusal.message
-                )
+                format!("the change was refused (`{}`), but {when} it is there", refusal.message)
             })?,
             _ => {}
         }
-        let entries = found
-            .entries_since(&self.before)
-            .map_err(|why| fail(format!("{when}, {why}")))?;
+        let entries = found.entries_since(&self.before).map_err(|why| fail(format!("{when}, {why}")))?;
         let added = entries.map(<[_]>::len);
         ensure(added.is_none_or(|added| added == usize::from(!is_before)), || {
             let (rows, added) = (
-                if is_before {
-                    "the rows are as before"
-                } else {
-                    "the change is there"
-                },
+                if is_before { "the rows are as before" } else { "the change is there" },
                 added.unwrap_or_default(),
             );
             format!("{when}, {rows}, and the log has {added} new entries")

@@ -25,22 +25,13 @@ pub(super) const CHECK: Check = Check {
 };
 
 /// Beginnings of the names of calls that change a file's content.
-const WRITES: &[&str] = &[
-    "write",
-    "pwrite",
-    "sendfile",
-    "splice",
-    "copy_file_range",
-    "truncate",
-    "ftruncate",
-];
+const WRITES: &[&str] =
+    &["write", "pwrite", "sendfile", "splice", "copy_file_range", "truncate", "ftruncate"];
 const SYNCS: &[&str] = &["fsync", "fdatasync"];
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     if bench.subject.launch.is_http() {
-        return Err(Stop::NotApplicable(
-            "over HTTP, the suite does not see when the server answers".into(),
-        ));
+        return Err(Stop::NotApplicable("over HTTP, the suite does not see when the server answers".into()));
     }
     let all = Mutation::all(bench)?.into_iter();
     Ok(all.map(|mutation| Case::new(mutation.name(), mutation)).collect())
@@ -65,9 +56,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let answer = calls.iter().position(|call| call.name == OUTPUT);
     let answer = answer.ok_or_else(|| Stop::Harness("the answer was not recorded".into()))?;
     let (written, unsynced) = written(&calls[..answer]);
-    ensure(written > 0, || {
-        "the change was answered before anything was written".into()
-    })?;
+    ensure(written > 0, || "the change was answered before anything was written".into())?;
     match unsynced.first() {
         None => Ok(()),
         Some(path) => Err(fail(format!(

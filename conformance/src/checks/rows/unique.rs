@@ -46,26 +46,13 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         for unique in all.filter(|unique| can_be_given(entity, fields(entity, *unique))) {
             let name = format!("{}: {}", entity.name, fields(entity, unique).join(" and "));
             let entity = entity.name.to_owned();
-            cases.push(Case::new(
-                name,
-                Of {
-                    entity,
-                    unique,
-                    mark: None,
-                },
-            ));
+            cases.push(Case::new(name, Of { entity, unique, mark: None }));
         }
-        let marks = entity
-            .fields
-            .iter()
-            .filter(|field| !field.one_true_in.is_empty() && !field.is_of_store());
+        let marks =
+            entity.fields.iter().filter(|field| !field.one_true_in.is_empty() && !field.is_of_store());
         for mark in marks {
             let name = format!("{}: one with {}", entity.name, mark.name);
-            let of = Of {
-                entity: entity.name.to_owned(),
-                unique: None,
-                mark: Some(mark.name.to_owned()),
-            };
+            let of = Of { entity: entity.name.to_owned(), unique: None, mark: Some(mark.name.to_owned()) };
             cases.push(Case::new(name, of));
         }
     }
@@ -111,11 +98,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         let key = requests::key_of(entity, &second);
         for values in [taken.clone(), swapped(&taken, &folded)] {
             let request = rows.request(entity, Action::Update, key.clone(), values)?;
-            let what = format!(
-                "an update of a {} to the {} of another",
-                entity.name,
-                names.join(" and ")
-            );
+            let what = format!("an update of a {} to the {} of another", entity.name, names.join(" and "));
             must_be_refused(bench, &scene, &mut rows, &request, (&what, names))?;
         }
         let own = requests::key_of(entity, &first);
@@ -123,20 +106,11 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         rows.must(&request)?;
     }
     if rows.has(entity, Action::Delete) {
-        let request = rows.request(
-            entity,
-            Action::Delete,
-            requests::key_of(entity, &first),
-            Row::new(),
-        )?;
+        let request = rows.request(entity, Action::Delete, requests::key_of(entity, &first), Row::new())?;
         rows.must(&request)?;
         let mut given = taken;
         // The next number after the largest one is another, if it was not that of the deleted row.
-        given.retain(|name, _| {
-            !entity
-                .field(name)
-                .is_some_and(|it| matches!(it.kind, FieldType::Next(_)))
-        });
+        given.retain(|name, _| !entity.field(name).is_some_and(|it| matches!(it.kind, FieldType::Next(_))));
         if unique.is_none() && entity.has_id() {
             let data = rows.complete(entity, given)?;
             let request = rows.request(entity, Action::Create, Row::new(), data)?;
@@ -166,11 +140,7 @@ fn judge_mark(
     for (row, expected) in [(&first, false), (&second, true)] {
         let key = requests::key_of(entity, row);
         let is_it = |row: &&Row| key.iter().all(|(name, value)| row.get(name) == Some(value));
-        let value = found
-            .tables
-            .rows(entity.name)
-            .find(is_it)
-            .and_then(|row| row.get(mark));
+        let value = found.tables.rows(entity.name).find(is_it).and_then(|row| row.get(mark));
         ensure(value == Some(&expected.into()), || {
             let value = value.cloned().unwrap_or_default();
             format!(
@@ -202,18 +172,12 @@ fn with_all(
 /// Returns the values with letters of the other case, in the fields where that makes no difference.
 fn swapped(values: &Row, folded: &[&str]) -> Row {
     let swap = |letter: char| {
-        if letter.is_ascii_lowercase() {
-            letter.to_ascii_uppercase()
-        } else {
-            letter.to_ascii_lowercase()
-        }
+        if letter.is_ascii_lowercase() { letter.to_ascii_uppercase() } else { letter.to_ascii_lowercase() }
     };
     let value = |(name, value): (&String, &Value)| {
         let text = value.as_str().filter(|_| folded.contains(&name.as_str()));
-        let value = text.map_or_else(
-            || value.clone(),
-            |text| text.chars().map(swap).collect::<String>().into(),
-        );
+        let value =
+            text.map_or_else(|| value.clone(), |text| text.chars().map(swap).collect::<String>().into());
         (name.clone(), value)
     };
     values.iter().map(value).collect()

@@ -62,11 +62,7 @@ fn make_repository(root: &Path) -> Result<(), Stop> {
 fn judge_operation(bench: &Bench<'_>, tool: &'static ToolSpec) -> Judgement {
     let (scene, mut rows) = start(bench)?;
     let mut ids = Ids::default();
-    let workspace = bench
-        .subject
-        .launch
-        .names("{workspace}")
-        .then(|| scene.workspace());
+    let workspace = bench.subject.launch.names("{workspace}").then(|| scene.workspace());
     if let Some(workspace) = &workspace {
         make_repository(workspace)?;
     }
@@ -102,10 +98,7 @@ fn judge_operation(bench: &Bench<'_>, tool: &'static ToolSpec) -> Judgement {
     }
     rows.close()?;
     ensure(is_done, || {
-        format!(
-            "no example of `{}` is accepted, even with ids of rows that are there",
-            tool.label()
-        )
+        format!("no example of `{}` is accepted, even with ids of rows that are there", tool.label())
     })
 }
 
@@ -131,14 +124,9 @@ fn one_entry(
     let later = source.transactions(&scene.data(), rows.spec);
     let after = client::ledger(scene)?;
     entry_leads(rows.spec, (&before, &after), tool.label(), &done)?;
-    let many = transactions
-        .zip(later)
-        .and_then(|(earlier, later)| later.since(&earlier));
+    let many = transactions.zip(later).and_then(|(earlier, later)| later.since(&earlier));
     if let Some(many) = many.filter(|many| *many != 1) {
-        return Err(fail(format!(
-            "`{}` made {many} transactions instead of one",
-            tool.label()
-        )));
+        return Err(fail(format!("`{}` made {many} transactions instead of one", tool.label())));
     }
     if after.log.is_none() {
         return Err(not_shown("there is no way to read the server's log"));

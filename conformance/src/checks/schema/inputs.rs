@@ -56,16 +56,8 @@ const INVALID_PARAMS: i64 = -32602;
 
 /// Rules, in the data of an error with that code, that valid arguments can break where a contract keeps rows: because of the rows that
 /// are there, because they contradict each other, because of the files in the workspace, or since the server checks no tokens.
-const OF_ROWS: &[&str] = &[
-    "not_found",
-    "no_such",
-    "taken",
-    "immutable",
-    "conflicting",
-    "path",
-    "no_collection",
-    "token",
-];
+const OF_ROWS: &[&str] =
+    &["not_found", "no_such", "taken", "immutable", "conflicting", "path", "no_collection", "token"];
 /// Rules of entities that schemas can't express: a time that must lie ahead, a field that is needed in one of two places. The family
 /// `rows` judges them by its model.
 const OF_ENTITIES: &[&str] = &["missing", "value"];
@@ -86,11 +78,7 @@ fn cases(bench: &Bench<'_>, of: fn(Inputs) -> Vec<Input>) -> Result<Vec<Case>, S
     for tool in bench.subject.operations() {
         let inputs = of(Inputs::generate(bench.subject.contract, tool));
         for (number, inputs) in inputs.chunks(INPUTS_PER_SESSION).enumerate() {
-            let name = format!(
-                "inputs of {} from number {}",
-                tool.label(),
-                number * INPUTS_PER_SESSION + 1
-            );
+            let name = format!("inputs of {} from number {}", tool.label(), number * INPUTS_PER_SESSION + 1);
             let (tool, inputs) = (tool.label().to_owned(), inputs.to_vec());
             cases.push(Case::new(name, InputBatch { tool, inputs }));
         }
@@ -122,10 +110,7 @@ fn judge_valid(bench: &Bench<'_>, case: &Case) -> Judgement {
         }
         if let Reply::Refused(refusal) = bench.subject.adapter.reply(tool, &message) {
             ensure(refusal.code != Some(INVALID_PARAMS), || {
-                format!(
-                    "valid arguments ({}) were refused as invalid: {}",
-                    input.what, refusal.message
-                )
+                format!("valid arguments ({}) were refused as invalid: {}", input.what, refusal.message)
             })?;
         }
     }
@@ -142,10 +127,7 @@ fn judge_invalid(bench: &Bench<'_>, case: &Case) -> Judgement {
         let what = &input.what;
         match client.call(tool, &input.arguments)? {
             Reply::Done(_) => {
-                return Err(fail(format!(
-                    "invalid arguments ({what}) were accepted by {}",
-                    tool.label()
-                )));
+                return Err(fail(format!("invalid arguments ({what}) were accepted by {}", tool.label())));
             }
             Reply::Refused(refusal) => {
                 ensure(refusal.code.is_none_or(|code| code == INVALID_PARAMS), || {
@@ -168,11 +150,7 @@ fn is_of_rows(contract: &ContractSpec, operation: &ToolSpec, rule: &str) -> bool
 
 /// Returns true if the arguments name a position beyond the sections of [`DOCUMENTS`].
 fn is_beyond(tool: &ToolSpec, arguments: &Value) -> bool {
-    let sections = DOCUMENTS[0]
-        .1
-        .lines()
-        .filter(|line| line.starts_with('#'))
-        .count();
+    let sections = DOCUMENTS[0].1.lines().filter(|line| line.starts_with('#')).count();
     let at = tool.effect(arguments).and_then(|effect| effect.position);
     let position = at.and_then(|at| arguments.pointer(at)?.as_u64());
     position.is_some_and(|position| position > sections as u64)
@@ -186,9 +164,7 @@ fn refers(contract: &ContractSpec, tool: &ToolSpec, arguments: &Value) -> bool {
     let is_given = |name: &str| {
         let data = operation.data.map_or(arguments, |member| &arguments[member]);
         let mut members = operation.arguments.iter();
-        let member = members
-            .find(|(_, field)| *field == name)
-            .map(|(member, _)| *member);
+        let member = members.find(|(_, field)| *field == name).map(|(member, _)| *member);
         let beside = member.and_then(|member| arguments.get(member));
         beside.or(data.get(name)).is_some_and(|value| !value.is_null())
     };
@@ -202,10 +178,7 @@ fn is_too_large(contract: &ContractSpec, value: &Value) -> bool {
     let fields = contract.rows.into_iter().flat_map(|rows| rows.entities);
     let fields: Vec<_> = fields.flat_map(|entity| entity.fields).collect();
     let is_beyond = |name: &str, text: &str| {
-        let rules = fields
-            .iter()
-            .filter(|field| field.name == name)
-            .flat_map(|field| field.text);
+        let rules = fields.iter().filter(|field| field.name == name).flat_map(|field| field.text);
         let mut limits = rules.filter_map(|rule| match rule {
             TextRule::MaxBytes(max) => Some(*max),
             _ => None,
@@ -229,9 +202,7 @@ fn library<'a>(bench: &Bench<'a>, tool: &'static ToolSpec) -> Result<Scene<'a>, 
     let scene = Scene::in_memory(bench.subject, &bench.trace, DOCUMENTS)?;
     let text = DOCUMENTS[0].1;
     for example in examples(tool) {
-        let path = tool
-            .path
-            .and_then(|at| example.pointer(at)?.as_str().map(String::from));
+        let path = tool.path.and_then(|at| example.pointer(at)?.as_str().map(String::from));
         // Paths without the extension may be folders.
         let document = path.filter(|path| path.ends_with(".md"));
         document.map(|path| scene.put(&path, text)).transpose()?;
@@ -250,13 +221,7 @@ fn shrink(case: &Case) -> Vec<Case> {
     }
     let one = |input: Input| {
         let (tool, name) = (tool.clone(), format!("{tool}: {}", input.what));
-        Case::new(
-            name,
-            InputBatch {
-                tool,
-                inputs: vec![input],
-            },
-        )
+        Case::new(name, InputBatch { tool, inputs: vec![input] })
     };
     inputs.into_iter().map(one).collect()
 }

@@ -120,44 +120,21 @@ fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         (InputPlace::Message, r#""jsonrpc":"2.0""#),
         (InputPlace::Message, r#""id":2"#),
     ];
-    let at = |place: InputPlace| {
-        move |text: &str| OddInput {
-            place,
-            text: text.to_owned(),
-        }
-    };
+    let at = |place: InputPlace| move |text: &str| OddInput { place, text: text.to_owned() };
     let member = |place: InputPlace| {
         let deep = [&deep, &objects].map(|value| format!(r#""deep":{value}"#));
         deep.map(|text| OddInput { place, text })
     };
     let list = |name: &str, odd: Vec<OddInput>| Case::new(name, odd);
     Ok(vec![
-        list(
-            "odd content",
-            values.into_iter().map(at(InputPlace::Content)).collect(),
-        ),
-        list(
-            "an odd path",
-            values.into_iter().map(at(InputPlace::Path)).collect(),
-        ),
-        list(
-            "duplicate members",
-            duplicates
-                .into_iter()
-                .map(|(place, text)| at(place)(text))
-                .collect(),
-        ),
-        list(
-            "deep content",
-            [&deep, &objects].map(|text| at(InputPlace::Content)(text)).into(),
-        ),
+        list("odd content", values.into_iter().map(at(InputPlace::Content)).collect()),
+        list("an odd path", values.into_iter().map(at(InputPlace::Path)).collect()),
+        list("duplicate members", duplicates.into_iter().map(|(place, text)| at(place)(text)).collect()),
+        list("deep content", [&deep, &objects].map(|text| at(InputPlace::Content)(text)).into()),
         list("a deep argument", member(InputPlace::Arguments).into()),
         list("a deep parameter", member(InputPlace::Params).into()),
         list("a deep message", member(InputPlace::Message).into()),
-        list(
-            "unclosed lists",
-            vec![at(InputPlace::Content)(&deep[..NESTING_DEPTH])],
-        ),
+        list("unclosed lists", vec![at(InputPlace::Content)(&deep[..NESTING_DEPTH])]),
     ])
 }
 
@@ -165,11 +142,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let odd: Vec<OddInput> = case.read()?;
     let scene = Scene::in_memory(bench.subject, &bench.trace, DOCUMENTS)?;
     let mut talk = Talk::open(bench.subject, &scene)?;
-    let with = With {
-        path: DOCUMENT,
-        content: "New.\n",
-        ..With::default()
-    };
+    let with = With { path: DOCUMENT, content: "New.\n", ..With::default() };
     let call = bench.subject.request(EffectKind::Write, with);
     let call =
         call.ok_or_else(|| Stop::NotApplicable("the server has no tool that writes a document".into()))?;
@@ -203,10 +176,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         let after = scene.view()?;
         let text: String = odd.text.chars().take(60).collect();
         if !done {
-            before.same(
-                &after,
-                &format!("the call with {text}, which reported no success,"),
-            )?;
+            before.same(&after, &format!("the call with {text}, which reported no success,"))?;
         }
         ensure(after.around == before.around, || {
             format!("the call with {text} changed files outside the library")
@@ -252,8 +222,7 @@ fn line_with(line: &str, odd: &OddInput) -> Option<String> {
     match odd.place {
         InputPlace::Content | InputPlace::Path => {
             let placeholder = format!("\"{PLACEHOLDER}\"");
-            line.contains(&placeholder)
-                .then(|| line.replacen(&placeholder, text, 1))
+            line.contains(&placeholder).then(|| line.replacen(&placeholder, text, 1))
         }
         InputPlace::Arguments => before("\"arguments\":{"),
         InputPlace::Params => before("\"params\":{"),

@@ -69,11 +69,8 @@ impl<'a> Store<'a> {
     /// Returns the reason why a text is not in the store although its call succeeded: it comes later, or is not found at
     /// all.
     fn where_is(&mut self, mut client: Client<'_>, text: &str) -> Result<Stop, Stop> {
-        let late = |when: &str| {
-            fail(format!(
-                "`{text}` was acknowledged, and came into the store only {when}"
-            ))
-        };
+        let late =
+            |when: &str| fail(format!("`{text}` was acknowledged, and came into the store only {when}"));
         for _ in 0..LATE_LOOKS {
             thread::sleep(LATE);
             if self.has(text)? {
@@ -129,8 +126,7 @@ impl<'a> Store<'a> {
     /// As "not shown", if it is refused.
     pub(super) fn must_store(&mut self, client: &mut Client<'_>) -> Result<String, Stop> {
         let tool = self.call.tool.clone();
-        self.store(client)?
-            .map_err(|refusal| refused(format!("a call of `{tool}`"), &refusal))
+        self.store(client)?.map_err(|refusal| refused(format!("a call of `{tool}`"), &refusal))
     }
 
     /// Notes that a call succeeded.
@@ -141,12 +137,8 @@ impl<'a> Store<'a> {
     /// Returns the bytes of the files that may be the store's, by their paths: those of the library and of the folder for data.
     pub(super) fn files(&self) -> Result<Files, Stop> {
         let library = self.scene.library();
-        let mut files: Files = self
-            .scene
-            .files()?
-            .into_iter()
-            .map(|(path, it)| (library.join(path), it))
-            .collect();
+        let mut files: Files =
+            self.scene.files()?.into_iter().map(|(path, it)| (library.join(path), it)).collect();
         let data = self.scene.data();
         if data.is_dir() {
             let (found, _) = ledger::files_and_folders(&data, &Own::default())?;

@@ -23,10 +23,8 @@ const PRIVATE: u32 = 0o600;
 /// Endings of additional files of databases.
 const OF_DATABASES: [&str; 3] = ["-wal", "-shm", "-journal"];
 /// A line that no server knows, for stores of lines of JSON and for others.
-const UNKNOWN: [&str; 2] = [
-    r#"{"type":"x-of-a-later-version","text":"unknownline00001"}"#,
-    "unknownline00001",
-];
+const UNKNOWN: [&str; 2] =
+    [r#"{"type":"x-of-a-later-version","text":"unknownline00001"}"#, "unknownline00001"];
 
 /// A property of the store's files that calls must keep.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -78,9 +76,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             let kept = store.scene.path("../outside/store");
             fs::rename(file, &kept)?;
             symlink(&kept, file)?;
-            bench
-                .trace
-                .did(format!("a person moves `{}` and links to it", name(file)));
+            bench.trace.did(format!("a person moves `{}` and links to it", name(file)));
         }
         Property::Names => {}
     }
@@ -91,10 +87,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         last = match (property, store.store(&mut client)?) {
             (_, Ok(text)) => text,
             (Property::Link, Err(refusal)) => {
-                let why = format!(
-                    "the server refuses a store that is a symbolic link: {}",
-                    refusal.message
-                );
+                let why = format!("the server refuses a store that is a symbolic link: {}", refusal.message);
                 return Err(Stop::NotApplicable(why));
             }
             (_, Err(refusal)) => return Err(refused("a call after the first ones", &refusal)),
@@ -106,10 +99,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             Property::Mode => {
                 let mode = fs::metadata(file)?.permissions().mode() & 0o777;
                 ensure(mode == PRIVATE, || {
-                    format!(
-                        "`{}` had mode {PRIVATE:o}, and has {mode:o} after calls",
-                        name(file)
-                    )
+                    format!("`{}` had mode {PRIVATE:o}, and has {mode:o} after calls", name(file))
                 })?;
             }
             Property::Link => {
@@ -128,18 +118,12 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         }
     }
     let new: Vec<_> = names(&store)?.difference(&before).cloned().collect();
-    ensure(new.is_empty(), || {
-        format!("`{}` is left beside the store", name(&new[0]))
-    })
+    ensure(new.is_empty(), || format!("`{}` is left beside the store", name(&new[0])))
 }
 
 /// Returns the names of the files, without the additional ones of a database.
 fn names(store: &Store<'_>) -> Result<BTreeSet<PathBuf>, Stop> {
-    let is_own = |path: &Path| {
-        OF_DATABASES
-            .iter()
-            .any(|ending| path.to_string_lossy().ends_with(ending))
-    };
+    let is_own = |path: &Path| OF_DATABASES.iter().any(|ending| path.to_string_lossy().ends_with(ending));
     let files = store.files()?;
     Ok(files.keys().filter(|path| !is_own(path)).cloned().collect())
 }
@@ -158,16 +142,11 @@ pub(super) fn unknown(bench: &Bench<'_>, case: &Case) -> Judgement {
     let unknown = UNKNOWN[usize::from(!text.lines().all(is_object))];
     let gap = if text.ends_with('\n') { "" } else { "\n" };
     fs::write(file, format!("{text}{gap}{unknown}\n"))?;
-    bench
-        .trace
-        .did(format!("`{}` gets the line {unknown}", name(file)));
+    bench.trace.did(format!("`{}` gets the line {unknown}", name(file)));
     let mut client = store.scene.start()?;
     let _ = store.store(&mut client)?;
     let kept = fs::read(file)?;
     ensure(bytes::contain(&kept, "unknownline00001"), || {
-        format!(
-            "a line of `{}` that the server does not know is gone after a call",
-            name(file)
-        )
+        format!("a line of `{}` that the server does not know is gone after a call", name(file))
     })
 }

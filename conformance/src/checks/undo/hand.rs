@@ -36,11 +36,7 @@ pub(super) const NOTHING_TO_UNDO: Check = Check {
     states: "With nothing to undo or redo, the call is refused, and nothing changes.",
     explains: "Calls undo and redo on a document that only a person has edited, without a document, after everything was \
                undone, and after everything was redone.",
-    cases: |_| {
-        Ok(["a document", "no document"]
-            .map(|what| Case::new(what, what))
-            .into())
-    },
+    cases: |_| Ok(["a document", "no document"].map(|what| Case::new(what, what)).into()),
     judge: judge_nothing,
     shrink: as_small_as_can_be,
 };

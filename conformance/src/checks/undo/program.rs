@@ -114,15 +114,9 @@ impl Model {
         let stack = if undoes { &mut self.undo } else { &mut self.redo };
         let is_done = matches!(reply, Reply::Done(_));
         let Some(edit) = stack.pop() else {
-            return ensure(!is_done, || {
-                format!("{when} {word} was accepted with nothing to {word}")
-            });
+            return ensure(!is_done, || format!("{when} {word} was accepted with nothing to {word}"));
         };
-        let [from, to] = if undoes {
-            [&edit.after, &edit.before]
-        } else {
-            [&edit.before, &edit.after]
-        };
+        let [from, to] = if undoes { [&edit.after, &edit.before] } else { [&edit.before, &edit.after] };
         if before.0 == from.0 {
             ensure_accepted(reply, &format!("{word} of the last edit"))?;
         }
@@ -173,10 +167,7 @@ fn same_state(expected: &State, found: &State, when: &str) -> Judgement {
         return Ok(());
     }
     let what = if expected.0 == found.0 {
-        format!(
-            "{when} the sections are {:?} instead of {:?}",
-            found.1, expected.1
-        )
+        format!("{when} the sections are {:?} instead of {:?}", found.1, expected.1)
     } else {
         format!("{when} the document has other bytes than expected")
     };

@@ -117,23 +117,15 @@ struct State {
 
 impl State {
     fn read(scene: &Scene<'_>, editor: &mut Editor<'_>) -> Result<Self, Stop> {
-        Ok(Self {
-            bytes: scene.read(DOCUMENT),
-            list: editor.list()?,
-        })
+        Ok(Self { bytes: scene.read(DOCUMENT), list: editor.list()? })
     }
 
     fn same(&self, found: &Self, when: &str) -> Judgement {
         let bytes = |state: &Self| state.bytes.clone();
-        ensure(bytes(self) == bytes(found), || {
-            format!("{when} the document has other bytes than expected")
-        })
-        .map_err(|stop| stop.showing(DOCUMENT, self.bytes.as_deref(), found.bytes.as_deref()))?;
+        ensure(bytes(self) == bytes(found), || format!("{when} the document has other bytes than expected"))
+            .map_err(|stop| stop.showing(DOCUMENT, self.bytes.as_deref(), found.bytes.as_deref()))?;
         ensure(self.list == found.list, || {
-            format!(
-                "{when} the sections are {:?} instead of {:?}",
-                found.list, self.list
-            )
+            format!("{when} the sections are {:?} instead of {:?}", found.list, self.list)
         })
     }
 }
@@ -192,9 +184,7 @@ fn round(
     if aspect == Aspect::EditClearsRedo {
         let other = editor.insert("Another", "Other text.\n", 0)?;
         if matches!(other, Reply::Refused(_)) {
-            return ensure(samples::may_refuse(document), || {
-                "an insertion after an undo was refused".into()
-            });
+            return ensure(samples::may_refuse(document), || "an insertion after an undo was refused".into());
         }
         let other = State::read(scene, editor)?;
         let reply = editor.redo()?;
@@ -236,16 +226,10 @@ impl HistoryCheck<'_, '_> {
         let named = scene.own().except(&["show", "--format=", "--name-only", "HEAD"]);
         let changed = ledger::git(&scene.library(), &named)?;
         ensure(changed.trim() == DOCUMENT, || {
-            format!(
-                "the commit of {what} changes {:?} instead of `{DOCUMENT}`",
-                changed.trim()
-            )
+            format!("the commit of {what} changes {:?} instead of `{DOCUMENT}`", changed.trim())
         })?;
         ensure(library.status.is_empty(), || {
-            format!(
-                "after {what} `git status` lists uncommitted changes: {}",
-                library.status
-            )
+            format!("after {what} `git status` lists uncommitted changes: {}", library.status)
         })?;
         self.commits = library.commits;
         Ok(())

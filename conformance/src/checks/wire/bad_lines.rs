@@ -43,10 +43,7 @@ pub(super) const CODE: Check = Check {
         judge(bench, case, |answer, bad| {
             let code = answer["error"]["code"].as_i64();
             ensure(bad.readable || matches!(code, Some(-32700 | -32600)), || {
-                format!(
-                    "the line was answered with {} instead of error -32700 or -32600",
-                    short(answer)
-                )
+                format!("the line was answered with {} instead of error -32700 or -32600", short(answer))
             })
         })
     },
@@ -125,21 +122,11 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     };
     let case = |name: &str, lines, readable| {
         let at_once = false;
-        Case::new(
-            name,
-            BadLine {
-                lines,
-                readable,
-                at_once,
-            },
-        )
+        Case::new(name, BadLine { lines, readable, at_once })
     };
     let repeated = |letter| vec![Line::Repeated(letter, 3_000_000)];
-    let all = BadLine {
-        lines: [lines(&unparsable), lines(&refusable)].concat(),
-        readable: false,
-        at_once: true,
-    };
+    let all =
+        BadLine { lines: [lines(&unparsable), lines(&refusable)].concat(), readable: false, at_once: true };
     Ok(vec![
         case("unparsable lines", lines(&unparsable), false),
         case("lines that are not requests", lines(&refusable), false),
@@ -194,11 +181,7 @@ fn shrink(case: &Case) -> Vec<Case> {
         return Vec::new();
     }
     let one = |(number, line)| {
-        let bad = BadLine {
-            lines: vec![line],
-            readable,
-            at_once: false,
-        };
+        let bad = BadLine { lines: vec![line], readable, at_once: false };
         Case::new(format!("{}, only number {}", case.name, number + 1), bad)
     };
     lines.into_iter().enumerate().map(one).collect()

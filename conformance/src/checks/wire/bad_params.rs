@@ -13,11 +13,7 @@ use crate::{
 pub(super) const CHECK: Check = Check {
     id: "wire/bad-params",
     severity: Severity::Must,
-    guarantees: &[
-        "errors-write-nothing",
-        "refusals-write-nothing",
-        "errors-change-nothing",
-    ],
+    guarantees: &["errors-write-nothing", "refusals-write-nothing", "errors-change-nothing"],
     states: "A call without a name, without an arguments object or of an unknown tool is refused, and \
             changes nothing.",
     explains: "Calls each tool with arguments that are not an object; also sends calls without a name or of an unknown \
@@ -40,10 +36,7 @@ pub(super) const CODE: Check = Check {
     judge: |bench, case| {
         judge(bench, case, |answer| {
             ensure(answer["error"]["code"] == -32602, || {
-                format!(
-                    "the call was answered with {} instead of error -32602",
-                    short(answer)
-                )
+                format!("the call was answered with {} instead of error -32602", short(answer))
             })
         })
     },
@@ -79,10 +72,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     for tool in bench.subject.operations() {
         let arguments = [json!([]), json!("{}"), json!(7), json!([{}])];
         let bad = arguments.map(|arguments| BadParams::Arguments(tool.label().into(), arguments));
-        cases.push(Case::new(
-            format!("arguments of {} that are not an object", tool.label()),
-            bad,
-        ));
+        cases.push(Case::new(format!("arguments of {} that are not an object", tool.label()), bad));
     }
     Ok(cases)
 }

@@ -14,10 +14,7 @@ use crate::{
 
 /// Documents of each case's library.
 pub(super) const DOCUMENTS: &[(&str, &str)] = &[
-    (
-        DOCUMENT,
-        "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n\n## Later\n\nNothing.\n",
-    ),
+    (DOCUMENT, "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n\n## Later\n\nNothing.\n"),
     ("README.md", "# Library\n"),
 ];
 pub(super) const DOCUMENT: &str = "notes/plan.md";
@@ -30,11 +27,7 @@ pub(super) fn library<'a>(bench: &Bench<'a>) -> Result<Scene<'a>, Stop> {
 /// Returns valid calls of a tool: one for each of its effects on an existing document, and its examples, whose documents
 /// may be missing.
 pub(super) fn valid_calls(bench: &Bench<'_>, tool: &'static ToolSpec) -> Vec<Call> {
-    let with = With {
-        path: DOCUMENT,
-        content: "## Scope\n\nLess of it.\n",
-        target: "## Scope",
-    };
+    let with = With { path: DOCUMENT, content: "## Scope\n\nLess of it.\n", target: "## Scope" };
     let about = bench.subject.requests(with).into_iter();
     let mut calls: Vec<_> = about.filter(|call| call.tool.label() == tool.label()).collect();
     calls.extend(request::examples(tool).map(|arguments| Call { tool, arguments }));
@@ -43,10 +36,7 @@ pub(super) fn valid_calls(bench: &Bench<'_>, tool: &'static ToolSpec) -> Vec<Cal
 
 /// Returns a read call, which should succeed.
 pub(super) fn read_call(bench: &Bench<'_>) -> Result<Call, Stop> {
-    let with = With {
-        path: DOCUMENT,
-        ..With::default()
-    };
+    let with = With { path: DOCUMENT, ..With::default() };
     let reading = bench.subject.request(EffectKind::Read, with);
     // Without declared effects, any tool with `readOnlyHint` does.
     let reading = reading.or_else(|| {
@@ -91,10 +81,7 @@ pub(super) fn id(number: usize) -> Value {
 /// Fails unless `message` is an error or a tool result with `isError`.
 pub(super) fn ensure_refused(message: &Value) -> Judgement {
     ensure(Refusal::from_message(message).is_some(), || {
-        format!(
-            "the request was answered with success: {}",
-            short(&message["result"])
-        )
+        format!("the request was answered with success: {}", short(&message["result"]))
     })
 }
 
@@ -102,9 +89,5 @@ pub(super) fn ensure_refused(message: &Value) -> Judgement {
 pub(super) fn short(value: &Value) -> String {
     let text = value.to_string();
     let end = text.floor_char_boundary(300);
-    if end < text.len() {
-        format!("{}…", &text[..end])
-    } else {
-        text
-    }
+    if end < text.len() { format!("{}…", &text[..end]) } else { text }
 }

@@ -24,15 +24,8 @@ pub(super) const EXIT: Check = Check {
                some have left hundreds of processes behind. Closes the input before and after the first request, and \
                with calls in flight.",
     cases: |_| {
-        let moments = [
-            EndOfInput::BeforeAnything,
-            EndOfInput::AtRest,
-            EndOfInput::InFlight(8),
-        ];
-        Ok(moments
-            .into_iter()
-            .map(|moment| Case::new(format!("{moment:?}"), moment))
-            .collect())
+        let moments = [EndOfInput::BeforeAnything, EndOfInput::AtRest, EndOfInput::InFlight(8)];
+        Ok(moments.into_iter().map(|moment| Case::new(format!("{moment:?}"), moment)).collect())
     },
     judge: judge_exits,
     shrink: as_small_as_can_be,
@@ -87,9 +80,7 @@ fn judge_exits(bench: &Bench<'_>, case: &Case) -> Judgement {
         Ok(_) => Ok(()),
         Err(WireError::Silent(timeout)) => {
             let seconds = timeout.as_secs();
-            Err(fail(format!(
-                "the server still runs {seconds} s after its input was closed"
-            )))
+            Err(fail(format!("the server still runs {seconds} s after its input was closed")))
         }
         Err(other) => Err(other.into()),
     }
@@ -121,10 +112,9 @@ fn judge_in_flight(bench: &Bench<'_>, case: &Case) -> Judgement {
     for number in 0..writes {
         let (path, content) = document(number);
         let found = scene.read(&path);
-        ensure(
-            found.as_ref().is_none_or(|found| found == content.as_bytes()),
-            || format!("`{path}` was written in part"),
-        )
+        ensure(found.as_ref().is_none_or(|found| found == content.as_bytes()), || {
+            format!("`{path}` was written in part")
+        })
         .map_err(|stop| stop.showing(&path, Some(content.as_bytes()), found.as_deref()))?;
         let answer = messages.iter().find(|message| message["id"] == json!(number));
         let succeeded = answer.is_some_and(|answer| Refusal::from_message(answer).is_none());
@@ -135,16 +125,11 @@ fn judge_in_flight(bench: &Bench<'_>, case: &Case) -> Judgement {
     ledger::fsck(&scene.library()).map_err(|error| fail(error.to_string()))?;
     let commits = bench.subject.should_commit();
     let status = scene.view()?.library.status;
-    ensure(!commits || status.is_empty(), || {
-        format!("`git status` lists uncommitted changes: {status}")
-    })
+    ensure(!commits || status.is_empty(), || format!("`git status` lists uncommitted changes: {status}"))
 }
 
 fn document(number: usize) -> (String, String) {
-    (
-        format!("notes/{number}.md"),
-        format!("# {number}\n\n{}", "Some text.\n".repeat(2_000)),
-    )
+    (format!("notes/{number}.md"), format!("# {number}\n\n{}", "Some text.\n".repeat(2_000)))
 }
 
 fn write(
@@ -154,11 +139,7 @@ fn write(
     number: usize,
 ) -> Result<(), Stop> {
     let (path, content) = document(number);
-    let with = With {
-        path: &path,
-        content: &content,
-        ..With::default()
-    };
+    let with = With { path: &path, content: &content, ..With::default() };
     let call = bench.subject.request(EffectKind::Write, with);
     let call =
         call.ok_or_else(|| Stop::NotApplicable("the server has no tool that writes a document".into()))?;

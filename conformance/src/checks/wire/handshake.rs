@@ -55,31 +55,16 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         Era::Session => ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
             .into_iter()
             .chain(UNKNOWN)
-            .map(|revision| {
-                (
-                    format!("initialize with {revision}"),
-                    Opening::Session(revision.into()),
-                )
-            })
+            .map(|revision| (format!("initialize with {revision}"), Opening::Session(revision.into())))
             .collect(),
         Era::Stateless => {
-            let unknown = UNKNOWN.map(|revision| {
-                (
-                    format!("a request of {revision}"),
-                    Opening::Revision(revision.into()),
-                )
-            });
+            let unknown = UNKNOWN
+                .map(|revision| (format!("a request of {revision}"), Opening::Revision(revision.into())));
             let fixed = [
                 ("server/discover", Opening::Discover),
                 ("a first request", Opening::Nothing),
-                (
-                    "a request without a revision",
-                    Opening::Without(vec![REVISION.into()]),
-                ),
-                (
-                    "a request without capabilities",
-                    Opening::Without(vec![CAPABILITIES.into()]),
-                ),
+                ("a request without a revision", Opening::Without(vec![REVISION.into()])),
+                ("a request without capabilities", Opening::Without(vec![CAPABILITIES.into()])),
             ];
             let fixed = fixed.map(|(name, opening)| (name.to_owned(), opening));
             fixed.into_iter().chain(unknown).collect()
@@ -164,9 +149,7 @@ fn judge_session(talk: &mut Talk<'_>, revision: &str) -> Judgement {
     let unknown = UNKNOWN.contains(&revision);
     if let Some(error) = answer.get("error") {
         // The specification's example of a version mismatch is an error.
-        return ensure(unknown, || {
-            format!("`initialize` with {revision} was answered with {error}")
-        });
+        return ensure(unknown, || format!("`initialize` with {revision} was answered with {error}"));
     }
     let Some(agreed) = answer["result"]["protocolVersion"].as_str() else {
         return Err(fail("the answer to `initialize` has no `protocolVersion`"));
@@ -179,10 +162,7 @@ fn judge_session(talk: &mut Talk<'_>, revision: &str) -> Judgement {
     let list = talk.ask(&json!(2), "tools/list", json!({}))?;
     official::check(agreed, Some("tools/list"), &list)?;
     ensure(list.get("result").is_some(), || {
-        format!(
-            "in a session of {agreed}, `tools/list` is answered with {}",
-            list["error"]
-        )
+        format!("in a session of {agreed}, `tools/list` is answered with {}", list["error"])
     })
 }
 
@@ -197,6 +177,5 @@ fn ensure_tools_capability(result: &Value) -> Judgement {
 }
 
 fn has_name(list: &Value, name: &str) -> bool {
-    list.as_array()
-        .is_some_and(|list| list.iter().any(|it| it == name))
+    list.as_array().is_some_and(|list| list.iter().any(|it| it == name))
 }

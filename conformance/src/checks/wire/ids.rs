@@ -44,30 +44,11 @@ enum Ids {
 const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let integers = [
-        0,
-        1,
-        -1,
-        65_536,
-        2_147_483_648,
-        -2_147_483_649,
-        MAX_SAFE_INTEGER,
-        -MAX_SAFE_INTEGER,
-    ]
-    .map(Value::from);
-    let texts = [
-        "a",
-        "",
-        "1",
-        "-1",
-        "null",
-        "é \u{1f600}",
-        "\"quoted\\\"",
-        "a\nb",
-        "{}",
-        &"long".repeat(500),
-    ]
-    .map(Value::from);
+    let integers = [0, 1, -1, 65_536, 2_147_483_648, -2_147_483_649, MAX_SAFE_INTEGER, -MAX_SAFE_INTEGER]
+        .map(Value::from);
+    let texts =
+        ["a", "", "1", "-1", "null", "é \u{1f600}", "\"quoted\\\"", "a\nb", "{}", &"long".repeat(500)]
+            .map(Value::from);
     let mut cases = vec![
         Case::new("integers", Ids::OneByOne(integers.into())),
         Case::new("texts", Ids::OneByOne(texts.into())),
@@ -75,13 +56,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         Case::new("the same number twice", Ids::Twice(json!(5))),
         Case::new("the same text twice", Ids::Twice(json!("five"))),
     ];
-    for id in [
-        Value::Null,
-        json!(1.5),
-        json!(true),
-        json!([1]),
-        json!({ "a": 1 }),
-    ] {
+    for id in [Value::Null, json!(1.5), json!(true), json!([1]), json!({ "a": 1 })] {
         cases.push(Case::new(format!("the id {id}"), Ids::Forbidden(id)));
     }
     Ok(cases)
@@ -102,13 +77,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             let call = read_call(bench)?;
             let params = talk.params(&scene, call.tool, &call.arguments)?;
             let ids: Vec<_> = (0..requests)
-                .map(|number| {
-                    if number % 2 == 0 {
-                        json!(number)
-                    } else {
-                        json!(format!("{number}"))
-                    }
-                })
+                .map(|number| if number % 2 == 0 { json!(number) } else { json!(format!("{number}")) })
                 .collect();
             for (number, id) in ids.iter().enumerate() {
                 match number % 3 {
@@ -125,14 +94,9 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         Ids::Forbidden(id) => {
             talk.post(&id, "tools/list", json!({}))?;
             for message in talk.settle(since)? {
-                let has_id = message
-                    .get("id")
-                    .is_none_or(|other| *other == id || other.is_null());
+                let has_id = message.get("id").is_none_or(|other| *other == id || other.is_null());
                 ensure(!is_answer(&message) || has_id, || {
-                    format!(
-                        "a request with the id {id} was answered with another id: {}",
-                        short(&message)
-                    )
+                    format!("a request with the id {id} was answered with another id: {}", short(&message))
                 })?;
             }
             Ok(())
@@ -145,10 +109,9 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             }
             talk.post(&id, "tools/list", json!({}))?;
             let mut answers = talk.settle(since)?.into_iter().filter(is_answer);
-            ensure(
-                answers.all(|answer| answer.get("id").is_none_or(|other| *other == id)),
-                || format!("a request with the id {id} was answered with another id"),
-            )
+            ensure(answers.all(|answer| answer.get("id").is_none_or(|other| *other == id)), || {
+                format!("a request with the id {id} was answered with another id")
+            })
         }
     }
 }
@@ -160,10 +123,7 @@ fn judge_request(talk: &mut Talk<'_>, id: &Value) -> Judgement {
         let message = talk.hear()?;
         if is_answer(&message) {
             return ensure(message["id"] == *id && message.get("result").is_some(), || {
-                format!(
-                    "the request with the id {id} was answered with {}",
-                    short(&message)
-                )
+                format!("the request with the id {id} was answered with {}", short(&message))
             });
         }
     }
@@ -176,9 +136,7 @@ fn ensure_answered_once(messages: &[Value], ids: &[Value]) -> Judgement {
     }
     for id in ids {
         let times = answers.remove(&id.to_string()).unwrap_or(0);
-        ensure(times == 1, || {
-            format!("the request with the id {id} was answered {times} times")
-        })?;
+        ensure(times == 1, || format!("the request with the id {id} was answered {times} times"))?;
     }
     match answers.into_keys().next() {
         None => Ok(()),
@@ -195,9 +153,7 @@ fn shrink(case: &Case) -> Vec<Case> {
         }
         Ok(Ids::AtOnce(requests)) if requests > 2 => {
             let fewer = [2, requests / 2, requests - 1];
-            fewer
-                .map(|requests| Case::new(format!("{requests} at once"), Ids::AtOnce(requests)))
-                .into()
+            fewer.map(|requests| Case::new(format!("{requests} at once"), Ids::AtOnce(requests))).into()
         }
         _ => Vec::new(),
     }

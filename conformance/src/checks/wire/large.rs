@@ -39,11 +39,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let bytes: usize = case.read()?;
     let scene = bench.scene(DOCUMENTS)?;
     let content = LINE.repeat(bytes.div_ceil(LINE.len()));
-    let with = With {
-        path: NEW,
-        content: &content,
-        ..With::default()
-    };
+    let with = With { path: NEW, content: &content, ..With::default() };
     let call = bench.subject.request(EffectKind::Write, with);
     let call =
         call.ok_or_else(|| Stop::NotApplicable("the server has no tool that writes a document".into()))?;
@@ -69,20 +65,12 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     }
     let found = scene.read(NEW).unwrap_or_default();
     ensure(found == content.as_bytes(), || {
-        format!(
-            "the call wrote {} bytes, but the document has {}",
-            content.len(),
-            found.len()
-        )
+        format!("the call wrote {} bytes, but the document has {}", content.len(), found.len())
     })
 }
 
 /// Returns shorter texts.
 fn shrink(whole: &Case) -> Vec<Case> {
     let bytes: usize = whole.read().unwrap_or(0);
-    [100_000, 1_000_000, bytes / 2]
-        .into_iter()
-        .filter(|fewer| *fewer < bytes)
-        .map(case)
-        .collect()
+    [100_000, 1_000_000, bytes / 2].into_iter().filter(|fewer| *fewer < bytes).map(case).collect()
 }

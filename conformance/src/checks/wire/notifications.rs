@@ -27,14 +27,8 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
     let mut talk = Talk::begin(bench.subject, &scene)?;
     let notifications = [
         ("notifications/initialized", json!({})),
-        (
-            "notifications/cancelled",
-            json!({ "requestId": 77, "reason": "gone" }),
-        ),
-        (
-            "notifications/progress",
-            json!({ "progressToken": 7, "progress": 1 }),
-        ),
+        ("notifications/cancelled", json!({ "requestId": 77, "reason": "gone" })),
+        ("notifications/progress", json!({ "progressToken": 7, "progress": 1 })),
         ("notifications/conformance-unknown", json!({ "a": [1] })),
     ];
     for (method, params) in notifications {
@@ -42,9 +36,7 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
     }
     talk.greet()?;
     let messages = talk.settle(0)?;
-    let answer = messages
-        .iter()
-        .find(|message| is_answer(message) && message["id"] != "initialize");
+    let answer = messages.iter().find(|message| is_answer(message) && message["id"] != "initialize");
     match answer {
         None => Ok(()),
         Some(answer) => Err(fail(format!("a notification was answered with {answer}"))),

@@ -35,10 +35,7 @@ enum ValidatedRequest {
 }
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
-    let mut cases = vec![Case::new(
-        "requests other than calls",
-        other_requests(bench.subject.era),
-    )];
+    let mut cases = vec![Case::new("requests other than calls", other_requests(bench.subject.era))];
     for tool in bench.subject.operations() {
         let mut requests: Vec<_> = valid_calls(bench, tool)
             .into_iter()
@@ -47,10 +44,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         let invalid = Inputs::generate(bench.subject.contract, tool).invalid.into_iter();
         let some = invalid.take(bench.pick(30, usize::MAX));
         requests.extend(some.map(|input| ValidatedRequest::Call(tool.label().into(), input.arguments)));
-        cases.push(Case::new(
-            format!("valid and invalid calls of {}", tool.label()),
-            requests,
-        ));
+        cases.push(Case::new(format!("valid and invalid calls of {}", tool.label()), requests));
     }
     Ok(cases)
 }
@@ -64,10 +58,7 @@ fn other_requests(era: Era) -> Vec<ValidatedRequest> {
         (first, json!({})),
         ("tools/list", json!({})),
         ("tools/list", json!({ "cursor": "conformance-unknown" })),
-        (
-            "tools/call",
-            json!({ "name": "conformance-unknown", "arguments": {} }),
-        ),
+        ("tools/call", json!({ "name": "conformance-unknown", "arguments": {} })),
         ("tools/call", json!({})),
         ("tools/call", json!({ "name": 7 })),
         ("conformance/unknown", json!({})),
@@ -107,9 +98,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         talk.ask(&id(number), &method, params)?;
     }
     if !has_request {
-        return Err(Stop::NotApplicable(
-            "the server has no tool for these calls".into(),
-        ));
+        return Err(Stop::NotApplicable("the server has no tool for these calls".into()));
     }
     talk.settle(0)?;
     for message in &talk.heard {
@@ -126,12 +115,9 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
 /// Judges the requirements of 2026-07-28 on results and errors beyond its schema.
 fn judge_stateless(message: &Value) -> Judgement {
     let result = &message["result"];
-    ensure(
-        result["inputRequests"]
-            .as_object()
-            .is_none_or(serde_json::Map::is_empty),
-        || "the server requests input, but the client has not declared that capability".into(),
-    )?;
+    ensure(result["inputRequests"].as_object().is_none_or(serde_json::Map::is_empty), || {
+        "the server requests input, but the client has not declared that capability".into()
+    })?;
     let Some(code) = message["error"]["code"].as_i64() else {
         return Ok(());
     };
@@ -147,11 +133,7 @@ fn shrink(case: &Case) -> Vec<Case> {
     if requests.len() < 2 {
         return Vec::new();
     }
-    let one = |(number, request)| {
-        Case::new(
-            format!("{}, only number {}", case.name, number + 1),
-            vec![request],
-        )
-    };
+    let one =
+        |(number, request)| Case::new(format!("{}, only number {}", case.name, number + 1), vec![request]);
     requests.into_iter().enumerate().map(one).collect()
 }

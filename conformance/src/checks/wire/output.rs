@@ -54,10 +54,8 @@ struct Calls {
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let cases = bench.subject.operations().map(|tool| {
         let valid = valid_calls(bench, tool).into_iter().map(|call| call.arguments);
-        let invalid = Inputs::generate(bench.subject.contract, tool)
-            .invalid
-            .into_iter()
-            .take(bench.pick(10, 100));
+        let invalid =
+            Inputs::generate(bench.subject.contract, tool).invalid.into_iter().take(bench.pick(10, 100));
         let calls = valid.chain(invalid.map(|input| input.arguments)).collect();
         let tool = tool.label().to_owned();
         Case::new(format!("calls of {tool}"), Calls { tool, calls })
@@ -79,10 +77,7 @@ fn judge(bench: &Bench<'_>, case: &Case, judge: Judge) -> Judgement {
         let answer = talk.ask(&id(number), "tools/call", params)?;
         let listed = list["result"]["tools"].as_array().into_iter().flatten();
         let schema = listed.clone().find(|listed| listed["name"] == name);
-        let schema = schema
-            .and_then(|listed| listed.get("outputSchema"))
-            .cloned()
-            .unwrap_or_default();
+        let schema = schema.and_then(|listed| listed.get("outputSchema")).cloned().unwrap_or_default();
         if answer["result"]["resultType"] != "input_required" {
             judge(bench, case, &schema, &answer["result"])?;
         }
@@ -102,11 +97,7 @@ fn judge_structured(bench: &Bench<'_>, case: &Case, schema: &Value, result: &Val
         let validator =
             validator.map_err(|why| fail(format!("the listed output schema is invalid: {why}")))?;
         ensure(validator.is_valid(structured), || {
-            let failed = if result["isError"] == true {
-                "of a failed call "
-            } else {
-                ""
-            };
+            let failed = if result["isError"] == true { "of a failed call " } else { "" };
             format!(
                 "`structuredContent` {failed}does not satisfy the tool's output schema: {}",
                 short(structured)
@@ -117,17 +108,10 @@ fn judge_structured(bench: &Bench<'_>, case: &Case, schema: &Value, result: &Val
         return Ok(());
     }
     let calls: Calls = case.read()?;
-    tool(bench, &calls.tool)?
-        .output
-        .check(structured)
-        .map_err(|violations| {
-            let violations: Vec<_> = violations.iter().map(ToString::to_string).collect();
-            fail(format!(
-                "the result breaks the contract: {}: {}",
-                violations.join("; "),
-                short(structured)
-            ))
-        })
+    tool(bench, &calls.tool)?.output.check(structured).map_err(|violations| {
+        let violations: Vec<_> = violations.iter().map(ToString::to_string).collect();
+        fail(format!("the result breaks the contract: {}: {}", violations.join("; "), short(structured)))
+    })
 }
 
 /// Returns true if the structured content is the object that the contract has for errors.
@@ -137,9 +121,7 @@ fn is_error_body(bench: &Bench<'_>, result: &Value) -> bool {
 
 fn judge_text(bench: &Bench<'_>, _: &Case, _: &Value, result: &Value) -> Judgement {
     // The text of an error is its sentence.
-    let structured = result
-        .get("structuredContent")
-        .filter(|_| !is_error_body(bench, result));
+    let structured = result.get("structuredContent").filter(|_| !is_error_body(bench, result));
     let Some(structured) = structured else {
         return Ok(());
     };
@@ -149,11 +131,7 @@ fn judge_text(bench: &Bench<'_>, _: &Case, _: &Value, result: &Value) -> Judgeme
         texts.any(|text| serde_json::from_str::<Value>(text).is_ok_and(|text| text == *structured));
     ensure(is_mirrored, || {
         let text = Value::from(reply::text(result));
-        format!(
-            "the text is {}, but the structured content is {}",
-            short(&text),
-            short(structured)
-        )
+        format!("the text is {}, but the structured content is {}", short(&text), short(structured))
     })
 }
 
@@ -167,13 +145,7 @@ fn shrink(case: &Case) -> Vec<Case> {
     }
     let one = |(number, call)| {
         let name = format!("{}, only number {}", case.name, number + 1);
-        Case::new(
-            name,
-            Calls {
-                tool: tool.clone(),
-                calls: vec![call],
-            },
-        )
+        Case::new(name, Calls { tool: tool.clone(), calls: vec![call] })
     };
     calls.into_iter().enumerate().map(one).collect()
 }

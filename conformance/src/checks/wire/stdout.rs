@@ -31,10 +31,7 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
     let mut number = 0;
     for tool in bench.subject.operations() {
         let valid = valid_calls(bench, tool).into_iter().map(|call| call.arguments);
-        let invalid = Inputs::generate(bench.subject.contract, tool)
-            .invalid
-            .into_iter()
-            .take(8);
+        let invalid = Inputs::generate(bench.subject.contract, tool).invalid.into_iter().take(8);
         for arguments in valid.chain(invalid.map(|input| input.arguments)) {
             let Ok(params) = talk.params(&scene, tool, &arguments) else {
                 continue;
@@ -43,12 +40,7 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
             talk.ask(&id(number), "tools/call", params)?;
         }
     }
-    for line in [
-        "nonsense",
-        "{}",
-        "[]",
-        r#"{"jsonrpc":"2.0","method":"conformance/unknown"}"#,
-    ] {
+    for line in ["nonsense", "{}", "[]", r#"{"jsonrpc":"2.0","method":"conformance/unknown"}"#] {
         talk.say(line)?;
     }
     talk.ask(&json!("unknown"), "conformance/unknown", json!({}))?;
@@ -68,10 +60,7 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
     }
     for message in &talk.heard {
         ensure(is_message(message), || {
-            format!(
-                "the server wrote a line that is not a JSON-RPC message: {}",
-                short(message)
-            )
+            format!("the server wrote a line that is not a JSON-RPC message: {}", short(message))
         })?;
     }
     Ok(())

@@ -67,9 +67,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let second = match comparison {
         Comparison::WithContract => {
             if !bench.subject.is_native() {
-                return Err(Stop::NotApplicable(
-                    "the server's tools are not the contract's own".into(),
-                ));
+                return Err(Stop::NotApplicable("the server's tools are not the contract's own".into()));
             }
             return judge_contract(bench, &first);
         }
@@ -78,11 +76,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             let call = read_call(bench)?;
             let params = talk.params(&scene, call.tool, &call.arguments)?;
             talk.ask(&json!("call"), "tools/call", params)?;
-            talk.ask(
-                &json!("bad"),
-                "tools/call",
-                json!({ "name": "conformance-unknown" }),
-            )?;
+            talk.ask(&json!("bad"), "tools/call", json!({ "name": "conformance-unknown" }))?;
             list_tools(&mut talk)?
         }
     };
@@ -134,17 +128,10 @@ fn list_tools(talk: &mut Talk<'_>) -> Result<Vec<Value>, Stop> {
 
 fn judge_contract(bench: &Bench<'_>, listed: &[Value]) -> Judgement {
     let tools = bench.subject.contract.tools;
-    let names: Vec<_> = listed
-        .iter()
-        .map(|tool| tool["name"].as_str().unwrap_or_default())
-        .collect();
+    let names: Vec<_> = listed.iter().map(|tool| tool["name"].as_str().unwrap_or_default()).collect();
     let expected: Vec<_> = tools.iter().map(|tool| tool.name).collect();
     ensure(names == expected, || {
-        format!(
-            "the tools are {} instead of {}",
-            names.join(", "),
-            expected.join(", ")
-        )
+        format!("the tools are {} instead of {}", names.join(", "), expected.join(", "))
     })?;
     for (listed, tool) in listed.iter().zip(tools) {
         for (member, expected) in definition(tool) {
@@ -201,10 +188,7 @@ fn difference(expected: &Value, found: &Value) -> String {
     }
     // The part of two texts that differs.
     if let (Value::String(one), Value::String(other)) = (expected, found) {
-        let alike = one
-            .chars()
-            .zip(other.chars())
-            .take_while(|(one, other)| one == other);
+        let alike = one.chars().zip(other.chars()).take_while(|(one, other)| one == other);
         let start: usize = alike.map(|(it, _)| it.len_utf8()).sum();
         let start = one.floor_char_boundary(start.saturating_sub(CONTEXT));
         let (one, other) = (one[start..].into(), other[start..].into());

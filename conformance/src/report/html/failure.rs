@@ -38,13 +38,7 @@ pub(super) fn failures(html: &mut String, comparison: &Comparison<'_>) {
         }
         for finding in shown {
             let id = id(server, finding.number);
-            failure(
-                html,
-                &id,
-                finding.check,
-                &finding.revisions(),
-                &comparison.guarantees,
-            );
+            failure(html, &id, finding.check, &finding.revisions(), &comparison.guarantees);
         }
     }
     html.push_str("</section>\n");
@@ -75,10 +69,7 @@ fn causes_of(html: &mut String, server: usize, report: &Report, groups: Vec<Caus
     html.push_str("<ul class=\"causes\">\n");
     for group in groups {
         let number = |id: &str| {
-            report
-                .checks
-                .iter()
-                .position(|check| check.id == id && check.cause.as_ref() == Some(group.cause))
+            report.checks.iter().position(|check| check.id == id && check.cause.as_ref() == Some(group.cause))
         };
         let links = group.checks.iter().map(|check| {
             let id = self::id(server, number(&check.id).unwrap_or_default());
@@ -86,10 +77,7 @@ fn causes_of(html: &mut String, server: usize, report: &Report, groups: Vec<Caus
         });
         let links = links.collect::<Vec<_>>().join(" ");
         let (many, sentence) = (group.checks.len(), prose(&group.cause.sentence()));
-        let _ = writeln!(
-            html,
-            "<li><b>{many} checks</b> {sentence}<small>{links}</small></li>"
-        );
+        let _ = writeln!(html, "<li><b>{many} checks</b> {sentence}<small>{links}</small></li>");
     }
     html.push_str("</ul>\n");
 }
@@ -115,10 +103,8 @@ fn files(check: &CheckReport) -> Option<String> {
     let witness = check.witnesses.first()?;
     let paths = witness.failure.differences.iter().map(|it| it.path.as_str());
     let paths: BTreeSet<_> = paths.collect();
-    let paths: Vec<_> = paths
-        .into_iter()
-        .map(|path| format!("<code>{}</code>", escape(&visible::line(path))))
-        .collect();
+    let paths: Vec<_> =
+        paths.into_iter().map(|path| format!("<code>{}</code>", escape(&visible::line(path)))).collect();
     (!paths.is_empty()).then(|| paths.join(", "))
 }
 
@@ -130,11 +116,7 @@ fn failure(
     guarantees: &[GuaranteeRow<'_>],
 ) {
     let rating = check.rating();
-    let minor = if rating == Rating::NotApplicable {
-        " minor"
-    } else {
-        ""
-    };
+    let minor = if rating == Rating::NotApplicable { " minor" } else { "" };
     let _ = write!(
         html,
         "<article class=\"failure{minor}\" id=\"{id}\">\n<h4>{}<code>{}</code><small>MCP {}, {}</small></h4>\n",
@@ -144,11 +126,7 @@ fn failure(
         check.harm().words()
     );
     if rating == Rating::NotApplicable {
-        let _ = writeln!(
-            html,
-            "<p>{}</p>\n</article>",
-            escape(check.reason.as_deref().unwrap_or_default())
-        );
+        let _ = writeln!(html, "<p>{}</p>\n</article>", escape(check.reason.as_deref().unwrap_or_default()));
         return;
     }
     let _ = writeln!(html, "<p class=\"states\">{}</p>", escape(&check.states));
@@ -177,9 +155,7 @@ fn failure(
         witness(html, first);
     }
     if check.witnesses.len() > 1 {
-        let others = check.witnesses[1..]
-            .iter()
-            .map(|witness| escape(&witness.case.name));
+        let others = check.witnesses[1..].iter().map(|witness| escape(&witness.case.name));
         let others = others.collect::<Vec<_>>().join("; ");
         let _ = writeln!(html, "<p class=\"quiet\">Also in: {others}</p>");
     }
@@ -187,11 +163,7 @@ fn failure(
 }
 
 fn witness(html: &mut String, witness: &Witness) {
-    let _ = writeln!(
-        html,
-        "<p class=\"quiet\">Case: {}</p>",
-        escape(&witness.case.name)
-    );
+    let _ = writeln!(html, "<p class=\"quiet\">Case: {}</p>", escape(&witness.case.name));
     let steps = steps::condense(&witness.trace);
     if !steps.is_empty() {
         let _ = write!(
@@ -206,11 +178,7 @@ fn witness(html: &mut String, witness: &Witness) {
         }
         html.push_str("</ol></details>\n");
     }
-    witness
-        .failure
-        .differences
-        .iter()
-        .for_each(|difference| differs(html, difference));
+    witness.failure.differences.iter().for_each(|difference| differs(html, difference));
     let wire = witness.trace.iter().filter_map(|event| match event {
         Event::Sent(line) => Some(("→", line)),
         Event::Received(line) => Some(("←", line)),

@@ -101,11 +101,7 @@ fn servers(html: &mut String, comparison: &Comparison<'_>) {
             "<article><h3>{} <small>{}</small>{}</h3>\n<p>{}.</p>",
             escape(&server.name),
             escape(version),
-            if report.guarantees.is_empty() {
-                format!(" {}", score(report))
-            } else {
-                String::new()
-            },
+            if report.guarantees.is_empty() { format!(" {}", score(report)) } else { String::new() },
             escape(&report.summary())
         );
         let profile = match report.profile {
@@ -121,30 +117,17 @@ fn servers(html: &mut String, comparison: &Comparison<'_>) {
             revisions.join(" and "),
             nowrap(&time(report.seconds))
         );
-        let _ = writeln!(
-            html,
-            "<p class=\"quiet\"><code>{}</code></p>",
-            escape(&server.command.join(" "))
-        );
+        let _ = writeln!(html, "<p class=\"quiet\"><code>{}</code></p>", escape(&server.command.join(" ")));
         if !server.own.is_empty() {
-            let globs: Vec<_> = server
-                .own
-                .iter()
-                .map(|glob| format!("<code>{}</code>", escape(glob)))
-                .collect();
-            let _ = writeln!(
-                html,
-                "<p class=\"quiet\">Disregarded as its own state: {}</p>",
-                globs.join(", ")
-            );
+            let globs: Vec<_> =
+                server.own.iter().map(|glob| format!("<code>{}</code>", escape(glob))).collect();
+            let _ =
+                writeln!(html, "<p class=\"quiet\">Disregarded as its own state: {}</p>", globs.join(", "));
         }
         let left_out = report.left_out();
         if !left_out.is_empty() {
-            let ids: Vec<_> = report
-                .not_run
-                .iter()
-                .map(|id| format!("<code>{}</code>", escape(id)))
-                .collect();
+            let ids: Vec<_> =
+                report.not_run.iter().map(|id| format!("<code>{}</code>", escape(id))).collect();
             let _ = writeln!(
                 html,
                 "<details><summary>{}</summary><p class=\"quiet\">{}</p></details>",
@@ -171,10 +154,7 @@ mod tests {
     #[test]
     fn the_policy_has_the_hash_of_the_style() {
         let hash = base64(&Sha256::digest(STYLE));
-        assert_eq!(
-            STYLE_HASH, hash,
-            "write the new hash into conformance/src/report/html/style.css.sha256"
-        );
+        assert_eq!(STYLE_HASH, hash, "write the new hash into conformance/src/report/html/style.css.sha256");
     }
 
     fn base64(bytes: &[u8]) -> String {

@@ -48,11 +48,8 @@ pub(super) fn guarantees(html: &mut String, comparison: &Comparison<'_>) {
 /// Returns the rating of a guarantee and the number of its failing checks, with links to them.
 fn effort(mark: &str, report: &Report, server: usize, guarantee: &GuaranteeReport) -> String {
     let words = escape(&report.effort(guarantee)).into_owned();
-    let is_failing = |finding: &Finding<'_>| {
-        report
-            .failing(guarantee)
-            .any(|check| std::ptr::eq(check, finding.check))
-    };
+    let is_failing =
+        |finding: &Finding<'_>| report.failing(guarantee).any(|check| std::ptr::eq(check, finding.check));
     let mut findings = report.findings(true);
     findings.retain(is_failing);
     let Some(first) = findings.first() else {
@@ -73,14 +70,8 @@ fn legend(html: &mut String, comparison: &Comparison<'_>) {
     let mut ratings: Vec<_> = cells.map(|(rating, _)| *rating).collect();
     ratings.sort_unstable();
     ratings.dedup_by_key(|rating| Rating::of_guarantee(*rating));
-    let marks = ratings
-        .iter()
-        .map(|rating| mark(*rating, Rating::of_guarantee(*rating)));
-    let _ = writeln!(
-        html,
-        "<p class=\"legend\" aria-hidden=\"true\">{}</p>",
-        marks.collect::<String>()
-    );
+    let marks = ratings.iter().map(|rating| mark(*rating, Rating::of_guarantee(*rating)));
+    let _ = writeln!(html, "<p class=\"legend\" aria-hidden=\"true\">{}</p>", marks.collect::<String>());
 }
 
 pub(super) fn checks(html: &mut String, comparison: &Comparison<'_>) {
@@ -161,11 +152,7 @@ fn open(html: &mut String, first: &str, comparison: &Comparison<'_>, with_scores
          <th scope=\"col\">{first}</th>"
     );
     for report in comparison.reports {
-        let _ = write!(
-            html,
-            "<th scope=\"col\"><span>{}</span>",
-            escape(&report.server.name)
-        );
+        let _ = write!(html, "<th scope=\"col\"><span>{}</span>", escape(&report.server.name));
         if with_scores {
             html.push_str(&super::text::score(report));
         }

@@ -127,9 +127,7 @@ impl RowsClient<'_> {
         }
         for rule in entity.rules {
             if let RowRule::AnyOf(names) = rule
-                && names
-                    .iter()
-                    .all(|name| given.get(*name).is_none_or(Value::is_null))
+                && names.iter().all(|name| given.get(*name).is_none_or(Value::is_null))
                 && let Some(field) = entity.field(names[0])
             {
                 given.insert(field.name.to_owned(), values::plain(field, number));

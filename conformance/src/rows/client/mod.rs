@@ -79,13 +79,7 @@ impl<'a> RowsClient<'a> {
     pub fn over(subject: &'a Subject, client: Client<'a>) -> Result<Self, Stop> {
         let spec = subject.contract.rows;
         let spec = spec.ok_or_else(|| Stop::NotApplicable("the contract has no rows".into()))?;
-        Ok(Self {
-            subject,
-            spec,
-            client,
-            org: requests::orgs(spec).into_iter().next(),
-            created: 0,
-        })
+        Ok(Self { subject, spec, client, org: requests::orgs(spec).into_iter().next(), created: 0 })
     }
 
     /// Makes the rows that it creates differ from those of other clients of the same number.
@@ -133,10 +127,7 @@ impl<'a> RowsClient<'a> {
         let contract = self.subject.contract;
         let none = || {
             let action = format!("{action:?}").to_lowercase();
-            Stop::NotApplicable(format!(
-                "no operation can {action} the entity `{}` so",
-                entity.name
-            ))
+            Stop::NotApplicable(format!("no operation can {action} the entity `{}` so", entity.name))
         };
         let tool = requests::find(contract, entity.name, action).ok_or_else(none)?;
         self.request_by(tool, said)?.ok_or_else(none)
@@ -160,8 +151,7 @@ impl<'a> RowsClient<'a> {
                 if !said.key.contains_key(name) {
                     let row = self.row_of(entity, &said.key)?;
                     let value = row.and_then(|row| row.get(name).cloned());
-                    said.key
-                        .insert(name.to_owned(), value.unwrap_or_else(|| "no-such-row".into()));
+                    said.key.insert(name.to_owned(), value.unwrap_or_else(|| "no-such-row".into()));
                 }
             }
         }
@@ -173,10 +163,7 @@ impl<'a> RowsClient<'a> {
         let tables = self.tables()?;
         let is_it = |row: &&Row| entity.key.iter().all(|name| row.get(*name) == key.get(*name));
         let is_here = |row: &&Row| {
-            let org = entity
-                .org_field()
-                .and_then(|name| row.get(name))
-                .and_then(Value::as_str);
+            let org = entity.org_field().and_then(|name| row.get(name)).and_then(Value::as_str);
             org == self.org.as_deref()
         };
         let all = || tables.rows(entity.name).filter(is_it);
@@ -186,11 +173,7 @@ impl<'a> RowsClient<'a> {
     /// Reads the rows from the disk.
     fn tables(&self) -> Result<Tables, Stop> {
         let data = self.client.root().with_file_name(DATA);
-        let ledger = self
-            .subject
-            .ledger
-            .read(&data, self.spec)
-            .map_err(Stop::Harness)?;
+        let ledger = self.subject.ledger.read(&data, self.spec).map_err(Stop::Harness)?;
         Ok(ledger.map(|ledger| ledger.tables).unwrap_or_default())
     }
 
@@ -207,14 +190,8 @@ impl<'a> RowsClient<'a> {
     /// # Errors
     /// As [`send`](Self::send).
     pub fn send_with(&mut self, request: &Request, meta: &[(&str, Value)]) -> Result<Reply, Stop> {
-        let meta = meta
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), value.clone()));
-        let meta: Map<_, _> = request
-            .meta(self.subject.contract)
-            .into_iter()
-            .chain(meta)
-            .collect();
+        let meta = meta.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        let meta: Map<_, _> = request.meta(self.subject.contract).into_iter().chain(meta).collect();
         self.client.call_with(request.tool, &request.arguments, meta)
     }
 
@@ -225,10 +202,9 @@ impl<'a> RowsClient<'a> {
     pub fn must(&mut self, request: &Request) -> Result<Success, Stop> {
         match self.send(request)? {
             Reply::Done(done) => Ok(done),
-            Reply::Refused(refusal) => Err(refused(
-                format!("the valid call `{}`", request.arguments),
-                &refusal,
-            )),
+            Reply::Refused(refusal) => {
+                Err(refused(format!("the valid call `{}`", request.arguments), &refusal))
+            }
         }
     }
 

@@ -22,10 +22,7 @@ impl RowsClient<'_> {
         let org = self.org.clone();
         let here = |tables: &Tables| {
             let is_here = |row: &&Row| {
-                let of = entity
-                    .org_field()
-                    .and_then(|name| row.get(name))
-                    .and_then(Value::as_str);
+                let of = entity.org_field().and_then(|name| row.get(name)).and_then(Value::as_str);
                 of == org.as_deref()
             };
             tables.rows(entity.name).find(is_here).cloned()

@@ -123,10 +123,7 @@ impl Model {
 
     /// Removes a row and those that go with it, and clears the references to them.
     fn delete(&mut self, entity: &'static EntitySpec, at: usize) -> Result<(), Refused> {
-        let key = entity
-            .key
-            .first()
-            .and_then(|name| self.all(entity)[at].get(*name));
+        let key = entity.key.first().and_then(|name| self.all(entity)[at].get(*name));
         let is_default = self.spec.org.is_some_and(|org| key == Some(&org.default.into()));
         if entity.scope == Scope::Root && is_default {
             return Err(Refused::InUse(entity.name));
@@ -142,10 +139,7 @@ impl Model {
                 }
                 for at in self.referring(other, field.name, entity, &row) {
                     let row = self.all(other)[at].clone();
-                    if !gone
-                        .iter()
-                        .any(|(entity, known)| entity.name == other.name && *known == row)
-                    {
+                    if !gone.iter().any(|(entity, known)| entity.name == other.name && *known == row) {
                         gone.push((other, row));
                     }
                 }
@@ -174,8 +168,7 @@ impl Model {
                 }
             }
         }
-        self.removed
-            .extend(gone.into_iter().map(|(entity, row)| (entity.name, row)));
+        self.removed.extend(gone.into_iter().map(|(entity, row)| (entity.name, row)));
         Ok(())
     }
 
@@ -205,13 +198,8 @@ impl Model {
         let own = self.all(entity)[at].clone();
         for field in entity.fields.iter().filter(|field| !field.one_true_in.is_empty()) {
             let has = |row: &Row| row.get(field.name) == Some(&true.into());
-            let had_here = |old: &Row| {
-                has(old)
-                    && field
-                        .one_true_in
-                        .iter()
-                        .all(|name| old.get(*name) == own.get(*name))
-            };
+            let had_here =
+                |old: &Row| has(old) && field.one_true_in.iter().all(|name| old.get(*name) == own.get(*name));
             if !has(&own) || old.is_some_and(had_here) {
                 continue;
             }
@@ -240,16 +228,9 @@ impl Model {
             }
             let wrong = || Refused::Field(also.key.to_owned());
             let other = self.entity(also.entity).ok_or_else(wrong)?;
-            let org = entity
-                .org_field()
-                .and_then(|name| row.get(name))
-                .and_then(Value::as_str);
+            let org = entity.org_field().and_then(|name| row.get(name)).and_then(Value::as_str);
             let old = self.by_key(other, org, &key).cloned().ok_or_else(wrong)?;
-            let at = self
-                .all(other)
-                .iter()
-                .position(|it| *it == old)
-                .ok_or_else(wrong)?;
+            let at = self.all(other).iter().position(|it| *it == old).ok_or_else(wrong)?;
             let mut set = Row::new();
             for assignment in also.set {
                 let is_free = old.get(assignment.field).is_none_or(Value::is_null);
@@ -279,11 +260,7 @@ impl Model {
 fn given(entity: &'static EntitySpec, request: &Request) -> Result<Row, Refused> {
     let mut given = named(entity, &request.data)?;
     let org = request.org.as_deref().filter(|_| entity.scope == Scope::Root);
-    let org = entity
-        .key
-        .first()
-        .zip(org)
-        .map(|(name, org)| ((*name).to_owned(), org.into()));
+    let org = entity.key.first().zip(org).map(|(name, org)| ((*name).to_owned(), org.into()));
     for (name, value) in request.key.clone().into_iter().chain(org) {
         match given.insert(name.clone(), value.clone()) {
             Some(other) if other != value => return Err(Refused::Field(name)),

@@ -90,21 +90,15 @@ impl Model {
         within: (i64, i64),
     ) -> Result<(), String> {
         let ids = |id: &Value| self.ids.get(entity.name).is_some_and(|ids| ids.contains(id));
-        let known = Circumstances {
-            within,
-            last: self.last,
-            ids: &ids,
-        };
+        let known = Circumstances { within, last: self.last, ids: &ids };
         for field in entity.fields {
             let value = |row: &Row| row.get(field.name).cloned().unwrap_or_default();
             let (expected, found_value) = (value(expected), value(found));
             let wrong = match Made::from_value(&expected) {
                 Some(made) => made.check(field, &found_value, &known).err(),
-                None if expected != found_value => Some(format!(
-                    "is {} instead of {}",
-                    shown(&found_value),
-                    shown(&expected)
-                )),
+                None if expected != found_value => {
+                    Some(format!("is {} instead of {}", shown(&found_value), shown(&expected)))
+                }
                 None => None,
             };
             if let Some(wrong) = wrong {

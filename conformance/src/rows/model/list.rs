@@ -24,27 +24,17 @@ impl Model {
     pub(super) fn list(&self, request: &Request) -> Outcome {
         let (entity, org, operation) = (request.entity, request.org.as_deref(), &request.operation);
         let is_wildcard = |value: &Value| operation.wildcard.is_some_and(|wildcard| *value == wildcard);
-        let by: Vec<_> = request
-            .key
-            .iter()
-            .filter(|(_, value)| !is_wildcard(value))
-            .collect();
+        let by: Vec<_> = request.key.iter().filter(|(_, value)| !is_wildcard(value)).collect();
         let orgs = self.spec.org.and_then(|of| self.entity(of.entity));
         let orgs = orgs.filter(|_| entity.org_field().is_some());
         let has_org = |orgs| self.by_key(orgs, None, &org.unwrap_or_default().into()).is_some();
         if !orgs.is_none_or(has_org)
-            || by
-                .iter()
-                .any(|(name, value)| !self.is_there(entity, org, name, value))
+            || by.iter().any(|(name, value)| !self.is_there(entity, org, name, value))
         {
             return Outcome::NothingOrRefused;
         }
         for filter in operation.filters {
-            match request
-                .filters
-                .get(filter.member)
-                .filter(|value| !value.is_null())
-            {
+            match request.filters.get(filter.member).filter(|value| !value.is_null()) {
                 Some(value) if !can_filter(entity, filter.by, value) => {
                     return Outcome::Refused(Refused::Field(filter.member.to_owned()));
                 }
@@ -96,12 +86,10 @@ impl Model {
     /// Returns false if a field refers to a row that is not there.
     fn is_there(&self, entity: &'static EntitySpec, org: Option<&str>, name: &str, value: &Value) -> bool {
         let field = entity.field(name);
-        let to = field
-            .filter(|field| !field.loose)
-            .and_then(|field| match field.kind {
-                FieldType::Ref(reference) => self.entity(reference.to),
-                _ => None,
-            });
+        let to = field.filter(|field| !field.loose).and_then(|field| match field.kind {
+            FieldType::Ref(reference) => self.entity(reference.to),
+            _ => None,
+        });
         to.is_none_or(|to| self.by_key(to, org, value).is_some())
     }
 
@@ -141,14 +129,10 @@ fn passes(entity: &EntitySpec, by: FilterBy, value: &Value, row: &Row) -> bool {
         }
         FilterBy::Words(names) => {
             let lower = |text: &str| text.to_ascii_lowercase();
-            let texts = names
-                .iter()
-                .filter_map(|name| Some(lower(row.get(*name)?.as_str()?)));
+            let texts = names.iter().filter_map(|name| Some(lower(row.get(*name)?.as_str()?)));
             let texts: Vec<_> = texts.collect();
             let words = lower(value.as_str().unwrap_or_default());
-            words
-                .split_whitespace()
-                .all(|word| texts.iter().any(|text| text.contains(word)))
+            words.split_whitespace().all(|word| texts.iter().any(|text| text.contains(word)))
         }
     }
 }

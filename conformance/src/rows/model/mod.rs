@@ -79,13 +79,8 @@ impl fmt::Display for Refused {
 impl Model {
     /// Creates the model of rows that are there already.
     pub fn new(spec: &'static RowsSpec, tables: &Tables) -> Self {
-        let mut model = Self {
-            spec,
-            rows: BTreeMap::new(),
-            last: 0,
-            ids: BTreeMap::new(),
-            removed: Vec::new(),
-        };
+        let mut model =
+            Self { spec, rows: BTreeMap::new(), last: 0, ids: BTreeMap::new(), removed: Vec::new() };
         model.take(tables);
         model
     }
@@ -171,18 +166,13 @@ impl Model {
         let is = |row: &Row| {
             is_of(entity, row, org) && by.iter().all(|(name, value)| has(entity, row, name, value))
         };
-        self.rows
-            .get(entity.name)
-            .filter(|_| !by.is_empty())?
-            .iter()
-            .position(is)
+        self.rows.get(entity.name).filter(|_| !by.is_empty())?.iter().position(is)
     }
 
     /// Returns the row of a caller of an org with this key of one field.
     fn by_key(&self, entity: &'static EntitySpec, org: Option<&str>, key: &Value) -> Option<&Row> {
         let name = entity.key.first()?;
-        self.visible_in(entity, org)
-            .find(|row| row.get(*name) == Some(key))
+        self.visible_in(entity, org).find(|row| row.get(*name) == Some(key))
     }
 
     fn visible_in<'a>(
@@ -214,10 +204,7 @@ fn has(entity: &EntitySpec, row: &Row, name: &str, value: &Value) -> bool {
     let Some(field) = entity.field(name) else {
         return false;
     };
-    let (found, value) = (
-        row.get(name).unwrap_or(&Value::Null),
-        stored_form(field, value.clone()),
-    );
+    let (found, value) = (row.get(name).unwrap_or(&Value::Null), stored_form(field, value.clone()));
     match (found.as_str(), value.as_str()) {
         (Some(found), Some(value)) if entity.is_folded(name) => found.eq_ignore_ascii_case(value),
         _ => *found == value,
@@ -228,9 +215,7 @@ fn has(entity: &EntitySpec, row: &Row, name: &str, value: &Value) -> bool {
 fn stored_form(field: &FieldSpec, value: Value) -> Value {
     match (field.kind, value.as_str()) {
         (FieldType::Enum(words), Some(given)) if field.pascal_case => {
-            let word = words
-                .iter()
-                .find(|word| **word == given || values::pascal(word) == given);
+            let word = words.iter().find(|word| **word == given || values::pascal(word) == given);
             word.map_or_else(|| value.clone(), |word| (*word).into())
         }
         _ => canonical(field, value),
@@ -239,10 +224,8 @@ fn stored_form(field: &FieldSpec, value: Value) -> Value {
 
 /// Returns the row in the form of answers: without secrets and hidden fields.
 fn shape(entity: &EntitySpec, row: &Row) -> Row {
-    let fields = entity
-        .fields
-        .iter()
-        .filter(|field| !field.hidden && !matches!(field.kind, FieldType::Secret { .. }));
+    let fields =
+        entity.fields.iter().filter(|field| !field.hidden && !matches!(field.kind, FieldType::Secret { .. }));
     let value = |name: &str| (name.to_owned(), row.get(name).cloned().unwrap_or_default());
     canonical_row(entity, fields.map(|field| value(field.name)).collect())
 }

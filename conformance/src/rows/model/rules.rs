@@ -20,10 +20,7 @@ impl Model {
         row: &Row,
     ) -> Result<(), Refused> {
         let differs = |name: &str| old.is_none_or(|old| old.get(name) != row.get(name));
-        entity
-            .rules
-            .iter()
-            .try_for_each(|rule| check_together(*rule, row))?;
+        entity.rules.iter().try_for_each(|rule| check_together(*rule, row))?;
         for (field, reference) in entity.references() {
             let is_new = differs(field.name) || reference.same.iter().any(|name| differs(name));
             if is_new {
@@ -31,13 +28,7 @@ impl Model {
             }
         }
         for unique in entity.uniques {
-            if unique
-                .fields
-                .iter()
-                .copied()
-                .chain(unique.while_null)
-                .any(differs)
-            {
+            if unique.fields.iter().copied().chain(unique.while_null).any(differs) {
                 self.check_unique(entity, unique, old, row)?;
             }
         }
@@ -60,16 +51,9 @@ impl Model {
             return Ok(());
         }
         let to = self.entity(reference.to).ok_or_else(wrong)?;
-        let org = entity
-            .org_field()
-            .and_then(|name| row.get(name))
-            .and_then(Value::as_str);
+        let org = entity.org_field().and_then(|name| row.get(name)).and_then(Value::as_str);
         let target = self.by_key(to, org, key).ok_or_else(wrong)?;
-        if reference
-            .same
-            .iter()
-            .any(|name| row.get(*name) != target.get(*name))
-        {
+        if reference.same.iter().any(|name| row.get(*name) != target.get(*name)) {
             return Err(wrong());
         }
         let start = entity.key.first().and_then(|name| row.get(*name));
@@ -100,12 +84,8 @@ impl Model {
             return Ok(());
         }
         let is_same = |other: &Row| {
-            let mut fields = unique
-                .fields
-                .iter()
-                .chain(entity.org_field().iter())
-                .copied()
-                .collect::<Vec<_>>();
+            let mut fields =
+                unique.fields.iter().chain(entity.org_field().iter()).copied().collect::<Vec<_>>();
             fields.dedup();
             fields.iter().all(|name| {
                 let (one, other) = (row.get(*name), other.get(*name));
@@ -149,9 +129,7 @@ impl Model {
                 Some(*other) != old
                     && value(other, edges.from) == at
                     && edges.by.map(|name| value(other, name)) == by
-                    && entity
-                        .org_field()
-                        .is_none_or(|name| other.get(name) == row.get(name))
+                    && entity.org_field().is_none_or(|name| other.get(name) == row.get(name))
             });
             waiting.extend(further.map(|other| value(other, edges.to)));
         }

@@ -17,22 +17,13 @@ use crate::rows::requests::Said;
 static ANY: Schema = Schema::plain("{}");
 
 const fn reference(to: &'static str, on_delete: OnDelete, acyclic: bool) -> FieldType {
-    FieldType::Ref(Reference {
-        to,
-        on_delete,
-        same: &[],
-        acyclic,
-    })
+    FieldType::Ref(Reference { to, on_delete, same: &[], acyclic })
 }
 
 static SPEC: RowsSpec = RowsSpec {
     contract: "tree",
     version: "1.0.0",
-    org: Some(OrgSpec {
-        entity: "org",
-        argument: Some("org"),
-        default: "one",
-    }),
+    org: Some(OrgSpec { entity: "org", argument: Some("org"), default: "one" }),
     entities: &[
         EntitySpec {
             name: "org",
@@ -49,10 +40,7 @@ static SPEC: RowsSpec = RowsSpec {
                 FieldSpec::new("id", FieldType::Id),
                 FieldSpec::new("org", reference("org", OnDelete::Restrict, false)),
                 FieldSpec::new("name", FieldType::Text { min: 1, max: 5 }),
-                FieldSpec {
-                    default: Some("1"),
-                    ..FieldSpec::new("weight", FieldType::Number)
-                },
+                FieldSpec { default: Some("1"), ..FieldSpec::new("weight", FieldType::Number) },
                 FieldSpec {
                     optional: true,
                     ..FieldSpec::new("parent", reference("node", OnDelete::Clear, true))
@@ -62,32 +50,16 @@ static SPEC: RowsSpec = RowsSpec {
                     one_true_in: &["parent"],
                     ..FieldSpec::new("first", FieldType::Boolean)
                 },
-                FieldSpec {
-                    optional: true,
-                    of_store: true,
-                    ..FieldSpec::new("at", FieldType::Time)
-                },
+                FieldSpec { optional: true, of_store: true, ..FieldSpec::new("at", FieldType::Time) },
                 FieldSpec::new("changed", FieldType::Now(Moment::Change)),
             ],
-            uniques: &[Unique {
-                fields: &["name"],
-                folded: &["name"],
-                while_null: None,
-            }],
+            uniques: &[Unique { fields: &["name"], folded: &["name"], while_null: None }],
             order: &["name"],
             on: &[Hook {
                 field: "first",
                 is: "true",
-                set: &[Assignment {
-                    field: "at",
-                    value: Assigned::Now,
-                    if_null: false,
-                }],
-                otherwise: &[Assignment {
-                    field: "at",
-                    value: Assigned::Json("null"),
-                    if_null: false,
-                }],
+                set: &[Assignment { field: "at", value: Assigned::Now, if_null: false }],
+                otherwise: &[Assignment { field: "at", value: Assigned::Json("null"), if_null: false }],
             }],
             ..EntitySpec::EMPTY
         },
@@ -104,13 +76,7 @@ static SPEC: RowsSpec = RowsSpec {
                 },
                 FieldSpec {
                     fixed: true,
-                    ..FieldSpec::new(
-                        "number",
-                        FieldType::Next(Next {
-                            within: &["node"],
-                            strict: true,
-                        }),
-                    )
+                    ..FieldSpec::new("number", FieldType::Next(Next { within: &["node"], strict: true }))
                 },
             ],
             ..EntitySpec::EMPTY
@@ -146,37 +112,18 @@ static TOOLS: [ToolSpec; 6] = [
     tool("leaf", Action::Create),
 ];
 
-static CONTRACT: ContractSpec = ContractSpec {
-    rows: Some(&SPEC),
-    tools: &TOOLS,
-    ..ContractSpec::EMPTY
-};
+static CONTRACT: ContractSpec = ContractSpec { rows: Some(&SPEC), tools: &TOOLS, ..ContractSpec::EMPTY };
 
 fn request(action: Action, entity: &str, org: &str, key: &Value, data: &Value) -> Request {
     let tool = TOOLS
         .iter()
-        .find(|tool| {
-            tool.rows
-                .is_some_and(|it| it.action == action && it.entity == entity)
-        })
+        .find(|tool| tool.rows.is_some_and(|it| it.action == action && it.entity == entity))
         .expect("an operation");
     let row = |value: &Value| value.as_object().cloned().unwrap_or_default();
-    let said = Said {
-        org: Some(org.into()),
-        key: row(key),
-        data: row(data),
-        ..Said::default()
-    };
+    let said = Said { org: Some(org.into()), key: row(key), data: row(data), ..Said::default() };
     // The schemas of these tools have no org.
-    let mut request = Request::new(
-        &CONTRACT,
-        tool,
-        Said {
-            org: Some("one".into()),
-            ..said.clone()
-        },
-    )
-    .expect("a request");
+    let mut request =
+        Request::new(&CONTRACT, tool, Said { org: Some("one".into()), ..said.clone() }).expect("a request");
     request.org = said.org;
     request
 }
@@ -224,14 +171,8 @@ fn what_breaks_a_rule_is_refused() {
         (create(&json!({ "name": "a" })), field("name")),
         (create(&json!({ "name": "x", "parent": "no" })), field("parent")),
         (create(&json!({ "name": "x", "parent": "d" })), field("parent")),
-        (
-            create(&json!({ "name": "x", "id": "x", "parent": "x" })),
-            field("parent"),
-        ),
-        (
-            request(Action::Create, "node", "no", &json!({}), &json!({ "name": "x" })),
-            Refused::NotThere,
-        ),
+        (create(&json!({ "name": "x", "id": "x", "parent": "x" })), field("parent")),
+        (request(Action::Create, "node", "no", &json!({}), &json!({ "name": "x" })), Refused::NotThere),
         (update("no", json!({ "name": "x" })), Refused::NotThere),
         (update("d", json!({ "name": "x" })), Refused::NotThere),
         (update("a", json!({ "name": "b" })), field("name")),
@@ -252,20 +193,11 @@ fn what_breaks_a_rule_is_refused() {
 /// Returns the rows after a request, as `[id, name, parent, first, is changed]`.
 fn after(request: &Request) -> Vec<Value> {
     let outcome = model().outcome(&CONTRACT, request);
-    let Outcome::Changed(later) = outcome else {
-        panic!("{}: {outcome:?}", request.arguments)
-    };
+    let Outcome::Changed(later) = outcome else { panic!("{}: {outcome:?}", request.arguments) };
     let rows = later.all(SPEC.entity("node").expect("an entity")).iter();
     rows.map(|row| {
         let is_new = |name: &str| Made::from_value(&row[name]).is_some();
-        json!([
-            row["id"],
-            row["name"],
-            row["parent"],
-            row["first"],
-            is_new("changed"),
-            is_new("at")
-        ])
+        json!([row["id"], row["name"], row["parent"], row["first"], is_new("changed"), is_new("at")])
     })
     .collect()
 }
@@ -282,18 +214,9 @@ fn a_change_has_its_consequences() {
     let delete = |id: &str| request(Action::Delete, "node", "one", &json!({ "id": id }), &json!({}));
     let all = |third: Value| vec![a.clone(), b.clone(), third, d.clone()];
     // The name of the other case is its own.
-    assert_eq!(
-        after(&update(json!({ "name": "c" }))),
-        all(json!(["c", "c", "b", false, true, false]))
-    );
-    assert_eq!(
-        after(&update(json!({ "name": "C", "weight": 1 }))),
-        all(c.clone())
-    );
-    assert_eq!(
-        after(&update(json!({ "first": true }))),
-        all(json!(["c", "C", "b", true, true, true]))
-    );
+    assert_eq!(after(&update(json!({ "name": "c" }))), all(json!(["c", "c", "b", false, true, false])));
+    assert_eq!(after(&update(json!({ "name": "C", "weight": 1 }))), all(c.clone()));
+    assert_eq!(after(&update(json!({ "first": true }))), all(json!(["c", "C", "b", true, true, true])));
     // The mark goes from one to the other.
     assert_eq!(
         after(&update(json!({ "first": true, "parent": "a" }))),
@@ -305,9 +228,7 @@ fn a_change_has_its_consequences() {
         ]
     );
     assert_eq!(
-        after(&create(
-            &json!({ "id": "e", "name": "D", "first": true, "parent": "a" })
-        )),
+        after(&create(&json!({ "id": "e", "name": "D", "first": true, "parent": "a" }))),
         [
             a.clone(),
             json!(["b", "B", "a", false, true, false]),
@@ -316,10 +237,7 @@ fn a_change_has_its_consequences() {
             json!(["e", "D", "a", true, true, true])
         ]
     );
-    assert_eq!(
-        after(&delete("b")),
-        [a.clone(), json!(["c", "C", null, false, true, false]), d.clone()]
-    );
+    assert_eq!(after(&delete("b")), [a.clone(), json!(["c", "C", null, false, true, false]), d.clone()]);
     let Outcome::Changed(later) = model().outcome(&CONTRACT, &delete("a")) else {
         panic!("it can be deleted")
     };
@@ -345,18 +263,9 @@ fn rows_are_read_in_their_order_and_within_an_org() {
         (list("one", Some(2), None, json!({})), json!([["a", "b"], 3])),
         (list("one", None, Some("a"), json!({})), json!([["b", "c"], 3])),
         (list("two", None, None, json!({})), json!([["d"], 1])),
-        (
-            list("one", None, None, json!({ "parent": "a" })),
-            json!([["b"], 1]),
-        ),
-        (
-            list("one", None, Some("d"), json!({})),
-            json!("Refused(NotThere)"),
-        ),
-        (
-            list("one", None, None, json!({ "parent": "d" })),
-            json!("NothingOrRefused"),
-        ),
+        (list("one", None, None, json!({ "parent": "a" })), json!([["b"], 1])),
+        (list("one", None, Some("d"), json!({})), json!("Refused(NotThere)")),
+        (list("one", None, None, json!({ "parent": "d" })), json!("NothingOrRefused")),
     ] {
         assert_eq!(found, expected);
     }
@@ -368,10 +277,7 @@ fn what_the_server_makes_is_held_to_rules() {
     let made = |id: &str, changed: i64| {
         let mut tables = Tables::default();
         for entity in SPEC.entities {
-            model()
-                .all(entity)
-                .iter()
-                .for_each(|row| tables.put(entity, row.clone()));
+            model().all(entity).iter().for_each(|row| tables.put(entity, row.clone()));
         }
         let row = json!({
             "id": id, "org": "one", "name": "new", "weight": 1.0, "parent": null, "first": false, "at": null,

@@ -74,11 +74,7 @@ pub fn plain(field: &FieldSpec, number: usize) -> Value {
         FieldType::Boolean => (number % 2 == 1).into(),
         FieldType::Enum(words) => words[number % words.len()].into(),
         FieldType::Time | FieldType::Now(_) => {
-            let from = if field.range == Some(Range::AfterNow) {
-                FUTURE
-            } else {
-                PAST
-            };
+            let from = if field.range == Some(Range::AfterNow) { FUTURE } else { PAST };
             (from + number as i64).into()
         }
         FieldType::Json => json!({ "number": number, "list": [1, 2.5, null, "x"] }),
@@ -119,11 +115,7 @@ pub fn pascal(word: &str) -> String {
             is_first = true;
             return None;
         }
-        Some(if std::mem::take(&mut is_first) {
-            letter.to_ascii_uppercase()
-        } else {
-            letter
-        })
+        Some(if std::mem::take(&mut is_first) { letter.to_ascii_uppercase() } else { letter })
     });
     letters.collect()
 }
@@ -146,11 +138,7 @@ pub fn random(field: &FieldSpec, dice: &mut fastrand::Rng) -> Value {
     match field.kind {
         FieldType::Text { .. } if !field.text.is_empty() => {
             let text = Value::from(TEXTS[dice.usize(..TEXTS.len())]);
-            if dice.bool() && is_valid(field, &text) {
-                text
-            } else {
-                plain(field, few)
-            }
+            if dice.bool() && is_valid(field, &text) { text } else { plain(field, few) }
         }
         FieldType::Enum(words) if field.pascal_case && dice.u8(..4) == 0 => {
             pascal(words[few % words.len()]).into()
@@ -170,16 +158,7 @@ pub fn random(field: &FieldSpec, dice: &mut fastrand::Rng) -> Value {
             [min, max][dice.usize(..2)].into()
         }
         FieldType::Number => {
-            let all = [
-                0.0,
-                -1.0,
-                1.0,
-                0.1,
-                1e-300,
-                -1.7e300,
-                9_007_199_254_740_991.0,
-                2.5e-3,
-            ];
+            let all = [0.0, -1.0, 1.0, 0.1, 1e-300, -1.7e300, 9_007_199_254_740_991.0, 2.5e-3];
             json!(all[dice.usize(..all.len())])
         }
         FieldType::Json => {

@@ -21,12 +21,9 @@ pub fn is_valid(field: &FieldSpec, value: &Value) -> bool {
         return false;
     }
     let is_within = |text: &str, min, max| (min..=max).contains(&text.chars().count());
-    let whole = value.as_i64().or_else(|| {
-        value
-            .as_f64()
-            .filter(|it| it.fract() == 0.0 && it.abs() < 1e15)
-            .map(|it| it as i64)
-    });
+    let whole = value
+        .as_i64()
+        .or_else(|| value.as_f64().filter(|it| it.fract() == 0.0 && it.abs() < 1e15).map(|it| it as i64));
     let is_whole = |min: i64, max: i64| {
         whole.is_some_and(|whole| (min.max(-MAX_INTEGER)..=max.min(MAX_INTEGER)).contains(&whole))
     };
@@ -86,8 +83,7 @@ fn is_email(text: &str) -> bool {
         let is_of_it = |byte: u8| byte.is_ascii_alphanumeric() || b"._-+".contains(&byte);
         !part.is_empty() && part.bytes().all(is_of_it)
     };
-    text.split_once('@')
-        .is_some_and(|(name, host)| is_plain(name) && is_plain(host))
+    text.split_once('@').is_some_and(|(name, host)| is_plain(name) && is_plain(host))
 }
 
 /// Returns true if a text is an id.
@@ -100,9 +96,7 @@ fn has_nul(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains('\0'),
         Value::Array(items) => items.iter().any(has_nul),
-        Value::Object(members) => members
-            .iter()
-            .any(|(name, value)| name.contains('\0') || has_nul(value)),
+        Value::Object(members) => members.iter().any(|(name, value)| name.contains('\0') || has_nul(value)),
         _ => false,
     }
 }

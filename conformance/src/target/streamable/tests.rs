@@ -13,10 +13,7 @@ fn server(answers: Vec<String>) -> (Target, JoinHandle<Vec<String>>) {
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let server = thread::spawn(move || {
         let mut asked = Vec::new();
-        for answer in [String::from("HTTP/1.1 405 No\r\n\r\n")]
-            .into_iter()
-            .chain(answers)
-        {
+        for answer in [String::from("HTTP/1.1 405 No\r\n\r\n")].into_iter().chain(answers) {
             let (mut stream, _) = listener.accept().unwrap();
             let (mut request, mut some) = (Vec::new(), [0; 4096]);
             // Every request of these tests is shorter, and arrives in one read.
@@ -52,10 +49,7 @@ fn a_session_is_opened_resumed_and_ended() {
         events("mcp-session-id: s1\r\n", &begun),
         answer("202 Accepted", ""),
         // The server disconnects before the answer.
-        events(
-            "",
-            "retry: 1\nid: seven\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n",
-        ),
+        events("", "retry: 1\nid: seven\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n"),
         events("", "data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n\n"),
         answer("200 OK", ""),
     ]);
@@ -69,11 +63,7 @@ fn a_session_is_opened_resumed_and_ended() {
     assert!(asked[1].starts_with("POST") && !asked[1].contains("Mcp-Session-Id"));
     for (request, begin, holds) in [
         (&asked[2], "POST /mcp ", "notifications/initialized"),
-        (
-            &asked[3],
-            "POST /mcp ",
-            "Accept: application/json, text/event-stream\r\n",
-        ),
+        (&asked[3], "POST /mcp ", "Accept: application/json, text/event-stream\r\n"),
         (&asked[4], "GET /mcp ", "Last-Event-ID: seven\r\n"),
         (&asked[5], "DELETE /mcp ", "\r\n\r\n"),
     ] {
@@ -86,11 +76,7 @@ fn a_session_is_opened_resumed_and_ended() {
 fn a_refusal_by_status_becomes_an_error() {
     let no_id = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no session"}}"#;
     for (said, code, text) in [
-        (
-            answer("413 Payload Too Large", "<html>"),
-            None,
-            "HTTP 413 Payload Too Large, and `<html>`",
-        ),
+        (answer("413 Payload Too Large", "<html>"), None, "HTTP 413 Payload Too Large, and `<html>`"),
         (answer("400 Bad Request", no_id), Some(-32600), "no session"),
         (
             answer("202 Accepted\r\nContent-Type: application/json", ""),
@@ -101,10 +87,7 @@ fn a_refusal_by_status_becomes_an_error() {
     ] {
         let (mut target, server) = server(vec![said]);
         let answer = target.request("tools/list", json!({})).unwrap();
-        assert_eq!(
-            (answer["id"].as_i64(), answer["error"]["code"].as_i64()),
-            (Some(1), code)
-        );
+        assert_eq!((answer["id"].as_i64(), answer["error"]["code"].as_i64()), (Some(1), code));
         let message = answer["error"]["message"].as_str().unwrap();
         assert!(message.contains(text), "{message}");
         server.join().unwrap();

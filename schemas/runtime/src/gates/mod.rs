@@ -27,11 +27,7 @@ pub const DETAIL: &str = "gates";
 pub fn judge(tool: &'static ToolSpec, at: GateTime, facts: &Value) -> Report {
     let mut report = Report::default();
     for gate in tool.gates {
-        let mut outcome = GateOutcome {
-            gate: gate.name,
-            approved: true,
-            requires_review: false,
-        };
+        let mut outcome = GateOutcome { gate: gate.name, approved: true, requires_review: false };
         let clauses = gate.clauses.iter();
         for clause in clauses.filter(|clause| clause.applies(tool.label(), at)) {
             if clause.schema.check(facts).is_ok() {
@@ -79,9 +75,7 @@ pub fn fill_defaults(schema: &Value, value: &mut Value) {
                 }
             }
         }
-        Value::Array(items) => items
-            .iter_mut()
-            .for_each(|item| fill_defaults(&schema["items"], item)),
+        Value::Array(items) => items.iter_mut().for_each(|item| fill_defaults(&schema["items"], item)),
         _ => {}
     }
 }
@@ -101,12 +95,8 @@ impl CallGates {
         call: &CallContext,
         facts: Option<Map<String, Value>>,
     ) -> Result<Self, Rejection> {
-        let mut gates = Self {
-            tool,
-            verdict: call.verdict.clone(),
-            facts: Map::new(),
-            before: Report::default(),
-        };
+        let mut gates =
+            Self { tool, verdict: call.verdict.clone(), facts: Map::new(), before: Report::default() };
         if let Some(facts) = facts {
             let facts = Value::Object(facts);
             gates.before = judge(tool, GateTime::Before, &facts);

@@ -71,10 +71,7 @@ impl Report {
         if self.is_approved() {
             return None;
         }
-        let said = self
-            .violations
-            .iter()
-            .map(|it| format!("{}: {}", it.issue, it.actionable));
+        let said = self.violations.iter().map(|it| format!("{}: {}", it.issue, it.actionable));
         let message = said.collect::<Vec<_>>().join("; ");
         let gates = self.gates.iter().filter(|gate| !gate.approved);
         let gates: Vec<_> = gates.map(|gate| gate.gate).collect();

@@ -83,11 +83,7 @@ pub(super) fn headers(contract: &ContractSpec) -> Vec<Value> {
     }
     if contract.sessions.is_some() {
         let description = "The session that the call belongs to; without it, the caller's own.";
-        headers.push(header(
-            SESSION_HEADER,
-            description,
-            json!({ "type": "string", "format": "uuid" }),
-        ));
+        headers.push(header(SESSION_HEADER, description, json!({ "type": "string", "format": "uuid" })));
     }
     headers
 }
@@ -143,10 +139,8 @@ pub(super) fn open() -> Value {
         [],
     );
     let created = content("The session", reference(SESSION));
-    operation["responses"] = responses(
-        (StatusCode::CREATED, created),
-        REFUSALS[..6].iter().copied().chain(statuses),
-    );
+    operation["responses"] =
+        responses((StatusCode::CREATED, created), REFUSALS[..6].iter().copied().chain(statuses));
     operation["requestBody"] = json!({
         "required": false,
         "content": { "application/json": { "schema": {
@@ -208,14 +202,7 @@ pub(super) fn download(endpoint: &RestEndpoint) -> Value {
             "content": { "application/octet-stream": { "schema": { "type": "string", "format": "binary" } } },
         })
     };
-    let said = [
-        "Accept-Ranges",
-        "Content-Disposition",
-        "ETag",
-        "Digest",
-        "Repr-Digest",
-        "Content-Range",
-    ];
+    let said = ["Accept-Ranges", "Content-Disposition", "ETag", "Digest", "Repr-Digest", "Content-Range"];
     let mut answers = Map::new();
     answers.insert("200".into(), file("The file", &said[..5]));
     answers.insert("206".into(), file("The range that was asked for", &said));

@@ -87,10 +87,8 @@ pub fn document(contract: &ContractSpec, url: &str, is_offered: &dyn Fn(&str) ->
     }
     let declared = contract.statuses.iter().map(|it| it.status);
     let refusals: BTreeSet<_> = REFUSALS.into_iter().chain(declared).collect();
-    let refusals: Map<_, _> = refusals
-        .into_iter()
-        .map(|status| (status.to_string(), refusal(status)))
-        .collect();
+    let refusals: Map<_, _> =
+        refusals.into_iter().map(|status| (status.to_string(), refusal(status))).collect();
     let mut document = json!({
         "openapi": "3.1.0",
         "info": { "title": contract.title, "version": contract.version },

@@ -60,10 +60,8 @@ pub(super) fn operations(
             let name = "complete_task_request";
             schemas.insert(name.into(), body);
             operation["requestBody"] = required(name);
-            operation["parameters"] = in_path(endpoint, call)
-                .chain(conditions())
-                .chain(session_header(contract))
-                .collect();
+            operation["parameters"] =
+                in_path(endpoint, call).chain(conditions()).chain(session_header(contract)).collect();
             vec![(endpoint.path.into(), operation)]
         }
     }
@@ -92,11 +90,9 @@ fn starts(
             }
         }
         let parameters = workflow.parameters.map(|schema| schema.wire());
-        let is_needed = parameters.as_ref().is_some_and(|schema| {
-            schema["required"]
-                .as_array()
-                .is_some_and(|names| !names.is_empty())
-        });
+        let is_needed = parameters
+            .as_ref()
+            .is_some_and(|schema| schema["required"].as_array().is_some_and(|names| !names.is_empty()));
         let parameters = parameters.unwrap_or_else(|| json!({ "type": "object", "maxProperties": 0 }));
         let mut body = json!({
             "type": "object",
@@ -107,10 +103,7 @@ fn starts(
             body["required"] = json!(["parameters"]);
         }
         let request = format!("{name}_request");
-        relocate(
-            &mut body,
-            &format!("#/components/schemas/{request}/properties/parameters"),
-        );
+        relocate(&mut body, &format!("#/components/schemas/{request}/properties/parameters"));
         schemas.insert(request.clone(), body);
         operation["requestBody"] = required(&request);
         operation["parameters"] = conditions().into_iter().chain(session_header(contract)).collect();
@@ -236,14 +229,9 @@ fn workflow(contract: &ContractSpec) -> Value {
     let texts = || json!({ "type": "array", "items": { "type": "string" } });
     let mut outcomes: Vec<_> = Outcome::ALL.iter().map(|outcome| json!(outcome)).collect();
     outcomes.push(Value::Null);
-    let state = object(
-        &["state", "final"],
-        json!({ "state": text(), "final": { "enum": outcomes } }),
-    );
-    let decision = object(
-        &["decision", "to", "needs"],
-        json!({ "decision": text(), "to": text(), "needs": texts() }),
-    );
+    let state = object(&["state", "final"], json!({ "state": text(), "final": { "enum": outcomes } }));
+    let decision =
+        object(&["decision", "to", "needs"], json!({ "decision": text(), "to": text(), "needs": texts() }));
     let task = object(
         &["task_id", "name", "role", "not_by_author", "decisions"],
         json!({

@@ -60,9 +60,7 @@ where
         return Ok(call.clone());
     };
     let mut sources = Sources::new(contract, spec, call);
-    sources
-        .read_request()
-        .map_err(|message| refuse(contract, spec, tool, Some(message), Map::new()))?;
+    sources.read_request().map_err(|message| refuse(contract, spec, tool, Some(message), Map::new()))?;
     sources.find_session();
     if let Some(session) = sources.session_to_ask() {
         let notes = Notes::default();
@@ -88,10 +86,7 @@ where
     if let Some(connection) = &call.origin.connection {
         connection.keep_first(contract, provenance.carried());
     }
-    Ok(CallContext {
-        provenance: Some(Arc::new(provenance)),
-        ..call.clone()
-    })
+    Ok(CallContext { provenance: Some(Arc::new(provenance)), ..call.clone() })
 }
 
 fn refuse(

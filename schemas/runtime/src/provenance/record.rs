@@ -55,10 +55,7 @@ pub(super) struct FieldValue {
 }
 
 /// The provenance of calls whose contract does not declare any.
-pub(crate) static NO_PROVENANCE: Provenance = Provenance {
-    fields: vec![],
-    received_at: 0,
-};
+pub(crate) static NO_PROVENANCE: Provenance = Provenance { fields: vec![], received_at: 0 };
 
 impl Provenance {
     fn field(&self, name: &str) -> Option<&FieldValue> {
@@ -107,14 +104,8 @@ impl Provenance {
             .collect();
         all.insert(RECEIVED_AT.into(), self.received_at.into());
         let is_discovered = |found: &FieldValue| matches!(found.source, ProvenanceSource::Discovered);
-        let discovered = self
-            .fields
-            .iter()
-            .filter(|(_, found)| found.as_ref().is_some_and(is_discovered));
-        all.insert(
-            DISCOVERED.into(),
-            discovered.map(|(field, _)| field.name).collect(),
-        );
+        let discovered = self.fields.iter().filter(|(_, found)| found.as_ref().is_some_and(is_discovered));
+        all.insert(DISCOVERED.into(), discovered.map(|(field, _)| field.name).collect());
         all.into()
     }
 

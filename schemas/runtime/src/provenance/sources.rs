@@ -38,10 +38,7 @@ impl<'a> Sources<'a> {
             contract,
             spec,
             call,
-            found: Provenance {
-                fields,
-                received_at: i64::try_from(now).unwrap_or(i64::MAX),
-            },
+            found: Provenance { fields, received_at: i64::try_from(now).unwrap_or(i64::MAX) },
         }
     }
 
@@ -56,9 +53,7 @@ impl<'a> Sources<'a> {
             None => None,
             Some(Value::Object(own)) => Some(own),
             Some(_) => {
-                return Err(format!(
-                    "`{PROVENANCE}` must be an object of fields of provenance"
-                ));
+                return Err(format!("`{PROVENANCE}` must be an object of fields of provenance"));
             }
         };
         if let Some(own) = own {
@@ -140,10 +135,7 @@ impl<'a> Sources<'a> {
         };
         let fields: Vec<_> = self.spec.fields.iter().map(|field| field.name).collect();
         let unknown = unknown.escape_debug();
-        Err(format!(
-            "`{unknown}` of `{PROVENANCE}` is not known; the fields are {}",
-            fields.join(", ")
-        ))
+        Err(format!("`{unknown}` of `{PROVENANCE}` is not known; the fields are {}", fields.join(", ")))
     }
 
     /// Determines the call's session; its bound values are the next source.
@@ -200,12 +192,7 @@ impl<'a> Sources<'a> {
         };
         for field in self.spec.fields {
             if let Some(value) = environment.configured(field.name) {
-                self.add(
-                    field.name,
-                    ProvenancePlace::Config,
-                    &value,
-                    ProvenanceSource::Config,
-                );
+                self.add(field.name, ProvenancePlace::Config, &value, ProvenanceSource::Config);
             }
         }
     }
@@ -238,12 +225,7 @@ impl<'a> Sources<'a> {
             // The version follows.
             Discovery::Client => {
                 let client = self.call.client.as_deref().unwrap_or(UNKNOWN);
-                Some(
-                    client
-                        .rsplit_once('/')
-                        .map_or(client, |(name, _)| name)
-                        .to_owned(),
-                )
+                Some(client.rsplit_once('/').map_or(client, |(name, _)| name).to_owned())
             }
             Discovery::Unknown => Some(UNKNOWN.into()),
             other => facts.fact(other).map(str::to_owned),

@@ -24,11 +24,7 @@ pub(super) fn read(kind: ProvenanceType, value: &Value) -> SourceValue {
         (_, Value::Null) => SourceValue::Blank,
         (_, Value::String(text)) => of_text(kind, text),
         (ProvenanceType::Integer, Value::Number(number)) => {
-            let float = || {
-                number
-                    .as_f64()
-                    .filter(|float| float.fract() == 0.0 && float.abs() < EXACT)
-            };
+            let float = || number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < EXACT);
             match number.as_i64().or_else(|| float().map(|float| float as i64)) {
                 Some(integer) => SourceValue::Value(integer.into()),
                 None => unfit(kind),

@@ -68,11 +68,7 @@ pub fn lone_changes(spec: &RowsSpec, entity: &'static EntitySpec) -> Vec<LoneCha
     lone_creations(entity).chain(updates).chain([REMOVAL]).collect()
 }
 
-const REMOVAL: LoneChange = LoneChange {
-    action: Action::Delete,
-    field: None,
-    reason: LoneReason::Referring,
-};
+const REMOVAL: LoneChange = LoneChange { action: Action::Delete, field: None, reason: LoneReason::Referring };
 
 impl RowsChange {
     /// Returns true if the change can be planned and made concurrently with others of this kind.
@@ -88,9 +84,7 @@ impl RowChange {
             RowEdit::Remove => false,
             RowEdit::Insert(row) => !lone_creations(entity).any(|lone| lone.is_of_row(row)),
             RowEdit::Patch(set) => set.keys().all(|name| {
-                entity
-                    .field(name)
-                    .is_some_and(|field| lone_update(spec, entity, field).is_none())
+                entity.field(name).is_some_and(|field| lone_update(spec, entity, field).is_none())
             }),
         }
     }
@@ -104,11 +98,7 @@ impl LoneChange {
 }
 
 fn lone_creations(entity: &'static EntitySpec) -> impl Iterator<Item = LoneChange> {
-    let creation = |field, reason| LoneChange {
-        action: Action::Create,
-        field,
-        reason,
-    };
+    let creation = |field, reason| LoneChange { action: Action::Create, field, reason };
     let circle = (!entity.acyclic.is_empty()).then(|| creation(None, LoneReason::Circle));
     let of_fields = entity.fields.iter().filter_map(move |field| match field.kind {
         _ if !field.one_true_in.is_empty() => Some(creation(Some(field.name), LoneReason::Mark)),
@@ -149,14 +139,9 @@ fn lone_update(
         let mut fields = entity.fields.iter();
         fields.any(|other| matches!(other.kind, FieldType::Next(next) if next.within.contains(&name)))
     };
-    let is_compared = || {
-        spec.referring(entity)
-            .any(|(_, _, reference)| reference.same.contains(&name))
-    };
-    let names_the_caller = || {
-        spec.caller
-            .is_some_and(|caller| caller.entity == entity.name && caller.by.contains(&name))
-    };
+    let is_compared = || spec.referring(entity).any(|(_, _, reference)| reference.same.contains(&name));
+    let names_the_caller =
+        || spec.caller.is_some_and(|caller| caller.entity == entity.name && caller.by.contains(&name));
     let reason = if is_link || is_edge() {
         LoneReason::Circle
     } else if is_mark() {
@@ -172,9 +157,5 @@ fn lone_update(
     } else {
         return None;
     };
-    Some(LoneChange {
-        action: Action::Update,
-        field: Some(name),
-        reason,
-    })
+    Some(LoneChange { action: Action::Update, field: Some(name), reason })
 }

@@ -217,11 +217,7 @@ impl RowError {
         let Self::Store(failure) = self else {
             let mut failure = Failure::new(self.kind(), self.to_string()).with("rule", self.rule());
             if let Some(field) = self.field() {
-                let violation = Violation {
-                    rule: self.rule().into(),
-                    pointer,
-                    message: self.to_string(),
-                };
+                let violation = Violation { rule: self.rule().into(), pointer, message: self.to_string() };
                 failure = failure
                     .with("field", shown_text(field))
                     .with("pointer", &*violation.pointer)
@@ -231,10 +227,7 @@ impl RowError {
                 failure = failure.with("way", way.clone());
             }
             if let Self::InUse { by, .. } = self {
-                let by: Map<_, _> = by
-                    .into_iter()
-                    .map(|(name, count)| (name.into(), count.into()))
-                    .collect();
+                let by: Map<_, _> = by.into_iter().map(|(name, count)| (name.into(), count.into())).collect();
                 failure = failure.with("by", by);
             }
             return failure;
@@ -267,11 +260,7 @@ pub(super) fn shown(value: &Value) -> String {
 }
 
 fn shown_text(text: &str) -> String {
-    let mut shown: String = text
-        .chars()
-        .take(MAX_SHOWN)
-        .flat_map(char::escape_debug)
-        .collect();
+    let mut shown: String = text.chars().take(MAX_SHOWN).flat_map(char::escape_debug).collect();
     if text.chars().nth(MAX_SHOWN).is_some() {
         shown.push('…');
     }

@@ -98,13 +98,7 @@ impl RowChange {
         let of_org = entity.org_field().iter().count();
         let shown = key.iter().skip(of_org).map(error::shown);
         let name = format!("{} {}", entity.name, shown.collect::<Vec<_>>().join(" "));
-        Self {
-            entity,
-            key,
-            edit,
-            made,
-            name,
-        }
+        Self { entity, key, edit, made, name }
     }
 
     /// Returns the entity's name and the key, for messages.
@@ -166,11 +160,8 @@ impl RowsChange {
         };
         let masked = |row: &Row| -> Row {
             let kept = row.iter().map(|(name, value)| {
-                let value = if change.made.contains(name.as_str()) {
-                    json!({ "made": name })
-                } else {
-                    mask(value)
-                };
+                let value =
+                    if change.made.contains(name.as_str()) { json!({ "made": name }) } else { mask(value) };
                 (name.clone(), value)
             });
             kept.collect()
@@ -204,10 +195,7 @@ impl Ground for Rows {
             let mut before = vec![];
             for change in &change.rows {
                 let row = view.get(change.entity, &change.key).await?;
-                before.push(row.map(|row| RowBefore {
-                    id: content_id(change.entity, &row),
-                    row,
-                }));
+                before.push(row.map(|row| RowBefore { id: content_id(change.entity, &row), row }));
             }
             Ok(before)
         })

@@ -88,27 +88,11 @@ mod tests {
         for (rule, good, bad) in [
             (NotBlank, vec!["a", " é "], vec!["", " ", "\u{3000}\n"]),
             (MaxBytes(4), vec!["", "éé"], vec!["ééé", "abcde"]),
-            (
-                Pattern("^[a-f]{2,3}$"),
-                vec!["ab", "fff"],
-                vec!["a", "abg", "abcd", "ab\n"],
-            ),
+            (Pattern("^[a-f]{2,3}$"), vec!["ab", "fff"], vec!["a", "abg", "abcd", "ab\n"]),
             (Email, vec!["a@b.co", "A.b@localhost"], vec!["a", "@b", "a b@c.d"]),
-            (
-                JsonValue,
-                vec!["1", " null ", r#"{"a":[1]}"#, r#""x""#],
-                vec!["", "{", "1 2", "NaN"],
-            ),
-            (
-                JsonObject,
-                vec!["{}", r#"{"a":{"b":1}}"#],
-                vec!["[]", "1", "{", "{} x"],
-            ),
-            (
-                JsonTexts,
-                vec!["[]", r#"["a","b"]"#],
-                vec!["{}", "[1]", r#"["a",1]"#, r#""a""#],
-            ),
+            (JsonValue, vec!["1", " null ", r#"{"a":[1]}"#, r#""x""#], vec!["", "{", "1 2", "NaN"]),
+            (JsonObject, vec!["{}", r#"{"a":{"b":1}}"#], vec!["[]", "1", "{", "{} x"]),
+            (JsonTexts, vec!["[]", r#"["a","b"]"#], vec!["{}", "[1]", r#"["a",1]"#, r#""a""#]),
         ] {
             for text in good {
                 assert_eq!(check(&[rule], text), Ok(()), "{rule:?} {text:?}");
@@ -121,11 +105,7 @@ mod tests {
 
     #[test]
     fn words_have_one_form_in_pascal_case() {
-        for (word, form) in [
-            ("open", "Open"),
-            ("in_progress", "InProgress"),
-            ("needs_2_b", "Needs2B"),
-        ] {
+        for (word, form) in [("open", "Open"), ("in_progress", "InProgress"), ("needs_2_b", "Needs2B")] {
             assert_eq!(pascal(word), form);
         }
     }

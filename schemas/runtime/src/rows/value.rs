@@ -25,19 +25,12 @@ pub fn checked(field: &FieldSpec, value: Value) -> Result<Value, RowError> {
         Ok(value) => return Ok(value),
         Err(problem) => problem,
     };
-    Err(RowError::Value {
-        field: field.name.into(),
-        problem,
-    })
+    Err(RowError::Value { field: field.name.into(), problem })
 }
 
 fn judged(field: &FieldSpec, value: Value) -> Result<Value, String> {
     if value.is_null() {
-        return if field.optional {
-            Ok(value)
-        } else {
-            Err("can't be null".into())
-        };
+        return if field.optional { Ok(value) } else { Err("can't be null".into()) };
     }
     if has_nul(&value) {
         return Err("contains the character U+0000, which no text can have".into());
@@ -88,11 +81,7 @@ fn text(value: Value, min: usize, max: usize) -> Result<Value, String> {
         return Err("must be a text".into());
     };
     // A character has at most four bytes, so that a much too long text is not counted through.
-    let count = if text.len() / 4 > max {
-        text.len() / 4
-    } else {
-        text.chars().count()
-    };
+    let count = if text.len() / 4 > max { text.len() / 4 } else { text.chars().count() };
     if (min..=max).contains(&count) {
         return Ok(value);
     }
@@ -129,9 +118,7 @@ fn number(value: &Value) -> Result<Value, String> {
     let number = value.as_f64().filter(exact).ok_or("must be a number")?;
     // Negative zero has no stored form of its own.
     let number = if number == 0.0 { 0.0 } else { number };
-    Number::from_f64(number)
-        .map(Value::Number)
-        .ok_or_else(|| "must be a number".into())
+    Number::from_f64(number).map(Value::Number).ok_or_else(|| "must be a number".into())
 }
 
 fn list(value: Value, max: usize, max_chars: usize) -> Result<Value, String> {
@@ -151,9 +138,7 @@ fn has_nul(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains('\0'),
         Value::Array(items) => items.iter().any(has_nul),
-        Value::Object(members) => members
-            .iter()
-            .any(|(name, value)| name.contains('\0') || has_nul(value)),
+        Value::Object(members) => members.iter().any(|(name, value)| name.contains('\0') || has_nul(value)),
         _ => false,
     }
 }

@@ -124,14 +124,7 @@ pub enum Test {
 impl Select {
     /// Selects the rows of `entity` that pass all of `filters`, in no particular order.
     pub fn new(entity: &'static EntitySpec, filters: Vec<Filter>) -> Self {
-        Self {
-            entity,
-            all: filters,
-            any: vec![],
-            order: vec![],
-            limit: None,
-            after: None,
-        }
+        Self { entity, all: filters, any: vec![], order: vec![], limit: None, after: None }
     }
 
     /// Returns true if `row` passes the filters.
@@ -155,11 +148,7 @@ impl Select {
 impl Filter {
     /// The field must equal `value`.
     pub fn is(field: &'static str, value: impl Into<Value>) -> Self {
-        Self {
-            field,
-            test: Test::Is,
-            value: value.into(),
-        }
+        Self { field, test: Test::Is, value: value.into() }
     }
 
     /// Returns true if `row` passes.

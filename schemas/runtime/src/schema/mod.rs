@@ -67,23 +67,14 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = if self.pointer.is_empty() {
-            "/"
-        } else {
-            &self.pointer
-        };
+        let place = if self.pointer.is_empty() { "/" } else { &self.pointer };
         write!(f, "{place}: {}", self.message)
     }
 }
 
 impl Schema {
     const fn new(text: Text, is_authored: bool) -> Self {
-        Self {
-            text,
-            is_authored,
-            wire: OnceLock::new(),
-            compiled: OnceLock::new(),
-        }
+        Self { text, is_authored, wire: OnceLock::new(), compiled: OnceLock::new() }
     }
 
     /// Creates a schema that enforces exactly its wire view.
@@ -112,11 +103,7 @@ impl Schema {
     fn wire_ref(&self) -> &Value {
         self.wire.get_or_init(|| {
             let text = self.text.value();
-            if self.is_authored {
-                views::wire(&text)
-            } else {
-                text
-            }
+            if self.is_authored { views::wire(&text) } else { text }
         })
     }
 
@@ -142,11 +129,7 @@ impl Schema {
             let beyond = enforced.filter(|enforced| *enforced != views::bare(wire));
             let enforced = beyond.unwrap_or_else(|| wire.clone());
             let validator = compile(&enforced).expect("generated schemas compile");
-            Compiled {
-                validator,
-                enforced,
-                rules,
-            }
+            Compiled { validator, enforced, rules }
         })
     }
 
@@ -181,9 +164,8 @@ impl Schema {
     fn violation(&self, error: &ValidationError<'_>) -> Violation {
         let clause = error.schema_path().as_str();
         let rules = self.rules().iter();
-        let rule = rules
-            .filter(|rule| is_below(clause, &rule.enforced))
-            .max_by_key(|rule| rule.enforced.len());
+        let rule =
+            rules.filter(|rule| is_below(clause, &rule.enforced)).max_by_key(|rule| rule.enforced.len());
         let (mut pointer, keyword) = (error.instance_path().as_str().to_string(), error.kind().keyword());
         if let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind()
             && let [name] = unexpected.as_slice()
@@ -191,11 +173,7 @@ impl Schema {
             pointer = pointer::push(&pointer, name);
         }
         match rule {
-            Some(rule) => Violation {
-                rule: rule.id.clone().into(),
-                pointer,
-                message: rule.message.clone(),
-            },
+            Some(rule) => Violation { rule: rule.id.clone().into(), pointer, message: rule.message.clone() },
             None => Violation {
                 rule: keyword.to_string().into(),
                 pointer,
@@ -211,9 +189,7 @@ impl Schema {
         };
         let schema = &self.compiled().enforced;
         let object = pointer::split_last(error.schema_path().as_str()).map_or("", |(object, _)| object);
-        let known = schema
-            .pointer(object)
-            .map_or(&Value::Null, |object| &object["properties"]);
+        let known = schema.pointer(object).map_or(&Value::Null, |object| &object["properties"]);
         let known = known.as_object().into_iter().flatten().map(|(name, _)| name);
         let alike = known.flat_map(|name| unexpected.iter().map(move |other| (name, likeness(name, other))));
         let best = alike.max_by(|(_, a), (_, b)| a.total_cmp(b));
@@ -242,9 +218,7 @@ pub fn compile(schema: &Value) -> Result<Validator, String> {
 }
 
 fn is_below(pointer: &str, prefix: &str) -> bool {
-    pointer
-        .strip_prefix(prefix)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    pointer.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Returns a description of a format's values, with its article.
@@ -313,18 +287,11 @@ pub fn explain(error: &ValidationError<'_>, value: &str) -> String {
                     types.join(" or ")
                 }
             };
-            format!(
-                "{expected} was expected, {} was given",
-                of_value(error.instance())
-            )
+            format!("{expected} was expected, {} was given", of_value(error.instance()))
         }
         ValidationErrorKind::Enum { options } => {
             let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
-            let mut shown: Vec<_> = options
-                .iter()
-                .take(MAX_OPTIONS)
-                .map(ToString::to_string)
-                .collect();
+            let mut shown: Vec<_> = options.iter().take(MAX_OPTIONS).map(ToString::to_string).collect();
             if options.len() > MAX_OPTIONS {
                 shown.push(format!("{} more", options.len() - MAX_OPTIONS));
             }
@@ -335,17 +302,10 @@ pub fn explain(error: &ValidationError<'_>, value: &str) -> String {
             }
         }
         ValidationErrorKind::AdditionalProperties { unexpected } => {
-            let names: Vec<_> = unexpected
-                .iter()
-                .map(|name| format!("`{}`", name.escape_debug()))
-                .collect();
+            let names: Vec<_> = unexpected.iter().map(|name| format!("`{}`", name.escape_debug())).collect();
             format!(
                 "{} not known here",
-                if names.len() == 1 {
-                    "is".into()
-                } else {
-                    names.join(", ") + " are"
-                }
+                if names.len() == 1 { "is".into() } else { names.join(", ") + " are" }
             )
         }
         _ => error.masked_with(value).to_string(),
@@ -365,31 +325,14 @@ mod tests {
                  "additionalProperties": false }"#,
         );
         for (value, pointer, says) in [
-            (
-                json!({ "filter": 1 }),
-                "/filter",
-                "is not known here; did you mean `filters`?",
-            ),
-            (
-                json!({ "filters": { "tag": 1 } }),
-                "/filters/tag",
-                "is not known here; did you mean `tags`?",
-            ),
-            (
-                json!({ "noteType": 1 }),
-                "/noteType",
-                "is not known here; did you mean `note_type`?",
-            ),
+            (json!({ "filter": 1 }), "/filter", "is not known here; did you mean `filters`?"),
+            (json!({ "filters": { "tag": 1 } }), "/filters/tag", "is not known here; did you mean `tags`?"),
+            (json!({ "noteType": 1 }), "/noteType", "is not known here; did you mean `note_type`?"),
             (json!({ "nope": 1 }), "/nope", "is not known here"),
             (json!({ "": 1, "x": 1 }), "", "``, `x` are not known here"),
         ] {
-            let [violation] = &SCHEMA.check(&value).unwrap_err()[..] else {
-                panic!("{value}")
-            };
-            let said = (
-                violation.pointer.as_str(),
-                violation.message.trim_start_matches("the value "),
-            );
+            let [violation] = &SCHEMA.check(&value).unwrap_err()[..] else { panic!("{value}") };
+            let said = (violation.pointer.as_str(), violation.message.trim_start_matches("the value "));
             assert_eq!(said, (pointer, says));
         }
     }
@@ -398,11 +341,7 @@ mod tests {
     fn messages_name_what_is_expected() {
         let many: Vec<_> = (0..MAX_OPTIONS + 2).collect();
         for (schema, value, expected) in [
-            (
-                json!({ "format": "email" }),
-                json!("x"),
-                "the value is not a valid email address",
-            ),
+            (json!({ "format": "email" }), json!("x"), "the value is not a valid email address"),
             (
                 json!({ "format": "date-time" }),
                 json!("x"),
@@ -422,29 +361,17 @@ mod tests {
             (json!({ "enum": [1] }), json!(2), "the value is not 1"),
             (json!({ "enum": many }), json!("x"), "28, 29 or 2 more"),
             (json!({ "maximum": 3 }), json!(4), "the value is greater than"),
-            (
-                json!({ "type": "object" }),
-                json!("{}"),
-                "an object was expected, a text was given",
-            ),
+            (json!({ "type": "object" }), json!("{}"), "an object was expected, a text was given"),
             (
                 json!({ "type": ["array", "null"] }),
                 json!(true),
                 "a list or null was expected, true or false was given",
             ),
-            (
-                json!({ "type": "integer" }),
-                json!(1.5),
-                "an integer was expected, a number was given",
-            ),
+            (json!({ "type": "integer" }), json!(1.5), "an integer was expected, a number was given"),
         ] {
             let text: &'static str = schema.to_string().leak();
             let violations = Schema::plain(text).check(&value).unwrap_err();
-            assert!(
-                violations[0].message.contains(expected),
-                "{}",
-                violations[0].message
-            );
+            assert!(violations[0].message.contains(expected), "{}", violations[0].message);
         }
     }
 }

@@ -13,14 +13,7 @@ use crate::pointer;
 pub const LARGEST_INTEGER: i64 = 9_007_199_254_740_991;
 
 /// Annotation keywords, which do not constrain values.
-const ANNOTATIONS: &[&str] = &[
-    "title",
-    "description",
-    "default",
-    "examples",
-    "deprecated",
-    "$comment",
-];
+const ANNOTATIONS: &[&str] = &["title", "description", "default", "examples", "deprecated", "$comment"];
 
 /// Marks, at the root of a schema, a request with a generated type: members without a field in the type are refused. Generated code sets
 /// it.
@@ -142,9 +135,7 @@ fn collect(schema: &Value, at: &str, found: &mut Vec<Rule>) {
         });
     }
     for (step, part) in schema::parts(schema) {
-        let at = step
-            .iter()
-            .fold(at.to_owned(), |at, token| pointer::push(&at, token));
+        let at = step.iter().fold(at.to_owned(), |at, token| pointer::push(&at, token));
         collect(part, &at, found);
     }
 }
@@ -235,24 +226,12 @@ mod tests {
         for (schema, expected) in [
             (json!({ "type": "object", "properties": properties() }), true),
             (json!({ "type": "object" }), false),
-            (
-                json!({ "type": "object", "properties": properties(), "additionalProperties": true }),
-                false,
-            ),
-            (
-                json!({ "type": "object", "properties": properties(), "x-rust-map": true }),
-                false,
-            ),
-            (
-                json!({ "type": "object", "properties": properties(), "anyOf": [{}] }),
-                false,
-            ),
+            (json!({ "type": "object", "properties": properties(), "additionalProperties": true }), false),
+            (json!({ "type": "object", "properties": properties(), "x-rust-map": true }), false),
+            (json!({ "type": "object", "properties": properties(), "anyOf": [{}] }), false),
         ] {
             assert_eq!(closed(schema.clone()), expected, "{schema}");
-            assert!(
-                !closed(json!({ "items": schema })),
-                "not where there are no members"
-            );
+            assert!(!closed(json!({ "items": schema })), "not where there are no members");
         }
         let within = json!({ "type": "object", "properties": { "in": { "type": "object", "properties": properties() } } });
         assert_eq!(marked(within)["properties"]["in"]["additionalProperties"], false);

@@ -21,42 +21,26 @@ pub struct Annotations {
 
 impl Annotations {
     /// No hint.
-    pub const NONE: Self = Self {
-        read_only: false,
-        destructive: false,
-        idempotent: false,
-        open_world: false,
-    };
+    pub const NONE: Self =
+        Self { read_only: false, destructive: false, idempotent: false, open_world: false };
 
     /// Adds the hint that it changes nothing.
     pub const fn read_only(self) -> Self {
-        Self {
-            read_only: true,
-            ..self
-        }
+        Self { read_only: true, ..self }
     }
 
     /// Adds the hint that it may remove or overwrite.
     pub const fn destructive(self) -> Self {
-        Self {
-            destructive: true,
-            ..self
-        }
+        Self { destructive: true, ..self }
     }
 
     /// Adds the hint that a repeated call has no further effect.
     pub const fn idempotent(self) -> Self {
-        Self {
-            idempotent: true,
-            ..self
-        }
+        Self { idempotent: true, ..self }
     }
 
     /// Adds the hint that it reaches beyond the server's own data.
     pub const fn open_world(self) -> Self {
-        Self {
-            open_world: true,
-            ..self
-        }
+        Self { open_world: true, ..self }
     }
 }

@@ -440,14 +440,8 @@ pub enum FilterBy {
 
 impl RowsSpec {
     /// No rows, for `..` in a constant.
-    pub const EMPTY: Self = Self {
-        contract: "",
-        version: "",
-        org: None,
-        caller: None,
-        entities: &[],
-        seeds: &[],
-    };
+    pub const EMPTY: Self =
+        Self { contract: "", version: "", org: None, caller: None, entities: &[], seeds: &[] };
 
     /// Returns the entity of that name.
     pub fn entity(&self, name: &str) -> Option<&'static EntitySpec> {
@@ -505,10 +499,7 @@ impl EntitySpec {
 
     /// Returns true if an id alone is the key. The id of a row that was removed is never given to another.
     pub fn has_id(&self) -> bool {
-        let is_id = |name| {
-            self.field(name)
-                .is_some_and(|field| matches!(field.kind, FieldType::Id))
-        };
+        let is_id = |name| self.field(name).is_some_and(|field| matches!(field.kind, FieldType::Id));
         matches!(self.key, [name] if is_id(name))
     }
 
@@ -528,12 +519,7 @@ impl EntitySpec {
 
 impl Reference {
     /// A reference whose row can't be deleted, for `..` in a constant.
-    pub const EMPTY: Self = Self {
-        to: "",
-        on_delete: OnDelete::Restrict,
-        same: &[],
-        acyclic: false,
-    };
+    pub const EMPTY: Self = Self { to: "", on_delete: OnDelete::Restrict, same: &[], acyclic: false };
 }
 
 impl FieldSpec {
@@ -564,10 +550,7 @@ impl FieldSpec {
         self.of_store
             || self.hidden
             || self.copy.is_some()
-            || matches!(
-                self.kind,
-                FieldType::Now(_) | FieldType::Secret { .. } | FieldType::Seq
-            )
+            || matches!(self.kind, FieldType::Now(_) | FieldType::Secret { .. } | FieldType::Seq)
     }
 
     /// Returns true if it keeps its initial value.

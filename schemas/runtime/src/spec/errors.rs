@@ -58,13 +58,8 @@ pub struct ErrorBody {
 
 impl ErrorBody {
     /// The usual names.
-    pub const USUAL: Self = Self {
-        at: "error",
-        code: "code",
-        message: "message",
-        details: "details",
-        violations: "violations",
-    };
+    pub const USUAL: Self =
+        Self { at: "error", code: "code", message: "message", details: "details", violations: "violations" };
 }
 
 impl ErrorBody {
@@ -125,11 +120,7 @@ impl ContractSpec {
             let found = statuses.find(|it| it.status == status && it.reason.is_some() == reasoned)?;
             self.errors.iter().find(|error| error.name == found.error)
         };
-        let code = if status < 500 {
-            INVALID_PARAMS
-        } else {
-            INTERNAL_ERROR
-        };
+        let code = if status < 500 { INVALID_PARAMS } else { INTERNAL_ERROR };
         let general = || self.errors.iter().find(|error| error.code == code);
         named(false).or_else(|| named(true)).or_else(general)
     }
@@ -157,12 +148,7 @@ impl ContractSpec {
                 message
             }
         };
-        ErrorAnswer {
-            name: error.name,
-            code: error.code,
-            message,
-            data,
-        }
+        ErrorAnswer { name: error.name, code: error.code, message, data }
     }
 
     /// Returns the rejection of a call of `tool` with the error of this name and a message that the contract words. Both are linted, so a
@@ -177,10 +163,9 @@ impl ContractSpec {
         let found = self.errors.iter().find(|entry| entry.name == error);
         match found.zip(sentence) {
             Some((entry, sentence)) => Rejection::Declared(self.answer(entry, sentence, data)),
-            None => Rejection::breach(
-                tool.name,
-                format!("`{error}`, or a value of its sentence, is missing"),
-            ),
+            None => {
+                Rejection::breach(tool.name, format!("`{error}`, or a value of its sentence, is missing"))
+            }
         }
     }
 }
@@ -191,16 +176,10 @@ mod tests {
 
     #[test]
     fn an_errors_object_has_the_usual_names_of_details() {
-        let with = |error_body| ContractSpec {
-            error_body,
-            ..ContractSpec::EMPTY
-        };
+        let with = |error_body| ContractSpec { error_body, ..ContractSpec::EMPTY };
         for (data, usual) in [
             (json!({ "rule": "stale" }), json!({ "reason": "stale" })),
-            (
-                json!({ "rule": "meta", "reason": "role" }),
-                json!({ "reason": "role" }),
-            ),
+            (json!({ "rule": "meta", "reason": "role" }), json!({ "reason": "role" })),
             (
                 json!({ "limit": "notes", "retryAfterSeconds": 7 }),
                 json!({ "limit": "notes", "retry_after_seconds": 7 }),

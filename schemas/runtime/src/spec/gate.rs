@@ -60,10 +60,7 @@ pub struct GateMembers {
 
 impl GateMembers {
     /// The usual names.
-    pub const USUAL: Self = Self {
-        gates: "gates",
-        verdict: "compliance",
-    };
+    pub const USUAL: Self = Self { gates: "gates", verdict: "compliance" };
 }
 
 /// A gate: one principle, in clauses.

@@ -189,9 +189,7 @@ impl ContractSpec {
 
     /// Returns the template of resources of that name.
     pub fn template(&self, name: &str) -> Option<&'static ResourceTemplateSpec> {
-        self.templates
-            .iter()
-            .find(|template| template.resource.name == name)
+        self.templates.iter().find(|template| template.resource.name == name)
     }
 
     /// Returns the prompt of that name.
@@ -265,10 +263,7 @@ impl ToolSpec {
     /// Returns the tool of this name, with the schemas and examples of a generated file. For an operation, the name is its label.
     pub const fn of_file(texts: &'static Texts, name: &'static str) -> Self {
         let [input, output] = [ToolSchema::Input(texts, name), ToolSchema::Output(texts, name)];
-        Self {
-            examples: Examples::Kept(texts, name),
-            ..Self::with(name, input, output)
-        }
+        Self { examples: Examples::Kept(texts, name), ..Self::with(name, input, output) }
     }
 
     const fn with(name: &'static str, input: ToolSchema, output: ToolSchema) -> Self {

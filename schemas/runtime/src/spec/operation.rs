@@ -47,12 +47,7 @@ impl Operation {
         select: &'static [&'static str],
         is: &'static [&'static str],
     ) -> Self {
-        Self {
-            label,
-            select,
-            is,
-            has: &[],
-        }
+        Self { label, select, is, has: &[] }
     }
 
     /// Adds members that distinguish it from other operations with its values.
@@ -66,11 +61,7 @@ impl Operation {
     }
 
     fn is_of(&self, values: &[&str], arguments: &Map<String, Value>) -> bool {
-        self.is == values
-            && self
-                .has
-                .iter()
-                .all(|member| arguments.contains_key(&name(member)))
+        self.is == values && self.has.iter().all(|member| arguments.contains_key(&name(member)))
     }
 }
 
@@ -96,10 +87,7 @@ impl Parts {
     pub const fn reading(&self, label: &'static str, is: &'static [&'static str]) -> ToolSpec {
         ToolSpec {
             name: self.tool,
-            annotations: Annotations {
-                read_only: true,
-                ..self.annotations
-            },
+            annotations: Annotations { read_only: true, ..self.annotations },
             operation: Some(Operation::new(label, self.select, is)),
             errors: self.errors,
             roles: self.roles,
@@ -111,10 +99,7 @@ impl Parts {
     pub const fn changing(&self, label: &'static str, is: &'static [&'static str]) -> ToolSpec {
         let reading = self.reading(label, is);
         ToolSpec {
-            annotations: Annotations {
-                read_only: false,
-                ..self.annotations
-            },
+            annotations: Annotations { read_only: false, ..self.annotations },
             mutating: true,
             ..reading
         }
@@ -152,15 +137,8 @@ impl Operations {
         // Operations with the same last selector are the closest; if there are none, all are listed.
         let shares = |it: &Operation| it.is.len() > 1 && it.is.last() == values.last();
         let near: BTreeSet<_> = all().filter(shares).map(|it| it.words()).collect();
-        let words = if near.is_empty() {
-            all().map(|it| it.words()).collect()
-        } else {
-            near
-        };
-        format!(
-            "{text}; there is {}",
-            words.into_iter().collect::<Vec<_>>().join(", ")
-        )
+        let words = if near.is_empty() { all().map(|it| it.words()).collect() } else { near };
+        format!("{text}; there is {}", words.into_iter().collect::<Vec<_>>().join(", "))
     }
 }
 

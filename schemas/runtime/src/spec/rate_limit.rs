@@ -31,9 +31,6 @@ pub struct RateLimit {
 impl RateLimit {
     /// Returns the rate.
     pub fn rate(&self) -> Rate {
-        Rate {
-            times: self.calls,
-            within: Duration::from_secs(self.seconds.into()),
-        }
+        Rate { times: self.calls, within: Duration::from_secs(self.seconds.into()) }
     }
 }

@@ -133,12 +133,7 @@ pub struct RestEndpoint {
 
 impl RestEndpoint {
     /// An endpoint without any key, for `..` in a constant.
-    pub const NEW: Self = Self {
-        method: RestMethod::Get,
-        path: "",
-        is: RestOperation::OpenApi,
-        others: &[],
-    };
+    pub const NEW: Self = Self { method: RestMethod::Get, path: "", is: RestOperation::OpenApi, others: &[] };
 
     /// Returns the values of the variables in a path, as they are written there; `None` if the path is not this endpoint's.
     pub fn variables_of<'p>(&self, path: &'p str) -> Option<Vec<&'p str>> {
@@ -175,9 +170,8 @@ impl ContractSpec {
     /// Returns the endpoints at this path, with the values of its variables. A literal path takes precedence over one with variables.
     pub fn endpoints_at<'p>(&self, path: &'p str) -> Vec<(&'static RestEndpoint, Vec<&'p str>)> {
         let at = self.rest.iter();
-        let mut at: Vec<_> = at
-            .filter_map(|endpoint| Some((endpoint, endpoint.variables_of(path)?)))
-            .collect();
+        let mut at: Vec<_> =
+            at.filter_map(|endpoint| Some((endpoint, endpoint.variables_of(path)?))).collect();
         let fewest = at.iter().map(|(_, variables)| variables.len()).min();
         at.retain(|(_, variables)| Some(variables.len()) == fewest);
         at

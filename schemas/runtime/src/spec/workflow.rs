@@ -123,9 +123,7 @@ impl WorkflowSpec {
 
     /// Returns the transitions from a state.
     pub fn from(&self, state: &str) -> impl Iterator<Item = &'static TransitionSpec> {
-        self.transitions
-            .iter()
-            .filter(move |transition| transition.from.contains(&state))
+        self.transitions.iter().filter(move |transition| transition.from.contains(&state))
     }
 }
 
@@ -144,9 +142,6 @@ impl Pending {
     /// Returns the id of the instance if `response` is pending; `None` otherwise.
     pub fn instance_of<'r>(&self, response: &'r serde_json::Value) -> Option<&'r str> {
         let status = response.pointer(self.at)?.as_str()?;
-        response
-            .pointer(self.instance)?
-            .as_str()
-            .filter(|_| status == self.is)
+        response.pointer(self.instance)?.as_str().filter(|_| status == self.is)
     }
 }

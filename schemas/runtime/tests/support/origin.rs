@@ -24,15 +24,7 @@ const fn text(
     from: &'static [ProvenancePlace],
     discover: Option<Discovery>,
 ) -> ProvenanceField {
-    ProvenanceField {
-        name,
-        kind: ProvenanceType::String,
-        keys,
-        headers,
-        from,
-        discover,
-        default: None,
-    }
+    ProvenanceField { name, kind: ProvenanceType::String, keys, headers, from, discover, default: None }
 }
 
 pub(crate) static FIELDS: &[ProvenanceField] = &[
@@ -87,13 +79,7 @@ pub(crate) static FIELDS: &[ProvenanceField] = &[
     ),
     text(
         "agent_program",
-        &[
-            "agent_program",
-            "agentProgram",
-            "ide",
-            "x-agent-program",
-            "x_agent_program",
-        ],
+        &["agent_program", "agentProgram", "ide", "x-agent-program", "x_agent_program"],
         &["X-Agent-Program"],
         &[Config],
         Some(Discovery::Client),
@@ -123,12 +109,7 @@ pub(crate) static FIELDS: &[ProvenanceField] = &[
     },
     text(
         "parent_session_id",
-        &[
-            "parent_session_id",
-            "parentSessionId",
-            "x-parent-session-id",
-            "x_parent_session_id",
-        ],
+        &["parent_session_id", "parentSessionId", "x-parent-session-id", "x_parent_session_id"],
         &["X-Parent-Session-Id"],
         &[Bound],
         None,
@@ -153,10 +134,7 @@ static PROVENANCE: ProvenanceSpec = ProvenanceSpec {
     fields: FIELDS,
     session: Some("session_id"),
     required: REQUIRED,
-    also_if: &[AlsoIf {
-        field: "delegated",
-        then: &["parent_session_id"],
-    }],
+    also_if: &[AlsoIf { field: "delegated", then: &["parent_session_id"] }],
     missing: MissingProvenance {
         error: "INVALID",
         message: "Missing execution provenance for '{tool}': {fields}",
@@ -216,16 +194,8 @@ pub(crate) static CONTRACT: ContractSpec = ContractSpec {
     id: "sessions",
     error_channel: ErrorChannel::JsonRpc,
     errors: &[
-        ErrorSpec {
-            name: "INVALID",
-            code: -32602,
-            message: "invalid",
-        },
-        ErrorSpec {
-            name: "FAILED",
-            code: -32603,
-            message: "failed",
-        },
+        ErrorSpec { name: "INVALID", code: -32602, message: "invalid" },
+        ErrorSpec { name: "FAILED", code: -32603, message: "failed" },
     ],
     modes: Some(&MODES),
     provenance: Some(&PROVENANCE),
@@ -243,20 +213,10 @@ impl From<Failure> for Error {
 
 impl ContractError for Error {
     fn answer(self) -> ErrorAnswer {
-        let Failure {
-            kind, message, data, ..
-        } = self.0;
-        let (name, code) = if kind == FailureKind::Invalid {
-            ("INVALID", -32602)
-        } else {
-            ("FAILED", -32603)
-        };
-        ErrorAnswer {
-            name,
-            code,
-            message,
-            data,
-        }
+        let Failure { kind, message, data, .. } = self.0;
+        let (name, code) =
+            if kind == FailureKind::Invalid { ("INVALID", -32602) } else { ("FAILED", -32603) };
+        ErrorAnswer { name, code, message, data }
     }
 }
 
@@ -272,12 +232,7 @@ pub(crate) struct Facts {
 
 impl Default for Facts {
     fn default() -> Self {
-        Self {
-            mode: None,
-            config: Value::Null,
-            discovers: false,
-            asked: Arc::default(),
-        }
+        Self { mode: None, config: Value::Null, discovers: false, asked: Arc::default() }
     }
 }
 
@@ -426,13 +381,7 @@ impl Session for Turn {
         entry: &'a Entry<'a>,
     ) -> BoxFuture<'a, Result<Prepared, StoreError>> {
         self.0.lock().unwrap().push(entry.details.clone());
-        Box::pin(async {
-            Ok(Prepared {
-                commit: CommitId::new("c1"),
-                base: None,
-                content: None,
-            })
-        })
+        Box::pin(async { Ok(Prepared { commit: CommitId::new("c1"), base: None, content: None }) })
     }
 
     fn publish<'a>(self: Box<Self>) -> BoxFuture<'a, Result<(), StoreError>>
@@ -445,10 +394,7 @@ impl Session for Turn {
 
 /// Calls `never` as generated code does.
 pub(crate) fn put(memory: &Memory, call: &CallContext, arguments: Value) -> Result<Answer, Rejection> {
-    let call = CallContext {
-        provenance: Some(establish(&NEVER, call)?),
-        ..call.clone()
-    };
+    let call = CallContext { provenance: Some(establish(&NEVER, call)?), ..call.clone() };
     ready(dispatch::mutate::<_, Value, Value, Error, Documents>(
         &NEVER,
         &(),

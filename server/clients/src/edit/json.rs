@@ -35,11 +35,7 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, EditError> {
         Err(error) => {
             let (line, column) = scan::line_and_column(text, error.range().start);
             let message = error.kind().to_string();
-            Err(EditError::Syntax {
-                line,
-                column,
-                message,
-            })
+            Err(EditError::Syntax { line, column, message })
         }
     }
 }
@@ -62,19 +58,12 @@ fn node(value: Ast<'_>) -> Node {
                         ObjectPropName::String(literal) => literal.value.into_owned(),
                         ObjectPropName::Word(literal) => literal.value.into(),
                     };
-                    Member {
-                        key,
-                        key_span: range.start..range.end,
-                        value: node(property.value),
-                    }
+                    Member { key, key_span: range.start..range.end, value: node(property.value) }
                 })
                 .collect(),
         ),
     };
-    Node {
-        span: range.start..range.end,
-        kind,
-    }
+    Node { span: range.start..range.end, kind }
 }
 
 pub(super) fn insert(text: &str, root: Option<&Node>, place: EntryPath<'_>, entry: &Value) -> Vec<String> {
@@ -121,11 +110,7 @@ impl<'t> Style<'t> {
             .and_then(|at| scan::indent(text, at).strip_prefix(own))
             .filter(|unit| !unit.is_empty())
             .unwrap_or("  ");
-        Self {
-            text,
-            newline: scan::newline(text),
-            unit: unit.into(),
-        }
+        Self { text, newline: scan::newline(text), unit: unit.into() }
     }
 
     /// Returns the text with a new first member in `object`.
@@ -151,21 +136,15 @@ impl<'t> Style<'t> {
                 let start = first.key_span.start;
                 match end_of_line(text, open) {
                     Some(at) => {
-                        let indent = if starts_line(text, start) {
-                            scan::indent(text, start)
-                        } else {
-                            &below
-                        };
+                        let indent =
+                            if starts_line(text, start) { scan::indent(text, start) } else { &below };
                         splice(text, at, at, &[&on_lines(indent), ","].concat())
                     }
                     None => {
                         let member = format!("{key}: {},", render::compact(value));
                         let is_spaced = text[open..].starts_with([' ', '\t']);
-                        let member = if is_spaced {
-                            [" ", &member].concat()
-                        } else {
-                            [&member, " "].concat()
-                        };
+                        let member =
+                            if is_spaced { [" ", &member].concat() } else { [&member, " "].concat() };
                         splice(text, open, open, &member)
                     }
                 }

@@ -137,11 +137,7 @@ pub(crate) fn remove_servers(format: Format, text: &str, place: EntryPath<'_>) -
         Ok(Some(root)) => root,
         _ => return text.into(),
     };
-    let Some(at) = root
-        .members()
-        .iter()
-        .position(|member| member.key == place.servers)
-    else {
+    let Some(at) = root.members().iter().position(|member| member.key == place.servers) else {
         return text.into();
     };
     if !root.members()[at].value.is_empty() {
@@ -159,8 +155,5 @@ pub(crate) fn remove_servers(format: Format, text: &str, place: EntryPath<'_>) -
             !still && place.without(new.as_ref()) == before
         })
     };
-    candidates
-        .into_iter()
-        .find(is_right)
-        .unwrap_or_else(|| text.into())
+    candidates.into_iter().find(is_right).unwrap_or_else(|| text.into())
 }

@@ -88,10 +88,7 @@ pub(super) fn key(name: &str) -> String {
 /// Returns JSON in which the characters that TOML or YAML refuse in a string are escaped.
 fn escaped(json: &str) -> String {
     let is_refused = |c: char| {
-        matches!(
-            c,
-            '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
-        )
+        matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
     };
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {

@@ -22,27 +22,16 @@ fn document(text: &str) -> Result<Document<&str>, EditError> {
         let at = error.span().map_or(0, |span| span.start);
         let (line, column) = scan::line_and_column(text, at);
         let message = error.message().to_owned();
-        EditError::Syntax {
-            line,
-            column,
-            message,
-        }
+        EditError::Syntax { line, column, message }
     })
 }
 
 fn table(table: &dyn TableLike, span: Range<usize>) -> Node {
     let member = |(name, item): (&str, &Item)| {
         let key = table.key(name).and_then(toml_edit::Key::span);
-        Member {
-            key: name.into(),
-            key_span: key.unwrap_or(0..0),
-            value: node(item),
-        }
+        Member { key: name.into(), key_span: key.unwrap_or(0..0), value: node(item) }
     };
-    Node {
-        kind: Kind::Map(table.iter().map(member).collect()),
-        span,
-    }
+    Node { kind: Kind::Map(table.iter().map(member).collect()), span }
 }
 
 fn node(item: &Item) -> Node {
@@ -81,11 +70,7 @@ pub(super) fn insert(text: &str, place: EntryPath<'_>, entry: &Value) -> Vec<Str
     let (servers, name) = (render::key(place.servers), render::key(place.name));
     let mut block = format!("[{servers}.{name}]{newline}");
     for (key, value) in entry.as_object().into_iter().flatten() {
-        block.push_str(&format!(
-            "{} = {}{newline}",
-            render::key(key),
-            render::toml(value)
-        ));
+        block.push_str(&format!("{} = {}{newline}", render::key(key), render::toml(value)));
     }
     let gap = if text.trim().is_empty() { "" } else { newline };
     let at_end = [&scan::ended(text), gap, &block].concat();
@@ -96,11 +81,8 @@ pub(super) fn insert(text: &str, place: EntryPath<'_>, entry: &Value) -> Vec<Str
     if let Some(open) = inline_table(text, place.servers) {
         for comma in [", ", ""] {
             let is_spaced = text[open..].starts_with(' ');
-            let member = if is_spaced {
-                format!(" {inline}{}", comma.trim_end())
-            } else {
-                format!("{inline}{comma}")
-            };
+            let member =
+                if is_spaced { format!(" {inline}{}", comma.trim_end()) } else { format!("{inline}{comma}") };
             candidates.push(splice(text, open, open, &member));
         }
     }
@@ -132,10 +114,7 @@ pub(super) fn remove(text: &str, place: EntryPath<'_>) -> Vec<String> {
     };
     let mut spans = vec![];
     parts(key, entry, &mut spans);
-    vec![
-        without_lines(text, &spans),
-        without_inline(text, table, place.name),
-    ]
+    vec![without_lines(text, &spans), without_inline(text, table, place.name)]
 }
 
 /// Collects the headers and values of a table and the tables below it.
@@ -164,11 +143,7 @@ fn parts(key: &toml_edit::Key, item: &Item, spans: &mut Vec<Range<usize>>) {
         }
         Item::Value(_) | Item::None => {
             let (start, end) = (key.span(), item.span());
-            spans.extend(
-                start
-                    .zip(end)
-                    .map(|(key, value)| key.start.min(value.start)..value.end),
-            );
+            spans.extend(start.zip(end).map(|(key, value)| key.start.min(value.start)..value.end));
         }
     }
 }
@@ -177,12 +152,7 @@ fn parts(key: &toml_edit::Key, item: &Item, spans: &mut Vec<Range<usize>>) {
 fn without_lines(text: &str, spans: &[Range<usize>]) -> String {
     let mut ranges: Vec<(usize, usize)> = spans
         .iter()
-        .map(|span| {
-            (
-                scan::line_start(text, span.start),
-                scan::next_line(text, span.end),
-            )
-        })
+        .map(|span| (scan::line_start(text, span.start), scan::next_line(text, span.end)))
         .collect();
     ranges.sort_unstable();
     let mut new = String::with_capacity(text.len());
@@ -204,12 +174,7 @@ fn without_lines(text: &str, spans: &[Range<usize>]) -> String {
 
 /// Returns the text without a member of an inline table.
 fn without_inline(text: &str, table: &dyn TableLike, name: &str) -> String {
-    let start = |name: &str| {
-        table
-            .key(name)
-            .and_then(toml_edit::Key::span)
-            .map(|span| span.start)
-    };
+    let start = |name: &str| table.key(name).and_then(toml_edit::Key::span).map(|span| span.start);
     let end = |name: &str| table.get(name).and_then(Item::span).map(|span| span.end);
     let names: Vec<&str> = table.iter().map(|(name, _)| name).collect();
     let at = names.iter().position(|it| *it == name).unwrap_or(0);

@@ -17,11 +17,7 @@ const MAX_DEPTH: usize = 128;
 pub(super) fn parse(text: &str) -> Result<Option<Node>, EditError> {
     let syntax = |at: usize, message: String| {
         let (line, column) = scan::line_and_column(text, at);
-        EditError::Syntax {
-            line,
-            column,
-            message,
-        }
+        EditError::Syntax { line, column, message }
     };
     let offsets = Offsets::new(text);
     let mut builder = Builder::default();
@@ -29,9 +25,7 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, EditError> {
         let (event, span) =
             event.map_err(|error| syntax(offsets.byte(error.marker().index()), error.info().to_owned()))?;
         let start = offsets.byte(span.start.index());
-        builder
-            .take(event, offsets.range(span))
-            .map_err(|message| syntax(start, message.into()))?;
+        builder.take(event, offsets.range(span)).map_err(|message| syntax(start, message.into()))?;
     }
     Ok(builder.root)
 }
@@ -138,9 +132,7 @@ pub(super) fn insert(text: &str, root: Option<&Node>, place: EntryPath<'_>, entr
     };
     let lines = |indent: &str, value: &Value| {
         let lines = render::yaml(value).into_iter();
-        lines
-            .map(|line| [indent, &line, newline].concat())
-            .collect::<String>()
+        lines.map(|line| [indent, &line, newline].concat()).collect::<String>()
     };
     let whole = Value::Object(Map::from_iter([(place.servers.to_owned(), item.clone())]));
     let at_end = |indent: &str| [scan::ended(text), lines(indent, &whole)].concat();
@@ -210,14 +202,10 @@ pub(super) fn remove(text: &str, root: &Node, place: EntryPath<'_>) -> Vec<Strin
     };
     let servers = &member.value;
     let spans: Vec<(usize, usize)> = match &servers.kind {
-        Kind::Map(members) => members
-            .iter()
-            .map(|member| (member.key_span.start, end(text, &member.value)))
-            .collect(),
-        Kind::List(items) => items
-            .iter()
-            .map(|item| (item.span.start, end(text, item)))
-            .collect(),
+        Kind::Map(members) => {
+            members.iter().map(|member| (member.key_span.start, end(text, &member.value))).collect()
+        }
+        Kind::List(items) => items.iter().map(|item| (item.span.start, end(text, item))).collect(),
         _ => return vec![],
     };
     if flow(text, servers).is_some() {
@@ -258,9 +246,9 @@ pub(super) fn remove_member(text: &str, map: &Node, position: usize) -> Vec<Stri
 fn end(text: &str, node: &Node) -> usize {
     let last = match &node.kind {
         _ if flow(text, node).is_some() => node.span.end,
-        Kind::Map(members) => members.last().map_or(node.span.end, |member| {
-            end(text, &member.value).max(member.key_span.end)
-        }),
+        Kind::Map(members) => {
+            members.last().map_or(node.span.end, |member| end(text, &member.value).max(member.key_span.end))
+        }
         Kind::List(items) => items.last().map_or(node.span.end, |item| end(text, item)),
         _ => node.span.end,
     };

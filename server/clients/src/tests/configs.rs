@@ -38,13 +38,7 @@ pub(super) fn sketches() -> impl Strategy<Value = Sketch> {
         Container::Lines,
         Container::Lines,
     ]);
-    let flags = (
-        any::<bool>(),
-        any::<bool>(),
-        any::<bool>(),
-        any::<bool>(),
-        any::<bool>(),
-    );
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let indents = select(vec!["  ", "    ", "\t", ""]);
     (servers, any::<(bool, bool)>(), flags, indents, containers).prop_map(
         |(servers, settings, flags, indent, container)| Sketch {
@@ -101,11 +95,7 @@ impl Sketch {
                     if self.comments {
                         lines.push(format!("{two}/* {name}, with a }} */"));
                     }
-                    let comma = if number + 1 < count || self.trailing_commas {
-                        ","
-                    } else {
-                        ""
-                    };
+                    let comma = if number + 1 < count || self.trailing_commas { "," } else { "" };
                     lines.push(format!("{two}{}{comma}{}", server(name), self.comment(" // x,")));
                 }
                 lines.push(format!("{one}}}"));

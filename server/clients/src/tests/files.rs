@@ -13,17 +13,9 @@ const REFUSED: [(&str, &str, &[&str]); 20] = [
     ("cursor", "{\n  \"a\": 1\n", &["line "]),
     ("cursor", "{ a: 1 }", &["line 1, column 3"]),
     ("cursor", "{ 'a': 1 }", &["line 1, column 3"]),
-    (
-        "cursor",
-        "[]",
-        &["line 1", "the whole document should be a map, but is a list"],
-    ),
+    ("cursor", "[]", &["line 1", "the whole document should be a map, but is a list"]),
     ("cursor", "\n\n3", &["line 3", "is a number"]),
-    (
-        "cursor",
-        "{\n\"mcpServers\": \"x\"}",
-        &["line 2", "`mcpServers` should be a map, but is a string"],
-    ),
+    ("cursor", "{\n\"mcpServers\": \"x\"}", &["line 2", "`mcpServers` should be a map, but is a string"]),
     ("cursor", "{\"mcpServers\": []}", &["is a list"]),
     (
         "cursor",
@@ -40,27 +32,15 @@ const REFUSED: [(&str, &str, &[&str]); 20] = [
         "{\"mcpServers\": {\"tabellion\": {\"command\": \"npx\", \"args\": [\"x\"]}}}",
         &["not Tabellion's", "--name", "--force"],
     ),
-    (
-        "cursor",
-        "{\"mcpServers\": {\"tabellion\": 1}}",
-        &["not Tabellion's"],
-    ),
+    ("cursor", "{\"mcpServers\": {\"tabellion\": 1}}", &["not Tabellion's"]),
     ("codex", "a = 1\nb = \n", &["line 2"]),
     ("codex", "a = 1\na = 2\n", &["line 2"]),
     ("codex", "mcp_servers = 1\n", &["should be a map"]),
     ("codex", "[[mcp_servers]]\n", &["should be a map, but is a list"]),
     ("goose", "a: [\n", &["line 2"]),
     ("goose", "- a\n", &["is a list"]),
-    (
-        "goose",
-        "extensions:\n  - type: builtin\n",
-        &["line 2", "should be a map, but is a list"],
-    ),
-    (
-        "goose",
-        "a: 1\n---\nb: 2\n",
-        &["line 3, column 1: the file has several documents"],
-    ),
+    ("goose", "extensions:\n  - type: builtin\n", &["line 2", "should be a map, but is a list"]),
+    ("goose", "a: 1\n---\nb: 2\n", &["line 3, column 1: the file has several documents"]),
 ];
 
 #[test]
@@ -70,9 +50,7 @@ fn broken_and_foreign_files_are_refused_and_stay() {
         let path = place.path().join("config");
         fs::write(&path, text).expect("a file");
         let client = client(id).expect("a client");
-        let error = install(client, &path, "tabellion", &stdio())
-            .expect_err(text)
-            .to_string();
+        let error = install(client, &path, "tabellion", &stdio()).expect_err(text).to_string();
         for part in parts.iter().chain([&"config`"]) {
             assert!(error.contains(part), "{part}: {error}");
         }
@@ -87,9 +65,7 @@ fn what_is_no_text_file_is_refused() {
     let cursor = client("cursor").expect("a client");
     let refused = |name: &str| {
         let path = place.path().join(name);
-        install(cursor, &path, "tabellion", &stdio())
-            .expect_err(name)
-            .to_string()
+        install(cursor, &path, "tabellion", &stdio()).expect_err(name).to_string()
     };
     fs::create_dir(place.path().join("folder")).expect("a folder");
     assert!(refused("folder").contains("not a regular file"));
@@ -131,13 +107,8 @@ fn links_and_modes_stay() {
     assert_eq!(mode(&at("new.json")), 0o600, "it may contain a key");
     for (name, target) in [("loop", "loop"), ("nowhere", "missing")] {
         symlink(target, at(name)).expect("a link");
-        let error = install(cursor, &at(name), "tabellion", &stdio())
-            .expect_err(name)
-            .to_string();
-        assert!(
-            error.contains("is a symbolic link that does not lead to a file"),
-            "{error}"
-        );
+        let error = install(cursor, &at(name), "tabellion", &stdio()).expect_err(name).to_string();
+        assert!(error.contains("is a symbolic link that does not lead to a file"), "{error}");
     }
 }
 
@@ -150,10 +121,7 @@ fn an_entry_is_updated_with_what_a_person_added_to_it() {
         "command": "tabellion", "args": ["serve", "old"], "env": { "TABELLION_LOG": "debug" }, "disabled": true
     } } });
     fs::write(&path, old.to_string()).expect("a file");
-    assert_eq!(
-        install(cursor, &path, "tabellion", &stdio()).expect("updated"),
-        Action::Update
-    );
+    assert_eq!(install(cursor, &path, "tabellion", &stdio()).expect("updated"), Action::Update);
     let Some(Server::Stdio { arguments, env, .. }) = installed(cursor, &path, "tabellion") else {
         panic!("no server");
     };
@@ -161,19 +129,10 @@ fn an_entry_is_updated_with_what_a_person_added_to_it() {
     assert_eq!(env["TABELLION_LOG"], "debug");
     let text = fs::read_to_string(&path).expect("text");
     assert!(text.contains("\"disabled\":true"), "{text}");
-    assert_eq!(
-        install(cursor, &path, "tabellion", &stdio()).expect("as it is"),
-        Action::Nothing
-    );
-    assert_eq!(
-        install(cursor, &path, "tabellion", &super::http()).expect("updated"),
-        Action::Update
-    );
+    assert_eq!(install(cursor, &path, "tabellion", &stdio()).expect("as it is"), Action::Nothing);
+    assert_eq!(install(cursor, &path, "tabellion", &super::http()).expect("updated"), Action::Update);
     let text = fs::read_to_string(&path).expect("text");
-    assert!(
-        !text.contains("command") && text.contains("\"disabled\":true"),
-        "{text}"
-    );
+    assert!(!text.contains("command") && text.contains("\"disabled\":true"), "{text}");
 }
 
 #[test]
@@ -207,10 +166,7 @@ fn a_foreign_entry_is_replaced_by_force_and_restored() {
     fs::write(&path, changed).expect("a file");
     uninstall(cursor, &path, "tabellion").expect("uninstalled");
     let text = fs::read_to_string(&path).expect("text");
-    assert!(
-        text.contains("\"command\":\"other\"") && text.contains("\"b\": {}"),
-        "{text}"
-    );
+    assert!(text.contains("\"command\":\"other\"") && text.contains("\"b\": {}"), "{text}");
 }
 
 #[test]
@@ -222,9 +178,7 @@ fn a_file_that_changes_in_between_is_not_overwritten() {
     let entry = cursor.entry("tabellion", &stdio()).expect("an entry");
     let plan = || {
         let config = Config::read(cursor, &path).expect("a configuration");
-        config
-            .install("tabellion", &stdio(), &entry, Force::No)
-            .expect("planned")
+        config.install("tabellion", &stdio(), &entry, Force::No).expect("planned")
     };
     let change = plan();
     fs::write(&path, "{ }").expect("a file");
@@ -244,10 +198,7 @@ fn programs_and_urls_of_ours_are_recognised() {
         arguments: arguments.iter().map(ToString::to_string).collect(),
         env: [].into(),
     };
-    let http = |url: &str, key: Option<&str>| Server::Http {
-        url: url.into(),
-        key: key.map(str::to_owned),
-    };
+    let http = |url: &str, key: Option<&str>| Server::Http { url: url.into(), key: key.map(str::to_owned) };
     for (server, expected) in [
         (stdio("/usr/bin/tabellion", &[]), true),
         (stdio(r"C:\Program Files\Tabellion.exe", &[]), true),
@@ -271,11 +222,7 @@ fn what_is_read_only_is_named_with_the_remedy() {
         (io::ErrorKind::ReadOnlyFilesystem, true),
         (io::ErrorKind::StorageFull, false),
     ] {
-        let error = FileError::Io {
-            action: "write",
-            path: "/home/.tabellion-1".into(),
-            source: kind.into(),
-        };
+        let error = FileError::Io { action: "write", path: "/home/.tabellion-1".into(), source: kind.into() };
         let said = error.about(Path::new("/home/mcp.json")).to_string();
         let names_file = said.starts_with("`/home/mcp.json` can't be written") && said.contains("--print");
         assert_eq!(names_file, is_advised, "{said}");

@@ -13,18 +13,13 @@ use crate::{Action, Client, Config, ConfigError, Force, Server};
 fn stdio() -> Server {
     Server::Stdio {
         command: r#"/opt/my "tools"/tabellion"#.into(),
-        arguments: ["serve", "--library", r"/home/person/Notizen's & Ärger\x"]
-            .map(String::from)
-            .into(),
+        arguments: ["serve", "--library", r"/home/person/Notizen's & Ärger\x"].map(String::from).into(),
         env: [].into(),
     }
 }
 
 fn http() -> Server {
-    Server::Http {
-        url: "http://127.0.0.1:8000/mcp".into(),
-        key: Some("tbl_0011_2233".into()),
-    }
+    Server::Http { url: "http://127.0.0.1:8000/mcp".into(), key: Some("tbl_0011_2233".into()) }
 }
 
 /// Installs `server` under `name` in the file at `path`.
@@ -52,9 +47,7 @@ fn installed(client: &'static Client, path: &Path, name: &str) -> Option<Server>
 /// Returns the names in a folder.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder").flatten();
-    let mut names: Vec<_> = entries
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
+    let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }

@@ -17,10 +17,7 @@ fn there_and_back(client: &'static Client, text: &str) -> Result<(), TestCaseErr
 
     // Two entries, removed in either order.
     for first in ["tabellion", "other-notes"] {
-        prop_assert_eq!(
-            install(client, &path, "tabellion", &stdio()).map_err(failed)?,
-            Action::Add
-        );
+        prop_assert_eq!(install(client, &path, "tabellion", &stdio()).map_err(failed)?, Action::Add);
         prop_assert_eq!(installed(client, &path, "tabellion"), Some(stdio()));
         let once = read();
         let action = install(client, &path, "tabellion", &stdio()).map_err(failed)?;
@@ -30,11 +27,7 @@ fn there_and_back(client: &'static Client, text: &str) -> Result<(), TestCaseErr
         if first == "other-notes" {
             prop_assert_eq!(read(), once, "{}", client.id);
         }
-        let second = if first == "tabellion" {
-            "other-notes"
-        } else {
-            "tabellion"
-        };
+        let second = if first == "tabellion" { "other-notes" } else { "tabellion" };
         uninstall(client, &path, second).map_err(failed)?;
         prop_assert_eq!(read(), text, "{}", client.id);
         prop_assert_eq!(names(place.path()), vec!["config"]);
@@ -90,20 +83,12 @@ fn empty_and_blank_files_are_restored() {
 #[test]
 fn a_missing_file_and_its_folders_are_removed_again() {
     for client in clients() {
-        for (server, folder) in [
-            (Some(stdio()), "a/b"),
-            (client.entry("x", &http()).map(|_| http()), ""),
-        ] {
+        for (server, folder) in [(Some(stdio()), "a/b"), (client.entry("x", &http()).map(|_| http()), "")] {
             let Some(server) = server else { continue };
             let place = tempfile::tempdir().expect("a folder");
             let path = place.path().join(folder).join("config");
             install(client, &path, "tabellion", &server).expect("installed");
-            assert_eq!(
-                installed(client, &path, "tabellion"),
-                Some(server.clone()),
-                "{}",
-                client.id
-            );
+            assert_eq!(installed(client, &path, "tabellion"), Some(server.clone()), "{}", client.id);
             install(client, &path, "other-notes", &server).expect("installed");
             uninstall(client, &path, "tabellion").expect("uninstalled");
             assert!(path.exists());
@@ -117,12 +102,7 @@ fn a_missing_file_and_its_folders_are_removed_again() {
 #[test]
 fn later_edits_stay() {
     for (id, before, edit, after) in [
-        (
-            "cursor",
-            "{}\n",
-            ("{\n", "{\n  \"theme\": 1,\n"),
-            "{\n  \"theme\": 1\n}\n",
-        ),
+        ("cursor", "{}\n", ("{\n", "{\n  \"theme\": 1,\n"), "{\n  \"theme\": 1\n}\n"),
         (
             "cursor",
             "{\"mcpServers\": {\"a\": {\"args\": []}}}",
@@ -131,12 +111,7 @@ fn later_edits_stay() {
         ),
         ("goose", "a: 1\n", ("a: 1\n", "a: 2\n"), "a: 2\n"),
         ("continue", "", ("mcpServers", "name: n\nmcpServers"), "name: n\n"),
-        (
-            "codex",
-            "a = 1\n",
-            ("a = 1\n", "a = 2\nb = 3\n"),
-            "a = 2\nb = 3\n",
-        ),
+        ("codex", "a = 1\n", ("a = 1\n", "a = 2\nb = 3\n"), "a = 2\nb = 3\n"),
     ] {
         let client = crate::client(id).expect("a client");
         let place = tempfile::tempdir().expect("a folder");

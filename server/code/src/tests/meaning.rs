@@ -21,9 +21,7 @@ impl Meanings {
             found.map_or(0.0, |(_, cosine)| *cosine)
         };
         let cosines = texts.iter().map(|(key, text)| (*key, cosine(text)));
-        Self {
-            cosines: cosines.collect(),
-        }
+        Self { cosines: cosines.collect() }
     }
 }
 
@@ -34,12 +32,8 @@ impl Nearness for Meanings {
 }
 
 fn search(bench: &Bench, text: &str, filters: &[(&str, &str)], meanings: &Meanings) -> CodeHits {
-    let mut query = CodeQuery {
-        text: text.into(),
-        collections: vec!["c".into()],
-        limit: 1000,
-        ..CodeQuery::default()
-    };
+    let mut query =
+        CodeQuery { text: text.into(), collections: vec!["c".into()], limit: 1000, ..CodeQuery::default() };
     for (field, value) in filters {
         query.filters.add(field, value).unwrap();
     }
@@ -60,12 +54,7 @@ const PROJECT: &[(&str, &str)] = &[
 ];
 
 /// A query, its filters, the hits, and true if meaning counts.
-type Case = (
-    &'static str,
-    &'static [(&'static str, &'static str)],
-    &'static str,
-    bool,
-);
+type Case = (&'static str, &'static [(&'static str, &'static str)], &'static str, bool);
 
 #[test]
 fn what_means_the_same_is_found_and_what_is_verbatim_stays_so() {
@@ -73,25 +62,10 @@ fn what_means_the_same_is_found_and_what_is_verbatim_stays_so() {
     bench.run(&Texts::new(PROJECT));
     let meanings = Meanings::new(&bench, &[("sunny", 0.8), ("weather", 0.6), ("price", 0.1)]);
     let cases: [Case; 7] = [
-        (
-            "umbrella needed today",
-            &[],
-            "src/rain.rs web/forecast.ts tests/rain.rs README.md",
-            true,
-        ),
-        (
-            "umbrella needed today",
-            &[("path", "web")],
-            "web/forecast.ts",
-            true,
-        ),
+        ("umbrella needed today", &[], "src/rain.rs web/forecast.ts tests/rain.rs README.md", true),
+        ("umbrella needed today", &[("path", "web")], "web/forecast.ts", true),
         ("umbrella needed today", &[("language", "python")], "", false),
-        (
-            "the price of rain",
-            &[("language", "rust"), ("path", "src")],
-            "src/round.rs src/rain.rs",
-            true,
-        ),
+        ("the price of rain", &[("language", "rust"), ("path", "src")], "src/round.rs src/rain.rs", true),
         ("umbrella", &[], "", false),
         ("\"fn is_sunny()\" umbrella", &[], "src/rain.rs", false),
         ("...", &[], "", false),
@@ -99,11 +73,7 @@ fn what_means_the_same_is_found_and_what_is_verbatim_stays_so() {
     for (query, filters, expected, by_meaning) in cases {
         let found = search(&bench, query, filters, &meanings);
         let paths: Vec<&str> = found.hits.iter().map(|hit| &*hit.path).collect();
-        assert_eq!(
-            (paths.join(" "), found.by_meaning),
-            (expected.into(), by_meaning),
-            "{query}"
-        );
+        assert_eq!((paths.join(" "), found.by_meaning), (expected.into(), by_meaning), "{query}");
     }
 }
 
@@ -111,14 +81,8 @@ fn what_means_the_same_is_found_and_what_is_verbatim_stays_so() {
 fn the_same_text_has_one_key_and_code_is_embedded_as_words() {
     let bench = Bench::new();
     bench.run(&Texts::new(&[
-        (
-            "a.rs",
-            "fn parseHTTPHeader(line: &str) { split(line, \"it's\") }\n",
-        ),
-        (
-            "b/a.rs",
-            "fn parseHTTPHeader(line: &str) { split(line, \"it's\") }\n",
-        ),
+        ("a.rs", "fn parseHTTPHeader(line: &str) { split(line, \"it's\") }\n"),
+        ("b/a.rs", "fn parseHTTPHeader(line: &str) { split(line, \"it's\") }\n"),
         ("c.rs", "fn other() {}\n"),
     ]));
     let keys = bench.index.texts(Some("c")).unwrap();

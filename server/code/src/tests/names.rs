@@ -4,47 +4,28 @@ use super::{Bench, Texts};
 
 /// Small functions and methods that share a chunk, in several languages.
 const SHOP: &[(&str, &str)] = &[
-    (
-        "two.py",
-        "def alpha():\n    return 1\n\n\n# Subtracts.\ndef beta():\n    return 2\n",
-    ),
+    ("two.py", "def alpha():\n    return 1\n\n\n# Subtracts.\ndef beta():\n    return 2\n"),
     (
         "lib/cart.py",
         "LIMIT = 3\n\nclass Cart:\n    def total(self):\n        return 1\n\n    def tax(self):\n        return 2\n\nclass Bill:\n    def total(self):\n        return 3\n",
     ),
-    (
-        "src/cart.rs",
-        "pub struct Cart;\n\nimpl Cart {\n    fn total(&self) {}\n    fn weigh(&self) {}\n}\n",
-    ),
+    ("src/cart.rs", "pub struct Cart;\n\nimpl Cart {\n    fn total(&self) {}\n    fn weigh(&self) {}\n}\n"),
     (
         "Cart.php",
         "<?php\nnamespace App\\Service;\nclass Cart {\n  function total() {}\n  function ship() {}\n}\n",
     ),
-    (
-        "cart.js",
-        "Cart.prototype.total = function () {};\nexports.pack = () => {};\nconst wrap = (x) => x;\n",
-    ),
+    ("cart.js", "Cart.prototype.total = function () {};\nexports.pack = () => {};\nconst wrap = (x) => x;\n"),
     (
         "box.hpp",
         "template <class T>\nT Box<T>::size() { return 1; }\nbool operator<(Box a, Box b) { return true; }\nint other();\n",
     ),
-    (
-        "list.rb",
-        "class List\n  def empty?\n    true\n  end\n  def ==(other)\n    true\n  end\nend\n",
-    ),
+    ("list.rb", "class List\n  def empty?\n    true\n  end\n  def ==(other)\n    true\n  end\nend\n"),
     ("run.sh", "first() {\n  echo 1\n}\n\nsecond() {\n  echo 2\n}\n"),
-    (
-        "guide.md",
-        "# Guide: the parts\n\nWords.\n\n## Two. Words\n\nMore words.\n",
-    ),
+    ("guide.md", "# Guide: the parts\n\nWords.\n\n## Two. Words\n\nMore words.\n"),
 ];
 
 /// A query, its filters, and the hits: path, symbol and lines.
-type Case = (
-    &'static str,
-    &'static [(&'static str, &'static str)],
-    &'static [&'static str],
-);
+type Case = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
 #[test]
 fn definitions_are_found_by_every_name_that_they_have() {
@@ -58,11 +39,7 @@ fn definitions_are_found_by_every_name_that_they_have() {
         ("return", &[("symbol", "def beta")], &["two.py def beta 5-7"]),
         ("return", &[("symbol", "two.beta")], &["two.py def beta 5-7"]),
         ("return", &[("symbol", "two.py::beta")], &["two.py def beta 5-7"]),
-        (
-            "return",
-            &[("symbol", "beta"), ("kind", "function")],
-            &["two.py def beta 5-7"],
-        ),
+        ("return", &[("symbol", "beta"), ("kind", "function")], &["two.py def beta 5-7"]),
         ("return", &[("symbol", "beta"), ("kind", "class")], &[]),
         ("return", &[("symbol", "other.beta")], &[]),
         ("return", &[("symbol", "alpha"), ("symbol", "beta")], &[]),
@@ -71,78 +48,27 @@ fn definitions_are_found_by_every_name_that_they_have() {
         (
             "return",
             &[("symbol", "total")],
-            &[
-                "lib/cart.py class Cart > def total 4-5",
-                "lib/cart.py class Bill > def total 11-12",
-            ],
+            &["lib/cart.py class Cart > def total 4-5", "lib/cart.py class Bill > def total 11-12"],
         ),
-        (
-            "return",
-            &[("symbol", "Bill.total")],
-            &["lib/cart.py class Bill > def total 11-12"],
-        ),
-        (
-            "return",
-            &[("symbol", "class Cart > def total")],
-            &["lib/cart.py class Cart > def total 4-5"],
-        ),
-        (
-            "return",
-            &[("symbol", "lib.cart.Cart.tax")],
-            &["lib/cart.py class Cart > def tax 7-8"],
-        ),
-        (
-            "limit",
-            &[("symbol", "LIMIT"), ("kind", "constant")],
-            &["lib/cart.py LIMIT 1-1"],
-        ),
-        (
-            "cart",
-            &[("symbol", "crate::cart::Cart::weigh")],
-            &["src/cart.rs impl Cart > fn weigh 5-5"],
-        ),
-        (
-            "cart",
-            &[("symbol", "impl Cart > fn weigh")],
-            &["src/cart.rs impl Cart > fn weigh 5-5"],
-        ),
-        (
-            "cart",
-            &[("symbol", "App\\Service\\Cart::ship()")],
-            &["Cart.php class Cart > function ship 5-5"],
-        ),
+        ("return", &[("symbol", "Bill.total")], &["lib/cart.py class Bill > def total 11-12"]),
+        ("return", &[("symbol", "class Cart > def total")], &["lib/cart.py class Cart > def total 4-5"]),
+        ("return", &[("symbol", "lib.cart.Cart.tax")], &["lib/cart.py class Cart > def tax 7-8"]),
+        ("limit", &[("symbol", "LIMIT"), ("kind", "constant")], &["lib/cart.py LIMIT 1-1"]),
+        ("cart", &[("symbol", "crate::cart::Cart::weigh")], &["src/cart.rs impl Cart > fn weigh 5-5"]),
+        ("cart", &[("symbol", "impl Cart > fn weigh")], &["src/cart.rs impl Cart > fn weigh 5-5"]),
+        ("cart", &[("symbol", "App\\Service\\Cart::ship()")], &["Cart.php class Cart > function ship 5-5"]),
         (
             "cart",
             &[("symbol", "Cart.total"), ("language", "javascript")],
             &["cart.js Cart.prototype.total 1-1"],
         ),
         ("pack", &[("symbol", "pack")], &["cart.js exports.pack 2-2"]),
-        (
-            "wrap",
-            &[("symbol", "const wrap"), ("kind", "function")],
-            &["cart.js const wrap 3-3"],
-        ),
-        (
-            "box",
-            &[("symbol", "Box::size")],
-            &["box.hpp function Box<T>::size 1-2"],
-        ),
-        (
-            "box",
-            &[("symbol", "operator<")],
-            &["box.hpp function operator< 3-3"],
-        ),
+        ("wrap", &[("symbol", "const wrap"), ("kind", "function")], &["cart.js const wrap 3-3"]),
+        ("box", &[("symbol", "Box::size")], &["box.hpp function Box<T>::size 1-2"]),
+        ("box", &[("symbol", "operator<")], &["box.hpp function operator< 3-3"]),
         ("other", &[("symbol", "other")], &["box.hpp function other 4-4"]),
-        (
-            "list",
-            &[("symbol", "empty?")],
-            &["list.rb class List > def empty? 2-4"],
-        ),
-        (
-            "list",
-            &[("symbol", "List#empty")],
-            &["list.rb class List > def empty? 2-4"],
-        ),
+        ("list", &[("symbol", "empty?")], &["list.rb class List > def empty? 2-4"]),
+        ("list", &[("symbol", "List#empty")], &["list.rb class List > def empty? 2-4"]),
         ("list", &[("symbol", "==")], &["list.rb class List > def == 5-7"]),
         ("echo", &[("symbol", "second")], &["run.sh function second 5-7"]),
         (
@@ -150,26 +76,14 @@ fn definitions_are_found_by_every_name_that_they_have() {
             &[("symbol", "Guide: the parts > Two. Words")],
             &["guide.md Guide: the parts > Two. Words 5-7"],
         ),
-        (
-            "words",
-            &[("symbol", "two words")],
-            &["guide.md Guide: the parts > Two. Words 5-7"],
-        ),
+        ("words", &[("symbol", "two words")], &["guide.md Guide: the parts > Two. Words 5-7"]),
         // As queries.
         ("Cart.tax", &[], &["lib/cart.py class Cart > def tax 7-8"]),
         ("Cart::weigh", &[], &["src/cart.rs impl Cart > fn weigh 5-5"]),
-        (
-            "class Bill > def total",
-            &[],
-            &["lib/cart.py class Bill > def total 11-12"],
-        ),
+        ("class Bill > def total", &[], &["lib/cart.py class Bill > def total 11-12"]),
         ("def beta", &[], &["two.py def beta 5-7"]),
         // Among symbols of a kind, the one with the words.
-        (
-            "echo 2",
-            &[("kind", "function"), ("path", "run.sh")],
-            &["run.sh function second 5-7"],
-        ),
+        ("echo 2", &[("kind", "function"), ("path", "run.sh")], &["run.sh function second 5-7"]),
     ];
     for (query, filters, expected) in cases {
         let found = bench.filtered(query, filters);
@@ -178,11 +92,7 @@ fn definitions_are_found_by_every_name_that_they_have() {
             format!("{} {symbol} {}-{}", hit.path, hit.start_line, hit.end_line)
         });
         // Without a filter, others follow.
-        let count = if filters.is_empty() {
-            expected.len()
-        } else {
-            usize::MAX
-        };
+        let count = if filters.is_empty() { expected.len() } else { usize::MAX };
         let shown: Vec<String> = shown.take(count).collect();
         assert_eq!(shown, *expected, "{query} {filters:?}");
         for hit in &found {
@@ -204,9 +114,7 @@ fn what_an_answer_shows_is_a_filter() {
             let Some(symbol) = &hit.symbol else { continue };
             let again = bench.filtered(word, &[("symbol", symbol), ("kind", &hit.kind)]);
             assert!(
-                again
-                    .iter()
-                    .any(|again| again.symbol == hit.symbol && again.path == hit.path),
+                again.iter().any(|again| again.symbol == hit.symbol && again.path == hit.path),
                 "{symbol}"
             );
         }
@@ -214,11 +122,7 @@ fn what_an_answer_shows_is_a_filter() {
 }
 
 /// Files, a query, and the paths that come first.
-type Order = (
-    &'static [(&'static str, &'static str)],
-    &'static str,
-    &'static [&'static str],
-);
+type Order = (&'static [(&'static str, &'static str)], &'static str, &'static [&'static str]);
 
 #[test]
 fn what_has_the_name_or_the_marks_of_a_query_comes_first() {
@@ -232,27 +136,15 @@ fn what_has_the_name_or_the_marks_of_a_query_comes_first() {
     ];
     const NOTES: &[(&str, &str)] = &[
         ("a.md", "Objective C and C code, in C.\n"),
-        (
-            "b.md",
-            "Written in C++ (C++17), of long words and many more of them here.\n",
-        ),
+        ("b.md", "Written in C++ (C++17), of long words and many more of them here.\n"),
         ("c.md", "// Ported from C# and .NET to F# here\nclass Port { }\n"),
         ("d.md", "The net of a node, and node js and f and js.\n"),
-        (
-            "e.md",
-            "It runs on node.js only, or so they say who have many words for it.\n",
-        ),
+        ("e.md", "It runs on node.js only, or so they say who have many words for it.\n"),
     ];
-    const MARKS: &[(&str, &str)] = &[
-        ("a.ts", "const a = b ?? c;\n"),
-        ("b.ts", "const a = b?.c;\n"),
-        ("c.ts", "const a = b != c;\n"),
-    ];
+    const MARKS: &[(&str, &str)] =
+        &[("a.ts", "const a = b ?? c;\n"), ("b.ts", "const a = b?.c;\n"), ("c.ts", "const a = b != c;\n")];
     const PATHS: &[(&str, &str)] = &[
-        (
-            "README.md",
-            "See src/app.rs, src/app.rs and max_size for more of it.\n",
-        ),
+        ("README.md", "See src/app.rs, src/app.rs and max_size for more of it.\n"),
         ("src/app.rs", "fn main() {}\n"),
         ("sql/max_size.sql", "SELECT 1;\n"),
         ("src/sizes.rs", "fn size_max() {}\n"),
@@ -260,11 +152,7 @@ fn what_has_the_name_or_the_marks_of_a_query_comes_first() {
     let cases: &[Order] = &[
         (PATHS, "src/app.rs", &["src/app.rs", "README.md"]),
         (PATHS, "app.rs", &["src/app.rs", "README.md"]),
-        (
-            PATHS,
-            "max_size",
-            &["sql/max_size.sql", "README.md", "src/sizes.rs"],
-        ),
+        (PATHS, "max_size", &["sql/max_size.sql", "README.md", "src/sizes.rs"]),
         (RETRY, "max_retry_count", &["deploy/app.yaml"]),
         (RETRY, "maxRetryCount", &["deploy/app.yaml"]),
         (RETRY, "retry_count", &["src/retry.py"]),

@@ -23,10 +23,7 @@ impl ApiKey {
         let mut bytes = [0; (ID_DIGITS + SECRET_DIGITS) / 2];
         getrandom::fill(&mut bytes).expect("the system gives random bytes");
         let (id, secret) = bytes.split_at(ID_DIGITS / 2);
-        Self {
-            id: HEXLOWER.encode(id),
-            secret: HEXLOWER.encode(secret),
-        }
+        Self { id: HEXLOWER.encode(id), secret: HEXLOWER.encode(secret) }
     }
 
     /// Parses a key; `None` if `text` is not one.
@@ -35,10 +32,8 @@ impl ApiKey {
         let is_hex = |text: &str, digits| {
             text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
         };
-        (is_hex(id, ID_DIGITS) && is_hex(secret, SECRET_DIGITS)).then(|| Self {
-            id: id.into(),
-            secret: secret.into(),
-        })
+        (is_hex(id, ID_DIGITS) && is_hex(secret, SECRET_DIGITS))
+            .then(|| Self { id: id.into(), secret: secret.into() })
     }
 
     /// Returns the key's id, which is not secret.

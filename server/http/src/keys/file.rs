@@ -121,10 +121,7 @@ impl StoredKey {
             bound: Bound {
                 org: self.org.clone(),
                 user: self.user.clone(),
-                agent: self
-                    .agent
-                    .as_deref()
-                    .map(|text| Agent::parse(text).unwrap_or_default()),
+                agent: self.agent.as_deref().map(|text| Agent::parse(text).unwrap_or_default()),
             },
         }
     }
@@ -156,19 +153,14 @@ impl KeyFile {
             return Err(KeyFileError::Permissions(self.path.clone()));
         }
         let mut text = String::new();
-        file.take(platform::MAX_OWN_BYTES)
-            .read_to_string(&mut text)
-            .map_err(|error| self.io(error))?;
-        let content: Content = serde_json::from_str(&text).map_err(|error| KeyFileError::Json {
-            path: self.path.clone(),
-            error,
-        })?;
+        file.take(platform::MAX_OWN_BYTES).read_to_string(&mut text).map_err(|error| self.io(error))?;
+        let content: Content = serde_json::from_str(&text)
+            .map_err(|error| KeyFileError::Json { path: self.path.clone(), error })?;
         let mut ids = BTreeSet::new();
         match content.keys.iter().find(|key| !ids.insert(&key.id)) {
-            Some(duplicate) => Err(KeyFileError::DuplicateId {
-                path: self.path.clone(),
-                id: duplicate.id.clone(),
-            }),
+            Some(duplicate) => {
+                Err(KeyFileError::DuplicateId { path: self.path.clone(), id: duplicate.id.clone() })
+            }
             None => Ok(content.keys),
         }
     }
@@ -279,10 +271,7 @@ impl KeyFile {
     }
 
     fn io(&self, error: io::Error) -> KeyFileError {
-        KeyFileError::Io {
-            path: self.path.clone(),
-            error,
-        }
+        KeyFileError::Io { path: self.path.clone(), error }
     }
 }
 

@@ -57,11 +57,7 @@ impl Principal {
     pub fn grant_at(self: &Arc<Self>, library: &str, validity: Validity) -> Option<KeyGrant> {
         let scopes = self.scopes.iter().filter(|scope| scope.covers(library));
         let scopes: Vec<_> = scopes.cloned().collect();
-        (!scopes.is_empty()).then(|| KeyGrant {
-            principal: self.clone(),
-            scopes,
-            validity,
-        })
+        (!scopes.is_empty()).then(|| KeyGrant { principal: self.clone(), scopes, validity })
     }
 }
 
@@ -89,10 +85,7 @@ impl Grant for KeyGrant {
     }
 
     fn author(&self) -> Author {
-        Author {
-            name: self.principal.name.clone(),
-            email: self.principal.email.clone(),
-        }
+        Author { name: self.principal.name.clone(), email: self.principal.email.clone() }
     }
 
     fn org(&self) -> Option<&str> {

@@ -42,8 +42,7 @@ impl KeyRing {
     /// Returns true if the key of `principal` still exists unchanged.
     pub fn has(&self, principal: &Principal) -> bool {
         let keys = self.keys();
-        keys.get(principal.identity.subject())
-            .is_some_and(|known| *known.principal == *principal)
+        keys.get(principal.identity.subject()).is_some_and(|known| *known.principal == *principal)
     }
 
     /// Returns the owner of the key with this id; `None` if it does not exist.
@@ -55,9 +54,7 @@ impl KeyRing {
         self.keys.current(|| {
             let none = |error| {
                 tracing::error!(%error, "no key is valid until the file of keys can be read again");
-                Read::Failed {
-                    instead: Some(Keys::new()),
-                }
+                Read::Failed { instead: Some(Keys::new()) }
             };
             self.file.read().map(by_id).map_or_else(none, Read::Done)
         })

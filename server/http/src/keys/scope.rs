@@ -66,20 +66,15 @@ impl FromStr for Scope {
             None => (rest, None),
         };
         let is_name = |name: &str| {
-            !name.is_empty()
-                && name
-                    .bytes()
-                    .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
         };
         let all_named = [contract, library].into_iter().flatten().all(is_name);
         let mut words = ScopeWord::ALL.iter().copied();
         let word = words.find(|word| word.to_string() == word_text);
         match word.filter(|_| all_named) {
-            Some(word) => Ok(Self {
-                word,
-                contract: contract.map(str::to_owned),
-                library: library.map(str::to_owned),
-            }),
+            Some(word) => {
+                Ok(Self { word, contract: contract.map(str::to_owned), library: library.map(str::to_owned) })
+            }
             None => Err(ScopeError(text.into())),
         }
     }

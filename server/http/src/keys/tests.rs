@@ -24,27 +24,13 @@ fn a_key_is_valid_until_it_is_revoked() {
     let (_dir, file) = file();
     let first = file.create("Ada", None, scopes(&["write"])).unwrap();
     let ring = KeyRing::new(file.clone()).unwrap();
-    let second = file
-        .create("Bert", Some("bert@example.org"), scopes(&["read"]))
-        .unwrap();
-    let name = |secret: &ApiKey| {
-        ring.principal(&secret.reveal())
-            .map(|principal| principal.name.clone())
-    };
-    assert_eq!(
-        (name(&first).as_deref(), name(&second).as_deref()),
-        (Some("Ada"), Some("Bert"))
-    );
-    assert_eq!(
-        ring.principal(&second.reveal()).unwrap().email,
-        "bert@example.org"
-    );
+    let second = file.create("Bert", Some("bert@example.org"), scopes(&["read"])).unwrap();
+    let name = |secret: &ApiKey| ring.principal(&secret.reveal()).map(|principal| principal.name.clone());
+    assert_eq!((name(&first).as_deref(), name(&second).as_deref()), (Some("Ada"), Some("Bert")));
+    assert_eq!(ring.principal(&second.reveal()).unwrap().email, "bert@example.org");
     file.revoke(first.id()).unwrap();
     assert_eq!((name(&first), name(&second).as_deref()), (None, Some("Bert")));
-    assert!(matches!(
-        file.revoke(first.id()),
-        Err(KeyFileError::UnknownKey(_))
-    ));
+    assert!(matches!(file.revoke(first.id()), Err(KeyFileError::UnknownKey(_))));
     fs::remove_file(file.path()).unwrap();
     assert_eq!(name(&second), None);
 }
@@ -88,10 +74,7 @@ fn the_file_holds_no_secret_and_only_its_owner_may_read_it() {
     let (key, text) = (secret.reveal(), fs::read_to_string(file.path()).unwrap());
     assert!(!text.contains(key.rsplit('_').next().unwrap()), "{text}");
     assert!(!format!("{secret:?}").contains(key.rsplit('_').next().unwrap()));
-    let mut left: Vec<_> = fs::read_dir(dir.path())
-        .unwrap()
-        .map(|it| it.unwrap().file_name())
-        .collect();
+    let mut left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["keys.json", "keys.json.lock"]);
     #[cfg(unix)]
@@ -102,10 +85,7 @@ fn the_file_holds_no_secret_and_only_its_owner_may_read_it() {
         assert_eq!(mode & 0o777, 0o600);
         for mode in [0o604, 0o640, 0o620, 0o602] {
             fs::set_permissions(file.path(), fs::Permissions::from_mode(mode)).unwrap();
-            assert!(
-                matches!(KeyRing::new(file.clone()), Err(KeyFileError::Permissions(_))),
-                "{mode:o}"
-            );
+            assert!(matches!(KeyRing::new(file.clone()), Err(KeyFileError::Permissions(_))), "{mode:o}");
         }
         // A file with corrected permissions is used at once, although its time is unchanged.
         let own = fs::Permissions::from_mode(0o600);
@@ -124,10 +104,7 @@ fn creating_a_key_leaves_a_file_of_something_else_unchanged() {
         let (_dir, file) = file();
         file.create("Ada", None, vec![]).unwrap();
         fs::write(file.path(), text).unwrap();
-        assert!(
-            matches!(file.create("Bert", None, vec![]), Err(KeyFileError::Json { .. })),
-            "{text}"
-        );
+        assert!(matches!(file.create("Bert", None, vec![]), Err(KeyFileError::Json { .. })), "{text}");
         assert_eq!(fs::read_to_string(file.path()).unwrap(), text);
     }
 }
@@ -135,57 +112,32 @@ fn creating_a_key_leaves_a_file_of_something_else_unchanged() {
 #[test]
 fn only_names_and_addresses_that_fit_a_commit_are_accepted() {
     let (_dir, file) = file();
-    for name in [
-        "",
-        " ",
-        " Ada",
-        "Ada <x>",
-        "Ada\nBert",
-        "Ada\u{202e}",
-        &"a".repeat(65),
-    ] {
-        assert!(
-            matches!(file.create(name, None, vec![]), Err(KeyFileError::Name(_))),
-            "{name:?}"
-        );
+    for name in ["", " ", " Ada", "Ada <x>", "Ada\nBert", "Ada\u{202e}", &"a".repeat(65)] {
+        assert!(matches!(file.create(name, None, vec![]), Err(KeyFileError::Name(_))), "{name:?}");
     }
     for email in ["", "ada", "a@b c", "<a@b>", "a@b\n"] {
         let made = file.create("Ada", Some(email), vec![]);
         assert!(matches!(made, Err(KeyFileError::Email(_))), "{email:?}");
     }
     assert!(!file.path().exists());
-    file.create("Ada Überall", Some("ada@example.org"), vec![])
-        .unwrap();
+    file.create("Ada Überall", Some("ada@example.org"), vec![]).unwrap();
 }
 
 #[test]
 fn an_agents_key_names_it_and_permits_no_review() {
     let (_dir, file) = file();
-    let bound = || Bound {
-        agent: Agent::parse("helper@1.2"),
-        ..Bound::default()
-    };
+    let bound = || Bound { agent: Agent::parse("helper@1.2"), ..Bound::default() };
     for texts in [&["review"][..], &["write", "review:a@x"]] {
         let made = file.create_bound("Ada", None, scopes(texts), bound());
         assert!(matches!(made, Err(KeyFileError::AgentReviews(_))), "{texts:?}");
     }
-    let agent = file
-        .create_bound("Ada", None, scopes(&["write:a"]), bound())
-        .unwrap();
-    let person = file
-        .create("Ada", None, scopes(&["write:a", "review", "read:b"]))
-        .unwrap();
-    assert!(
-        fs::read_to_string(file.path())
-            .unwrap()
-            .contains("\"agent\": \"helper@1.2\"")
-    );
+    let agent = file.create_bound("Ada", None, scopes(&["write:a"]), bound()).unwrap();
+    let person = file.create("Ada", None, scopes(&["write:a", "review", "read:b"])).unwrap();
+    assert!(fs::read_to_string(file.path()).unwrap().contains("\"agent\": \"helper@1.2\""));
     let ring = KeyRing::new(file).unwrap();
     let grant = |key: &ApiKey| {
         let principal = ring.principal(&key.reveal()).unwrap();
-        principal
-            .grant_at("", Validity::Until(SystemTime::now()))
-            .unwrap()
+        principal.grant_at("", Validity::Until(SystemTime::now())).unwrap()
     };
     assert_eq!(grant(&agent).agent(), Agent::parse("helper@1.2"));
     assert_eq!(grant(&person).agent(), None);
@@ -235,9 +187,7 @@ fn scopes_permit_what_they_name() {
         assert_eq!(found, allowed, "{scope}: {access:?} of {contract} in {library}");
         assert_eq!(scope.parse::<Scope>().unwrap().to_string(), scope);
     }
-    for text in [
-        "", "admin", "read:", "read@", "read:a:b", "read@a@b", "read@a:b", "READ", "write a",
-    ] {
+    for text in ["", "admin", "read:", "read@", "read:a:b", "read@a@b", "read@a:b", "READ", "write a"] {
         assert!(text.parse::<Scope>().is_err(), "{text}");
     }
 }

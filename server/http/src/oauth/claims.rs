@@ -119,15 +119,9 @@ impl Claims {
             email,
             identity,
             scopes: self.scopes,
-            bound: Bound {
-                agent: self.agent,
-                ..Bound::default()
-            },
+            bound: Bound { agent: self.agent, ..Bound::default() },
         };
-        Bearer {
-            principal: Arc::new(principal),
-            until: UNIX_EPOCH + self.expires + LEEWAY,
-        }
+        Bearer { principal: Arc::new(principal), until: UNIX_EPOCH + self.expires + LEEWAY }
     }
 }
 
@@ -136,10 +130,7 @@ fn texts(value: Option<&Value>) -> Result<Vec<&str>, TokenError> {
     match value {
         None => Ok(vec![]),
         Some(Value::String(one)) => Ok(vec![one]),
-        Some(Value::Array(many)) => many
-            .iter()
-            .map(|it| it.as_str().ok_or(TokenError::Form))
-            .collect(),
+        Some(Value::Array(many)) => many.iter().map(|it| it.as_str().ok_or(TokenError::Form)).collect(),
         Some(_) => Err(TokenError::Form),
     }
 }

@@ -52,11 +52,7 @@ impl KeySet {
             return Err(KeySetError::Form);
         };
         let keys: Vec<_> = keys.iter().filter_map(Value::as_object).filter_map(key).collect();
-        if keys.is_empty() {
-            Err(KeySetError::Empty)
-        } else {
-            Ok(Self(keys))
-        }
+        if keys.is_empty() { Err(KeySetError::Empty) } else { Ok(Self(keys)) }
     }
 
     /// Returns the keys that may have signed the token.
@@ -73,10 +69,7 @@ fn key(key: &Map<String, Value>) -> Option<Key> {
     let text = |name| key.get(name).and_then(Value::as_str);
     let part = |name| text(name).and_then(|text| token::bytes(text).ok());
     let is_for_signatures = key.get("use").is_none_or(|it| it == "sig");
-    let checks = |uses: &Value| {
-        uses.as_array()
-            .is_some_and(|uses| uses.iter().any(|it| it == "verify"))
-    };
+    let checks = |uses: &Value| uses.as_array().is_some_and(|uses| uses.iter().any(|it| it == "verify"));
     if !is_for_signatures || !key.get("key_ops").is_none_or(checks) {
         return None;
     }
@@ -98,11 +91,7 @@ fn key(key: &Map<String, Value>) -> Option<Key> {
         ("OKP", Some("Ed25519")) => Material::Ed25519(part("x").filter(|x| x.len() == 32)?),
         _ => return None,
     };
-    Some(Key {
-        id: text("kid").map(str::to_owned),
-        algorithm,
-        material,
-    })
+    Some(Key { id: text("kid").map(str::to_owned), algorithm, material })
 }
 
 /// Strips the leading zeros of a number's bytes.

@@ -47,11 +47,7 @@ pub struct Tokens {
 impl Tokens {
     /// Accepts tokens that `issuer` signs with the keys of `source`, for the requested resource or one of `audiences`.
     pub fn new(issuer: Issuer, audiences: Vec<String>, source: Source) -> Self {
-        Self {
-            issuer,
-            audiences,
-            source,
-        }
+        Self { issuer, audiences, source }
     }
 
     /// Returns the issuer's URL.
@@ -76,10 +72,7 @@ impl Tokens {
     pub async fn bearer(&self, token: &str, resources: &[String]) -> Result<Bearer, AuthenticationError> {
         let token = Token::parse(token)?;
         let mut keys = self.source.current();
-        if keys
-            .as_ref()
-            .is_none_or(|keys| keys.fitting(&token).next().is_none())
-        {
+        if keys.as_ref().is_none_or(|keys| keys.fitting(&token).next().is_none()) {
             // The issuer may have a new key.
             keys = self.source.again(keys).await;
         }

@@ -106,10 +106,7 @@ impl FromStr for PublicUrl {
         let authority = uri.authority().map_or("", |authority| authority.as_str());
         let usual = if scheme == "https" { ":443" } else { ":80" };
         let authority = authority.strip_suffix(usual).unwrap_or(authority);
-        Ok(Self {
-            scheme: scheme.into(),
-            authority: authority.to_ascii_lowercase(),
-        })
+        Ok(Self { scheme: scheme.into(), authority: authority.to_ascii_lowercase() })
     }
 }
 
@@ -124,11 +121,7 @@ pub(super) fn is_same(one: &str, other: &str) -> bool {
     let parts = |text: &str| {
         let begins = text.find("://").map_or(0, |at| at + 3);
         let ends = text[begins..].find('/').map_or(text.len(), |at| begins + at);
-        let (name, path) = if begins == 0 {
-            ("", text)
-        } else {
-            text.split_at(ends)
-        };
+        let (name, path) = if begins == 0 { ("", text) } else { text.split_at(ends) };
         (name.to_ascii_lowercase(), path.to_owned())
     };
     parts(one) == parts(other)

@@ -169,12 +169,7 @@ impl Source {
             remote.ask().await;
             drop(asking);
             let has_some = remote.key_set().is_some();
-            sleep(if has_some {
-                remote.pace.every
-            } else {
-                remote.pace.first
-            })
-            .await;
+            sleep(if has_some { remote.pace.every } else { remote.pace.first }).await;
         }
     }
 }
@@ -198,15 +193,7 @@ impl Remote {
 }
 
 fn read(path: &Path) -> Result<KeySet, SourceError> {
-    let text =
-        tabellion_platform::read_regular(path, tabellion_platform::MAX_OWN_BYTES).map_err(|error| {
-            SourceError::Io {
-                path: path.into(),
-                error: error.into(),
-            }
-        })?;
-    KeySet::parse(&text).map_err(|error| SourceError::Set {
-        path: path.into(),
-        error,
-    })
+    let text = tabellion_platform::read_regular(path, tabellion_platform::MAX_OWN_BYTES)
+        .map_err(|error| SourceError::Io { path: path.into(), error: error.into() })?;
+    KeySet::parse(&text).map_err(|error| SourceError::Set { path: path.into(), error })
 }

@@ -61,11 +61,7 @@ async fn a_request_without_a_key_is_rejected() {
         }
     }
     // Credentials in the URL are rejected, before any caller is identified.
-    for (query, expected) in [
-        ("key", "401"),
-        ("access_token", "400"),
-        ("a=b&access_token", "400"),
-    ] {
+    for (query, expected) in [("key", "401"), ("access_token", "400"), ("a=b&access_token", "400")] {
         let in_url = call("keep", "x").replace("/mcp ", &format!("/mcp?{query}={writer} "));
         assert_eq!(status(&server.says(in_url.as_bytes()).await), expected, "{query}");
     }
@@ -117,42 +113,18 @@ async fn a_request_without_a_token_is_told_where_to_get_one() {
     old["exp"] = 0.into();
     let bearer = |text: &str| format!("Authorization: Bearer {text}\r\n");
     for (expected, challenge, headers) in [
-        (
-            "401",
-            "Bearer realm=\"tabellion\", scope=\"read write:notes\"",
-            String::new(),
-        ),
+        ("401", "Bearer realm=\"tabellion\", scope=\"read write:notes\"", String::new()),
         ("401", "invalid_token", bearer("nonsense")),
         ("401", "invalid_token", bearer(&authority.token(&old))),
-        (
-            "401",
-            "invalid_token",
-            bearer(&token("https://other.example/mcp", "write")),
-        ),
-        (
-            "401",
-            "invalid_token",
-            bearer(&Authority::new().token(&claims(here, "write"))),
-        ),
+        ("401", "invalid_token", bearer(&token("https://other.example/mcp", "write"))),
+        ("401", "invalid_token", bearer(&Authority::new().token(&claims(here, "write")))),
         ("401", "invalid_token", format!("X-API-Key: {good}\r\n")),
         ("401", "invalid_token", bearer(&key.replace("tbl_", "tbl_0"))),
-        (
-            "403",
-            "error=\"insufficient_scope\", scope=\"read write:notes\"",
-            bearer(&token(here, "openid")),
-        ),
-        (
-            "403",
-            "error=\"insufficient_scope\", scope=\"write\"",
-            bearer(&token(here, "read")),
-        ),
+        ("403", "error=\"insufficient_scope\", scope=\"read write:notes\"", bearer(&token(here, "openid"))),
+        ("403", "error=\"insufficient_scope\", scope=\"write\"", bearer(&token(here, "read"))),
         ("400", "", bearer(&good) + &bearer(&good)),
         ("200", "", bearer(&good)),
-        (
-            "200",
-            "",
-            bearer(&token("HTTPS://Notes.example/mcp", "read write@notes")),
-        ),
+        ("200", "", bearer(&token("HTTPS://Notes.example/mcp", "read write@notes"))),
         ("200", "", bearer(&key)),
         ("200", "", format!("X-API-Key: {key}\r\n")),
     ] {
@@ -162,27 +134,18 @@ async fn a_request_without_a_token_is_told_where_to_get_one() {
         let asked = said.lines().find(|line| line.starts_with("www-authenticate: "));
         assert_eq!(asked.is_some(), !challenge.is_empty(), "{said}");
         if let Some(asked) = asked {
-            assert!(
-                asked.contains(challenge) && asked.contains(metadata),
-                "{headers}{asked}"
-            );
+            assert!(asked.contains(challenge) && asked.contains(metadata), "{headers}{asked}");
         }
         assert!(!said.contains(&good[40..]), "{said}");
     }
     assert_eq!(server.notes.stored_texts(), ["x"; 4]);
     for nowhere in ["/secret", "/mcp/%22", "/mcp/\""] {
         let said = server.says(get(nowhere).as_bytes()).await;
-        assert!(
-            !said.contains("resource_metadata") && !said.contains("secret"),
-            "{said}"
-        );
+        assert!(!said.contains("resource_metadata") && !said.contains("secret"), "{said}");
     }
     let in_url = call("keep", "y").replace("/mcp ", &format!("/mcp?access_token={good} "));
     let said = server.says(in_url.as_bytes()).await;
-    assert!(
-        status(&said) == "400" && said.contains("invalid_request"),
-        "{said}"
-    );
+    assert!(status(&said) == "400" && said.contains("invalid_request"), "{said}");
 
     for (path, expected) in [
         ("/.well-known/oauth-protected-resource/mcp", "200"),
@@ -212,11 +175,8 @@ async fn the_server_is_not_ready_without_the_issuers_keys() {
     let jwks = format!("http://{}/keys", silent.local_addr().unwrap());
     // Every connection is closed at once.
     tokio::spawn(async move { while silent.accept().await.is_ok() {} });
-    let server = Server::with(Limits::default(), |_| Credentials {
-        keys: None,
-        oauth: Some(oauth(&jwks)),
-    })
-    .await;
+    let server =
+        Server::with(Limits::default(), |_| Credentials { keys: None, oauth: Some(oauth(&jwks)) }).await;
     assert_eq!(status(&server.says(get("/readyz").as_bytes()).await), "503");
     assert_eq!(status(&server.says(get("/healthz").as_bytes()).await), "200");
     // The token may be valid, so the client should keep it.
@@ -232,28 +192,16 @@ async fn the_server_is_not_ready_without_the_issuers_keys() {
 async fn too_many_invalid_credentials_block_an_address_for_a_while() {
     for local_failures in [true, false] {
         let mut made = None;
-        let limits = Limits {
-            failures: RatePerMinute::a_minute(1),
-            local_failures,
-            ..Limits::default()
-        };
+        let limits = Limits { failures: RatePerMinute::a_minute(1), local_failures, ..Limits::default() };
         let server = Server::with_keys(limits, |folder| {
             let file = KeyFile::new(folder.join("keys.json"));
-            made = Some(
-                file.create("Ada", None, vec!["write".parse().unwrap()])
-                    .unwrap()
-                    .reveal(),
-            );
+            made = Some(file.create("Ada", None, vec!["write".parse().unwrap()]).unwrap().reveal());
             Some(KeyRing::new(file).unwrap())
         })
         .await;
         let good = made.unwrap();
         let said = async |key: &str| {
-            let header = if key.is_empty() {
-                String::new()
-            } else {
-                format!("X-API-Key: {key}\r\n")
-            };
+            let header = if key.is_empty() { String::new() } else { format!("X-API-Key: {key}\r\n") };
             let bytes = call("keep", "x").replace("Accept:", &format!("{header}Accept:"));
             let said = server.says(bytes.as_bytes()).await;
             assert_eq!(status(&said) == "429", said.contains("retry-after: "), "{said}");
@@ -265,26 +213,16 @@ async fn too_many_invalid_credentials_block_an_address_for_a_while() {
             assert_eq!(said(key).await, expected, "{key}");
         }
         let believed = [said("d").await, said(&good).await, said("").await];
-        let expected = if local_failures {
-            ["429", "429", "401"]
-        } else {
-            ["401", "200", "401"]
-        };
+        let expected = if local_failures { ["429", "429", "401"] } else { ["401", "200", "401"] };
         assert_eq!(believed, expected);
-        assert_eq!(
-            server.notes.stored_texts().len(),
-            if local_failures { 4 } else { 5 }
-        );
+        assert_eq!(server.notes.stored_texts().len(), if local_failures { 4 } else { 5 });
         server.end().await;
     }
 }
 
 #[tokio::test]
 async fn a_rate_limited_caller_is_told_when_to_retry() {
-    let limits = Limits {
-        writes: RatePerMinute::a_minute(1),
-        ..Limits::default()
-    };
+    let limits = Limits { writes: RatePerMinute::a_minute(1), ..Limits::default() };
     let server = Server::new(limits).await;
     for (tool, expected) in [("keep", "200"), ("keep", "429"), ("echo", "200")] {
         let said = server.says(call(tool, "x").as_bytes()).await;
@@ -294,10 +232,7 @@ async fn a_rate_limited_caller_is_told_when_to_retry() {
     assert_eq!(server.notes.stored_texts(), ["x"]);
     let numbers = server.says(get("/metrics").as_bytes()).await;
     for line in ["{of=\"read\"} 0", "{of=\"write\"} 1", "{of=\"credentials\"} 0"] {
-        assert!(
-            numbers.contains(&format!("tabellion_rate_limited_total{line}\n")),
-            "{numbers}"
-        );
+        assert!(numbers.contains(&format!("tabellion_rate_limited_total{line}\n")), "{numbers}");
     }
     server.end().await;
 }

@@ -135,21 +135,14 @@ async fn another_url_leads_nowhere_and_says_nothing() {
         ("GET /mcp/exports/gone?signature=right", HOST, "404"),
         ("POST /mcp/exports/notes?signature=right", HOST, "405"),
         ("GET /mcp/exports/notes?signature=right", attacker, "403"),
-        (
-            "GET /mcp/exports/notes?signature=right",
-            "Host: attacker.example\r\n",
-            "403",
-        ),
+        ("GET /mcp/exports/notes?signature=right", "Host: attacker.example\r\n", "403"),
         // Paths that are not downloads.
         ("GET /mcp/exports/?signature=right", HOST, "401"),
         ("GET /mcp/exports/notes/more?signature=right", HOST, "401"),
     ] {
         let said = get(&server, line, headers).await;
         assert_eq!(status(&said), expected, "{line}: {said}");
-        assert!(
-            !said.contains("content\r\n") && !said.ends_with("content"),
-            "{said}"
-        );
+        assert!(!said.contains("content\r\n") && !said.ends_with("content"), "{said}");
         if expected == "403" && headers == HOST {
             refusals.push(said.split_once("\r\n\r\n").unwrap().1.to_owned());
         }

@@ -11,11 +11,7 @@ use super::{LONG, Limits, SHORT, Server, call, get, said, status, within};
 
 #[tokio::test]
 async fn a_slow_request_times_out() {
-    let limits = Limits {
-        head: SHORT,
-        upload: SHORT,
-        ..Limits::default()
-    };
+    let limits = Limits { head: SHORT, upload: SHORT, ..Limits::default() };
     let server = Server::new(limits).await;
     let keep = call("keep", "x");
     let (half_a_head, half_a_body) = (&keep[..20], &keep[..keep.len() - 5]);
@@ -29,11 +25,7 @@ async fn a_slow_request_times_out() {
 
 #[tokio::test]
 async fn a_client_that_does_not_read_frees_its_slot() {
-    let limits = Limits {
-        connections: 1,
-        unread: SHORT,
-        ..Limits::default()
-    };
+    let limits = Limits { connections: 1, unread: SHORT, ..Limits::default() };
     let server = Server::new(limits).await;
     let mut first = server.connect().await;
     let much = call("echo", &"x".repeat(16 << 20));
@@ -48,20 +40,14 @@ async fn a_client_that_does_not_read_frees_its_slot() {
 
 #[tokio::test]
 async fn a_connection_beyond_the_limit_gets_503() {
-    let limits = Limits {
-        connections: 1,
-        ..Limits::default()
-    };
+    let limits = Limits { connections: 1, ..Limits::default() };
     let server = Server::new(limits).await;
     let mut first = server.connect().await;
     first.write_all(call("slow", "x").as_bytes()).await.unwrap();
     server.notes.has_begun(1).await;
     let keep = call("keep", "x");
     let said = server.says(b"").await;
-    assert!(
-        said.starts_with("HTTP/1.1 503 ") && said.contains("Retry-After"),
-        "{said}"
-    );
+    assert!(said.starts_with("HTTP/1.1 503 ") && said.contains("Retry-After"), "{said}");
     server.notes.open(1);
     drop(first);
     within(async { while status(&server.says(keep.as_bytes()).await) != "200" {} }).await;
@@ -71,15 +57,8 @@ async fn a_connection_beyond_the_limit_gets_503() {
 #[tokio::test]
 async fn connections_without_a_whole_request_give_way() {
     let keep = call("keep", "x");
-    for half in [
-        &[][..],
-        &keep.as_bytes()[..20],
-        &keep.as_bytes()[..keep.len() - 5],
-    ] {
-        let limits = Limits {
-            connections: 4,
-            ..Limits::default()
-        };
+    for half in [&[][..], &keep.as_bytes()[..20], &keep.as_bytes()[..keep.len() - 5]] {
+        let limits = Limits { connections: 4, ..Limits::default() };
         let server = Server::new(limits).await;
         let mut busy = server.connect().await;
         busy.write_all(call("slow", "x").as_bytes()).await.unwrap();
@@ -102,11 +81,7 @@ async fn connections_without_a_whole_request_give_way() {
 #[tokio::test]
 #[cfg(target_os = "linux")]
 async fn one_address_leaves_connections_to_others() {
-    let limits = Limits {
-        connections: 4,
-        local_failures: true,
-        ..Limits::default()
-    };
+    let limits = Limits { connections: 4, local_failures: true, ..Limits::default() };
     let server = Server::new(limits).await;
     let mut busy = vec![];
     for number in 1..3 {
@@ -126,11 +101,7 @@ async fn one_address_leaves_connections_to_others() {
 #[tokio::test]
 #[cfg(target_os = "linux")]
 async fn one_caller_leaves_room_for_the_bodies_of_others() {
-    let limits = Limits {
-        body: 32 << 10,
-        bodies: 64 << 10,
-        ..Limits::default()
-    };
+    let limits = Limits { body: 32 << 10, bodies: 64 << 10, ..Limits::default() };
     let server = Server::new(limits).await;
     let much = call("echo", &"x".repeat(30 << 10));
     let mut first = server.connect().await;
@@ -151,10 +122,7 @@ async fn connect_from(address: &str, server: &Server) -> TcpStream {
 
 #[tokio::test]
 async fn bodies_received_at_once_are_bounded() {
-    let limits = Limits {
-        bodies: 64 << 10,
-        ..Limits::default()
-    };
+    let limits = Limits { bodies: 64 << 10, ..Limits::default() };
     let server = Server::new(limits).await;
     let much = call("echo", &"x".repeat(60 << 10));
     let mut first = server.connect().await;
@@ -170,13 +138,7 @@ async fn bodies_received_at_once_are_bounded() {
 #[tokio::test]
 async fn shutdown_finishes_calls() {
     let server = Server::new(Limits::default()).await;
-    let Server {
-        notes,
-        address,
-        stop,
-        served,
-        ..
-    } = server;
+    let Server { notes, address, stop, served, .. } = server;
     // A connection without a request does not delay the shutdown.
     let _idle = TcpStream::connect(address).await.unwrap();
     let stream = TcpStream::connect(address).await.unwrap();
@@ -193,10 +155,7 @@ async fn shutdown_finishes_calls() {
 
 #[tokio::test]
 async fn an_open_event_stream_does_not_delay_shutdown() {
-    let limits = Limits {
-        grace: 2 * LONG,
-        ..Limits::default()
-    };
+    let limits = Limits { grace: 2 * LONG, ..Limits::default() };
     let server = Server::new(limits).await;
     let body = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}"#;
     let headers = "Host: localhost\r\nConnection: close\r\nAccept: */*\r\n";
@@ -230,9 +189,6 @@ async fn a_rejected_request_leaves_its_connection_usable() {
     stream.write_all(b"hello").await.unwrap();
     tokio::time::sleep(Duration::from_millis(50)).await;
     let answers = said(stream, get("/healthz").as_bytes()).await;
-    assert!(
-        answers.starts_with("HTTP/1.1 403") && answers.contains("HTTP/1.1 200"),
-        "{answers}"
-    );
+    assert!(answers.starts_with("HTTP/1.1 403") && answers.contains("HTTP/1.1 200"), "{answers}");
     server.end().await;
 }

@@ -49,10 +49,8 @@ impl Server {
 
     /// A server that requires keys of a file in the folder.
     async fn with_keys(limits: Limits, keys: impl FnOnce(&Path) -> Option<KeyRing>) -> Self {
-        let credentials = |folder: &Path| Credentials {
-            keys: keys(folder).map(Arc::new),
-            ..Credentials::default()
-        };
+        let credentials =
+            |folder: &Path| Credentials { keys: keys(folder).map(Arc::new), ..Credentials::default() };
         Self::with(limits, credentials).await
     }
 
@@ -88,22 +86,12 @@ impl Server {
             downloads: Some(Arc::new(downloads::OneFile(folder.path().into()))),
             hook: hook(folder.path()),
         };
-        let site = Site::new(
-            guard,
-            credentials(folder.path()),
-            BTreeMap::from([("/mcp".into(), mount)]),
-            limits,
-        );
+        let site =
+            Site::new(guard, credentials(folder.path()), BTreeMap::from([("/mcp".into(), mount)]), limits);
         let (stop, stopped) = oneshot::channel();
         let until = async { stopped.await.unwrap() };
         let served = tokio::spawn(serve(listener, site.into(), certificates, until));
-        Self {
-            notes,
-            address,
-            stop,
-            served,
-            folder,
-        }
+        Self { notes, address, stop, served, folder }
     }
 
     async fn connect(&self) -> TcpStream {
@@ -145,10 +133,7 @@ fn call(tool: &str, text: &str) -> String {
     );
     let headers = "Host: localhost\r\nConnection: close\r\nAccept: */*\r\nContent-Type: application/json\r\n\
                    MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\n";
-    format!(
-        "POST /mcp HTTP/1.1\r\n{headers}Mcp-Name: {tool}\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
+    format!("POST /mcp HTTP/1.1\r\n{headers}Mcp-Name: {tool}\r\nContent-Length: {}\r\n\r\n{body}", body.len())
 }
 
 fn get(path: &str) -> String {

@@ -9,9 +9,7 @@ use crate::keys::{KeyFile, KeyRing};
 async fn told(server: &Server, headers: &str) -> Value {
     let call = call("tell_origin", "");
     let (first, rest) = call.split_once("\r\n").unwrap();
-    let said = server
-        .says(format!("{first}\r\n{headers}{rest}").as_bytes())
-        .await;
+    let said = server.says(format!("{first}\r\n{headers}{rest}").as_bytes()).await;
     assert_eq!(status(&said), "200", "{said}");
     let (_, body) = said.split_once("\r\n\r\n").unwrap();
     let answer: Value = serde_json::from_str(body).unwrap_or_else(|_| panic!("{said}"));
@@ -24,23 +22,13 @@ async fn headers_that_a_contract_reads_reach_it_and_no_others() {
     let server = Server::new(Limits::default()).await;
     for (headers, expected) in [
         ("", json!([])),
-        (
-            "X-Writer: Ada\r\nCookie: secret\r\n",
-            json!([["X-Writer", "Ada"]]),
-        ),
+        ("X-Writer: Ada\r\nCookie: secret\r\n", json!([["X-Writer", "Ada"]])),
         ("x-shift: night\r\nX-OTHER: x\r\n", json!([["X-Shift", "night"]])),
-        (
-            "X-Writer: Ada\r\nX-Writer:\r\n",
-            json!([["X-Writer", "Ada"], ["X-Writer", ""]]),
-        ),
+        ("X-Writer: Ada\r\nX-Writer:\r\n", json!([["X-Writer", "Ada"], ["X-Writer", ""]])),
         ("X-Writer: J\u{f6}rg\r\n", json!([["X-Writer", "J\u{f6}rg"]])),
     ] {
         let told = told(&server, headers).await;
-        assert_eq!(
-            (&told["headers"], &told["http"]),
-            (&expected, &json!(true)),
-            "{headers}"
-        );
+        assert_eq!((&told["headers"], &told["http"]), (&expected, &json!(true)), "{headers}");
         assert_eq!(told["holder"], Value::Null);
     }
     server.end().await;
@@ -71,22 +59,10 @@ async fn pages_may_send_the_headers_that_contracts_read() {
         .says(b"OPTIONS /mcp HTTP/1.1\r\nHost: localhost\r\nOrigin: https://app.example\r\nConnection: close\r\n\r\n")
         .await;
     assert_eq!(status(&said), "204", "{said}");
-    let allowed = said
-        .lines()
-        .find_map(|line| line.strip_prefix("access-control-allow-headers: "));
+    let allowed = said.lines().find_map(|line| line.strip_prefix("access-control-allow-headers: "));
     let allowed: Vec<_> = allowed.expect("it is said").split(", ").collect();
-    for name in [
-        "authorization",
-        "mcp-session-id",
-        "x-author",
-        "x-shift",
-        "x-writer",
-    ] {
-        assert_eq!(
-            allowed.iter().filter(|allowed| **allowed == name).count(),
-            1,
-            "{name}: {allowed:?}"
-        );
+    for name in ["authorization", "mcp-session-id", "x-author", "x-shift", "x-writer"] {
+        assert_eq!(allowed.iter().filter(|allowed| **allowed == name).count(), 1, "{name}: {allowed:?}");
     }
     assert!(!allowed.contains(&"x-other"), "{allowed:?}");
     server.end().await;

@@ -4,10 +4,7 @@ use super::{Limits, Server, call, get, status};
 
 #[tokio::test]
 async fn requests_are_answered_or_refused() {
-    let limits = Limits {
-        body: 1000,
-        ..Limits::default()
-    };
+    let limits = Limits { body: 1000, ..Limits::default() };
     let server = Server::new(limits).await;
     let keep = call("keep", "x");
     let long = call("keep", &"x".repeat(1000));
@@ -19,10 +16,7 @@ async fn requests_are_answered_or_refused() {
         ("404", keep.replace("/mcp ", "/mcp/../mcp ")),
         ("400", keep.replace("Host: localhost\r\n", "")),
         ("403", keep.replace("Host: localhost", "Host: attacker.example")),
-        (
-            "403",
-            keep.replace("Accept:", "Origin: http://attacker.example\r\nAccept:"),
-        ),
+        ("403", keep.replace("Accept:", "Origin: http://attacker.example\r\nAccept:")),
         ("413", long.clone()),
         (
             "413",
@@ -33,13 +27,7 @@ async fn requests_are_answered_or_refused() {
             ),
         ),
         ("400", "nonsense\r\n\r\n".into()),
-        (
-            "431",
-            format!(
-                "GET /mcp HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n",
-                "x".repeat(400_000)
-            ),
-        ),
+        ("431", format!("GET /mcp HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "x".repeat(400_000))),
     ] {
         let said = server.says(bytes.as_bytes()).await;
         assert_eq!(status(&said), expected, "{bytes:.200}\n{said}");
@@ -52,17 +40,12 @@ async fn requests_are_answered_or_refused() {
 async fn an_allowed_page_can_read_answers() {
     let server = Server::new(Limits::default()).await;
     let page = "Host: localhost\r\nOrigin: https://app.example\r\nConnection: close\r\n";
-    let asked = server
-        .says(format!("OPTIONS /mcp HTTP/1.1\r\n{page}\r\n").as_bytes())
-        .await;
+    let asked = server.says(format!("OPTIONS /mcp HTTP/1.1\r\n{page}\r\n").as_bytes()).await;
     let called = call("keep", "x").replace("Host: localhost\r\n", page);
     let called = server.says(called.as_bytes()).await;
     assert_eq!((status(&asked), status(&called)), ("204", "200"));
     for said in [asked, called] {
-        assert!(
-            said.contains("access-control-allow-origin: https://app.example\r\n"),
-            "{said}"
-        );
+        assert!(said.contains("access-control-allow-origin: https://app.example\r\n"), "{said}");
     }
     let unknown = server.says(call("keep", "y").as_bytes()).await;
     assert!(!unknown.contains("access-control"), "{unknown}");
@@ -75,10 +58,7 @@ async fn a_request_has_an_id_which_its_client_may_choose() {
     for (given, taken) in [("mine-1", true), ("two words", false), ("", false)] {
         let bytes = call("keep", "x").replace("Accept:", &format!("X-Request-Id: {given}\r\nAccept:"));
         let said = server.says(bytes.as_bytes()).await;
-        let name = said
-            .split("x-request-id: ")
-            .nth(1)
-            .and_then(|it| it.lines().next());
+        let name = said.split("x-request-id: ").nth(1).and_then(|it| it.lines().next());
         let name = name.expect("a name");
         assert_eq!(name == given, taken, "{given}: {name}");
         assert!(taken || name.len() == 16, "{name}");
@@ -134,10 +114,7 @@ async fn metrics_count_what_was_done() {
     ] {
         assert!(said.contains(&format!("\n{line}\n")), "{line}\n{said}");
     }
-    assert!(
-        !said.contains("Confidential") && !said.contains("no_such_tool"),
-        "{said}"
-    );
+    assert!(!said.contains("Confidential") && !said.contains("no_such_tool"), "{said}");
     let body = said.split("\r\n\r\n").nth(1).unwrap();
     for line in body.lines().filter(|line| !line.starts_with('#')) {
         let (name, value) = line.rsplit_once(' ').unwrap();

@@ -24,10 +24,7 @@ struct Said {
 impl Said {
     fn header(&self, name: &str) -> Option<&str> {
         let lines = self.head.lines().filter_map(|line| line.split_once(": "));
-        lines
-            .filter(|(key, _)| *key == name)
-            .map(|(_, value)| value)
-            .next()
+        lines.filter(|(key, _)| *key == name).map(|(_, value)| value).next()
     }
 }
 
@@ -46,13 +43,7 @@ async fn calls_are_answered_with_what_they_are_over_mcp() {
     let server = Server::new(Limits::default()).await;
     let text = r#"{"text":"x"}"#;
     for (tool, headers, body, status, expected) in [
-        (
-            "echo",
-            "",
-            text,
-            200,
-            json!({ "tool": "echo", "status": "success", "result": { "text": "x" } }),
-        ),
+        ("echo", "", text, 200, json!({ "tool": "echo", "status": "success", "result": { "text": "x" } })),
         (
             "keep",
             "Idempotency-Key: k1\r\nIf-Match: \"b0\"\r\n",
@@ -60,20 +51,8 @@ async fn calls_are_answered_with_what_they_are_over_mcp() {
             200,
             json!({ "result": { "text": "x" } }),
         ),
-        (
-            "keep",
-            "If-Match: b0\r\n",
-            text,
-            200,
-            json!({ "result": { "text": "x" } }),
-        ),
-        (
-            "keep",
-            "If-None-Match: *\r\n",
-            text,
-            200,
-            json!({ "result": { "text": "x" } }),
-        ),
+        ("keep", "If-Match: b0\r\n", text, 200, json!({ "result": { "text": "x" } })),
+        ("keep", "If-None-Match: *\r\n", text, 200, json!({ "result": { "text": "x" } })),
         (
             "refuse",
             "",
@@ -81,86 +60,20 @@ async fn calls_are_answered_with_what_they_are_over_mcp() {
             404,
             json!({ "error": { "code": "NOT_FOUND", "message": "no such note", "details": { "path": "x" }, "violations": [] } }),
         ),
-        (
-            "echo",
-            "",
-            r#"{"text":1}"#,
-            422,
-            json!({ "error": { "code": "INVALID_REQUEST" } }),
-        ),
-        (
-            "echo",
-            "",
-            "{}",
-            422,
-            json!({ "error": { "code": "INVALID_REQUEST" } }),
-        ),
-        (
-            "echo",
-            "",
-            "[]",
-            400,
-            json!({ "error": { "code": "INVALID_REQUEST" } }),
-        ),
-        (
-            "echo",
-            "",
-            "{",
-            400,
-            json!({ "error": { "code": "INVALID_REQUEST" } }),
-        ),
-        (
-            "echo",
-            "",
-            r#"{"text":"x","text":"y"}"#,
-            400,
-            json!({ "error": { "code": "INVALID_REQUEST" } }),
-        ),
+        ("echo", "", r#"{"text":1}"#, 422, json!({ "error": { "code": "INVALID_REQUEST" } })),
+        ("echo", "", "{}", 422, json!({ "error": { "code": "INVALID_REQUEST" } })),
+        ("echo", "", "[]", 400, json!({ "error": { "code": "INVALID_REQUEST" } })),
+        ("echo", "", "{", 400, json!({ "error": { "code": "INVALID_REQUEST" } })),
+        ("echo", "", r#"{"text":"x","text":"y"}"#, 400, json!({ "error": { "code": "INVALID_REQUEST" } })),
         ("wait", "", text, 429, json!({ "error": { "code": "TOO_OFTEN" } })),
-        (
-            "nothing",
-            "",
-            text,
-            404,
-            json!({ "error": { "code": "NOT_FOUND" } }),
-        ),
-        (
-            "ec%68o",
-            "",
-            text,
-            404,
-            json!({ "error": { "code": "NOT_FOUND" } }),
-        ),
+        ("nothing", "", text, 404, json!({ "error": { "code": "NOT_FOUND" } })),
+        ("ec%68o", "", text, 404, json!({ "error": { "code": "NOT_FOUND" } })),
         ("breach", "", text, 500, json!({ "error": {} })),
         ("keep", "If-Match: *\r\n", text, 400, json!({ "error": {} })),
-        (
-            "keep",
-            "If-Match: W/\"b0\"\r\n",
-            text,
-            400,
-            json!({ "error": {} }),
-        ),
-        (
-            "keep",
-            "If-Match: \"a\", \"b\"\r\n",
-            text,
-            400,
-            json!({ "error": {} }),
-        ),
-        (
-            "keep",
-            "If-Match: \"a\"\r\nIf-None-Match: *\r\n",
-            text,
-            400,
-            json!({ "error": {} }),
-        ),
-        (
-            "keep",
-            "If-None-Match: \"a\"\r\n",
-            text,
-            400,
-            json!({ "error": {} }),
-        ),
+        ("keep", "If-Match: W/\"b0\"\r\n", text, 400, json!({ "error": {} })),
+        ("keep", "If-Match: \"a\", \"b\"\r\n", text, 400, json!({ "error": {} })),
+        ("keep", "If-Match: \"a\"\r\nIf-None-Match: *\r\n", text, 400, json!({ "error": {} })),
+        ("keep", "If-None-Match: \"a\"\r\n", text, 400, json!({ "error": {} })),
         (
             "keep",
             "Idempotency-Key: two words\r\n",
@@ -168,22 +81,13 @@ async fn calls_are_answered_with_what_they_are_over_mcp() {
             422,
             json!({ "error": { "code": "INVALID_REQUEST" } }),
         ),
-        (
-            "keep",
-            "Idempotency-Key: a\r\nIdempotency-Key: b\r\n",
-            text,
-            400,
-            json!({ "error": {} }),
-        ),
+        ("keep", "Idempotency-Key: a\r\nIdempotency-Key: b\r\n", text, 400, json!({ "error": {} })),
     ] {
         let path = format!("/mcp/tools/{tool}/execute");
         let said = said(&server, &post(&path, headers, body)).await;
         assert_eq!(said.status, status, "{tool} {headers}{body}: {}", said.body);
         assert_eq!(said.header("content-type"), Some("application/json"));
-        assert_eq!(
-            said.header("etag"),
-            (tool == "keep" && status == 200).then_some("\"b1\"")
-        );
+        assert_eq!(said.header("etag"), (tool == "keep" && status == 200).then_some("\"b1\""));
         assert_eq!(said.header("retry-after"), (status == 429).then_some("7"));
         has(&said.body, &expected);
     }
@@ -212,31 +116,22 @@ async fn the_client_is_the_first_product_of_the_user_agent() {
         let request = post("/mcp/tools/echo/execute", agent, r#"{"text":"x"}"#);
         assert_eq!(said(&server, &request).await.status, 200);
     }
-    assert_eq!(
-        server.notes.clients(),
-        [Some("curl/8.5.0".to_owned()), None, None]
-    );
+    assert_eq!(server.notes.clients(), [Some("curl/8.5.0".to_owned()), None, None]);
     server.end().await;
 }
 
 #[tokio::test]
 async fn what_stands_in_the_way_is_told_in_the_form_of_errors() {
     let mut keys = None;
-    let server = Server::with_keys(
-        Limits {
-            body: 100,
-            ..Limits::default()
-        },
-        |folder| {
-            let file = KeyFile::new(folder.join("keys.json"));
-            let new = |scope: &str| {
-                let made = file.create("Ada", None, vec![scope.parse().unwrap()]).unwrap();
-                format!("X-API-Key: {}\r\n", made.reveal())
-            };
-            keys = Some([new("read"), new("write@others")]);
-            Some(KeyRing::new(file).unwrap())
-        },
-    )
+    let server = Server::with_keys(Limits { body: 100, ..Limits::default() }, |folder| {
+        let file = KeyFile::new(folder.join("keys.json"));
+        let new = |scope: &str| {
+            let made = file.create("Ada", None, vec![scope.parse().unwrap()]).unwrap();
+            format!("X-API-Key: {}\r\n", made.reveal())
+        };
+        keys = Some([new("read"), new("write@others")]);
+        Some(KeyRing::new(file).unwrap())
+    })
     .await;
     let [key, stranger] = keys.unwrap();
     let (keep, text) = ("/mcp/tools/keep/execute", r#"{"text":"x"}"#);
@@ -253,33 +148,15 @@ async fn what_stands_in_the_way_is_told_in_the_form_of_errors() {
         (post(keep, &key, text), 403, None, None),
         (post(keep, &key, &long), 413, None, None),
         (post("/mcp/tools/no/execute", &key, text), 404, None, None),
-        (
-            post(keep, &key, text).replace("application/json", "text/plain"),
-            415,
-            None,
-            None,
-        ),
+        (post(keep, &key, text).replace("application/json", "text/plain"), 415, None, None),
         (post("/mcp/tools", &key, text), 405, Some("allow"), None),
-        (
-            get(keep).replace("Connection:", &format!("{key}Connection:")),
-            405,
-            Some("allow"),
-            None,
-        ),
+        (get(keep).replace("Connection:", &format!("{key}Connection:")), 405, Some("allow"), None),
         (post("/mcp/openapi.json", "", text), 405, Some("allow"), None),
     ] {
         let said = said(&server, &request).await;
         assert_eq!(said.status, status, "{request}: {}", said.body);
-        assert!(
-            said.body["error"]["message"].is_string(),
-            "{request}: {}",
-            said.body
-        );
-        assert_eq!(
-            said.body["error"]["details"]["reason"].as_str(),
-            reason,
-            "{request}"
-        );
+        assert!(said.body["error"]["message"].is_string(), "{request}: {}", said.body);
+        assert_eq!(said.body["error"]["details"]["reason"].as_str(), reason, "{request}");
         assert!(said.body.get("jsonrpc").is_none(), "{request}: {}", said.body);
         assert!(said.header("x-request-id").is_some(), "{request}: {}", said.head);
         if let Some(header) = header {
@@ -297,12 +174,7 @@ async fn what_stands_in_the_way_is_told_in_the_form_of_errors() {
 async fn tools_are_listed_and_described_as_they_are() {
     let server = Server::new(Limits::default()).await;
     let listed = said(&server, &get("/mcp/tools")).await.body;
-    let names: Vec<_> = listed["tools"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|tool| &tool["name"])
-        .collect();
+    let names: Vec<_> = listed["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
     assert_eq!(listed["count"], names.len());
     assert!(names.contains(&&json!("echo")));
     let described = said(&server, &get("/mcp/openapi.json")).await.body;

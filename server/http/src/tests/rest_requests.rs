@@ -16,10 +16,8 @@ struct Odd {
 
 impl Odd {
     fn bytes(&self) -> Vec<u8> {
-        let mut head = format!(
-            "{} /mcp{} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n",
-            self.method, self.path
-        );
+        let mut head =
+            format!("{} /mcp{} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n", self.method, self.path);
         for (name, value) in &self.headers {
             head += &format!("{name}: {value}\r\n");
         }
@@ -110,12 +108,7 @@ fn headers() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     ];
     // `Transfer-Encoding` would require a chunked body.
     let all = vec((select(names), values), 0..6);
-    all.prop_map(|headers| {
-        headers
-            .into_iter()
-            .filter(|(name, _)| *name != "Transfer-Encoding")
-            .collect()
-    })
+    all.prop_map(|headers| headers.into_iter().filter(|(name, _)| *name != "Transfer-Encoding").collect())
 }
 
 fn body() -> impl Strategy<Value = Option<String>> {
@@ -139,9 +132,8 @@ fn body() -> impl Strategy<Value = Option<String>> {
 }
 
 fn odd() -> impl Strategy<Value = Odd> {
-    let methods = select(vec![
-        "GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE", "MADE-UP",
-    ]);
+    let methods =
+        select(vec!["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE", "MADE-UP"]);
     (methods, path(), headers(), body()).prop_map(|(method, path, headers, body)| Odd {
         method,
         path,
@@ -159,9 +151,7 @@ fn is_endpoint(path: &str) -> bool {
 }
 
 fn judge(odd: &Odd, said: &str) -> Result<(), TestCaseError> {
-    let status: u16 = status(said)
-        .parse()
-        .map_err(|_| TestCaseError::fail(format!("no status: {said}")))?;
+    let status: u16 = status(said).parse().map_err(|_| TestCaseError::fail(format!("no status: {said}")))?;
     prop_assert!(status < 500, "the server says that it was its own fault: {said}");
     let (head, body) = said.split_once("\r\n\r\n").unwrap_or((said, ""));
     prop_assert!(!head.contains("evil.example"), "{said}");
@@ -175,30 +165,16 @@ fn judge(odd: &Odd, said: &str) -> Result<(), TestCaseError> {
         return Ok(());
     };
     let error = &body["error"];
-    prop_assert!(
-        error["code"].is_string() && error["message"].is_string(),
-        "{said}"
-    );
-    prop_assert!(
-        error["details"].is_object() && error["violations"].is_array(),
-        "{said}"
-    );
+    prop_assert!(error["code"].is_string() && error["message"].is_string(), "{said}");
+    prop_assert!(error["details"].is_object() && error["violations"].is_array(), "{said}");
     Ok(())
 }
 
 #[test]
 fn each_request_is_answered_in_one_form() {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let server = runtime.block_on(Server::new(Limits::default()));
-    let config = ProptestConfig {
-        failure_persistence: None,
-        cases: 512,
-        ..ProptestConfig::default()
-    };
+    let config = ProptestConfig { failure_persistence: None, cases: 512, ..ProptestConfig::default() };
     proptest!(config, |(odd in odd())| {
         let said = runtime.block_on(server.says(&odd.bytes()));
         judge(&odd, &said)?;

@@ -28,11 +28,7 @@ async fn server() -> (Server, String) {
 }
 
 fn request(line: &str, headers: &str) -> String {
-    let host = if headers.contains("Host: ") {
-        ""
-    } else {
-        "Host: localhost\r\n"
-    };
+    let host = if headers.contains("Host: ") { "" } else { "Host: localhost\r\n" };
     format!("{line} HTTP/1.1\r\n{host}{headers}Connection: close\r\n\r\n")
 }
 
@@ -42,10 +38,7 @@ async fn layers_answer_in_their_order() {
     let key = format!("X-API-Key: {key}\r\n");
     let hook = format!("X-Gitlab-Token: {HOOK_SECRET}\r\n");
     assert!(!server.folder.path().join(HEARD).exists());
-    let (app, attacker) = (
-        "Origin: https://app.example\r\n",
-        "Origin: http://attacker.example\r\n",
-    );
+    let (app, attacker) = ("Origin: https://app.example\r\n", "Origin: http://attacker.example\r\n");
     for (line, headers, expected, allow) in [
         // Probes pass before the guard.
         ("GET /healthz", "Host: attacker.example\r\n", "200", None),
@@ -82,20 +75,13 @@ async fn layers_answer_in_their_order() {
         let head = said.split("\r\n\r\n").next().unwrap();
         let header = |name: &str| {
             let lines = head.lines().filter_map(|line| line.split_once(": "));
-            lines
-                .filter(|(key, _)| *key == name)
-                .map(|(_, value)| value)
-                .next()
+            lines.filter(|(key, _)| *key == name).map(|(_, value)| value).next()
         };
         assert_eq!(status(&said), expected, "{line}\n{headers}{said}");
         assert_eq!(header("allow"), allow, "{line}\n{headers}{said}");
         assert!(header("x-request-id").is_some(), "{line}\n{headers}{said}");
         let allowed_origin = (headers == app).then_some("https://app.example");
-        assert_eq!(
-            header("access-control-allow-origin"),
-            allowed_origin,
-            "{line}\n{said}"
-        );
+        assert_eq!(header("access-control-allow-origin"), allowed_origin, "{line}\n{said}");
     }
     assert!(server.folder.path().join(HEARD).exists());
     server.end().await;
@@ -158,28 +144,15 @@ async fn the_access_log_names_the_caller_and_no_secret() {
             &by_key,
             format!("method=PUT path=\"/nowhere\" caller={caller:?} status=404 "),
         ),
-        (
-            "log-3",
-            "GET /mcp",
-            "X-API-Key: Confidential\r\n",
-            "method=GET path=\"/mcp\" status=401 ".into(),
-        ),
-        (
-            "log-4",
-            "GET /healthz",
-            "",
-            "method=GET path=\"/healthz\" status=200 ".into(),
-        ),
+        ("log-3", "GET /mcp", "X-API-Key: Confidential\r\n", "method=GET path=\"/mcp\" status=401 ".into()),
+        ("log-4", "GET /healthz", "", "method=GET path=\"/healthz\" status=200 ".into()),
     ] {
         let headers = format!("{headers}X-Request-Id: {id}\r\n");
         server.says(request(line, &headers).as_bytes()).await;
         let logged = log.0.lock().unwrap().clone();
         let of_request = logged.lines().filter(|line| line.contains(&format!("id={id} ")));
         let of_request: Vec<_> = of_request.collect();
-        assert!(
-            of_request.len() == 1 && of_request[0].contains(&expected),
-            "{of_request:?}"
-        );
+        assert!(of_request.len() == 1 && of_request[0].contains(&expected), "{of_request:?}");
         assert!(!of_request[0].contains("Confidential") && !logged.contains(&key));
     }
     server.end().await;

@@ -90,11 +90,7 @@ async fn requests_are_answered_over_tls() {
 async fn a_stalled_handshake_times_out() {
     let folder = TempDir::new().unwrap();
     let (_, [cert, key]) = certify(folder.path());
-    let limits = Limits {
-        head: SHORT,
-        connections: 1,
-        ..Limits::default()
-    };
+    let limits = Limits { head: SHORT, connections: 1, ..Limits::default() };
     let certificates = Some(Arc::new(Certificates::new(cert, key).unwrap()));
     let server = Server::over(limits, |_| Credentials::default(), certificates).await;
     for begun in [&b""[..], HALF_A_HANDSHAKE] {
@@ -122,9 +118,7 @@ fn files_without_certificate_or_key_are_rejected() {
         (&cert, &cert, "no private key in PEM"),
         (&cert, &others[1], "cannot be used for TLS"),
     ] {
-        let error = Certificates::new(cert.clone(), key.clone())
-            .unwrap_err()
-            .to_string();
+        let error = Certificates::new(cert.clone(), key.clone()).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     }
 }

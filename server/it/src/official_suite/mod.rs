@@ -24,22 +24,13 @@ use self::{
 /// Serves `--library DIR` over HTTP at `--http ADDRESS`.
 pub(crate) fn serve(arguments: impl Iterator<Item = String>) -> Result<(), Box<dyn Error>> {
     let arguments: Vec<_> = arguments.collect();
-    let options: BTreeMap<_, _> = arguments
-        .chunks_exact(2)
-        .map(|pair| (pair[0].as_str(), &pair[1]))
-        .collect();
-    let option = |name: &str| {
-        options
-            .get(name)
-            .ok_or("usage: official-suite --library DIR --http ADDRESS")
-    };
+    let options: BTreeMap<_, _> =
+        arguments.chunks_exact(2).map(|pair| (pair[0].as_str(), &pair[1])).collect();
+    let option = |name: &str| options.get(name).ok_or("usage: official-suite --library DIR --http ADDRESS");
     let server =
         tabellion_serve::Server::open("official-suite", env!("CARGO_PKG_VERSION"), *option("--library")?)?;
     let service = suite::service(server.library());
-    server
-        .with(service)
-        .extension(Fixtures(Beside::new()))
-        .serve_http(option("--http")?.parse()?)?;
+    server.with(service).extension(Fixtures(Beside::new())).serve_http(option("--http")?.parse()?)?;
     Ok(())
 }
 
@@ -53,17 +44,13 @@ impl Fixtures {
         deed: &CallEffect,
         cx: &RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
-        let repeated = Repeated {
-            state: params.request_state.clone(),
-            responses: params.input_responses.clone(),
-        };
+        let repeated =
+            Repeated { state: params.request_state.clone(), responses: params.input_responses.clone() };
         if let Some(question) = self.0.question(deed, repeated, cx)? {
             return Ok(ServerResult::InputRequiredResult(question));
         }
         let arguments = params.arguments.clone().unwrap_or_default();
-        effects::done(deed, &arguments, cx)
-            .await
-            .map(ServerResult::CallToolResult)
+        effects::done(deed, &arguments, cx).await.map(ServerResult::CallToolResult)
     }
 
     fn prompt(
@@ -72,10 +59,8 @@ impl Fixtures {
         prompt: &beside::Text,
         cx: &RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
-        let repeated = Repeated {
-            state: params.request_state.clone(),
-            responses: params.input_responses.clone(),
-        };
+        let repeated =
+            Repeated { state: params.request_state.clone(), responses: params.input_responses.clone() };
         let question = match &prompt.deed {
             Some(deed) => self.0.question(deed, repeated, cx)?,
             None => None,
@@ -96,9 +81,7 @@ impl Extension for Fixtures {
     ) -> Option<BoxFuture<'a, Result<ServerResult, ErrorData>>> {
         match request {
             ClientRequest::SetLevelRequest(_) => {
-                let in_session = cx
-                    .protocol_version()
-                    .is_some_and(|version| version.has_initialize());
+                let in_session = cx.protocol_version().is_some_and(|version| version.has_initialize());
                 in_session.then(|| -> BoxFuture<'a, _> { Box::pin(async { Ok(ServerResult::empty(())) }) })
             }
             ClientRequest::CallToolRequest(request) => {
@@ -119,13 +102,7 @@ impl Extension for Fixtures {
     }
 
     fn extend(&self, answer: &mut ServerResult) {
-        let Beside {
-            tools,
-            resources,
-            templates,
-            prompts,
-            ..
-        } = &self.0;
+        let Beside { tools, resources, templates, prompts, .. } = &self.0;
         match answer {
             ServerResult::InitializeResult(result) => {
                 result.capabilities.logging = Some(JsonObject::default())
@@ -135,18 +112,14 @@ impl Extension for Fixtures {
                 result.tools.extend(tools.iter().map(|tool| tool.listed.clone()));
             }
             ServerResult::ListResourcesResult(result) => {
-                result
-                    .resources
-                    .extend(resources.iter().map(|resource| resource.listed.clone()));
+                result.resources.extend(resources.iter().map(|resource| resource.listed.clone()));
             }
             ServerResult::ListResourceTemplatesResult(result) => {
                 let listed = templates.iter().map(|template| template.listed.clone());
                 result.resource_templates.extend(listed);
             }
             ServerResult::ListPromptsResult(result) => {
-                result
-                    .prompts
-                    .extend(prompts.iter().map(|prompt| prompt.listed.clone()));
+                result.prompts.extend(prompts.iter().map(|prompt| prompt.listed.clone()));
             }
             _ => {}
         }

@@ -34,9 +34,7 @@ fn serve(library: &Library, arguments: &[&str]) -> Target {
 
 /// Calls a tool, and returns the request that the client shows.
 fn ask(target: &mut Target, tool: &str, arguments: Value) -> ApprovalRequest {
-    let call = target
-        .post("tools/call", json!({ "name": tool, "arguments": arguments }))
-        .expect("sent");
+    let call = target.post("tools/call", json!({ "name": tool, "arguments": arguments })).expect("sent");
     let question = target.receive().expect("a question");
     assert_eq!(question["method"], "elicitation/create", "{question}");
     ApprovalRequest { call, question }
@@ -66,19 +64,11 @@ fn the_server_writes_exactly_the_approved_content() {
 
     for action in ["decline", "cancel"] {
         let pending = ask(&mut target, "write_memory_entry", practice("- two\n"));
-        assert!(
-            pending.message().ends_with("\n\n- two\n"),
-            "{}",
-            pending.message()
-        );
+        assert!(pending.message().ends_with("\n\n- two\n"), "{}", pending.message());
         assert!(pending.message().contains(MEMORY));
         reply(&mut target, &pending, action).expect_err("not approved");
         let pending = ask(&mut target, "write_markdown", write("new\n"));
-        assert!(
-            pending.message().ends_with("@@ -1 +1 @@\n-old\n+new\n"),
-            "{}",
-            pending.message()
-        );
+        assert!(pending.message().ends_with("@@ -1 +1 @@\n-old\n+new\n"), "{}", pending.message());
         reply(&mut target, &pending, action).expect_err("not approved");
         assert_eq!(library.ledger(), before);
     }
@@ -106,16 +96,8 @@ fn a_question_says_what_happens_to_the_file() {
             json!({ "path": "b.md", "content": "new\n" }),
             "Create `b.md`?\n\n--- /dev/null\n+++ b/b.md\n@@ -0,0 +1 @@\n+new\n",
         ),
-        (
-            "write_markdown",
-            json!({ "path": "c.md", "content": "" }),
-            "Create `c.md`?\n\nThe file is empty.",
-        ),
-        (
-            "edit_markdown",
-            append,
-            "Change `a.md`?\n\n--- a/a.md\n+++ b/a.md\n@@ -1 +1,3 @@\n old\n+\n+new\n",
-        ),
+        ("write_markdown", json!({ "path": "c.md", "content": "" }), "Create `c.md`?\n\nThe file is empty."),
+        ("edit_markdown", append, "Change `a.md`?\n\n--- a/a.md\n+++ b/a.md\n@@ -1 +1,3 @@\n old\n+\n+new\n"),
         (
             "write_markdown",
             json!({ "path": "a.md", "content": "old\n\nnew\n" }),
@@ -126,11 +108,7 @@ fn a_question_says_what_happens_to_the_file() {
             delete("a.md"),
             "Delete `a.md`?\n\n--- a/a.md\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-old\n-\n-new\n",
         ),
-        (
-            "delete_markdown",
-            delete("empty.md"),
-            "Delete `empty.md`?\n\nThe file is empty.",
-        ),
+        ("delete_markdown", delete("empty.md"), "Delete `empty.md`?\n\nThe file is empty."),
     ] {
         let pending = ask(&mut target, tool, arguments);
         assert_eq!(pending.message(), expected);
@@ -148,9 +126,7 @@ fn a_pending_approval_does_not_block_other_calls() {
 
     let appending = ask(&mut target, "write_memory_entry", practice("- last\n"));
     let writing = ask(&mut target, "write_markdown", write("new\n"));
-    other
-        .call("write_memory_entry", practice("- two\n"))
-        .expect("written");
+    other.call("write_memory_entry", practice("- two\n")).expect("written");
     other.call("write_markdown", write("theirs\n")).expect("written");
     let delete = json!({ "name": "delete_markdown", "arguments": { "path": "a.md", "confirm": true } });
     let deleted = target.request("tools/call", delete).expect("an answer");
@@ -183,9 +159,7 @@ fn a_client_without_elicitation_gets_advice() {
                 assert_eq!(library.ledger(), before);
             }
         }
-        server
-            .call("write_markdown", write("new\n"))
-            .expect("needs no approval");
+        server.call("write_markdown", write("new\n")).expect("needs no approval");
         server.close();
     }
 }
@@ -209,9 +183,7 @@ fn a_repeated_call_carries_the_decision() {
     let pending = target.request("tools/call", params.clone()).expect("an answer");
     assert_eq!(pending["result"]["resultType"], "input_required", "{pending}");
     assert_eq!(library.ledger(), before);
-    let key = pending["result"]["inputRequests"]
-        .as_object()
-        .and_then(|all| all.keys().next());
+    let key = pending["result"]["inputRequests"].as_object().and_then(|all| all.keys().next());
     let mut repeated = params;
     repeated["requestState"] = pending["result"]["requestState"].clone();
     repeated["inputResponses"] = json!({ key.expect("a question"): { "action": "accept" } });

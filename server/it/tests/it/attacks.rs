@@ -163,24 +163,16 @@ fn the_server_accepts_unusual_names() {
     let mut server = library.serve();
     for name in ORDINARY {
         let write = json!({ "path": name, "content": "# Title\n" });
-        server
-            .call("write_markdown", write)
-            .unwrap_or_else(|refusal| panic!("{name}: {refusal:?}"));
-        server
-            .call("edit_markdown", edit(name, "append", "", "more\n"))
-            .expect("edited");
+        server.call("write_markdown", write).unwrap_or_else(|refusal| panic!("{name}: {refusal:?}"));
+        server.call("edit_markdown", edit(name, "append", "", "more\n")).expect("edited");
         assert_eq!(library.get(name), b"# Title\nmore\n");
-        let log = server
-            .call("get_markdown_activity_log", json!({ "limit": 1 }))
-            .expect("a log");
+        let log = server.call("get_markdown_activity_log", json!({ "limit": 1 })).expect("a log");
         assert_eq!(log["entries"][0]["path"], *name);
     }
     assert_eq!(library.ledger().status, "");
     ledger::fsck(library.root()).expect("a sound repository");
     for name in ORDINARY {
-        server
-            .call("delete_markdown", json!({ "path": name, "confirm": true }))
-            .expect("deleted");
+        server.call("delete_markdown", json!({ "path": name, "confirm": true })).expect("deleted");
     }
     assert!(library.ledger().files.is_empty());
 }
@@ -197,10 +189,7 @@ fn trapped() -> (Library, TempDir) {
     symlink(outside.path().join("absent.md"), library.path("dangling.md")).expect("a link");
     fs::create_dir(library.path("folder.md")).expect("a folder");
     fs::write(library.path("folder.md/inner.md"), "x\n").expect("a file");
-    let made = Command::new("mkfifo")
-        .arg(library.path("pipe.md"))
-        .status()
-        .expect("mkfifo");
+    let made = Command::new("mkfifo").arg(library.path("pipe.md")).status().expect("mkfifo");
     assert!(made.success());
     (library, outside)
 }
@@ -230,23 +219,17 @@ fn the_server_refuses_entries_other_than_files_without_blocking() {
             refuse(&library, &mut server, tool, request, json!({}));
         }
     }
-    let listed = server
-        .call("list_markdown_files", json!({ "path": "", "recursive": true }))
-        .expect("listed");
+    let listed =
+        server.call("list_markdown_files", json!({ "path": "", "recursive": true })).expect("listed");
     assert_eq!(
         listed,
         json!({ "files": ["a.md", "folder.md/inner.md", "sub/b.md"], "folders": ["folder.md", "sub"] })
     );
-    let found = server
-        .call("search_markdown", json!({ "query": "Secret" }))
-        .expect("searched");
+    let found = server.call("search_markdown", json!({ "query": "Secret" })).expect("searched");
     assert_eq!(found["results"], json!([]));
     let kept: Vec<_> = fs::read_dir(outside.path()).expect("a folder").collect();
     assert_eq!(kept.len(), 1);
-    assert_eq!(
-        fs::read(outside.path().join("secret.md")).expect("a file"),
-        b"# Secret x\n"
-    );
+    assert_eq!(fs::read(outside.path().join("secret.md")).expect("a file"), b"# Secret x\n");
 }
 
 #[test]
@@ -260,9 +243,7 @@ fn an_edit_breaks_a_hard_link_instead_of_writing_through_it() {
         return;
     }
     let mut server = library.serve();
-    server
-        .call("edit_markdown", edit("hard.md", "append", "", "x\n"))
-        .expect("edited");
+    server.call("edit_markdown", edit("hard.md", "append", "", "x\n")).expect("edited");
     assert_eq!(library.get("hard.md"), b"# Secret\nx\n");
     assert_eq!(fs::read(&secret).expect("a file"), b"# Secret\n");
 }
@@ -278,9 +259,7 @@ fn no_path_reaches_a_sibling_whose_name_begins_like_the_root() {
     target.initialize("2025-11-25").expect("a handshake");
     let mut server = Server { target };
     for path in ["../v-evil/s.md", "-evil/s.md"] {
-        server
-            .call("read_markdown", json!({ "path": path }))
-            .expect_err("out of reach");
+        server.call("read_markdown", json!({ "path": path })).expect_err("out of reach");
     }
 }
 
@@ -295,9 +274,7 @@ fn the_root_may_be_a_symbolic_link() {
         .expect("started");
     target.initialize("2025-11-25").expect("a handshake");
     let mut server = Server { target };
-    server
-        .call("edit_markdown", edit("a.md", "append", "", "x\n"))
-        .expect("edited");
+    server.call("edit_markdown", edit("a.md", "append", "", "x\n")).expect("edited");
     assert_eq!(library.get("a.md"), b"# A\nx\n");
     assert_eq!(library.ledger().status, "");
 }
@@ -315,17 +292,11 @@ fn the_server_refuses_names_that_differ_only_in_case() {
 /// Each program that the repository configures would leave a canary.
 #[test]
 fn the_server_runs_no_program_that_a_repository_configures() {
-    let library = Library::with(&[
-        ("a.md", "# A\n"),
-        (".gitattributes", "*.md filter=evil diff=evil\n"),
-    ]);
+    let library = Library::with(&[("a.md", "# A\n"), (".gitattributes", "*.md filter=evil diff=evil\n")]);
     let canary = TempDir::new().expect("a folder");
     let script = canary.path().join("evil.sh");
-    fs::write(
-        &script,
-        format!("#!/bin/sh\ntouch '{}/ran'\ncat\n", canary.path().display()),
-    )
-    .expect("a script");
+    fs::write(&script, format!("#!/bin/sh\ntouch '{}/ran'\ncat\n", canary.path().display()))
+        .expect("a script");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("executable");
     let evil = script.to_str().expect("UTF-8");
     for hook in [
@@ -361,32 +332,21 @@ fn the_server_runs_no_program_that_a_repository_configures() {
     let _ = fs::remove_file(canary.path().join("ran"));
 
     let mut server = library.serve();
-    server
-        .call("read_markdown", json!({ "path": "a.md" }))
-        .expect("read");
-    server
-        .call("list_markdown_files", json!({ "path": "" }))
-        .expect("listed");
-    server
-        .call("search_markdown", json!({ "query": "A" }))
-        .expect("searched");
+    server.call("read_markdown", json!({ "path": "a.md" })).expect("read");
+    server.call("list_markdown_files", json!({ "path": "" })).expect("listed");
+    server.call("search_markdown", json!({ "query": "A" })).expect("searched");
     // Other tests check whether a file with a configured filter is refused; no program runs either way.
     let _ = server.call("edit_markdown", edit("a.md", "append", "", "x\n"));
     let _ = server.call("write_markdown", json!({ "path": "b.md", "content": "b\n" }));
     let _ = server.call("delete_markdown", json!({ "path": "a.md", "confirm": true }));
-    server
-        .call("get_markdown_activity_log", json!({}))
-        .expect("a log");
+    server.call("get_markdown_activity_log", json!({})).expect("a log");
     server.close();
     assert!(!canary.path().join("ran").exists(), "a configured program ran");
 }
 
 #[test]
 fn the_server_ignores_gits_environment() {
-    let (library, other) = (
-        Library::with(&[("a.md", "# A\n")]),
-        Library::with(&[("o.md", "# O\n")]),
-    );
+    let (library, other) = (Library::with(&[("a.md", "# A\n")]), Library::with(&[("o.md", "# O\n")]));
     let before = other.ledger();
     let mut command = library.command();
     for (name, value) in [
@@ -406,9 +366,7 @@ fn the_server_ignores_gits_environment() {
     let mut target = tabellion_conformance::Target::start(&mut command).expect("started");
     target.initialize("2025-11-25").expect("a handshake");
     let mut server = Server { target };
-    server
-        .call("edit_markdown", edit("a.md", "append", "", "x\n"))
-        .expect("edited");
+    server.call("edit_markdown", edit("a.md", "append", "", "x\n")).expect("edited");
     assert_eq!(library.ledger().commits.len(), 2);
     assert_eq!(library.ledger().status, "");
     assert_eq!(other.ledger(), before);
@@ -421,32 +379,14 @@ fn a_heading_can_not_forge_a_commit_message() {
     let library = Library::with(&[("a.md", &format!("# A\n\n{heading}\n\nbody\n"))]);
     let mut server = library.serve();
     let target = format!("{heading}\nCo-authored-by: Evil <e@vil>");
-    refuse(
-        &library,
-        &mut server,
-        "edit_markdown",
-        edit("a.md", "insert_after", &target, "x\n"),
-        json!({}),
-    );
-    server
-        .call("edit_markdown", edit("a.md", "insert_after", heading, "x\n"))
-        .expect("edited");
+    refuse(&library, &mut server, "edit_markdown", edit("a.md", "insert_after", &target, "x\n"), json!({}));
+    server.call("edit_markdown", edit("a.md", "insert_after", heading, "x\n")).expect("edited");
     let message = ledger::git(library.root(), &["log", "-1", "--format=%B"]).expect("git log");
     assert_eq!(message.matches("\nTabellion-Operation: ").count(), 1, "{message}");
-    assert!(
-        !message.contains('\u{1b}') && !message.contains('\u{202e}'),
-        "{message:?}"
-    );
-    let log = server
-        .call("get_markdown_activity_log", json!({}))
-        .expect("a log");
+    assert!(!message.contains('\u{1b}') && !message.contains('\u{202e}'), "{message:?}");
+    let log = server.call("get_markdown_activity_log", json!({})).expect("a log");
     assert_eq!(log["entries"][0]["operation"], "insert_after");
-    assert_eq!(
-        log["entries"][0]["summary"]
-            .as_str()
-            .map(|text| text.lines().count()),
-        Some(1)
-    );
+    assert_eq!(log["entries"][0]["summary"].as_str().map(|text| text.lines().count()), Some(1));
 }
 
 /// Bytes around an edit, which must not change.
@@ -473,22 +413,15 @@ fn an_edit_keeps_untouched_bytes() {
         let path = format!("{i}.md");
         library.put(&path, bytes);
         let content = "$1 \\1 $& `x`\n\n";
-        server
-            .call("edit_markdown", edit(&path, "insert_before", "## S", content))
-            .expect("edited");
+        server.call("edit_markdown", edit(&path, "insert_before", "## S", content)).expect("edited");
         let at = bytes
             .windows(5)
             .position(|window| window[1..].starts_with(b"## S") && window[0] == b'\n')
             .map_or(0, |at| at + 1);
         let expected = [&bytes[..at], content.as_bytes(), &bytes[at..]].concat();
         assert_eq!(library.get(&path), expected, "{}", String::from_utf8_lossy(bytes));
-        let read = server
-            .call("read_markdown", json!({ "path": path }))
-            .expect("read");
-        assert_eq!(
-            read["content"].as_str().map(str::as_bytes),
-            Some(expected.as_slice())
-        );
+        let read = server.call("read_markdown", json!({ "path": path })).expect("read");
+        assert_eq!(read["content"].as_str().map(str::as_bytes), Some(expected.as_slice()));
     }
     ledger::fsck(library.root()).expect("a sound repository");
 }
@@ -506,10 +439,7 @@ fn an_edit_refuses_and_keeps_invalid_utf8() {
         library.put(name, bytes);
         library.commit_all(name);
         for tool in ["read_markdown", "preview_markdown_change", "edit_markdown"] {
-            let (_, request) = file_calls(name)
-                .into_iter()
-                .find(|(known, _)| *known == tool)
-                .expect("known");
+            let (_, request) = file_calls(name).into_iter().find(|(known, _)| *known == tool).expect("known");
             let refusal = refuse(&library, &mut server, tool, request, json!({}));
             assert!(refusal.data["offset"].is_u64(), "{refusal:?}");
         }
@@ -558,21 +488,13 @@ fn secrets_in_a_note_stay_out_of_the_log_and_of_errors() {
     let library = Library::with(&[("a.md", "# A\n\nhunter2\n")]);
     let mut server = library.serve();
     let error = server
-        .call(
-            "edit_markdown",
-            edit("a.md", "replace_section", "## B", "hunter2"),
-        )
+        .call("edit_markdown", edit("a.md", "replace_section", "## B", "hunter2"))
         .expect_err("missing");
     assert!(!format!("{error:?}").contains("hunter2"));
     server
-        .call(
-            "write_markdown",
-            json!({ "path": "a.md", "content": "# A\n\nhunter2 and more\n" }),
-        )
+        .call("write_markdown", json!({ "path": "a.md", "content": "# A\n\nhunter2 and more\n" }))
         .expect("written");
-    let log = server
-        .call("get_markdown_activity_log", json!({}))
-        .expect("a log");
+    let log = server.call("get_markdown_activity_log", json!({})).expect("a log");
     assert!(!log.to_string().contains("hunter2"));
     let message = ledger::git(library.root(), &["log", "-1", "--format=%B"]).expect("git log");
     assert!(!message.contains("hunter2"));
@@ -589,43 +511,13 @@ fn the_server_refuses_arguments_that_break_the_schema() {
         ("read_markdown", json!({ "path": 7 }), "type", "/path"),
         ("read_markdown", json!({ "path": null }), "type", "/path"),
         ("read_markdown", json!({ "path": ["a.md"] }), "type", "/path"),
-        (
-            "read_markdown",
-            json!({ "path": "a.md", "extra": 1 }),
-            "additionalProperties",
-            "/extra",
-        ),
-        (
-            "list_markdown_files",
-            json!({ "path": "", "recursive": "yes" }),
-            "type",
-            "/recursive",
-        ),
-        (
-            "search_markdown",
-            json!({ "query": "" }),
-            "query_present",
-            "/query",
-        ),
+        ("read_markdown", json!({ "path": "a.md", "extra": 1 }), "additionalProperties", "/extra"),
+        ("list_markdown_files", json!({ "path": "", "recursive": "yes" }), "type", "/recursive"),
+        ("search_markdown", json!({ "query": "" }), "query_present", "/query"),
         ("write_markdown", json!({ "path": "b.md" }), "required", ""),
-        (
-            "edit_markdown",
-            operation(json!({ "type": "append" })),
-            "required",
-            "/operation",
-        ),
-        (
-            "edit_markdown",
-            operation(json!({ "type": "rename", "content": "" })),
-            "enum",
-            "/operation/type",
-        ),
-        (
-            "edit_markdown",
-            operation(json!(r#"{ "type": "append", "content": "" }"#)),
-            "type",
-            "/operation",
-        ),
+        ("edit_markdown", operation(json!({ "type": "append" })), "required", "/operation"),
+        ("edit_markdown", operation(json!({ "type": "rename", "content": "" })), "enum", "/operation/type"),
+        ("edit_markdown", operation(json!(r#"{ "type": "append", "content": "" }"#)), "type", "/operation"),
         (
             "edit_markdown",
             operation(json!({ "type": "replace_section", "content": "" })),
@@ -645,44 +537,17 @@ fn the_server_refuses_arguments_that_break_the_schema() {
             "/operation/a~1b~0c",
         ),
         ("delete_markdown", json!({ "path": "a.md" }), "required", ""),
-        (
-            "delete_markdown",
-            json!({ "path": "a.md", "confirm": false }),
-            "confirm_true",
-            "/confirm",
-        ),
-        (
-            "delete_markdown",
-            json!({ "path": "a.md", "confirm": "true" }),
-            "type",
-            "/confirm",
-        ),
-        (
-            "get_markdown_activity_log",
-            json!({ "limit": 0 }),
-            "limit_positive",
-            "/limit",
-        ),
-        (
-            "get_markdown_activity_log",
-            json!({ "limit": 1.5 }),
-            "type",
-            "/limit",
-        ),
-        (
-            "get_markdown_activity_log",
-            json!({ "limit": 1e308 }),
-            "maximum",
-            "/limit",
-        ),
+        ("delete_markdown", json!({ "path": "a.md", "confirm": false }), "confirm_true", "/confirm"),
+        ("delete_markdown", json!({ "path": "a.md", "confirm": "true" }), "type", "/confirm"),
+        ("get_markdown_activity_log", json!({ "limit": 0 }), "limit_positive", "/limit"),
+        ("get_markdown_activity_log", json!({ "limit": 1.5 }), "type", "/limit"),
+        ("get_markdown_activity_log", json!({ "limit": 1e308 }), "maximum", "/limit"),
     ] {
         let refusal = refuse(&library, &mut server, tool, request.clone(), json!({}));
         assert_eq!(refusal.code, -32602, "{request}");
         let violations = refusal.data["violations"].as_array().expect("violations");
         assert!(
-            violations
-                .iter()
-                .any(|found| found["rule"] == rule && found["pointer"] == pointer),
+            violations.iter().any(|found| found["rule"] == rule && found["pointer"] == pointer),
             "{tool} {request}: {violations:?}"
         );
         assert!(!refusal.message.is_empty());
@@ -699,29 +564,13 @@ fn a_query_is_literal_text() {
     let library = Library::with(&[("a.md", text)]);
     let mut server = library.serve();
     for query in ["(a+)+$", ".*", "[x]", "\\d", "$1", "^"] {
-        let found = server
-            .call("search_markdown", json!({ "query": query }))
-            .expect("searched");
+        let found = server.call("search_markdown", json!({ "query": query })).expect("searched");
         assert_eq!(found["results"][0]["matches"][0]["line"], 1, "{query}");
     }
-    let found = server
-        .call("search_markdown", json!({ "query": "(b+)+$" }))
-        .expect("searched");
+    let found = server.call("search_markdown", json!({ "query": "(b+)+$" })).expect("searched");
     assert_eq!(found["results"], json!([]));
-    refuse(
-        &library,
-        &mut server,
-        "search_markdown",
-        json!({ "query": "a\nb" }),
-        json!({}),
-    );
-    refuse(
-        &library,
-        &mut server,
-        "search_markdown",
-        json!({ "query": "|".repeat(100_000) }),
-        json!({}),
-    );
+    refuse(&library, &mut server, "search_markdown", json!({ "query": "a\nb" }), json!({}));
+    refuse(&library, &mut server, "search_markdown", json!({ "query": "|".repeat(100_000) }), json!({}));
 }
 
 /// Lines that are not requests. The server answers each, or ignores it if the specification requires that, and answers
@@ -769,25 +618,14 @@ fn the_server_survives_malformed_messages() {
     ] {
         server.target.send(line).expect("sent");
     }
-    server
-        .target
-        .send(b"{\"jsonrpc\":\"2.0\",\"id\":907,\"method\":\"\xff\"}")
-        .expect("sent");
-    assert_eq!(
-        server.target.receive().expect("an answer")["error"]["code"],
-        -32700
-    );
+    server.target.send(b"{\"jsonrpc\":\"2.0\",\"id\":907,\"method\":\"\xff\"}").expect("sent");
+    assert_eq!(server.target.receive().expect("an answer")["error"]["code"], -32700);
     let twice = call(r#"{"path":"a.md","path":"b.md"}"#);
     server.target.send(twice).expect("sent");
     let answer = server.target.receive().expect("an answer");
-    assert!(
-        answer["error"]["code"].is_i64(),
-        "duplicate keys are refused: {answer}"
-    );
+    assert!(answer["error"]["code"].is_i64(), "duplicate keys are refused: {answer}");
     assert_eq!(library.ledger(), before);
-    server
-        .call("read_markdown", json!({ "path": "a.md" }))
-        .expect("the server still answers");
+    server.call("read_markdown", json!({ "path": "a.md" })).expect("the server still answers");
 }
 
 #[test]
@@ -795,31 +633,20 @@ fn the_server_handles_or_refuses_large_arguments_and_documents() {
     let library = Library::empty();
     let mut server = library.serve();
     let large = "0123456789abcde\n".repeat(2 << 20); // 32 MiB
-    server
-        .call("write_markdown", json!({ "path": "large.md", "content": large }))
-        .expect("written");
+    server.call("write_markdown", json!({ "path": "large.md", "content": large })).expect("written");
     assert_eq!(library.get("large.md").len(), large.len());
-    let found = server
-        .call_with("search_markdown", json!({ "query": "9abc" }), json!({}))
-        .expect("searched");
+    let found = server.call_with("search_markdown", json!({ "query": "9abc" }), json!({})).expect("searched");
     assert_eq!(found.meta["tabellion/truncated"], true);
     assert_eq!(found.meta["tabellion/total"], 2 << 20);
 
     library.put("huge.md", "x".repeat(100 << 20));
     library.put("line.md", "y".repeat(50 << 20));
-    for (tool, request) in file_calls("huge.md")
-        .into_iter()
-        .filter(|(tool, _)| *tool != "write_markdown")
-    {
+    for (tool, request) in file_calls("huge.md").into_iter().filter(|(tool, _)| *tool != "write_markdown") {
         let error = server.call(tool, request).expect_err("too large");
         assert_eq!(error.name, "TOO_LARGE", "{tool}");
     }
-    let found = server
-        .call("search_markdown", json!({ "query": "yyy" }))
-        .expect("searched");
-    let snippet = found["results"][0]["matches"][0]["snippet"]
-        .as_str()
-        .expect("a snippet");
+    let found = server.call("search_markdown", json!({ "query": "yyy" })).expect("searched");
+    let snippet = found["results"][0]["matches"][0]["snippet"].as_str().expect("a snippet");
     assert!(snippet.chars().count() < 300);
 }
 
@@ -843,12 +670,8 @@ fn edits_of_pathological_markdown_take_bounded_time() {
     {
         let path = format!("{i}.md");
         library.put(&path, text);
-        server
-            .call("preview_markdown_change", edit(&path, "append", "", "\n\nend\n"))
-            .expect("previewed");
-        server
-            .call("edit_markdown", edit(&path, "append", "", "\n\nend\n"))
-            .expect("edited");
+        server.call("preview_markdown_change", edit(&path, "append", "", "\n\nend\n")).expect("previewed");
+        server.call("edit_markdown", edit(&path, "append", "", "\n\nend\n")).expect("edited");
         let edited = library.get(&path);
         assert!(edited.starts_with(text.as_bytes()) && edited.ends_with(b"\n\nend\n"));
     }

@@ -52,17 +52,13 @@ impl Trees {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn();
-        Self {
-            git: git.expect("git"),
-        }
+        Self { git: git.expect("git") }
     }
 
     /// Returns the id of the tree with these entries, as `git ls-tree` shows them.
     fn tree(&mut self, entries: &str) -> String {
         let input = self.git.stdin.as_mut().expect("a pipe");
-        input
-            .write_all(format!("{}\n\n", entries.trim_end()).as_bytes())
-            .expect("git reads");
+        input.write_all(format!("{}\n\n", entries.trim_end()).as_bytes()).expect("git reads");
         let mut id = [0; 41];
         let output = self.git.stdout.as_mut().expect("a pipe");
         output.read_exact(&mut id).expect("git writes");
@@ -119,12 +115,7 @@ fn zlib(data: &[u8]) -> Vec<u8> {
         let a = (a + u32::from(*byte)) % 65521;
         (a, (b + a) % 65521)
     });
-    let block = [
-        &[0x78, 0x01, 1][..],
-        &length.to_le_bytes(),
-        &(!length).to_le_bytes(),
-        data,
-    ];
+    let block = [&[0x78, 0x01, 1][..], &length.to_le_bytes(), &(!length).to_le_bytes(), data];
     [&block.concat()[..], &(b << 16 | a).to_be_bytes()].concat()
 }
 
@@ -212,11 +203,7 @@ fn commands_end_in_order(repositories: &[Repository]) {
             program.args([command, "--library"]).arg(library.root());
             let output = limited(&program).output().expect("it starts");
             let said = String::from_utf8_lossy(&output.stderr);
-            assert!(
-                is_orderly(output.status),
-                "{name}: {command}: {}: {said}",
-                output.status
-            );
+            assert!(is_orderly(output.status), "{name}: {command}: {}: {said}", output.status);
             println!("{name}: {command}: {:?}, {}", begun.elapsed(), output.status);
         }
     }
@@ -234,11 +221,7 @@ fn the_server_survives(repositories: &[Repository]) {
             let path = format!("{start}.md");
             let written = server.call("write_markdown", json!({ "path": path, "content": "# New\n" }));
             // A tree that can't be read permits no change.
-            assert_eq!(
-                written.is_err(),
-                name.starts_with("a tree"),
-                "{name}: {written:?}"
-            );
+            assert_eq!(written.is_err(), name.starts_with("a tree"), "{name}: {written:?}");
             let read = server.call("read_markdown", json!({ "path": path }));
             assert_eq!(read.is_err(), written.is_err(), "{name}: {read:?}");
             if written.is_ok() {
@@ -267,9 +250,7 @@ fn a_server_of_code_survives(repositories: &[Repository]) {
         let head = git(root, &["symbolic-ref", "--short", "HEAD"]).expect("a branch");
         let (head, data) = (head.trim(), tempfile::TempDir::new().expect("a folder"));
         let mut command = Command::new(TABELLION);
-        command
-            .args(["serve", "--contract", "mcb", "--data"])
-            .arg(data.path());
+        command.args(["serve", "--contract", "mcb", "--data"]).arg(data.path());
         command.arg("--workspace").arg(root);
         let target = Target::start(&mut limited(&command)).expect("the server starts");
         let mut server = Server { target };
@@ -289,14 +270,8 @@ fn a_server_of_code_survives(repositories: &[Repository]) {
                 "vcs",
                 json!({ "action": "index_repository", "repo_id": "*", "repo_path": root, "branches": [head], "include_commits": true }),
             ),
-            (
-                "index",
-                json!({ "action": "start", "path": root, "collection": collection }),
-            ),
-            (
-                "index",
-                json!({ "action": "git_index", "path": root, "collection": collection }),
-            ),
+            ("index", json!({ "action": "start", "path": root, "collection": collection })),
+            ("index", json!({ "action": "git_index", "path": root, "collection": collection })),
             ("validate", json!({ "action": "run", "path": root })),
         ] {
             let answer = server.call(tool, request.clone());
@@ -312,20 +287,13 @@ fn a_server_of_code_survives(repositories: &[Repository]) {
         }
         let status = || json!({ "action": "status", "collection": collection });
         let until = Instant::now() + WORK_TIMEOUT;
-        while server
-            .call("index", status())
-            .is_ok_and(|status| status.to_string().contains("running"))
-        {
+        while server.call("index", status()).is_ok_and(|status| status.to_string().contains("running")) {
             assert!(Instant::now() < until, "{name}: the run does not end");
             thread::sleep(Duration::from_millis(100));
         }
         let alive = server.call("index", json!({ "action": "status" }));
         assert!(alive.is_ok(), "{name}: {alive:?}");
-        println!(
-            "{name}: {:?}, {} MiB",
-            begun.elapsed(),
-            peak(process(&server.target))
-        );
+        println!("{name}: {:?}, {} MiB", begun.elapsed(), peak(process(&server.target)));
         server.close();
     }
 }
@@ -358,9 +326,7 @@ fn a_run_that_ended_the_server_twice_is_not_tried_again() {
     let mut server = library.serve();
     let refused = write(&mut server, "c.md").expect_err("it is not recovered");
     assert!(refused.message.contains("doctor --fix"), "{refused:?}");
-    server
-        .call("read_markdown", json!({ "path": "b.md" }))
-        .expect("reading works");
+    server.call("read_markdown", json!({ "path": "b.md" })).expect("reading works");
     server.close();
     assert_eq!(fixed(), 0);
     write(&mut library.serve(), "c.md").expect("a change");
@@ -398,11 +364,7 @@ fn wait_for_cache(library: &Library, name: &str) {
     while still < 5 {
         assert!(Instant::now() < until, "{name}: the cache is never written");
         thread::sleep(Duration::from_millis(100));
-        still = if file("").exists() && !file("-attempts").exists() {
-            still + 1
-        } else {
-            0
-        };
+        still = if file("").exists() && !file("-attempts").exists() { still + 1 } else { 0 };
     }
 }
 
@@ -421,20 +383,12 @@ fn a_message_of_many_values_is_refused() {
     let target = Target::start(&mut limited(&library.command())).expect("the server starts");
     let mut server = Server { target };
     server.target.initialize("2025-11-25").expect("a handshake");
-    for (part, end) in [
-        ("[[],[]],", "0"),
-        ("{\"a\":{}},", "0"),
-        ("\"\",", "0"),
-        ("\"a\":{},", "0"),
-    ] {
+    for (part, end) in [("[[],[]],", "0"), ("{\"a\":{}},", "0"), ("\"\",", "0"), ("\"a\":{},", "0")] {
         let many = part.repeat(44 * MIB / part.len());
         let line = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"ping","params":{{"x":[{many}{end}]}}}}"#);
         server.target.send(&line).expect("it reads");
         let answer = server.target.receive().expect("an answer");
-        assert_eq!(
-            answer["error"]["code"],
-            if part.starts_with("\"a") { -32700 } else { -32600 }
-        );
+        assert_eq!(answer["error"]["code"], if part.starts_with("\"a") { -32700 } else { -32600 });
     }
     println!("{} MiB", peak(process(&server.target)));
     server.close();
@@ -447,9 +401,7 @@ fn initialize(url: &Url, client: &Value) -> u16 {
         "capabilities": {},
         "clientInfo": client,
     } });
-    let mut request = Request::new("POST")
-        .with("Accept", "*/*")
-        .with("Content-Type", "application/json");
+    let mut request = Request::new("POST").with("Accept", "*/*").with("Content-Type", "application/json");
     request.body = message.to_string().into_bytes();
     request.send(url, WORK_TIMEOUT).expect("an answer").status
 }

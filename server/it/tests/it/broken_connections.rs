@@ -17,9 +17,7 @@ type Break = fn(&mut TcpStream, &[u8]);
 /// The points at which the connection breaks.
 const BREAKS: [(&str, Break); 5] = [
     ("within the head", |stream, whole| send(stream, &whole[..40])),
-    ("within the body", |stream, whole| {
-        send(stream, &whole[..whole.len() - 10])
-    }),
+    ("within the body", |stream, whole| send(stream, &whole[..whole.len() - 10])),
     ("after the body", |stream, whole| send(stream, whole)),
     ("with an end to what it sends", |stream, whole| {
         send(stream, whole);
@@ -97,10 +95,7 @@ const HEADERS: [(&str, &str); 5] = [
 /// Returns the bytes of the POST.
 fn raw(server: &Server, message: &Value) -> Vec<u8> {
     let (url, body) = (server.url(), message.to_string());
-    let headers: String = HEADERS
-        .iter()
-        .map(|(name, value)| format!("{name}: {value}\r\n"))
-        .collect();
+    let headers: String = HEADERS.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     format!(
         "POST {} HTTP/1.1\r\nHost: {}\r\n{headers}Content-Length: {}\r\n\r\n{body}",
         url.path,
@@ -114,15 +109,10 @@ fn raw(server: &Server, message: &Value) -> Vec<u8> {
 fn commit(server: &Server, message: &Value) -> String {
     let mut request = Request::new("POST");
     request.body = message.to_string().into_bytes();
-    let request = HEADERS
-        .iter()
-        .fold(request, |request, (name, value)| request.with(name, value));
+    let request = HEADERS.iter().fold(request, |request, (name, value)| request.with(name, value));
     let mut response = request.send(&server.url(), ANSWER_TIMEOUT).expect("a response");
     let text = String::from_utf8(response.bytes().expect("a body")).expect("text");
-    let answer = text
-        .lines()
-        .find_map(|line| line.strip_prefix("data: "))
-        .unwrap_or(&text);
+    let answer = text.lines().find_map(|line| line.strip_prefix("data: ")).unwrap_or(&text);
     let answer: Value = serde_json::from_str(answer).unwrap_or_else(|_| panic!("{text}"));
     let commit = answer["result"]["structuredContent"]["git_commit_sha"].as_str();
     commit.unwrap_or_else(|| panic!("{answer}")).to_owned()

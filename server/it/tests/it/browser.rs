@@ -70,10 +70,8 @@ impl HttpClient for Client {
             let mut response = sent.send(&url, TIMEOUT)?;
             Ok::<_, std::io::Error>((response.status, response.bytes()?))
         });
-        let (status, body) = answered
-            .await
-            .map_err(|error| failed(&error))?
-            .map_err(|error| failed(&error))?;
+        let (status, body) =
+            answered.await.map_err(|error| failed(&error))?.map_err(|error| failed(&error))?;
         let response = http::Response::builder().status(status).body(body.into());
         response.map_err(|error| failed(&error))
     }
@@ -95,10 +93,7 @@ impl Drop for Driver {
 
 /// Runs a scenario in a new browser; it leaves no line in the console.
 fn in_browser(scenario: impl AsyncFnOnce(&Screen) -> WebDriverResult<()>) {
-    let child = Command::new("chromedriver")
-        .arg("--port=0")
-        .stdout(Stdio::piped())
-        .spawn();
+    let child = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).spawn();
     let mut driver = Driver(child.expect("chromedriver is installed"));
     let lines = BufReader::new(driver.0.stdout.take().expect("standard output")).lines();
     let port = lines.map_while(Result::ok).find_map(|line| {
@@ -109,18 +104,14 @@ fn in_browser(scenario: impl AsyncFnOnce(&Screen) -> WebDriverResult<()>) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let outcome = runtime.block_on(async {
         let mut capabilities = DesiredCapabilities::chrome();
-        for argument in [
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-dev-shm-usage",
-            "--window-size=1280,900",
-        ] {
+        for argument in
+            ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1280,900"]
+        {
             capabilities.add_arg(argument)?;
         }
         capabilities.set_browser_log_level(LoggingPrefsLogLevel::All)?;
-        let driver = WebDriver::builder(format!("http://127.0.0.1:{port}"), capabilities)
-            .client(Client)
-            .await?;
+        let driver =
+            WebDriver::builder(format!("http://127.0.0.1:{port}"), capabilities).client(Client).await?;
         let screen = Screen { driver };
         let outcome = scenario(&screen).await;
         if outcome.is_err() {
@@ -208,10 +199,7 @@ impl Screen {
 
     /// Returns the value of a script's expression.
     async fn value(&self, expression: &str) -> WebDriverResult<Value> {
-        let value = self
-            .driver
-            .execute(format!("return {expression}"), vec![])
-            .await?;
+        let value = self.driver.execute(format!("return {expression}"), vec![]).await?;
         Ok(value.json().clone())
     }
 }
@@ -246,11 +234,7 @@ fn a_reviewer_needs_no_mouse() {
         screen.see("#approve:focus").await?;
         screen.press_enter().await?;
         screen.read("[role=status]", "Decided").await?;
-        assert!(
-            note().contains("35 days") && note().contains("now and then"),
-            "{}",
-            note()
-        );
+        assert!(note().contains("35 days") && note().contains("now and then"), "{}", note());
 
         // The agent revises, and revises again while the reviewer reads.
         let mut agent = self::served(&library);
@@ -267,9 +251,7 @@ fn a_reviewer_needs_no_mouse() {
         screen.see("#word").await?.send_keys("a word that stays").await?;
         revise(&body("35 days", "on Tuesdays"), 4);
         screen.read("#news", "has changed").await?;
-        screen
-            .read("#approve[aria-disabled=true]", "Look at what changed first")
-            .await?;
+        screen.read("#approve[aria-disabled=true]", "Look at what changed first").await?;
         screen.see("#news a").await?.click().await?;
         screen.read("main", "on Tuesdays").await?;
         let word = screen.see("#word").await?.prop("value").await?;
@@ -317,12 +299,7 @@ fn what_is_typed_outlives_a_reload_and_a_server() {
         screen.press_enter().await?;
         let typed = screen.see("#word").await?.prop("value").await?;
         assert_eq!(typed.as_deref(), Some("not yet"), "after a sign-in");
-        assert!(
-            screen
-                .value("document.querySelector('h1').textContent")
-                .await?
-                .is_string()
-        );
+        assert!(screen.value("document.querySelector('h1').textContent").await?.is_string());
         screen.press("r").await?;
         screen.see("#reject:focus").await?;
         screen.press_enter().await?;
@@ -347,30 +324,19 @@ fn a_hostile_note_runs_and_loads_nothing() {
         screen.see("#decision").await?;
         let place = screen.driver.current_url().await?.path().to_owned();
         for shown in ["", "?as=rendered", "?as=whole"] {
-            screen
-                .driver
-                .goto(format!("{}{place}{shown}", served.base))
-                .await?;
+            screen.driver.goto(format!("{}{place}{shown}", served.base)).await?;
             are_own(screen, &served).await?;
         }
-        screen
-            .driver
-            .goto(format!("{}/page/notes/hostile.md", served.base))
-            .await?;
+        screen.driver.goto(format!("{}/page/notes/hostile.md", served.base)).await?;
         are_own(screen, &served).await
     });
 }
 
 /// Panics unless all that the page has loaded is its own, and it has its title and elements.
 async fn are_own(screen: &Screen, served: &Served) -> WebDriverResult<()> {
-    let loaded = screen
-        .value("performance.getEntriesByType('resource').map((entry) => entry.name)")
-        .await?;
+    let loaded = screen.value("performance.getEntriesByType('resource').map((entry) => entry.name)").await?;
     for name in loaded.as_array().expect("an array") {
-        assert!(
-            name.as_str().is_some_and(|name| name.starts_with(&served.base)),
-            "{loaded}"
-        );
+        assert!(name.as_str().is_some_and(|name| name.starts_with(&served.base)), "{loaded}");
     }
     assert_ne!(screen.driver.title().await?, "run");
     let foreign = "[...document.querySelectorAll('main img, main svg[onload], base, main style, a[href^=\"javascript:\"], a[href^=\"data:\"]')].length";
@@ -386,18 +352,12 @@ fn all_works_without_script() {
     let served = reviewed(&library);
     in_browser(async |screen| {
         let off = json!({ "value": true });
-        screen
-            .emulate("Emulation.setScriptExecutionDisabled", off)
-            .await?;
+        screen.emulate("Emulation.setScriptExecutionDisabled", off).await?;
         screen.sign_in_by_link(&served).await?;
         screen.see("main a[href*='/page/review/']").await?.click().await?;
         screen.see("label.out input").await?.click().await?;
         screen.see("tr.a .n a, tr.d .n a").await?.click().await?;
-        screen
-            .see("textarea[name^=remark-]")
-            .await?
-            .send_keys("without script")
-            .await?;
+        screen.see("textarea[name^=remark-]").await?.send_keys("without script").await?;
         screen.see("label.out input").await?.click().await?;
         screen.see("#approve").await?.click().await?;
         screen.read("main", "without script").await?;
@@ -437,10 +397,7 @@ fn a_page_of_another_port_decides_nothing() {
         // The refusal and the frame leave their messages in the console.
         screen.driver.browser_log().await.map(drop)
     });
-    assert!(
-        ran(&library, &["review", "list"]).1.contains("Backups"),
-        "it waits"
-    );
+    assert!(ran(&library, &["review", "list"]).1.contains("Backups"), "it waits");
 }
 
 #[test]
@@ -449,10 +406,7 @@ fn an_app_in_a_client_shows_what_waits_and_decides_nothing() {
     let library = proposed("35 days", "now and then");
     let mut agent = self::served(&library);
     let shows_apps = json!({ "extensions": { "io.modelcontextprotocol/ui": { "mimeTypes": ["text/html;profile=mcp-app"] } } });
-    let shows_apps = Map::from_iter([(
-        "io.modelcontextprotocol/clientCapabilities".to_owned(),
-        shows_apps,
-    )]);
+    let shows_apps = Map::from_iter([("io.modelcontextprotocol/clientCapabilities".to_owned(), shows_apps)]);
     let mut ask = |method: &str, params: Value| {
         let mut params = params;
         params["_meta"] = shows_apps.clone().into();
@@ -462,20 +416,12 @@ fn an_app_in_a_client_shows_what_waits_and_decides_nothing() {
     };
     let listed = ask("tools/list", json!({}));
     let tools = listed["tools"].as_array().expect("tools");
-    let uri = tools
-        .iter()
-        .find_map(|tool| tool["_meta"]["ui"]["resourceUri"].as_str());
-    let app = ask(
-        "resources/read",
-        json!({ "uri": uri.expect("the app's address") }),
-    );
+    let uri = tools.iter().find_map(|tool| tool["_meta"]["ui"]["resourceUri"].as_str());
+    let app = ask("resources/read", json!({ "uri": uri.expect("the app's address") }));
     let content = &app["contents"][0];
     assert_eq!(content["mimeType"], "text/html;profile=mcp-app");
     let change = json!({ "note_id": ID, "version": 2, "content": body("35 days", "<img src=x onerror=alert(1)>"), "change_reason": "more" });
-    let mut result = ask(
-        "tools/call",
-        json!({ "name": tool::UPDATE_NOTE, "arguments": change }),
-    );
+    let mut result = ask("tools/call", json!({ "name": tool::UPDATE_NOTE, "arguments": change }));
     let review = &mut result["_meta"]["tabellion/review"];
     review["url"] = json!("https://example.org/page/review/7a");
     // A client, as far as the app needs one: it shows the app in a frame, gives it the result, and opens links.
@@ -500,16 +446,8 @@ fn an_app_in_a_client_shows_what_waits_and_decides_nothing() {
         screen.driver.enter_frame(0).await?;
         screen.read("main", "kept for 35 days").await?;
         screen.read("main", "<img src=x onerror=alert(1)>").await?;
-        assert_eq!(
-            screen.value("document.documentElement.dataset.theme").await?,
-            "dark"
-        );
-        assert_eq!(
-            screen
-                .value("document.querySelectorAll('form, main img').length")
-                .await?,
-            0
-        );
+        assert_eq!(screen.value("document.documentElement.dataset.theme").await?, "dark");
+        assert_eq!(screen.value("document.querySelectorAll('form, main img').length").await?, 0);
         screen.see("#open").await?.click().await?;
         screen.driver.enter_default_frame().await?;
         assert_eq!(screen.driver.title().await?, "https://example.org/page/review/7a");
@@ -528,11 +466,7 @@ fn served_elsewhere(page: &str) -> u16 {
     std::thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
             let mut lines = BufReader::new(stream.try_clone().expect("a stream")).lines();
-            while lines
-                .next()
-                .and_then(Result::ok)
-                .is_some_and(|line| !line.is_empty())
-            {}
+            while lines.next().and_then(Result::ok).is_some_and(|line| !line.is_empty()) {}
             let _ = std::io::Write::write_all(&mut stream, answer.as_bytes());
         }
     });
@@ -546,16 +480,9 @@ fn every_page_is_accessible() {
     let axe = fs::read_to_string(axe).expect("axe-core's script");
     let library = Library::with(&[
         ("backups.md", NOTE),
-        (
-            "open.md",
-            "# Open\n\n- [ ] a task\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```sh\nls\n```\n",
-        ),
+        ("open.md", "# Open\n\n- [ ] a task\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```sh\nls\n```\n"),
     ]);
-    propose(
-        &library,
-        "# Backups\n\nkept for 35 days\u{202e}\n\n## Drill\n\neach month\n",
-        1,
-    );
+    propose(&library, "# Backups\n\nkept for 35 days\u{202e}\n\n## Drill\n\neach month\n", 1);
     let new = json!({ "content": "# New\n\n[example.org](https://other.example)\n", "ai_justification": "asked to" });
     call(&mut served(&library), tool::CREATE_NOTE, new);
     let keys = Keys::new();
@@ -590,21 +517,14 @@ fn every_page_is_accessible() {
         let proposals =
             "[...document.querySelectorAll('main a[href^=\"/page/review/\"]')].map((link) => link.pathname)";
         let proposals = screen.value(proposals).await?;
-        for place in proposals
-            .as_array()
-            .expect("proposals")
-            .iter()
-            .filter_map(Value::as_str)
-        {
+        for place in proposals.as_array().expect("proposals").iter().filter_map(Value::as_str) {
             pages.extend(
                 ["", "?as=rendered", "?as=whole", "?columns=2", "?remark=n1"]
                     .map(|shown| format!("{place}{shown}")),
             );
         }
         screen.driver.goto(format!("{}/page/log", served.base)).await?;
-        let entry = screen
-            .value("document.querySelector('main a[href*=\"/log/\"]').pathname")
-            .await?;
+        let entry = screen.value("document.querySelector('main a[href*=\"/log/\"]').pathname").await?;
         pages.push(entry.as_str().expect("an entry").to_owned());
         judge(screen, &axe, &served, &pages).await
     });
@@ -617,9 +537,7 @@ async fn judge(screen: &Screen, axe: &str, served: &Served, pages: &[String]) ->
             for theme in THEMES {
                 let metrics =
                     json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
-                screen
-                    .emulate("Emulation.setDeviceMetricsOverride", metrics)
-                    .await?;
+                screen.emulate("Emulation.setDeviceMetricsOverride", metrics).await?;
                 let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": theme }] });
                 screen.emulate("Emulation.setEmulatedMedia", media).await?;
                 screen.driver.goto(format!("{}{page}", served.base)).await?;

@@ -23,30 +23,10 @@ const READ_TEA: &str = r#"{ "path": "tea.md" }"#;
 const READ_WAITING: &str = r#"{ "path": "waiting/tea.md" }"#;
 
 const AGENT: Calls<'_> = &[
-    (
-        "post_notice",
-        TEA,
-        Some("VIOLATION"),
-        r#""clause":"agents_say_why""#,
-    ),
-    (
-        "post_notice",
-        TEA_WITH_REASON,
-        None,
-        r#""path":"waiting/tea.md","status":"waiting""#,
-    ),
-    (
-        "read_notice",
-        READ_TEA,
-        Some("INVALID"),
-        r#""reason":"not_found""#,
-    ),
-    (
-        "read_notice",
-        READ_WAITING,
-        None,
-        r#""text":"Tea at five in the garden.""#,
-    ),
+    ("post_notice", TEA, Some("VIOLATION"), r#""clause":"agents_say_why""#),
+    ("post_notice", TEA_WITH_REASON, None, r#""path":"waiting/tea.md","status":"waiting""#),
+    ("read_notice", READ_TEA, Some("INVALID"), r#""reason":"not_found""#),
+    ("read_notice", READ_WAITING, None, r#""text":"Tea at five in the garden.""#),
     (
         "post_notice",
         r#"{ "path": "tea.md", "text": "…", "urgent": true }"#,
@@ -62,48 +42,25 @@ const OWNER: Calls<'_> = &[
         Some("VIOLATION"),
         r#""clause":"others_keep_their_words""#,
     ),
-    (
-        "read_notice",
-        READ_TEA,
-        None,
-        r#""text":"Tea at five in the garden.""#,
-    ),
+    ("read_notice", READ_TEA, None, r#""text":"Tea at five in the garden.""#),
     ("remove_notice", READ_TEA, None, r#""path":"tea.md""#),
 ];
 const REVIEWER: Calls<'_> = &[
-    (
-        "post_notice",
-        TEA,
-        Some("AUTH_REQUIRED"),
-        r#""reason":"role","needs":["owner","agent"]"#,
-    ),
+    ("post_notice", TEA, Some("AUTH_REQUIRED"), r#""reason":"role","needs":["owner","agent"]"#),
     ("read_notice", READ_TEA, Some("INVALID"), ""),
 ];
 const READER: Calls<'_> = &[
-    (
-        "remove_notice",
-        READ_TEA,
-        Some("AUTH_REQUIRED"),
-        r#""reason":"role","needs":["owner","agent"]"#,
-    ),
+    ("remove_notice", READ_TEA, Some("AUTH_REQUIRED"), r#""reason":"role","needs":["owner","agent"]"#),
     ("read_notice", READ_TEA, Some("INVALID"), ""),
 ];
 const READING_AGENT: Calls<'_> = &[
-    (
-        "post_notice",
-        TEA_WITH_REASON,
-        Some("AUTH_REQUIRED"),
-        r#""reason":"scope","needs":"write""#,
-    ),
+    ("post_notice", TEA_WITH_REASON, Some("AUTH_REQUIRED"), r#""reason":"scope","needs":"write""#),
     ("read_notice", READ_TEA, Some("INVALID"), ""),
 ];
 
 fn bulletin(library: &Library) -> Command {
     let mut command = Command::new(TABELLION);
-    command
-        .arg("bulletin")
-        .arg(library.root())
-        .stderr(Stdio::inherit());
+    command.arg("bulletin").arg(library.root()).stderr(Stdio::inherit());
     command
 }
 
@@ -112,15 +69,10 @@ fn make(target: &mut Target, calls: Calls<'_>) -> usize {
     let mut changes = 0;
     for (tool, arguments, error, expected) in calls {
         let arguments: Value = serde_json::from_str(arguments).expect("arguments");
-        let answer = target
-            .call(tool, arguments.clone(), Map::new())
-            .expect("an answer");
+        let answer = target.call(tool, arguments.clone(), Map::new()).expect("an answer");
         let result = &answer["result"];
         let (content, meta) = (&result["structuredContent"], &result["_meta"]);
-        assert!(
-            content.to_string().contains(expected),
-            "{tool} {arguments}: {answer}"
-        );
+        assert!(content.to_string().contains(expected), "{tool} {arguments}: {answer}");
         let body = &content["error"];
         assert_eq!(body["code"].as_str(), *error, "{tool} {arguments}: {answer}");
         assert_eq!(result["isError"], json!(error.is_some()), "{answer}");
@@ -168,11 +120,7 @@ fn a_role_that_there_is_not_and_http_without_keys_do_not_start() {
         (&["127.0.0.1:0"], "wants to know its callers"),
     ] {
         let mut command = bulletin(&library);
-        let output = command
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped())
-            .output();
+        let output = command.args(arguments).stdin(Stdio::null()).stderr(Stdio::piped()).output();
         let output = output.expect("it runs");
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && said.contains(expected), "{said}");
@@ -200,9 +148,7 @@ fn the_list_of_tools_says_tags_gates_and_whether_callers_must_be_known() {
 /// Makes a key with these arguments; returns true if it was made, the key, and standard error.
 fn key(keys: &Path, arguments: &[&str]) -> (bool, String, String) {
     let mut command = Command::new(TABELLION);
-    command
-        .args(["key", "create", "--name", "Ada", "--keys"])
-        .arg(keys);
+    command.args(["key", "create", "--name", "Ada", "--keys"]).arg(keys);
     let output = command.args(arguments).output().expect("it runs");
     let secret = String::from_utf8(output.stdout).expect("a key");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -215,11 +161,9 @@ fn over_http_the_key_says_who_calls() {
     let folder = tempfile::tempdir().expect("a folder");
     let keys = folder.path().join("keys.json");
     let key = |arguments: &[&str]| key(&keys, arguments);
-    for refused in [
-        &["--agent", "helper@1", "--scope", "review"][..],
-        &["--agent", "helper"],
-        &["--agent", "@1"],
-    ] {
+    for refused in
+        [&["--agent", "helper@1", "--scope", "review"][..], &["--agent", "helper"], &["--agent", "@1"]]
+    {
         let (is_made, _, said) = key(refused);
         assert!(!is_made && said.contains("agent"), "{refused:?}: {said}");
     }

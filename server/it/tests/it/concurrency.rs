@@ -24,24 +24,17 @@ fn two_processes_append_to_one_file_without_loss() {
                     let request = edit("list.md", "append", "", &format!("- {process}/{line}\n"));
                     server
                         .target
-                        .post(
-                            "tools/call",
-                            json!({ "name": "edit_markdown", "arguments": request }),
-                        )
+                        .post("tools/call", json!({ "name": "edit_markdown", "arguments": request }))
                         .expect("sent");
                 }
-                let answers: Vec<_> = (0..APPENDS)
-                    .map(|_| server.target.receive().expect("an answer"))
-                    .collect();
+                let answers: Vec<_> =
+                    (0..APPENDS).map(|_| server.target.receive().expect("an answer")).collect();
                 server.close();
                 answers
             })
         })
         .collect();
-    let answers: Vec<_> = threads
-        .into_iter()
-        .flat_map(|thread| thread.join().expect("a client"))
-        .collect();
+    let answers: Vec<_> = threads.into_iter().flat_map(|thread| thread.join().expect("a client")).collect();
 
     let commits: BTreeSet<String> = answers
         .iter()
@@ -52,11 +45,7 @@ fn two_processes_append_to_one_file_without_loss() {
                 .to_string()
         })
         .collect();
-    assert_eq!(
-        commits.len(),
-        PROCESSES * APPENDS,
-        "each acknowledged edit has a commit of its own"
-    );
+    assert_eq!(commits.len(), PROCESSES * APPENDS, "each acknowledged edit has a commit of its own");
 
     let text = String::from_utf8(library.get("list.md")).expect("UTF-8");
     let lines: BTreeSet<&str> = text.lines().skip(1).collect();
@@ -69,23 +58,15 @@ fn two_processes_append_to_one_file_without_loss() {
     let ledger = library.ledger();
     assert_eq!(ledger.commits.len(), 1 + PROCESSES * APPENDS);
     assert_eq!(ledger.status, "");
-    let entries = library
-        .serve()
-        .call("get_markdown_activity_log", json!({}))
-        .expect("a log");
+    let entries = library.serve().call("get_markdown_activity_log", json!({})).expect("a log");
     let logged: Vec<_> = entries["entries"]
         .as_array()
         .expect("entries")
         .iter()
         .map(|entry| entry["git_commit_sha"].clone())
         .collect();
-    let newest_last: Vec<_> = ledger
-        .commits
-        .iter()
-        .take(PROCESSES * APPENDS)
-        .rev()
-        .map(|commit| json!(commit))
-        .collect();
+    let newest_last: Vec<_> =
+        ledger.commits.iter().take(PROCESSES * APPENDS).rev().map(|commit| json!(commit)).collect();
     assert_eq!(logged, newest_last);
     ledger::fsck(library.root()).expect("a sound repository");
 }
@@ -111,10 +92,7 @@ fn a_reader_sees_one_whole_branch_while_git_switches() {
             let read = server.call("read_markdown", json!({ "path": "long.md" }));
             let content = read.expect("it is there")["content"].take();
             let length = content.as_str().map(str::len);
-            assert!(
-                contents.iter().any(|whole| content == **whole),
-                "{length:?} bytes"
-            );
+            assert!(contents.iter().any(|whole| content == **whole), "{length:?} bytes");
         }
     });
     server.close();

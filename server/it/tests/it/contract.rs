@@ -10,10 +10,7 @@ const SOURCE: &str = include_str!("../../../../schemas/braindrive-markdown/sourc
 
 /// Returns the tools of the source document's JSON blocks, with MCP's names of the keys.
 fn documented() -> Vec<Value> {
-    let blocks = SOURCE
-        .split("```json\n")
-        .skip(1)
-        .map(|block| block.split("```").next().unwrap_or_default());
+    let blocks = SOURCE.split("```json\n").skip(1).map(|block| block.split("```").next().unwrap_or_default());
     let tools = blocks.map(|block| serde_json::from_str::<Value>(block).expect("a block of JSON"));
     tools
         .map(|tool| {
@@ -44,12 +41,7 @@ fn assert_documented(tools: &Value) {
     for (tool, document) in tools.iter().zip(documented()) {
         assert_eq!(listed(tool).to_string(), document.to_string());
         let annotations = tool["annotations"].as_object().expect("annotations");
-        for hint in [
-            "readOnlyHint",
-            "destructiveHint",
-            "idempotentHint",
-            "openWorldHint",
-        ] {
+        for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
             assert!(annotations[hint].is_boolean(), "{}: {hint}", tool["name"]);
         }
     }
@@ -74,13 +66,9 @@ fn the_server_lists_the_same_tools_in_the_stateless_era() {
         "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "0" },
         "io.modelcontextprotocol/clientCapabilities": {},
     });
-    let discovered = target
-        .request("server/discover", json!({ "_meta": meta }))
-        .expect("a discovery");
+    let discovered = target.request("server/discover", json!({ "_meta": meta })).expect("a discovery");
     assert_eq!(discovered["result"]["resultType"], "complete");
-    let list = target
-        .request("tools/list", json!({ "_meta": meta }))
-        .expect("a list");
+    let list = target.request("tools/list", json!({ "_meta": meta })).expect("a list");
     assert_documented(&list["result"]["tools"]);
     assert!(exited(target).success());
 }
@@ -88,10 +76,6 @@ fn the_server_lists_the_same_tools_in_the_stateless_era() {
 #[test]
 fn every_guarantee_quotes_the_source_document() {
     for guarantee in CONTRACT.guarantees {
-        assert!(
-            SOURCE.contains(guarantee.text),
-            "`{}` is not in the source document",
-            guarantee.id
-        );
+        assert!(SOURCE.contains(guarantee.text), "`{}` is not in the source document", guarantee.id);
     }
 }

@@ -19,26 +19,15 @@ use crate::{
 fn picture(root: &Path) -> BTreeMap<PathBuf, (Vec<u8>, bool, SystemTime)> {
     let (mut found, mut folders) = (BTreeMap::new(), vec![root.to_owned()]);
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder)
-            .expect("a folder")
-            .map(|entry| entry.expect("an entry").path())
-        {
+        for entry in fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
             let metadata = entry.symlink_metadata().expect("metadata");
-            let bytes = if metadata.is_file() {
-                fs::read(&entry).unwrap_or_default()
-            } else {
-                vec![]
-            };
+            let bytes = if metadata.is_file() { fs::read(&entry).unwrap_or_default() } else { vec![] };
             if metadata.is_dir() {
                 folders.push(entry.clone());
             }
             found.insert(
                 entry,
-                (
-                    bytes,
-                    metadata.permissions().readonly(),
-                    metadata.modified().expect("a time"),
-                ),
+                (bytes, metadata.permissions().readonly(), metadata.modified().expect("a time")),
             );
         }
     }
@@ -57,11 +46,7 @@ fn shift(path: &Path, seconds: i64) {
 fn findings(reply: &Reply) -> Vec<Value> {
     let shown: Value =
         serde_json::from_str(&reply.stdout).unwrap_or_else(|error| panic!("{error}: {reply:?}"));
-    assert_eq!(
-        (&shown["form"], shown["ok"] == true),
-        (&1.into(), reply.code == 0),
-        "{shown}"
-    );
+    assert_eq!((&shown["form"], shown["ok"] == true), (&1.into(), reply.code == 0), "{shown}");
     shown["findings"].as_array().expect("a list").clone()
 }
 
@@ -131,11 +116,8 @@ const STATES: &[State] = &[
         make: |library| {
             put_in_git(library, "hooks/pre-commit", "#!/bin/sh\n");
             use std::os::unix::fs::PermissionsExt as _;
-            fs::set_permissions(
-                library.path(".git/hooks/pre-commit"),
-                fs::Permissions::from_mode(0o755),
-            )
-            .expect("a mode");
+            fs::set_permissions(library.path(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o755))
+                .expect("a mode");
         },
         id: "hooks",
         colour: "yellow",
@@ -220,15 +202,7 @@ const STATES: &[State] = &[
     State {
         name: "an amended entry",
         make: |library| {
-            let call = [
-                "call",
-                "braindrive-markdown",
-                "write_markdown",
-                "--path",
-                "a.md",
-                "--content",
-                "x",
-            ];
+            let call = ["call", "braindrive-markdown", "write_markdown", "--path", "a.md", "--content", "x"];
             assert_eq!(run(library, &call, "").code, 0);
             library.put("b.md", "b\n");
             git(library.root(), &["add", "b.md"]).expect("git");
@@ -299,28 +273,14 @@ fn each_state_is_found_and_nothing_is_changed() {
         (state.make)(&library);
         let before = picture(library.root());
         let reply = run(&library, &["doctor", "--json"], "");
-        assert_eq!(
-            picture(library.root()),
-            before,
-            "{}: it changes nothing",
-            state.name
-        );
+        assert_eq!(picture(library.root()), before, "{}: it changes nothing", state.name);
         let found = findings(&reply);
         let finding = found.iter().find(|finding| finding["id"] == state.id);
         let finding = finding.unwrap_or_else(|| panic!("{}: {found:?}", state.name));
         assert_eq!(finding["status"], state.colour, "{}: {finding}", state.name);
-        assert!(
-            finding["message"].as_str().unwrap().contains(state.part),
-            "{}: {finding}",
-            state.name
-        );
+        assert!(finding["message"].as_str().unwrap().contains(state.part), "{}: {finding}", state.name);
         assert_eq!(finding["fixable"], state.fixable, "{}: {finding}", state.name);
-        assert_eq!(
-            finding["mend"].is_null(),
-            state.colour == "green",
-            "{}: {finding}",
-            state.name
-        );
+        assert_eq!(finding["mend"].is_null(), state.colour == "green", "{}: {finding}", state.name);
         let is_red = found.iter().any(|finding| finding["status"] == "red");
         assert_eq!(
             (is_red, reply.code),
@@ -340,18 +300,11 @@ fn fix_mends_what_it_offers_and_asks_first() {
         let reply = run(&library, &["doctor", "--fix"], "y\n");
         assert_eq!(reply.code, 1, "{}: {reply:?}", state.name);
         assert!(reply.stderr.contains("`--yes`"), "{}: {reply:?}", state.name);
-        assert_eq!(
-            picture(library.root()),
-            before,
-            "{}: without a terminal it mends nothing",
-            state.name
-        );
+        assert_eq!(picture(library.root()), before, "{}: without a terminal it mends nothing", state.name);
         let reply = run(&library, &["doctor", "--fix", "--yes"], "");
         assert_eq!(reply.code, 0, "{}: {reply:?}", state.name);
         let found = findings(&run(&library, &["doctor", "--json"], ""));
-        let left = found
-            .iter()
-            .find(|finding| finding["id"] == state.id && finding["status"] != "green");
+        let left = found.iter().find(|finding| finding["id"] == state.id && finding["status"] != "green");
         assert_eq!(left, None, "{}", state.name);
         assert_eq!(library.get("a.md"), b"a\n");
     }
@@ -369,11 +322,7 @@ fn entries_of_clients_are_tried() {
     library.serve().close();
     let cases = [
         (Some((program, library.root())), "green", "answers in"),
-        (
-            Some(("/nonexistent/tabellion", library.root())),
-            "red",
-            "tabellion install cursor",
-        ),
+        (Some(("/nonexistent/tabellion", library.root())), "red", "tabellion install cursor"),
         (Some((program, other.root())), "yellow", "was not tried"),
         (None, "yellow", "line 1"),
     ];

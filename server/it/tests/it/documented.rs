@@ -32,10 +32,7 @@ pub(crate) fn steps(document: &str) -> Vec<Step> {
             (false, "```console") => is_within = true,
             (true, "```") => is_within = false,
             (true, line) => match line.strip_prefix("$ ") {
-                Some(command) => steps.push(Step {
-                    command: command.to_owned(),
-                    says: String::new(),
-                }),
+                Some(command) => steps.push(Step { command: command.to_owned(), says: String::new() }),
                 None => {
                     let step = steps.last_mut().expect("a session begins with a command");
                     step.says += line;
@@ -90,10 +87,7 @@ pub(crate) fn agrees(documented: &str, found: &str) -> bool {
 
 fn has(program: &str) -> bool {
     let mut command = Command::new(program);
-    command
-        .arg("--version")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 
@@ -133,10 +127,7 @@ pub(crate) fn run(steps: &[Step], folder: &Path, variables: &[(&str, &str)]) -> 
 
 #[test]
 fn the_sessions_in_documents_are_as_they_say() {
-    for (name, programs) in [
-        ("brainforge.md", &["bash", "curl"][..]),
-        ("remotes.md", &["bash", "git"]),
-    ] {
+    for (name, programs) in [("brainforge.md", &["bash", "curl"][..]), ("remotes.md", &["bash", "git"])] {
         if !programs.iter().all(|program| has(program)) {
             eprintln!("SKIPPED, {name} was not tried: it needs {programs:?}");
             continue;
@@ -148,19 +139,12 @@ fn the_sessions_in_documents_are_as_they_say() {
         let folder = tempfile::tempdir().expect("a folder");
         let people = [("AUTHOR", "Ann"), ("COMMITTER", "Ann")];
         let people = people.map(|(role, name)| {
-            [
-                (format!("GIT_{role}_NAME"), name),
-                (format!("GIT_{role}_EMAIL"), "ann@example.com"),
-            ]
+            [(format!("GIT_{role}_NAME"), name), (format!("GIT_{role}_EMAIL"), "ann@example.com")]
         });
         let state = tempfile::tempdir().expect("a folder");
         let state = ("XDG_STATE_HOME", state.path().to_str().expect("its path"));
-        let variables: Vec<_> = people
-            .iter()
-            .flatten()
-            .map(|(name, value)| (name.as_str(), *value))
-            .chain([state])
-            .collect();
+        let variables: Vec<_> =
+            people.iter().flatten().map(|(name, value)| (name.as_str(), *value)).chain([state]).collect();
         let said = run(&steps, folder.path(), &variables);
         for (step, said) in steps.iter().zip(&said) {
             assert!(
@@ -170,12 +154,7 @@ fn the_sessions_in_documents_are_as_they_say() {
                 step.says
             );
         }
-        assert!(
-            said.len() > steps.len(),
-            "{name}: all commands were run: {} of {}",
-            said.len(),
-            steps.len()
-        );
+        assert!(said.len() > steps.len(), "{name}: all commands were run: {} of {}", said.len(), steps.len());
     }
 }
 

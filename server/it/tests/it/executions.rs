@@ -29,9 +29,7 @@ struct Key(String);
 
 impl Shop {
     fn new() -> Self {
-        Self {
-            folder: TempDir::new().expect("a folder"),
-        }
+        Self { folder: TempDir::new().expect("a folder") }
     }
 
     fn library(&self) -> std::path::PathBuf {
@@ -81,16 +79,10 @@ impl Shop {
 
 fn audit(library: &Path, arguments: &[&str]) -> (bool, Vec<Value>) {
     let mut command = Command::new(TABELLION);
-    command
-        .args(["audit", "--json"])
-        .args(arguments)
-        .arg("--library")
-        .arg(library);
+    command.args(["audit", "--json"]).args(arguments).arg("--library").arg(library);
     let output = command.output().expect("it runs");
     let lines = String::from_utf8(output.stdout).expect("text");
-    let lines = lines
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"));
+    let lines = lines.lines().map(|line| serde_json::from_str(line).expect("JSON"));
     (output.status.success(), lines.collect())
 }
 
@@ -124,10 +116,7 @@ fn ask(
     body: Option<Value>,
 ) -> Answer {
     let url = server.url();
-    let url = Url {
-        path: format!("{}{path}", url.path),
-        ..url
-    };
+    let url = Url { path: format!("{}{path}", url.path), ..url };
     let mut request = Request::new(method).with("Authorization", &format!("Bearer {}", key.0));
     for (name, value) in headers {
         request = request.with(name, value);
@@ -151,24 +140,12 @@ fn create(server: &Server, key: &Key, title: &str, headers: Headers<'_>) -> Answ
         "note_type": "permanent",
         "metadata": { "title": title },
     });
-    ask(
-        server,
-        key,
-        ("POST", "/tools/create_note/execute"),
-        headers,
-        Some(note),
-    )
+    ask(server, key, ("POST", "/tools/create_note/execute"), headers, Some(note))
 }
 
 fn export(server: &Server, key: &Key, headers: Headers<'_>) -> Answer {
     let all = Some(json!({ "format": "json" }));
-    ask(
-        server,
-        key,
-        ("POST", "/tools/export_library/execute"),
-        headers,
-        all,
-    )
+    ask(server, key, ("POST", "/tools/export_library/execute"), headers, all)
 }
 
 fn open(server: &Server, key: &Key) -> Answer {
@@ -183,13 +160,7 @@ fn fetch(server: &Server, key: &Key, execution: &str) -> Answer {
 /// Creates a note as an agent, which waits for a reviewer; returns its review.
 fn propose(server: &Server, agent: &Key, headers: Headers<'_>) -> Answer {
     let note = json!({ "content": "# Locks\n\nLocks are short.", "ai_justification": "asked to" });
-    ask(
-        server,
-        agent,
-        ("POST", "/tools/create_note/execute"),
-        headers,
-        Some(note),
-    )
+    ask(server, agent, ("POST", "/tools/create_note/execute"), headers, Some(note))
 }
 
 #[test]
@@ -232,10 +203,7 @@ fn a_name_in_a_token_makes_no_caller_another() {
         let withdraw = json!({ "decision": "withdraw", "notes": "No." });
         let update = json!({ "note_id": note, "version": 1, "content": "# Other\n\nSomething else." });
         for (asked, body) in [
-            (
-                ("POST", format!("{shown}/tasks/human_review/complete")),
-                Some(withdraw),
-            ),
+            (("POST", format!("{shown}/tasks/human_review/complete")), Some(withdraw)),
             (("POST", "/tools/update_note/execute".into()), Some(update)),
             (("GET", format!("/executions/{execution}")), None),
             (("DELETE", format!("/sessions/{session}")), None),
@@ -261,13 +229,7 @@ fn a_name_in_a_token_makes_no_caller_another() {
     let again = propose(&server, &helper, &[("Idempotency-Key", "k")]);
     assert_eq!(again.text("/result/note_id"), note);
     assert_eq!(fetch(&server, &ann, execution).status, 200);
-    let ended = ask(
-        &server,
-        &ann,
-        ("DELETE", &format!("/sessions/{session}")),
-        &[],
-        None,
-    );
+    let ended = ask(&server, &ann, ("DELETE", &format!("/sessions/{session}")), &[], None);
     assert_eq!(ended.status, 200, "{}", ended.body);
     let (agree, said) = shop.audit(&["--check"]);
     assert!(agree, "{said:?}");
@@ -309,9 +271,7 @@ fn an_execution_is_its_callers_and_of_those_who_see_others() {
         (shop.key("Max", &["--scope", "write"]), 200),
     ];
     let server = shop.serve();
-    let id = create(&server, &ann, "Mine", &[])
-        .text("/execution_id")
-        .to_owned();
+    let id = create(&server, &ann, "Mine", &[]).text("/execution_id").to_owned();
     for (at, (key, status)) in others.iter().enumerate() {
         let found = fetch(&server, key, &id);
         assert_eq!(found.status, *status, "{at}: {}", found.body);
@@ -324,10 +284,7 @@ fn an_execution_is_its_callers_and_of_those_who_see_others() {
         assert_eq!(cancelled.status, 404, "only its caller may cancel it");
     }
     let ended = ask(&server, &ann, ("DELETE", &format!("/executions/{id}")), &[], None);
-    assert_eq!(
-        (ended.status, ended.text("/error/details/reason")),
-        (409, "finished")
-    );
+    assert_eq!((ended.status, ended.text("/error/details/reason")), (409, "finished"));
 }
 
 #[test]
@@ -339,9 +296,7 @@ fn an_execution_begun_over_mcp_is_seen_over_rest_and_by_the_audit() {
     target.set_headers(vec![("Authorization".into(), format!("Bearer {}", ann.0))]);
     target.initialize("2025-11-25").expect("a handshake");
     let query = json!({ "query": "nothing" });
-    let answer = target
-        .call("semantic_search", query, Map::new())
-        .expect("an answer");
+    let answer = target.call("semantic_search", query, Map::new()).expect("an answer");
     let meta = &answer["result"]["_meta"];
     let id = meta["tabellion/execution"].as_str().expect("an execution");
     let found = fetch(&server, &ann, id);
@@ -353,16 +308,12 @@ fn an_execution_begun_over_mcp_is_seen_over_rest_and_by_the_audit() {
     assert_eq!(refused.expect("an answer")["result"]["isError"], true);
     let unjustified =
         json!({ "content": "# Note\n\nLong enough to be a note.", "note_type": "agent_generated" });
-    let violating = target
-        .call("create_note", unjustified, Map::new())
-        .expect("an answer");
+    let violating = target.call("create_note", unjustified, Map::new()).expect("an answer");
     assert_eq!(violating["result"]["isError"], true);
     let over_rest = create(&server, &ann, "Over REST", &[]);
     let (_, all) = shop.audit(&[]);
-    let seen: Vec<_> = all
-        .iter()
-        .map(|execution| (execution["tool"].as_str(), execution["status"].as_str()))
-        .collect();
+    let seen: Vec<_> =
+        all.iter().map(|execution| (execution["tool"].as_str(), execution["status"].as_str())).collect();
     let expected = [
         ("semantic_search", "success"),
         ("create_note", "failed"),
@@ -411,10 +362,7 @@ fn an_audit_finds_what_was_taken_away_and_what_was_added() {
     git(&["reset", "--quiet", "--hard", head.trim()]);
     assert!(shop.audit(&["--check"]).0);
     let message = git(&["log", "-1", "--format=%B"]);
-    let message: Vec<_> = message
-        .lines()
-        .filter(|line| !line.starts_with("Tabellion-Execution"))
-        .collect();
+    let message: Vec<_> = message.lines().filter(|line| !line.starts_with("Tabellion-Execution")).collect();
     git(&["commit", "--quiet", "--amend", "-m", &message.join("\n")]);
     assert!(!shop.audit(&["--check"]).0, "a commit has lost its execution");
 }
@@ -422,10 +370,7 @@ fn an_audit_finds_what_was_taken_away_and_what_was_added() {
 #[test]
 fn sessions_are_few_and_end_by_themselves() {
     let shop = Shop::new();
-    let (ann, bob) = (
-        shop.key("Ann", &["--scope", "write"]),
-        shop.key("Bob", &["--scope", "write"]),
-    );
+    let (ann, bob) = (shop.key("Ann", &["--scope", "write"]), shop.key("Bob", &["--scope", "write"]));
     let server = shop.serve();
     let opened: Vec<_> = (0..10).map(|_| open(&server, &ann)).collect();
     assert!(opened.iter().all(|answer| answer.status == 201));
@@ -433,37 +378,23 @@ fn sessions_are_few_and_end_by_themselves() {
     let eleventh = open(&server, &ann);
     assert_eq!(eleventh.status, 429);
     assert_eq!(eleventh.text("/error/details/limit"), "sessions");
-    let wait: u64 = eleventh
-        .header("retry-after")
-        .expect("a time")
-        .parse()
-        .expect("seconds");
+    let wait: u64 = eleventh.header("retry-after").expect("a time").parse().expect("seconds");
     assert!((3590..=3600).contains(&wait), "{wait}");
     assert_eq!(open(&server, &bob).status, 201, "others have their own");
     let session = format!("/sessions/{first}");
     let header = [("X-Session-Id", first.as_str())];
     for (key, method, status) in [(&bob, "PUT", 401), (&bob, "DELETE", 401), (&ann, "PUT", 200)] {
-        assert_eq!(
-            ask(&server, key, (method, &session), &[], None).status,
-            status,
-            "{method}"
-        );
+        assert_eq!(ask(&server, key, (method, &session), &[], None).status, status, "{method}");
     }
     let mine = create(&server, &ann, "Mine", &header);
     assert_eq!((mine.status, mine.text("/session_id")), (200, first.as_str()));
-    assert_eq!(
-        create(&server, &bob, "Foreign", &header).text("/error/code"),
-        "MCP_SESSION_EXPIRED"
-    );
+    assert_eq!(create(&server, &bob, "Foreign", &header).text("/error/code"), "MCP_SESSION_EXPIRED");
     // Executions outlive the server.
     drop(server);
     let server = shop.serve();
     assert_eq!(ask(&server, &ann, ("PUT", &session), &[], None).status, 200);
     assert_eq!(open(&server, &ann).status, 429);
-    assert_eq!(
-        ask(&server, &ann, ("DELETE", &session), &[], None).text("/status"),
-        "terminated"
-    );
+    assert_eq!(ask(&server, &ann, ("DELETE", &session), &[], None).text("/status"), "terminated");
     assert_eq!(create(&server, &ann, "Late", &header).status, 401);
     assert_eq!(open(&server, &ann).status, 201);
     drop(server);
@@ -489,15 +420,8 @@ fn limits_hold_over_all_servers_of_a_library_and_for_each_session() {
         }
         for server in &servers {
             let answer = export(server, &ann, &header);
-            assert_eq!(
-                (answer.status, answer.text("/error/code")),
-                (429, "MCP_RATE_LIMIT_EXCEEDED")
-            );
-            let wait: u64 = answer
-                .header("retry-after")
-                .expect("a time")
-                .parse()
-                .expect("seconds");
+            assert_eq!((answer.status, answer.text("/error/code")), (429, "MCP_RATE_LIMIT_EXCEEDED"));
+            let wait: u64 = answer.header("retry-after").expect("a time").parse().expect("seconds");
             assert!((300..=360).contains(&wait), "{wait}");
         }
     }
@@ -532,11 +456,7 @@ fn what_a_killed_server_has_made_is_known_afterwards() {
         assert!(agree, "{said:?}");
     }
     let (_, made) = shop.audit(&["--status", "success", "--tool", "create_note"]);
-    assert!(
-        acknowledged > 0 && made.len() >= acknowledged,
-        "{} of {acknowledged}",
-        made.len()
-    );
+    assert!(acknowledged > 0 && made.len() >= acknowledged, "{} of {acknowledged}", made.len());
     let (_, open) = shop.audit(&["--status", "running"]);
     assert_eq!(open, [Value::Null; 0]);
 }
@@ -544,17 +464,11 @@ fn what_a_killed_server_has_made_is_known_afterwards() {
 /// Returns the status of a call, if the server lives to answer it.
 fn try_create(server: &Server, key: &Key, title: &str) -> Option<u16> {
     let url = server.url();
-    let url = Url {
-        path: format!("{}/tools/create_note/execute", url.path),
-        ..url
-    };
+    let url = Url { path: format!("{}/tools/create_note/execute", url.path), ..url };
     let note = json!({ "content": "More than ten characters.", "note_type": "permanent", "metadata": { "title": title } });
     let mut request = Request::new("POST")
         .with("Authorization", &format!("Bearer {}", key.0))
         .with("Content-Type", "application/json");
     request.body = note.to_string().into_bytes();
-    request
-        .send(&url, ANSWER_TIMEOUT)
-        .ok()
-        .map(|response| response.status)
+    request.send(&url, ANSWER_TIMEOUT).ok().map(|response| response.status)
 }

@@ -41,12 +41,7 @@ impl Server {
             let read = stderr.read_line(&mut said).expect("it says where it listens");
             assert!(read > 0, "{said}");
         }
-        let url = said
-            .split("listening on ")
-            .nth(1)
-            .expect("a URL")
-            .trim()
-            .to_owned();
+        let url = said.split("listening on ").nth(1).expect("a URL").trim().to_owned();
         (Self { child, url }, stderr)
     }
 
@@ -115,11 +110,7 @@ fn the_server_prints_its_address_and_serves_until_terminated() {
     let library = Library::empty();
     // Over HTTP, a closed standard input does not end the server.
     let mut server = Server::start(
-        library
-            .command()
-            .args(["--http", "127.0.0.1:0"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped()),
+        library.command().args(["--http", "127.0.0.1:0"]).stdin(Stdio::null()).stdout(Stdio::piped()),
     );
     let mut output = server.child.stdout.take().expect("its output");
     write(&mut server.connect(), "a.md");
@@ -136,10 +127,7 @@ fn the_server_prints_its_address_and_serves_until_terminated() {
 fn the_server_serves_both_transports_until_its_input_ends() {
     let library = Library::empty();
     let mut command = library.command();
-    command
-        .args(["--http", "127.0.0.1:0", "--stdio"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped());
+    command.args(["--http", "127.0.0.1:0", "--stdio"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut server = Server::start(&mut command);
     write(&mut server.connect(), "a.md");
     let mut input = server.child.stdin.take().expect("its input");
@@ -150,10 +138,7 @@ fn the_server_serves_both_transports_until_its_input_ends() {
     let mut said = String::new();
     let mut output = server.child.stdout.take().expect("its output");
     output.read_to_string(&mut said).expect("lines");
-    assert!(
-        said.starts_with(r#"{"jsonrpc":"2.0","id":1,"result":{"#),
-        "{said}"
-    );
+    assert!(said.starts_with(r#"{"jsonrpc":"2.0","id":1,"result":{"#), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
 }
 
@@ -170,28 +155,12 @@ fn the_server_refuses_addresses_that_it_can_not_serve() {
         (&["--http", "localhost"], 2, "write a port"),
         (&["--library", "other"], 1, "need a name"),
         (&["--library", "other=x"], 1, "add `--http`"),
-        (
-            &["--stdio", "--library", "other=x", "--http", "127.0.0.1:0"],
-            1,
-            "one library",
-        ),
-        (
-            &["--http", "127.0.0.1:0", "--keys", "missing.json"],
-            1,
-            "`tabellion key create",
-        ),
+        (&["--stdio", "--library", "other=x", "--http", "127.0.0.1:0"], 1, "one library"),
+        (&["--http", "127.0.0.1:0", "--keys", "missing.json"], 1, "`tabellion key create"),
         (&["--keys", "keys.json"], 2, "--http"),
         (&["--oauth-issuer", "https://login.example"], 2, "--oauth-jwks"),
-        (
-            &["--http", "127.0.0.1:0", "--oauth-jwks", "jwks.json"],
-            2,
-            "--oauth-issuer",
-        ),
-        (
-            &["--http", "127.0.0.1:0", "--oauth-issuer", "http://login.example"],
-            2,
-            "is not encrypted",
-        ),
+        (&["--http", "127.0.0.1:0", "--oauth-jwks", "jwks.json"], 2, "--oauth-issuer"),
+        (&["--http", "127.0.0.1:0", "--oauth-issuer", "http://login.example"], 2, "is not encrypted"),
         (
             &[
                 "--http",
@@ -206,30 +175,13 @@ fn the_server_refuses_addresses_that_it_can_not_serve() {
             1,
             "missing.json",
         ),
-        (
-            &["--http", "127.0.0.1:0", "--public-url", "https://a/b"],
-            2,
-            "has a path",
-        ),
+        (&["--http", "127.0.0.1:0", "--public-url", "https://a/b"], 2, "has a path"),
         (&["--stdio"], 2, "--http"),
         (&["--allow-host", "notes.example"], 2, "--http"),
-        (
-            &["--http", "127.0.0.1:0", "--allow-host", "http://a"],
-            1,
-            "is not a host",
-        ),
-        (
-            &["--http", "127.0.0.1:0", "--allow-origin", "a"],
-            1,
-            "is not an origin",
-        ),
+        (&["--http", "127.0.0.1:0", "--allow-host", "http://a"], 1, "is not a host"),
+        (&["--http", "127.0.0.1:0", "--allow-origin", "a"], 1, "is not an origin"),
     ] {
-        let ended = library
-            .command()
-            .args(arguments)
-            .stderr(Stdio::piped())
-            .output()
-            .expect("it runs");
+        let ended = library.command().args(arguments).stderr(Stdio::piped()).output().expect("it runs");
         let said = String::from_utf8_lossy(&ended.stderr);
         assert_eq!(ended.status.code(), Some(code), "{arguments:?}: {said}");
         assert!(said.contains(why), "{arguments:?}: {said}");
@@ -248,11 +200,7 @@ fn one_server_serves_several_libraries_by_path() {
         .arg("--library")
         .arg(named("second", &second));
     let mut server = Server::start(&mut command);
-    let base = server
-        .url
-        .strip_suffix("/first")
-        .expect("it is the first")
-        .to_owned();
+    let base = server.url.strip_suffix("/first").expect("it is the first").to_owned();
     for name in ["first", "second"] {
         server.url = format!("{base}/{name}");
         write(&mut server.connect(), &format!("{name}.md"));
@@ -297,11 +245,7 @@ fn call_alone(tool: &str, arguments: Value) -> Request {
 
 /// Runs `tabellion key …`; returns its standard output.
 pub(crate) fn key(arguments: &[&str]) -> String {
-    let output = Command::new(TABELLION)
-        .arg("key")
-        .args(arguments)
-        .output()
-        .expect("it runs");
+    let output = Command::new(TABELLION).arg("key").args(arguments).output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {said}");
     String::from_utf8(output.stdout).expect("a text")
@@ -314,32 +258,18 @@ fn the_keys_owner_is_the_author_until_the_key_is_revoked() {
     let folder = tempfile::TempDir::new().expect("a folder");
     let file = folder.path().join("keys.json");
     let file = file.to_str().expect("a path");
-    let secret = key(&[
-        "create",
-        "--keys",
-        file,
-        "--name",
-        "Ada Example",
-        "--scope",
-        "write",
-    ]);
+    let secret = key(&["create", "--keys", file, "--name", "Ada Example", "--scope", "write"]);
     let secret = secret.trim();
     let listed = key(&["list", "--keys", file]);
     let id = listed.split('\t').next().expect("an id").to_owned();
     assert!(listed.contains("Ada Example") && secret.contains(&id), "{listed}");
-    assert!(
-        !listed.contains(secret.rsplit('_').next().expect("a secret")),
-        "{listed}"
-    );
+    assert!(!listed.contains(secret.rsplit('_').next().expect("a secret")), "{listed}");
 
     // With keys, the server may listen on any address.
     let arguments = ["--http", "0.0.0.0:0", "--keys", file, "--allow-host", "127.0.0.1"];
     let server = Server::start(library.command().args(arguments));
     let url = Url::parse(&server.url.replace("0.0.0.0", "127.0.0.1")).expect("a URL");
-    let request = call_alone(
-        "write_markdown",
-        json!({ "path": "plan.md", "content": "# New\n" }),
-    );
+    let request = call_alone("write_markdown", json!({ "path": "plan.md", "content": "# New\n" }));
     let status = |request: &Request| request.send(&url, ANSWER_TIMEOUT).expect("an answer").status;
     assert_eq!(status(&request), 401);
     let request = request.with("Authorization", &format!("Bearer {secret}"));
@@ -349,15 +279,8 @@ fn the_keys_owner_is_the_author_until_the_key_is_revoked() {
 
     let log = ledger::git(library.root(), &["log", "--format=%an <%ae>%n%B"]).expect("a log");
     let author = format!("Ada Example <key-{id}@tabellion.localhost>\noverwrite: plan.md");
-    assert_eq!(
-        log.matches("Ada Example").count(),
-        1,
-        "what was done by hand is not hers: {log}"
-    );
-    assert!(
-        log.contains(&author) && log.contains("Tabellion-Client: agent/7"),
-        "{log}"
-    );
+    assert_eq!(log.matches("Ada Example").count(), 1, "what was done by hand is not hers: {log}");
+    assert!(log.contains(&author) && log.contains("Tabellion-Client: agent/7"), "{log}");
 }
 
 /// Creates a token issuer with an Ed25519 key; returns its key set and a function that signs claims.
@@ -401,11 +324,7 @@ fn the_tokens_subject_is_author_and_in_the_log_and_the_token_is_nowhere() {
     let mut tampered = writer.clone();
     tampered.replace_range(
         writer.len() - 10..writer.len() - 9,
-        if writer.as_bytes()[writer.len() - 10] == b'A' {
-            "B"
-        } else {
-            "A"
-        },
+        if writer.as_bytes()[writer.len() - 10] == b'A' { "B" } else { "A" },
     );
     for (token, expected) in [("", 401), (&*tampered, 401), (&reader, 403), (&writer, 200)] {
         let mut request = call_alone("write_markdown", json!({ "path": "a.md", "content": "# New\n" }));
@@ -418,10 +337,7 @@ fn the_tokens_subject_is_author_and_in_the_log_and_the_token_is_nowhere() {
     server.child.kill().expect("it ends");
     let mut log = String::new();
     stderr.read_to_string(&mut log).expect("a log");
-    assert!(
-        log.contains("access_token:https%3A%2F%2Flogin.example/ada;client=agent"),
-        "{log}"
-    );
+    assert!(log.contains("access_token:https%3A%2F%2Flogin.example/ada;client=agent"), "{log}");
     for token in [&tampered, &reader, &writer] {
         for part in token.split('.').skip(1) {
             assert!(!log.contains(part), "{part}\n{log}");
@@ -429,26 +345,19 @@ fn the_tokens_subject_is_author_and_in_the_log_and_the_token_is_nowhere() {
     }
     let commits = ledger::git(library.root(), &["log", "--format=%an <%ae>%n%B"]).expect("a log");
     let author = commits.lines().find(|line| line.starts_with("ada <oauth-"));
-    assert!(
-        author.is_some_and(|line| line.ends_with("@tabellion.localhost>")),
-        "{commits}"
-    );
+    assert!(author.is_some_and(|line| line.ends_with("@tabellion.localhost>")), "{commits}");
 }
 
 #[test]
 fn the_log_contains_no_content() {
     let library = Library::empty();
     let mut command = library.command();
-    command
-        .args(["--http", "127.0.0.1:0"])
-        .env("TABELLION_LOG", "trace");
+    command.args(["--http", "127.0.0.1:0"]).env("TABELLION_LOG", "trace");
     let (mut server, mut stderr) = Server::with_log(&mut command);
     let mut log = String::new();
     let mut target = server.connect();
     let arguments = json!({ "path": "a.md", "content": "# Confidential\n" });
-    target
-        .call("write_markdown", arguments, Default::default())
-        .expect("an answer");
+    target.call("write_markdown", arguments, Default::default()).expect("an answer");
     let request = Request::new("GET").with("X-Request-Id", "by-this-name");
     let url = Url::parse(&format!("{}?confidential", server.url)).expect("a URL");
     request.send(&url, ANSWER_TIMEOUT).expect("an answer");

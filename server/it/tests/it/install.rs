@@ -77,39 +77,23 @@ const LIBRARY: &str = "my \"notes\" ä";
 #[test]
 fn clients_that_are_found_get_an_entry_that_starts_and_lose_it_again() {
     let home = Home::new();
-    home.put(
-        ".config/zed/settings.json",
-        "// mine\r\n{\r\n\t\"vim\": true,\r\n}",
-    );
+    home.put(".config/zed/settings.json", "// mine\r\n{\r\n\t\"vim\": true,\r\n}");
     home.put(".codex/config.toml", "model = 'x'");
-    home.put(
-        ".config/goose/config.yaml",
-        "extensions:\n  # dev\n  developer: {enabled: true}\n",
-    );
+    home.put(".config/goose/config.yaml", "extensions:\n  # dev\n  developer: {enabled: true}\n");
     let before = [home.files(".config"), home.files(".codex")];
     let all = |arguments: &[&str]| home.run(&[&["install", "--library", LIBRARY], arguments].concat());
 
     let (code, _, refused) = all(&[]);
     assert_eq!(code, Some(1));
-    assert!(
-        refused.contains("`--yes` for all that are found: zed, codex, goose"),
-        "{refused}"
-    );
+    assert!(refused.contains("`--yes` for all that are found: zed, codex, goose"), "{refused}");
     let (code, diff, _) = all(&["--yes", "--dry-run"]);
     assert_eq!(code, Some(0));
-    assert!(
-        diff.contains("+[mcp_servers.tabellion]\n") && diff.contains(" \t\"vim\": true,\r\n"),
-        "{diff}"
-    );
+    assert!(diff.contains("+[mcp_servers.tabellion]\n") && diff.contains(" \t\"vim\": true,\r\n"), "{diff}");
     assert_eq!([home.files(".config"), home.files(".codex")], before);
 
     let (code, said, error) = all(&["--yes"]);
     assert_eq!(code, Some(0), "{error}");
-    assert_eq!(
-        said.matches("it starts and answers with 8 tools").count(),
-        3,
-        "{said}"
-    );
+    assert_eq!(said.matches("it starts and answers with 8 tools").count(), 3, "{said}");
     assert_eq!(all(&["--yes"]).1.matches("is already in").count(), 3);
     let (_, listed, _) = home.run(&["clients", "--json"]);
     let listed: Value = serde_json::from_str(&listed).expect("JSON");
@@ -118,16 +102,10 @@ fn clients_that_are_found_get_an_entry_that_starts_and_lose_it_again() {
     assert_eq!(having.count(), 3, "{listed}");
 
     let (code, said, _) = home.run(&["uninstall"]);
-    assert_eq!(
-        (code, said.matches(": removed `tabellion` from `~/").count()),
-        (Some(0), 3)
-    );
+    assert_eq!((code, said.matches(": removed `tabellion` from `~/").count()), (Some(0), 3));
     assert_eq!([home.files(".config"), home.files(".codex")], before);
     let (code, _, error) = home.run(&["uninstall"]);
-    assert!(
-        code == Some(1) && error.contains("no client has an entry `tabellion`"),
-        "{error}"
-    );
+    assert!(code == Some(1) && error.contains("no client has an entry `tabellion`"), "{error}");
 }
 
 #[test]
@@ -157,48 +135,16 @@ fn wrong_arguments_are_refused_with_advice() {
     home.put(".cursor/mcp.json", "[]");
     for (arguments, code, part) in [
         (&["install", "cursor"][..], 2, "--library <DIR>"),
-        (
-            &["install", "cursr", "--library", LIBRARY],
-            2,
-            "a similar value exists: 'cursor'",
-        ),
-        (
-            &["install", "cursor", "--library", LIBRARY, "--name", "a b"],
-            2,
-            "a name has 1 to 64 letters",
-        ),
-        (
-            &["install", "cursor", "--library", "."],
-            1,
-            "is your home folder; choose a folder of notes",
-        ),
-        (
-            &["install", "cursor", "--library", "a/b"],
-            1,
-            "`~/a/b` does not exist",
-        ),
-        (
-            &["install", "--yes", "--library", LIBRARY],
-            1,
-            "line 1: the whole document should be a map",
-        ),
-        (
-            &["install", "claude-desktop", "--http", "http://x/mcp"],
-            1,
-            "use `--library` instead of `--http`",
-        ),
-        (
-            &["install", "windsurf", "--library", LIBRARY, "--project"],
-            1,
-            "omit `--project`",
-        ),
+        (&["install", "cursr", "--library", LIBRARY], 2, "a similar value exists: 'cursor'"),
+        (&["install", "cursor", "--library", LIBRARY, "--name", "a b"], 2, "a name has 1 to 64 letters"),
+        (&["install", "cursor", "--library", "."], 1, "is your home folder; choose a folder of notes"),
+        (&["install", "cursor", "--library", "a/b"], 1, "`~/a/b` does not exist"),
+        (&["install", "--yes", "--library", LIBRARY], 1, "line 1: the whole document should be a map"),
+        (&["install", "claude-desktop", "--http", "http://x/mcp"], 1, "use `--library` instead of `--http`"),
+        (&["install", "windsurf", "--library", LIBRARY, "--project"], 1, "omit `--project`"),
     ] {
         let (found, said, error) = home.run(arguments);
-        assert_eq!(
-            (found, said),
-            (Some(code), String::new()),
-            "{arguments:?}: {error}"
-        );
+        assert_eq!((found, said), (Some(code), String::new()), "{arguments:?}: {error}");
         assert!(error.contains(part), "{arguments:?}: {error}");
         assert_eq!(home.files(".cursor").len(), 1);
     }
@@ -213,10 +159,7 @@ fn a_project_has_files_of_its_own() {
     assert_eq!(code, Some(0), "{error}");
     let entry: Value = serde_json::from_str(&home.get("work/.vscode/mcp.json")).expect("JSON");
     assert_eq!(entry["servers"]["notes"]["type"], "stdio");
-    assert!(
-        home.get("work/.continue/mcpServers/notes.yaml")
-            .starts_with("name: Local\n")
-    );
+    assert!(home.get("work/.continue/mcpServers/notes.yaml").starts_with("name: Local\n"));
     let (code, ..) = home.run(&["uninstall", "--project=work", "--name", "notes"]);
     assert_eq!(code, Some(0));
     assert_eq!(fs::read_dir(home.path("work")).expect("a folder").count(), 0);

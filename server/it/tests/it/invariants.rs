@@ -26,10 +26,7 @@ static PRODUCT: LazyLock<Vec<String>> = LazyLock::new(|| {
 
 pub(crate) fn workspace() -> &'static Path {
     let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    above
-        .into_iter()
-        .nth(2)
-        .expect("this crate is two folders below the workspace")
+    above.into_iter().nth(2).expect("this crate is two folders below the workspace")
 }
 
 fn rust_files(dir: &Path) -> Vec<PathBuf> {
@@ -48,10 +45,7 @@ fn rust_files(dir: &Path) -> Vec<PathBuf> {
 /// Returns the files below `dir` that contain one of `words`, as `file: word`.
 fn mentions(dir: &str, words: &[&str], except: impl Fn(&Path) -> bool) -> Vec<String> {
     let mut found = vec![];
-    for file in rust_files(&workspace().join(dir))
-        .iter()
-        .filter(|file| !except(file))
-    {
+    for file in rust_files(&workspace().join(dir)).iter().filter(|file| !except(file)) {
         let code = fs::read_to_string(file).expect("a source file");
         for word in words.iter().filter(|word| code.contains(**word)) {
             found.push(format!("{}: {word}", file.display()));
@@ -64,10 +58,7 @@ fn mentions(dir: &str, words: &[&str], except: impl Fn(&Path) -> bool) -> Vec<St
 static PACKAGES: LazyLock<Vec<Value>> = LazyLock::new(|| {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let arguments = ["metadata", "--no-deps", "--format-version", "1", "--offline"];
-    let output = Command::new(cargo)
-        .args(arguments)
-        .current_dir(workspace())
-        .output();
+    let output = Command::new(cargo).args(arguments).current_dir(workspace()).output();
     let metadata: Value = serde_json::from_slice(&output.expect("cargo runs").stdout).expect("JSON");
     list(&metadata["packages"])
 });
@@ -76,9 +67,7 @@ static PACKAGES: LazyLock<Vec<Value>> = LazyLock::new(|| {
 static DEPENDENCIES: LazyLock<BTreeMap<String, BTreeSet<String>>> = LazyLock::new(|| {
     let package = |package: &Value| {
         let dependencies = list(&package["dependencies"]);
-        let normal = dependencies
-            .iter()
-            .filter(|dependency| dependency["kind"].is_null());
+        let normal = dependencies.iter().filter(|dependency| dependency["kind"].is_null());
         (name(package), normal.map(name).collect())
     };
     PACKAGES.iter().map(package).collect()
@@ -94,21 +83,13 @@ fn name(value: &Value) -> String {
 
 #[test]
 fn cargo_run_starts_the_server() {
-    let defaults = PACKAGES
-        .iter()
-        .filter_map(|package| package["default_run"].as_str());
-    assert_eq!(
-        defaults.collect::<Vec<_>>(),
-        ["tabellion"],
-        "`cargo run` needs exactly one default"
-    );
+    let defaults = PACKAGES.iter().filter_map(|package| package["default_run"].as_str());
+    assert_eq!(defaults.collect::<Vec<_>>(), ["tabellion"], "`cargo run` needs exactly one default");
 }
 
 /// The packages of the workspace that `package` depends on.
 fn ours(package: &str) -> Vec<&str> {
-    let ours = DEPENDENCIES[package]
-        .iter()
-        .filter(|name| DEPENDENCIES.contains_key(*name));
+    let ours = DEPENDENCIES[package].iter().filter(|name| DEPENDENCIES.contains_key(*name));
     ours.map(String::as_str).collect()
 }
 
@@ -195,17 +176,11 @@ fn contracts_and_runtime_know_no_file_system_no_git_and_no_mcp_library() {
     ];
     for package in ["tabellion-contracts", "tabellion-runtime"] {
         for dependency in &DEPENDENCIES[package] {
-            assert!(
-                pure.contains(&dependency.as_str()),
-                "{package} depends on {dependency}"
-            );
+            assert!(pure.contains(&dependency.as_str()), "{package} depends on {dependency}");
         }
     }
     for folder in ["schemas/src", "schemas/runtime/src"] {
-        assert_eq!(
-            mentions(folder, &["std::fs", "std::process", "std::net"], |_| false),
-            NONE
-        );
+        assert_eq!(mentions(folder, &["std::fs", "std::process", "std::net"], |_| false), NONE);
     }
 }
 
@@ -227,21 +202,13 @@ fn the_servers_crates_depend_only_downwards() {
             ],
         ),
         ("tabellion-remotes", &["tabellion-platform"]),
-        (
-            "tabellion-records",
-            &["tabellion-platform", "tabellion-runtime", "tabellion-sqlite"],
-        ),
+        ("tabellion-records", &["tabellion-platform", "tabellion-runtime", "tabellion-sqlite"]),
         ("tabellion-retrieval", &["tabellion-sqlite"]),
         ("tabellion-vcs", &["tabellion-platform", "tabellion-syntax"]),
         ("tabellion-syntax", &[]),
         (
             "tabellion-code",
-            &[
-                "tabellion-platform",
-                "tabellion-retrieval",
-                "tabellion-sqlite",
-                "tabellion-syntax",
-            ],
+            &["tabellion-platform", "tabellion-retrieval", "tabellion-sqlite", "tabellion-syntax"],
         ),
         (
             "tabellion-notes",
@@ -257,22 +224,9 @@ fn the_servers_crates_depend_only_downwards() {
         ("tabellion-embed", &["tabellion-platform"]),
         (
             "tabellion-meaning",
-            &[
-                "tabellion-embed",
-                "tabellion-platform",
-                "tabellion-retrieval",
-                "tabellion-sqlite",
-            ],
+            &["tabellion-embed", "tabellion-platform", "tabellion-retrieval", "tabellion-sqlite"],
         ),
-        (
-            "tabellion-pack",
-            &[
-                "tabellion-library",
-                "tabellion-records",
-                "tabellion-runtime",
-                "tabellion-vcs",
-            ],
-        ),
+        ("tabellion-pack", &["tabellion-library", "tabellion-records", "tabellion-runtime", "tabellion-vcs"]),
         (
             "tabellion-documents",
             &[
@@ -404,13 +358,7 @@ fn only_the_program_depends_on_packs() {
 
 #[test]
 fn packs_know_nothing_that_serves_clients() {
-    let serving = [
-        "tabellion-gateway",
-        "tabellion-mcp",
-        "tabellion-rest",
-        "tabellion-http",
-        "rmcp",
-    ];
+    let serving = ["tabellion-gateway", "tabellion-mcp", "tabellion-rest", "tabellion-http", "rmcp"];
     let mut above = packs();
     above.insert("tabellion-pack".into());
     // Indirect dependencies count too.
@@ -418,10 +366,7 @@ fn packs_know_nothing_that_serves_clients() {
     let mut seen: BTreeSet<&String> = reached.iter().copied().collect();
     while let Some(package) = reached.pop() {
         for dependency in DEPENDENCIES.get(package).into_iter().flatten() {
-            assert!(
-                !serving.contains(&dependency.as_str()),
-                "{package} depends on {dependency}"
-            );
+            assert!(!serving.contains(&dependency.as_str()), "{package} depends on {dependency}");
             if seen.insert(dependency) {
                 reached.push(dependency);
             }
@@ -451,18 +396,12 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
         ),
         ("rust-stemmers", &["tabellion-retrieval"]),
         ("ureq", &["tabellion-embed", "tabellion-lab"]),
-        (
-            "pulldown-cmark",
-            &["tabellion-markdown", "tabellion-page", "tabellion-reference"],
-        ),
+        ("pulldown-cmark", &["tabellion-markdown", "tabellion-page", "tabellion-reference"]),
         ("maud", &["tabellion-page"]),
         ("markdown", &["tabellion-conformance", "tabellion-markdown"]),
         ("ring", &["tabellion-http"]),
         ("jsonc-parser", &["tabellion-clients"]),
-        (
-            "saphyr-parser",
-            &["tabellion-clients", "tabellion-markdown", "tabellion-rules"],
-        ),
+        ("saphyr-parser", &["tabellion-clients", "tabellion-markdown", "tabellion-rules"]),
         ("toml_edit", &["tabellion-clients"]),
         (
             "clap",
@@ -477,10 +416,7 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
         ),
     ] {
         for (package, _) in DEPENDENCIES.iter().filter(|(_, all)| all.contains(dependency)) {
-            assert!(
-                users.contains(&package.as_str()),
-                "{package} depends on {dependency}"
-            );
+            assert!(users.contains(&package.as_str()), "{package} depends on {dependency}");
         }
     }
 }
@@ -580,13 +516,8 @@ const WRITERS: [(&str, &str); 18] = [
 ];
 
 /// Functions that change a file through an open folder.
-const WRITES_IN_FOLDERS: [&str; 5] = [
-    ".create_file(",
-    ".exchange(",
-    ".rename_noreplace(",
-    ".remove_file(",
-    "Command::new(",
-];
+const WRITES_IN_FOLDERS: [&str; 5] =
+    [".create_file(", ".exchange(", ".rename_noreplace(", ".remove_file(", "Command::new("];
 
 #[test]
 fn only_named_modules_of_the_library_write() {
@@ -605,11 +536,8 @@ fn only_the_transaction_commits() {
         ("transaction::publish(", &["session.rs", "remote/mod.rs"]),
         ("branch::move_back(", &["recovery.rs"]),
     ] {
-        let is_allowed = |file: &Path| {
-            allowed
-                .iter()
-                .any(|name| file == workspace().join(library).join(name))
-        };
+        let is_allowed =
+            |file: &Path| allowed.iter().any(|name| file == workspace().join(library).join(name));
         let may = |file: &Path| is_test(file) || is_allowed(file);
         assert_eq!(mentions(library, &[word], may), NONE, "{word}");
         assert_ne!(mentions(library, &[word], |_| false), NONE, "{word} is gone");

@@ -13,19 +13,12 @@ use crate::support::{Library, Server, edit, process};
 /// A hundred megabytes of lines, and fifty of one line; five in unoptimized builds.
 const LINES: &str = "lines.md";
 const ONE_LINE: &str = "line.md";
-const WORDS: usize = if cfg!(debug_assertions) {
-    1_000_000
-} else {
-    10_000_000
-};
+const WORDS: usize = if cfg!(debug_assertions) { 1_000_000 } else { 10_000_000 };
 const LIMIT: &str = "67108864";
 
 fn large() -> Library {
     let library = Library::with(&[("a.md", "# A\n")]);
-    library.put(
-        LINES,
-        "All work and no play makes a long note.\n".repeat(2_500_000),
-    );
+    library.put(LINES, "All work and no play makes a long note.\n".repeat(2_500_000));
     library.put(ONE_LINE, "play ".repeat(WORDS));
     library
 }
@@ -33,15 +26,8 @@ fn large() -> Library {
 /// Returns the peak memory of a server in megabytes.
 fn peak_memory(server: &Server) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", process(&server.target))).expect("it runs");
-    let line = status
-        .lines()
-        .find(|line| line.starts_with("VmHWM:"))
-        .expect("a number");
-    line.split_whitespace()
-        .nth(1)
-        .and_then(|number| number.parse::<u64>().ok())
-        .expect("a number")
-        / 1024
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("a number");
+    line.split_whitespace().nth(1).and_then(|number| number.parse::<u64>().ok()).expect("a number") / 1024
 }
 
 #[test]
@@ -57,28 +43,13 @@ fn each_tool_answers_or_refuses_large_notes() {
         ("preview_markdown_change", LINES, section(LINES), true),
         ("preview_markdown_change", ONE_LINE, section(ONE_LINE), false),
         ("search_markdown", LINES, json!({ "query": "no play" }), false),
-        (
-            "search_markdown",
-            ONE_LINE,
-            json!({ "query": "play play" }),
-            false,
-        ),
+        ("search_markdown", ONE_LINE, json!({ "query": "play play" }), false),
         ("edit_markdown", LINES, section(LINES), true),
         ("edit_markdown", ONE_LINE, section(ONE_LINE), false),
         ("write_markdown", LINES, write(LINES), true),
         ("write_markdown", ONE_LINE, write(ONE_LINE), false),
-        (
-            "delete_markdown",
-            LINES,
-            json!({ "path": LINES, "confirm": true }),
-            true,
-        ),
-        (
-            "delete_markdown",
-            ONE_LINE,
-            json!({ "path": ONE_LINE, "confirm": true }),
-            false,
-        ),
+        ("delete_markdown", LINES, json!({ "path": LINES, "confirm": true }), true),
+        ("delete_markdown", ONE_LINE, json!({ "path": ONE_LINE, "confirm": true }), false),
     ];
     for (tool, path, request, refused) in cases {
         let mut server = library.serve();
@@ -97,9 +68,7 @@ fn each_tool_answers_or_refuses_large_notes() {
             }
         }
         assert!(taken < Duration::from_secs(60), "{tool} {path}: {taken:?}");
-        server
-            .call("read_markdown", json!({ "path": "a.md" }))
-            .expect("the server lives");
+        server.call("read_markdown", json!({ "path": "a.md" })).expect("the server lives");
         server.close();
     }
 }

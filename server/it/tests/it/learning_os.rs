@@ -47,14 +47,8 @@ fn documented() -> Vec<Value> {
         .tools
         .iter()
         .map(|tool| {
-            let text = SOURCE
-                .split(&format!("\n## {}\n", tool.name))
-                .nth(1)
-                .expect("a chapter");
-            let description = after(text, "### Description\n")
-                .lines()
-                .next()
-                .unwrap_or_default();
+            let text = SOURCE.split(&format!("\n## {}\n", tool.name)).nth(1).expect("a chapter");
+            let description = after(text, "### Description\n").lines().next().unwrap_or_default();
             json!({
                 "name": tool.name,
                 "description": description,
@@ -69,10 +63,7 @@ fn documented() -> Vec<Value> {
 fn the_server_lists_the_documented_tools() {
     let mut server = serve(&Library::empty());
     let list = server.target.request("tools/list", json!({})).expect("a list");
-    let listed = list["result"]["tools"]
-        .as_array()
-        .expect("a list of tools")
-        .iter();
+    let listed = list["result"]["tools"].as_array().expect("a list of tools").iter();
     let listed = listed.map(|tool| {
         let part = |key: &str| tool[key].clone();
         json!({
@@ -93,9 +84,7 @@ fn a_greeting_needs_a_name() {
     let library = Library::with(&[]);
     let mut server = serve(&library);
     for name in ["Ada", "Ada Lovelace", "{name}", &"é".repeat(100)] {
-        let greeting = server
-            .call(tool::HELLO, json!({ "name": name }))
-            .expect("a greeting");
+        let greeting = server.call(tool::HELLO, json!({ "name": name })).expect("a greeting");
         assert_eq!(greeting, json!({ "greeting": format!("Hello, {name}!") }));
     }
     for arguments in [
@@ -107,16 +96,8 @@ fn a_greeting_needs_a_name() {
     ] {
         let refusal = refuse(&library, &mut server, tool::HELLO, arguments, json!({}));
         assert_eq!(refusal.code, INVALID);
-        assert!(
-            refusal.message.starts_with("Invalid params: "),
-            "{}",
-            refusal.message
-        );
-        assert!(
-            refusal
-                .message
-                .ends_with(refusal.data["details"].as_str().expect("details"))
-        );
+        assert!(refusal.message.starts_with("Invalid params: "), "{}", refusal.message);
+        assert!(refusal.message.ends_with(refusal.data["details"].as_str().expect("details")));
     }
     server.close();
 }
@@ -174,22 +155,12 @@ fn the_server_reads_permitted_paths_only() {
     ] {
         let read = server.call(tool::READ_REPO_FILE, json!({ "path": path }));
         let content = String::from_utf8(library.get(path)).expect("text");
-        assert_eq!(
-            read.expect(path),
-            json!({ "content": content, "exists": true }),
-            "{path}"
-        );
+        assert_eq!(read.expect(path), json!({ "content": content, "exists": true }), "{path}");
     }
-    for path in [
-        "docs/none.md",
-        "docs/none/x.md",
-        "docs/CON.md",
-        "docs/a.md.",
-        ".claude/memory/decisions.jsonl",
-    ] {
-        let read = server
-            .call(tool::READ_REPO_FILE, json!({ "path": path }))
-            .expect(path);
+    for path in
+        ["docs/none.md", "docs/none/x.md", "docs/CON.md", "docs/a.md.", ".claude/memory/decisions.jsonl"]
+    {
+        let read = server.call(tool::READ_REPO_FILE, json!({ "path": path })).expect(path);
         let error = format!("there is no file `{path}`");
         assert_eq!(read, json!({ "exists": false, "error": error }), "{path}");
     }
@@ -232,10 +203,7 @@ fn the_server_reads_permitted_paths_only() {
         let arguments = json!({ "path": path });
         let refusal = refuse(&library, &mut server, tool::READ_REPO_FILE, arguments, json!({}));
         assert_eq!(refusal.code, code, "{path}: {refusal:?}");
-        assert!(
-            !refusal.data["details"].as_str().expect("details").is_empty(),
-            "{path}"
-        );
+        assert!(!refusal.data["details"].as_str().expect("details").is_empty(), "{path}");
         assert!(!format!("{refusal:?}").contains("SECRET"), "{path}");
     }
     server.close();
@@ -258,10 +226,7 @@ impl Approver for Person {
 /// Opens the contract for a library.
 fn open(root: &Path) -> Arc<dyn Contract> {
     let library = library::Library::open(root, library::Options::default()).expect("a library");
-    let grounds = Grounds {
-        library: Some(Arc::new(library)),
-        ..Grounds::default()
-    };
+    let grounds = Grounds { library: Some(Arc::new(library)), ..Grounds::default() };
     PACKS.service(CONTRACT.id, &grounds).expect("a contract").0
 }
 
@@ -271,10 +236,7 @@ fn append(
     arguments: Value,
     decision: Decision,
 ) -> (Result<Answer, Rejection>, Vec<Proposal>) {
-    let person = Arc::new(Person {
-        decision,
-        shown: Mutex::default(),
-    });
+    let person = Arc::new(Person { decision, shown: Mutex::default() });
     let call = CallContext::default().with_approver(Arc::clone(&person) as Arc<dyn Approver>);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -317,31 +279,11 @@ fn an_append_adds_exactly_the_shown_text() {
             json!({ "file": "progress_log.jsonl", "entry": { "z": [1, { "b": null }], "timestamp": "2026-01-31T09:30:00Z", "a": 1.5 } }),
             "{\"z\":[1,{\"b\":null}],\"timestamp\":\"2026-01-31T09:30:00Z\",\"a\":1.5}\n".into(),
         ),
-        (
-            PRACTICES,
-            None,
-            practice("- one\n- two\n"),
-            "- one\n- two\n".into(),
-        ),
+        (PRACTICES, None, practice("- one\n- two\n"), "- one\n- two\n".into()),
         (PRACTICES, Some(b"# Best"), practice("- one"), "\n- one\n".into()),
-        (
-            PRACTICES,
-            Some(b"# Best\r\n"),
-            practice("- one"),
-            "- one\r\n".into(),
-        ),
-        (
-            PRACTICES,
-            Some(b"a\r\nb"),
-            practice("- one"),
-            "\r\n- one\r\n".into(),
-        ),
-        (
-            PRACTICES,
-            Some(b"# Best\n"),
-            practice("- one\n\n"),
-            "- one\n\n".into(),
-        ),
+        (PRACTICES, Some(b"# Best\r\n"), practice("- one"), "- one\r\n".into()),
+        (PRACTICES, Some(b"a\r\nb"), practice("- one"), "\r\n- one\r\n".into()),
+        (PRACTICES, Some(b"# Best\n"), practice("- one\n\n"), "- one\n\n".into()),
     ];
     for (path, before, arguments, appended) in cases {
         let library = Library::with(&[("README.md", "x")]);
@@ -361,10 +303,7 @@ fn an_append_adds_exactly_the_shown_text() {
         let text = text.strip_prefix('\n').unwrap_or(text);
         assert_eq!(shown, [(path.into(), text.into())]);
         let commits = library.ledger().commits_since(&ledger);
-        assert_eq!(
-            commits,
-            [answer.meta["tabellion/commit"].as_str().expect("a commit")]
-        );
+        assert_eq!(commits, [answer.meta["tabellion/commit"].as_str().expect("a commit")]);
         assert_eq!(library.ledger().changed_since(&ledger), [Path::new(path)]);
         ledger::fsck(library.root()).expect("a sound repository");
     }
@@ -386,47 +325,22 @@ fn a_refused_append_leaves_no_trace() {
         (practice(""), INVALID),
         (json!({ "file": "progress_log.jsonl" }), INVALID),
         (json!({ "file": "progress_log.jsonl", "content": "x" }), INVALID),
-        (
-            json!({ "file": "best_practices.md", "entry": { "timestamp": NOW } }),
-            INVALID,
-        ),
-        (
-            json!({ "file": "decisions.jsonl", "entry": { "event": "x" } }),
-            INVALID,
-        ),
-        (
-            json!({ "file": "decisions.jsonl", "entry": { "timestamp": "2026-01-31T09:30:00" } }),
-            INVALID,
-        ),
-        (
-            json!({ "file": "decisions.jsonl", "entry": { "timestamp": "yesterday" } }),
-            INVALID,
-        ),
-        (
-            json!({ "file": "decisions.jsonl", "entry": { "timestamp": 7 } }),
-            INVALID,
-        ),
+        (json!({ "file": "best_practices.md", "entry": { "timestamp": NOW } }), INVALID),
+        (json!({ "file": "decisions.jsonl", "entry": { "event": "x" } }), INVALID),
+        (json!({ "file": "decisions.jsonl", "entry": { "timestamp": "2026-01-31T09:30:00" } }), INVALID),
+        (json!({ "file": "decisions.jsonl", "entry": { "timestamp": "yesterday" } }), INVALID),
+        (json!({ "file": "decisions.jsonl", "entry": { "timestamp": 7 } }), INVALID),
         (json!({ "file": "../../README.md", "content": "x" }), INVALID),
         (json!({ "content": "x" }), INVALID),
     ] {
         let before = library.ledger();
         let (answer, shown) = append(&*contract, arguments.clone(), Decision::Granted);
-        let Err(Rejection::Declared(error)) = answer else {
-            panic!("{arguments}: {answer:?}")
-        };
+        let Err(Rejection::Declared(error)) = answer else { panic!("{arguments}: {answer:?}") };
         assert_eq!(i64::from(error.code), expected, "{arguments}: {error:?}");
-        assert_eq!(
-            shown,
-            [],
-            "an invalid call must not ask for approval: {arguments}"
-        );
+        assert_eq!(shown, [], "an invalid call must not ask for approval: {arguments}");
         assert_eq!(library.ledger(), before, "{arguments}");
     }
-    for most in [
-        practice(&"x".repeat(5000)),
-        json_of(5000),
-        practice(&"é".repeat(2560)),
-    ] {
+    for most in [practice(&"x".repeat(5000)), json_of(5000), practice(&"é".repeat(2560))] {
         assert!(append(&*contract, most, Decision::Granted).0.is_ok());
     }
 }
@@ -437,9 +351,7 @@ fn the_server_writes_nothing_without_approval() {
     let before = library.ledger();
     let contract = open(library.root());
     let (answer, shown) = append(&*contract, entry("a"), Decision::Declined("not today".into()));
-    let Err(Rejection::Declared(error)) = answer else {
-        panic!("{answer:?}")
-    };
+    let Err(Rejection::Declared(error)) = answer else { panic!("{answer:?}") };
     assert_eq!((i64::from(error.code), shown.len()), (DENIED, 1));
     assert!(error.message.contains("not today"), "{}", error.message);
     let (answer, shown) = append(&*contract, entry("a"), Decision::Ask);

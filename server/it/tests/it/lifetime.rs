@@ -23,17 +23,10 @@ fn the_server_exits_at_the_end_of_input() {
     let request = json!({ "path": "a.md", "content": "a\n" });
     server
         .target
-        .post(
-            "tools/call",
-            json!({ "name": "write_markdown", "arguments": request }),
-        )
+        .post("tools/call", json!({ "name": "write_markdown", "arguments": request }))
         .expect("sent");
     server.close();
-    assert_eq!(
-        library.get("a.md"),
-        b"a\n",
-        "the server executes requests before the end of input"
-    );
+    assert_eq!(library.get("a.md"), b"a\n", "the server executes requests before the end of input");
     assert_eq!(library.ledger().status, "");
 }
 
@@ -49,9 +42,7 @@ fn a_closed_standard_error_does_not_stop_the_server() {
         let library = Library::with(&[("a.md", "# A\n")]);
         library.put(".git/tabellion", "no folder");
         let mut command = library.command();
-        command
-            .args(["--stdio", "--http", "127.0.0.1:0"])
-            .stderr(stderr());
+        command.args(["--stdio", "--http", "127.0.0.1:0"]).stderr(stderr());
         let mut target = Target::start(&mut command).expect("it starts");
         target.initialize("2025-11-25").expect(why);
         let mut server = Server { target };
@@ -59,11 +50,7 @@ fn a_closed_standard_error_does_not_stop_the_server() {
         assert_eq!(read.expect(why)["content"], "# A\n");
         server.close();
 
-        let unfit = library
-            .command()
-            .args(["--document", "a.md"])
-            .stderr(stderr())
-            .status();
+        let unfit = library.command().args(["--document", "a.md"]).stderr(stderr()).status();
         assert_eq!(unfit.expect("it runs").code(), Some(1), "{why}");
     }
 }
@@ -119,10 +106,7 @@ fn the_next_server_serves_the_library_of_a_killed_one() {
             let request = edit("a.md", "append", "", &format!("- {round}/{line}\n"));
             server
                 .target
-                .post(
-                    "tools/call",
-                    json!({ "name": "edit_markdown", "arguments": request }),
-                )
+                .post("tools/call", json!({ "name": "edit_markdown", "arguments": request }))
                 .expect("sent");
         }
         // The kill comes after at least one answer.
@@ -130,9 +114,7 @@ fn the_next_server_serves_the_library_of_a_killed_one() {
         server.target.kill();
     }
     let mut server = library.serve();
-    server
-        .call("write_markdown", json!({ "path": "b.md", "content": "b\n" }))
-        .expect("written");
+    server.call("write_markdown", json!({ "path": "b.md", "content": "b\n" })).expect("written");
     let ledger = library.ledger();
     assert_eq!(ledger.status, "");
     let text = String::from_utf8(library.get("a.md")).expect("UTF-8");

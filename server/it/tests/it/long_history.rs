@@ -54,12 +54,7 @@ fn long() -> Library {
         .stdin(Stdio::piped())
         .spawn()
         .expect("git");
-    import
-        .stdin
-        .take()
-        .expect("piped")
-        .write_all(text.as_bytes())
-        .expect("written");
+    import.stdin.take().expect("piped").write_all(text.as_bytes()).expect("written");
     assert!(import.wait().expect("git").success());
     ledger::git(library.root(), &["reset", "--quiet", "--hard"]).expect("git reset");
     library
@@ -69,28 +64,16 @@ fn long() -> Library {
 #[track_caller]
 fn assert_exact(library: &Library, newer: usize) {
     let mut server = library.serve();
-    let log = server
-        .call("get_markdown_activity_log", json!({ "limit": 20 }))
-        .expect("a log");
-    let summaries: Vec<_> = log["entries"]
-        .as_array()
-        .expect("entries")
-        .iter()
-        .map(|entry| &entry["summary"])
-        .collect();
+    let log = server.call("get_markdown_activity_log", json!({ "limit": 20 })).expect("a log");
+    let summaries: Vec<_> =
+        log["entries"].as_array().expect("entries").iter().map(|entry| &entry["summary"]).collect();
     let of_old = summaries.len() - newer;
-    let expected: Vec<_> = (LENGTH - of_old..LENGTH)
-        .map(|at| json!(format!("number {at}")))
-        .collect();
+    let expected: Vec<_> = (LENGTH - of_old..LENGTH).map(|at| json!(format!("number {at}"))).collect();
     assert_eq!(summaries[..of_old], expected.iter().collect::<Vec<_>>());
     for key in [0, 1, LENGTH / 2, LENGTH - 1].map(|at| format!("key-{at}")) {
         let request = json!({ "path": "new.md", "content": "new\n" });
         let refusal = server
-            .call_with(
-                "write_markdown",
-                request,
-                json!({ "tabellion/idempotencyKey": key }),
-            )
+            .call_with("write_markdown", request, json!({ "tabellion/idempotencyKey": key }))
             .expect_err("the key is another request's");
         assert!(refusal.message.contains(&key), "{}", refusal.message);
     }
@@ -102,9 +85,7 @@ fn a_kill_while_the_cache_is_built_keeps_the_log_correct() {
     let library = long();
     for round in 0..6 {
         let mut server = library.serve();
-        server
-            .call("get_markdown_activity_log", json!({ "limit": 1 }))
-            .expect("a log");
+        server.call("get_markdown_activity_log", json!({ "limit": 1 })).expect("a log");
         thread::sleep(Duration::from_millis(80 + 150 * round));
         server.target.kill();
         assert_exact(&library, 0);
@@ -115,12 +96,8 @@ fn a_kill_while_the_cache_is_built_keeps_the_log_correct() {
     for (number, server) in servers.iter_mut().enumerate() {
         let request = json!({ "path": format!("{number}.md"), "content": "x\n" });
         let meta = json!({ "tabellion/idempotencyKey": format!("fresh-{number}") });
-        let first = server
-            .call_with("write_markdown", request.clone(), meta.clone())
-            .expect("written");
-        let again = server
-            .call_with("write_markdown", request, meta)
-            .expect("the same");
+        let first = server.call_with("write_markdown", request.clone(), meta.clone()).expect("written");
+        let again = server.call_with("write_markdown", request, meta).expect("the same");
         assert_eq!(first.response, again.response);
         assert_eq!(again.meta["tabellion/replayed"], true);
     }

@@ -20,11 +20,7 @@ const CALLS: &[(&str, &str, &str)] = &[
         r###"{ "action": "write", "resource": "page", "path": "a.md", "section": "B", "text": "## B\n\nnew\n" }"###,
         r#""path":"a.md""#,
     ),
-    (
-        "look",
-        r#"{ "at": "page", "path": "a.md" }"#,
-        r##""text":"# A\n\n## B\n\nnew\n""##,
-    ),
+    ("look", r#"{ "at": "page", "path": "a.md" }"#, r##""text":"# A\n\n## B\n\nnew\n""##),
     ("look", r#"{ "at": "size", "path": "a.md" }"#, r#""bytes":15"#),
     ("look", r#"{ "at": "pages" }"#, r#""pages":["a.md"]"#),
     (
@@ -47,11 +43,7 @@ const CALLS: &[(&str, &str, &str)] = &[
         r#"{ "action": "delete", "resource": "page", "path": "A.md", "text": "x", "more": 1 }"#,
         "/text: does not apply to `delete page`, which takes action, resource, path; /more: does not apply",
     ),
-    (
-        "edit",
-        r#"{ "resource": "page", "path": "a.md" }"#,
-        "/: `action` is missing",
-    ),
+    ("edit", r#"{ "resource": "page", "path": "a.md" }"#, "/: `action` is missing"),
     (
         "edit",
         r#"{ "action": "burn", "resource": "page", "path": "A", "text": 5 }"#,
@@ -74,15 +66,10 @@ fn each_request_comes_to_its_operation_or_is_refused_with_what_there_is() {
     target.initialize("2025-11-25").expect("a handshake");
     for (tool, arguments, expected) in CALLS {
         let arguments: Value = serde_json::from_str(arguments).expect("arguments");
-        let answer = target
-            .call(tool, arguments.clone(), Map::new())
-            .expect("an answer");
+        let answer = target.call(tool, arguments.clone(), Map::new()).expect("an answer");
         let result = &answer["result"];
         let said = if result["isError"] == json!(true) {
-            result["content"][0]["text"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned()
+            result["content"][0]["text"].as_str().unwrap_or_default().to_owned()
         } else {
             result["structuredContent"].to_string()
         };

@@ -15,19 +15,11 @@ use crate::support::{Library, TABELLION};
 fn complaint(arguments: &[&str]) -> String {
     let library = Library::empty();
     let mut command = library.command();
-    let output = command
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stderr(Stdio::piped())
-        .output();
+    let output = command.args(arguments).stdin(Stdio::null()).stderr(Stdio::piped()).output();
     let output = output.expect("it runs");
     assert!(!output.status.success(), "{arguments:?}");
     assert_eq!(output.stdout, b"", "{arguments:?}");
-    assert_eq!(
-        fs::read_dir(library.root()).expect("a folder").count(),
-        0,
-        "{arguments:?}"
-    );
+    assert_eq!(fs::read_dir(library.root()).expect("a folder").count(), 0, "{arguments:?}");
     String::from_utf8(output.stderr).expect("text")
 }
 
@@ -35,24 +27,12 @@ fn complaint(arguments: &[&str]) -> String {
 fn the_server_refuses_contradictory_options_with_advice() {
     let cases: [(&[&str], &str); 7] = [
         (&["--contract", "no-such"], "braindrive-markdown"),
-        (
-            &["--document", "a.md"],
-            "`--document a.md` is for contracts that work on one document",
-        ),
-        (
-            &["--approve", "no_such"],
-            "`--approve no_such` is not a tool that changes something",
-        ),
-        (
-            &["--approve", "write_markdown,read_markdown"],
-            "`--approve read_markdown` is not a tool",
-        ),
+        (&["--document", "a.md"], "`--document a.md` is for contracts that work on one document"),
+        (&["--approve", "no_such"], "`--approve no_such` is not a tool that changes something"),
+        (&["--approve", "write_markdown,read_markdown"], "`--approve read_markdown` is not a tool"),
         (&["--approve", ""], "these are: write_markdown"),
         (&["--approval", "perhaps"], "prompt, auto, deny"),
-        (
-            &["--read-only", "--approve", "write_markdown"],
-            "cannot be used with",
-        ),
+        (&["--read-only", "--approve", "write_markdown"], "cannot be used with"),
     ];
     for (arguments, expected) in cases {
         let said = complaint(arguments);
@@ -80,38 +60,18 @@ fn a_new_library_is_announced_and_a_mistyped_path_refused() {
         let root = place.root().canonicalize().expect("a path");
         (output.status.code(), said.replace(&*root.to_string_lossy(), "~"))
     };
-    let announced = |path: &str| {
-        (
-            Some(0),
-            format!("tabellion: created a new library at `~/{path}`\n"),
-        )
-    };
+    let announced = |path: &str| (Some(0), format!("tabellion: created a new library at `~/{path}`\n"));
     let silent = (Some(0), String::new());
     assert_eq!(said("new", &[], ""), announced("new"));
     assert_eq!(said("new", &[], ""), silent);
     assert_eq!(said("", &[], "new"), silent);
-    assert_eq!(
-        said("new", &[], "other"),
-        silent,
-        "an argument outweighs the environment"
-    );
+    assert_eq!(said("new", &[], "other"), silent, "an argument outweighs the environment");
     assert!(!place.path("other").exists());
-    assert_eq!(
-        said(
-            "",
-            &["--library", "a=third", "--http", "8000", "--keys", "none"],
-            ""
-        )
-        .0,
-        Some(1)
-    );
+    assert_eq!(said("", &["--library", "a=third", "--http", "8000", "--keys", "none"], "").0, Some(1));
     assert!(!place.path("third").exists(), "a wrong option creates nothing");
     assert_eq!(
         said("Documents/Notes", &[], ""),
-        (
-            Some(0),
-            "tabellion: created a git repository in `~/Documents/Notes`\n".into()
-        )
+        (Some(0), "tabellion: created a git repository in `~/Documents/Notes`\n".into())
     );
     let (code, refused) = said("Documants/Notes", &[], "");
     assert_eq!(code, Some(1));
@@ -130,10 +90,7 @@ fn a_new_library_is_announced_and_a_mistyped_path_refused() {
     fs::write(place.path("file.md"), "").expect("a file");
     let (code, refused) = said("file.md", &[], "");
     assert_eq!(code, Some(1));
-    assert!(
-        refused.contains("`~/file.md` is not a folder; choose"),
-        "{refused}"
-    );
+    assert!(refused.contains("`~/file.md` is not a folder; choose"), "{refused}");
     fs::remove_file(place.path("new/.git/HEAD")).expect("a HEAD");
     let (code, refused) = said("new", &[], "");
     assert_eq!(code, Some(1));
@@ -146,20 +103,13 @@ fn a_new_library_is_announced_and_a_mistyped_path_refused() {
 
 #[test]
 fn contracts_of_one_document_require_its_name() {
-    let wanting = PACKS
-        .specs()
-        .into_iter()
-        .filter(|spec| spec.document)
-        .map(|spec| spec.id);
+    let wanting = PACKS.specs().into_iter().filter(|spec| spec.document).map(|spec| spec.id);
     for name in wanting {
         let said = complaint(&["--contract", name]);
         assert!(said.contains("choose it with `--document PATH`"), "{said}");
         for path in ["../a.md", "/a.md", "a.txt", ""] {
             let said = complaint(&["--contract", name, "--document", path]);
-            assert!(
-                said.contains("must be a document of the library"),
-                "{path}: {said}"
-            );
+            assert!(said.contains("must be a document of the library"), "{path}: {said}");
         }
     }
 }
@@ -190,10 +140,7 @@ fn a_read_only_server_offers_no_tool_that_changes_documents() {
             assert_eq!(answer["error"]["code"], -32602, "{name}, {}: {answer}", tool.name);
             let message = answer["error"]["message"].as_str().expect("a message");
             assert!(
-                message.starts_with(&format!(
-                    "this server is read-only, so `{}` is not offered",
-                    tool.name
-                )),
+                message.starts_with(&format!("this server is read-only, so `{}` is not offered", tool.name)),
                 "{message}"
             );
         }

@@ -32,11 +32,7 @@ pub(crate) struct Served {
 impl Served {
     pub(crate) fn start(arguments: &[&str]) -> Self {
         let mut command = Command::new(TABELLION);
-        let child = command
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn();
+        let child = command.args(arguments).stdin(Stdio::null()).stderr(Stdio::piped()).spawn();
         let mut child = child.expect("it starts");
         let mut lines = BufReader::new(child.stderr.take().expect("standard error")).lines();
         let url = loop {
@@ -71,10 +67,7 @@ struct Browser<'s> {
 
 impl<'s> Browser<'s> {
     fn new(served: &'s Served) -> Self {
-        Self {
-            served,
-            cookie: String::new(),
-        }
+        Self { served, cookie: String::new() }
     }
 
     /// Returns the status, the location that it redirects to, and the text.
@@ -102,20 +95,13 @@ impl<'s> Browser<'s> {
 
     /// Sends the page's form for `place`, with its hidden fields and these; returns the status, location and text.
     fn submit(&mut self, page: &str, place: &str, fields: &[(&str, &str)]) -> (u16, String, String) {
-        let form = page
-            .split("<form")
-            .find(|form| form.contains(&format!("action=\"{place}\"")));
+        let form = page.split("<form").find(|form| form.contains(&format!("action=\"{place}\"")));
         let form = form.unwrap_or_else(|| panic!("no form for {place}: {page}"));
         let form = form.split("</form>").next().unwrap_or_default();
         let hidden = form.split("type=\"hidden\" name=\"").skip(1).map(|field| {
             let (name, rest) = field.split_once('"').expect("a name");
-            let value = rest
-                .split_once("value=\"")
-                .filter(|(before, _)| !before.contains('>'));
-            (
-                name,
-                value.map_or("", |(_, value)| value.split('"').next().unwrap_or_default()),
-            )
+            let value = rest.split_once("value=\"").filter(|(before, _)| !before.contains('>'));
+            (name, value.map_or("", |(_, value)| value.split('"').next().unwrap_or_default()))
         });
         let all: Vec<_> = hidden
             .chain(fields.iter().copied())
@@ -165,19 +151,11 @@ fn a_person_approves_in_part_and_takes_it_back() {
     let place = browser.first_proposal();
     let shown = browser.get(&place);
     let commits = library.ledger().commits.len();
-    let choice = [
-        ("decision", "approve"),
-        ("part-1", "take"),
-        ("part-2", "leave"),
-        ("remark-n11", "which day?"),
-    ];
+    let choice =
+        [("decision", "approve"), ("part-1", "take"), ("part-2", "leave"), ("remark-n11", "which day?")];
     let (status, _, preview) = browser.submit(&shown, &place, &choice);
     assert!(status == 200 && preview.contains("which day?"), "{preview}");
-    assert_eq!(
-        library.ledger().commits.len(),
-        commits,
-        "a preview changes nothing"
-    );
+    assert_eq!(library.ledger().commits.len(), commits, "a preview changes nothing");
     let (status, done, text_of) = browser.submit(&preview, &place, &[]);
     assert_eq!(status, 303, "{text_of}");
     assert_eq!(library.ledger().commits.len(), commits + 1);
@@ -195,10 +173,7 @@ fn a_person_approves_in_part_and_takes_it_back() {
     // The shown version has moved; the typed text stays.
     let late = [("decision", "reject"), ("notes", "a late word"), ("key", "other")];
     let (status, _, moved) = browser.submit(&shown, &place, &late);
-    assert!(
-        status == 409 && moved.contains("role=\"alert\"") && moved.contains("a late word"),
-        "{moved}"
-    );
+    assert!(status == 409 && moved.contains("role=\"alert\"") && moved.contains("a late word"), "{moved}");
     assert_eq!(library.ledger().commits.len(), commits + 1);
 
     let entry = format!("/page/log/{}", commit_of(&done));
@@ -206,24 +181,15 @@ fn a_person_approves_in_part_and_takes_it_back() {
     let (status, undone, text_of) = browser.submit(&page, &entry, &[]);
     assert_eq!(status, 303, "{text_of}");
     assert_eq!(text(&library.path("backups.md")), NOTE);
-    assert!(
-        browser.get(&place).contains("waits for a review"),
-        "the proposal is open again"
-    );
+    assert!(browser.get(&place).contains("waits for a review"), "the proposal is open again");
     let (status, _, _) = browser.submit(&page, &entry, &[]);
     assert_eq!(status, 409, "there is nothing left to undo");
     let log = browser.get("/page/log");
-    assert!(
-        log.contains("reviewer") && !log.contains("local:"),
-        "people have names: {log}"
-    );
+    assert!(log.contains("reviewer") && !log.contains("local:"), "people have names: {log}");
     let (is_fine, said) = ran(&library, &["audit", "--check"]);
     assert!(is_fine, "each decision is one execution: {said}");
     let (_, said) = ran(&library, &["audit", "--tool", "tabellion undo", "--json"]);
-    assert!(
-        said.contains(&format!("\"commit\":\"{}\"", commit_of(&undone))),
-        "{said}"
-    );
+    assert!(said.contains(&format!("\"commit\":\"{}\"", commit_of(&undone))), "{said}");
 }
 
 /// Keys in a temporary folder.
@@ -233,62 +199,32 @@ pub(crate) struct Keys {
 
 impl Keys {
     pub(crate) fn new() -> Self {
-        Self {
-            folder: tempfile::tempdir().expect("a folder"),
-        }
+        Self { folder: tempfile::tempdir().expect("a folder") }
     }
 
     fn file(&self) -> String {
-        self.folder
-            .path()
-            .join("keys.json")
-            .to_str()
-            .expect("text")
-            .to_owned()
+        self.folder.path().join("keys.json").to_str().expect("text").to_owned()
     }
 
     /// Runs `tabellion key`; returns its output.
     fn run(&self, arguments: &[&str]) -> String {
         let file = self.file();
-        let output = Command::new(TABELLION)
-            .arg("key")
-            .args(arguments)
-            .args(["--keys", &file])
-            .output();
+        let output = Command::new(TABELLION).arg("key").args(arguments).args(["--keys", &file]).output();
         let output = output.expect("it runs");
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("text").trim().to_owned()
     }
 
     pub(crate) fn create(&self, name: &str, scopes: &[&str]) -> String {
         let scopes = scopes.iter().flat_map(|scope| ["--scope", scope]);
-        self.run(
-            &["create", "--name", name]
-                .into_iter()
-                .chain(scopes)
-                .collect::<Vec<_>>(),
-        )
+        self.run(&["create", "--name", name].into_iter().chain(scopes).collect::<Vec<_>>())
     }
 
     /// Serves a library with the page.
     pub(crate) fn serve(&self, library: &Library, further: &[&str]) -> Served {
         let (root, file) = (library.root().to_str().expect("text"), self.file());
-        let arguments = [
-            "serve",
-            "--library",
-            root,
-            "--contract",
-            CONTRACT.id,
-            "--http",
-            "0",
-            "--keys",
-            &file,
-            "--page",
-        ];
+        let arguments =
+            ["serve", "--library", root, "--contract", CONTRACT.id, "--http", "0", "--keys", &file, "--page"];
         Served::start(&[&arguments, further].concat())
     }
 }
@@ -304,13 +240,8 @@ impl<'s> Browser<'s> {
     /// Returns the place of the first proposal that waits.
     fn first_proposal(&mut self) -> String {
         let list = self.get("/page/review");
-        let place = list
-            .split("href=\"")
-            .find(|rest| rest.starts_with("/page/review/"));
-        place
-            .and_then(|place| place.split('"').next())
-            .expect("a proposal")
-            .to_owned()
+        let place = list.split("href=\"").find(|rest| rest.starts_with("/page/review/"));
+        place.and_then(|place| place.split('"').next()).expect("a proposal").to_owned()
     }
 }
 
@@ -324,10 +255,7 @@ fn a_page_of_a_server_that_only_reads_changes_nothing() {
     let mut browser = Browser::with_key(&served, &eve);
     let place = browser.first_proposal();
     let shown = browser.get(&place);
-    assert!(
-        shown.contains("other") && !shown.contains("name=\"decision\""),
-        "{shown}"
-    );
+    assert!(shown.contains("other") && !shown.contains("name=\"decision\""), "{shown}");
     // The form of another server's page has the same fields.
     let before = library.ledger().commits.len();
     let (status, _, text) = browser.submit(&shown, &place, &[("decision", "approve"), ("part-1", "take")]);
@@ -340,15 +268,9 @@ fn people_see_what_their_role_may_read() {
     const SECRET: &str = "the code of the safe";
     let library = Library::with(&[(
         "backups.md",
-        &NOTE
-            .replace("version: 1\n", "version: 1\nsensitive: true\n")
-            .replace("a week", SECRET),
+        &NOTE.replace("version: 1\n", "version: 1\nsensitive: true\n").replace("a week", SECRET),
     )]);
-    propose(
-        &library,
-        &format!("# Backups\n\nkept for {SECRET}, and more\n"),
-        1,
-    );
+    propose(&library, &format!("# Backups\n\nkept for {SECRET}, and more\n"), 1);
     let keys = Keys::new();
     let (ada, rita, rob) = (
         keys.create("Ada", &["write"]),
@@ -373,11 +295,7 @@ fn people_see_what_their_role_may_read() {
         let mut browser = Browser::with_key(&served, key);
         for asked in all {
             let (status, _, text) = browser.send("GET", asked, "");
-            assert_eq!(
-                status,
-                if permitted.contains(&asked) { 200 } else { 404 },
-                "{name} {asked}: {text}"
-            );
+            assert_eq!(status, if permitted.contains(&asked) { 200 } else { 404 }, "{name} {asked}: {text}");
             assert!(reads || !text.contains(SECRET), "{name} {asked}: {text}");
         }
     }
@@ -388,9 +306,7 @@ fn keys_sign_people_in_until_they_are_revoked() {
     let library = Library::with(&[("backups.md", NOTE)]);
     let keys = Keys::new();
     let eve = keys.create("Eve", &["review", "write"]);
-    let agent = keys.run(&[
-        "create", "--name", "Ann", "--scope", "write", "--agent", "helper@1",
-    ]);
+    let agent = keys.run(&["create", "--name", "Ann", "--scope", "write", "--agent", "helper@1"]);
     let served = keys.serve(&library, &[]);
     for (key, status) in [("guess", 401), (agent.as_str(), 401), (eve.as_str(), 303)] {
         let sent = Browser::new(&served).send("POST", "/page/login", &format!("to=/page/review&key={key}"));
@@ -413,26 +329,13 @@ fn sign_ins_outlive_a_server_of_rows() {
     let (keys, data) = (Keys::new(), tempfile::tempdir().expect("a folder"));
     let eve = keys.create("Eve", &["write"]);
     let (file, folder) = (keys.file(), data.path().to_str().expect("text"));
-    let arguments = [
-        "serve",
-        "--contract",
-        "mcb",
-        "--data",
-        folder,
-        "--http",
-        "0",
-        "--keys",
-        &file,
-        "--page",
-    ];
+    let arguments =
+        ["serve", "--contract", "mcb", "--data", folder, "--http", "0", "--keys", &file, "--page"];
     let served = Served::start(&arguments);
     let cookie = Browser::with_key(&served, &eve).cookie;
     drop(served);
     let kept = text(&data.path().join("page-sign-ins"));
-    assert!(
-        !kept.contains(cookie.split_once('=').expect("a value").1),
-        "no cookie is kept"
-    );
+    assert!(!kept.contains(cookie.split_once('=').expect("a value").1), "no cookie is kept");
     let served = Served::start(&arguments);
     let mut browser = Browser::new(&served);
     browser.cookie = cookie;

@@ -28,20 +28,11 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut bench = Self {
-            folder,
-            variables: vec![],
-        };
+        let mut bench = Self { folder, variables: vec![] };
         let own = |name: &str| bench.path(name).display().to_string();
-        bench.variables = vec![
-            ("XDG_STATE_HOME", own("state")),
-            ("GIT_CONFIG_GLOBAL", own("configuration")),
-        ];
-        fs::write(
-            bench.path("configuration"),
-            "[user]\n\tname = Ann\n\temail = ann@example.com\n",
-        )
-        .expect("written");
+        bench.variables = vec![("XDG_STATE_HOME", own("state")), ("GIT_CONFIG_GLOBAL", own("configuration"))];
+        fs::write(bench.path("configuration"), "[user]\n\tname = Ann\n\temail = ann@example.com\n")
+            .expect("written");
         bench.git(".", &["init", "-q", "--bare", "-b", "main", "shared.git"]);
         bench.git("shared.git", &["config", "http.receivepack", "true"]);
         bench.git(".", &["clone", "-q", "shared.git", "a"]);
@@ -73,14 +64,7 @@ impl Bench {
     }
 
     fn append(&self, folder: &str, text: &str) -> String {
-        let call = [
-            "call",
-            "braindrive-markdown",
-            "edit_markdown",
-            "--path",
-            "plan.md",
-            "--json",
-        ];
+        let call = ["call", "braindrive-markdown", "edit_markdown", "--path", "plan.md", "--json"];
         let operation = ["--operation-type", "append", "--operation-content", text];
         self.tabellion(folder, &[&call[..], &operation].concat())
     }
@@ -90,15 +74,7 @@ impl Bench {
         for folder in ["a", "b"] {
             let set = self.tabellion(
                 folder,
-                &[
-                    "remote",
-                    "set",
-                    address,
-                    "--branch",
-                    "main",
-                    "--acknowledge",
-                    "remote",
-                ],
+                &["remote", "set", address, "--branch", "main", "--acknowledge", "remote"],
             );
             assert!(set.contains("which has commits"), "{set}");
         }
@@ -116,24 +92,13 @@ impl Bench {
 /// Two people decide on one proposal, each on a machine that does not have the other's decision yet.
 #[test]
 fn of_two_decisions_one_counts() {
-    const ORDERS: [([&str; 3], &str); 3] = [
-        (["b", "a", "b"], "remote"),
-        (["b", "a", "b"], "local"),
-        (["a", "b", "a"], "local"),
-    ];
+    const ORDERS: [([&str; 3], &str); 3] =
+        [(["b", "a", "b"], "remote"), (["b", "a", "b"], "local"), (["a", "b", "a"], "local")];
     for (order, acknowledge) in ORDERS {
         let bench = Bench::new();
         let address = bench.path("shared.git").display().to_string();
         for folder in ["a", "b"] {
-            let set = [
-                "remote",
-                "set",
-                &address,
-                "--branch",
-                "main",
-                "--acknowledge",
-                acknowledge,
-            ];
+            let set = ["remote", "set", &address, "--branch", "main", "--acknowledge", acknowledge];
             bench.tabellion(folder, &set);
         }
         let create = [
@@ -176,32 +141,17 @@ fn of_two_decisions_one_counts() {
         }
         for folder in ["a", "b"] {
             let tree = bench.git(folder, &["ls-tree", "-r", "--name-only", "HEAD"]);
-            let decided = tree
-                .lines()
-                .find(|path| path.starts_with("workflows/") && !path.contains("conflict"));
+            let decided =
+                tree.lines().find(|path| path.starts_with("workflows/") && !path.contains("conflict"));
             let workflow =
                 fs::read_to_string(bench.path(folder).join(decided.expect("a workflow"))).expect("a text");
-            let state = if is_approved {
-                "state: approved"
-            } else {
-                "state: rejected"
-            };
+            let state = if is_approved { "state: approved" } else { "state: rejected" };
             assert!(workflow.contains(state), "{workflow}");
             let is_note = |path: &&str| path.to_lowercase().contains("tea") && !path.contains("conflict");
-            assert_eq!(
-                tree.lines().filter(is_note).count(),
-                usize::from(is_approved),
-                "{tree}"
-            );
-            assert_eq!(
-                bench.tabellion(folder, &["review", "list"]).trim(),
-                "nothing waits for a review"
-            );
+            assert_eq!(tree.lines().filter(is_note).count(), usize::from(is_approved), "{tree}");
+            assert_eq!(bench.tabellion(folder, &["review", "list"]).trim(), "nothing waits for a review");
         }
-        assert_eq!(
-            bench.git("a", &["rev-parse", "HEAD"]),
-            bench.git("b", &["rev-parse", "HEAD"])
-        );
+        assert_eq!(bench.git("a", &["rev-parse", "HEAD"]), bench.git("b", &["rev-parse", "HEAD"]));
     }
 }
 
@@ -217,10 +167,7 @@ fn text(output: &Output) -> String {
 fn a_library_is_shared_over_http() {
     let mut bench = Bench::new();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = format!(
-        "http://{}/shared.git",
-        listener.local_addr().expect("its address")
-    );
+    let address = format!("http://{}/shared.git", listener.local_addr().expect("its address"));
     let root = bench.path("");
     // The thread ends with the process.
     thread::spawn(move || {
@@ -232,10 +179,7 @@ fn a_library_is_shared_over_http() {
     let set = ["remote", "set", &address, "--branch", "main"];
     let refused = bench.run(TABELLION, "a", &set);
     let said = String::from_utf8_lossy(&refused.stderr);
-    assert!(
-        !refused.status.success() && said.contains("does not let this user in"),
-        "{said}"
-    );
+    assert!(!refused.status.success() && said.contains("does not let this user in"), "{said}");
 
     let helper = "[credential]\n\thelper = \"!f() { echo username=ann; echo password=secret; }; f\"\n";
     let configuration = fs::read_to_string(bench.path("configuration")).expect("a text");
@@ -243,16 +187,11 @@ fn a_library_is_shared_over_http() {
     bench.share(&address);
 
     // The credentials expire.
-    bench
-        .variables
-        .push(("GIT_CONFIG_GLOBAL", "/dev/null".to_owned()));
+    bench.variables.push(("GIT_CONFIG_GLOBAL", "/dev/null".to_owned()));
     let synced = bench.run(TABELLION, "a", &["sync"]);
     assert!(!synced.status.success());
     let state = bench.tabellion("a", &["remote", "show", "--json"]);
-    assert!(
-        state.contains("\"unreachable\"") && state.contains("git ls-remote"),
-        "{state}"
-    );
+    assert!(state.contains("\"unreachable\"") && state.contains("git ls-remote"), "{state}");
 }
 
 /// Answers a request by git's own backend (CGI).
@@ -305,15 +244,9 @@ fn answer(root: &Path, stream: TcpStream) {
     input.write_all(&body).expect("written");
     drop(input);
     let said = backend.wait_with_output().expect("an answer").stdout;
-    let end = said
-        .windows(4)
-        .position(|four| four == b"\r\n\r\n")
-        .expect("headers");
+    let end = said.windows(4).position(|four| four == b"\r\n\r\n").expect("headers");
     let head = String::from_utf8_lossy(&said[..end]).into_owned();
-    let status = head
-        .lines()
-        .find_map(|line| line.strip_prefix("Status: "))
-        .unwrap_or("200 OK");
+    let status = head.lines().find_map(|line| line.strip_prefix("Status: ")).unwrap_or("200 OK");
     let answer = format!("HTTP/1.1 {status}\r\n{head}\r\nConnection: close\r\n\r\n");
     let _ = (&stream).write_all(answer.as_bytes());
     let _ = (&stream).write_all(&said[end + 4..]);
@@ -341,11 +274,7 @@ fn a_library_is_shared_over_ssh() {
         bench.run("ssh-keygen", ".", &["-q", "-t", "ed25519", "-N", "", "-f", key]);
     }
     fs::copy(own("key.pub"), own("authorized")).expect("copied");
-    let port = TcpListener::bind("127.0.0.1:0")
-        .expect("a port")
-        .local_addr()
-        .expect("its address")
-        .port();
+    let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address").port();
     let server = format!(
         "ListenAddress 127.0.0.1:{port}\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\nPidFile none\n",
         own("host"),
@@ -363,21 +292,14 @@ fn a_library_is_shared_over_ssh() {
     // Only if the server is started by root.
     let _ = fs::create_dir("/run/sshd");
     let log = fs::File::create(own("log")).expect("a log");
-    let child = Command::new(SSH_SERVER)
-        .args(["-D", "-e", "-f", &own("server")])
-        .stderr(log)
-        .spawn();
+    let child = Command::new(SSH_SERVER).args(["-D", "-e", "-f", &own("server")]).stderr(log).spawn();
     let mut child = SshServer(child.expect("it starts"));
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
         let said = fs::read_to_string(own("log")).unwrap_or_default();
         assert!(child.0.try_wait().expect("a process").is_none(), "{said}");
     }
     let user = bench.run("id", ".", &["-un"]);
-    let address = format!(
-        "ssh://{}@127.0.0.1:{port}{}",
-        text(&user).trim(),
-        own("shared.git")
-    );
+    let address = format!("ssh://{}@127.0.0.1:{port}{}", text(&user).trim(), own("shared.git"));
     let variable = ("GIT_SSH", own("ssh"));
     bench.variables.push(variable);
     bench.share(&address);

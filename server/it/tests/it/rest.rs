@@ -23,11 +23,7 @@ use tabellion_runtime::{
 use crate::support::Library;
 
 const fn status(error: &'static str, status: u16) -> ErrorStatus {
-    ErrorStatus {
-        error,
-        reason: None,
-        status,
-    }
+    ErrorStatus { error, reason: None, status }
 }
 
 /// The contract's keys for REST, in addition to its own.
@@ -83,10 +79,7 @@ fn rest(contract: Arc<dyn Contract>, offer: Offer) -> Arc<Rest> {
 
 fn serve(root: &Path) -> Arc<Rest> {
     let library = library::Library::open(root, library::Options::default()).expect("a library");
-    let grounds = Grounds {
-        library: Some(Arc::new(library)),
-        ..Grounds::default()
-    };
+    let grounds = Grounds { library: Some(Arc::new(library)), ..Grounds::default() };
     let (contract, _) = PACKS.service(CONTRACT.id, &grounds).expect("a contract");
     rest(Arc::new(Faced(contract)), Offer::Everything)
 }
@@ -137,60 +130,27 @@ async fn a_contract_that_declares_endpoints_is_served_there() {
     let (_, _, again) = ask(&endpoint, execute("write_markdown"), &key, &write("# A\n")).await;
     assert_eq!(again["result"], made["result"]);
     let (status, _, reused) = ask(&endpoint, execute("write_markdown"), &key, &write("# B\n")).await;
-    assert_eq!(
-        (status, &reused["error"]["code"]),
-        (409, &json!("CONFLICT")),
-        "{reused}"
-    );
+    assert_eq!((status, &reused["error"]["code"]), (409, &json!("CONFLICT")), "{reused}");
     // The version that was read is the condition of a change.
     let path = json!({ "path": "a.md" });
     let (status, etag, read) = ask(&endpoint, execute("read_markdown"), &[], &path).await;
-    assert_eq!(
-        (status, &read["result"]["content"]),
-        (200, &json!("# A\n")),
-        "{read}"
-    );
+    assert_eq!((status, &read["result"]["content"]), (200, &json!("# A\n")), "{read}");
     let base = [("if-match", etag.expect("what is read has an ETag"))];
     let (status, ..) = ask(&endpoint, execute("write_markdown"), &base, &write("# B\n")).await;
     assert_eq!(status, 200);
     let (status, _, stale) = ask(&endpoint, execute("write_markdown"), &base, &write("# C\n")).await;
-    assert_eq!(
-        (status, &stale["error"]["code"]),
-        (409, &json!("CONFLICT")),
-        "{stale}"
-    );
-    let (status, _, missing) = ask(
-        &endpoint,
-        execute("read_markdown"),
-        &[],
-        &json!({ "path": "b.md" }),
-    )
-    .await;
-    assert_eq!(
-        (status, &missing["error"]["code"]),
-        (404, &json!("NOT_FOUND")),
-        "{missing}"
-    );
-    let (status, _, outside) = ask(
-        &endpoint,
-        execute("read_markdown"),
-        &[],
-        &json!({ "path": "../b.md" }),
-    )
-    .await;
-    assert_eq!(
-        (status, &outside["error"]["code"]),
-        (422, &json!("INVALID_PARAMS")),
-        "{outside}"
-    );
+    assert_eq!((status, &stale["error"]["code"]), (409, &json!("CONFLICT")), "{stale}");
+    let (status, _, missing) =
+        ask(&endpoint, execute("read_markdown"), &[], &json!({ "path": "b.md" })).await;
+    assert_eq!((status, &missing["error"]["code"]), (404, &json!("NOT_FOUND")), "{missing}");
+    let (status, _, outside) =
+        ask(&endpoint, execute("read_markdown"), &[], &json!({ "path": "../b.md" })).await;
+    assert_eq!((status, &outside["error"]["code"]), (422, &json!("INVALID_PARAMS")), "{outside}");
     let (_, _, described) = ask(&endpoint, (RestOperation::OpenApi, ""), &[], &json!({})).await;
     let paths = described["paths"].as_object().expect("paths");
     assert_eq!(paths.len(), CONTRACT.tools.len() + 1);
     assert!(paths.contains_key("/call/write_markdown"));
-    assert_eq!(
-        std::fs::read_to_string(library.root().join("a.md")).expect("it is there"),
-        "# B\n"
-    );
+    assert_eq!(std::fs::read_to_string(library.root().join("a.md")).expect("it is there"), "# B\n");
 }
 
 /// A caller with these scopes: a person, or an agent that acts for them.
@@ -204,12 +164,7 @@ struct Holder {
 
 impl Holder {
     fn new(name: &'static str, scope: ScopeWord, agent: Option<Agent>) -> Self {
-        Self {
-            name,
-            identity: Identity::key(name),
-            scope,
-            agent,
-        }
+        Self { name, identity: Identity::key(name), scope, agent }
     }
 }
 
@@ -219,10 +174,7 @@ impl Grant for Holder {
     }
 
     fn author(&self) -> Author {
-        Author {
-            name: self.name.into(),
-            email: format!("{}@example.org", self.name),
-        }
+        Author { name: self.name.into(), email: format!("{}@example.org", self.name) }
     }
 
     fn agent(&self) -> Option<Agent> {
@@ -251,13 +203,8 @@ struct Forge {
 impl Forge {
     fn open(root: &Path, offer: Offer) -> Self {
         let library = library::Library::open(root, library::Options::default()).expect("a library");
-        let grounds = Grounds {
-            library: Some(Arc::new(library)),
-            ..Grounds::default()
-        };
-        let (contract, _) = PACKS
-            .service(brainforge::CONTRACT.id, &grounds)
-            .expect("a contract");
+        let grounds = Grounds { library: Some(Arc::new(library)), ..Grounds::default() };
+        let (contract, _) = PACKS.service(brainforge::CONTRACT.id, &grounds).expect("a contract");
         let rest = rest(contract, offer);
         let described = rest.openapi();
         Self { rest, described }
@@ -295,10 +242,7 @@ impl Forge {
             let wrong: Vec<_> = schema.iter_errors(&body).map(|error| error.to_string()).collect();
             assert!(wrong.is_empty(), "{method} {path} {status}: {wrong:?}\n{body}");
         } else {
-            assert!(
-                matches!(status, 404 | 405 | 422),
-                "{method} {path} {status} is not described"
-            );
+            assert!(matches!(status, 404 | 405 | 422), "{method} {path} {status} is not described");
         }
         (status, body)
     }
@@ -323,9 +267,7 @@ impl Forge {
             response = self.described.pointer(reference.trim_start_matches('#'))?;
         }
         let mut schema = response["content"]["application/json"]["schema"].clone();
-        schema
-            .as_object_mut()?
-            .insert("components".into(), self.described["components"].clone());
+        schema.as_object_mut()?.insert("components".into(), self.described["components"].clone());
         Some(schema)
     }
 }
@@ -368,13 +310,7 @@ async fn workflows_are_listed_started_shown_and_completed() {
             422,
             Some("started_by_tool"),
         ),
-        (
-            owner(),
-            ("POST", "/workflows/nothing/start"),
-            Some(json!({})),
-            404,
-            Some("not_found"),
-        ),
+        (owner(), ("POST", "/workflows/nothing/start"), Some(json!({})), 404, Some("not_found")),
         (owner(), ("GET", &other), None, 404, Some("not_found")),
         (
             owner(),
@@ -386,41 +322,11 @@ async fn workflows_are_listed_started_shown_and_completed() {
         (reviewer(), ("POST", &first), done(), 403, Some("role")),
         (owner(), ("POST", &second), done(), 409, Some("not_ready")),
         (owner(), ("POST", &first), Some(json!({})), 422, None),
-        (
-            owner(),
-            ("POST", &first),
-            Some(json!({ "decision": "undone" })),
-            422,
-            Some("decision"),
-        ),
-        (
-            owner(),
-            ("GET", "/workflows/instances?limit=101"),
-            None,
-            422,
-            None,
-        ),
-        (
-            owner(),
-            ("GET", "/workflows/instances?limit=ten"),
-            None,
-            422,
-            None,
-        ),
-        (
-            owner(),
-            ("GET", "/workflows/instances?mine=true&mine=true"),
-            None,
-            422,
-            None,
-        ),
-        (
-            owner(),
-            ("GET", "/workflows/instances?colour=red"),
-            None,
-            422,
-            None,
-        ),
+        (owner(), ("POST", &first), Some(json!({ "decision": "undone" })), 422, Some("decision")),
+        (owner(), ("GET", "/workflows/instances?limit=101"), None, 422, None),
+        (owner(), ("GET", "/workflows/instances?limit=ten"), None, 422, None),
+        (owner(), ("GET", "/workflows/instances?mine=true&mine=true"), None, 422, None),
+        (owner(), ("GET", "/workflows/instances?colour=red"), None, 422, None),
         (owner(), ("DELETE", &shown), None, 405, None),
     ] {
         let (found, body) = forge.ask(by, asked, body).await;
@@ -441,24 +347,16 @@ async fn workflows_are_listed_started_shown_and_completed() {
 
     // A proposal is decided at the URL that shows it.
     let note = json!({ "content": "# Locks\n\nLocks are short.", "ai_justification": "asked to" });
-    let (_, made) = forge
-        .ask(agent(), ("POST", "/tools/create_note/execute"), Some(note))
-        .await;
+    let (_, made) = forge.ask(agent(), ("POST", "/tools/create_note/execute"), Some(note)).await;
     let review = made["result"]["review_workflow_id"].as_str().expect("an id");
     let review = format!("/workflows/instances/{review}");
     let approve = json!({ "decision": "approve" });
     let complete = format!("{review}/tasks/human_review/complete");
-    let (status, refused) = forge
-        .ask(agent(), ("POST", &complete), Some(approve.clone()))
-        .await;
+    let (status, refused) = forge.ask(agent(), ("POST", &complete), Some(approve.clone())).await;
     assert_eq!(status, 403, "{refused}");
     let before = library.ledger().commits.len();
     let (status, approved) = forge.ask(reviewer(), ("POST", &complete), Some(approve)).await;
-    assert_eq!(
-        (status, &approved["status"]),
-        (200, &json!("completed")),
-        "{approved}"
-    );
+    assert_eq!((status, &approved["status"]), (200, &json!("completed")), "{approved}");
     assert_eq!(library.ledger().commits.len(), before + 1);
     let (_, again) = forge.ask(agent(), ("GET", &review), None).await;
     assert_eq!(again, approved);
@@ -509,16 +407,10 @@ async fn what_endpoints_call_is_no_tool_of_mcp_and_changes_nothing_where_nothing
         .header("mcp-name", "instance.list")
         .body(Bytes::from(call.to_string()));
     let grant = owner().map(|by| Arc::new(by) as Arc<dyn Grant>);
-    let info = ServerInfo {
-        name: "forge".into(),
-        version: "1".into(),
-        instructions: None,
-    };
+    let info = ServerInfo { name: "forge".into(), version: "1".into(), instructions: None };
     let adapter = Adapter::over(forge.rest.gateway().clone(), info);
     let endpoint = Endpoint::new(adapter, Limits::default());
-    let answer = endpoint
-        .answer(request.expect("a request"), "r2".into(), grant, None)
-        .await;
+    let answer = endpoint.answer(request.expect("a request"), "r2".into(), grant, None).await;
     let body = answer.into_body().collect().await.expect("a body").to_bytes();
     let body = String::from_utf8_lossy(&body);
     assert!(body.contains("unknown tool"), "{body}");

@@ -14,10 +14,7 @@ pub(crate) fn ran(library: &Library, arguments: &[&str]) -> (bool, String) {
     command.args(arguments).arg("--library").arg(library.root());
     let output = command.output().expect("it runs");
     let said = [output.stdout, output.stderr].concat();
-    (
-        output.status.success(),
-        String::from_utf8_lossy(&said).into_owned(),
-    )
+    (output.status.success(), String::from_utf8_lossy(&said).into_owned())
 }
 
 fn review(library: &Library, arguments: &[&str]) -> (bool, String) {
@@ -27,9 +24,7 @@ fn review(library: &Library, arguments: &[&str]) -> (bool, String) {
 /// Serves the library to an agent.
 pub(crate) fn served(library: &Library) -> Target {
     let mut command = Command::new(TABELLION);
-    command
-        .args(["serve", "--contract", CONTRACT.id, "--library"])
-        .arg(library.root());
+    command.args(["serve", "--contract", CONTRACT.id, "--library"]).arg(library.root());
     let mut target = Target::start(&mut command).expect("it starts");
     target.initialize("2025-11-25").expect("a handshake");
     target
@@ -45,20 +40,14 @@ fn an_agents_note_is_found_once_a_person_has_approved_it_at_the_terminal() {
     let library = Library::empty();
     let mut target = served(&library);
     let note = json!({ "content": "# Locks\n\nLocks are short.", "ai_justification": "asked to sum up" });
-    let answer = target
-        .call(tool::CREATE_NOTE, note, Map::new())
-        .expect("an answer");
-    let (created, waits) = (
-        &answer["result"]["structuredContent"],
-        &answer["result"]["_meta"]["tabellion/review"],
-    );
+    let answer = target.call(tool::CREATE_NOTE, note, Map::new()).expect("an answer");
+    let (created, waits) =
+        (&answer["result"]["structuredContent"], &answer["result"]["_meta"]["tabellion/review"]);
     assert_eq!(created["status"], "pending_review", "{created}");
     let id = created["review_workflow_id"].as_str().expect("an id");
     let command = format!("tabellion review --web {id}");
     assert_eq!((&waits["id"], &waits["command"]), (&json!(id), &json!(command)));
-    let said = answer["result"]["content"][1]["text"]
-        .as_str()
-        .unwrap_or_default();
+    let said = answer["result"]["content"][1]["text"].as_str().unwrap_or_default();
     assert_eq!(said, format!("Waits for a review: `{command}`"));
     let found = |target: &mut Target| {
         call(target, tool::SEMANTIC_SEARCH, json!({ "query": "locks" }))["total_results"].clone()
@@ -66,35 +55,21 @@ fn an_agents_note_is_found_once_a_person_has_approved_it_at_the_terminal() {
     assert_eq!(found(&mut target), 0);
 
     let (is_fine, said) = review(&library, &["list"]);
-    assert!(
-        is_fine && said.contains("Locks") && said.contains(&id[..8]),
-        "{said}"
-    );
+    assert!(is_fine && said.contains("Locks") && said.contains(&id[..8]), "{said}");
     let (is_fine, shown) = review(&library, &["show", id]);
     assert!(is_fine && shown.contains("+Locks are short."), "{shown}");
     let revision = waits["revision"].as_str().expect("a revision");
-    assert!(
-        shown.contains(&format!("revision  {}", &revision[..10])),
-        "{shown}"
-    );
+    assert!(shown.contains(&format!("revision  {}", &revision[..10])), "{shown}");
     let (is_fine, said) = review(&library, &["reject", id]);
     assert!(!is_fine && said.contains("needs notes"), "{said}");
     let before = library.ledger().commits.len();
     let (is_fine, said) = review(&library, &["approve", &id[..8]]);
     assert!(is_fine && said.contains("approved"), "{said}");
-    assert_eq!(
-        library.ledger().commits.len(),
-        before + 1,
-        "one commit for both documents"
-    );
+    assert_eq!(library.ledger().commits.len(), before + 1, "one commit for both documents");
 
     // The shown change is the change that was made.
     let note = library.root().join("notes");
-    let file = std::fs::read_dir(note)
-        .expect("notes")
-        .next()
-        .expect("a note")
-        .expect("a note");
+    let file = std::fs::read_dir(note).expect("notes").next().expect("a note").expect("a note");
     for line in std::fs::read_to_string(file.path()).expect("text").lines() {
         assert!(shown.contains(&format!("+{line}")), "{line}: {shown}");
     }

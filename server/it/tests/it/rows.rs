@@ -39,10 +39,7 @@ const CALLS: &[(&str, &str)] = &[
         r#"{ "action": "update", "resource": "issue", "id": "i", "data": { "pinned": true } }"#,
         r#""pinned":true"#,
     ),
-    (
-        r#"{ "action": "get", "resource": "issue", "id": "j" }"#,
-        r#""pinned":false"#,
-    ),
+    (r#"{ "action": "get", "resource": "issue", "id": "j" }"#, r#""pinned":false"#),
     (
         r#"{ "action": "update", "resource": "issue", "id": "i", "data": { "state": "done" } }"#,
         r#"/data/state: the value is not one of "open", "started" or "closed""#,
@@ -67,23 +64,14 @@ const CALLS: &[(&str, &str)] = &[
         r#"{ "action": "create", "resource": "comment", "data": { "id": "c", "issue_id": "i", "text": "Ünïcödé 🙂" } }"#,
         r#""text":"Ünïcödé 🙂","score":0"#,
     ),
-    (
-        r#"{ "action": "list", "resource": "comment", "issue_id": "i" }"#,
-        r#""count":1,"total":1"#,
-    ),
-    (
-        r#"{ "action": "list", "resource": "comment" }"#,
-        "/: `issue_id` is missing",
-    ),
+    (r#"{ "action": "list", "resource": "comment", "issue_id": "i" }"#, r#""count":1,"total":1"#),
+    (r#"{ "action": "list", "resource": "comment" }"#, "/: `issue_id` is missing"),
     (
         r#"{ "action": "list", "resource": "issue", "org_id": "nowhere" }"#,
         "`org_id` names no org: there is no `nowhere`",
     ),
     // Rows of other orgs are reported as not found.
-    (
-        r#"{ "action": "get", "resource": "issue", "id": "i", "org_id": "work" }"#,
-        "there is no issue `i`",
-    ),
+    (r#"{ "action": "get", "resource": "issue", "id": "i", "org_id": "work" }"#, "there is no issue `i`"),
     (
         r#"{ "action": "create", "resource": "issue", "org_id": "work", "data": { "project_id": "p", "title": "x" } }"#,
         "`project_id` names no project",
@@ -92,27 +80,15 @@ const CALLS: &[(&str, &str)] = &[
         r#"{ "action": "create", "resource": "project", "org_id": "work", "data": { "id": "p", "name": "Alpha" } }"#,
         r#""org_id":"work""#,
     ),
-    (
-        r#"{ "action": "delete", "resource": "project", "id": "p" }"#,
-        "project `p` is in use by 2 issue",
-    ),
+    (r#"{ "action": "delete", "resource": "project", "id": "p" }"#, "project `p` is in use by 2 issue"),
     // With its comments; issues that had it as their parent stay.
-    (
-        r#"{ "action": "delete", "resource": "issue", "id": "i" }"#,
-        r#""deleted":true,"id":"i""#,
-    ),
-    (
-        r#"{ "action": "get", "resource": "comment", "id": "c" }"#,
-        "there is no comment `c`",
-    ),
+    (r#"{ "action": "delete", "resource": "issue", "id": "i" }"#, r#""deleted":true,"id":"i""#),
+    (r#"{ "action": "get", "resource": "comment", "id": "c" }"#, "there is no comment `c`"),
     (
         r#"{ "action": "create", "resource": "comment", "data": { "id": "c", "issue_id": "j", "text": "x" } }"#,
         "`id` was that of a deleted comment, and ids are not used again",
     ),
-    (
-        r#"{ "action": "get", "resource": "issue", "id": "j" }"#,
-        r#""parent_id":null"#,
-    ),
+    (r#"{ "action": "get", "resource": "issue", "id": "j" }"#, r#""parent_id":null"#),
     (
         r#"{ "action": "update", "resource": "access_key", "id": "k" }"#,
         "Unsupported action update for resource access_key: a key keeps what it is; delete it and create another",
@@ -139,9 +115,7 @@ fn serve(folder: &Path) -> Target {
 fn call(target: &mut Target, arguments: &str) -> (Value, String) {
     let arguments: Value = serde_json::from_str(arguments).expect("arguments");
     let answer = target.call("track", arguments, Map::new()).expect("an answer");
-    let text = answer["result"]["content"][0]["text"]
-        .as_str()
-        .unwrap_or_default();
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
     (answer.clone(), text.to_owned())
 }
 
@@ -166,20 +140,11 @@ fn another_process_sees_what_was_answered_and_no_secret_is_kept() {
     let mut target = serve(folder.path());
     let create = r#"{ "action": "create", "resource": "access_key", "data": { "id": "k", "label": "ci" } }"#;
     let (answer, _) = call(&mut target, create);
-    let secret = answer["result"]["structuredContent"]["secret"]
-        .as_str()
-        .expect("a secret")
-        .to_owned();
+    let secret = answer["result"]["structuredContent"]["secret"].as_str().expect("a secret").to_owned();
     assert_eq!((&secret[..4], secret.len()), ("trk_", 68));
     let mut other = serve(folder.path());
-    let (answer, text) = call(
-        &mut other,
-        r#"{ "action": "get", "resource": "access_key", "id": "k" }"#,
-    );
-    assert!(
-        text.contains(r#""label":"ci""#) && !text.contains("secret"),
-        "{answer}"
-    );
+    let (answer, text) = call(&mut other, r#"{ "action": "get", "resource": "access_key", "id": "k" }"#);
+    assert!(text.contains(r#""label":"ci""#) && !text.contains("secret"), "{answer}");
     for target in [target, other] {
         assert!(exited(target).success());
     }

@@ -26,13 +26,8 @@ fn the_command_of_the_unit_serves_with_its_environment() {
     let unit = unit();
     let folder = tempfile::tempdir().expect("a folder");
     let state = folder.path().to_str().expect("text");
-    let [start] = values(&unit, "ExecStart")[..] else {
-        panic!("one command")
-    };
-    let here = |text: &str| {
-        text.replace("/var/lib", state)
-            .replace("127.0.0.1:8080", "127.0.0.1:0")
-    };
+    let [start] = values(&unit, "ExecStart")[..] else { panic!("one command") };
+    let here = |text: &str| text.replace("/var/lib", state).replace("127.0.0.1:8080", "127.0.0.1:0");
     let words: Vec<_> = start.split(' ').map(here).collect();
     assert_eq!(words[0], "/usr/local/bin/tabellion");
     let state_folder = folder.path().join("tabellion");
@@ -76,11 +71,7 @@ fn systemd_accepts_the_unit() {
     fs::write(&path, unit).expect("written");
     let mut verify = Command::new("systemd-analyze");
     // Without the units of this system.
-    let Ok(output) = verify
-        .args(["verify", "--man=no", "--recursive-errors=no"])
-        .arg(&path)
-        .output()
-    else {
+    let Ok(output) = verify.args(["verify", "--man=no", "--recursive-errors=no"]).arg(&path).output() else {
         eprintln!("SKIPPED, the unit was not verified: it needs `systemd-analyze`");
         return;
     };

@@ -15,35 +15,20 @@ fn commit(answer: &Value) -> String {
 /// clean working tree, a sound repository.
 fn mutate(library: &Library, server: &mut Server, tool: &str, path: &str, request: Value) -> Answer {
     let before = library.ledger();
-    let answer = server
-        .call_with(tool, request, json!({}))
-        .unwrap_or_else(|refusal| panic!("{tool}: {refusal:?}"));
+    let answer =
+        server.call_with(tool, request, json!({})).unwrap_or_else(|refusal| panic!("{tool}: {refusal:?}"));
     assert_eq!(answer.response["success"], true);
     let after = library.ledger();
     let id = commit(&answer.response);
-    assert_eq!(
-        after.commits_since(&before),
-        std::slice::from_ref(&id),
-        "{tool}: exactly one commit"
-    );
+    assert_eq!(after.commits_since(&before), std::slice::from_ref(&id), "{tool}: exactly one commit");
     assert_eq!(after.commits[0], id);
     let touched = ledger::git(library.root(), &["show", "--format=", "--name-only", &id]).expect("git show");
     assert!(touched.lines().all(|line| line == path), "{tool}: {touched}");
-    assert!(
-        after
-            .changed_since(&before)
-            .iter()
-            .all(|changed| changed.to_str() == Some(path))
-    );
+    assert!(after.changed_since(&before).iter().all(|changed| changed.to_str() == Some(path)));
     assert_eq!(after.status, before.status);
-    let log = server
-        .call("get_markdown_activity_log", json!({ "limit": 1 }))
-        .expect("a log");
+    let log = server.call("get_markdown_activity_log", json!({ "limit": 1 })).expect("a log");
     let entry = &log["entries"][0];
-    assert_eq!(
-        (entry["path"].as_str(), entry["git_commit_sha"].as_str()),
-        (Some(path), Some(id.as_str()))
-    );
+    assert_eq!((entry["path"].as_str(), entry["git_commit_sha"].as_str()), (Some(path), Some(id.as_str())));
     ledger::fsck(library.root()).expect("a sound repository");
     answer
 }
@@ -61,11 +46,7 @@ pub(crate) fn refuse(
         Err(refusal) => refusal,
         Ok(answer) => panic!("{tool} accepted {request}: {answer:?}"),
     };
-    assert_eq!(
-        library.ledger(),
-        before,
-        "{tool} refused {request} and changed something"
-    );
+    assert_eq!(library.ledger(), before, "{tool} refused {request} and changed something");
     refusal
 }
 
@@ -83,54 +64,29 @@ fn a_document_is_created_edited_and_deleted() {
     );
     assert_eq!(library.get("notes/plan.md"), PLAN.as_bytes());
 
-    let read = server
-        .call("read_markdown", json!({ "path": "notes/plan.md" }))
-        .expect("read");
+    let read = server.call("read_markdown", json!({ "path": "notes/plan.md" })).expect("read");
     assert_eq!(read["content"], PLAN);
     assert_eq!(read["metadata"]["size"], PLAN.len());
     assert_eq!(read["metadata"]["git_commit"], library.ledger().commits[0]);
 
     let list = |server: &mut Server, path: &str, recursive: bool| {
-        server
-            .call(
-                "list_markdown_files",
-                json!({ "path": path, "recursive": recursive }),
-            )
-            .expect("listed")
+        server.call("list_markdown_files", json!({ "path": path, "recursive": recursive })).expect("listed")
     };
-    assert_eq!(
-        list(&mut server, "", false),
-        json!({ "files": [], "folders": ["notes"] })
-    );
-    assert_eq!(
-        list(&mut server, ".", true),
-        json!({ "files": ["notes/plan.md"], "folders": ["notes"] })
-    );
+    assert_eq!(list(&mut server, "", false), json!({ "files": [], "folders": ["notes"] }));
+    assert_eq!(list(&mut server, ".", true), json!({ "files": ["notes/plan.md"], "folders": ["notes"] }));
 
-    let found = server
-        .call("search_markdown", json!({ "query": "small" }))
-        .expect("searched");
+    let found = server.call("search_markdown", json!({ "query": "small" })).expect("searched");
     assert_eq!(
         found,
         json!({ "results": [{ "path": "notes/plan.md", "matches": [{ "line": 10, "snippet": "Small." }] }] })
     );
 
-    let request = edit(
-        "notes/plan.md",
-        "replace_section",
-        "## Scope",
-        "## Scope\n\nAll of it.\n\n",
-    );
+    let request = edit("notes/plan.md", "replace_section", "## Scope", "## Scope\n\nAll of it.\n\n");
     let before = library.ledger();
-    let shown = server
-        .call_with("preview_markdown_change", request.clone(), json!({}))
-        .expect("previewed");
+    let shown = server.call_with("preview_markdown_change", request.clone(), json!({})).expect("previewed");
     assert_eq!(library.ledger(), before, "a preview writes nothing");
     assert!(
-        shown.response["summary"]
-            .as_str()
-            .expect("a summary")
-            .starts_with("replace_section \"## Scope\": ")
+        shown.response["summary"].as_str().expect("a summary").starts_with("replace_section \"## Scope\": ")
     );
     mutate(&library, &mut server, "edit_markdown", "notes/plan.md", request);
     let now = "---\ntitle: Plan\n---\n# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n\n## Risks\n\nNone.\n";
@@ -145,14 +101,10 @@ fn a_document_is_created_edited_and_deleted() {
     );
     assert!(!library.path("notes/plan.md").exists());
 
-    let log = server
-        .call("get_markdown_activity_log", json!({}))
-        .expect("a log");
+    let log = server.call("get_markdown_activity_log", json!({})).expect("a log");
     let entries = log["entries"].as_array().expect("entries");
-    let operations: Vec<_> = entries
-        .iter()
-        .map(|entry| entry["operation"].as_str().unwrap_or_default())
-        .collect();
+    let operations: Vec<_> =
+        entries.iter().map(|entry| entry["operation"].as_str().unwrap_or_default()).collect();
     assert_eq!(operations, ["create", "replace_section", "delete"]);
     server.close();
 }
@@ -172,12 +124,8 @@ fn the_log_tells_which_client_made_a_change() {
         let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
         target.request("initialize", params).expect("a handshake");
         let mut server = Server { target };
-        server
-            .call("edit_markdown", edit("a.md", "append", "", "x\n"))
-            .expect("edited");
-        let log = server
-            .call("get_markdown_activity_log", json!({ "limit": 1 }))
-            .expect("a log");
+        server.call("edit_markdown", edit("a.md", "append", "", "x\n")).expect("edited");
+        let log = server.call("get_markdown_activity_log", json!({ "limit": 1 })).expect("a log");
         assert_eq!(log["entries"][0]["summary"], shown);
         server.close();
     }
@@ -191,12 +139,7 @@ const EDITS: [(&str, &str, &str, &str); 8] = [
     ("prepend", "", "Top.\n\n", "Top.\n\n# A\n\none\n\n## B\n\ntwo\n"),
     ("replace_section", "B", "## C\n", "# A\n\none\n\n## C\n"),
     ("replace_section", "#b", "", "# A\n\none\n\n"),
-    (
-        "insert_before",
-        "## B",
-        "## C\n\n",
-        "# A\n\none\n\n## C\n\n## B\n\ntwo\n",
-    ),
+    ("insert_before", "## B", "## C\n\n", "# A\n\none\n\n## C\n\n## B\n\ntwo\n"),
     ("insert_after", "b", "## C\n", "# A\n\none\n\n## B\n\ntwo\n## C\n"),
     ("insert_after", "# A", "# C\n", "# A\n\none\n\n## B\n\ntwo\n# C\n"),
 ];
@@ -206,18 +149,12 @@ fn each_edit_does_exactly_what_its_preview_shows() {
     for (operation, target, content, expected) in EDITS {
         for crlf in [false, true] {
             let ending = |text: &str| {
-                if crlf {
-                    text.replace('\n', "\r\n")
-                } else {
-                    text.to_string()
-                }
+                if crlf { text.replace('\n', "\r\n") } else { text.to_string() }
             };
             let library = Library::with(&[("a.md", &ending("# A\n\none\n\n## B\n\ntwo\n"))]);
             let mut server = library.serve();
             let request = edit("a.md", operation, target, &ending(content));
-            let shown = server
-                .call("preview_markdown_change", request.clone())
-                .expect("previewed");
+            let shown = server.call("preview_markdown_change", request.clone()).expect("previewed");
             mutate(&library, &mut server, "edit_markdown", "a.md", request);
             assert_eq!(
                 String::from_utf8_lossy(&library.get("a.md")),
@@ -229,15 +166,10 @@ fn each_edit_does_exactly_what_its_preview_shows() {
             let edited = library.get("a.md");
             ledger::git(library.root(), &["checkout", "--quiet", "HEAD~1", "--", "."])
                 .expect("the state before");
-            let patch = library
-                .path("../patch")
-                .with_extension(format!("{}.diff", std::process::id()));
+            let patch = library.path("../patch").with_extension(format!("{}.diff", std::process::id()));
             std::fs::write(&patch, shown["diff"].as_str().expect("a diff")).expect("a patch file");
-            ledger::git(
-                library.root(),
-                &["apply", "--whitespace=nowarn", patch.to_str().expect("UTF-8")],
-            )
-            .expect("git apply");
+            ledger::git(library.root(), &["apply", "--whitespace=nowarn", patch.to_str().expect("UTF-8")])
+                .expect("git apply");
             std::fs::remove_file(patch).expect("removed");
             assert_eq!(library.get("a.md"), edited);
         }
@@ -249,13 +181,8 @@ fn an_edit_refuses_missing_and_ambiguous_targets_with_candidates() {
     let library = Library::with(&[("a.md", "# A\n\n## Notes\n\none\n\n# B\n\n## Notes\n\ntwo\n")]);
     let mut server = library.serve();
     for tool in ["preview_markdown_change", "edit_markdown"] {
-        let ambiguous = refuse(
-            &library,
-            &mut server,
-            tool,
-            edit("a.md", "replace_section", "## Notes", "x"),
-            json!({}),
-        );
+        let ambiguous =
+            refuse(&library, &mut server, tool, edit("a.md", "replace_section", "## Notes", "x"), json!({}));
         assert_eq!(ambiguous.name, "AMBIGUOUS_TARGET");
         let lines: Vec<_> = ambiguous.data["candidates"]
             .as_array()
@@ -264,13 +191,8 @@ fn an_edit_refuses_missing_and_ambiguous_targets_with_candidates() {
             .map(|c| c["line"].clone())
             .collect();
         assert_eq!(lines, [3, 9]);
-        let missing = refuse(
-            &library,
-            &mut server,
-            tool,
-            edit("a.md", "replace_section", "## Note", "x"),
-            json!({}),
-        );
+        let missing =
+            refuse(&library, &mut server, tool, edit("a.md", "replace_section", "## Note", "x"), json!({}));
         assert_eq!(missing.name, "NOT_FOUND");
         assert!(missing.message.contains("## Notes"), "{}", missing.message);
     }
@@ -282,10 +204,7 @@ fn an_edit_refuses_missing_and_ambiguous_targets_with_candidates() {
         "a.md",
         edit("a.md", "replace_section", "#notes-1", "## Other\n"),
     );
-    assert_eq!(
-        library.get("a.md"),
-        b"# A\n\n## Notes\n\none\n\n# B\n\n## Other\n"
-    );
+    assert_eq!(library.get("a.md"), b"# A\n\n## Notes\n\none\n\n# B\n\n## Other\n");
 }
 
 #[test]
@@ -296,40 +215,22 @@ fn a_mutation_neither_commits_nor_loses_a_persons_work() {
     library.put("c.md", "# C changed\n");
     library.put("new.md", "# New\n");
     let mut server = library.serve();
-    mutate(
-        &library,
-        &mut server,
-        "edit_markdown",
-        "a.md",
-        edit("a.md", "append", "", "more\n"),
-    );
+    mutate(&library, &mut server, "edit_markdown", "a.md", edit("a.md", "append", "", "more\n"));
     assert_eq!(library.get("c.md"), b"# C changed\n");
 
     // Uncommitted bytes of the file get a separate commit, before the tool's.
     let before = library.ledger();
-    let answer = server
-        .call("edit_markdown", edit("c.md", "append", "", "more\n"))
-        .expect("edited");
+    let answer = server.call("edit_markdown", edit("c.md", "append", "", "more\n")).expect("edited");
     let after = library.ledger();
     assert_eq!(after.commits_since(&before).len(), 2);
     assert_eq!(after.commits[0], commit(&answer));
     let adopted =
         ledger::git(library.root(), &["show", &format!("{}:c.md", after.commits[1])]).expect("git show");
     assert_eq!(adopted, "# C changed\n");
-    let log = server
-        .call("get_markdown_activity_log", json!({}))
-        .expect("a log");
-    assert_eq!(
-        log["entries"].as_array().map(Vec::len),
-        Some(2),
-        "an adoption is no entry of a tool's"
-    );
+    let log = server.call("get_markdown_activity_log", json!({})).expect("a log");
+    assert_eq!(log["entries"].as_array().map(Vec::len), Some(2), "an adoption is no entry of a tool's");
     assert_eq!(library.get("c.md"), b"# C changed\nmore\n");
-    assert!(
-        after.status.contains("b.md") && after.status.contains("new.md"),
-        "{}",
-        after.status
-    );
+    assert!(after.status.contains("b.md") && after.status.contains("new.md"), "{}", after.status);
     let staged = ledger::git(library.root(), &["diff", "--cached", "--name-only"]).expect("git diff");
     assert_eq!(staged, "b.md\n");
 }
@@ -343,13 +244,8 @@ fn a_mutation_keeps_a_version_that_is_only_staged() {
     ledger::git(library.root(), &["rm", "--quiet", "--cached", "b.md"]).expect("git rm");
     let mut server = library.serve();
     for path in ["a.md", "b.md"] {
-        let refusal = refuse(
-            &library,
-            &mut server,
-            "edit_markdown",
-            edit(path, "append", "", "x\n"),
-            json!({}),
-        );
+        let refusal =
+            refuse(&library, &mut server, "edit_markdown", edit(path, "append", "", "x\n"), json!({}));
         assert_eq!(refusal.name, "CONFLICT", "{path}: {refusal:?}");
     }
 }
@@ -359,13 +255,8 @@ fn an_option_refuses_files_with_uncommitted_bytes() {
     let library = Library::with(&[("a.md", "# A\n")]);
     library.put("a.md", "# A changed\n");
     let mut server = library.serve_with(&["--external", "refuse"]);
-    let refusal = refuse(
-        &library,
-        &mut server,
-        "edit_markdown",
-        edit("a.md", "append", "", "x\n"),
-        json!({}),
-    );
+    let refusal =
+        refuse(&library, &mut server, "edit_markdown", edit("a.md", "append", "", "x\n"), json!({}));
     assert_eq!(refusal.name, "CONFLICT");
 }
 
@@ -379,11 +270,7 @@ fn a_preview_warns_of_invalid_mdx() {
         ("a.md", "text {open\n", None),
     ] {
         let shown = server
-            .call_with(
-                "preview_markdown_change",
-                edit(path, "append", "", content),
-                json!({}),
-            )
+            .call_with("preview_markdown_change", edit(path, "append", "", content), json!({}))
             .expect("previewed");
         let warnings = shown.meta.get("tabellion/warnings").and_then(Value::as_array);
         match (line, warnings) {
@@ -392,9 +279,7 @@ fn a_preview_warns_of_invalid_mdx() {
         }
     }
     let request = edit("a.mdx", "append", "", "text {open\n");
-    server
-        .call("edit_markdown", request)
-        .expect("a warning refuses nothing");
+    server.call("edit_markdown", request).expect("a warning refuses nothing");
 }
 
 #[test]
@@ -402,9 +287,7 @@ fn reading_returns_uncommitted_bytes() {
     let library = Library::with(&[("a.md", "# A\n")]);
     library.put("a.md", "# A changed\n");
     let mut server = library.serve();
-    let answer = server
-        .call_with("read_markdown", json!({ "path": "a.md" }), json!({}))
-        .expect("read");
+    let answer = server.call_with("read_markdown", json!({ "path": "a.md" }), json!({})).expect("read");
     assert_eq!(answer.response["content"], "# A changed\n");
     assert_eq!(answer.meta["tabellion/dirty"], true);
 }
@@ -414,32 +297,20 @@ fn a_mutation_refuses_a_stale_base() {
     let library = Library::with(&[("a.md", "# A\n")]);
     let mut server = library.serve();
     let request = edit("a.md", "append", "", "x\n");
-    let shown = server
-        .call_with("preview_markdown_change", request.clone(), json!({}))
-        .expect("previewed");
+    let shown = server.call_with("preview_markdown_change", request.clone(), json!({})).expect("previewed");
     let base = shown.meta["tabellion/base"].clone();
     let if_base = json!({ "tabellion/ifBase": base });
-    let first = server
-        .call_with("edit_markdown", request.clone(), if_base.clone())
-        .expect("edited");
+    let first = server.call_with("edit_markdown", request.clone(), if_base.clone()).expect("edited");
     let stale = refuse(&library, &mut server, "edit_markdown", request.clone(), if_base);
-    assert_eq!(
-        (stale.name.as_str(), &stale.data["expected"]),
-        ("CONFLICT", &base)
-    );
+    assert_eq!((stale.name.as_str(), &stale.data["expected"]), ("CONFLICT", &base));
     // The base in the first answer is accepted.
     let next = json!({ "tabellion/ifBase": first.meta["tabellion/base"] });
     server.call_with("edit_markdown", request, next).expect("edited");
 
     let create = |path: &str| json!({ "path": path, "content": "new\n" });
     let absent = json!({ "tabellion/ifBase": null });
-    server
-        .call_with("write_markdown", create("new.md"), absent.clone())
-        .expect("created");
-    assert_eq!(
-        refuse(&library, &mut server, "write_markdown", create("new.md"), absent).name,
-        "CONFLICT"
-    );
+    server.call_with("write_markdown", create("new.md"), absent.clone()).expect("created");
+    assert_eq!(refuse(&library, &mut server, "write_markdown", create("new.md"), absent).name, "CONFLICT");
 }
 
 #[test]
@@ -448,32 +319,17 @@ fn the_same_idempotency_key_commits_once() {
     let key = json!({ "tabellion/idempotencyKey": "3f6c" });
     let request = edit("a.md", "append", "", "once\n");
     let mut server = library.serve();
-    let first = server
-        .call_with("edit_markdown", request.clone(), key.clone())
-        .expect("edited");
+    let first = server.call_with("edit_markdown", request.clone(), key.clone()).expect("edited");
     let before = library.ledger();
-    let again = server
-        .call_with("edit_markdown", request.clone(), key.clone())
-        .expect("answered");
-    assert_eq!(
-        (&again.response, &again.meta["tabellion/replayed"]),
-        (&first.response, &json!(true))
-    );
+    let again = server.call_with("edit_markdown", request.clone(), key.clone()).expect("answered");
+    assert_eq!((&again.response, &again.meta["tabellion/replayed"]), (&first.response, &json!(true)));
     server.close();
     // This also holds for another server, after a deletion, and after other edits.
     let mut server = library.serve();
-    let restarted = server
-        .call_with("edit_markdown", request, key.clone())
-        .expect("answered");
+    let restarted = server.call_with("edit_markdown", request, key.clone()).expect("answered");
     assert_eq!(restarted.response, first.response);
     assert_eq!(library.ledger(), before);
-    let other = refuse(
-        &library,
-        &mut server,
-        "edit_markdown",
-        edit("a.md", "append", "", "twice\n"),
-        key,
-    );
+    let other = refuse(&library, &mut server, "edit_markdown", edit("a.md", "append", "", "twice\n"), key);
     assert_eq!(other.name, "CONFLICT");
 }
 
@@ -488,23 +344,11 @@ fn the_server_refuses_unknown_conditions() {
         json!({ "tabellion/idempotencyKey": "" }),
         json!({ "tabellion/idempotencyKey": "two words" }),
     ] {
-        let refusal = refuse(
-            &library,
-            &mut server,
-            "edit_markdown",
-            request.clone(),
-            meta.clone(),
-        );
+        let refusal = refuse(&library, &mut server, "edit_markdown", request.clone(), meta.clone());
         assert_eq!(refusal.code, -32602, "{meta}");
     }
     let read = json!({ "path": "a.md" });
-    let refusal = refuse(
-        &library,
-        &mut server,
-        "read_markdown",
-        read,
-        json!({ "tabellion/ifBase": "0" }),
-    );
+    let refusal = refuse(&library, &mut server, "read_markdown", read, json!({ "tabellion/ifBase": "0" }));
     assert_eq!(refusal.code, -32602);
 }
 
@@ -518,18 +362,12 @@ fn a_library_may_be_a_folder_of_a_larger_repository() {
     target.initialize("2025-11-25").expect("a handshake");
     let mut server = Server { target };
     let before = outer.ledger();
-    let answer = server
-        .call("edit_markdown", edit("a.md", "append", "", "more\n"))
-        .expect("edited");
+    let answer = server.call("edit_markdown", edit("a.md", "append", "", "more\n")).expect("edited");
     assert_eq!(outer.ledger().commits_since(&before), [commit(&answer)]);
     assert_eq!(outer.get("docs/a.md"), b"# A\nmore\n");
-    let log = server
-        .call("get_markdown_activity_log", json!({}))
-        .expect("a log");
+    let log = server.call("get_markdown_activity_log", json!({})).expect("a log");
     assert_eq!(log["entries"][0]["path"], "a.md");
-    let list = server
-        .call("list_markdown_files", json!({ "path": "", "recursive": true }))
-        .expect("listed");
+    let list = server.call("list_markdown_files", json!({ "path": "", "recursive": true })).expect("listed");
     assert_eq!(list["files"], json!(["a.md"]));
     assert_eq!(outer.ledger().status, "");
 }
@@ -545,22 +383,10 @@ fn an_empty_folder_becomes_a_library_and_reading_never_changes_it() {
     let before = Ledger::read(&folder).expect("a ledger");
     assert_eq!(before.commits.len(), 1, "a root commit");
     let mut server = Server { target };
-    server
-        .call("list_markdown_files", json!({ "path": "" }))
-        .expect("listed");
-    server
-        .call("search_markdown", json!({ "query": "x" }))
-        .expect("searched");
-    let log = server
-        .call("get_markdown_activity_log", json!({}))
-        .expect("a log");
+    server.call("list_markdown_files", json!({ "path": "" })).expect("listed");
+    server.call("search_markdown", json!({ "query": "x" })).expect("searched");
+    let log = server.call("get_markdown_activity_log", json!({})).expect("a log");
     assert_eq!(log["entries"], json!([]));
-    assert_eq!(
-        server
-            .call("read_markdown", json!({ "path": "a.md" }))
-            .expect_err("none")
-            .name,
-        "NOT_FOUND"
-    );
+    assert_eq!(server.call("read_markdown", json!({ "path": "a.md" })).expect_err("none").name, "NOT_FOUND");
     assert_eq!(Ledger::read(&folder).expect("a ledger"), before);
 }

@@ -58,23 +58,16 @@ fn exists(test: &str) -> bool {
     };
     let lines: Vec<_> = code.lines().map(str::trim).collect();
     let begins = format!("fn {function}(");
-    lines
-        .windows(2)
-        .any(|pair| pair[0] == "#[test]" && pair[1].starts_with(&begins))
+    lines.windows(2).any(|pair| pair[0] == "#[test]" && pair[1].starts_with(&begins))
 }
 
 #[test]
 fn each_defect_of_the_original_names_a_test() {
     let rows = rows(&read(PAGE));
     assert!(rows.len() > 35, "{} rows", rows.len());
-    let wrong: Vec<_> = rows
-        .iter()
-        .filter(|(_, tests)| tests.is_empty() || !tests.iter().all(|test| exists(test)))
-        .collect();
-    assert!(
-        wrong.is_empty(),
-        "`{PAGE}` names no test, or none that exists: {wrong:#?}"
-    );
+    let wrong: Vec<_> =
+        rows.iter().filter(|(_, tests)| tests.is_empty() || !tests.iter().all(|test| exists(test))).collect();
+    assert!(wrong.is_empty(), "`{PAGE}` names no test, or none that exists: {wrong:#?}");
     let cells: BTreeSet<_> = rows.iter().flat_map(|(_, tests)| tests.iter().cloned()).collect();
     let unnamed: Vec<_> = named("defects")
         .into_iter()
@@ -89,14 +82,8 @@ fn a_name_without_a_test_is_found() {
     for (test, expected) in [
         ("cases::orgs", true),
         ("defects::projects are listed", true),
-        (
-            "memory::the_same_observation_again_is_counted_within_its_project_and_type",
-            true,
-        ),
-        (
-            "entries::tests::a_preview_is_the_beginning_and_never_too_long",
-            true,
-        ),
+        ("memory::the_same_observation_again_is_counted_within_its_project_and_type", true),
+        ("entries::tests::a_preview_is_the_beginning_and_never_too_long", true),
         ("cases::no such", false),
         ("memory::no_such", false),
         // A function that is not a test.

@@ -27,18 +27,12 @@ pub(crate) struct Library {
 impl Library {
     /// Creates a library whose repository the server will create.
     pub(crate) fn empty() -> Self {
-        Self {
-            dir: TempDir::new().expect("a temporary folder"),
-            server: SERVE,
-        }
+        Self { dir: TempDir::new().expect("a temporary folder"), server: SERVE }
     }
 
     /// Like [`empty`](Self::empty), in a new folder below `place`.
     pub(crate) fn empty_in(place: &Path) -> Self {
-        Self {
-            dir: TempDir::new_in(place).expect("a temporary folder"),
-            server: SERVE,
-        }
+        Self { dir: TempDir::new_in(place).expect("a temporary folder"), server: SERVE }
     }
 
     /// Returns the same library, served by the server of this name.
@@ -74,11 +68,7 @@ impl Library {
 
     pub(crate) fn commit_all(&self, message: &str) {
         ledger::git(self.root(), &["add", "--all"]).expect("git add");
-        ledger::git(
-            self.root(),
-            &["commit", "--quiet", "--allow-empty", "-m", message],
-        )
-        .expect("git commit");
+        ledger::git(self.root(), &["commit", "--quiet", "--allow-empty", "-m", message]).expect("git commit");
     }
 
     pub(crate) fn get(&self, path: &str) -> Vec<u8> {
@@ -104,11 +94,7 @@ impl Library {
     /// Returns the command that serves this library.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(TABELLION);
-        command
-            .arg(self.server)
-            .arg("--library")
-            .arg(self.root())
-            .stderr(Stdio::inherit());
+        command.arg(self.server).arg("--library").arg(self.root()).stderr(Stdio::inherit());
         command
     }
 }
@@ -121,8 +107,7 @@ pub(crate) struct Server {
 impl Server {
     /// Calls a tool; returns its response or error.
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Outcome<Value> {
-        self.call_with(tool, arguments, json!({}))
-            .map(|answer| answer.response)
+        self.call_with(tool, arguments, json!({})).map(|answer| answer.response)
     }
 
     /// Calls a tool under conditions in `_meta`.
@@ -171,14 +156,8 @@ pub(crate) struct Refusal {
 impl Refusal {
     /// Returns the ids of the broken rules.
     pub(crate) fn rules(&self) -> Vec<&str> {
-        let violations = self.data["violations"]
-            .as_array()
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        violations
-            .iter()
-            .filter_map(|violation| violation["rule"].as_str())
-            .collect()
+        let violations = self.data["violations"].as_array().map(Vec::as_slice).unwrap_or_default();
+        violations.iter().filter_map(|violation| violation["rule"].as_str()).collect()
     }
 }
 
@@ -195,10 +174,7 @@ pub(crate) fn outcome(message: &Value) -> Outcome<Answer> {
     }
     let result = &message["result"];
     if result["isError"] == true {
-        assert!(
-            result.get("structuredContent").is_none(),
-            "an error has no structured content: {message}"
-        );
+        assert!(result.get("structuredContent").is_none(), "an error has no structured content: {message}");
         let error = &result["_meta"]["tabellion/error"];
         return Err(Box::new(Refusal {
             code: error["code"].as_i64().unwrap_or_default(),
@@ -211,10 +187,7 @@ pub(crate) fn outcome(message: &Value) -> Outcome<Answer> {
     let repeated: Value = serde_json::from_str(result["content"][0]["text"].as_str().expect("a text block"))
         .expect("the text block repeats the structured content");
     assert_eq!(repeated, response);
-    Ok(Answer {
-        response,
-        meta: result["_meta"].as_object().cloned().unwrap_or_default(),
-    })
+    Ok(Answer { response, meta: result["_meta"].as_object().cloned().unwrap_or_default() })
 }
 
 /// Returns the arguments of an edit of a section, or of the whole file if `target` is empty.

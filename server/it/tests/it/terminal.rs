@@ -33,10 +33,7 @@ pub(crate) fn run_at(home: &Path, library: &Library, arguments: &[&str], input: 
         .env_remove("XDG_CONFIG_HOME")
         .env_remove("NO_COLOR")
         .env_remove("BRAINDRIVE_LIBRARY_PATH");
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
     // A command that does not read its input may have ended.
     let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
@@ -68,22 +65,10 @@ pub(crate) fn head(library: &Library) -> String {
 
 /// Writes a document by a tool; returns the commit.
 fn write(library: &Library, path: &str, content: &str) -> String {
-    let call = [
-        "call",
-        "braindrive-markdown",
-        "write_markdown",
-        "--json",
-        "--path",
-        path,
-        "--content",
-        "-",
-    ];
+    let call = ["call", "braindrive-markdown", "write_markdown", "--json", "--path", path, "--content", "-"];
     let reply = run(library, &call, content);
     assert_eq!(reply.code, 0, "{reply:?}");
-    json(&reply.stdout)["response"]["git_commit_sha"]
-        .as_str()
-        .expect("a commit")
-        .to_owned()
+    json(&reply.stdout)["response"]["git_commit_sha"].as_str().expect("a commit").to_owned()
 }
 
 #[test]
@@ -92,10 +77,7 @@ fn the_log_and_an_entry_are_shown() {
     let first = write(&library, "plan.md", "# Plan\n\ntwo\n");
     let second = write(&library, "notes/new.md", "new\n");
     let log = shown(&library, &["log"]);
-    assert!(
-        log.find(&second[..10]) < log.find(&first[..10]),
-        "newest first: {log}"
-    );
+    assert!(log.find(&second[..10]) < log.find(&first[..10]), "newest first: {log}");
     for (arguments, commits) in [
         (&["log", "--json"][..], &[&second, &first][..]),
         (&["log", "--json", "-n", "1"], &[&second]),
@@ -105,11 +87,8 @@ fn the_log_and_an_entry_are_shown() {
         (&["log", "--json", "other.md"], &[]),
     ] {
         let reply = run(&library, arguments, "");
-        let found: Vec<_> = reply
-            .stdout
-            .lines()
-            .map(|line| json(line)["commit"].as_str().unwrap().to_owned())
-            .collect();
+        let found: Vec<_> =
+            reply.stdout.lines().map(|line| json(line)["commit"].as_str().unwrap().to_owned()).collect();
         assert_eq!(found.iter().collect::<Vec<_>>(), commits, "{arguments:?}");
         assert_eq!(
             reply.code,
@@ -118,21 +97,12 @@ fn the_log_and_an_entry_are_shown() {
         );
     }
     let entry = shown(&library, &["show", &first[..7]]);
-    for part in [
-        &*first,
-        "-one\n+two\n",
-        "write_markdown",
-        "+1 -1 lines",
-        "client   tabellion/",
-    ] {
+    for part in [&*first, "-one\n+two\n", "write_markdown", "+1 -1 lines", "client   tabellion/"] {
         assert!(entry.contains(part), "{part}: {entry}");
     }
     let entry = json(&shown(&library, &["show", "--json", &second]));
     assert_eq!(entry["changes"][0]["created"], true);
-    assert_eq!(
-        entry["changes"][0]["diff"],
-        "--- /dev/null\n+++ b/notes/new.md\n@@ -0,0 +1 @@\n+new\n"
-    );
+    assert_eq!(entry["changes"][0]["diff"], "--- /dev/null\n+++ b/notes/new.md\n@@ -0,0 +1 @@\n+new\n");
 }
 
 #[test]
@@ -141,72 +111,33 @@ fn a_wrong_entry_is_refused_with_advice() {
     let by_hand = head(&library);
     for command in ["show", "undo"] {
         for (entry, message, help) in [
-            (
-                "xyz",
-                "`xyz` is not a commit id",
-                "`tabellion log` lists the entries",
-            ),
+            ("xyz", "`xyz` is not a commit id", "`tabellion log` lists the entries"),
             ("abc", "at least 4", "`tabellion log` lists the entries"),
-            (
-                "00000000",
-                "no commit of this branch begins with",
-                "`tabellion log` lists the entries",
-            ),
+            ("00000000", "no commit of this branch begins with", "`tabellion log` lists the entries"),
             (&by_hand, "is not an entry of this library's log", "git revert"),
         ] {
             let reply = run(&library, &[command, entry], "");
             assert_eq!((reply.code, reply.stdout.as_str()), (1, ""), "{command} {entry}");
             let lines: Vec<_> = reply.stderr.lines().collect();
-            assert!(
-                lines[0].starts_with("error: ") && lines[0].contains(message),
-                "{reply:?}"
-            );
-            assert!(
-                lines[1].starts_with("  help: ") && lines[1].contains(help),
-                "{reply:?}"
-            );
+            assert!(lines[0].starts_with("error: ") && lines[0].contains(message), "{reply:?}");
+            assert!(lines[1].starts_with("  help: ") && lines[1].contains(help), "{reply:?}");
         }
     }
 }
 
 /// The document before the entry and after it, a person's version, and the result of undoing: the text, or a part of the
 /// refusal.
-type UndoCase = (
-    &'static str,
-    &'static str,
-    Option<&'static str>,
-    Result<&'static str, &'static str>,
-);
+type UndoCase = (&'static str, &'static str, Option<&'static str>, Result<&'static str, &'static str>);
 
 #[test]
 fn undo_is_one_commit_or_changes_nothing() {
     let cases: [UndoCase; 6] = [
         ("a\nb\nc\nd\n", "a\nB\nc\nd\n", None, Ok("a\nb\nc\nd\n")),
-        (
-            "a\nb\nc\nd\n",
-            "a\nB\nc\nd\n",
-            Some("a\nB\nc\nd\ne\n"),
-            Ok("a\nb\nc\nd\ne\n"),
-        ),
-        (
-            "a\nb\nc\nd\n",
-            "a\nB\nc\nd\n",
-            Some("a\nX\nc\nd\n"),
-            Err("<<<<<<< as it is now\nX\n=======\nb\n"),
-        ),
-        (
-            "a\nb\nc\nd\n",
-            "a\nB\nc\nd\n",
-            Some("a\nb\nc\nd\n"),
-            Err("nothing to undo"),
-        ),
+        ("a\nb\nc\nd\n", "a\nB\nc\nd\n", Some("a\nB\nc\nd\ne\n"), Ok("a\nb\nc\nd\ne\n")),
+        ("a\nb\nc\nd\n", "a\nB\nc\nd\n", Some("a\nX\nc\nd\n"), Err("<<<<<<< as it is now\nX\n=======\nb\n")),
+        ("a\nb\nc\nd\n", "a\nB\nc\nd\n", Some("a\nb\nc\nd\n"), Err("nothing to undo")),
         ("", "new\n", None, Ok("")),
-        (
-            "",
-            "new\n",
-            Some("newer\n"),
-            Err("was created by this entry and has changed since"),
-        ),
+        ("", "new\n", Some("newer\n"), Err("was created by this entry and has changed since")),
     ];
     for (before, after, by_hand, expected) in cases {
         let library = Library::with(&[("other.md", "x\n")]);
@@ -223,11 +154,7 @@ fn undo_is_one_commit_or_changes_nothing() {
         let (entries, commit) = (shown(&library, &["log", "--json"]), head(&library));
         let reply = run(&library, &["undo", &entry], "");
         let log = shown(&library, &["log", "--json"]);
-        let found = if library.path("a.md").exists() {
-            library.get("a.md")
-        } else {
-            vec![]
-        };
+        let found = if library.path("a.md").exists() { library.get("a.md") } else { vec![] };
         match expected {
             Ok(text) => {
                 assert_eq!(
@@ -235,10 +162,7 @@ fn undo_is_one_commit_or_changes_nothing() {
                     (0, text.to_owned()),
                     "{reply:?}"
                 );
-                assert!(
-                    reply.stdout.ends_with(&preview.stdout),
-                    "the preview is the result: {reply:?}"
-                );
+                assert!(reply.stdout.ends_with(&preview.stdout), "the preview is the result: {reply:?}");
                 assert_eq!(log.lines().count(), entries.lines().count() + 1, "one entry");
                 assert!(log.ends_with(&entries), "no other entry changes");
                 assert!(shown(&library, &["status"]).contains("possible"));
@@ -246,11 +170,7 @@ fn undo_is_one_commit_or_changes_nothing() {
             Err(part) => {
                 assert_eq!((reply.code, reply.stdout.as_str()), (1, ""), "{reply:?}");
                 assert!(reply.stderr.contains(part), "{part}: {reply:?}");
-                assert_eq!(
-                    String::from_utf8(found).unwrap(),
-                    by_hand.unwrap(),
-                    "never forced"
-                );
+                assert_eq!(String::from_utf8(found).unwrap(), by_hand.unwrap(), "never forced");
                 assert_eq!((log, head(&library)), (entries, commit));
             }
         }
@@ -262,10 +182,7 @@ fn an_undone_entry_can_be_undone_too() {
     let library = Library::with(&[("a.md", "one\n")]);
     let entry = write(&library, "a.md", "two\n");
     let undone = json(&shown(&library, &["undo", "--json", &entry]));
-    assert_eq!(
-        (undone["undone"].as_str(), library.get("a.md")),
-        (Some(&*entry), b"one\n".to_vec())
-    );
+    assert_eq!((undone["undone"].as_str(), library.get("a.md")), (Some(&*entry), b"one\n".to_vec()));
     shown(&library, &["undo", undone["commit"].as_str().unwrap()]);
     assert_eq!(library.get("a.md"), b"two\n");
 }
@@ -292,23 +209,15 @@ fn what_is_not_committed_is_shown() {
         (&["diff", "--json"][..], &["modified", "deleted"][..]),
         (&["diff", "--json", "dir"], &["deleted"]),
         (&["diff", "--json", "new.md"], &["untracked"]),
-        (
-            &["diff", "--json", "--untracked"],
-            &["modified", "deleted", "untracked"],
-        ),
+        (&["diff", "--json", "--untracked"], &["modified", "deleted", "untracked"]),
     ] {
         let shown = shown(&library, arguments);
-        let found: Vec<_> = shown
-            .lines()
-            .map(|line| json(line)["state"].as_str().unwrap().to_owned())
-            .collect();
+        let found: Vec<_> =
+            shown.lines().map(|line| json(line)["state"].as_str().unwrap().to_owned()).collect();
         assert_eq!(found, states, "{arguments:?}");
     }
     let status = json(&shown(&library, &["status", "--json"]));
-    assert_eq!(
-        (&status["ready"], &status["branch"]),
-        (&true.into(), &"main".into())
-    );
+    assert_eq!((&status["ready"], &status["branch"]), (&true.into(), &"main".into()));
     assert_eq!(status["uncommitted"].as_array().unwrap().len(), 3, "{status}");
 }
 
@@ -319,12 +228,7 @@ fn a_tool_is_called_with_its_fields_as_options() {
     let braindrive = "braindrive-markdown";
     let append = "{\"path\":\"a.md\",\"operation\":{\"type\":\"append\",\"content\":\"x\"}}";
     for (arguments, input, code, part) in [
-        (
-            &[braindrive, "read_markdown", "--path", "a.md"][..],
-            "",
-            0,
-            "# A\n\ntext\n",
-        ),
+        (&[braindrive, "read_markdown", "--path", "a.md"][..], "", 0, "# A\n\ntext\n"),
         (
             &[
                 braindrive,
@@ -340,21 +244,9 @@ fn a_tool_is_called_with_its_fields_as_options() {
             0,
             "success: true",
         ),
+        (&[braindrive, "edit_markdown", "--json-arguments", "-"], append, 0, "git_commit_sha: "),
         (
-            &[braindrive, "edit_markdown", "--json-arguments", "-"],
-            append,
-            0,
-            "git_commit_sha: ",
-        ),
-        (
-            &[
-                braindrive,
-                "edit_markdown",
-                "--json-arguments",
-                append,
-                "--if-base",
-                "null",
-            ],
+            &[braindrive, "edit_markdown", "--json-arguments", append, "--if-base", "null"],
             "",
             1,
             "error: `a.md` already exists",
@@ -375,90 +267,36 @@ fn a_tool_is_called_with_its_fields_as_options() {
             "replace_section",
         ),
         (
-            &[
-                braindrive,
-                "edit_markdown",
-                "--operation-type",
-                "append",
-                "--operation-content",
-                "x",
-            ],
+            &[braindrive, "edit_markdown", "--operation-type", "append", "--operation-content", "x"],
             "",
             2,
             "--path <TEXT>",
         ),
-        (
-            &[braindrive, "read_markdown", "--path", "../a.md"],
-            "",
-            1,
-            "error: `--path`: ",
-        ),
+        (&[braindrive, "read_markdown", "--path", "../a.md"], "", 1, "error: `--path`: "),
         (
             &[braindrive, "read_markdown", "--path", "b.md"],
             "",
             1,
             "error: there is no file `b.md`; list its folder",
         ),
+        (&[braindrive, "read_markdown", "--path", "b.md", "--json"], "", 1, "\"name\":\"NOT_FOUND\""),
+        (&[braindrive, "no_tool"], "", 2, "unrecognized subcommand 'no_tool'"),
+        (&["safe-markdown-editor", "get_document"], "", 2, "--document <PATH>"),
+        (&["safe-markdown-editor", "get_document", "--document", "a.md"], "", 0, "# A\n"),
         (
-            &[braindrive, "read_markdown", "--path", "b.md", "--json"],
-            "",
-            1,
-            "\"name\":\"NOT_FOUND\"",
-        ),
-        (
-            &[braindrive, "no_tool"],
-            "",
-            2,
-            "unrecognized subcommand 'no_tool'",
-        ),
-        (
-            &["safe-markdown-editor", "get_document"],
-            "",
-            2,
-            "--document <PATH>",
-        ),
-        (
-            &["safe-markdown-editor", "get_document", "--document", "a.md"],
-            "",
-            0,
-            "# A\n",
-        ),
-        (
-            &[
-                "learning-os",
-                "write_memory_entry",
-                "--file",
-                "best_practices.md",
-                "--content",
-                "x",
-            ],
+            &["learning-os", "write_memory_entry", "--file", "best_practices.md", "--content", "x"],
             "",
             1,
             "approve it with `--yes`",
         ),
         (
-            &[
-                "learning-os",
-                "write_memory_entry",
-                "--file",
-                "decisions.jsonl",
-                "--entry",
-                "{",
-            ],
+            &["learning-os", "write_memory_entry", "--file", "decisions.jsonl", "--entry", "{"],
             "",
             1,
             "is not JSON",
         ),
         (
-            &[
-                "learning-os",
-                "write_memory_entry",
-                "--file",
-                "best_practices.md",
-                "--content",
-                "-",
-                "--yes",
-            ],
+            &["learning-os", "write_memory_entry", "--file", "best_practices.md", "--content", "-", "--yes"],
             "kept\n",
             0,
             "",
@@ -485,29 +323,17 @@ fn every_tool_has_help_a_completion_and_a_manual_page() {
         for tool in contract.tools {
             assert!(bash.contains(tool.name), "{}", tool.name);
             let help = shown(&library, &["call", contract.id, tool.name, "-h"]);
-            assert!(
-                help.starts_with(tool.description.lines().next().unwrap()),
-                "{help}"
-            );
+            assert!(help.starts_with(tool.description.lines().next().unwrap()), "{help}");
             for field in tool.input.wire()["required"].as_array().into_iter().flatten() {
                 let option = format!("--{}", field.as_str().unwrap().replace('_', "-"));
-                assert!(
-                    help.contains(&option) && bash.contains(&option),
-                    "{option}: {help}"
-                );
+                assert!(help.contains(&option) && bash.contains(&option), "{option}: {help}");
             }
             let page = shown(&library, &["man", "call", contract.id, tool.name]);
-            assert!(
-                page.contains(".SH NAME") && page.contains(".SH SYNOPSIS"),
-                "{page}"
-            );
+            assert!(page.contains(".SH NAME") && page.contains(".SH SYNOPSIS"), "{page}");
         }
     }
     for shell in ["zsh", "fish", "powershell", "elvish"] {
-        assert!(
-            shown(&library, &["completions", shell]).contains("edit_markdown"),
-            "{shell}"
-        );
+        assert!(shown(&library, &["completions", shell]).contains("edit_markdown"), "{shell}");
     }
     assert!(shown(&library, &["man"]).contains("doctor"));
     assert_eq!(run(&library, &["man", "no-such"], "").code, 1);
@@ -515,26 +341,14 @@ fn every_tool_has_help_a_completion_and_a_manual_page() {
 
 #[test]
 fn commands_that_look_create_nothing() {
-    for arguments in [
-        &["log"][..],
-        &["status"],
-        &["diff"],
-        &["show", "abcdef"],
-        &["undo", "abcdef"],
-        &["doctor"],
-    ] {
+    for arguments in
+        [&["log"][..], &["status"], &["diff"], &["show", "abcdef"], &["undo", "abcdef"], &["doctor"]]
+    {
         let library = Library::empty();
         let reply = run(&library, arguments, "");
         assert_eq!(reply.code, 1, "{arguments:?}");
-        assert!(
-            [reply.stdout, reply.stderr].concat().contains("tabellion init"),
-            "{arguments:?}"
-        );
-        assert_eq!(
-            std::fs::read_dir(library.root()).unwrap().count(),
-            0,
-            "{arguments:?}"
-        );
+        assert!([reply.stdout, reply.stderr].concat().contains("tabellion init"), "{arguments:?}");
+        assert_eq!(std::fs::read_dir(library.root()).unwrap().count(), 0, "{arguments:?}");
     }
 }
 
@@ -569,10 +383,6 @@ fn colours_are_for_terminals() {
         (&["doctor"], false),
         (&["doctor", "--color", "always"], true),
     ] {
-        assert_eq!(
-            shown(&library, arguments).contains('\u{1b}'),
-            coloured,
-            "{arguments:?}"
-        );
+        assert_eq!(shown(&library, arguments).contains('\u{1b}'), coloured, "{arguments:?}");
     }
 }

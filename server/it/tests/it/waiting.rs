@@ -49,12 +49,7 @@ fn cancel(target: &mut Target, id: i64) {
 fn ticks(process: u32) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).expect("it runs");
     let fields = stat.rsplit(')').next().expect("fields");
-    let number = |at: usize| {
-        fields
-            .split_whitespace()
-            .nth(at)
-            .and_then(|field| field.parse::<u64>().ok())
-    };
+    let number = |at: usize| fields.split_whitespace().nth(at).and_then(|field| field.parse::<u64>().ok());
     number(11).expect("user") + number(12).expect("system")
 }
 
@@ -65,13 +60,8 @@ fn a_search_reports_progress_and_stops_when_cancelled() {
     for revision in REVISIONS {
         let mut target = start(&library, revision);
         let arguments = json!({ "query": "absent" });
-        let search = post(
-            &mut target,
-            revision,
-            "search_markdown",
-            arguments,
-            json!({ "progressToken": "t" }),
-        );
+        let search =
+            post(&mut target, revision, "search_markdown", arguments, json!({ "progressToken": "t" }));
         let mut heard = vec![];
         while heard.len() < 3 {
             let message = target.receive().expect("progress");
@@ -82,13 +72,7 @@ fn a_search_reports_progress_and_stops_when_cancelled() {
         assert!(heard.is_sorted_by(|one, other| one < other), "{heard:?}");
         cancel(&mut target, search);
         // The server answers other requests; the search sends at most the progress that was under way.
-        let listing = post(
-            &mut target,
-            revision,
-            "list_markdown_files",
-            json!({ "path": "" }),
-            json!({}),
-        );
+        let listing = post(&mut target, revision, "list_markdown_files", json!({ "path": "" }), json!({}));
         loop {
             let message = target.receive().expect("an answer");
             if message["id"] == listing {
@@ -102,13 +86,7 @@ fn a_search_reports_progress_and_stops_when_cancelled() {
             ticks(process(&target)) == before
         });
         assert!(idle, "the search goes on");
-        let last = post(
-            &mut target,
-            revision,
-            "list_markdown_files",
-            json!({ "path": "" }),
-            json!({}),
-        );
+        let last = post(&mut target, revision, "list_markdown_files", json!({ "path": "" }), json!({}));
         assert_eq!(target.receive().expect("an answer")["id"], last);
         assert!(exited(target).success());
     }

@@ -92,16 +92,12 @@ pub(crate) fn agreement(
             Some(changed) => {
                 let unnamed = changed.into_iter().filter(|path| !named.contains(path));
                 let left = MAX_UNNAMED.saturating_sub(found.unnamed.len());
-                found
-                    .unnamed
-                    .extend(unnamed.take(left).map(|path| (id.clone(), path)));
+                found.unnamed.extend(unnamed.take(left).map(|path| (id.clone(), path)));
             }
             None => found.too_large.push(id.clone()),
         }
-        if let Some(entry) = visited
-            .commit
-            .record
-            .and_then(|record| LogEntry::from_record(visited.id, record, prefix))
+        if let Some(entry) =
+            visited.commit.record.and_then(|record| LogEntry::from_record(visited.id, record, prefix))
         {
             entries.insert(entry.commit);
         }
@@ -114,10 +110,7 @@ pub(crate) fn agreement(
 
 /// Returns the paths that an entry names.
 fn named_paths(commit: &CommitData) -> Option<BTreeSet<String>> {
-    let record = commit
-        .record
-        .as_ref()
-        .filter(|record| super::entry::is_entry(record))?;
+    let record = commit.record.as_ref().filter(|record| super::entry::is_entry(record))?;
     Some(record.paths.iter().cloned().collect())
 }
 
@@ -128,19 +121,12 @@ fn state(file: &Path, prefix: &str, entries: &BTreeSet<String>, are_all: bool) -
     }
     let journal = file.with_extension("sqlite-wal");
     let in_use = journal.metadata().is_ok_and(|journal| journal.len() > 0);
-    let looked_at = LOG
-        .connect_unchanging(file)
-        .map_err(CacheError::from)
-        .and_then(|database| {
-            let cache = Cache { database };
-            cache.check()?;
-            let is_ours = cache.is_ours()? && cache.state()?.is_some();
-            Ok(if is_ours {
-                Some(cache.entries(0, prefix, usize::MAX)?)
-            } else {
-                None
-            })
-        });
+    let looked_at = LOG.connect_unchanging(file).map_err(CacheError::from).and_then(|database| {
+        let cache = Cache { database };
+        cache.check()?;
+        let is_ours = cache.is_ours()? && cache.state()?.is_some();
+        Ok(if is_ours { Some(cache.entries(0, prefix, usize::MAX)?) } else { None })
+    });
     match looked_at {
         Ok(Some(cached)) if cached.iter().all(|entry| entries.contains(&entry.commit)) => CacheState::Agrees,
         // The cache may know a branch that is not checked out, or commits before those that were read.

@@ -69,12 +69,7 @@ impl Walk {
             let place = self.visit(git, *parent)?;
             not_alone_since = not_alone_since.into_iter().chain(place).min();
         }
-        Ok(Some(Visited {
-            id,
-            commit,
-            alone: alone && not_alone_since.is_none(),
-            not_alone_since,
-        }))
+        Ok(Some(Visited { id, commit, alone: alone && not_alone_since.is_none(), not_alone_since }))
     }
 
     /// Adds `id` to the walk. Returns its position if it was visited already.
@@ -108,12 +103,7 @@ impl CommitData {
             return Ok(None);
         };
         let object = object.try_into_commit().reading("a commit")?;
-        let mut commit = Self {
-            parents: Vec::new(),
-            tree: None,
-            time: 0,
-            record: None,
-        };
+        let mut commit = Self { parents: Vec::new(), tree: None, time: 0, record: None };
         // A malformed commit counts as far as it is readable.
         for token in CommitRefIter::from_bytes(&object.data, id.kind()).map_while(Result::ok) {
             match token {

@@ -115,11 +115,7 @@ impl Builder {
             return Err(BuildError::Cache(CacheError::Content));
         }
         database.pragma_update(None, "cache_size", PAGE_CACHE)?;
-        Ok(Self {
-            cache: Cache { database },
-            file: file_id_at(file),
-            made,
-        })
+        Ok(Self { cache: Cache { database }, file: file_id_at(file), made })
     }
 
     /// Returns true if the open file is still the one with that name.
@@ -160,11 +156,7 @@ impl Builder {
 
     /// Returns the state; `None` if the cache is empty, or another version's.
     fn state(&self) -> Result<Option<State>, CacheError> {
-        if self.cache.is_ours()? {
-            self.cache.state()
-        } else {
-            Ok(None)
-        }
+        if self.cache.is_ours()? { self.cache.state() } else { Ok(None) }
     }
 
     /// Reads the commits between `head` and the cached walk; `None` if they have too little in common.
@@ -189,10 +181,7 @@ impl Builder {
                 return Ok(None);
             };
             if let Some(since) = visited.not_alone_since {
-                commits
-                    .iter_mut()
-                    .skip(since as usize + 1)
-                    .for_each(|commit| commit.alone = false);
+                commits.iter_mut().skip(since as usize + 1).for_each(|commit| commit.alone = false);
             }
             commits.push(visited);
         };
@@ -201,9 +190,7 @@ impl Builder {
         if commits.len() <= MAX_NEW_CHANGES {
             for visited in &commits {
                 check(stop)?;
-                let touched = self
-                    .made
-                    .touched(git, visited.id, &visited.commit, changes::OF_CACHE)?;
+                let touched = self.made.touched(git, visited.id, &visited.commit, changes::OF_CACHE)?;
                 documents += touched.len();
                 changes.push(touched);
                 if documents > MAX_DOCUMENTS {
@@ -212,11 +199,7 @@ impl Builder {
             }
         }
         let are_known = changes.len() == commits.len();
-        Ok(Some(Newer {
-            place,
-            commits,
-            changes: are_known.then_some(changes),
-        }))
+        Ok(Some(Newer { place, commits, changes: are_known.then_some(changes) }))
     }
 
     /// Adds the commits before the cached walk.
@@ -227,11 +210,7 @@ impl Builder {
         newer: &Newer,
         stop: &AtomicBool,
     ) -> Result<(), BuildError> {
-        let Newer {
-            place,
-            commits,
-            changes,
-        } = newer;
+        let Newer { place, commits, changes } = newer;
         let database = &self.cache.database;
         let top: Position = database.query_row("SELECT min(place) FROM walk", [], |row| row.get(0))?;
         if top < *place {
@@ -274,9 +253,7 @@ impl Builder {
             check(stop)?;
             insert(database, place, &visited)?;
             if let Some(since) = visited.not_alone_since {
-                database
-                    .prepare_cached("UPDATE walk SET alone = 0 WHERE place > ?")?
-                    .execute([since])?;
+                database.prepare_cached("UPDATE walk SET alone = 0 WHERE place > ?")?.execute([since])?;
             }
             place += 1;
         }
@@ -338,11 +315,7 @@ struct Newer {
 }
 
 fn check(stop: &AtomicBool) -> Result<(), BuildError> {
-    if stop.load(Ordering::Relaxed) {
-        Err(BuildError::Stopped)
-    } else {
-        Ok(())
-    }
+    if stop.load(Ordering::Relaxed) { Err(BuildError::Stopped) } else { Ok(()) }
 }
 
 fn set_state(database: &Connection, head: ObjectId, changes_before: Position) -> Result<(), BuildError> {
@@ -353,9 +326,11 @@ fn set_state(database: &Connection, head: ObjectId, changes_before: Position) ->
 }
 
 fn insert(database: &Connection, place: Position, visited: &Visited) -> Result<(), BuildError> {
-    database
-        .prepare_cached("INSERT INTO walk (place, id, alone) VALUES (?1, ?2, ?3)")?
-        .execute(params![place, visited.id.as_slice(), visited.alone])?;
+    database.prepare_cached("INSERT INTO walk (place, id, alone) VALUES (?1, ?2, ?3)")?.execute(params![
+        place,
+        visited.id.as_slice(),
+        visited.alone
+    ])?;
     let Some(record) = visited.commit.record.as_ref().filter(|record| is_entry(record)) else {
         return Ok(());
     };
@@ -394,9 +369,7 @@ fn insert_changes(
         let number = match names.get(path) {
             Some(number) => *number,
             None => {
-                database
-                    .prepare_cached("INSERT OR IGNORE INTO path (name) VALUES (?1)")?
-                    .execute([path])?;
+                database.prepare_cached("INSERT OR IGNORE INTO path (name) VALUES (?1)")?.execute([path])?;
                 let number = database
                     .prepare_cached("SELECT number FROM path WHERE name = ?1")?
                     .query_row([path], |row| row.get(0))?;

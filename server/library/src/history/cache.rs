@@ -101,11 +101,7 @@ impl Cache {
     fn check_version(&self) -> Result<(), CacheError> {
         let mut query = self.database.prepare_cached("PRAGMA user_version")?;
         let version: i32 = query.query_row([], |row| row.get(0))?;
-        if version == LOG.format {
-            Ok(())
-        } else {
-            Err(CacheError::Content)
-        }
+        if version == LOG.format { Ok(()) } else { Err(CacheError::Content) }
     }
 
     /// Fails if the file is damaged.
@@ -130,30 +126,15 @@ impl Cache {
 
     /// Returns the state; `None` if the cache is empty.
     pub(super) fn state(&self) -> Result<Option<State>, CacheError> {
-        let mut query = self
-            .database
-            .prepare_cached("SELECT head, changes_before FROM state")?;
-        let state = query
-            .query_row([], |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get(1)?)))
-            .optional()?;
-        state
-            .map(|(head, changes_before)| {
-                Ok(State {
-                    head: object_id(&head)?,
-                    changes_before,
-                })
-            })
-            .transpose()
+        let mut query = self.database.prepare_cached("SELECT head, changes_before FROM state")?;
+        let state = query.query_row([], |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get(1)?))).optional()?;
+        state.map(|(head, changes_before)| Ok(State { head: object_id(&head)?, changes_before })).transpose()
     }
 
     /// Returns a commit's position, and true if it is alone there.
     pub(super) fn find(&self, commit: ObjectId) -> Result<Option<(Position, bool)>, CacheError> {
-        let mut query = self
-            .database
-            .prepare_cached("SELECT place, alone FROM walk WHERE id = ?")?;
-        Ok(query
-            .query_row([commit.as_slice()], |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()?)
+        let mut query = self.database.prepare_cached("SELECT place, alone FROM walk WHERE id = ?")?;
+        Ok(query.query_row([commit.as_slice()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
     }
 
     /// Returns the position from which the cached walk equals that from `commit`, if it does.
@@ -233,11 +214,7 @@ impl Cache {
             return Ok(None);
         };
         let commit = self.commits(place, 1)?.first().copied();
-        Ok(commit.map(|commit| LastChange {
-            place,
-            commit,
-            is_certain: certain == Some(place),
-        }))
+        Ok(commit.map(|commit| LastChange { place, commit, is_certain: certain == Some(place) }))
     }
 
     /// Follows the commits from `place` on, where one is alone, each the only parent of the one before, as long as they are known
@@ -264,19 +241,10 @@ impl Cache {
             )
         };
         // A commit that is alone, after another that is, is its only parent.
-        let beside = first(
-            "SELECT min(place) FROM walk WHERE NOT alone AND place >= ?1",
-            &[&place],
-        )?;
+        let beside = first("SELECT min(place) FROM walk WHERE NOT alone AND place >= ?1", &[&place])?;
         let last = first("SELECT max(place) FROM walk", &[])?;
         let before = |place: Option<Position>| place.map(|place| place - 1);
-        let ends = [
-            touched(path)?,
-            touched(ANY)?,
-            before(beside),
-            before(Some(state.changes_before)),
-            last,
-        ];
+        let ends = [touched(path)?, touched(ANY)?, before(beside), before(Some(state.changes_before)), last];
         let mut end = ends.into_iter().flatten().min().unwrap_or(place).max(place);
         for commit in known {
             if let Some((at, _)) = self.find(*commit)?.filter(|(at, _)| *at >= place) {
@@ -288,9 +256,8 @@ impl Cache {
 
     /// Returns at most `limit` commits from `place` on.
     pub(super) fn commits(&self, place: Position, limit: i64) -> Result<Vec<ObjectId>, CacheError> {
-        let mut query = self
-            .database
-            .prepare_cached("SELECT id FROM walk WHERE place >= ?1 ORDER BY place LIMIT ?2")?;
+        let mut query =
+            self.database.prepare_cached("SELECT id FROM walk WHERE place >= ?1 ORDER BY place LIMIT ?2")?;
         let mut rows = query.query(params![place, limit])?;
         let mut commits = Vec::new();
         while let Some(row) = rows.next()? {
@@ -343,10 +310,7 @@ fn entry(row: &Row<'_>, prefix: &str) -> Result<LogEntry, CacheError> {
         key: row.get(8)?,
         request: row.get(9)?,
         // The cache keeps the execution alone of a call.
-        call: row.get::<_, Option<String>>(11)?.map(|execution| RecordedCall {
-            execution,
-            session: None,
-        }),
+        call: row.get::<_, Option<String>>(11)?.map(|execution| RecordedCall { execution, session: None }),
         caller: row.get(12)?,
         tool_details: None,
     };

@@ -31,10 +31,8 @@ pub(super) const OF_CACHE: Budget = Budget {
     documents: if cfg!(test) { 1 } else { 10_000 },
 };
 /// Budget of one commit in memory, where many are kept.
-pub(super) const IN_MEMORY: Budget = Budget {
-    tree_bytes: 1 << 20,
-    documents: if cfg!(test) { 1 } else { 100 },
-};
+pub(super) const IN_MEMORY: Budget =
+    Budget { tree_bytes: 1 << 20, documents: if cfg!(test) { 1 } else { 100 } };
 /// Represents any document, if a commit changed too many to list.
 pub(super) const ANY: &str = "";
 
@@ -74,10 +72,7 @@ pub(in super::super) struct Touched {
 impl Touched {
     /// Compares the entries of a document, which a commit's record names, in the trees before and after.
     pub(in super::super) fn new(path: &str, before: Option<TreeEntry>, after: Option<TreeEntry>) -> Self {
-        Self {
-            path: path.to_owned(),
-            is_same: before == after || !is_markdown(path),
-        }
+        Self { path: path.to_owned(), is_same: before == after || !is_markdown(path) }
     }
 }
 

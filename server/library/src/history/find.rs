@@ -46,9 +46,7 @@ pub(crate) fn find(
     let digits = Prefix::from_hex(id).ok().filter(|_| id.len() >= MIN_DIGITS);
     let digits = digits.ok_or_else(|| FindEntryError::NotAnId(id.to_owned()))?;
     let mut objects = HashSet::new();
-    git.objects
-        .lookup_prefix(digits, Some(&mut objects))
-        .reading("the objects")?;
+    git.objects.lookup_prefix(digits, Some(&mut objects)).reading("the objects")?;
     let (mut entries, mut others) = (Vec::new(), 0);
     for object in objects {
         if !is_commit_of(git, head, object)? {
@@ -67,10 +65,7 @@ pub(crate) fn find(
         _ => {
             let mut commits: Vec<_> = entries.into_iter().map(|entry| entry.commit).collect();
             commits.sort();
-            Err(FindEntryError::Ambiguous {
-                id: id.to_owned(),
-                commits,
-            })
+            Err(FindEntryError::Ambiguous { id: id.to_owned(), commits })
         }
     }
 }

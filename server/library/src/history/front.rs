@@ -67,11 +67,7 @@ impl FrontCommit {
             [parent] => Some(parent),
             _ => None,
         };
-        Self {
-            id,
-            parent,
-            touched: OnceCell::new(),
-        }
+        Self { id, parent, touched: OnceCell::new() }
     }
 
     /// Returns true if it changed or names the document at a git path.
@@ -112,10 +108,7 @@ pub(super) struct Front {
 impl Front {
     /// Creates the empty front of the library at `prefix`.
     pub(super) fn new(prefix: &str) -> Self {
-        Self {
-            prefix: prefix.to_owned(),
-            ..Self::default()
-        }
+        Self { prefix: prefix.to_owned(), ..Self::default() }
     }
 
     /// Returns the newest entry in the front with this idempotency key.
@@ -206,13 +199,10 @@ impl Front {
         let Some(visited) = self.walk.next(git)? else {
             return Ok(ReadStep::End);
         };
-        self.commits
-            .push_back(FrontCommit::new(visited.id, &visited.commit));
+        self.commits.push_back(FrontCommit::new(visited.id, &visited.commit));
         if let Some(entry) = self.entry(visited.id, visited.commit) {
             if let Some(key) = &entry.key {
-                self.by_key
-                    .entry(key.clone())
-                    .or_insert_with(|| Arc::clone(&entry));
+                self.by_key.entry(key.clone()).or_insert_with(|| Arc::clone(&entry));
             }
             self.entries.push_back(entry);
         }

@@ -197,10 +197,7 @@ impl Keeper {
         }
         *attempt = Some(self.attempts.begin().ok_or(BuildError::Failed)?);
         drop(attempt);
-        Ok(Run {
-            attempt: &self.attempt,
-            _lock: lock,
-        })
+        Ok(Run { attempt: &self.attempt, _lock: lock })
     }
 
     /// Runs the thread's work once, optionally without looking up changed files.

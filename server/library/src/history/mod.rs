@@ -83,9 +83,7 @@ impl HistoryState {
             Slot::Open(cache) => Some(cache),
             Slot::Wanted { check } => {
                 let opened = Cache::open(file, check);
-                opened
-                    .inspect_err(|error| tracing::debug!(%error, "the log's cache is not used"))
-                    .ok()
+                opened.inspect_err(|error| tracing::debug!(%error, "the log's cache is not used")).ok()
             }
             Slot::Closed => {
                 self.cache = Slot::Closed;
@@ -107,10 +105,7 @@ impl HistoryState {
 impl History {
     /// Creates the history of the library in `repository`, without reading it yet.
     pub(super) fn new(repository: &Repository) -> Self {
-        let known = HistoryState {
-            front: Front::new(repository.prefix()),
-            cache: Slot::Closed,
-        };
+        let known = HistoryState { front: Front::new(repository.prefix()), cache: Slot::Closed };
         let known = Arc::new(Mutex::new(known));
         let made = Arc::<Made>::default();
         let keepers = Arc::clone(&known);
@@ -151,12 +146,7 @@ impl History {
                     }
                 }
             }
-            let newest = known
-                .front
-                .entries
-                .iter()
-                .take(limit)
-                .map(|entry| LogEntry::clone(entry));
+            let newest = known.front.entries.iter().take(limit).map(|entry| LogEntry::clone(entry));
             let mut entries: Vec<_> = newest.chain(rest).collect();
             entries.reverse();
             Ok(Some(entries))
@@ -184,9 +174,7 @@ impl History {
                         let Some((cache, place)) = joined(cache, commit)? else {
                             return Ok(None);
                         };
-                        return Ok(Some(
-                            cache.entry_with_key(place, &self.prefix, key)?.map(Arc::new),
-                        ));
+                        return Ok(Some(cache.entry_with_key(place, &self.prefix, key)?.map(Arc::new)));
                     }
                 }
             }
@@ -231,11 +219,7 @@ impl History {
                             from = change.place + 1;
                         }
                         let state = cache.state()?.ok_or(cache::CacheError::Content)?;
-                        return Ok(Some(first_cached(
-                            cache,
-                            place.max(state.changes_before),
-                            touches,
-                        )?));
+                        return Ok(Some(first_cached(cache, place.max(state.changes_before), touches)?));
                     }
                 }
             }
@@ -374,11 +358,7 @@ struct Line {
 
 impl Line {
     fn new(first: ObjectId) -> Self {
-        Self {
-            last: first,
-            has_begun: false,
-            next: Some(first),
-        }
+        Self { last: first, has_begun: false, next: Some(first) }
     }
 
     fn goes_on_at(&self, commit: ObjectId) -> bool {

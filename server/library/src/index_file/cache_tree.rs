@@ -63,12 +63,7 @@ impl<'a> Node<'a> {
             *rest = after;
             Some(ObjectId::from_bytes_or_panic(id))
         };
-        Some(Self {
-            name,
-            entries,
-            folders,
-            id,
-        })
+        Some(Self { name, entries, folders, id })
     }
 
     fn write(&self, id: Option<ObjectId>, new: &mut Vec<u8>) {

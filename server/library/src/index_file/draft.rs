@@ -25,11 +25,7 @@ pub(crate) struct PartialChecksum(Sha1);
 impl Draft {
     /// `bytes` is a whole index, with any bytes in place of the checksum.
     pub(super) fn new(bytes: Vec<u8>, entries: Vec<Option<usize>>, checked: bool) -> Self {
-        Self {
-            bytes,
-            entries,
-            checked,
-        }
+        Self { bytes, entries, checked }
     }
 
     /// Makes git read again the files for which `is_doubtful` returns true. It is called for entries written in the second `since`

@@ -123,10 +123,7 @@ fn entry_at<'a>(
     layout: Layout,
     unpacked: &'a mut Vec<u8>,
 ) -> Result<(EntryRange, &'a [u8]), IndexError> {
-    let entry = body
-        .get(start..)
-        .filter(|entry| entry.len() > FIXED_BYTES)
-        .ok_or(DAMAGED)?;
+    let entry = body.get(start..).filter(|entry| entry.len() > FIXED_BYTES).ok_or(DAMAGED)?;
     let flags = flags(entry);
     let name_at = FIXED_BYTES + if flags & EXTENDED != 0 { 2 } else { 0 };
     let text = entry.get(name_at..).ok_or(DAMAGED)?;
@@ -137,13 +134,7 @@ fn entry_at<'a>(
         unpacked.truncate(unpacked.len().checked_sub(dropped).ok_or(DAMAGED)?);
         unpacked.extend_from_slice(&text[..length]);
         let end = start + name_at + text_at + length + 1;
-        return Ok((
-            EntryRange {
-                span: start..end,
-                name_at,
-            },
-            unpacked,
-        ));
+        return Ok((EntryRange { span: start..end, name_at }, unpacked));
     }
     let length = match usize::from(flags) & MAX_NAME_BYTES {
         MAX_NAME_BYTES => text.iter().position(|byte| *byte == 0).ok_or(DAMAGED)?,
@@ -154,13 +145,7 @@ fn entry_at<'a>(
     if end > body.len() {
         return Err(DAMAGED);
     }
-    Ok((
-        EntryRange {
-            span: start..end,
-            name_at,
-        },
-        name,
-    ))
+    Ok((EntryRange { span: start..end, name_at }, name))
 }
 
 /// Refuses an entry that is a file, or a collapsed folder, where the path needs a folder.
@@ -188,25 +173,13 @@ fn check_below(name: &[u8], path: &[u8]) -> Result<(), IndexError> {
 pub(super) fn tree_entry(entry: &[u8]) -> TreeEntry {
     let blob = ObjectId::from_bytes_or_panic(&entry[ID]);
     let executable = be32(&entry[MODE]) & 0o100 != 0;
-    TreeEntry {
-        blob,
-        mode: if executable {
-            EntryKind::BlobExecutable
-        } else {
-            EntryKind::Blob
-        }
-        .into(),
-    }
+    TreeEntry { blob, mode: if executable { EntryKind::BlobExecutable } else { EntryKind::Blob }.into() }
 }
 
 /// Returns the mark on an entry.
 pub(super) fn mark(entry: &[u8]) -> Option<Mark> {
     let flags = flags(entry);
-    let extended = if flags & EXTENDED != 0 {
-        be16(&entry[FIXED_BYTES..])
-    } else {
-        0
-    };
+    let extended = if flags & EXTENDED != 0 { be16(&entry[FIXED_BYTES..]) } else { 0 };
     if extended & SKIP_WORKTREE != 0 {
         return Some(Mark::SkipWorktree);
     }
@@ -227,13 +200,7 @@ pub(super) fn changed(
     let start = found.entry.as_ref().map_or(found.after, |old| old.span.start);
     let mut new = Vec::new();
     if let Some(kept) = kept {
-        write_entry(
-            &mut new,
-            &fixed_part(kept, path, old),
-            layout,
-            &found.before_name,
-            path,
-        );
+        write_entry(&mut new, &fixed_part(kept, path, old), layout, &found.before_name, path);
     }
     let set_changed = kept.is_some() != old.is_some();
     match &found.next {
@@ -272,10 +239,7 @@ pub(super) fn second(entry: &[u8]) -> u32 {
 /// Returns the stat fields of an entry.
 pub(super) fn stat(entry: &[u8]) -> FileStat {
     let word = |number: usize| be32(&entry[4 * number..]);
-    let timestamp = |number| Timestamp {
-        seconds: word(number),
-        nanoseconds: word(number + 1),
-    };
+    let timestamp = |number| Timestamp { seconds: word(number), nanoseconds: word(number + 1) };
     FileStat {
         ctime: timestamp(0),
         mtime: timestamp(2),

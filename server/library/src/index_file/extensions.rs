@@ -14,14 +14,7 @@ pub(super) fn write_changed(new: &mut Vec<u8>, old: &[u8], changed: Changed<'_>)
     let resized = new.len() - start != old.len();
     if resized && !changed.moved {
         new.truncate(start);
-        write(
-            new,
-            old,
-            Changed {
-                moved: true,
-                ..changed
-            },
-        )?;
+        write(new, old, Changed { moved: true, ..changed })?;
     }
     Ok(())
 }

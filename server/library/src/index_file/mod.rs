@@ -101,15 +101,7 @@ pub(super) fn draft(
     let extensions = index.split_off(end);
     index[8..HEADER_BYTES].copy_from_slice(&layout.count.to_be_bytes());
     let set = touched.values().any(|(_, set)| *set);
-    extensions::write_changed(
-        &mut index,
-        &extensions,
-        Changed {
-            folders: &touched,
-            set,
-            moved,
-        },
-    )?;
+    extensions::write_changed(&mut index, &extensions, Changed { folders: &touched, set, moved })?;
     index.extend([0; CHECKSUM_BYTES]);
     Ok(Draft::new(index, places, checked))
 }
@@ -129,10 +121,7 @@ fn open(index: &[u8]) -> Result<(Layout, &[u8]), IndexError> {
     if !(2..=4).contains(&version) {
         return Err(IndexError::Version(version));
     }
-    let layout = Layout {
-        count: be32(&index[8..HEADER_BYTES]),
-        compressed: version == 4,
-    };
+    let layout = Layout { count: be32(&index[8..HEADER_BYTES]), compressed: version == 4 };
     Ok((layout, &index[HEADER_BYTES..index.len() - CHECKSUM_BYTES]))
 }
 

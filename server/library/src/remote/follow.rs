@@ -60,9 +60,8 @@ impl Library {
     pub(crate) fn freshen(&self) {
         let Some(shared) = &self.shared else { return };
         let mut standing = shared.standing.lock();
-        let is_fresh = standing
-            .fetched
-            .is_some_and(|fetched| fetched.elapsed() <= shared.settings.pull_after);
+        let is_fresh =
+            standing.fetched.is_some_and(|fetched| fetched.elapsed() <= shared.settings.pull_after);
         if is_fresh || !standing.follower.is_running || shared.trouble().is_some() {
             return;
         }

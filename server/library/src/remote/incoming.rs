@@ -34,10 +34,7 @@ use super::{
 use crate::path::LibraryPath;
 
 /// Maximum number of files that one step takes, and of bytes of trees that it reads to find them.
-const OF_STEP: Budget = Budget {
-    tree_bytes: 64 << 20,
-    documents: 10_000,
-};
+const OF_STEP: Budget = Budget { tree_bytes: 64 << 20, documents: 10_000 };
 /// Maximum number of bytes of files that one step takes.
 const MAX_BYTES: usize = 256 << 20;
 /// Permission bits of a new file, before the umask.
@@ -107,28 +104,16 @@ pub(super) fn plan(
     let (adopted, ours) = incoming.adopt(&theirs, ours, &owner)?;
     let own_commit = adopted.as_ref().map_or(head, |adopted| Some(adopted.commit));
 
-    let mut taken = Taken {
-        merged: own_commit != base,
-        adopted: incoming.adopted.clone(),
-        ..Taken::default()
-    };
+    let mut taken =
+        Taken { merged: own_commit != base, adopted: incoming.adopted.clone(), ..Taken::default() };
     let mut results = if taken.merged {
         let own = own_commit.unwrap_or(tip);
         let mut merged = merge::merge(&git, &mut incoming.objects, &ours, &theirs, own)?;
-        whole::take_back(
-            &git,
-            &mut merged,
-            [&ours, &theirs],
-            [head.unwrap_or(tip), tip],
-            own,
-        )?;
+        whole::take_back(&git, &mut merged, [&ours, &theirs], [head.unwrap_or(tip), tip], own)?;
         taken.conflicts = merged.conflicts;
         merged.changes
     } else {
-        theirs
-            .iter()
-            .map(|(path, [_, new])| (path.clone(), *new))
-            .collect()
+        theirs.iter().map(|(path, [_, new])| (path.clone(), *new)).collect()
     };
     taken.files = results.len();
     for path in &taken.adopted {
@@ -152,10 +137,7 @@ pub(super) fn plan(
     };
     let (documents, links) = incoming.documents(results)?;
     let plan = Plan {
-        logged: Logged {
-            commit,
-            line: log_line,
-        },
+        logged: Logged { commit, line: log_line },
         tree,
         touched: Vec::new(),
         objects: incoming.objects,
@@ -182,28 +164,20 @@ fn changes(git: &gix::Repository, old: Option<ObjectId>, new: Option<ObjectId>) 
         // A folder that became a file, or the other way round, comes twice.
         let known = found.entry(path.to_owned()).or_insert([None, None]);
         *known = [sides[0].or(known[0]), sides[1].or(known[1])];
-        if found.len() > OF_STEP.documents {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+        if found.len() > OF_STEP.documents { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     match ended {
         ControlFlow::Continue(()) => Ok(found),
         ControlFlow::Break(()) if unnameable => {
             Err(by_hand("a path in its commits is not UTF-8, or is too long"))
         }
-        ControlFlow::Break(()) => Err(by_hand(
-            "its commits change more files than are taken in one step",
-        )),
+        ControlFlow::Break(()) => Err(by_hand("its commits change more files than are taken in one step")),
     }
 }
 
 /// Returns the failure of a step that is left to the person's git.
 fn by_hand(why: &str) -> Failure {
-    refused(format!(
-        "{why}; `git pull` takes the remote's commits, and then all goes on by itself"
-    ))
+    refused(format!("{why}; `git pull` takes the remote's commits, and then all goes on by itself"))
 }
 
 fn in_the_way(path: &LibraryPath) -> Failure {
@@ -249,19 +223,9 @@ impl Incoming<'_> {
             let library_path = LibraryPath::of_entry(path).map_err(|error| invalid_path(&error))?;
             let file = self.working_tree.file(&library_path)?;
             let file = file.map(LoadedDocument::new).transpose()?.map(Arc::new);
-            let (kept_before, kept) = plan::compare(
-                self.working_tree,
-                self.git,
-                self.pending,
-                &library_path,
-                file.clone(),
-            )?;
-            let found = OnDisk {
-                path: library_path,
-                file,
-                kept_before,
-                kept,
-            };
+            let (kept_before, kept) =
+                plan::compare(self.working_tree, self.git, self.pending, &library_path, file.clone())?;
+            let found = OnDisk { path: library_path, file, kept_before, kept };
             self.disk.insert(path.to_owned(), found);
         }
         Ok(&self.disk[path])
@@ -276,12 +240,7 @@ impl Incoming<'_> {
     ) -> Result<(Option<Adopted>, Changes), Failure> {
         for (path, sides) in theirs {
             let own = ours.get(path).map_or(sides[0], |[_, own]| *own);
-            if sides
-                .iter()
-                .flatten()
-                .chain(&own)
-                .any(|entry| entry.mode.is_link())
-            {
+            if sides.iter().flatten().chain(&own).any(|entry| entry.mode.is_link()) {
                 return Err(by_hand(&format!(
                     "a commit changes the symbolic link `{}`",
                     path.escape_debug()
@@ -324,15 +283,9 @@ impl Incoming<'_> {
         head: Option<ObjectId>,
         results: &BTreeMap<String, Option<TreeEntry>>,
     ) -> Result<(ObjectId, Vec<tree::FolderChange>), Failure> {
-        let changes: TreeChanges = results
-            .iter()
-            .map(|(path, entry)| (path.clone().into(), *entry))
-            .collect();
-        let mut trees = Trees {
-            git: self.git,
-            pending: self.pending.objects(),
-            new: &mut self.objects,
-        };
+        let changes: TreeChanges =
+            results.iter().map(|(path, entry)| (path.clone().into(), *entry)).collect();
+        let mut trees = Trees { git: self.git, pending: self.pending.objects(), new: &mut self.objects };
         trees.with(head, &changes)
     }
 

@@ -47,15 +47,8 @@ pub(super) fn merge(
     theirs: &Changes,
     own: ObjectId,
 ) -> Result<Merged, Failure> {
-    let mut merge = Merge {
-        git,
-        objects,
-        own,
-        merged: Merged {
-            changes: BTreeMap::new(),
-            conflicts: Vec::new(),
-        },
-    };
+    let mut merge =
+        Merge { git, objects, own, merged: Merged { changes: BTreeMap::new(), conflicts: Vec::new() } };
     let mut renamed = Vec::new();
     for (path, [base, theirs_now]) in theirs {
         match (ours.get(path).map(|[_, own]| *own), *theirs_now) {
@@ -84,10 +77,7 @@ pub(super) fn merge(
 /// Returns the name under which a side added the file that it removed, if there is one name.
 fn renamed_to(side: &Changes, base: Option<TreeEntry>) -> Option<&str> {
     let is_same = |[before, after]: &Sides| before.is_none() && after.is_some() && *after == base;
-    let mut names = side
-        .iter()
-        .filter(|(_, sides)| is_same(sides))
-        .map(|(name, _)| &**name);
+    let mut names = side.iter().filter(|(_, sides)| is_same(sides)).map(|(name, _)| &**name);
     names.next().filter(|_| names.next().is_none())
 }
 
@@ -119,11 +109,7 @@ impl Merge<'_> {
             );
             return Err(refused(message));
         }
-        let mode = if Some(own.mode) == base.map(|base| base.mode) {
-            shared.mode
-        } else {
-            own.mode
-        };
+        let mode = if Some(own.mode) == base.map(|base| base.mode) { shared.mode } else { own.mode };
         let base_blob = base.map(|base| base.blob);
         let blob = if own.blob == shared.blob || Some(own.blob) == base_blob {
             shared.blob
@@ -161,12 +147,7 @@ fn merged(path: &str, base: Option<&[u8]>, own: &[u8], shared: &[u8]) -> (Option
     };
     let base_text = base.and_then(text);
     if is_markdown(path) {
-        let merged = merge_documents(
-            base_text.as_deref(),
-            &own_text,
-            &shared_text,
-            Flavor::of_path(path),
-        );
+        let merged = merge_documents(base_text.as_deref(), &own_text, &shared_text, Flavor::of_path(path));
         return (Some(merged.text.into_bytes()), merged.is_conflict);
     }
     match tabellion_markdown::merge(base.unwrap_or_default(), own, shared) {
@@ -193,9 +174,7 @@ pub(crate) fn conflict_of(path: &str) -> Option<String> {
     let at = path.rfind(CONFLICT).filter(|at| !path[*at..].contains('/'))?;
     let rest = &path[at + CONFLICT.len()..];
     let (commit, ending) = rest.split_at_checked(DIGITS)?;
-    let is_commit = commit
-        .bytes()
-        .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    let is_commit = commit.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
     let is_ending = ending.is_empty() || ending.starts_with('.');
     (is_commit && is_ending).then(|| format!("{}{ending}", &path[..at]))
 }

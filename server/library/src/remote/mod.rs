@@ -97,9 +97,7 @@ impl Library {
     /// Returns the address of the remote `name` in git's configuration.
     pub fn configured_remote(&self, name: &str) -> Option<String> {
         let git = self.working_tree.repository.git();
-        let address = git
-            .config_snapshot()
-            .string(format!("remote.{name}.url").as_str())?;
+        let address = git.config_snapshot().string(format!("remote.{name}.url").as_str())?;
         Some(address.to_string())
     }
 
@@ -109,17 +107,9 @@ impl Library {
         let ahead = blocking(|| self.ahead(shared)).unwrap_or(0);
         let trouble = shared.trouble();
         Some(match trouble {
-            Some((status, why, since)) => RemoteState {
-                status,
-                ahead,
-                trouble: Some((why, since)),
-            },
+            Some((status, why, since)) => RemoteState { status, ahead, trouble: Some((why, since)) },
             None => RemoteState {
-                status: if ahead == 0 {
-                    RemoteStatus::Published
-                } else {
-                    RemoteStatus::Pending
-                },
+                status: if ahead == 0 { RemoteStatus::Published } else { RemoteStatus::Pending },
                 ahead,
                 trouble: None,
             },
@@ -143,11 +133,7 @@ impl Library {
         let Some(head) = head.filter(|head| Some(*head) != known) else {
             return Ok(0);
         };
-        let walk = git
-            .rev_walk([head])
-            .with_hidden(known)
-            .all()
-            .reading("the history")?;
+        let walk = git.rev_walk([head]).with_hidden(known).all().reading("the history")?;
         Ok(walk.take(MAX_AHEAD).count())
     }
 
@@ -200,10 +186,7 @@ impl Library {
     }
 
     fn sync_with(&self, shared: &Shared, accept: bool) -> Result<Synced, SyncError> {
-        let mut synced = Synced {
-            taken: Taken::default(),
-            pushed: 0,
-        };
+        let mut synced = Synced { taken: Taken::default(), pushed: 0 };
         let mut refusals = 0;
         let mut last = None;
         for attempt in 0.. {
@@ -212,9 +195,7 @@ impl Library {
             let taken = self.take(shared, fetched, accept).map_err(SyncError::Blocked)?;
             synced.taken.add(taken);
             let repository = &self.working_tree.repository;
-            let head = repository
-                .head_commit(&repository.git())
-                .map_err(SyncError::Blocked)?;
+            let head = repository.head_commit(&repository.git()).map_err(SyncError::Blocked)?;
             let Some(head) = head.filter(|head| Some(*head) != tip) else {
                 return Ok(synced);
             };
@@ -338,10 +319,7 @@ impl Library {
                 return Ok(true);
             }
             let git = self.working_tree.repository.git();
-            match (
-                self.working_tree.repository.head_commit(&git)?,
-                shared.known_commit()?,
-            ) {
+            match (self.working_tree.repository.head_commit(&git)?, shared.known_commit()?) {
                 (Some(head), Some(known)) => Ok(!history::reaches(&git, head, known, None)?),
                 (None, Some(_)) | (_, None) => Ok(true),
             }
@@ -374,10 +352,7 @@ impl Library {
     pub(super) fn bring_back(&self, shared: &Shared, next: ObjectId) {
         shared.standing.lock().is_behind = true;
         let known = shared.known_commit().unwrap_or_default();
-        let fetched = Fetched {
-            tip: Some(next),
-            known,
-        };
+        let fetched = Fetched { tip: Some(next), known };
         match self.take_locked(shared, fetched, false) {
             Ok(_) => shared.standing.lock().is_behind = false,
             Err(failure) => {

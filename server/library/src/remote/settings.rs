@@ -82,9 +82,7 @@ impl RemoteSettings {
     /// Reads the settings of a library; `None` if there are none.
     pub(super) fn read(place: &SettingsPath) -> Option<StoredSettings> {
         let text = read_text(&place.own.join(FILE)).ok()?;
-        let parsed = serde_json::from_str(&text)
-            .ok()
-            .and_then(|value| Self::parse(&value));
+        let parsed = serde_json::from_str(&text).ok().and_then(|value| Self::parse(&value));
         let Some(settings) = parsed else {
             tracing::warn!(
                 "the settings of the remote can't be read; `tabellion remote set` writes them anew"
@@ -115,20 +113,13 @@ impl RemoteSettings {
             },
             wait: seconds("waitSeconds")?,
             pull_after: seconds("pullAfterSeconds")?,
-            max_unpublished: value
-                .get("maxUnpublished")
-                .and_then(Value::as_u64)
-                .map(|most| most as usize),
+            max_unpublished: value.get("maxUnpublished").and_then(Value::as_u64).map(|most| most as usize),
         })
     }
 
     pub(super) fn write(&self, place: &SettingsPath) -> io::Result<()> {
-        let no_home = || {
-            io::Error::new(
-                io::ErrorKind::NotFound,
-                "there is no home folder to record the remote in",
-            )
-        };
+        let no_home =
+            || io::Error::new(io::ErrorKind::NotFound, "there is no home folder to record the remote in");
         let record = place.record().ok_or_else(no_home)?;
         create_folders(&place.own, 1)?;
         create_folders(record.parent().expect("it is in a folder"), 5)?;
@@ -199,11 +190,7 @@ impl SettingsPath {
 
 /// Returns the user's folder for this program's state: `~/.local/state/tabellion`, or `%LOCALAPPDATA%\\tabellion`.
 fn user_folder() -> Option<PathBuf> {
-    let absolute = |name: &str| {
-        env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
+    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = if cfg!(windows) {
         absolute("LOCALAPPDATA")
     } else {
@@ -213,10 +200,7 @@ fn user_folder() -> Option<PathBuf> {
 }
 
 fn digest(text: &str) -> String {
-    Sha256::digest(text)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Writes a small file in one step, which only its owner can read.

@@ -209,10 +209,7 @@ impl Shared {
         standing.fetched = Some(Instant::now());
         standing.waiting.fetched(begun.elapsed());
         let tip = tip.as_deref().map(versions::content_id).transpose();
-        Ok(Fetched {
-            tip: tip.map_err(SyncError::Blocked)?,
-            known,
-        })
+        Ok(Fetched { tip: tip.map_err(SyncError::Blocked)?, known })
     }
 
     /// Moves the branch from `base` (`None`: it must not exist) to `commit`, or leaves it.
@@ -236,10 +233,7 @@ impl Shared {
     pub(crate) fn push_first(&self, repository: &Repository, next: ObjectId) -> Result<(), StoreError> {
         let base = self.known_commit()?;
         let end = Instant::now() + self.settings.wait;
-        let left = || {
-            end.saturating_duration_since(Instant::now())
-                .max(Duration::from_millis(100))
-        };
+        let left = || end.saturating_duration_since(Instant::now()).max(Duration::from_millis(100));
         let has_next = |tip: Option<ObjectId>| match tip {
             Some(tip) => history::reaches(&repository.git(), tip, next, base),
             None => Ok(false),
@@ -287,12 +281,9 @@ impl Shared {
             std::thread::sleep(RETRY_INTERVAL.min(end.saturating_duration_since(Instant::now())));
             if Instant::now() >= end {
                 self.standing.lock().is_behind = true;
-                return Err(if may_have_arrived {
-                    remote_unknown(next)
-                } else {
-                    remote_refused(&words)
-                }
-                .into());
+                return Err(
+                    if may_have_arrived { remote_unknown(next) } else { remote_refused(&words) }.into()
+                );
             }
         }
     }
@@ -307,9 +298,7 @@ impl Shared {
     pub(super) fn trouble(&self) -> Option<(RemoteStatus, String, DateTime<Utc>)> {
         let value: Value = serde_json::from_str(&read_text(&self.trouble_file()).ok()?).ok()?;
         let text = |name: &str| value.get(name)?.as_str();
-        let status = RemoteStatus::TROUBLE
-            .into_iter()
-            .find(|status| Some(status.name()) == text("state"))?;
+        let status = RemoteStatus::TROUBLE.into_iter().find(|status| Some(status.name()) == text("state"))?;
         let since = DateTime::parse_from_rfc3339(text("since")?).ok()?.to_utc();
         Some((status, text("why")?.to_owned(), since))
     }
@@ -402,10 +391,8 @@ pub(super) fn unreachable(trouble: &Unreachable) -> Failure {
 
 /// Returns the failure of a change that the remote refuses.
 pub(super) fn remote_refused(words: &str) -> Failure {
-    refused(format!(
-        "the remote refuses the change, and nothing was changed: {words}"
-    ))
-    .with("rule", "remote_refused")
+    refused(format!("the remote refuses the change, and nothing was changed: {words}"))
+        .with("rule", "remote_refused")
 }
 
 fn remote_unknown(next: ObjectId) -> Failure {
@@ -413,7 +400,5 @@ fn remote_unknown(next: ObjectId) -> Failure {
         "the remote did not say whether it took the change; it may come as the commit {next}. The same call with the same idempotency key \
          is safe"
     );
-    Failure::new(FailureKind::Busy, message)
-        .with("rule", UNKNOWN)
-        .with("commit", next.to_string())
+    Failure::new(FailureKind::Busy, message).with("rule", UNKNOWN).with("commit", next.to_string())
 }

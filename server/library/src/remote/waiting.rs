@@ -51,8 +51,7 @@ impl Waiting {
             return (self.push + self.fetch).mul_f64(chance() / f64::from(behind));
         }
         let now = Instant::now();
-        self.next
-            .map_or(Duration::ZERO, |next| next.saturating_duration_since(now))
+        self.next.map_or(Duration::ZERO, |next| next.saturating_duration_since(now))
     }
 }
 

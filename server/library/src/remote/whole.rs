@@ -78,11 +78,7 @@ pub(super) fn take_back(
 
 /// Returns the changes of this side that count as a whole, newest first.
 fn changes(git: &gix::Repository, head: ObjectId, tip: ObjectId) -> Result<Vec<Change>, Failure> {
-    let walk = git
-        .rev_walk([head])
-        .with_hidden([tip])
-        .all()
-        .reading("the history")?;
+    let walk = git.rev_walk([head]).with_hidden([tip]).all().reading("the history")?;
     let mut found = Vec::new();
     for commit in walk.take(MAX_COMMITS) {
         let commit = commit.reading("the history")?.id;

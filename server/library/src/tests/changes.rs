@@ -60,11 +60,7 @@ fn each_change_to_each_state_is_one_commit_that_git_agrees_with() {
             assert_eq!(bench.git(&["diff-files"]), "", "{shown}");
             assert_eq!(bench.status(), "", "{shown}");
             // The index makes HEAD's tree, also from its cached trees.
-            assert_eq!(
-                bench.git(&["write-tree"]),
-                bench.git(&["rev-parse", "HEAD^{tree}"]),
-                "{shown}"
-            );
+            assert_eq!(bench.git(&["write-tree"]), bench.git(&["rev-parse", "HEAD^{tree}"]), "{shown}");
             let count = bench.git(&["rev-list", "--count", &format!("{}..HEAD", before.0)]);
             assert_eq!(count, commits.to_string(), "{shown}");
             assert_eq!(
@@ -76,11 +72,7 @@ fn each_change_to_each_state_is_one_commit_that_git_agrees_with() {
                 let touched = bench.git(&["diff-tree", "-r", "--name-only", "--no-commit-id", commit]);
                 assert_eq!(touched, "notes/a.md", "{shown}");
             }
-            assert_eq!(
-                bench.git(&["log", "-1", "--format=%an/%cn"]),
-                "Ann/Tabellion",
-                "{shown}"
-            );
+            assert_eq!(bench.git(&["log", "-1", "--format=%an/%cn"]), "Ann/Tabellion", "{shown}");
             bench.assert_sound();
         }
     }

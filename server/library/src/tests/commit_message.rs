@@ -27,29 +27,11 @@ fn record() -> impl Strategy<Value = Record> {
         let (operation, tool, client, summary, key, request) = words;
         let paths = documents.iter().map(|(path, ..)| path.clone()).collect();
         let tool_details = details.map(|details| ToolDetails {
-            details: details
-                .into_iter()
-                .map(|(name, value)| (name, value.into()))
-                .collect(),
-            contents: documents
-                .into_iter()
-                .map(|(_, before, after)| [before, after])
-                .collect(),
+            details: details.into_iter().map(|(name, value)| (name, value.into())).collect(),
+            contents: documents.into_iter().map(|(_, before, after)| [before, after]).collect(),
         });
         let time = DateTime::<Utc>::from_timestamp_millis(millis).unwrap();
-        Record {
-            operation,
-            paths,
-            tool,
-            client,
-            time,
-            summary,
-            key,
-            request,
-            caller,
-            call,
-            tool_details,
-        }
+        Record { operation, paths, tool, client, time, summary, key, request, caller, call, tool_details }
     })
 }
 
@@ -78,12 +60,9 @@ proptest! {
 
 #[test]
 fn messages_of_people_are_no_entries() {
-    for message in [
-        "",
-        "fix\n",
-        "write: a.md\n\nTabellion-Operation: write\n",
-        "a\n\nTabellion-Path: x\n\nbye\n",
-    ] {
+    for message in
+        ["", "fix\n", "write: a.md\n\nTabellion-Operation: write\n", "a\n\nTabellion-Path: x\n\nbye\n"]
+    {
         assert_eq!(Record::parse(message), None, "{message:?}");
     }
 }
@@ -110,8 +89,5 @@ fn git_can_add_a_trailer_of_its_own() {
          Tabellion-Tool: edit_markdown\nTabellion-Time: 2023-11-14T22:13:20.123Z\n\
          Tabellion-Summary: append: +1 line\\nTabellion-Tool: forged\n"
     );
-    assert_eq!(
-        Record::parse(&(message + "Signed-off-by: Ann <ann@example.com>\n")),
-        Some(record)
-    );
+    assert_eq!(Record::parse(&(message + "Signed-off-by: Ann <ann@example.com>\n")), Some(record));
 }

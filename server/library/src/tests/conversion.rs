@@ -31,21 +31,13 @@ fn git_sees_no_difference() {
         make(&library, &change("new.md", Some("a\r\nb\r\n"))).unwrap();
         assert_eq!(bench.read("new.md").unwrap(), "a\r\nb\r\n", "{shown}");
         assert_eq!(bench.status(), "", "{shown}");
-        assert_eq!(
-            bench.git(&["show", "HEAD:new.md"]).contains('\r'),
-            keeps,
-            "{shown}"
-        );
+        assert_eq!(bench.git(&["show", "HEAD:new.md"]).contains('\r'), keeps, "{shown}");
         assert!(!library.read(&path("new.md")).unwrap().unwrap().dirty, "{shown}");
 
         // Only a real change by a person is recorded as one.
         let before = bench.head();
         make(&library, &change("new.md", Some("c\r\n"))).unwrap();
-        assert_eq!(
-            bench.git(&["rev-list", "--count", &format!("{before}..HEAD")]),
-            "1",
-            "{shown}"
-        );
+        assert_eq!(bench.git(&["rev-list", "--count", &format!("{before}..HEAD")]), "1", "{shown}");
         assert_eq!(bench.status(), "", "{shown}");
         bench.assert_sound();
     }

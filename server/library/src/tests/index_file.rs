@@ -19,13 +19,7 @@ struct Entry {
 
 fn entry(digit: char) -> Entry {
     let blob = ObjectId::from_hex(digit.to_string().repeat(40).as_bytes()).unwrap();
-    Entry {
-        kept: TreeEntry {
-            blob,
-            mode: EntryKind::Blob.into(),
-        },
-        stat: FileStat::default(),
-    }
+    Entry { kept: TreeEntry { blob, mode: EntryKind::Blob.into() }, stat: FileStat::default() }
 }
 
 fn with(index: &[u8], path: &str, entry: Option<Entry>) -> Result<Vec<u8>, IndexError> {
@@ -38,14 +32,9 @@ fn with_all(
     changes: &[(&str, Option<Entry>)],
     folders: &Folders,
 ) -> Result<Vec<u8>, IndexError> {
-    let kept: Vec<_> = changes
-        .iter()
-        .map(|(path, entry)| (*path, entry.map(|entry| entry.kept)))
-        .collect();
-    let stats: Vec<_> = changes
-        .iter()
-        .map(|(_, entry)| entry.map_or_else(FileStat::default, |entry| entry.stat))
-        .collect();
+    let kept: Vec<_> = changes.iter().map(|(path, entry)| (*path, entry.map(|entry| entry.kept))).collect();
+    let stats: Vec<_> =
+        changes.iter().map(|(_, entry)| entry.map_or_else(FileStat::default, |entry| entry.stat)).collect();
     Ok(draft(index.to_vec(), &kept, folders)?.finish(&stats))
 }
 
@@ -58,10 +47,7 @@ fn indexed(version: u8, paths: &[String]) -> Bench {
     let bench = Bench::empty();
     bench.git(&["init", "-q", "-b", "main"]);
     let blob = bench.git(&["hash-object", "-w", "-t", "blob", "/dev/null"]);
-    let lines: String = paths
-        .iter()
-        .map(|path| format!("100644 {blob}\t{path}\n"))
-        .collect();
+    let lines: String = paths.iter().map(|path| format!("100644 {blob}\t{path}\n")).collect();
     bench.write(".git/lines", &lines);
     feed(&bench, &["update-index", "--add", "--index-info"]);
     bench.git(&["update-index", "--index-version", &version.to_string()]);
@@ -164,10 +150,7 @@ fn extensions_and_a_missing_checksum_stay() {
     let index = fs::read(index_path(&bench)).unwrap();
     assert_eq!(index[index.len() - 20..], [0; 20]);
     let found = look_up(&index, "notes/a.md").unwrap().unwrap();
-    let same = Entry {
-        kept: found,
-        stat: FileStat::default(),
-    };
+    let same = Entry { kept: found, stat: FileStat::default() };
     let changed = with(&index, "notes/a.md", Some(same)).unwrap();
     for name in [b"TREE", b"UNTR"] {
         let has = |index: &[u8]| index.windows(4).any(|window| window == name);
@@ -187,10 +170,7 @@ fn a_draft_is_finished_at_the_right_places() {
         bench.git(&["write-tree"]);
         let index = fs::read(index_path(&bench)).unwrap();
         let told = |size: u32, digit| {
-            let stat = FileStat {
-                size,
-                ..FileStat::default()
-            };
+            let stat = FileStat { size, ..FileStat::default() };
             Some(Entry { stat, ..entry(digit) })
         };
         let changes = [
@@ -209,9 +189,9 @@ fn a_draft_is_finished_at_the_right_places() {
             .filter_map(|line| line.trim().strip_prefix("size: ")?.split_whitespace().next())
             .collect();
         assert_eq!(sizes, ["3", "2", "0", "0", "1"], "version {version}: {debug}");
-        let step_by_step = changes.iter().fold(index, |index, change| {
-            with_all(&index, &[*change], &Folders::new()).unwrap()
-        });
+        let step_by_step = changes
+            .iter()
+            .fold(index, |index, change| with_all(&index, &[*change], &Folders::new()).unwrap());
         assert_eq!(ours, step_by_step, "version {version}");
     }
 }

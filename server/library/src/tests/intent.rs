@@ -10,10 +10,7 @@ fn id(digit: char) -> ObjectId {
 }
 
 fn intents() -> [Intent; 2] {
-    let kept = |blob, kind: EntryKind| TreeEntry {
-        blob: id(blob),
-        mode: kind.into(),
-    };
+    let kept = |blob, kind: EntryKind| TreeEntry { blob: id(blob), mode: kind.into() };
     let create = Exchange {
         path: LibraryPath::parse("notes/ä b.md").unwrap(),
         old: None,
@@ -34,17 +31,11 @@ fn intents() -> [Intent; 2] {
         beside: false,
         folders: 0,
     };
-    let logged = |commit, line: &str| Logged {
-        commit: id(commit),
-        line: line.into(),
-    };
+    let logged = |commit, line: &str| Logged { commit: id(commit), line: line.into() };
     let first = Intent {
         branch: "refs/heads/main".into(),
         base: None,
-        commits: vec![logged(
-            'a',
-            "Tabellion <t@l> 1 +0000\tcommit: write: notes/ä b.md",
-        )],
+        commits: vec![logged('a', "Tabellion <t@l> 1 +0000\tcommit: write: notes/ä b.md")],
         objects: vec![id('a'), id('b')],
         documents: vec![create.clone()],
     };

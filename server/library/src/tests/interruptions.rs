@@ -32,42 +32,17 @@ const CASES: [Case; 12] = [
         1,
     ),
     ("create", |_| {}, || change("x/y/z.md", Some("new\n")), 1),
-    (
-        "adopt",
-        |bench| bench.write("notes/a.md", "dirty\n"),
-        || change("notes/a.md", Some("new\n")),
-        2,
-    ),
-    (
-        "write the same",
-        |_| {},
-        || change("notes/a.md", Some("old a\n")),
-        1,
-    ),
-    (
-        "two: write",
-        |_| {},
-        || changes(&[("notes/a.md", Some("new\n")), ("plan.md", Some("new too\n"))]),
-        1,
-    ),
+    ("adopt", |bench| bench.write("notes/a.md", "dirty\n"), || change("notes/a.md", Some("new\n")), 2),
+    ("write the same", |_| {}, || change("notes/a.md", Some("old a\n")), 1),
+    ("two: write", |_| {}, || changes(&[("notes/a.md", Some("new\n")), ("plan.md", Some("new too\n"))]), 1),
     (
         "two: create in new folders",
         |_| {},
         || changes(&[("x/y/z.md", Some("new\n")), ("x/z.md", Some("new too\n"))]),
         1,
     ),
-    (
-        "two: rename",
-        |_| {},
-        || changes(&[("notes/z.md", Some("old a\n")), ("notes/a.md", None)]),
-        1,
-    ),
-    (
-        "two: delete all of a folder",
-        |_| {},
-        || changes(&[("notes/a.md", None), ("notes/b.md", None)]),
-        1,
-    ),
+    ("two: rename", |_| {}, || changes(&[("notes/z.md", Some("old a\n")), ("notes/a.md", None)]), 1),
+    ("two: delete all of a folder", |_| {}, || changes(&[("notes/a.md", None), ("notes/b.md", None)]), 1),
     (
         "two: adopt both",
         |bench| {
@@ -91,10 +66,7 @@ fn stop_at(step: Checkpoint, how: fn() -> Interruption) -> Watch {
 }
 
 fn an_error() -> Interruption {
-    Interruption::Failed(StoreError::Failure(Failure::new(
-        FailureKind::Io,
-        "no space left",
-    )))
+    Interruption::Failed(StoreError::Failure(Failure::new(FailureKind::Io, "no space left")))
 }
 
 #[track_caller]
@@ -103,40 +75,18 @@ fn assert_old_or_new(bench: &Bench, before: &Before, case: &Case, is_new: bool, 
     let change = make_change();
     let new = change.edits().iter().map(|edit| text(&edit.content)).collect();
     let found: Vec<_> = change.edits().iter().map(|edit| bench.read(&edit.path)).collect();
-    assert_eq!(
-        found,
-        if is_new { new } else { before.contents.clone() },
-        "{shown}"
-    );
+    assert_eq!(found, if is_new { new } else { before.contents.clone() }, "{shown}");
     let made = bench.git(&["rev-list", "--count", &format!("{}..HEAD", before.head)]);
-    assert_eq!(
-        made,
-        if is_new { commits.to_string() } else { "0".into() },
-        "{shown}"
-    );
-    assert_eq!(
-        bench.status(),
-        if is_new { "" } else { &before.status },
-        "{shown}"
-    );
-    assert_eq!(
-        bench.git(&["rev-parse", "HEAD@{0}"]),
-        bench.head(),
-        "{shown}: log of HEAD"
-    );
+    assert_eq!(made, if is_new { commits.to_string() } else { "0".into() }, "{shown}");
+    assert_eq!(bench.status(), if is_new { "" } else { &before.status }, "{shown}");
+    assert_eq!(bench.git(&["rev-parse", "HEAD@{0}"]), bench.head(), "{shown}: log of HEAD");
     let folders = bench.path("x").exists();
-    assert_eq!(
-        folders,
-        is_new && change.edits()[0].path.starts_with("x/"),
-        "{shown}: folders"
-    );
+    assert_eq!(folders, is_new && change.edits()[0].path.starts_with("x/"), "{shown}: folders");
     bench.assert_sound();
 }
 
 fn text(content: &Content) -> Option<String> {
-    content
-        .bytes()
-        .map(|bytes| String::from_utf8(bytes.to_vec()).unwrap())
+    content.bytes().map(|bytes| String::from_utf8(bytes.to_vec()).unwrap())
 }
 
 struct Before {
@@ -187,11 +137,7 @@ fn stop_and_check(bench: Bench, case: &Case, step: Checkpoint, how_shown: &str, 
         assert!(outcome.is_err(), "{shown}");
         let mut paths: Vec<_> = change.edits().iter().map(|edit| edit.path.clone()).collect();
         paths.sort();
-        let forecast = if committed {
-            Interrupted::Completes(paths)
-        } else {
-            Interrupted::Undoes(paths)
-        };
+        let forecast = if committed { Interrupted::Completes(paths) } else { Interrupted::Undoes(paths) };
         assert_eq!(interrupted(&bench), forecast, "{shown}");
         drop(bench.library());
         assert_eq!(interrupted(&bench), Interrupted::Nothing, "{shown}");
@@ -323,9 +269,7 @@ fn lose_of_pack(bench: &Bench, extension: &str) {
 /// Returns the names of the files of packs.
 fn packs(bench: &Bench) -> Vec<String> {
     let entries = std::fs::read_dir(bench.path(".git/objects/pack")).unwrap();
-    entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect()
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 #[test]
@@ -372,10 +316,7 @@ fn a_save_that_comes_too_late_is_kept() {
             .map(|path| std::fs::read_to_string(path).unwrap())
             .collect();
         assert_eq!(late, ["late\n"], "{kept_in}");
-        let others = bench
-            .leftovers()
-            .into_iter()
-            .filter(|name| !name.contains("late-"));
+        let others = bench.leftovers().into_iter().filter(|name| !name.contains("late-"));
         assert_eq!(others.count(), 0, "{kept_in}");
     }
 }

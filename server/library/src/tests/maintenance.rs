@@ -72,19 +72,10 @@ fn loose_objects_are_packed_as_the_owner_has_it() {
 #[cfg(target_os = "linux")]
 fn git_is_not_in_the_servers_process_group() {
     let bench = Bench::new();
-    let mut git = super::command(&bench.library().working_tree.repository)
-        .spawn()
-        .unwrap();
+    let mut git = super::command(&bench.library().working_tree.repository).spawn().unwrap();
     // It exists until it is waited for, even after it has ended.
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", git.id())).unwrap();
-    let group = stat
-        .rsplit(") ")
-        .next()
-        .unwrap()
-        .split(' ')
-        .nth(2)
-        .unwrap()
-        .to_owned();
+    let group = stat.rsplit(") ").next().unwrap().split(' ').nth(2).unwrap().to_owned();
     git.wait().unwrap();
     assert_eq!(group, git.id().to_string());
 }
@@ -97,11 +88,7 @@ fn packs_are_gathered() {
     for number in 0..600 {
         make(&library, &many(number)).unwrap();
         gather(&library);
-        assert!(
-            packs(&bench).len() < 2 * MAX_PACKS,
-            "after {number}: {:?}",
-            packs(&bench)
-        );
+        assert!(packs(&bench).len() < 2 * MAX_PACKS, "after {number}: {:?}", packs(&bench));
         assert_eq!(library.activity(1000).unwrap().entries.len(), number + 1);
     }
     assert_eq!(bench.status(), "");
@@ -113,33 +100,18 @@ fn packs_are_gathered() {
 fn only_our_own_packs_are_gathered_and_only_if_git_does_not() {
     type Before = (&'static str, fn(&Bench), bool);
     const BEFORE: [Before; 6] = [
-        (
-            "git's own packs",
-            |bench| drop(bench.git(&["repack", "-adq"])),
-            false,
-        ),
-        (
-            "an index of many",
-            |bench| drop(bench.git(&["multi-pack-index", "write"])),
-            false,
-        ),
+        ("git's own packs", |bench| drop(bench.git(&["repack", "-adq"])), false),
+        ("an index of many", |bench| drop(bench.git(&["multi-pack-index", "write"])), false),
         (
             "packs that are kept",
             |bench| {
                 for pack in packs(bench) {
-                    bench.write(
-                        &format!(".git/objects/pack/{}", pack.replace(".pack", ".keep")),
-                        "mine",
-                    );
+                    bench.write(&format!(".git/objects/pack/{}", pack.replace(".pack", ".keep")), "mine");
                 }
             },
             false,
         ),
-        (
-            "git under way",
-            |bench| bench.write(".git/gc.pid", "1 elsewhere"),
-            false,
-        ),
+        ("git under way", |bench| bench.write(".git/gc.pid", "1 elsewhere"), false),
         (
             "what a dead process left",
             |bench| {
@@ -191,9 +163,7 @@ fn a_pack_that_cannot_be_written_leaves_nothing() {
     let before = packs(&bench);
     let in_the_way = bench.path(".git/tabellion/gathered.idx");
     std::fs::create_dir(&in_the_way).unwrap();
-    Gathering::new(&library.working_tree.repository)
-        .run()
-        .unwrap_err();
+    Gathering::new(&library.working_tree.repository).run().unwrap_err();
     std::fs::remove_dir(in_the_way).unwrap();
     assert_eq!(packs(&bench), before);
     bench.assert_sound();

@@ -26,28 +26,10 @@ fn decide(library: &Library, documents: &[(&str, Option<&str>)]) {
 fn machines_meet_in_the_remote() {
     const NOTE: &str = "# Note\n\n## One\n\none\n\n## Two\n\ntwo\n";
     /// A name, deeds of both machines, the files that both have then (`None` if absent), and the number of conflicts.
-    type Case = (
-        &'static str,
-        Deed,
-        Deed,
-        &'static [(&'static str, Option<&'static str>)],
-        usize,
-    );
+    type Case = (&'static str, Deed, Deed, &'static [(&'static str, Option<&'static str>)], usize);
     let cases: [Case; 24] = [
-        (
-            "one side alone",
-            |b, l| write("plan.md", "a\n")(b, l),
-            |_, _| {},
-            &[("plan.md", Some("a\n"))],
-            0,
-        ),
-        (
-            "a new folder",
-            |b, l| write("x/y/z.md", "a\n")(b, l),
-            |_, _| {},
-            &[("x/y/z.md", Some("a\n"))],
-            0,
-        ),
+        ("one side alone", |b, l| write("plan.md", "a\n")(b, l), |_, _| {}, &[("plan.md", Some("a\n"))], 0),
+        ("a new folder", |b, l| write("x/y/z.md", "a\n")(b, l), |_, _| {}, &[("x/y/z.md", Some("a\n"))], 0),
         (
             "different files",
             |b, l| write("plan.md", "a\n")(b, l),
@@ -145,21 +127,14 @@ fn machines_meet_in_the_remote() {
                 b.write("image.png", "a\u{0}b");
                 b.write("run.sh", "#!/bin/sh\n");
                 #[cfg(unix)]
-                fs::set_permissions(
-                    b.path("run.sh"),
-                    std::os::unix::fs::PermissionsExt::from_mode(0o755),
-                )
-                .unwrap();
+                fs::set_permissions(b.path("run.sh"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+                    .unwrap();
                 b.write(".obsidian/app.json", "{}\n");
                 b.git(&["add", "-A"]);
                 b.git(&["commit", "-qm", "files"]);
             },
             |b, l| write("plan.md", "b\n")(b, l),
-            &[
-                ("image.png", Some("a\u{0}b")),
-                (".obsidian/app.json", Some("{}\n")),
-                ("plan.md", Some("b\n")),
-            ],
+            &[("image.png", Some("a\u{0}b")), (".obsidian/app.json", Some("{}\n")), ("plan.md", Some("b\n"))],
             0,
         ),
         (
@@ -173,20 +148,9 @@ fn machines_meet_in_the_remote() {
             "a decision that comes second is taken back as a whole",
             |_, l| decide(l, &[("plan.md", Some("no\n"))]),
             |_, l| {
-                decide(
-                    l,
-                    &[
-                        ("plan.md", Some("yes\n")),
-                        ("notes/a.md", Some("b\n")),
-                        ("new.md", Some("b\n")),
-                    ],
-                )
+                decide(l, &[("plan.md", Some("yes\n")), ("notes/a.md", Some("b\n")), ("new.md", Some("b\n"))])
             },
-            &[
-                ("plan.md", Some("no\n")),
-                ("notes/a.md", Some("old a\n")),
-                ("new.md", None),
-            ],
+            &[("plan.md", Some("no\n")), ("notes/a.md", Some("old a\n")), ("new.md", None)],
             3,
         ),
         (
@@ -198,28 +162,9 @@ fn machines_meet_in_the_remote() {
         ),
         (
             "both decided, of other parts",
-            |_, l| {
-                decide(
-                    l,
-                    &[
-                        ("plan.md", Some("yes, a\n")),
-                        ("notes/a.md", Some("old a\n- a\n")),
-                    ],
-                )
-            },
-            |_, l| {
-                decide(
-                    l,
-                    &[
-                        ("plan.md", Some("yes, b\n")),
-                        ("notes/a.md", Some("old a\n- b\n")),
-                    ],
-                )
-            },
-            &[
-                ("plan.md", Some("yes, a\n")),
-                ("notes/a.md", Some("old a\n- a\n")),
-            ],
+            |_, l| decide(l, &[("plan.md", Some("yes, a\n")), ("notes/a.md", Some("old a\n- a\n"))]),
+            |_, l| decide(l, &[("plan.md", Some("yes, b\n")), ("notes/a.md", Some("old a\n- b\n"))]),
+            &[("plan.md", Some("yes, a\n")), ("notes/a.md", Some("old a\n- a\n"))],
             2,
         ),
         (
@@ -236,11 +181,7 @@ fn machines_meet_in_the_remote() {
                 decide(l, &[("new.md", Some("yes\n")), ("notes/a.md", Some("b\n"))]);
                 decide(l, &[("plan.md", Some("yes\n")), ("notes/a.md", Some("c\n"))]);
             },
-            &[
-                ("plan.md", Some("no\n")),
-                ("notes/a.md", Some("old a\n")),
-                ("new.md", None),
-            ],
+            &[("plan.md", Some("no\n")), ("notes/a.md", Some("old a\n")), ("new.md", None)],
             3,
         ),
         (
@@ -256,15 +197,7 @@ fn machines_meet_in_the_remote() {
         (
             "a change of several documents without details",
             |b, l| write("plan.md", "a\n")(b, l),
-            |_, l| {
-                drop(
-                    make(
-                        l,
-                        &changes(&[("plan.md", Some("b\n")), ("notes/a.md", Some("b\n"))]),
-                    )
-                    .unwrap(),
-                )
-            },
+            |_, l| drop(make(l, &changes(&[("plan.md", Some("b\n")), ("notes/a.md", Some("b\n"))])).unwrap()),
             &[("plan.md", Some("a\n")), ("notes/a.md", Some("b\n"))],
             1,
         ),
@@ -279,9 +212,7 @@ fn machines_meet_in_the_remote() {
         second(&b, &there);
         let mine = b.read("notes/b.md");
         here.sync(false).unwrap();
-        there
-            .sync(false)
-            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        there.sync(false).unwrap_or_else(|error| panic!("{name}: {error}"));
         here.sync(false).unwrap();
         for bench in [&a, &b] {
             for (path, content) in files {
@@ -292,25 +223,12 @@ fn machines_meet_in_the_remote() {
             assert_eq!(bench.head(), tip(shared.path()), "{name}");
         }
         assert_eq!(a.status(), "", "{name}");
-        assert_eq!(
-            b.status().is_empty(),
-            !name.contains("elsewhere"),
-            "{name}: {}",
-            b.status()
-        );
-        assert_eq!(
-            b.read("notes/b.md"),
-            mine.filter(|_| !name.contains("emptied")),
-            "{name}"
-        );
+        assert_eq!(b.status().is_empty(), !name.contains("elsewhere"), "{name}: {}", b.status());
+        assert_eq!(b.read("notes/b.md"), mine.filter(|_| !name.contains("emptied")), "{name}");
         for library in [&here, &there] {
             let found = library.conflicts().unwrap();
             assert_eq!(found.len(), conflicts, "{name}: {found:?}");
-            assert_eq!(
-                library.remote_state().unwrap().status,
-                RemoteStatus::Published,
-                "{name}"
-            );
+            assert_eq!(library.remote_state().unwrap().status, RemoteStatus::Published, "{name}");
         }
         // Each side's entries are in the other's log, and no merge is one.
         let [one, other] = [&here, &there].map(|library| library.activity(50).unwrap().entries);

@@ -16,11 +16,7 @@ const NAMES: [(&str, &str, &str); 11] = [
     ("Cafe\u{301}.md", "the\u{301}.md", "path_not_composed"),
     ("می\u{200c}خواهم.md", "نمی\u{200c}خواهم.md", "path_invisible"),
     ("evil\u{202e}dm.md", "live\u{202e}dm.md", "path_invisible"),
-    (
-        "Re\u{301}sume\u{301}s/a.md",
-        "Re\u{301}sume\u{301}/a.md",
-        "path_not_composed",
-    ),
+    ("Re\u{301}sume\u{301}s/a.md", "Re\u{301}sume\u{301}/a.md", "path_not_composed"),
     ("Meeting: Bob/a?.md", "Meeting: Eve/a.md", "path_character"),
     ("ends. /dot./a.md", "ends. /dot /a.md", "path_trailing"),
 ];
@@ -37,10 +33,7 @@ fn existing_files_are_changed_under_their_own_names() {
     listed.extend(["notes/a.md", "notes/b.md", "plan.md"]);
     listed.sort_unstable();
     let listing = library.list(&LibraryDir::ROOT, true).unwrap();
-    assert_eq!(
-        listing.files.iter().map(|file| file.as_str()).collect::<Vec<_>>(),
-        listed
-    );
+    assert_eq!(listing.files.iter().map(|file| file.as_str()).collect::<Vec<_>>(), listed);
     for (name, ..) in NAMES {
         let theirs = Snapshot::read(&library, name).unwrap().unwrap();
         assert_eq!(theirs.bytes, b"# Theirs\n", "{name}");

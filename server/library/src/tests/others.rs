@@ -48,9 +48,7 @@ fn an_interleaved_change_wins() {
             std::fs::remove_file(top.join("notes/a.md")).unwrap();
             std::os::unix::fs::symlink("b.md", top.join("notes/a.md")).unwrap();
         }),
-        ("deletes", Checkpoint::Locked, |top| {
-            std::fs::remove_file(top.join("notes/a.md")).unwrap()
-        }),
+        ("deletes", Checkpoint::Locked, |top| std::fs::remove_file(top.join("notes/a.md")).unwrap()),
         ("commits", Checkpoint::Written, |top| {
             let (ok, output) = super::support::git(top, &["commit", "-q", "--allow-empty", "-m", "theirs"]);
             assert!(ok, "{output}");
@@ -128,11 +126,7 @@ fn staged_changes_of_other_files_stay_staged() {
 /// Appends a line in the way of the runtime, until it succeeds.
 fn append(library: &Library, line: &str) {
     for attempt in 0..100 {
-        let mut session = wait(library.begin(Claim {
-            attempt,
-            ..Claim::default()
-        }))
-        .unwrap();
+        let mut session = wait(library.begin(Claim { attempt, ..Claim::default() })).unwrap();
         let old = session.view().read("notes/a.md").unwrap().unwrap();
         let text = String::from_utf8(old.bytes).unwrap() + line + "\n";
         let prepared = match prepare(&mut *session, &change("notes/a.md", Some(&text))) {
@@ -169,10 +163,7 @@ fn two_servers_and_forty_callers_lose_nothing() {
     lines.sort_unstable();
     lines.dedup();
     assert_eq!(lines.len(), 40);
-    assert_eq!(
-        bench.git(&["rev-list", "--count", &format!("{before}..HEAD")]),
-        "40"
-    );
+    assert_eq!(bench.git(&["rev-list", "--count", &format!("{before}..HEAD")]), "40");
     assert_eq!(libraries[0].activity(100).unwrap().entries.len(), 40);
     assert_eq!(bench.status(), "");
     bench.assert_sound();
@@ -188,12 +179,8 @@ fn a_key_answers_with_the_first_commit_also_after_a_restart() {
         identity: Some(Identity::local("ada")),
         ..CallContext::default()
     };
-    let entry = Entry {
-        tool: "a_tool",
-        call: &call,
-        request: Some("{\"a\":1}"),
-        details: &serde_json::Map::new(),
-    };
+    let entry =
+        Entry { tool: "a_tool", call: &call, request: Some("{\"a\":1}"), details: &serde_json::Map::new() };
     let commit = {
         let library = bench.library();
         let mut session = begin(&library);
@@ -210,25 +197,15 @@ fn a_key_answers_with_the_first_commit_also_after_a_restart() {
     make(&library, &change("notes/a.md", Some("newer\n"))).unwrap();
     let session = begin(&library);
     let replay = ready(session.replay(&call, &key, "{\"a\":1}")).unwrap();
-    let Some(Replay::Before {
-        commit: replayed,
-        before,
-    }) = replay
-    else {
+    let Some(Replay::Before { commit: replayed, before }) = replay else {
         panic!("a library answers on what the first call found")
     };
     assert_eq!(replayed, commit);
-    assert_eq!(
-        before.view().read("notes/a.md").unwrap().unwrap().bytes,
-        b"dirty\n"
-    );
+    assert_eq!(before.view().read("notes/a.md").unwrap().unwrap().bytes, b"dirty\n");
     assert_eq!(before.view().read("nothing.md").unwrap(), None);
     // The key is the caller's own: no other caller learns of the commit by guessing it.
     for identity in [None, Some(Identity::local("ada").with_agent("helper"))] {
-        let other = CallContext {
-            identity,
-            ..call.clone()
-        };
+        let other = CallContext { identity, ..call.clone() };
         let replay = ready(session.replay(&other, &key, "{\"a\":1}")).unwrap();
         assert!(replay.is_none(), "{:?}", other.identity);
     }
@@ -304,13 +281,7 @@ fn the_log_has_our_changes_and_only_those() {
 }
 
 fn paths(library: &Library, limit: usize) -> Vec<String> {
-    library
-        .activity(limit)
-        .unwrap()
-        .entries
-        .into_iter()
-        .map(|entry| entry.paths.concat())
-        .collect()
+    library.activity(limit).unwrap().entries.into_iter().map(|entry| entry.paths.concat()).collect()
 }
 
 /// In git's way: it holds the index, removes the file, writes it anew, and leaves a new index.
@@ -339,10 +310,7 @@ fn a_file_that_git_makes_anew_is_waited_for() {
                 let to_change = begin(&library).view().read("notes/a.md").unwrap();
                 for bytes in [read.map(|it| it.bytes), to_change.map(|it| it.bytes)] {
                     let bytes = bytes.unwrap_or_default();
-                    assert!(
-                        [&b"old a\n"[..], b"onetwo"].contains(&&*bytes),
-                        "{pause:?}: {bytes:?}"
-                    );
+                    assert!([&b"old a\n"[..], b"onetwo"].contains(&&*bytes), "{pause:?}: {bytes:?}");
                 }
             }
         });

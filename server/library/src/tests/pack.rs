@@ -28,10 +28,8 @@ fn texts() -> impl Strategy<Value = Vec<Text>> {
 
 /// Writes a pack of `texts` to the repository, and returns its path.
 fn placed(bench: &Bench, texts: &[Text]) -> std::path::PathBuf {
-    let ids: Vec<gix::ObjectId> = texts
-        .iter()
-        .map(|(text, _)| content_id(text).unwrap().parse().unwrap())
-        .collect();
+    let ids: Vec<gix::ObjectId> =
+        texts.iter().map(|(text, _)| content_id(text).unwrap().parse().unwrap()).collect();
     let objects = texts.iter().zip(&ids).map(|((text, base), id)| PackObject {
         id: *id,
         kind: Kind::Blob,
@@ -43,10 +41,7 @@ fn placed(bench: &Bench, texts: &[Text]) -> std::path::PathBuf {
     objects.retain(|object| seen.insert(object.id));
     let mut pack = Vec::new();
     let written = write(&objects, &mut pack).unwrap();
-    let path = bench
-        .path(".git/objects/pack")
-        .join(written.name)
-        .with_extension("pack");
+    let path = bench.path(".git/objects/pack").join(written.name).with_extension("pack");
     fs::write(&path, pack).unwrap();
     fs::write(path.with_extension("idx"), written.index).unwrap();
     path
@@ -56,17 +51,8 @@ fn assert_has(bench: &Bench, path: &std::path::Path, texts: &[Text]) {
     let listed = bench.git(&["verify-pack", "-v", path.to_str().unwrap()]);
     // Git makes the same index of it.
     let again = bench.path("again.idx");
-    bench.git(&[
-        "index-pack",
-        "--strict",
-        "-o",
-        again.to_str().unwrap(),
-        path.to_str().unwrap(),
-    ]);
-    assert!(
-        fs::read(again).unwrap() == fs::read(path.with_extension("idx")).unwrap(),
-        "git's index differs"
-    );
+    bench.git(&["index-pack", "--strict", "-o", again.to_str().unwrap(), path.to_str().unwrap()]);
+    assert!(fs::read(again).unwrap() == fs::read(path.with_extension("idx")).unwrap(), "git's index differs");
     for (text, _) in texts {
         let id = content_id(text).unwrap();
         assert!(listed.contains(&id), "{id} is missing");

@@ -24,11 +24,7 @@ fn a_change_that_does_not_show_is_not_hidden() {
                 bench.write("plan.md", "plan\n");
                 let then = SystemTime::now() - Duration::from_secs(10);
                 let date = |path: &str| {
-                    File::options()
-                        .write(true)
-                        .open(bench.path(path))
-                        .unwrap()
-                        .set_modified(then)
+                    File::options().write(true).open(bench.path(path)).unwrap().set_modified(then)
                 };
                 date("plan.md").unwrap();
                 // Otherwise the change time reveals it.

@@ -41,41 +41,11 @@ const CASES: [Case; 16] = [
         FailureKind::Refused,
         "HEAD is detached",
     ),
-    (
-        "ignored",
-        |b| b.write(".gitignore", "x.md\n"),
-        "x.md",
-        FailureKind::Refused,
-        "ignored by git",
-    ),
-    (
-        "read-only",
-        |b| chmod(b, "notes/a.md", 0o444),
-        "notes/a.md",
-        FailureKind::Refused,
-        "read-only",
-    ),
-    (
-        "symlink",
-        |b| link(b, "plan.md", "l.md"),
-        "l.md",
-        FailureKind::Refused,
-        "symbolic link",
-    ),
-    (
-        "dangling symlink",
-        |b| link(b, "nowhere", "l.md"),
-        "l.md",
-        FailureKind::Refused,
-        "symbolic link",
-    ),
-    (
-        "symlinked folder",
-        |b| link(b, "/tmp", "l"),
-        "l/x.md",
-        FailureKind::Refused,
-        "symbolic link",
-    ),
+    ("ignored", |b| b.write(".gitignore", "x.md\n"), "x.md", FailureKind::Refused, "ignored by git"),
+    ("read-only", |b| chmod(b, "notes/a.md", 0o444), "notes/a.md", FailureKind::Refused, "read-only"),
+    ("symlink", |b| link(b, "plan.md", "l.md"), "l.md", FailureKind::Refused, "symbolic link"),
+    ("dangling symlink", |b| link(b, "nowhere", "l.md"), "l.md", FailureKind::Refused, "symbolic link"),
+    ("symlinked folder", |b| link(b, "/tmp", "l"), "l/x.md", FailureKind::Refused, "symbolic link"),
     (
         "folder",
         |b| fs::create_dir(b.path("d.md")).unwrap(),
@@ -83,35 +53,11 @@ const CASES: [Case; 16] = [
         FailureKind::Refused,
         "not a regular file",
     ),
-    (
-        "file above",
-        |_| {},
-        "plan.md/x.md",
-        FailureKind::Refused,
-        "plan.md",
-    ),
-    (
-        "case twin",
-        |_| {},
-        "notes/A.md",
-        FailureKind::Refused,
-        "`notes/a.md`",
-    ),
-    (
-        "twin of a folder",
-        |_| {},
-        "Notes/x.md",
-        FailureKind::Refused,
-        "`notes`",
-    ),
+    ("file above", |_| {}, "plan.md/x.md", FailureKind::Refused, "plan.md"),
+    ("case twin", |_| {}, "notes/A.md", FailureKind::Refused, "`notes/a.md`"),
+    ("twin of a folder", |_| {}, "Notes/x.md", FailureKind::Refused, "`notes`"),
     ("climbing", |_| {}, "../x.md", FailureKind::Invalid, "climbs"),
-    (
-        "index lock",
-        |b| b.write(".git/index.lock", ""),
-        "notes/a.md",
-        FailureKind::Busy,
-        "index.lock",
-    ),
+    ("index lock", |b| b.write(".git/index.lock", ""), "notes/a.md", FailureKind::Busy, "index.lock"),
     (
         "branch lock",
         |b| b.write(".git/refs/heads/main.lock", ""),
@@ -202,14 +148,9 @@ fn a_missing_document_is_not_deleted() {
 fn uncommitted_bytes_can_be_a_reason() {
     let bench = Bench::new();
     bench.write("notes/a.md", "dirty\n");
-    let library = Library::open(
-        &bench.path(""),
-        Options {
-            external: ExternalPolicy::Refuse,
-            ..Options::default()
-        },
-    )
-    .unwrap();
+    let library =
+        Library::open(&bench.path(""), Options { external: ExternalPolicy::Refuse, ..Options::default() })
+            .unwrap();
     let failure = refusal(&library, &change("notes/a.md", Some("new\n")));
     assert_eq!(failure.kind, FailureKind::Conflict);
     assert_eq!(bench.read("notes/a.md").as_deref(), Some("dirty\n"));
@@ -220,15 +161,9 @@ fn uncommitted_bytes_can_be_a_reason() {
 fn repositories_that_are_not_supported_are_refused_at_opening() {
     type Case = (&'static [&'static str], fn(&OpenError) -> bool);
     const CASES: [Case; 3] = [
-        (&["init", "-q", "--bare"], |error| {
-            matches!(error, OpenError::Bare(_))
-        }),
-        (&["init", "-q", "--object-format=sha256"], |error| {
-            matches!(error, OpenError::Unsupported { .. })
-        }),
-        (&["init", "-q", "--ref-format=reftable"], |error| {
-            matches!(error, OpenError::Unsupported { .. })
-        }),
+        (&["init", "-q", "--bare"], |error| matches!(error, OpenError::Bare(_))),
+        (&["init", "-q", "--object-format=sha256"], |error| matches!(error, OpenError::Unsupported { .. })),
+        (&["init", "-q", "--ref-format=reftable"], |error| matches!(error, OpenError::Unsupported { .. })),
     ];
     for (command, is_right) in CASES {
         let bench = Bench::empty();
@@ -237,10 +172,7 @@ fn repositories_that_are_not_supported_are_refused_at_opening() {
         assert!(is_right(&error), "{command:?}: {error}");
     }
     let bench = Bench::new();
-    assert!(matches!(
-        Library::open(&bench.path(".git"), Options::default()),
-        Err(OpenError::Bare(_))
-    ));
+    assert!(matches!(Library::open(&bench.path(".git"), Options::default()), Err(OpenError::Bare(_))));
 }
 
 #[test]
@@ -262,10 +194,7 @@ fn opening_makes_what_is_missing() {
     let missing = bench.path("not");
     let library = Library::open(&missing, Options::default()).unwrap();
     assert_eq!(library.created(), Some(&Created::Folder { similar: None }));
-    assert!(
-        !missing.join(".git").exists(),
-        "a folder in a repository is a library in that repository"
-    );
+    assert!(!missing.join(".git").exists(), "a folder in a repository is a library in that repository");
 }
 
 #[test]
@@ -279,10 +208,7 @@ fn a_folder_in_a_repository_and_an_unborn_branch_work() {
     assert_eq!(bench.git(&["show", "HEAD:docs/notes/a/b.md"]), "2");
     assert_eq!(bench.status(), "");
     let entries = library.activity(10).unwrap().entries;
-    assert_eq!(
-        entries.iter().map(|entry| &*entry.paths[0]).collect::<Vec<_>>(),
-        ["a/b.md", "a/b.md"]
-    );
+    assert_eq!(entries.iter().map(|entry| &*entry.paths[0]).collect::<Vec<_>>(), ["a/b.md", "a/b.md"]);
     bench.write("docs/other.md", "x");
     let outer = bench.library();
     make(&outer, &change("docs/other.md", None)).unwrap();
@@ -300,33 +226,16 @@ fn a_linked_working_tree_and_a_submodule_work() {
     let commit = make(&library, &change("notes/a.md", Some("new\n"))).unwrap();
     assert_eq!(bench.git(&["rev-parse", "side"]), commit);
     assert_eq!(bench.head(), main);
-    assert_eq!(
-        super::support::git(&bench.path("linked"), &["status", "--porcelain"]).1,
-        ""
-    );
+    assert_eq!(super::support::git(&bench.path("linked"), &["status", "--porcelain"]).1, "");
     bench.assert_sound();
 
     let outer = Bench::new();
     let url = bench.path("").display().to_string();
-    outer.git(&[
-        "-c",
-        "protocol.file.allow=always",
-        "submodule",
-        "--quiet",
-        "add",
-        &url,
-        "sub",
-    ]);
+    outer.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &url, "sub"]);
     let library = Library::open(&outer.path("sub"), Options::default()).unwrap();
     make(&library, &change("notes/a.md", Some("in sub\n"))).unwrap();
-    assert_eq!(
-        super::support::git(&outer.path("sub"), &["status", "--porcelain"]).1,
-        ""
-    );
-    let failure = refusal(
-        &outer.library(),
-        &change("sub/notes/a.md", Some("from outside\n")),
-    );
+    assert_eq!(super::support::git(&outer.path("sub"), &["status", "--porcelain"]).1, "");
+    let failure = refusal(&outer.library(), &change("sub/notes/a.md", Some("from outside\n")));
     assert_eq!(failure.kind, FailureKind::Refused, "{failure}");
 }
 
@@ -334,30 +243,16 @@ fn a_linked_working_tree_and_a_submodule_work() {
 fn configured_programs_do_not_run() {
     let bench = Bench::new();
     let trap = "touch trapped; false";
-    for hook in [
-        "pre-commit",
-        "post-commit",
-        "reference-transaction",
-        "post-index-change",
-        "commit-msg",
-    ] {
+    for hook in ["pre-commit", "post-commit", "reference-transaction", "post-index-change", "commit-msg"] {
         bench.write(&format!(".git/hooks/{hook}"), &format!("#!/bin/sh\n{trap}\n"));
         chmod(&bench, &format!(".git/hooks/{hook}"), 0o755);
     }
-    for key in [
-        "core.fsmonitor",
-        "filter.trap.smudge",
-        "gpg.program",
-        "diff.external",
-    ] {
+    for key in ["core.fsmonitor", "filter.trap.smudge", "gpg.program", "diff.external"] {
         bench.git(&["config", key, trap]);
     }
     bench.git(&["config", "commit.gpgsign", "true"]);
     bench.write(".gitattributes", "*.md filter=trap\n");
     make(&bench.library(), &change("notes/a.md", Some("new\n"))).unwrap();
     assert!(!bench.path("trapped").exists());
-    assert_eq!(
-        bench.git(&["-c", "core.fsmonitor=", "show", "HEAD:notes/a.md"]),
-        "new"
-    );
+    assert_eq!(bench.git(&["-c", "core.fsmonitor=", "show", "HEAD:notes/a.md"]), "new");
 }

@@ -75,25 +75,14 @@ fn insist(library: &Library, path: &str, content: &str) -> Result<String, Failur
 }
 
 fn rule(failure: &Failure) -> &str {
-    failure
-        .data
-        .get("rule")
-        .and_then(|rule| rule.as_str())
-        .unwrap_or_default()
+    failure.data.get("rule").and_then(|rule| rule.as_str()).unwrap_or_default()
 }
 
 /// Returns the output of a command of the shell in the repository.
 fn shell(bench: &Bench, command: &str) -> String {
-    let output = std::process::Command::new("sh")
-        .args(["-c", command])
-        .current_dir(bench.path(""))
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{command}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let output =
+        std::process::Command::new("sh").args(["-c", command]).current_dir(bench.path("")).output().unwrap();
+    assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
 }
 
@@ -135,12 +124,7 @@ fn what_cant_be_taken_is_left_as_it_is() {
             "a name that leads nowhere good",
             |b| {
                 let blob = b.git(&["hash-object", "-w", "plan.md"]);
-                b.git(&[
-                    "update-index",
-                    "--add",
-                    "--cacheinfo",
-                    &format!("100644,{blob},a\\b.md"),
-                ]);
+                b.git(&["update-index", "--add", "--cacheinfo", &format!("100644,{blob},a\\b.md")]);
                 b.git(&["commit", "-qm", "name"]);
             },
             |_| {},
@@ -262,11 +246,7 @@ fn what_cant_be_taken_is_left_as_it_is() {
         assert!(matches!(error, SyncError::Blocked(_)), "{name}: {error:?}");
         assert!(error.to_string().contains(says), "{name}: {error}");
         assert_eq!((b.head(), b.status(), b.read("plan.md")), before, "{name}");
-        assert_eq!(
-            there.remote_state().unwrap().status,
-            RemoteStatus::Blocked,
-            "{name}"
-        );
+        assert_eq!(there.remote_state().unwrap().status, RemoteStatus::Blocked, "{name}");
     }
 }
 
@@ -284,11 +264,7 @@ fn pointers_of_git_lfs_and_submodules_are_taken_as_they_are() {
     a.git(&["push", "-q", "origin", "main"]);
     let ran = b.path(".git/ran");
     for name in ["smudge", "clean", "process"] {
-        b.git(&[
-            "config",
-            &format!("filter.lfs.{name}"),
-            &format!("touch '{}'; cat", ran.display()),
-        ]);
+        b.git(&["config", &format!("filter.lfs.{name}"), &format!("touch '{}'; cat", ran.display())]);
     }
     there.sync(false).unwrap();
     assert_eq!((b.head(), b.read("x.bin").unwrap()), (a.head(), POINTER.into()));
@@ -302,17 +278,12 @@ fn a_folder_of_a_larger_repository_is_left_to_git() {
     let part = || {
         Library::open(
             &b.path("notes"),
-            crate::Options {
-                user: Some(b.path(".git/of-user")),
-                ..crate::Options::default()
-            },
+            crate::Options { user: Some(b.path(".git/of-user")), ..crate::Options::default() },
         )
         .unwrap()
     };
     let address = Address::parse(shared.path().to_str().unwrap()).unwrap();
-    part()
-        .set_remote(&RemoteSettings::new(address, MAIN.to_owned()))
-        .unwrap();
+    part().set_remote(&RemoteSettings::new(address, MAIN.to_owned())).unwrap();
     let library = part();
     // Commits ahead are pushed; commits behind are not taken.
     insist(&library, "a.md", "new\n").unwrap();
@@ -332,11 +303,7 @@ fn a_folder_of_a_larger_repository_is_left_to_git() {
 fn a_change_that_others_are_always_faster_than_is_given_up() {
     let ([a, _], shared) = Bench::shared();
     let library = open(&a, shared.path(), Acknowledge::Remote);
-    let claim = Claim {
-        behind: 3,
-        waited: Duration::from_secs(6),
-        ..Claim::default()
-    };
+    let claim = Claim { behind: 3, waited: Duration::from_secs(6), ..Claim::default() };
     let failure = wait(library.begin(claim)).map(drop).unwrap_err();
     assert_eq!(rule(&failure), "remote_contended");
     assert!(failure.message.contains("3 times in 6 s"), "{failure}");
@@ -374,10 +341,7 @@ fn an_empty_library_takes_everything_and_an_empty_remote_is_filled() {
     let library = open(&begun, shared.path(), Acknowledge::Local);
     assert!(library.preview_sync(false).unwrap().taken.merged);
     library.sync(false).unwrap();
-    assert_eq!(
-        (begun.head(), begun.status()),
-        (tip(shared.path()), String::new())
-    );
+    assert_eq!((begun.head(), begun.status()), (tip(shared.path()), String::new()));
     assert_eq!(begun.read("notes/a.md").unwrap(), "old a\n");
 
     let fresh = tempfile::tempdir().unwrap();
@@ -395,10 +359,7 @@ fn with_acknowledge_remote_a_change_is_in_the_remote_first() {
     assert_eq!(tip(shared.path()), first);
     // It is behind, and plans again on the newer state.
     let second = insist(&there, "notes/a.md", "b\n").unwrap();
-    assert_eq!(
-        (tip(shared.path()), b.read("plan.md").unwrap()),
-        (second.clone(), "a\n".to_owned())
-    );
+    assert_eq!((tip(shared.path()), b.read("plan.md").unwrap()), (second.clone(), "a\n".to_owned()));
     assert_eq!(git(shared.path(), &["log", "--format=%P", "-1", MAIN]).1, first);
     // A person's own commit goes with the next change.
     b.write("plan.md", "person\n");
@@ -428,10 +389,7 @@ fn what_the_remote_does_not_take_is_not_made() {
     fs::rename(shared.path(), shared.path().with_extension("away")).unwrap();
     let failure = insist(&library, "plan.md", "b\n").unwrap_err();
     assert_eq!(rule(&failure), "remote_unreachable");
-    assert_eq!(
-        (a.head(), a.read("plan.md").unwrap(), a.status()),
-        (before, "a\n".into(), String::new())
-    );
+    assert_eq!((a.head(), a.read("plan.md").unwrap(), a.status()), (before, "a\n".into(), String::new()));
     // Reading continues, and so do changes once the remote is back.
     fs::rename(shared.path().with_extension("away"), shared.path()).unwrap();
     hook(shared.path(), "pre-receive", "exit 0");
@@ -480,9 +438,7 @@ fn a_rewritten_history_waits_for_a_person() {
     b.write("notes/b.md", "other\n");
     b.git(&["commit", "-qam", "other"]);
     b.git(&["push", "-qf", "origin", "main"]);
-    let Err(SyncError::Blocked(failure)) = here.sync(false) else {
-        panic!("it was not blocked")
-    };
+    let Err(SyncError::Blocked(failure)) = here.sync(false) else { panic!("it was not blocked") };
     assert_eq!(rule(&failure), "remote_rewritten");
     let synced = here.sync(true).unwrap();
     assert!(synced.taken.merged);
@@ -501,10 +457,8 @@ fn a_rewritten_history_waits_for_a_person() {
 fn changes_that_are_not_published_are_bounded() {
     let ([a, _], shared) = Bench::shared();
     let address = Address::parse(shared.path().to_str().unwrap()).unwrap();
-    let settings = RemoteSettings {
-        max_unpublished: Some(2),
-        ..RemoteSettings::new(address, MAIN.to_owned())
-    };
+    let settings =
+        RemoteSettings { max_unpublished: Some(2), ..RemoteSettings::new(address, MAIN.to_owned()) };
     a.library().set_remote(&settings).unwrap();
     let library = a.library();
     assert_eq!(library.remote_settings(), Some(&settings));
@@ -513,10 +467,7 @@ fn changes_that_are_not_published_are_bounded() {
         insist(&library, "plan.md", content).unwrap();
     }
     assert_eq!(library.remote_state().unwrap().ahead, 2);
-    assert_eq!(
-        rule(&insist(&library, "plan.md", "c\n").unwrap_err()),
-        "remote_unpublished"
-    );
+    assert_eq!(rule(&insist(&library, "plan.md", "c\n").unwrap_err()), "remote_unpublished");
     assert_eq!(library.sync(false).unwrap().pushed, 2);
     insist(&library, "plan.md", "c\n").unwrap();
     // Sent to another user, or moved, the library is no longer shared.
@@ -547,12 +498,9 @@ fn a_follower_publishes_and_fetches() {
 /// Clones that lack a part of the history, or of its files.
 #[test]
 fn partial_clones_are_shared() {
-    for options in [
-        &["--depth", "1"][..],
-        &["--filter=blob:none"],
-        &["--filter=tree:0"],
-        &["--single-branch"],
-    ] {
+    for options in
+        [&["--depth", "1"][..], &["--filter=blob:none"], &["--filter=tree:0"], &["--single-branch"]]
+    {
         let ([a, _], shared) = Bench::shared();
         git(shared.path(), &["config", "uploadpack.allowFilter", "true"]);
         for text in ["1\n", "2\n", "3\n"] {
@@ -691,16 +639,8 @@ fn each_step_of_a_shared_change_can_be_the_last() {
             insist(&library, "notes/a.md", "next\n").unwrap();
             let expected = if is_shared { "new\n" } else { "old plan\n" };
             assert_eq!(a.read("plan.md").unwrap(), expected, "{step:?}");
-            assert_eq!(
-                (tip(shared.path()), a.status()),
-                (a.head(), String::new()),
-                "{step:?}"
-            );
-            let made = git(
-                shared.path(),
-                &["rev-list", "--count", &format!("{before}..main")],
-            )
-            .1;
+            assert_eq!((tip(shared.path()), a.status()), (a.head(), String::new()), "{step:?}");
+            let made = git(shared.path(), &["rev-list", "--count", &format!("{before}..main")]).1;
             assert_eq!(made, if is_shared { "2" } else { "1" }, "{step:?}");
             a.assert_sound();
         }
@@ -711,11 +651,7 @@ fn each_step_of_a_shared_change_can_be_the_last() {
 #[test]
 fn a_person_between_push_and_publication_loses_nothing() {
     /// A name, commands in the library's folder, and the files that are there in the end.
-    type Case = (
-        &'static str,
-        &'static str,
-        &'static [(&'static str, &'static str)],
-    );
+    type Case = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
     let cases: [Case; 4] = [
         (
             "commits a different document",
@@ -727,11 +663,7 @@ fn a_person_between_push_and_publication_loses_nothing() {
             "echo '- mine' >> plan.md; git commit -qam mine",
             &[("plan.md", "new\nold plan\n- mine\n")],
         ),
-        (
-            "saves the same document",
-            "echo '- mine' >> plan.md",
-            &[("plan.md", "new\nold plan\n- mine\n")],
-        ),
+        ("saves the same document", "echo '- mine' >> plan.md", &[("plan.md", "new\nold plan\n- mine\n")]),
         (
             "saves a different document",
             "echo b > notes/b.md",
@@ -744,14 +676,7 @@ fn a_person_between_push_and_publication_loses_nothing() {
         let watch: Watch = Box::new(move |reached| {
             if reached == Checkpoint::Pushed && once.swap(false, Ordering::SeqCst) {
                 let mut shell = std::process::Command::new("sh");
-                assert!(
-                    shell
-                        .args(["-ec", command])
-                        .current_dir(&folder)
-                        .status()
-                        .unwrap()
-                        .success()
-                );
+                assert!(shell.args(["-ec", command]).current_dir(&folder).status().unwrap().success());
             }
             Ok(())
         });
@@ -785,15 +710,10 @@ fn edit_at_random(acknowledge: Acknowledge, machines: usize, seed: u64, edits: u
     };
     let [c, person] = ["Ada", "Bea"].map(clone);
     let benches = &[&a, &b, &c][..machines];
-    let libraries: Vec<_> = benches
-        .iter()
-        .map(|bench| open(bench, shared.path(), acknowledge))
-        .collect();
+    let libraries: Vec<_> = benches.iter().map(|bench| open(bench, shared.path(), acknowledge)).collect();
     let mut state = seed;
     let mut below = |most: usize| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % most
     };
     let paths = ["plan.md", "notes/a.md", "notes/b.md", "new.md"];
@@ -852,22 +772,14 @@ fn edit_at_random(acknowledge: Acknowledge, machines: usize, seed: u64, edits: u
         let found: Vec<_> = files.lines().filter(has).collect();
         let stem = path.trim_end_matches(".md");
         assert!(!found.is_empty(), "{seed}: {token} of {path} is lost");
-        assert!(
-            found.iter().all(|file| file.starts_with(stem)),
-            "{seed}: {token}: {found:?}"
-        );
-        assert!(
-            found.iter().filter(|file| !is_conflict(file)).count() <= 1,
-            "{seed}: {token}: {found:?}"
-        );
+        assert!(found.iter().all(|file| file.starts_with(stem)), "{seed}: {token}: {found:?}");
+        assert!(found.iter().filter(|file| !is_conflict(file)).count() <= 1, "{seed}: {token}: {found:?}");
     }
 }
 
 #[test]
 fn machines_that_edit_at_random_lose_nothing() {
-    let rounds = std::env::var("TABELLION_REMOTE_ROUNDS")
-        .ok()
-        .and_then(|rounds| rounds.parse().ok());
+    let rounds = std::env::var("TABELLION_REMOTE_ROUNDS").ok().and_then(|rounds| rounds.parse().ok());
     for seed in 0..rounds.unwrap_or(2) {
         edit_at_random(Acknowledge::Local, 3, seed, 25);
         edit_at_random(Acknowledge::Remote, 3, seed, 15);

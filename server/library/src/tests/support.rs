@@ -46,14 +46,7 @@ impl Bench {
             return None;
         }
         let git_dir = elsewhere.path().join("git");
-        bench.git(&[
-            "init",
-            "-q",
-            "-b",
-            "main",
-            "--separate-git-dir",
-            git_dir.to_str()?,
-        ]);
+        bench.git(&["init", "-q", "-b", "main", "--separate-git-dir", git_dir.to_str()?]);
         bench.elsewhere = Some(elsewhere);
         Some(bench.filled())
     }
@@ -88,18 +81,11 @@ impl Bench {
 
     /// An empty folder.
     pub(crate) fn empty() -> Self {
-        Self {
-            folder: tempfile::tempdir().unwrap(),
-            elsewhere: None,
-        }
+        Self { folder: tempfile::tempdir().unwrap(), elsewhere: None }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        if name.is_empty() {
-            self.folder.path().to_owned()
-        } else {
-            self.folder.path().join(name)
-        }
+        if name.is_empty() { self.folder.path().to_owned() } else { self.folder.path().join(name) }
     }
 
     pub(crate) fn library(&self) -> Library {
@@ -112,10 +98,7 @@ impl Bench {
 
     /// The options of a user with a separate folder.
     fn options(&self) -> Options {
-        Options {
-            user: Some(self.folder.path().join(".git/of-user")),
-            ..Options::default()
-        }
+        Options { user: Some(self.folder.path().join(".git/of-user")), ..Options::default() }
     }
 
     pub(crate) fn write(&self, name: &str, content: &str) {
@@ -166,11 +149,7 @@ impl Bench {
             .args(["update-index", "--force-write-index"])
             .output()
             .unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
     /// Files that a transaction must not leave.
@@ -214,10 +193,7 @@ pub(crate) fn git(folder: &Path, arguments: &[&str]) -> (bool, String) {
         .output()
         .unwrap();
     let text = [output.stdout, output.stderr].concat();
-    (
-        output.status.success(),
-        String::from_utf8_lossy(&text).trim_end().to_owned(),
-    )
+    (output.status.success(), String::from_utf8_lossy(&text).trim_end().to_owned())
 }
 
 /// A change.
@@ -268,16 +244,8 @@ fn prepare_with(
     change: &Change,
     details: &serde_json::Map<String, serde_json::Value>,
 ) -> Result<Prepared, StoreError> {
-    let call = CallContext {
-        client: Some("test/1".into()),
-        ..CallContext::default()
-    };
-    let entry = Entry {
-        tool: "a_tool",
-        call: &call,
-        request: None,
-        details,
-    };
+    let call = CallContext { client: Some("test/1".into()), ..CallContext::default() };
+    let entry = Entry { tool: "a_tool", call: &call, request: None, details };
     ready(session.prepare(change, &entry))
 }
 

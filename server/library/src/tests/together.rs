@@ -22,15 +22,9 @@ type Call<'a> = std::pin::Pin<Box<dyn Future<Output = Result<String, StoreError>
 /// Makes the change that `plan` computes from the document's text, in the way of the runtime, once.
 fn call<'a>(library: &'a Library, path: &'a str, plan: impl Fn(&str) -> Option<String> + 'a) -> Call<'a> {
     Box::pin(async move {
-        let mut session: Box<dyn Session> = library
-            .begin(Claim::default())
-            .await
-            .map_err(StoreError::Failure)?;
-        let old = session
-            .view()
-            .read(path)?
-            .map(|document| document.bytes)
-            .unwrap_or_default();
+        let mut session: Box<dyn Session> =
+            library.begin(Claim::default()).await.map_err(StoreError::Failure)?;
+        let old = session.view().read(path)?.map(|document| document.bytes).unwrap_or_default();
         let new = plan(std::str::from_utf8(&old).unwrap());
         let prepared = prepare(&mut *session, &change(path, new.as_deref()))?;
         session.publish().await?;
@@ -97,16 +91,9 @@ fn each_has_a_commit_of_its_own_and_all_move_the_branch_once() {
 
     assert_eq!(moves.load(Ordering::SeqCst), 1);
     let made = bench.git(&["log", "--reverse", "--format=%H", &format!("{before}..HEAD")]);
-    let of_tools: Vec<&str> = made
-        .lines()
-        .filter(|id| commits.iter().any(|c| c == id))
-        .collect();
+    let of_tools: Vec<&str> = made.lines().filter(|id| commits.iter().any(|c| c == id)).collect();
     assert_eq!(of_tools, commits, "in the order of their turns");
-    assert_eq!(
-        made.lines().count(),
-        commits.len() + 1,
-        "and one of what was not committed"
-    );
+    assert_eq!(made.lines().count(), commits.len() + 1, "and one of what was not committed");
     for commit in made.lines() {
         let touched = bench.git(&["diff-tree", "-r", "--name-only", "--no-commit-id", commit]);
         assert_eq!(touched.lines().count(), 1, "{commit}: {touched}");
@@ -127,11 +114,7 @@ fn each_has_a_commit_of_its_own_and_all_move_the_branch_once() {
         commits.iter().collect::<Vec<_>>()
     );
     let reflog = bench.git(&["reflog", "--format=%H", "-n", "8"]);
-    assert_eq!(
-        reflog.lines().rev().collect::<Vec<_>>(),
-        commits,
-        "the log of HEAD"
-    );
+    assert_eq!(reflog.lines().rev().collect::<Vec<_>>(), commits, "the log of HEAD");
     bench.assert_sound();
 }
 
@@ -175,14 +158,7 @@ fn one_failure_makes_the_whole_batch_try_again() {
             call(&library, "notes/b.md", append),
         ],
     );
-    assert_eq!(
-        outcomes,
-        [
-            Err(StoreError::Conflict),
-            Err(StoreError::Conflict),
-            Err(StoreError::Conflict)
-        ]
-    );
+    assert_eq!(outcomes, [Err(StoreError::Conflict), Err(StoreError::Conflict), Err(StoreError::Conflict)]);
     assert_eq!(bench.read("notes/a.md").as_deref(), Some("mine\n"));
     assert_eq!(bench.read("plan.md").as_deref(), Some("old plan\n"));
     bench.assert_sound();
@@ -198,9 +174,8 @@ fn dropped_callers_do_not_block_others() {
     let Poll::Ready(Ok(turn)) = turn.as_mut().poll(&mut context) else {
         panic!("the turn is free");
     };
-    let mut waiting: Vec<Call<'_>> = ["notes/a.md", "notes/b.md", "plan.md"]
-        .map(|path| call(&library, path, append))
-        .into();
+    let mut waiting: Vec<Call<'_>> =
+        ["notes/a.md", "notes/b.md", "plan.md"].map(|path| call(&library, path, append)).into();
     for call in &mut waiting {
         assert!(call.as_mut().poll(&mut context).is_pending());
     }
@@ -219,16 +194,9 @@ fn a_key_that_waits_is_not_used_twice() {
     use tabellion_runtime::{CallContext, Entry, IdempotencyKey, Replay};
     let bench = Bench::new();
     let library = bench.library();
-    let keyed = CallContext {
-        idempotency_key: Some(IdempotencyKey::parse("k").unwrap()),
-        ..CallContext::default()
-    };
-    let entry = Entry {
-        tool: "a_tool",
-        call: &keyed,
-        request: Some("{}"),
-        details: &serde_json::Map::new(),
-    };
+    let keyed =
+        CallContext { idempotency_key: Some(IdempotencyKey::parse("k").unwrap()), ..CallContext::default() };
+    let entry = Entry { tool: "a_tool", call: &keyed, request: Some("{}"), details: &serde_json::Map::new() };
     let made: Change = change("notes/a.md", Some("new\n"));
     let outcomes = all(
         &library,
@@ -236,10 +204,7 @@ fn a_key_that_waits_is_not_used_twice() {
             .map(|_| {
                 let (library, made) = (&library, &made);
                 Box::pin(async move {
-                    let mut session = library
-                        .begin(Claim::default())
-                        .await
-                        .map_err(StoreError::Failure)?;
+                    let mut session = library.begin(Claim::default()).await.map_err(StoreError::Failure)?;
                     let key = IdempotencyKey::parse("k").unwrap();
                     if let Some(Replay::Before { commit, .. }) =
                         session.replay(entry.call, &key, "{}").await?

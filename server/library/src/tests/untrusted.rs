@@ -34,9 +34,7 @@ fn rules_and_attributes_that_are_no_regular_files_block_nothing() {
             let bench = Bench::new();
             let at = bench.path(name);
             put(kind, &at);
-            for option in ["core.excludesFile", "core.attributesFile"]
-                .iter()
-                .filter(|_| name == "elsewhere")
+            for option in ["core.excludesFile", "core.attributesFile"].iter().filter(|_| name == "elsewhere")
             {
                 bench.git(&["config", option, at.to_str().unwrap()]);
             }
@@ -47,14 +45,9 @@ fn rules_and_attributes_that_are_no_regular_files_block_nothing() {
                 let said = format!("{error:?}");
                 assert!(said.contains("the attributes file"), "{shown}: {said}");
             }
-            make(&library, &change("plan.md", Some("new plan\n")))
-                .map(drop)
-                .unwrap_or_else(|error| {
-                    assert!(
-                        name.contains("info/attributes") || name == "elsewhere",
-                        "{shown}: {error:?}"
-                    );
-                });
+            make(&library, &change("plan.md", Some("new plan\n"))).map(drop).unwrap_or_else(|error| {
+                assert!(name.contains("info/attributes") || name == "elsewhere", "{shown}: {error:?}");
+            });
         }
     }
 }
@@ -76,14 +69,9 @@ fn a_repository_with_a_pipe_among_gits_files_is_refused_at_opening() {
         for kind in ["pipe", "device"] {
             let bench = Bench::new();
             put(kind, &bench.path(".git").join(name));
-            let error = Library::open(&bench.path(""), Options::default())
-                .map(drop)
-                .expect_err(name)
-                .to_string();
-            assert!(
-                error.contains(name) && error.contains("regular file"),
-                "{kind} as {name}: {error}"
-            );
+            let error =
+                Library::open(&bench.path(""), Options::default()).map(drop).expect_err(name).to_string();
+            assert!(error.contains(name) && error.contains("regular file"), "{kind} as {name}: {error}");
         }
     }
 }
@@ -111,17 +99,10 @@ fn a_folder_with_entries_in_no_order_is_not_changed() {
 
 #[test]
 fn what_the_configuration_includes_is_a_regular_file() {
-    for (kind, is_fine) in [
-        ("pipe", false),
-        ("device", false),
-        ("large", false),
-        ("none", true),
-        ("itself", false),
-    ] {
-        for (key, name) in [
-            ("include.path", "included"),
-            ("includeIf.gitdir:x.path", "included"),
-        ] {
+    for (kind, is_fine) in
+        [("pipe", false), ("device", false), ("large", false), ("none", true), ("itself", false)]
+    {
+        for (key, name) in [("include.path", "included"), ("includeIf.gitdir:x.path", "included")] {
             let bench = Bench::new();
             let at = bench.path(".git").join(name);
             match kind {

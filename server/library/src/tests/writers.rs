@@ -15,11 +15,7 @@ use super::support::{Bench, change, make, refusal};
 use crate::checkpoint::{Checkpoint, Watch};
 
 fn for_writing(bench: &Bench) -> File {
-    OpenOptions::new()
-        .write(true)
-        .truncate(true)
-        .open(bench.path("notes/a.md"))
-        .unwrap()
+    OpenOptions::new().write(true).truncate(true).open(bench.path("notes/a.md")).unwrap()
 }
 
 #[test]
@@ -58,15 +54,8 @@ fn a_file_that_stays_open_for_writing_is_not_changed() {
 fn wait_until_wanted(inode: u64) {
     let since = Instant::now();
     let is_wanted = |lock: &str| lock.contains("BREAKING") && lock.contains(&format!(":{inode} "));
-    while !std::fs::read_to_string("/proc/locks")
-        .unwrap()
-        .lines()
-        .any(is_wanted)
-    {
-        assert!(
-            since.elapsed() < Duration::from_secs(10),
-            "the file was not opened in time"
-        );
+    while !std::fs::read_to_string("/proc/locks").unwrap().lines().any(is_wanted) {
+        assert!(since.elapsed() < Duration::from_secs(10), "the file was not opened in time");
         thread::sleep(Duration::from_millis(1));
     }
 }
@@ -74,11 +63,9 @@ fn wait_until_wanted(inode: u64) {
 /// A program that opens the document at the moment of the exchange has to wait, is detected, and its bytes are kept.
 #[test]
 fn bytes_written_to_the_old_document_are_kept() {
-    for (step, committed) in [
-        (Checkpoint::Swapped, false),
-        (Checkpoint::Committed, true),
-        (Checkpoint::Published, true),
-    ] {
+    for (step, committed) in
+        [(Checkpoint::Swapped, false), (Checkpoint::Committed, true), (Checkpoint::Published, true)]
+    {
         let bench = Bench::new();
         let old = File::open(bench.path("notes/a.md")).unwrap();
         let by_number = format!("/proc/self/fd/{}", old.as_raw_fd());
@@ -89,11 +76,7 @@ fn bytes_written_to_the_old_document_are_kept() {
             if reached == step {
                 let (by_number, done) = (by_number.clone(), done.lock().unwrap().clone());
                 thread::spawn(move || {
-                    let mut file = OpenOptions::new()
-                        .write(true)
-                        .truncate(true)
-                        .open(by_number)
-                        .unwrap();
+                    let mut file = OpenOptions::new().write(true).truncate(true).open(by_number).unwrap();
                     file.write_all(b"mine\n").unwrap();
                     done.send(()).unwrap();
                 });

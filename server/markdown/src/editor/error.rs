@@ -80,25 +80,15 @@ pub enum SectionError {
 
 impl SectionError {
     pub(super) fn swallows(old: &str, section: &Section) -> Self {
-        Self::Swallows {
-            heading: shown(old, section),
-            line: section.line,
-        }
+        Self::Swallows { heading: shown(old, section), line: section.line }
     }
 
     pub(super) fn reveals(new: &str, section: &Section) -> Self {
-        Self::Reveals {
-            heading: shown(new, section),
-            line: section.line,
-        }
+        Self::Reveals { heading: shown(new, section), line: section.line }
     }
 
     pub(super) fn ends_section(new: &str, section: &Section, level: u8) -> Self {
-        Self::EndsSection {
-            heading: shown(new, section),
-            found: section.level,
-            level,
-        }
+        Self::EndsSection { heading: shown(new, section), found: section.level, level }
     }
 }
 

@@ -18,11 +18,7 @@ pub fn insert(
 ) -> Result<SectionPlan, SectionError> {
     let sections = document.sections();
     if position > sections.len() {
-        return Err(SectionError::Position {
-            position,
-            max: sections.len(),
-            moved: 0,
-        });
+        return Err(SectionError::Position { position, max: sections.len(), moved: 0 });
     }
     let displaced = sections.get(position);
     let level = displaced.or(sections.last()).map_or(1, |section| section.level);
@@ -52,21 +48,11 @@ pub fn insert(
     // The splice adds only line endings before the heading.
     let inserted = &done.text[done.inserted.clone()];
     let heading_at = done.inserted.end - inserted.trim_start_matches(['\n', '\r']).len();
-    if after
-        .get(position)
-        .is_none_or(|new| new.heading.start != heading_at)
-    {
-        return Err(SectionError::NoHeading {
-            heading: super::super::display::one_line(&heading.line),
-        });
+    if after.get(position).is_none_or(|new| new.heading.start != heading_at) {
+        return Err(SectionError::NoHeading { heading: super::super::display::one_line(&heading.line) });
     }
     check_below(&after[position + 1..position + added], &done.text, heading.level)?;
-    Ok(SectionPlan {
-        text: done.text,
-        outline: done.outline.into(),
-        position,
-        sections: added,
-    })
+    Ok(SectionPlan { text: done.text, outline: done.outline.into(), position, sections: added })
 }
 
 /// The heading of a new section.
@@ -91,11 +77,7 @@ impl NewHeading {
         let marks = "#".repeat(level.into());
         let line = format!("{marks} {title}");
         // A closing sequence keeps the parser from taking a `#` at the end of the text for one.
-        let line = if HeadingLine::parse(&line).text == title {
-            line
-        } else {
-            format!("{line} {marks}")
-        };
+        let line = if HeadingLine::parse(&line).text == title { line } else { format!("{line} {marks}") };
         Ok(Self { level, title, line })
     }
 }

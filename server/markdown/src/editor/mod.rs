@@ -48,11 +48,7 @@ impl<'t> ParsedDocument<'t> {
     /// If it has too much structure to be parsed.
     pub fn new(text: &'t str, flavor: Flavor) -> Result<Self, LimitError> {
         bounds::check(&[text])?;
-        Ok(Self {
-            text,
-            flavor,
-            outline: Arc::new(Outline::parse(text, flavor)),
-        })
+        Ok(Self { text, flavor, outline: Arc::new(Outline::parse(text, flavor)) })
     }
 
     /// Returns the sections, indexed by position.

@@ -24,11 +24,7 @@ pub fn relocate(
     let size = document.subtree_size(position);
     let max = sections.len() - size;
     if new_position > max {
-        return Err(SectionError::Position {
-            position: new_position,
-            max,
-            moved: size,
-        });
+        return Err(SectionError::Position { position: new_position, max, moved: size });
     }
     if new_position == position {
         return Ok(SectionPlan {
@@ -38,11 +34,7 @@ pub fn relocate(
             sections: size,
         });
     }
-    let start = |index: usize| {
-        sections
-            .get(index)
-            .map_or(text.len(), |section| section.heading.start)
-    };
+    let start = |index: usize| sections.get(index).map_or(text.len(), |section| section.heading.start);
     // The sections between the old and the new position move the other way.
     let exchange = if new_position < position {
         Exchange::new(sections, new_position..position, position..position + size, start)
@@ -92,13 +84,7 @@ impl Exchange {
         start: impl Fn(usize) -> usize,
     ) -> Self {
         debug_assert!(first.end == second.start && second.end <= sections.len());
-        Self {
-            start: start(first.start),
-            middle: start(second.start),
-            end: start(second.end),
-            first,
-            second,
-        }
+        Self { start: start(first.start), middle: start(second.start), end: start(second.end), first, second }
     }
 
     fn first_bytes(&self) -> Range<usize> {

@@ -28,9 +28,7 @@ pub(super) fn core(text: &str) -> Range<usize> {
     }
     let start = text[..start].rfind(ENDING).map_or(0, |ending| ending + 1);
     let last = text.trim_end_matches(BLANK).len();
-    let end = text[last..]
-        .find(ENDING)
-        .map_or(text.len(), |ending| last + ending);
+    let end = text[last..].find(ENDING).map_or(text.len(), |ending| last + ending);
     start..end
 }
 

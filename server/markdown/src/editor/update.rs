@@ -42,25 +42,14 @@ pub fn update(
     let done = splice(document, removed, &piece)?;
     let after = done.outline.sections();
     let added = after.len() - sections.len();
-    check_below(
-        &after[position + 1..position + 1 + added],
-        &done.text,
-        section.level,
-    )?;
+    check_below(&after[position + 1..position + 1 + added], &done.text, section.level)?;
     let moved = |index: usize| if index <= position { index } else { index + added };
     for (index, before) in sections.iter().enumerate().skip(position + 1) {
         if after[moved(index)].parent != before.parent.map(moved) {
-            return Err(SectionError::Reparents {
-                heading: shown(document.text, before),
-            });
+            return Err(SectionError::Reparents { heading: shown(document.text, before) });
         }
     }
-    Ok(SectionPlan {
-        text: done.text,
-        outline: done.outline.into(),
-        position,
-        sections: added,
-    })
+    Ok(SectionPlan { text: done.text, outline: done.outline.into(), position, sections: added })
 }
 
 /// Returns the range to remove to empty a body: all but the blank lines on one side, or all of it at the end of the

@@ -25,22 +25,12 @@ pub(super) fn add(front_matter: &FrontMatter<'_>, key: &str, value: &Value) -> V
     }
     let start = if text.starts_with(BOM) { BOM.len_utf8() } else { 0 };
     let lines = joined(render::member(key, value), "", ending);
-    vec![splice(
-        text,
-        start..start,
-        &format!("---{ending}{lines}---{ending}"),
-    )]
+    vec![splice(text, start..start, &format!("---{ending}{lines}---{ending}"))]
 }
 
 /// Returns the document without a key and its lines.
 pub(super) fn remove(front_matter: &FrontMatter<'_>, member: &Member) -> Vec<String> {
-    let FrontMatter {
-        text,
-        masked,
-        whole,
-        content,
-        ..
-    } = front_matter;
+    let FrontMatter { text, masked, whole, content, .. } = front_matter;
     let start = line_start(masked, member.key_span.start);
     let [end, longest] = ends(front_matter, member).map(|end| next_line(masked, end).min(content.end));
     // Blank lines below would become part of a block scalar above that keeps its line endings.
@@ -68,9 +58,7 @@ pub(super) fn replace(front_matter: &FrontMatter<'_>, member: &Member, value: &V
     let new = if render::is_block(value) {
         let ending = ending(front_matter);
         let lines = render::lines(value);
-        let lines = lines
-            .into_iter()
-            .map(|line| [ending, indent, UNIT, &line].concat());
+        let lines = lines.into_iter().map(|line| [ending, indent, UNIT, &line].concat());
         let head = text[colon..head].trim_end();
         [head.into(), lines.collect::<String>()].concat()
     } else {
@@ -141,9 +129,7 @@ fn in_list(front_matter: &FrontMatter<'_>, member: &Member, value: &Value) -> Op
 fn colon(front_matter: &FrontMatter<'_>, member: &Member) -> Option<usize> {
     let rest = front_matter.text.get(member.key_span.end..)?;
     let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
-    rest[blanks..]
-        .starts_with(':')
-        .then_some(member.key_span.end + blanks + 1)
+    rest[blanks..].starts_with(':').then_some(member.key_span.end + blanks + 1)
 }
 
 /// Returns the start of a value in block style, below its key; for every other value the position behind the colon.
@@ -168,9 +154,9 @@ fn ends(front_matter: &FrontMatter<'_>, member: &Member) -> [usize; 2] {
 fn end(front_matter: &FrontMatter<'_>, node: &Node, with_blanks: bool) -> usize {
     let text = front_matter.text;
     match &node.kind {
-        Kind::List(items) if node.is_block() => items
-            .last()
-            .map_or(node.span.start, |item| end(front_matter, item, with_blanks)),
+        Kind::List(items) if node.is_block() => {
+            items.last().map_or(node.span.start, |item| end(front_matter, item, with_blanks))
+        }
         Kind::Map(members) if node.is_block() => members.last().map_or(node.span.start, |member| {
             let value = end(front_matter, &member.value, with_blanks);
             value.max(member.key_span.end)
@@ -178,11 +164,7 @@ fn end(front_matter: &FrontMatter<'_>, node: &Node, with_blanks: bool) -> usize 
         Kind::Scalar(_, ScalarStyle::Literal | ScalarStyle::Folded) => {
             let end = text[..node.span.end].trim_end().len();
             // The position of the line ending.
-            if with_blanks {
-                end.max(node.span.end - 1)
-            } else {
-                end
-            }
+            if with_blanks { end.max(node.span.end - 1) } else { end }
         }
         Kind::Scalar(..) if node.span.is_empty() => text[..node.span.start].trim_end().len(),
         _ => node.span.end,
@@ -197,9 +179,7 @@ fn indent<'f>(front_matter: &'f FrontMatter<'_>, position: usize) -> &'f str {
 
 /// Returns the line ending of the opening fence, or the document's if there is none.
 fn ending(front_matter: &FrontMatter<'_>) -> &'static str {
-    let FrontMatter {
-        text, whole, content, ..
-    } = front_matter;
+    let FrontMatter { text, whole, content, .. } = front_matter;
     if whole.is_empty() {
         return ending_of(text);
     }
@@ -212,10 +192,7 @@ fn ending(front_matter: &FrontMatter<'_>) -> &'static str {
 }
 
 fn joined(lines: Vec<String>, indent: &str, ending: &str) -> String {
-    lines
-        .into_iter()
-        .map(|line| [indent, &line, ending].concat())
-        .collect()
+    lines.into_iter().map(|line| [indent, &line, ending].concat()).collect()
 }
 
 fn splice(text: &str, range: Range<usize>, new: &str) -> String {

@@ -10,11 +10,7 @@ use crate::lines::BOM;
 /// the text if there is none. Front matter follows an optional byte order mark, opens with a line `---` or `+++` and
 /// closes with the same line. `masked` has no lone `\r`.
 pub(crate) fn find(masked: &str) -> Range<usize> {
-    let start = if masked.starts_with(BOM) {
-        BOM.len_utf8()
-    } else {
-        0
-    };
+    let start = if masked.starts_with(BOM) { BOM.len_utf8() } else { 0 };
     let mut lines = masked[start..].split_inclusive('\n');
     let Some(opening) = lines.next() else {
         return start..start;

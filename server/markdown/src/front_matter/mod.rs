@@ -59,9 +59,7 @@ impl FrontMatter<'_> {
     ) -> Result<String, FrontMatterError> {
         let others = |front_matter: &FrontMatter<'_>| {
             let others = front_matter.members.iter().filter(|member| member.key != key);
-            others
-                .map(|member| (member.key.clone(), member.value.to_json()))
-                .collect::<Vec<_>>()
+            others.map(|member| (member.key.clone(), member.value.to_json())).collect::<Vec<_>>()
         };
         let is_right = |new: &String| {
             FrontMatter::parse(new).is_ok_and(|new| {
@@ -70,15 +68,9 @@ impl FrontMatter<'_> {
         };
         let layout = || FrontMatterError::Layout {
             key: key.into(),
-            line: self
-                .line_of(key)
-                .unwrap_or_else(|| lines::number(&self.masked, self.content.start)),
+            line: self.line_of(key).unwrap_or_else(|| lines::number(&self.masked, self.content.start)),
         };
-        candidates
-            .into_iter()
-            .filter(|_| !self.is_flow)
-            .find(is_right)
-            .ok_or_else(layout)
+        candidates.into_iter().filter(|_| !self.is_flow).find(is_right).ok_or_else(layout)
     }
 }
 

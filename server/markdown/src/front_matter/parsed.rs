@@ -50,9 +50,7 @@ impl<'a> FrontMatter<'a> {
         }
         let masked = &front_matter.masked;
         if masked[whole.start..].starts_with("+++") {
-            return Err(FrontMatterError::Toml {
-                line: lines::number(masked, whole.start),
-            });
+            return Err(FrontMatterError::Toml { line: lines::number(masked, whole.start) });
         }
         let content = next_line(masked, whole.start)..lines::line_start(masked, whole.end - 1);
         let root = yaml::parse(masked, content.clone())?;
@@ -85,8 +83,7 @@ impl<'a> FrontMatter<'a> {
     /// Returns all keys with their values, in their order.
     pub fn values(&self) -> Map<String, Value> {
         let all = self.members.iter();
-        all.map(|member| (member.key.clone(), member.value.to_json()))
-            .collect()
+        all.map(|member| (member.key.clone(), member.value.to_json())).collect()
     }
 
     /// Returns the line of a key in the document, from 1; `None` if there is no such key.
@@ -108,7 +105,5 @@ impl<'a> FrontMatter<'a> {
 
 /// Returns the start of the line after that of `position`; the end of the text if there is none.
 pub(super) fn next_line(masked: &str, position: usize) -> usize {
-    masked[position..]
-        .find('\n')
-        .map_or(masked.len(), |newline| position + newline + 1)
+    masked[position..].find('\n').map_or(masked.len(), |newline| position + newline + 1)
 }

@@ -27,10 +27,9 @@ pub(super) fn member(key: &str, value: &Value) -> Vec<String> {
 /// Returns the lines of a list or map that is not empty in block style, and the one line of any other value.
 pub(super) fn lines(value: &Value) -> Vec<String> {
     match value {
-        Value::Object(members) if is_block(value) => members
-            .iter()
-            .flat_map(|(key, value)| member(key, value))
-            .collect(),
+        Value::Object(members) if is_block(value) => {
+            members.iter().flat_map(|(key, value)| member(key, value)).collect()
+        }
         Value::Array(items) if is_block(value) => items.iter().flat_map(item).collect(),
         _ => vec![flow(value, Quotes::Plain)],
     }
@@ -89,9 +88,8 @@ fn is_plain(text: &str) -> bool {
     if is_uuid(text) || is_time(text) {
         return true;
     }
-    const WORDS: [&str; 12] = [
-        "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "none",
-    ];
+    const WORDS: [&str; 12] =
+        ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "none"];
     text.starts_with(char::is_alphabetic)
         && !text.ends_with([' ', ':'])
         && !text.contains(is_escaped)

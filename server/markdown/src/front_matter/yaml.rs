@@ -129,11 +129,7 @@ impl Places {
 /// Error when building the tree.
 enum Why {
     Refused(&'static str),
-    Twice {
-        key: String,
-        first: usize,
-        second: usize,
-    },
+    Twice { key: String, first: usize, second: usize },
 }
 
 /// A collection whose end is pending.
@@ -159,14 +155,7 @@ struct Builder<'t> {
 
 impl<'t> Builder<'t> {
     fn new(text: &'t str) -> Self {
-        Self {
-            text,
-            root: None,
-            open: vec![],
-            anchors: HashMap::new(),
-            values: 0,
-            repeated: 0,
-        }
+        Self { text, root: None, open: vec![], anchors: HashMap::new(), values: 0, repeated: 0 }
     }
 
     fn take(&mut self, event: Event<'_>, mut span: Range<usize>) -> Result<(), Why> {
@@ -207,11 +196,7 @@ impl<'t> Builder<'t> {
         if self.open.len() == MAX_DEPTH {
             return Err(Why::Refused("collections are nested too deeply"));
         }
-        self.open.push(Open {
-            node,
-            anchor,
-            key: None,
-        });
+        self.open.push(Open { node, anchor, key: None });
         Ok(())
     }
 
@@ -234,10 +219,7 @@ impl<'t> Builder<'t> {
         if anchor != 0 {
             self.anchors.insert(anchor, node.to_json());
         }
-        let Some(Open {
-            node: parent, key, ..
-        }) = self.open.last_mut()
-        else {
+        let Some(Open { node: parent, key, .. }) = self.open.last_mut() else {
             self.root = Some(node);
             return Ok(());
         };
@@ -260,17 +242,9 @@ fn add_member(members: &mut Vec<Member>, key: Node, value: Node) -> Result<(), W
         other => other.to_string(),
     };
     if let Some(first) = members.iter().find(|member| member.key == name) {
-        return Err(Why::Twice {
-            first: first.key_span.start,
-            second: key.span.start,
-            key: name,
-        });
+        return Err(Why::Twice { first: first.key_span.start, second: key.span.start, key: name });
     }
-    members.push(Member {
-        key: name,
-        key_span: key.span,
-        value,
-    });
+    members.push(Member { key: name, key_span: key.span, value });
     Ok(())
 }
 
@@ -319,7 +293,5 @@ fn number(text: &str) -> Option<Number> {
     serde_json::from_str::<Number>(text).ok()?;
     let integer = text.parse::<i64>().map(Number::from).ok();
     let integer = integer.or_else(|| text.parse::<u64>().map(Number::from).ok());
-    integer
-        .filter(|_| text != "-0")
-        .or_else(|| Number::from_f64(text.parse().ok()?))
+    integer.filter(|_| text != "-0").or_else(|| Number::from_f64(text.parse().ok()?))
 }

@@ -85,21 +85,14 @@ impl SectionChange {
     pub fn summary(&self) -> String {
         let word = self.operation();
         match self {
-            Self::Insert {
-                heading, position, ..
+            Self::Insert { heading, position, .. }
+            | Self::Delete { heading, position, .. }
+            | Self::Update { heading, position, .. } => {
+                format!("{word} \"{heading}\" at position {position}")
             }
-            | Self::Delete {
-                heading, position, ..
+            Self::Move { heading, from, position, .. } => {
+                format!("{word} \"{heading}\" from position {from} to {position}")
             }
-            | Self::Update {
-                heading, position, ..
-            } => format!("{word} \"{heading}\" at position {position}"),
-            Self::Move {
-                heading,
-                from,
-                position,
-                ..
-            } => format!("{word} \"{heading}\" from position {from} to {position}"),
             Self::Undo { undoes: commit } | Self::Redo { redoes: commit } => format!("{word} {commit}"),
         }
     }

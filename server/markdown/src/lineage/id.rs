@@ -31,14 +31,8 @@ impl FromStr for SectionId {
     /// Parses the form that [`Display`](fmt::Display) writes, and no other.
     fn from_str(text: &str) -> Result<Self, ParseSectionIdError> {
         let digits = text.strip_prefix(PREFIX).ok_or(ParseSectionIdError)?;
-        let id = u64::from_str_radix(digits, 16)
-            .map(Self)
-            .map_err(|_| ParseSectionIdError)?;
-        if id.to_string() == text {
-            Ok(id)
-        } else {
-            Err(ParseSectionIdError)
-        }
+        let id = u64::from_str_radix(digits, 16).map(Self).map_err(|_| ParseSectionIdError)?;
+        if id.to_string() == text { Ok(id) } else { Err(ParseSectionIdError) }
     }
 }
 

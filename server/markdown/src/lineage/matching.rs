@@ -64,20 +64,11 @@ fn digest(text: &str) -> Option<[u8; 20]> {
 
 /// Returns, for each section of `new`, the index of the same section in `old`.
 pub fn pairs(old: &[Fingerprint], new: &[Fingerprint]) -> Vec<Option<usize>> {
-    let mut pairing = Pairing {
-        old,
-        new,
-        of_old: vec![None; old.len()],
-        of_new: vec![None; new.len()],
-    };
+    let mut pairing = Pairing { old, new, of_old: vec![None; old.len()], of_new: vec![None; new.len()] };
     pairing.pair_unique(|section, _| Some((section.level, &*section.title, section.digest)));
     pairing.pair_children();
     pairing.pair_unique(|section, _| Some((&*section.title, section.digest?)));
-    pairing.pair_unique(|section, _| {
-        section
-            .digest
-            .filter(|_| section.length >= MIN_DISTINCTIVE_LENGTH)
-    });
+    pairing.pair_unique(|section, _| section.digest.filter(|_| section.length >= MIN_DISTINCTIVE_LENGTH));
     pairing.pair_children();
     pairing.pair_unique(|section, parent| Some((parent?, section.digest?)));
     pairing.pair_parents();
@@ -197,11 +188,7 @@ impl<'s> Pairing<'s> {
                 let children = all_children.entry(parent).or_default();
                 children.count += 1;
                 if let Some(new) = self.of_old[index] {
-                    children.add_paired(
-                        self.new[new]
-                            .parent
-                            .filter(|parent| self.of_new[*parent].is_none()),
-                    );
+                    children.add_paired(self.new[new].parent.filter(|parent| self.of_new[*parent].is_none()));
                 }
             }
             let mut claims: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -243,7 +230,6 @@ impl ChildPairs {
     }
 
     fn match_of_parent(&self) -> Option<usize> {
-        self.new_parent
-            .filter(|_| !self.split && 2 * self.paired >= self.count)
+        self.new_parent.filter(|_| !self.split && 2 * self.paired >= self.count)
     }
 }

@@ -184,8 +184,7 @@ impl Lineage {
 
     /// Returns an unused id for a section inserted into `content`, which is the newest version's or uncommitted.
     pub fn new_id(&self, content: Option<&str>) -> SectionId {
-        self.history_digest
-            .id(&[b"insert", content.unwrap_or_default().as_bytes()], 0)
+        self.history_digest.id(&[b"insert", content.unwrap_or_default().as_bytes()], 0)
     }
 
     /// Returns the fingerprints of a content's sections.
@@ -206,11 +205,8 @@ impl Lineage {
 
     /// Returns the ids of the sections `new`. `old` are the fingerprints of the newest version.
     fn match_ids(&self, old: &[Fingerprint], new: &[Fingerprint]) -> Vec<SectionId> {
-        let pairs = if old.len() == self.ids.len() {
-            matching::pairs(old, new)
-        } else {
-            vec![None; new.len()]
-        };
+        let pairs =
+            if old.len() == self.ids.len() { matching::pairs(old, new) } else { vec![None; new.len()] };
         self.history_digest.assign_ids(&pairs, &self.ids, new)
     }
 

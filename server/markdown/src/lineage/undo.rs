@@ -97,11 +97,7 @@ impl UndoEntry {
             (Direction::Redo, SectionChange::Update { position, .. }) => (position + 1, &self.added[..]),
             _ => (0, &[][..]),
         };
-        Returning {
-            content: content.map(String::from),
-            position,
-            ids: ids.to_vec(),
-        }
+        Returning { content: content.map(String::from), position, ids: ids.to_vec() }
     }
 }
 
@@ -142,31 +138,20 @@ impl Lineage {
             Direction::Undo => &self.undo,
             Direction::Redo => &self.redo,
         };
-        stack
-            .last()
-            .map(|done| &**done)
-            .ok_or(UndoError::Nothing { word })
+        stack.last().map(|done| &**done).ok_or(UndoError::Nothing { word })
     }
 
     /// Applies a change other than undo and redo; returns false if it does not fit the list of sections.
     pub(super) fn apply_change(&mut self, change: &SectionChange, version: &Version) -> bool {
         let added = match change {
-            SectionChange::Insert {
-                section_id, sections, ..
-            } => {
+            SectionChange::Insert { section_id, sections, .. } => {
                 let below = (1..*sections).map(|number| {
-                    self.history_digest
-                        .id(&[b"below", section_id.to_string().as_bytes()], number)
+                    self.history_digest.id(&[b"below", section_id.to_string().as_bytes()], number)
                 });
                 std::iter::once(*section_id).chain(below).collect()
             }
-            SectionChange::Update {
-                section_id, sections, ..
-            } => (1..=*sections)
-                .map(|number| {
-                    self.history_digest
-                        .id(&[b"below", section_id.to_string().as_bytes()], number)
-                })
+            SectionChange::Update { section_id, sections, .. } => (1..=*sections)
+                .map(|number| self.history_digest.id(&[b"below", section_id.to_string().as_bytes()], number))
                 .collect(),
             _ => Vec::new(),
         };
@@ -231,19 +216,12 @@ fn fits(change: &SectionChange, length: usize) -> bool {
         sections > 0 && position.checked_add(sections).is_some_and(|end| end <= length)
     };
     match *change {
-        SectionChange::Insert {
-            position, sections, ..
-        } => position <= length && sections > 0,
-        SectionChange::Delete {
-            position, sections, ..
-        } => within(position, sections),
+        SectionChange::Insert { position, sections, .. } => position <= length && sections > 0,
+        SectionChange::Delete { position, sections, .. } => within(position, sections),
         SectionChange::Update { position, .. } => position < length,
-        SectionChange::Move {
-            from,
-            position,
-            sections,
-            ..
-        } => within(from, sections) && within(position, sections),
+        SectionChange::Move { from, position, sections, .. } => {
+            within(from, sections) && within(position, sections)
+        }
         SectionChange::Undo { .. } | SectionChange::Redo { .. } => false,
     }
 }
@@ -254,18 +232,13 @@ fn apply(change: &SectionChange, ids: &mut Vec<SectionId>, added: &[SectionId]) 
         SectionChange::Insert { position, .. } => {
             ids.splice(position..position, added.iter().copied()).collect()
         }
-        SectionChange::Update { position, .. } => ids
-            .splice(position + 1..position + 1, added.iter().copied())
-            .collect(),
-        SectionChange::Delete {
-            position, sections, ..
-        } => ids.drain(position..position + sections).collect(),
-        SectionChange::Move {
-            from,
-            position,
-            sections,
-            ..
-        } => shift(ids, from, position, sections),
+        SectionChange::Update { position, .. } => {
+            ids.splice(position + 1..position + 1, added.iter().copied()).collect()
+        }
+        SectionChange::Delete { position, sections, .. } => {
+            ids.drain(position..position + sections).collect()
+        }
+        SectionChange::Move { from, position, sections, .. } => shift(ids, from, position, sections),
         SectionChange::Undo { .. } | SectionChange::Redo { .. } => Vec::new(),
     }
 }
@@ -273,23 +246,14 @@ fn apply(change: &SectionChange, ids: &mut Vec<SectionId>, added: &[SectionId]) 
 /// Reverts a change.
 fn revert(change: &SectionChange, ids: &mut Vec<SectionId>, removed: &[SectionId]) {
     match *change {
-        SectionChange::Insert {
-            position, sections, ..
-        } => drop(ids.drain(position..position + sections)),
-        SectionChange::Update {
-            position, sections, ..
-        } => {
+        SectionChange::Insert { position, sections, .. } => drop(ids.drain(position..position + sections)),
+        SectionChange::Update { position, sections, .. } => {
             drop(ids.drain(position + 1..position + 1 + sections));
         }
         SectionChange::Delete { position, .. } => {
             drop(ids.splice(position..position, removed.iter().copied()))
         }
-        SectionChange::Move {
-            from,
-            position,
-            sections,
-            ..
-        } => drop(shift(ids, position, from, sections)),
+        SectionChange::Move { from, position, sections, .. } => drop(shift(ids, position, from, sections)),
         SectionChange::Undo { .. } | SectionChange::Redo { .. } => {}
     }
 }

@@ -20,22 +20,11 @@ fn a_diff_has_gits_form() {
         \\ No newline at end of file\n";
     assert_eq!(unified("n.md", old, new), diff);
     assert_eq!(line_counts(old, new), (2, 1));
-    assert_eq!(
-        unified("n.md", "", "a\n"),
-        "--- a/n.md\n+++ b/n.md\n@@ -0,0 +1 @@\n+a\n"
-    );
+    assert_eq!(unified("n.md", "", "a\n"), "--- a/n.md\n+++ b/n.md\n@@ -0,0 +1 @@\n+a\n");
     assert_eq!(unified("n.md", old, old), "");
     for (old, new, expected) in [
-        (
-            None,
-            Some("a\n"),
-            "--- /dev/null\n+++ b/n.md\n@@ -0,0 +1 @@\n+a\n",
-        ),
-        (
-            Some("a\n"),
-            None,
-            "--- a/n.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n",
-        ),
+        (None, Some("a\n"), "--- /dev/null\n+++ b/n.md\n@@ -0,0 +1 @@\n+a\n"),
+        (Some("a\n"), None, "--- a/n.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"),
         (Some(""), None, ""),
         (None, Some(""), ""),
     ] {
@@ -63,10 +52,7 @@ fn git_applies_every_kind_of_line() {
         ("a  \n\t\n", "a\n\n"),
         ("a\0b\n", "a\0c\n"),
         ("a\u{2028}b\u{85}c\n", "a\u{2028}b\u{85}d\n"),
-        (
-            "-- \n--- a/x\n+++ b/x\n@@ -1 +1 @@\n",
-            "-- \n+++ b/x\n@@ -1 +1 @@\n--- a/x\n",
-        ),
+        ("-- \n--- a/x\n+++ b/x\n@@ -1 +1 @@\n", "-- \n+++ b/x\n@@ -1 +1 @@\n--- a/x\n"),
         ("\\ No newline at end of file\n", "\\ No newline at end of file"),
         ("\n\n\n\n\n", "\n\n\n"),
     ] {
@@ -92,10 +78,7 @@ fn git_reads_every_file_name() {
         applies(path, "", "new");
         applies(path, "old", "");
     }
-    assert_eq!(
-        unified("a ä.md", "", "x").lines().next(),
-        Some("--- \"a/a \\303\\244.md\"\t")
-    );
+    assert_eq!(unified("a ä.md", "", "x").lines().next(), Some("--- \"a/a \\303\\244.md\"\t"));
 }
 
 #[test]
@@ -117,9 +100,7 @@ fn a_diff_of_too_many_lines_replaces_them_all() {
 
 /// Lines that are often equal, with every kind of ending.
 fn text() -> impl Strategy<Value = String> {
-    let line = prop::sample::select(vec![
-        "a\n", "b\n", "b\r\n", "\n", "# h\n", "c", "\u{feff}", "---\n",
-    ]);
+    let line = prop::sample::select(vec!["a\n", "b\n", "b\r\n", "\n", "# h\n", "c", "\u{feff}", "---\n"]);
     prop::collection::vec(line, 0..12).prop_map(|lines| lines.concat())
 }
 
@@ -165,10 +146,7 @@ fn changed_words_are_marked() {
         (
             "The database is dumped every night at 02:00 and kept for a week.",
             "The database is dumped every hour, on the hour, and kept for 35 days.",
-            (
-                &["night at 02:00", "a week"][..],
-                &["hour, on the hour,", "35 days"][..],
-            ),
+            (&["night at 02:00", "a week"][..], &["hour, on the hour,", "35 days"][..]),
         ),
         ("one two three", "four five six", (&[], &[])),
         ("a word", "a word", (&[], &[])),

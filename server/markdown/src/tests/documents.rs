@@ -63,21 +63,13 @@ pub(super) fn text(max_blocks: usize) -> impl Strategy<Value = String> {
     let ending = select(&["\n", "\n", "\r\n", "\r"][..]);
     let block = (select(BLOCKS), ending.clone());
     let mixed = select(&[false, false, true][..]);
-    (
-        proptest::collection::vec(block, 0..=max_blocks),
-        ending,
-        mixed,
-        any::<bool>(),
-    )
-        .prop_map(|(blocks, main, mixed, final_ending)| {
+    (proptest::collection::vec(block, 0..=max_blocks), ending, mixed, any::<bool>()).prop_map(
+        |(blocks, main, mixed, final_ending)| {
             let written = |(block, own): (&str, &str)| block.replace('\n', if mixed { own } else { main });
             let text: String = blocks.into_iter().map(written).collect();
-            if final_ending {
-                text
-            } else {
-                text.trim_end_matches(['\n', '\r']).to_owned()
-            }
-        })
+            if final_ending { text } else { text.trim_end_matches(['\n', '\r']).to_owned() }
+        },
+    )
 }
 
 /// A document with an edit of it.
@@ -108,39 +100,17 @@ impl Case {
 /// Returns documents, with and without byte order mark and front matter, each with one edit of it.
 pub(super) fn case() -> impl Strategy<Value = Case> {
     let mark = select(&["", "", "\u{feff}"][..]);
-    let front = select(
-        &[
-            "",
-            "",
-            "---\nx: y\n---\n",
-            "+++\r\nx = 1\r\n+++\r\n",
-            "---\n# no\n---",
-        ][..],
-    );
+    let front = select(&["", "", "---\nx: y\n---\n", "+++\r\nx = 1\r\n+++\r\n", "---\n# no\n---"][..]);
     let flavor = select(&[Flavor::CommonMark, Flavor::Mdx][..]);
     let document = (mark, front, text(14)).prop_map(|(mark, front, text)| format!("{mark}{front}{text}"));
     (document, flavor, text(4), 0..5usize, any::<Index>()).prop_map(
         |(old, flavor, content, operation, index)| {
             let outline = Outline::parse(&old, flavor);
             // A heading without any letter has no slug to name it by.
-            let slugs: Vec<&str> = outline
-                .sections()
-                .iter()
-                .map(|s| s.slug.as_str())
-                .filter(|s| !s.is_empty())
-                .collect();
-            let target = if slugs.is_empty() {
-                String::new()
-            } else {
-                format!("#{}", index.get(&slugs))
-            };
-            Case {
-                old,
-                flavor,
-                content,
-                operation,
-                target,
-            }
+            let slugs: Vec<&str> =
+                outline.sections().iter().map(|s| s.slug.as_str()).filter(|s| !s.is_empty()).collect();
+            let target = if slugs.is_empty() { String::new() } else { format!("#{}", index.get(&slugs)) };
+            Case { old, flavor, content, operation, target }
         },
     )
 }

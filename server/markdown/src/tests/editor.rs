@@ -49,26 +49,10 @@ const TREE: &str = "# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n";
 #[test]
 fn a_new_section_has_the_level_of_the_one_it_displaces() {
     check(&[
-        (
-            TREE,
-            Insert(0, "X", "x"),
-            "# X\n\nx\n\n# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n",
-        ),
-        (
-            TREE,
-            Insert(1, "X", "x"),
-            "# A\n\na\n\n## X\n\nx\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n",
-        ),
-        (
-            TREE,
-            Insert(2, "X", ""),
-            "# A\n\na\n\n## B\n\nb\n\n### X\n\n### C\n\nc\n\n## D\n\nd\n",
-        ),
-        (
-            TREE,
-            Insert(4, "X", "x\n"),
-            "# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n\n## X\n\nx\n",
-        ),
+        (TREE, Insert(0, "X", "x"), "# X\n\nx\n\n# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n"),
+        (TREE, Insert(1, "X", "x"), "# A\n\na\n\n## X\n\nx\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n"),
+        (TREE, Insert(2, "X", ""), "# A\n\na\n\n## B\n\nb\n\n### X\n\n### C\n\nc\n\n## D\n\nd\n"),
+        (TREE, Insert(4, "X", "x\n"), "# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n\n## X\n\nx\n"),
         (
             TREE,
             Insert(4, "# X", "\n\nx\n\n"),
@@ -91,37 +75,13 @@ fn the_editor_keeps_line_endings_byte_order_mark_and_front_matter() {
     check(&[
         ("\u{feff}", Insert(0, "X", "x"), "\u{feff}# X\n\nx\n"),
         ("\u{feff}# A\n", Insert(0, "X", "x"), "\u{feff}# X\n\nx\n\n# A\n"),
-        (
-            "---\na: b\n---\n",
-            Insert(0, "X", "x"),
-            "---\na: b\n---\n\n# X\n\nx\n",
-        ),
-        (
-            "---\na: b\n---",
-            Insert(0, "X", "x"),
-            "---\na: b\n---\n\n# X\n\nx\n",
-        ),
-        (
-            "---\na: b\n---\n# A\n",
-            Insert(0, "X", "x"),
-            "---\na: b\n---\n\n# X\n\nx\n\n# A\n",
-        ),
-        (
-            "# A\r\n\r\na\r\n",
-            Insert(1, "X", "x"),
-            "# A\r\n\r\na\r\n\r\n# X\r\n\r\nx\r\n",
-        ),
-        (
-            "# A\r\n\r\na",
-            Insert(1, "X", "x"),
-            "# A\r\n\r\na\r\n\r\n# X\r\n\r\nx\r\n",
-        ),
+        ("---\na: b\n---\n", Insert(0, "X", "x"), "---\na: b\n---\n\n# X\n\nx\n"),
+        ("---\na: b\n---", Insert(0, "X", "x"), "---\na: b\n---\n\n# X\n\nx\n"),
+        ("---\na: b\n---\n# A\n", Insert(0, "X", "x"), "---\na: b\n---\n\n# X\n\nx\n\n# A\n"),
+        ("# A\r\n\r\na\r\n", Insert(1, "X", "x"), "# A\r\n\r\na\r\n\r\n# X\r\n\r\nx\r\n"),
+        ("# A\r\n\r\na", Insert(1, "X", "x"), "# A\r\n\r\na\r\n\r\n# X\r\n\r\nx\r\n"),
         ("# A\ra\r", Insert(0, "X", "x"), "# X\r\rx\r\r# A\ra\r"),
-        (
-            "# A\r\n\r\na\r\n\r\n# B\r\n",
-            Update(0, "x"),
-            "# A\r\n\r\nx\r\n\r\n# B\r\n",
-        ),
+        ("# A\r\n\r\na\r\n\r\n# B\r\n", Update(0, "x"), "# A\r\n\r\nx\r\n\r\n# B\r\n"),
         ("# A\r\n# B\r\n", Update(0, "x"), "# A\r\n\r\nx\r\n\r\n# B\r\n"),
         ("# A\r\n\r\na\r\n# B", Move(1, 0), "# B\r\n# A\r\n\r\na"),
     ]);
@@ -151,31 +111,11 @@ fn insert_writes_the_given_heading() {
 #[test]
 fn update_replaces_only_the_sections_own_text() {
     check(&[
-        (
-            TREE,
-            Update(0, "x"),
-            "# A\n\nx\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n",
-        ),
-        (
-            TREE,
-            Update(1, "x\n\ny\n"),
-            "# A\n\na\n\n## B\n\nx\n\ny\n\n### C\n\nc\n\n## D\n\nd\n",
-        ),
-        (
-            TREE,
-            Update(3, "x"),
-            "# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nx\n",
-        ),
-        (
-            TREE,
-            Update(1, ""),
-            "# A\n\na\n\n## B\n\n### C\n\nc\n\n## D\n\nd\n",
-        ),
-        (
-            TREE,
-            Update(3, ""),
-            "# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n",
-        ),
+        (TREE, Update(0, "x"), "# A\n\nx\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n"),
+        (TREE, Update(1, "x\n\ny\n"), "# A\n\na\n\n## B\n\nx\n\ny\n\n### C\n\nc\n\n## D\n\nd\n"),
+        (TREE, Update(3, "x"), "# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nx\n"),
+        (TREE, Update(1, ""), "# A\n\na\n\n## B\n\n### C\n\nc\n\n## D\n\nd\n"),
+        (TREE, Update(3, ""), "# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n"),
         ("# A\na\n# B\n", Update(0, "x"), "# A\nx\n# B\n"),
         ("# A\na\n# B\n", Update(0, ""), "# A\n# B\n"),
         ("# A\n# B\n", Update(0, "x"), "# A\n\nx\n\n# B\n"),
@@ -185,37 +125,17 @@ fn update_replaces_only_the_sections_own_text() {
         ("# A", Update(0, "x"), "# A\n\nx"),
         ("# A\n\na", Update(0, "x"), "# A\n\nx"),
         ("# A\n\n    code\n", Update(0, "    other"), "# A\n\n    other\n"),
-        (
-            "# A\n\n    code\n",
-            Update(0, "\n    code\n\n"),
-            "# A\n\n    code\n",
-        ),
-        (
-            "# A\n\na\n## C\nc\n",
-            Update(0, "x\n\n## B\n\nb"),
-            "# A\n\nx\n\n## B\n\nb\n## C\nc\n",
-        ),
+        ("# A\n\n    code\n", Update(0, "\n    code\n\n"), "# A\n\n    code\n"),
+        ("# A\n\na\n## C\nc\n", Update(0, "x\n\n## B\n\nb"), "# A\n\nx\n\n## B\n\nb\n## C\nc\n"),
     ]);
 }
 
 #[test]
 fn content_may_begin_with_the_sections_own_heading() {
     check(&[
-        (
-            TREE,
-            Update(1, "## B\n\nx\n"),
-            "# A\n\na\n\n## B\n\nx\n\n### C\n\nc\n\n## D\n\nd\n",
-        ),
-        (
-            TREE,
-            Update(1, "\n## B ##\nx"),
-            "# A\n\na\n\n## B\n\nx\n\n### C\n\nc\n\n## D\n\nd\n",
-        ),
-        (
-            TREE,
-            Update(1, "## B"),
-            "# A\n\na\n\n## B\n\n### C\n\nc\n\n## D\n\nd\n",
-        ),
+        (TREE, Update(1, "## B\n\nx\n"), "# A\n\na\n\n## B\n\nx\n\n### C\n\nc\n\n## D\n\nd\n"),
+        (TREE, Update(1, "\n## B ##\nx"), "# A\n\na\n\n## B\n\nx\n\n### C\n\nc\n\n## D\n\nd\n"),
+        (TREE, Update(1, "## B"), "# A\n\na\n\n## B\n\n### C\n\nc\n\n## D\n\nd\n"),
         (TREE, Update(1, "## B\n\nb"), TREE),
         ("A\n===\n\na\n", Update(0, "A\n===\n\nx"), "A\n===\n\nx\n"),
         ("A\n===\n\na\n", Update(0, "# A\n\nx"), "A\n===\n\nx\n"),
@@ -242,32 +162,16 @@ fn delete_removes_a_section_with_all_below_it() {
 #[test]
 fn relocate_moves_a_section_to_its_new_position() {
     check(&[
-        (
-            TREE,
-            Move(3, 1),
-            "# A\n\na\n\n## D\n\nd\n\n## B\n\nb\n\n### C\n\nc\n",
-        ),
-        (
-            TREE,
-            Move(1, 2),
-            "# A\n\na\n\n## D\n\nd\n\n## B\n\nb\n\n### C\n\nc\n",
-        ),
-        (
-            TREE,
-            Move(2, 3),
-            "# A\n\na\n\n## B\n\nb\n\n## D\n\nd\n\n### C\n\nc\n",
-        ),
+        (TREE, Move(3, 1), "# A\n\na\n\n## D\n\nd\n\n## B\n\nb\n\n### C\n\nc\n"),
+        (TREE, Move(1, 2), "# A\n\na\n\n## D\n\nd\n\n## B\n\nb\n\n### C\n\nc\n"),
+        (TREE, Move(2, 3), "# A\n\na\n\n## B\n\nb\n\n## D\n\nd\n\n### C\n\nc\n"),
         (TREE, Move(1, 1), TREE),
         ("# A\na\n# B\nb", Move(1, 0), "# B\nb\n# A\na"),
         ("# A\na\n# B\nb", Move(0, 1), "# B\nb\n# A\na"),
         ("text\n# A\n# B\n", Move(1, 0), "text\n# B\n# A\n"),
         ("# A\na\n\nB\n===\nb\n", Move(1, 0), "B\n===\nb\n\n# A\na\n"),
         ("A\n===\na\n# B\nb\n", Move(0, 1), "# B\nb\n\nA\n===\na\n"),
-        (
-            "# A\n# B\nb\n# C\nC\n===\n",
-            Move(2, 1),
-            "# A\n# C\n# B\nb\n\nC\n===\n",
-        ),
+        ("# A\n# B\nb\n# C\nC\n===\n", Move(2, 1), "# A\n# C\n# B\nb\n\nC\n===\n"),
         ("# A\n## A1\n# B\n", Move(0, 1), "# B\n# A\n## A1\n"),
     ]);
 }
@@ -290,11 +194,7 @@ fn the_editor_refuses_positions_outside_the_document() {
 #[test]
 fn the_editor_refuses_changes_to_other_sections() {
     refuse(&[
-        (
-            TREE,
-            Update(0, "```\nx"),
-            "\"B\" (line 5) would become part of the text before it",
-        ),
+        (TREE, Update(0, "```\nx"), "\"B\" (line 5) would become part of the text before it"),
         (TREE, Update(1, "<!-- x"), "\"C\" (line 9)"),
         (TREE, Insert(1, "X", "~~~"), "\"B\" (line 5)"),
         (
@@ -305,27 +205,11 @@ fn the_editor_refuses_changes_to_other_sections() {
         (TREE, Update(1, "x\n\n## B\n"), "heading \"B\" of level 2"),
         (TREE, Insert(1, "X", "x\n\nY\n---\n"), "heading \"Y\" of level 2"),
         ("# A\n### B\n", Update(0, "## X"), "would take \"B\" in"),
-        (
-            "# A\n```\na\n",
-            Insert(1, "X", ""),
-            "\"# X\" would not be a heading there",
-        ),
-        (
-            "```\n",
-            Insert(0, "X", "```\n# X"),
-            "\"# X\" would not be a heading there",
-        ),
-        (
-            "<!--\n",
-            Insert(0, "X", "-->\n\n## X"),
-            "\"# X\" would not be a heading there",
-        ),
+        ("# A\n```\na\n", Insert(1, "X", ""), "\"# X\" would not be a heading there"),
+        ("```\n", Insert(0, "X", "```\n# X"), "\"# X\" would not be a heading there"),
+        ("<!--\n", Insert(0, "X", "-->\n\n## X"), "\"# X\" would not be a heading there"),
         ("", Insert(0, "X\nY", ""), "has a line break"),
         ("", Insert(0, "X\rY", ""), "has a line break"),
-        (
-            "---\ntext\n",
-            Insert(0, "X", "x\n\n---\n\ny"),
-            "front matter and does not close it",
-        ),
+        ("---\ntext\n", Insert(0, "X", "x\n\n---\n\ny"), "front matter and does not close it"),
     ]);
 }

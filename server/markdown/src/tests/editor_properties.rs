@@ -44,10 +44,8 @@ fn one_splice(old: &str, new: &str, within: std::ops::Range<usize>) -> TestCaseR
 
 /// Checks that the editor's reason for refusing the change is possible for a valid request.
 fn refusal(error: &SectionError) -> TestCaseResult {
-    let expected = !matches!(
-        error,
-        SectionError::Position { .. } | SectionError::Limit(_) | SectionError::HeadingEmpty
-    );
+    let expected =
+        !matches!(error, SectionError::Position { .. } | SectionError::Limit(_) | SectionError::HeadingEmpty);
     prop_assert!(expected, "{}", error);
     Ok(())
 }
@@ -59,9 +57,7 @@ fn inserts(old: &str, flavor: Flavor, position: usize, heading: &str, content: &
         Err(error) => return refusal(&error),
     };
     let sections = before.sections();
-    let at = sections
-        .get(position)
-        .map_or(old.len(), |section| section.heading.start);
+    let at = sections.get(position).map_or(old.len(), |section| section.heading.start);
     one_splice(old, &plan.text, at..at)?;
     let after = parse_plan(&plan, flavor)?;
     prop_assert_eq!(plan.position, position);
@@ -75,11 +71,7 @@ fn inserts(old: &str, flavor: Flavor, position: usize, heading: &str, content: &
     prop_assert_eq!(others, sketches(&before));
     // No section has a new parent.
     let moved = |index: usize| {
-        if index < position {
-            index
-        } else {
-            index + plan.sections
-        }
+        if index < position { index } else { index + plan.sections }
     };
     for (index, section) in sections.iter().enumerate() {
         prop_assert_eq!(after.sections()[moved(index)].parent, section.parent.map(moved));
@@ -134,11 +126,7 @@ fn deletes(old: &str, flavor: Flavor, position: usize) -> TestCaseResult {
     };
     let above = old[..section.heading.start].trim_end_matches([' ', '\t', '\r', '\n']);
     let is_last = section.end == old.len();
-    let start = if is_last {
-        above.len()
-    } else {
-        section.heading.start
-    };
+    let start = if is_last { above.len() } else { section.heading.start };
     one_splice(old, &plan.text, start..section.end)?;
     let mut expected = sketches(&before);
     expected.drain(position..position + plan.sections);
@@ -169,15 +157,8 @@ fn moves(old: &str, flavor: Flavor, from: usize, to: usize) -> TestCaseResult {
     expected.splice(to..to, moved);
     prop_assert_eq!(sketches(&after), expected);
     let endings = |text: &str| text.bytes().filter(|byte| matches!(byte, b'\n' | b'\r')).count();
-    let mut rest: Vec<u8> = old
-        .bytes()
-        .filter(|byte| !matches!(byte, b'\n' | b'\r'))
-        .collect();
-    let mut same: Vec<u8> = plan
-        .text
-        .bytes()
-        .filter(|byte| !matches!(byte, b'\n' | b'\r'))
-        .collect();
+    let mut rest: Vec<u8> = old.bytes().filter(|byte| !matches!(byte, b'\n' | b'\r')).collect();
+    let mut same: Vec<u8> = plan.text.bytes().filter(|byte| !matches!(byte, b'\n' | b'\r')).collect();
     rest.sort_unstable();
     same.sort_unstable();
     prop_assert_eq!(rest, same);
@@ -240,12 +221,7 @@ fn the_properties_hold_for_real_documents() {
         return;
     };
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let unpacked = Command::new("tar")
-        .arg("xzf")
-        .arg(&archive)
-        .arg("-C")
-        .arg(folder.path())
-        .status();
+    let unpacked = Command::new("tar").arg("xzf").arg(&archive).arg("-C").arg(folder.path()).status();
     assert!(unpacked.expect("tar runs").success());
     let mut files = Vec::new();
     files_below(folder.path(), &mut files);
@@ -259,13 +235,7 @@ fn the_properties_hold_for_real_documents() {
         let flavor = Flavor::of_path(&file.to_string_lossy());
         let sections = parsed(&text, flavor).sections().len();
         let check = || -> TestCaseResult {
-            inserts(
-                &text,
-                flavor,
-                number % (sections + 1),
-                "New *one*",
-                "Some text.\n\n- a list\n",
-            )?;
+            inserts(&text, flavor, number % (sections + 1), "New *one*", "Some text.\n\n- a list\n")?;
             for position in (0..sections).step_by(1 + sections / 4) {
                 keeps(&parsed(&text, flavor), position)?;
                 updates(&text, flavor, position, "Other text.\n")?;

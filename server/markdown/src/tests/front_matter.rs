@@ -66,14 +66,7 @@ fn values_are_those_of_yaml() {
 
 #[test]
 fn documents_without_front_matter_have_no_keys() {
-    for text in [
-        "",
-        "# A\n",
-        "---\n",
-        "---\na: 1\n",
-        "----\na: 1\n----\n",
-        "\n---\na: 1\n---\n",
-    ] {
+    for text in ["", "# A\n", "---\n", "---\na: 1\n", "----\na: 1\n----\n", "\n---\na: 1\n---\n"] {
         let front_matter = FrontMatter::parse(text).unwrap();
         assert!(!front_matter.is_present(), "{text:?}");
         assert_eq!((front_matter.values(), front_matter.body()), (Map::new(), text));
@@ -90,38 +83,13 @@ fn a_key_is_changed_and_all_else_stays() {
         // New keys.
         ("", "a", Some(json!(1)), "---\na: 1\n---\n"),
         ("# A\r\n", "a", Some(json!("b")), "---\r\na: b\r\n---\r\n# A\r\n"),
-        (
-            "\u{feff}# A\n",
-            "a",
-            Some(json!([])),
-            "\u{feff}---\na: []\n---\n# A\n",
-        ),
+        ("\u{feff}# A\n", "a", Some(json!([])), "\u{feff}---\na: []\n---\n# A\n"),
         ("---\n---\n", "a", Some(json!(null)), "---\na: null\n---\n"),
-        (
-            "---\n# c\n---\n",
-            "a",
-            Some(json!(true)),
-            "---\n# c\na: true\n---\n",
-        ),
+        ("---\n# c\n---\n", "a", Some(json!(true)), "---\n# c\na: true\n---\n"),
         ("---\nb: 1\n---", "a", Some(json!({})), "---\nb: 1\na: {}\n---"),
-        (
-            "---\n  b: 1\n---\n",
-            "a",
-            Some(json!(2)),
-            "---\n  b: 1\n  a: 2\n---\n",
-        ),
-        (
-            "---\rb: 1\r---\rc\r",
-            "a",
-            Some(json!([2])),
-            "---\rb: 1\ra:\r  - 2\r---\rc\r",
-        ),
-        (
-            "---\nb: |+\n  c\n\n---\n",
-            "a",
-            Some(json!(1)),
-            "---\nb: |+\n  c\n\na: 1\n---\n",
-        ),
+        ("---\n  b: 1\n---\n", "a", Some(json!(2)), "---\n  b: 1\n  a: 2\n---\n"),
+        ("---\rb: 1\r---\rc\r", "a", Some(json!([2])), "---\rb: 1\ra:\r  - 2\r---\rc\r"),
+        ("---\nb: |+\n  c\n\n---\n", "a", Some(json!(1)), "---\nb: |+\n  c\n\na: 1\n---\n"),
         (
             "---\nb: 1\n---\n",
             "links",
@@ -129,98 +97,23 @@ fn a_key_is_changed_and_all_else_stays() {
             "---\nb: 1\nlinks:\n  - id: x\n    to: \"y\"\n    metadata:\n      a:\n        - 1\n---\n",
         ),
         // Other values, in the style of the old one.
-        (
-            "---\na: 1 # c\nb: 2\n---\n",
-            "a",
-            Some(json!(3)),
-            "---\na: 3 # c\nb: 2\n---\n",
-        ),
-        (
-            "---\na:   'x'\n---\n",
-            "a",
-            Some(json!("it's")),
-            "---\na:   'it''s'\n---\n",
-        ),
-        (
-            "---\na: \"x\"\n---\n",
-            "a",
-            Some(json!("y z")),
-            "---\na: \"y z\"\n---\n",
-        ),
-        (
-            "---\na: 'x'\n---\n",
-            "a",
-            Some(json!("y\nz")),
-            "---\na: \"y\\nz\"\n---\n",
-        ),
+        ("---\na: 1 # c\nb: 2\n---\n", "a", Some(json!(3)), "---\na: 3 # c\nb: 2\n---\n"),
+        ("---\na:   'x'\n---\n", "a", Some(json!("it's")), "---\na:   'it''s'\n---\n"),
+        ("---\na: \"x\"\n---\n", "a", Some(json!("y z")), "---\na: \"y z\"\n---\n"),
+        ("---\na: 'x'\n---\n", "a", Some(json!("y\nz")), "---\na: \"y\\nz\"\n---\n"),
         ("---\na: 'x'\n---\n", "a", Some(json!(1)), "---\na: 1\n---\n"),
         ("---\na: !!str 1\n---\n", "a", Some(json!(1)), "---\na: 1\n---\n"),
-        (
-            "---\na: [x, y] # c\n---\n",
-            "a",
-            Some(json!(["x"])),
-            "---\na: [x] # c\n---\n",
-        ),
-        (
-            "---\na: { x: 1 } # c\n---\n",
-            "a",
-            Some(json!(null)),
-            "---\na: null # c\n---\n",
-        ),
-        (
-            "---\na: &x [ 1 ] # c\n---\n",
-            "a",
-            Some(json!([])),
-            "---\na: [] # c\n---\n",
-        ),
-        (
-            "---\na:\nb: 1\n---\n",
-            "a",
-            Some(json!("x")),
-            "---\na: x\nb: 1\n---\n",
-        ),
-        (
-            "---\na: # c\nb: 1\n---\n",
-            "a",
-            Some(json!("x")),
-            "---\na: x # c\nb: 1\n---\n",
-        ),
-        (
-            "---\n\"a\" : 1\n---\n",
-            "a",
-            Some(json!(2)),
-            "---\n\"a\" : 2\n---\n",
-        ),
-        (
-            "---\na: |\n  x\n\nb: 1\n---\n",
-            "a",
-            Some(json!(2)),
-            "---\na: 2\n\nb: 1\n---\n",
-        ),
-        (
-            "---\na: x\n  y\nb: 1\n---\n",
-            "a",
-            Some(json!(2)),
-            "---\na: 2\nb: 1\n---\n",
-        ),
-        (
-            "---\r\na: x\r\n---\r\n",
-            "a",
-            Some(json!(["b"])),
-            "---\r\na:\r\n  - b\r\n---\r\n",
-        ),
-        (
-            "---\na: # c\n- x\nb: 1\n---\n",
-            "a",
-            Some(json!(2)),
-            "---\na: 2 # c\nb: 1\n---\n",
-        ),
-        (
-            "---\na:\n  x: 1\nb: 1\n---\n",
-            "a",
-            Some(json!([2])),
-            "---\na:\n  - 2\nb: 1\n---\n",
-        ),
+        ("---\na: [x, y] # c\n---\n", "a", Some(json!(["x"])), "---\na: [x] # c\n---\n"),
+        ("---\na: { x: 1 } # c\n---\n", "a", Some(json!(null)), "---\na: null # c\n---\n"),
+        ("---\na: &x [ 1 ] # c\n---\n", "a", Some(json!([])), "---\na: [] # c\n---\n"),
+        ("---\na:\nb: 1\n---\n", "a", Some(json!("x")), "---\na: x\nb: 1\n---\n"),
+        ("---\na: # c\nb: 1\n---\n", "a", Some(json!("x")), "---\na: x # c\nb: 1\n---\n"),
+        ("---\n\"a\" : 1\n---\n", "a", Some(json!(2)), "---\n\"a\" : 2\n---\n"),
+        ("---\na: |\n  x\n\nb: 1\n---\n", "a", Some(json!(2)), "---\na: 2\n\nb: 1\n---\n"),
+        ("---\na: x\n  y\nb: 1\n---\n", "a", Some(json!(2)), "---\na: 2\nb: 1\n---\n"),
+        ("---\r\na: x\r\n---\r\n", "a", Some(json!(["b"])), "---\r\na:\r\n  - b\r\n---\r\n"),
+        ("---\na: # c\n- x\nb: 1\n---\n", "a", Some(json!(2)), "---\na: 2 # c\nb: 1\n---\n"),
+        ("---\na:\n  x: 1\nb: 1\n---\n", "a", Some(json!([2])), "---\na:\n  - 2\nb: 1\n---\n"),
         // Lists, of which only the differing items are written.
         (
             "---\na: # c\n- 'x' # d\n# e\n- y\nb: 1\n---\n",
@@ -240,12 +133,7 @@ fn a_key_is_changed_and_all_else_stays() {
             Some(json!(["x"])),
             "---\na:\n  - 'x' # d\n# e\n---\n",
         ),
-        (
-            "---\na:\n  - x # d\nb: 1\n---\n",
-            "a",
-            Some(json!([])),
-            "---\na: [] # d\nb: 1\n---\n",
-        ),
+        ("---\na:\n  - x # d\nb: 1\n---\n", "a", Some(json!([])), "---\na: [] # d\nb: 1\n---\n"),
         (
             "---\nlinks:\n  - {id: 'w'}\n---\n",
             "links",
@@ -258,25 +146,10 @@ fn a_key_is_changed_and_all_else_stays() {
         ("---\n# c\na: 1\n---\n", "a", None, "---\n# c\n---\n"),
         ("---\na: 1 # c\nb: 2\n---\n", "a", None, "---\nb: 2\n---\n"),
         ("---\nb: 2\na: [1,\n  2]\n---\n", "a", None, "---\nb: 2\n---\n"),
-        (
-            "---\na: |\n  x\n\n  y\n# c\nb: 2\n---\n",
-            "a",
-            None,
-            "---\n# c\nb: 2\n---\n",
-        ),
-        (
-            "---\na: |2\n   x\n  y\nb: 2\n---\n",
-            "a",
-            None,
-            "---\nb: 2\n---\n",
-        ),
+        ("---\na: |\n  x\n\n  y\n# c\nb: 2\n---\n", "a", None, "---\n# c\nb: 2\n---\n"),
+        ("---\na: |2\n   x\n  y\nb: 2\n---\n", "a", None, "---\nb: 2\n---\n"),
         ("---\na: |\nb: 2\n---\n", "a", None, "---\nb: 2\n---\n"),
-        (
-            "---\na:\n- b: >-\n    c\n\n    d\nb: 2\n---\n",
-            "a",
-            None,
-            "---\nb: 2\n---\n",
-        ),
+        ("---\na:\n- b: >-\n    c\n\n    d\nb: 2\n---\n", "a", None, "---\nb: 2\n---\n"),
         ("---\nb: 2\n---\n", "a", None, "---\nb: 2\n---\n"),
     ];
     for (text, key, value, expected) in rows {
@@ -308,15 +181,10 @@ fn an_error_has_its_line() {
         assert!(error.to_string().contains(part), "{text:?}: {error}");
     }
     // Readable front matter that no splice can change.
-    for (text, line) in [
-        ("---\n{ a: 1 }\n---\n", 2),
-        ("---\nb: 1\na: &x 1\nc: *x\n---\n", 3),
-        ("---\n? a\n: 1\n---\n", 2),
-    ] {
-        let layout = FrontMatterError::Layout {
-            key: "a".into(),
-            line,
-        };
+    for (text, line) in
+        [("---\n{ a: 1 }\n---\n", 2), ("---\nb: 1\na: &x 1\nc: *x\n---\n", 3), ("---\n? a\n: 1\n---\n", 2)]
+    {
+        let layout = FrontMatterError::Layout { key: "a".into(), line };
         assert_eq!(set(text, "a", json!([2])), Err(layout.clone()), "{text:?}");
     }
     let bomb = "---\na: &a [1, 1, 1, 1, 1, 1, 1, 1, 1]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a]\n\
@@ -328,14 +196,8 @@ fn an_error_has_its_line() {
     let error = FrontMatter::parse(&deep).expect_err("too deep");
     assert!(error.to_string().contains("nested too deeply"), "{error}");
     for (text, part) in [
-        (
-            format!("---\na: [{}]\n---\n", "1,".repeat(60_000)),
-            "too many values",
-        ),
-        (
-            format!("---\na: {}\n---\n", "x".repeat(1 << 20)),
-            "at most 1048576 bytes",
-        ),
+        (format!("---\na: [{}]\n---\n", "1,".repeat(60_000)), "too many values"),
+        (format!("---\na: {}\n---\n", "x".repeat(1 << 20)), "at most 1048576 bytes"),
     ] {
         let error = FrontMatter::parse(&text).expect_err("too large");
         assert!(error.to_string().contains(part), "{error}");
@@ -423,14 +285,7 @@ const LINES: &[&str] = &[
 
 fn document() -> impl Strategy<Value = String> {
     let lines = prop::sample::subsequence(LINES, 0..LINES.len()).prop_shuffle();
-    let body = prop::sample::select(vec![
-        "",
-        "# A\n\ntext\n",
-        "no end",
-        "---\n",
-        "\n\n",
-        "a: 1\n---\n",
-    ]);
+    let body = prop::sample::select(vec!["", "# A\n\ntext\n", "no end", "---\n", "\n\n", "a: 1\n---\n"]);
     let ending = prop::sample::select(vec!["\n", "\r\n", "\r"]);
     (lines, body, ending, any::<bool>(), any::<bool>()).prop_map(
         |(lines, body, ending, has_bom, has_some)| {
@@ -447,12 +302,7 @@ fn document() -> impl Strategy<Value = String> {
 }
 
 fn keys(text: &str) -> Vec<String> {
-    FrontMatter::parse(text)
-        .expect("front matter")
-        .values()
-        .keys()
-        .cloned()
-        .collect()
+    FrontMatter::parse(text).expect("front matter").values().keys().cloned().collect()
 }
 
 proptest! {

@@ -35,16 +35,8 @@ fn run(folder: &Path, diff: &str) -> Option<()> {
         }
         started => started.expect("git starts"),
     };
-    git.stdin
-        .take()
-        .expect("a pipe")
-        .write_all(diff.as_bytes())
-        .expect("git reads the diff");
+    git.stdin.take().expect("a pipe").write_all(diff.as_bytes()).expect("git reads the diff");
     let output = git.wait_with_output().expect("git ends");
-    assert!(
-        output.status.success(),
-        "{}of\n{diff}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}of\n{diff}", String::from_utf8_lossy(&output.stderr));
     Some(())
 }

@@ -20,10 +20,7 @@ fn the_first_error_is_reported_with_its_line() {
         assert_eq!(error.as_ref().map(|it| it.line), line, "{text:?}: {error:?}");
         if let Some(error) = error {
             let shown = error.to_string();
-            assert!(
-                shown.starts_with(&format!("line {}: not valid MDX: ", error.line)),
-                "{shown}"
-            );
+            assert!(shown.starts_with(&format!("line {}: not valid MDX: ", error.line)), "{shown}");
             assert_eq!(shown.lines().count(), 1, "{shown}");
         }
     }
@@ -41,19 +38,12 @@ fn large_and_deep_texts_are_not_checked() {
             mdx_error(&format!("{text}\n\n{{"));
         }
     }
-    assert!(
-        mdx_error("---\na: b\n---\n<Tab>\n")
-            .unwrap()
-            .reason
-            .contains("`<Tab>` (4:1)")
-    );
+    assert!(mdx_error("---\na: b\n---\n<Tab>\n").unwrap().reason.contains("`<Tab>` (4:1)"));
     let invalid = "{\n";
     assert!(mdx_error(invalid).is_some());
-    for (name, padding) in [
-        ("lines", "\n".repeat(20_000)),
-        ("bytes", "a".repeat(600_000)),
-        ("quotes", ">".repeat(60)),
-    ] {
+    for (name, padding) in
+        [("lines", "\n".repeat(20_000)), ("bytes", "a".repeat(600_000)), ("quotes", ">".repeat(60))]
+    {
         assert_eq!(mdx_error(&format!("{padding}\n\n{invalid}")), None, "{name}");
     }
 }

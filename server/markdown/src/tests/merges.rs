@@ -31,11 +31,7 @@ fn changes_merge_as_in_git() {
     ] {
         let merged = merge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes());
         let (text, git_merges) = by_git([base, ours, theirs]);
-        assert_eq!(
-            (merged.is_ok(), git_merges),
-            (merges, merges),
-            "{ours:?} {theirs:?}"
-        );
+        assert_eq!((merged.is_ok(), git_merges), (merges, merges), "{ours:?} {theirs:?}");
         if let Ok(merged) = merged {
             assert_eq!(String::from_utf8(merged).unwrap(), text, "{ours:?} {theirs:?}");
         }
@@ -45,10 +41,7 @@ fn changes_merge_as_in_git() {
 #[test]
 fn a_conflict_shows_both_sides() {
     let MergeConflict(shown) = merge(b"a\n", b"ours", b"theirs\n").unwrap_err();
-    assert_eq!(
-        String::from_utf8(shown).unwrap(),
-        "<<<<<<< ours\nours\n=======\ntheirs\n>>>>>>> theirs\n"
-    );
+    assert_eq!(String::from_utf8(shown).unwrap(), "<<<<<<< ours\nours\n=======\ntheirs\n>>>>>>> theirs\n");
 }
 
 const DOCUMENT: &str =
@@ -125,11 +118,7 @@ fn changes_made_apart_merge_by_sections() {
         ),
         // A removed section stays if the other side changed it.
         (with("## Notes\n\nnote\n", ""), with("note\n", "another\n"), None),
-        (
-            with("title: Plan", "title: Own"),
-            with("title: Plan", "title: Shared"),
-            None,
-        ),
+        (with("title: Plan", "title: Own"), with("title: Plan", "title: Shared"), None),
         (with("- one\n", "- own\n"), with("- one\n", "- shared\n"), None),
         // A fence that hides the headings below it: by lines.
         (

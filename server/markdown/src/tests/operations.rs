@@ -5,11 +5,7 @@ use super::{Flavor, after, append, before, plan, prepend, replace};
 
 #[track_caller]
 fn check(old: &str, edit: Edit<'_>, new: &str) {
-    assert_eq!(
-        plan(old, Flavor::CommonMark, &edit).text,
-        new,
-        "{edit:?} of {old:?}"
-    );
+    assert_eq!(plan(old, Flavor::CommonMark, &edit).text, new, "{edit:?} of {old:?}");
 }
 
 #[track_caller]
@@ -26,30 +22,14 @@ fn replace_section_takes_heading_text_and_children() {
     check(NESTED, replace("# A", "x"), "x");
     check(NESTED, replace("## D", "## D"), "# A\na\n## B\nb\n### C\nc\n## D");
     check(NESTED, replace("## B", ""), "# A\na\n## D\nd\n");
-    check(
-        "# A\r\n\r\na\r\n# B\r\n",
-        replace("A", "# X\nx"),
-        "# X\nx\r\n# B\r\n",
-    );
+    check("# A\r\n\r\na\r\n# B\r\n", replace("A", "# X\nx"), "# X\nx\r\n# B\r\n");
 }
 
 #[test]
 fn insert_before_and_after_place_content_next_to_a_section() {
-    check(
-        NESTED,
-        before("## B", "## X\n"),
-        "# A\na\n## X\n## B\nb\n### C\nc\n## D\nd\n",
-    );
-    check(
-        NESTED,
-        after("## B", "## X\n"),
-        "# A\na\n## B\nb\n### C\nc\n## X\n## D\nd\n",
-    );
-    check(
-        NESTED,
-        after("## D", "## X"),
-        "# A\na\n## B\nb\n### C\nc\n## D\nd\n## X",
-    );
+    check(NESTED, before("## B", "## X\n"), "# A\na\n## X\n## B\nb\n### C\nc\n## D\nd\n");
+    check(NESTED, after("## B", "## X\n"), "# A\na\n## B\nb\n### C\nc\n## X\n## D\nd\n");
+    check(NESTED, after("## D", "## X"), "# A\na\n## B\nb\n### C\nc\n## D\nd\n## X");
     check("# A", after("# A", "a"), "# A\na");
     check("# A\r\n# B", after("# B", "b"), "# A\r\n# B\r\nb");
     check("# A\n# B\n", before("# B", "a\n\n"), "# A\na\n\n# B\n");
@@ -61,11 +41,7 @@ fn append_and_prepend_place_content_at_either_end() {
     check("", prepend("a"), "a");
     check("# A", append("a\n"), "# A\na\n");
     check("# A\n", prepend("a"), "a\n# A\n");
-    check(
-        "---\nx: y\n---\n\n# A\n",
-        prepend("a\n"),
-        "---\nx: y\n---\na\n\n# A\n",
-    );
+    check("---\nx: y\n---\n\n# A\n", prepend("a\n"), "---\nx: y\n---\na\n\n# A\n");
     check("---\nx: y\n---", prepend("a"), "---\nx: y\n---\na");
     check("---\r\nx: y\r\n---", append("a"), "---\r\nx: y\r\n---\r\na");
     check("\u{feff}# A\n", prepend("a"), "\u{feff}a\n# A\n");
@@ -74,15 +50,7 @@ fn append_and_prepend_place_content_at_either_end() {
 
 #[test]
 fn empty_content_adds_nothing() {
-    for text in [
-        "",
-        "# A",
-        "# A\r\n",
-        "\u{feff}",
-        "---\n---",
-        "A\n===",
-        "\n\n# A\n\n",
-    ] {
+    for text in ["", "# A", "# A\r\n", "\u{feff}", "---\n---", "A\n===", "\n\n# A\n\n"] {
         check(text, append(""), text);
         check(text, prepend(""), text);
         if text.contains('A') {
@@ -107,16 +75,8 @@ fn a_blank_line_protects_an_untouched_block() {
     check("a\n# X\nB\n===\n", replace("X", ""), "a\n\nB\n===\n");
     check("a\n# X\nB\n===\n", replace("X", "x\n"), "a\n\nx\n\nB\n===\n");
     check("a\n# X\nx\n# B\n", replace("X", "b"), "a\n\nb\n# B\n");
-    check(
-        "# A\n| a |\n|---|\n| 1 |\n",
-        append("text"),
-        "# A\n| a |\n|---|\n| 1 |\n\ntext",
-    );
-    check(
-        "| a |\n|---|\n",
-        append("| b |\n|---|\n"),
-        "| a |\n|---|\n\n| b |\n|---|\n",
-    );
+    check("# A\n| a |\n|---|\n| 1 |\n", append("text"), "# A\n| a |\n|---|\n| 1 |\n\ntext");
+    check("| a |\n|---|\n", append("| b |\n|---|\n"), "| a |\n|---|\n\n| b |\n|---|\n");
 }
 
 #[test]
@@ -127,38 +87,18 @@ fn a_heading_keeps_the_blank_line_above_it() {
         check(goals, after("## Goals", content), new);
         check(goals, before("## Risks", content), new);
     }
-    check(
-        goals,
-        after("## Goals", "two\n\n\n"),
-        "## Goals\n\none\n\ntwo\n\n\n## Risks\n",
-    );
+    check(goals, after("## Goals", "two\n\n\n"), "## Goals\n\none\n\ntwo\n\n\n## Risks\n");
     check(goals, after("## Goals", "\n"), "## Goals\n\none\n\n\n## Risks\n");
-    check(
-        goals,
-        after("## Goals", "x\n \t\n"),
-        "## Goals\n\none\n\nx\n \t\n## Risks\n",
-    );
+    check(goals, after("## Goals", "x\n \t\n"), "## Goals\n\none\n\nx\n \t\n## Risks\n");
     check(goals, after("## Risks", "x"), "## Goals\n\none\n\n## Risks\nx");
-    check(
-        goals,
-        replace("## Goals", "## Aims\n\ntwo"),
-        "## Aims\n\ntwo\n\n## Risks\n",
-    );
+    check(goals, replace("## Goals", "## Aims\n\ntwo"), "## Aims\n\ntwo\n\n## Risks\n");
     check(goals, replace("## Goals", ""), "## Risks\n");
     check(goals, prepend("x"), "x\n## Goals\n\none\n\n## Risks\n");
     check("a\n\n\n# B\n", before("# B", "x"), "a\n\n\nx\n\n# B\n");
     check("\n# B\n", before("# B", "x"), "\nx\n\n# B\n");
     check("# A\na\n# B\n", after("# A", "## X"), "# A\na\n## X\n# B\n");
-    check(
-        "# A\r\n\r\nB\r\n===\r\n",
-        after("# A", "x"),
-        "# A\r\n\r\nx\r\n\r\nB\r\n===\r\n",
-    );
-    check(
-        "# A\r\n\r\n# B\n",
-        after("# A", "x\ny"),
-        "# A\r\n\r\nx\ny\r\n\r\n# B\n",
-    );
+    check("# A\r\n\r\nB\r\n===\r\n", after("# A", "x"), "# A\r\n\r\nx\r\n\r\nB\r\n===\r\n");
+    check("# A\r\n\r\n# B\n", after("# A", "x\ny"), "# A\r\n\r\nx\ny\r\n\r\n# B\n");
     check("# A\r\r# B\r", after("# A", "x\r"), "# A\r\rx\r\r# B\r");
     check("# A\n\n# B\n", after("# A", "x\r"), "# A\n\nx\r\n\n# B\n");
     check("# A\n \n# B\n", after("# A", "```\nx"), "# A\n \n```\nx\n\n# B\n");
@@ -206,11 +146,7 @@ fn content_of_another_kind_continues_nothing() {
         ("a\n", "b\n"),
         ("> a\n", "\n> b\n"),
     ] {
-        check(
-            &format!("# S\n{block}\n# E\n"),
-            after("# S", other),
-            &format!("# S\n{block}\n{other}\n# E\n"),
-        );
+        check(&format!("# S\n{block}\n# E\n"), after("# S", other), &format!("# S\n{block}\n{other}\n# E\n"));
     }
     check("> [!note] a\n", prepend("> b\n"), "> b\n\n> [!note] a\n");
 }
@@ -234,26 +170,14 @@ fn an_edit_adds_no_blank_line_without_need_or_effect() {
 fn an_edit_uses_the_documents_line_ending() {
     check("a\rb\r# A", append("c"), "a\rb\r# A\rc");
     check("a\r# B\r", append("\n\nc"), "a\r# B\r\r\n\nc");
-    check(
-        "# A\r\n# B\n# C\r\n",
-        before("B", "x"),
-        "# A\r\nx\r\n# B\n# C\r\n",
-    );
+    check("# A\r\n# B\n# C\r\n", before("B", "x"), "# A\r\nx\r\n# B\n# C\r\n");
     check("# A\r\n# B\n", before("B", "x"), "# A\r\nx\n# B\n");
     check("# A\n", append("b\r\nc\r"), "# A\nb\r\nc\r");
 }
 
 #[test]
 fn a_blank_line_separates_mdx_statements() {
-    check_mdx(
-        "import a from 'a'\n",
-        append("text\n"),
-        "import a from 'a'\n\ntext\n",
-    );
-    check_mdx(
-        "import a from 'a'\n",
-        prepend("text\n"),
-        "text\n\nimport a from 'a'\n",
-    );
+    check_mdx("import a from 'a'\n", append("text\n"), "import a from 'a'\n\ntext\n");
+    check_mdx("import a from 'a'\n", prepend("text\n"), "text\n\nimport a from 'a'\n");
     check_mdx("<Tab/>\n", append("text\n"), "<Tab/>\ntext\n");
 }

@@ -25,14 +25,8 @@ fn check_mdx(text: &str, headings: &[&str]) {
 
 #[test]
 fn headings_are_whole_lines() {
-    check(
-        "# A\ntext\n## B ##  \n",
-        &[r"1 1 #a `# A\n`", r"2 3 #b `## B ##  \n`"],
-    );
-    check(
-        "   # A\r\n\r\nB\r\n---\r\n",
-        &[r"1 1 #a `   # A\r\n`", r"2 3 #b `B\r\n---\r\n`"],
-    );
+    check("# A\ntext\n## B ##  \n", &[r"1 1 #a `# A\n`", r"2 3 #b `## B ##  \n`"]);
+    check("   # A\r\n\r\nB\r\n---\r\n", &[r"1 1 #a `   # A\r\n`", r"2 3 #b `B\r\n---\r\n`"]);
     check("B\nC\n===", &[r"1 1 #b-c `B\nC\n===`"]);
     check("\u{feff}# A", &[r"1 1 #a `# A`"]);
     check("#\n######\n#######\n", &[r"1 1 # `#\n`", r"6 2 #-1 `######\n`"]);
@@ -47,10 +41,7 @@ fn lone_carriage_returns_end_lines() {
 
 #[test]
 fn the_outline_ignores_text_that_only_looks_like_a_heading() {
-    check(
-        "```\n# no\n```\n\n    # no\n\n<!--\n# no\n-->\n\n#no\n\n\\# no\n",
-        &[],
-    );
+    check("```\n# no\n```\n\n    # no\n\n<!--\n# no\n-->\n\n#no\n\n\\# no\n", &[]);
     check("| # no |\n|---|\n| ## no |\n", &[]);
     check("~~~\n# no\n\n# no\n", &[]);
     check("---\n# no\n---\n# yes\n", &[r"1 4 #yes `# yes\n`"]);
@@ -76,14 +67,7 @@ fn sections_nest_by_level() {
     let nested: Vec<_> = outline
         .sections()
         .iter()
-        .map(|s| {
-            (
-                s.text.as_str(),
-                s.parent,
-                &text[s.heading.end..s.body_end],
-                &text[s.heading.start..s.end],
-            )
-        })
+        .map(|s| (s.text.as_str(), s.parent, &text[s.heading.end..s.body_end], &text[s.heading.start..s.end]))
         .collect();
     assert_eq!(
         nested,
@@ -100,10 +84,7 @@ fn sections_nest_by_level() {
 fn front_matter_opens_the_file_and_closes_with_its_own_fence() {
     for (text, front) in [
         ("---\na: b\n---\n# A\n", "---\na: b\n---\n"),
-        (
-            "\u{feff}---\r\na: b\r\n--- \r\n# A\r\n",
-            "---\r\na: b\r\n--- \r\n",
-        ),
+        ("\u{feff}---\r\na: b\r\n--- \r\n# A\r\n", "---\r\na: b\r\n--- \r\n"),
         ("+++\na = 1\n+++", "+++\na = 1\n+++"),
         ("---\n---\n", "---\n---\n"),
         ("---\na: b\n+++\n", ""),

@@ -14,19 +14,10 @@ fn repeated(part: &str) -> String {
 fn exercise(text: &str) {
     let outlines = [Flavor::CommonMark, Flavor::Mdx].map(|flavor| Outline::parse(text, flavor));
     let found = outlines[0].find(text, &format!("# no {text}"));
-    assert!(
-        found.is_err(),
-        "a text holds no heading that is longer than itself"
-    );
-    let target = outlines[0]
-        .sections()
-        .last()
-        .map(|section| format!("#{}", section.slug));
+    assert!(found.is_err(), "a text holds no heading that is longer than itself");
+    let target = outlines[0].sections().last().map(|section| format!("#{}", section.slug));
     let edit = match &target {
-        Some(target) => Edit::ReplaceSection {
-            target,
-            content: text,
-        },
+        Some(target) => Edit::ReplaceSection { target, content: text },
         None => Edit::Append { content: text },
     };
     if let Ok(plan) = plan(text, Flavor::CommonMark, &edit) {
@@ -89,31 +80,12 @@ fn repeated_marks_take_linear_time() {
 
 #[test]
 fn many_headings_take_linear_time() {
-    for part in [
-        "# a\n",
-        "a\n=\n",
-        "# a-1\n# a\n",
-        "# !\n",
-        "# a\n###### b\n",
-        "> # a\n\n# a\n",
-    ] {
+    for part in ["# a\n", "a\n=\n", "# a-1\n# a\n", "# !\n", "# a\n###### b\n", "> # a\n\n# a\n"] {
         exercise(&repeated(part));
     }
     exercise(&(0..20_000).map(|n| format!("# a-{n}\n# a\n")).collect::<String>());
-    exercise(
-        &(1..600)
-            .map(|n| format!("{}\n", "`".repeat(n)))
-            .collect::<String>(),
-    );
-    exercise(
-        &(0..500)
-            .map(|n| format!("{}- a\n", "  ".repeat(n)))
-            .collect::<String>(),
-    );
+    exercise(&(1..600).map(|n| format!("{}\n", "`".repeat(n))).collect::<String>());
+    exercise(&(0..500).map(|n| format!("{}- a\n", "  ".repeat(n))).collect::<String>());
     exercise(&format!("# {}\n", "x".repeat(LENGTH)));
-    exercise(
-        &(0..6_000)
-            .map(|n| format!("## {} {n}\n", "long heading ".repeat(2)))
-            .collect::<String>(),
-    );
+    exercise(&(0..6_000).map(|n| format!("## {} {n}\n", "long heading ".repeat(2))).collect::<String>());
 }

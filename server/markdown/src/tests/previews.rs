@@ -7,11 +7,7 @@ use super::{Flavor, after, append, before, plan, prepend, replace};
 fn check(old: &str, edit: Edit<'_>, risk: Risk, summary: &str) {
     let plan = plan(old, Flavor::CommonMark, &edit);
     let preview = preview("a.md", old, &edit, &plan);
-    assert_eq!(
-        (preview.risk, preview.summary.as_str()),
-        (risk, summary),
-        "{edit:?} of {old:?}"
-    );
+    assert_eq!((preview.risk, preview.summary.as_str()), (risk, summary), "{edit:?} of {old:?}");
     assert_eq!(summarize(old, &edit, &plan), summary);
     assert_eq!(preview.diff.is_empty(), old == plan.text);
 }
@@ -27,53 +23,18 @@ fn up_to_twenty_added_lines_are_low_risk() {
     check("# A\n", append(&lines(21)), Risk::Medium, "append: +21 -0 lines");
     check("# A", append("a\n"), Risk::Low, "append: +2 -1 lines");
     check("", prepend("a\n"), Risk::Low, "prepend: +1 -0 lines");
-    check(
-        "# A\n",
-        after("# A", ""),
-        Risk::Low,
-        r##"insert_after "# A": +0 -0 lines"##,
-    );
-    check(
-        "# A\n",
-        prepend("---\nx: y\n---\n"),
-        Risk::Low,
-        "prepend: +3 -0 lines",
-    );
+    check("# A\n", after("# A", ""), Risk::Low, r##"insert_after "# A": +0 -0 lines"##);
+    check("# A\n", prepend("---\nx: y\n---\n"), Risk::Low, "prepend: +3 -0 lines");
 }
 
 #[test]
 fn removed_lines_are_medium_risk_up_to_twenty_or_half_the_file() {
     let long = format!("{}\n# A\n{}", lines(30), lines(20));
-    check(
-        &long,
-        replace("# A", "# A\n"),
-        Risk::Medium,
-        r##"replace_section "# A": +0 -20 lines"##,
-    );
-    check(
-        &long,
-        replace("# A", ""),
-        Risk::High,
-        r##"replace_section "# A": +0 -21 lines"##,
-    );
-    check(
-        "# A\n\n# B\n\nb\n",
-        replace("a", ""),
-        Risk::Medium,
-        r#"replace_section "a": +0 -2 lines"#,
-    );
-    check(
-        "# A\n\n# B\n\n",
-        replace("a", ""),
-        Risk::High,
-        r#"replace_section "a": +0 -2 lines"#,
-    );
-    check(
-        "# A\n",
-        replace("a", "# A\n"),
-        Risk::Low,
-        r#"replace_section "a": +0 -0 lines"#,
-    );
+    check(&long, replace("# A", "# A\n"), Risk::Medium, r##"replace_section "# A": +0 -20 lines"##);
+    check(&long, replace("# A", ""), Risk::High, r##"replace_section "# A": +0 -21 lines"##);
+    check("# A\n\n# B\n\nb\n", replace("a", ""), Risk::Medium, r#"replace_section "a": +0 -2 lines"#);
+    check("# A\n\n# B\n\n", replace("a", ""), Risk::High, r#"replace_section "a": +0 -2 lines"#);
+    check("# A\n", replace("a", "# A\n"), Risk::Low, r#"replace_section "a": +0 -0 lines"#);
 }
 
 #[test]
@@ -97,12 +58,7 @@ fn changes_outside_the_splice_are_high_risk() {
         Risk::High,
         r##"replace_section "# A": +1 -2 lines"##,
     );
-    check(
-        "~~~\n# A\n",
-        prepend("~~~\n"),
-        Risk::High,
-        "prepend: +1 -0 lines; 1 heading appears around it",
-    );
+    check("~~~\n# A\n", prepend("~~~\n"), Risk::High, "prepend: +1 -0 lines; 1 heading appears around it");
     check(
         "# A\n---\n",
         prepend("---\n"),

@@ -9,15 +9,8 @@ use super::{git, plan};
 
 /// Runs `PROPTEST_CASES` cases, by default `cases`. No file of seeds is kept: a failure becomes a case in a table.
 pub(super) fn cases(cases: u32) -> ProptestConfig {
-    let cases = std::env::var("PROPTEST_CASES")
-        .ok()
-        .and_then(|cases| cases.parse().ok())
-        .unwrap_or(cases);
-    ProptestConfig {
-        cases,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(cases);
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 proptest! {
@@ -118,10 +111,7 @@ fn bytes_stay(case: &Case, plan: &Plan) -> TestCaseResult {
         prop_assert!(blank.trim().is_empty() && inserted.ends_with(&old[plan.removed.clone()]));
     }
     let may_go = plan.removed.clone();
-    prop_assert_eq!(
-        &plan.text,
-        &format!("{}{inserted}{}", &old[..may_go.start], &old[may_go.end..])
-    );
+    prop_assert_eq!(&plan.text, &format!("{}{inserted}{}", &old[..may_go.start], &old[may_go.end..]));
     let endings = ["", "\n", "\r\n", "\r", "\n\n", "\r\n\r\n", "\r\r"];
     // The content itself may consist of line endings.
     let mut at = inserted.match_indices(edit.content());
@@ -137,10 +127,7 @@ fn bytes_stay(case: &Case, plan: &Plan) -> TestCaseResult {
 
 /// Checks that the headings outside the splice are the same before and after, or that the plan lists the difference.
 fn headings_stay_or_are_reported(case: &Case, plan: &Plan) -> TestCaseResult {
-    let (before, after) = (
-        Outline::parse(&case.old, case.flavor),
-        Outline::parse(&plan.text, case.flavor),
-    );
+    let (before, after) = (Outline::parse(&case.old, case.flavor), Outline::parse(&plan.text, case.flavor));
     // A heading is described by its level and its distance from the start or end of the text, depending on its side of the splice.
     let old = |s: &Section| {
         if s.heading.start < plan.removed.start {
@@ -160,16 +147,8 @@ fn headings_stay_or_are_reported(case: &Case, plan: &Plan) -> TestCaseResult {
     let comes = |s: &&Section| s.heading.start < plan.inserted.start || s.heading.end > plan.inserted.end;
     let had: Vec<_> = before.sections().iter().filter(goes).map(old).collect();
     let has: Vec<_> = after.sections().iter().filter(comes).map(new).collect();
-    let lost: Vec<_> = had
-        .iter()
-        .filter(|heading| !has.contains(heading))
-        .copied()
-        .collect();
-    let gained: Vec<_> = has
-        .iter()
-        .filter(|heading| !had.contains(heading))
-        .copied()
-        .collect();
+    let lost: Vec<_> = had.iter().filter(|heading| !has.contains(heading)).copied().collect();
+    let gained: Vec<_> = has.iter().filter(|heading| !had.contains(heading)).copied().collect();
     prop_assert_eq!(lost, plan.lost.iter().map(old).collect::<Vec<_>>());
     prop_assert_eq!(gained, plan.gained.iter().map(new).collect::<Vec<_>>());
     Ok(())

@@ -43,17 +43,7 @@ fn a_slug_keeps_letters_marks_digits_connectors_hyphens_and_spaces() {
 fn duplicate_slugs_get_the_first_free_number() {
     check(&[("a", "a"), ("a", "a-1"), ("a", "a-2")]);
     check(&[("a-1", "a-1"), ("a", "a"), ("a", "a-2"), ("a-1", "a-1-1")]);
-    check(&[
-        ("a", "a"),
-        ("a", "a-1"),
-        ("a-1", "a-1-1"),
-        ("a-1", "a-1-2"),
-        ("a", "a-2"),
-    ]);
+    check(&[("a", "a"), ("a", "a-1"), ("a-1", "a-1-1"), ("a-1", "a-1-2"), ("a", "a-2")]);
     check(&[("!", ""), ("?", "-1"), ("-1", "-1-1")]);
-    check(&[
-        ("constructor", "constructor"),
-        ("__proto__", "__proto__"),
-        ("Constructor", "constructor-1"),
-    ]);
+    check(&[("constructor", "constructor"), ("__proto__", "__proto__"), ("Constructor", "constructor-1")]);
 }

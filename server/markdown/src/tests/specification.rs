@@ -18,26 +18,16 @@ fn headings_agree_with_the_specification() {
     };
     let text = fs::read_to_string(&path).expect("the specification is text");
     let examples = examples(&text);
-    assert!(
-        examples.len() > 600,
-        "{} has {} examples only",
-        path.display(),
-        examples.len()
-    );
+    assert!(examples.len() > 600, "{} has {} examples only", path.display(), examples.len());
     for (markdown, html) in examples {
         if markdown == FRONT_MATTER {
             continue;
         }
         let outline = outline(&markdown);
         let sections = outline.sections().iter();
-        let headings: Vec<_> = sections
-            .map(|section| (section.level, section.text.trim().to_owned()))
-            .collect();
-        assert_eq!(
-            headings,
-            top_level_headings(&html),
-            "headings of {markdown:?}, which is {html:?}"
-        );
+        let headings: Vec<_> =
+            sections.map(|section| (section.level, section.text.trim().to_owned())).collect();
+        assert_eq!(headings, top_level_headings(&html), "headings of {markdown:?}, which is {html:?}");
     }
 }
 
@@ -47,9 +37,7 @@ pub(super) fn data(name: &str) -> Option<PathBuf> {
         Some(folder) => PathBuf::from(folder),
         None => {
             let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-            above
-                .map(|folder| folder.join("shared/data"))
-                .find(|folder| folder.is_dir())?
+            above.map(|folder| folder.join("shared/data")).find(|folder| folder.is_dir())?
         }
     };
     Some(folder.join(name)).filter(|path| path.is_file())
@@ -60,23 +48,13 @@ fn examples(specification: &str) -> Vec<(String, String)> {
     let fence = "`".repeat(32);
     let opening = format!("\n{fence} example\n");
     let closing = format!("{fence}\n");
-    let written = specification
-        .split(opening.as_str())
-        .skip(1)
-        .filter_map(|rest| rest.split(closing.as_str()).next());
+    let written =
+        specification.split(opening.as_str()).skip(1).filter_map(|rest| rest.split(closing.as_str()).next());
     written
         .filter_map(|example| {
-            example
-                .strip_prefix(".\n")
-                .map(|html| ("", html))
-                .or(example.split_once("\n.\n"))
+            example.strip_prefix(".\n").map(|html| ("", html)).or(example.split_once("\n.\n"))
         })
-        .map(|(markdown, html)| {
-            (
-                format!("{markdown}\n").replace('→', "\t"),
-                html.replace('→', "\t"),
-            )
-        })
+        .map(|(markdown, html)| (format!("{markdown}\n").replace('→', "\t"), html.replace('→', "\t")))
         .collect()
 }
 
@@ -101,17 +79,10 @@ fn top_level_headings(html: &str) -> Vec<(u8, String)> {
             heading.push_str(&unescaped(text));
         }
     }
-    headings
-        .into_iter()
-        .map(|(level, text)| (level, text.trim().to_owned()))
-        .collect()
+    headings.into_iter().map(|(level, text)| (level, text.trim().to_owned())).collect()
 }
 
 fn unescaped(html: &str) -> String {
-    let text = html
-        .replace('\n', " ")
-        .replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&quot;", "\"");
+    let text = html.replace('\n', " ").replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
     text.replace("&amp;", "&")
 }

@@ -23,10 +23,7 @@ lines
 
 /// Returns the line of the heading that a target finds, or the refusal.
 fn found(text: &str, target: &str) -> Result<usize, String> {
-    outline(text)
-        .find(text, target)
-        .map(|section| section.line)
-        .map_err(|error| error.to_string())
+    outline(text).find(text, target).map(|section| section.line).map_err(|error| error.to_string())
 }
 
 #[track_caller]
@@ -78,11 +75,7 @@ fn a_target_finds_a_heading_that_looks_the_same() {
     let (composed, decomposed) = ("## R\u{e9}sum\u{e9}", "## Re\u{301}sume\u{301}");
     for (written, target) in [(composed, decomposed), (decomposed, composed)] {
         for target in [target, &target[3..], &format!("#{}", target[3..].to_lowercase())] {
-            assert_eq!(
-                found(&format!("# A\n{written}\n"), target),
-                Ok(2),
-                "target {target:?}"
-            );
+            assert_eq!(found(&format!("# A\n{written}\n"), target), Ok(2), "target {target:?}");
         }
     }
     let both = format!("{composed}\n{decomposed}\n");
@@ -109,10 +102,7 @@ fn a_target_refuses_two_matching_headings() {
     );
     let many = "# A\n".repeat(12);
     let message = found(&many, "# A").unwrap_err();
-    assert!(
-        message.ends_with(r##""# A" (line 10, #a-9) or 2 more"##),
-        "{message}"
-    );
+    assert!(message.ends_with(r##""# A" (line 10, #a-9) or 2 more"##), "{message}");
 }
 
 #[test]
@@ -142,21 +132,13 @@ fn a_refusal_suggests_similar_headings() {
         "something else",
         r####"section "something else" not found; the headings are "# Plan" (line 1, #plan), "## Scope" (line 2, #scope), "### **Bold** text ###" (line 3, #bold-text), "## Log" (line 4, #log), "### Log" (line 5, #log-1), "## Log" (line 6, #log-2), "Setext title" (line 7, #setext-title), "Two lines" (line 9, #two-lines), "## scope-2" (line 13, #scope-2), "## a # b" (line 14, #a--b) and 1 more"####,
     );
-    refuses(
-        "",
-        "# A",
-        r##"section "# A" not found; the document has no headings"##,
-    );
+    refuses("", "# A", r##"section "# A" not found; the document has no headings"##);
     refuses(
         DOCUMENT,
         " \r\n",
         r#"section " \r\n" not found; name a heading by its line, its text or its slug"#,
     );
-    refuses(
-        DOCUMENT,
-        "",
-        r#"section "" not found; name a heading by its line, its text or its slug"#,
-    );
+    refuses(DOCUMENT, "", r#"section "" not found; name a heading by its line, its text or its slug"#);
 }
 
 #[test]
@@ -165,10 +147,7 @@ fn a_refusal_suggests_at_most_five_headings_in_order_of_similarity() {
     let Err(TargetError::NotFound { nearest, .. }) = outline(text).find(text, "# aaaaa") else {
         panic!("no heading is named so");
     };
-    let headings: Vec<_> = nearest
-        .iter()
-        .map(|candidate| candidate.heading.as_str())
-        .collect();
+    let headings: Vec<_> = nearest.iter().map(|candidate| candidate.heading.as_str()).collect();
     assert_eq!(headings, ["# aaaa1", "# aaaa", "# aaaa3", "# aaaa4", "# aaaa5"]);
 }
 
@@ -182,9 +161,6 @@ fn messages_have_one_line_and_escape_invisible_characters() {
     refuses(
         "",
         &"x".repeat(200),
-        &format!(
-            r#"section "{}…" not found; the document has no headings"#,
-            "x".repeat(120)
-        ),
+        &format!(r#"section "{}…" not found; the document has no headings"#, "x".repeat(120)),
     );
 }

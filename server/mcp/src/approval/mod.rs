@@ -68,11 +68,7 @@ impl Approvals {
         responses: Option<InputResponses>,
     ) -> Arc<dyn Approver> {
         let answer = state.map(|state| self.seals.open(&state, &call(tool, cx, arguments), responses));
-        Arc::new(StatelessApprover {
-            request: self.request(tool, cx),
-            seals: self.seals.clone(),
-            answer,
-        })
+        Arc::new(StatelessApprover { request: self.request(tool, cx), seals: self.seals.clone(), answer })
     }
 
     /// Returns the question as the answer to a call that will be repeated.

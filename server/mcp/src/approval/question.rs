@@ -21,9 +21,7 @@ pub(super) fn too_long(proposal: &Proposal) -> Option<String> {
 
 /// Returns the form.
 pub(super) fn form(shows: Shows, proposal: &Proposal) -> ElicitRequestParams {
-    let Proposal {
-        path, effect, shown, ..
-    } = proposal;
+    let Proposal { path, effect, shown, .. } = proposal;
     let question = match (shows, effect) {
         (_, ProposedEffect::Create) => format!("Create `{path}`?"),
         (_, ProposedEffect::Delete) => format!("Delete `{path}`?"),

@@ -23,9 +23,7 @@ pub(super) struct ApprovalRequest {
 impl ApprovalRequest {
     /// Returns the decision if no person needs to be asked.
     pub(super) fn decision_without_asking(&self, proposal: &Proposal) -> Option<Decision> {
-        let decision = self
-            .policy
-            .decision_without_asking(self.tool, self.can_show_forms);
+        let decision = self.policy.decision_without_asking(self.tool, self.can_show_forms);
         decision.or_else(|| question::too_long(proposal).map(Decision::Declined))
     }
 }

@@ -43,11 +43,7 @@ struct State {
 #[derive(Debug)]
 pub(super) enum SealedAnswer {
     /// The person's answer to the proposal with this digest.
-    Given {
-        number: u64,
-        digest: String,
-        answer: ElicitResult,
-    },
+    Given { number: u64, digest: String, answer: ElicitResult },
     /// No answer: the person has not been asked.
     Missing,
     /// An invalid state, with the remedy.
@@ -68,10 +64,7 @@ impl Seals {
 
     /// Seals a state for `call`, whose proposal has this digest.
     pub(super) fn seal(&self, call: &[u8], digest: &str) -> String {
-        let state = State {
-            number: self.next.fetch_add(1, Ordering::Relaxed),
-            digest: digest.into(),
-        };
+        let state = State { number: self.next.fetch_add(1, Ordering::Relaxed), digest: digest.into() };
         let options = SealOptions::new().associated_data(call).ttl(self.lifetime);
         let sealed = self.codec.seal_json_with(&state, &options);
         sealed.expect("a number and a text are JSON")
@@ -96,11 +89,7 @@ impl Seals {
         };
         let answer = responses.and_then(|mut responses| responses.remove(QUESTION));
         match answer.map(serde_json::from_value) {
-            Some(Ok(answer)) => SealedAnswer::Given {
-                number,
-                digest,
-                answer,
-            },
+            Some(Ok(answer)) => SealedAnswer::Given { number, digest, answer },
             Some(Err(_)) => {
                 SealedAnswer::Bad(format!("`inputResponses.{QUESTION}` is not an answer to a form"))
             }
@@ -153,10 +142,8 @@ impl Approver for StatelessApprover {
     }
 
     fn decide<'a>(&'a self, proposal: &'a Proposal) -> BoxFuture<'a, Decision> {
-        let decision = self
-            .request
-            .decision_without_asking(proposal)
-            .unwrap_or_else(|| self.decision(proposal));
+        let decision =
+            self.request.decision_without_asking(proposal).unwrap_or_else(|| self.decision(proposal));
         Box::pin(std::future::ready(decision))
     }
 }

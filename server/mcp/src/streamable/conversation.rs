@@ -61,12 +61,7 @@ impl Conversation {
         let (inbox, messages) = mpsc::channel(INBOX_CAPACITY);
         let routes = Arc::new(Routes::new(single));
         let ending = Arc::new(Ending::within(all));
-        let posts = Posts {
-            inbox: messages,
-            routes: routes.clone(),
-            ending: ending.clone(),
-            single,
-        };
+        let posts = Posts { inbox: messages, routes: routes.clone(), ending: ending.clone(), single };
         let (service, left) = (serve_directly(adapter, posts, None), routes.clone());
         tokio::spawn(async move {
             if let Err(error) = service.waiting().await {
@@ -74,11 +69,7 @@ impl Conversation {
             }
             left.close_all();
         });
-        Self {
-            inbox,
-            routes,
-            ending,
-        }
+        Self { inbox, routes, ending }
     }
 
     /// Forwards a request. Returns its stream and the stream's number.

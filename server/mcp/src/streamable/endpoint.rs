@@ -31,10 +31,8 @@ use crate::{
 const JSON_TIMEOUT: Duration = Duration::from_secs(2);
 const METHODS: &str = "GET, POST, DELETE";
 /// Keys that are required in `_meta` of a request since 2026-07-28.
-const REQUIRED_META: [&str; 2] = [
-    "io.modelcontextprotocol/protocolVersion",
-    "io.modelcontextprotocol/clientCapabilities",
-];
+const REQUIRED_META: [&str; 2] =
+    ["io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities"];
 
 /// Limits of one endpoint.
 #[derive(Debug, Clone, Copy)]
@@ -49,10 +47,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            in_flight: 256,
-            sessions: 1024,
-        }
+        Self { in_flight: 256, sessions: 1024 }
     }
 }
 
@@ -218,14 +213,9 @@ impl Endpoint {
             // The adapter reports the missing keys, as over lines.
             return self.alone(Incoming::Request(id, request), false, origin).await;
         }
-        let session = self
-            .session(headers, &origin)
-            .map_err(|refusal| refusal.with_id(Some(id.clone())))?;
+        let session = self.session(headers, &origin).map_err(|refusal| refusal.with_id(Some(id.clone())))?;
         let grant = origin.grant.clone();
-        let arrival = Arrival {
-            slot: self.slot(&id, &origin)?,
-            origin,
-        };
+        let arrival = Arrival { slot: self.slot(&id, &origin)?, origin };
         let asked = session.request(&id, *request, arrival).await;
         let (number, stream) = asked.map_err(|error| Refusal::from((Some(id), error.into())))?;
         let mut reader = stream.read(None);
@@ -244,10 +234,7 @@ impl Endpoint {
         origin: RequestOrigin,
     ) -> Result<Response<Body>, Refusal> {
         let slot = self.slot(&id, &origin)?;
-        let session = Arc::new(Conversation::session(
-            self.adapter.for_another(),
-            self.intake.closing(),
-        ));
+        let session = Arc::new(Conversation::session(self.adapter.for_another(), self.intake.closing()));
         let owner = owner(&origin).cloned();
         let arrival = Arrival { slot, origin };
         let asked = session.request(&id, request, arrival).await;
@@ -285,10 +272,7 @@ impl Endpoint {
                 let place = last.split_once('-');
                 let place = place.and_then(|(number, at)| Some((number.parse().ok()?, at.parse().ok()?)));
                 let (number, at) = place.ok_or_else(|| {
-                    Refusal::new(
-                        StatusCode::BAD_REQUEST,
-                        "`Last-Event-ID` is none of this server's",
-                    )
+                    Refusal::new(StatusCode::BAD_REQUEST, "`Last-Event-ID` is none of this server's")
                 })?;
                 (number, Some(at))
             }

@@ -30,10 +30,7 @@ pub(crate) const VERSION_IN_META: &str = "io.modelcontextprotocol/protocolVersio
 /// Refuses a client that accepts none of an answer's media types.
 pub(super) fn accepts(headers: &HeaderMap, kinds: &[&str]) -> Result<(), Refusal> {
     let accepted = headers.get_all(ACCEPT).iter().filter_map(|it| it.to_str().ok());
-    let accepted: Vec<_> = accepted
-        .flat_map(|it| it.split(','))
-        .filter_map(acceptable)
-        .collect();
+    let accepted: Vec<_> = accepted.flat_map(|it| it.split(',')).filter_map(acceptable).collect();
     let wanted = |kind: &str| {
         let group = kind.split('/').next().unwrap_or_default();
         let any = format!("{group}/*");
@@ -79,9 +76,7 @@ pub(crate) fn single<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'
         return Err(mismatch(format!("`{name}` occurs more than once")));
     }
     let value = value.to_str().map(str::trim);
-    value
-        .map(Some)
-        .map_err(|_| mismatch(format!("`{name}` is not visible ASCII")))
+    value.map(Some).map_err(|_| mismatch(format!("`{name}` is not visible ASCII")))
 }
 
 /// Returns the era of a request without a message.
@@ -140,26 +135,16 @@ fn agreed(headers: &HeaderMap, message: &Map<String, Value>) -> Result<Era, Refu
 }
 
 fn era(version: ProtocolVersion) -> Era {
-    if version.has_initialize() {
-        Era::Session
-    } else {
-        Era::Stateless
-    }
+    if version.has_initialize() { Era::Session } else { Era::Stateless }
 }
 
 fn parse_version(version: &str) -> Result<ProtocolVersion, Refusal> {
     let mut all = ProtocolVersion::KNOWN_VERSIONS.iter();
     let known = all.find(|it| it.as_str() == version).cloned();
     known.ok_or_else(|| {
-        let all: Vec<_> = ProtocolVersion::KNOWN_VERSIONS
-            .iter()
-            .map(|it| it.as_str())
-            .collect();
-        let why = format!(
-            "`{VERSION}` {} is not served; these are: {}",
-            version.escape_debug(),
-            all.join(", ")
-        );
+        let all: Vec<_> = ProtocolVersion::KNOWN_VERSIONS.iter().map(|it| it.as_str()).collect();
+        let why =
+            format!("`{VERSION}` {} is not served; these are: {}", version.escape_debug(), all.join(", "));
         let data = serde_json::json!({ "requested": version, "supported": all });
         let error = ErrorData::new(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION, why, Some(data));
         Refusal::with(StatusCode::BAD_REQUEST, error)
@@ -177,14 +162,9 @@ fn named_in(method: &str) -> Option<&'static str> {
 
 fn says(headers: &HeaderMap, header: &str, value: &str) -> Result<(), Refusal> {
     let Some(found) = single(headers, header)? else {
-        return Err(mismatch(format!(
-            "`{header}` is missing; it must be {}",
-            value.escape_debug()
-        )));
+        return Err(mismatch(format!("`{header}` is missing; it must be {}", value.escape_debug())));
     };
-    let encoded = found
-        .strip_prefix("=?base64?")
-        .and_then(|rest| rest.strip_suffix("?="));
+    let encoded = found.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
     let agrees = match encoded {
         Some(encoded) => base64(encoded).as_deref() == Some(value.as_bytes()),
         None => found == value,
@@ -248,10 +228,7 @@ mod tests {
     fn headers(lines: &[&str]) -> HeaderMap {
         let lines = lines.iter().map(|line| line.split_once(": ").unwrap());
         let pairs = lines.map(|(name, value)| {
-            (
-                HeaderName::from_bytes(name.as_bytes()).unwrap(),
-                HeaderValue::from_str(value).unwrap(),
-            )
+            (HeaderName::from_bytes(name.as_bytes()).unwrap(), HeaderValue::from_str(value).unwrap())
         });
         let mut headers = HeaderMap::new();
         for (name, value) in pairs {
@@ -311,10 +288,7 @@ mod tests {
             let message = message.as_object().unwrap();
             era_of(&headers(lines), message).map_err(|refusal| format!("{refusal:?}"))
         };
-        let (new, old) = (
-            "Mcp-Protocol-Version: 2026-07-28",
-            "Mcp-Protocol-Version: 2025-11-25",
-        );
+        let (new, old) = ("Mcp-Protocol-Version: 2026-07-28", "Mcp-Protocol-Version: 2025-11-25");
         let (list, call) = ("Mcp-Method: tools/list", "Mcp-Method: tools/call");
         let name = "Mcp-Name: =?base64?w7w=?=";
         for (lines, method, version, expected) in [
@@ -323,31 +297,16 @@ mod tests {
             (&[old], "initialize", None, Era::Session),
             (&[], "initialize", None, Era::Session),
             (&[], "initialize", Some("2025-11-25"), Era::Session),
-            (
-                &[new, "Mcp-Method: initialize"],
-                "initialize",
-                Some("2026-07-28"),
-                Era::Stateless,
-            ),
+            (&[new, "Mcp-Method: initialize"], "initialize", Some("2026-07-28"), Era::Stateless),
             (&[new, list], "tools/list", Some("2026-07-28"), Era::Stateless),
-            (
-                &[new, call, name],
-                "tools/call",
-                Some("2026-07-28"),
-                Era::Stateless,
-            ),
+            (&[new, call, name], "tools/call", Some("2026-07-28"), Era::Stateless),
             // The adapter reports the missing keys.
             (&[new, list], "tools/list", None, Era::Stateless),
         ] {
             assert_eq!(era(lines, method, version), Ok(expected), "{lines:?} {method}");
         }
         for (lines, method, version, code) in [
-            (
-                &["Mcp-Protocol-Version: 1999-01-01"][..],
-                "tools/list",
-                None,
-                -32022,
-            ),
+            (&["Mcp-Protocol-Version: 1999-01-01"][..], "tools/list", None, -32022),
             (&["Mcp-Protocol-Version: latest"], "tools/list", None, -32022),
             (&[new], "initialize", None, -32020),
             (&[], "initialize", Some("2026-07-28"), -32020),
@@ -358,30 +317,12 @@ mod tests {
             (&[new, list, list], "tools/list", Some("2026-07-28"), -32020),
             (&[new, list, new], "tools/list", Some("2026-07-28"), -32020),
             (&[new, call], "tools/call", Some("2026-07-28"), -32020),
-            (
-                &[new, call, "Mcp-Name: u"],
-                "tools/call",
-                Some("2026-07-28"),
-                -32020,
-            ),
-            (
-                &[new, call, "Mcp-Name: =?base64?dQ==?="],
-                "tools/call",
-                Some("2026-07-28"),
-                -32020,
-            ),
-            (
-                &[new, call, "Mcp-Name: =?base64??="],
-                "tools/call",
-                Some("2026-07-28"),
-                -32020,
-            ),
+            (&[new, call, "Mcp-Name: u"], "tools/call", Some("2026-07-28"), -32020),
+            (&[new, call, "Mcp-Name: =?base64?dQ==?="], "tools/call", Some("2026-07-28"), -32020),
+            (&[new, call, "Mcp-Name: =?base64??="], "tools/call", Some("2026-07-28"), -32020),
         ] {
             let found = era(lines, method, version).unwrap_err();
-            assert!(
-                found.contains(&format!("ErrorCode({code})")),
-                "{lines:?} {method}: {found}"
-            );
+            assert!(found.contains(&format!("ErrorCode({code})")), "{lines:?} {method}: {found}");
         }
     }
 }

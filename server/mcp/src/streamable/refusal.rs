@@ -37,10 +37,7 @@ impl Refusal {
 
     /// Refuses a method other than `allowed`.
     pub fn method_not_allowed(allowed: &'static str) -> Self {
-        let refusal = Self::new(
-            StatusCode::METHOD_NOT_ALLOWED,
-            format!("only {allowed} is served here"),
-        );
+        let refusal = Self::new(StatusCode::METHOD_NOT_ALLOWED, format!("only {allowed} is served here"));
         refusal.header(ALLOW, HeaderValue::from_static(allowed))
     }
 
@@ -53,12 +50,7 @@ impl Refusal {
 
     /// Refuses with this error.
     pub(super) fn with(status: StatusCode, error: ErrorData) -> Self {
-        Self {
-            status,
-            id: None,
-            error: error.into(),
-            headers: vec![],
-        }
+        Self { status, id: None, error: error.into(), headers: vec![] }
     }
 
     /// Sets the id of the refused request.

@@ -52,14 +52,8 @@ struct Route {
 impl Routes {
     /// Creates the routes of a session, or of a single request.
     pub(super) fn new(single: bool) -> Self {
-        let table = Table {
-            single,
-            ..Table::default()
-        };
-        Self {
-            own: Arc::default(),
-            table: Mutex::new(table),
-        }
+        let table = Table { single, ..Table::default() };
+        Self { own: Arc::default(), table: Mutex::new(table) }
     }
 
     /// Opens a stream for the request `id`, unless an unanswered request has the same id. Numbers start at 1.
@@ -74,11 +68,7 @@ impl Routes {
             table.progress.insert(token.clone(), id.clone());
         }
         let (number, stream) = (table.last, Arc::<Stream>::default());
-        let route = Route {
-            number,
-            stream: stream.clone(),
-            progress,
-        };
+        let route = Route { number, stream: stream.clone(), progress };
         table.unanswered.insert(id.clone(), route);
         Some((number, stream))
     }
@@ -106,9 +96,7 @@ impl Routes {
         }
         let table = self.table();
         let mut unanswered = table.unanswered.values();
-        let open = unanswered
-            .find(|route| route.number == number)
-            .map(|route| &route.stream);
+        let open = unanswered.find(|route| route.number == number).map(|route| &route.stream);
         let mut ended = table.ended.iter();
         let found = open.or_else(|| ended.find(|(it, _)| *it == number).map(|(_, stream)| stream));
         found.filter(|stream| stream.is_kept()).cloned()
@@ -129,15 +117,11 @@ impl Routes {
                 None => return Ok(false),
             },
             JsonRpcMessage::Request(request) => {
-                self.table()
-                    .stream_of_request(&self.own, &request.id, &request.request)
-                    .say(text);
+                self.table().stream_of_request(&self.own, &request.id, &request.request).say(text);
                 return Ok(false);
             }
             JsonRpcMessage::Notification(notification) => {
-                self.table()
-                    .stream_of_notification(&self.own, &notification.notification)
-                    .say(text);
+                self.table().stream_of_notification(&self.own, &notification.notification).say(text);
                 return Ok(false);
             }
         };
@@ -168,8 +152,7 @@ impl Table {
         {
             self.progress.remove(token);
         }
-        self.asked
-            .retain(|(_, stream)| !Arc::ptr_eq(stream, &route.stream));
+        self.asked.retain(|(_, stream)| !Arc::ptr_eq(stream, &route.stream));
         Some(route)
     }
 
@@ -200,9 +183,7 @@ impl Table {
             ServerNotification::CancelledNotification(cancelled) => {
                 let id = cancelled.params.request_id.as_ref();
                 let mut asked = self.asked.iter();
-                asked
-                    .find(|(asked, _)| Some(asked) == id)
-                    .map(|(_, stream)| stream)
+                asked.find(|(asked, _)| Some(asked) == id).map(|(_, stream)| stream)
             }
             _ => None,
         };

@@ -38,10 +38,7 @@ impl Session {
 impl Sessions {
     /// Creates an empty table with this capacity.
     pub(super) fn new(capacity: usize) -> Self {
-        Self {
-            capacity,
-            open: Mutex::default(),
-        }
+        Self { capacity, open: Mutex::default() }
     }
 
     /// Adds a session and returns its unguessable id. At the total limit, or the owner's, ends another session.
@@ -67,11 +64,7 @@ impl Sessions {
         {
             session.conversation.end();
         }
-        let session = Session {
-            owner,
-            conversation,
-            used: now,
-        };
+        let session = Session { owner, conversation, used: now };
         open.insert(id.clone(), session);
         Ok(id)
     }
@@ -94,11 +87,7 @@ impl Sessions {
                 idle.entry(session.owner.as_ref()).or_default().push((since, id));
             }
         }
-        let of_one = if has_share {
-            idle.remove(&owner)
-        } else {
-            idle.into_values().max_by_key(Vec::len)
-        };
+        let of_one = if has_share { idle.remove(&owner) } else { idle.into_values().max_by_key(Vec::len) };
         let (_, oldest) = of_one.into_iter().flatten().min().ok_or(())?;
         Ok(Some(oldest.clone()))
     }

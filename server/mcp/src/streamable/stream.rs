@@ -94,12 +94,7 @@ impl Stream {
         let (number, at) = (state.reader, after.unwrap_or(state.read));
         drop(state);
         self.changed.send_replace(());
-        Reader {
-            stream: self.clone(),
-            number,
-            at,
-            changed: self.changed.subscribe(),
-        }
+        Reader { stream: self.clone(), number, at, changed: self.changed.subscribe() }
     }
 
     /// Returns true if a reader has not seen the end yet.
@@ -114,12 +109,7 @@ impl Stream {
         }
         state.last += 1;
         let number = state.last;
-        state.events.push_back(Event {
-            number,
-            message,
-            code,
-            is_answer,
-        });
+        state.events.push_back(Event { number, message, code, is_answer });
         state.ended = is_answer;
         if state.events.len() > MAX_UNREAD && !is_answer {
             state.events.pop_front();

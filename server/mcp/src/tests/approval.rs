@@ -84,10 +84,7 @@ async fn the_persons_answer_decides() {
             let append = call("append", "two");
             let question = ask(&mut client, 1, &append).await;
             assert_eq!(form(&question)["message"], "Append this to `page.md`?\n\ntwo");
-            assert_eq!(
-                form(&question)["requestedSchema"],
-                json!({ "type": "object", "properties": {} })
-            );
+            assert_eq!(form(&question)["requestedSchema"], json!({ "type": "object", "properties": {} }));
             assert_eq!(page.text(), "one");
             let said = reply(&mut client, 2, &append, &question, answer.clone()).await;
             match expected {
@@ -128,10 +125,7 @@ async fn policy_and_client_decide_whether_a_person_is_asked() {
     ];
     for revision in WAYS {
         for (mode, able, expected) in &cases {
-            let policy = ApprovalPolicy {
-                mode: *mode,
-                ..ApprovalPolicy::default()
-            };
+            let policy = ApprovalPolicy { mode: *mode, ..ApprovalPolicy::default() };
             let (page, mut client) = client_of(revision, (*able).clone(), policy).await;
             let said = ask(&mut client, 1, &call("append", "two")).await;
             match expected {
@@ -149,10 +143,8 @@ async fn policy_and_client_decide_whether_a_person_is_asked() {
 async fn a_policy_adds_approval_to_a_tool() {
     for revision in WAYS {
         for tools in [vec![], vec!["overwrite".to_owned()]] {
-            let policy = ApprovalPolicy {
-                tools: tools.iter().cloned().collect(),
-                ..ApprovalPolicy::default()
-            };
+            let policy =
+                ApprovalPolicy { tools: tools.iter().cloned().collect(), ..ApprovalPolicy::default() };
             let (page, mut client) = client_of(revision, json!({ "elicitation": {} }), policy).await;
             let overwrite = call("overwrite", "new");
             let mut said = ask(&mut client, 1, &overwrite).await;
@@ -199,18 +191,12 @@ async fn an_approval_is_valid_once_and_for_its_call() {
     let flipped: String =
         sealed[..sealed.len() - 1].to_owned() + if sealed.ends_with('A') { "B" } else { "A" };
     let refused = [
-        (
-            repeated(&call("append", "three"), &question, accept.clone()),
-            "with these arguments",
-        ),
+        (repeated(&call("append", "three"), &question, accept.clone()), "with these arguments"),
         (state(""), "with these arguments"),
         (state("rs1.x.y"), "with these arguments"),
         (state(&flipped), "with these arguments"),
         (repeated(&append, &question, json!("accept")), "not an answer"),
-        (
-            repeated(&append, &question, json!({ "action": "agree" })),
-            "not an answer",
-        ),
+        (repeated(&append, &question, json!({ "action": "agree" })), "not an answer"),
     ];
     for (id, (call, reason)) in (2..).zip(&refused) {
         let said = ask(&mut client, id, call).await;
@@ -227,10 +213,7 @@ async fn an_approval_is_valid_once_and_for_its_call() {
     assert_eq!(page.text(), "one");
 
     let repeat = repeated(&append, &question, accept.clone());
-    assert_eq!(
-        ask(&mut client, 30, &repeat).await["result"]["structuredContent"]["text"],
-        "onetwo"
-    );
+    assert_eq!(ask(&mut client, 30, &repeat).await["result"]["structuredContent"]["text"], "onetwo");
     assert!(why(&ask(&mut client, 31, &repeat).await).contains("has been used"));
     assert_eq!(page.text(), "onetwo");
     client.end().await.unwrap();
@@ -243,12 +226,7 @@ async fn another_server_rejects_an_approval() {
     let (_, mut first) = client(STATELESS).await;
     let (page, mut second) = client(STATELESS).await;
     let question = ask(&mut first, 1, &append).await;
-    let said = ask(
-        &mut second,
-        1,
-        &repeated(&append, &question, json!({ "action": "accept" })),
-    )
-    .await;
+    let said = ask(&mut second, 1, &repeated(&append, &question, json!({ "action": "accept" }))).await;
     assert!(why(&said).contains("with these arguments"));
     assert_eq!(page.text(), "one");
     first.end().await.unwrap();
@@ -261,22 +239,14 @@ async fn the_same_arguments_in_another_order_are_the_same_call() {
     let mut append = json!({ "name": "append", "arguments": { "text": "two", "b": { "c": 1, "d": 2 } } });
     let question = ask(&mut client, 1, &append).await;
     append["arguments"] = json!({ "b": { "d": 2, "c": 1 }, "text": "two" });
-    let said = ask(
-        &mut client,
-        2,
-        &repeated(&append, &question, json!({ "action": "accept" })),
-    )
-    .await;
+    let said = ask(&mut client, 2, &repeated(&append, &question, json!({ "action": "accept" }))).await;
     assert_eq!(said["result"]["structuredContent"]["text"], "onetwo");
     client.end().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_changed_proposal_is_shown_again() {
-    let policy = ApprovalPolicy {
-        tools: ["overwrite".into()].into(),
-        ..ApprovalPolicy::default()
-    };
+    let policy = ApprovalPolicy { tools: ["overwrite".into()].into(), ..ApprovalPolicy::default() };
     let (page, mut client) = client_of(STATELESS, json!({ "elicitation": {} }), policy).await;
     let accept = json!({ "action": "accept" });
     let (overwrite, append) = (call("overwrite", "new"), call("append", "!"));
@@ -298,10 +268,7 @@ async fn a_changed_proposal_is_shown_again() {
 #[tokio::test(start_paused = true)]
 async fn an_approval_expires() {
     let able = json!({ "elicitation": {} });
-    let policy = |timeout| ApprovalPolicy {
-        timeout,
-        ..ApprovalPolicy::default()
-    };
+    let policy = |timeout| ApprovalPolicy { timeout, ..ApprovalPolicy::default() };
     let append = call("append", "two");
     let accept = json!({ "action": "accept" });
 
@@ -340,10 +307,7 @@ async fn other_calls_continue_during_an_approval() {
     }
     let reply = json!({ "jsonrpc": "2.0", "id": question["id"], "result": { "action": "accept" } });
     client.send(reply.to_string()).await;
-    assert_eq!(
-        client.receive().await.unwrap()["result"]["structuredContent"]["text"],
-        "newtwo"
-    );
+    assert_eq!(client.receive().await.unwrap()["result"]["structuredContent"]["text"], "newtwo");
     assert_eq!(page.text(), "newtwo");
     client.end().await.unwrap();
 }
@@ -353,9 +317,7 @@ async fn other_calls_continue_during_an_approval() {
 async fn calls_that_wait_for_a_person_leave_room_for_the_answers() {
     let (page, mut client) = client(SESSION).await;
     for id in 0..400 {
-        client
-            .request(json!(id), "tools/call", Some(call("append", ".")))
-            .await;
+        client.request(json!(id), "tools/call", Some(call("append", "."))).await;
     }
     let mut questions = vec![];
     for _ in 0..400 {
@@ -381,9 +343,7 @@ async fn a_call_that_is_cancelled_withdraws_its_question() {
     let (page, mut client) = client(SESSION).await;
     let question = ask(&mut client, 1, &call("append", "two")).await;
     let began = tokio::time::Instant::now();
-    client
-        .send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#)
-        .await;
+    client.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#).await;
     let withdrawn = client.receive().await.unwrap();
     assert_eq!(
         (&withdrawn["method"], &withdrawn["params"]["requestId"]),

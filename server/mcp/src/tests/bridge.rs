@@ -34,11 +34,7 @@ pub(super) async fn serve(
     writer: DuplexStream,
     endpoint: Endpoint,
 ) -> Result<(), ServeError> {
-    let bridge = Arc::new(Bridge {
-        endpoint,
-        output: Mutex::new(writer),
-        session: Default::default(),
-    });
+    let bridge = Arc::new(Bridge { endpoint, output: Mutex::new(writer), session: Default::default() });
     let mut lines = BufReader::new(reader).split(b'\n');
     let (mut waiting, mut streams) = (JoinSet::new(), JoinSet::new());
     let mut by_id = HashMap::<String, AbortHandle>::new();
@@ -87,10 +83,8 @@ impl Bridge {
         {
             request = request.header(SESSION, session).header(VERSION, version);
         }
-        let response = self
-            .endpoint
-            .answer(request.body(line.into()).unwrap(), "test".into(), None, None)
-            .await;
+        let response =
+            self.endpoint.answer(request.body(line.into()).unwrap(), "test".into(), None, None).await;
         if let Some(session) = response.headers().get(SESSION) {
             let session = session.to_str().unwrap().to_owned();
             let body = response.into_body().collect().await.unwrap().to_bytes();
@@ -117,10 +111,7 @@ impl Bridge {
     }
 
     async fn hand_on(&self, response: Response<Body>) {
-        let is_stream = response
-            .headers()
-            .get("content-type")
-            .is_some_and(|it| it == "text/event-stream");
+        let is_stream = response.headers().get("content-type").is_some_and(|it| it == "text/event-stream");
         let mut body = response.into_body();
         while let Some(frame) = body.frame().await {
             let data = frame.unwrap().into_data().unwrap();

@@ -25,12 +25,8 @@ const RECEIVE_TIMEOUT: Duration = Duration::from_secs(3600);
 /// Suffix of a revision for connections over HTTP.
 const OVER_HTTP: &str = " over HTTP";
 /// Both eras, over lines and over HTTP.
-pub(super) const WAYS: [&str; 4] = [
-    "2025-11-25",
-    "2026-07-28",
-    "2025-11-25 over HTTP",
-    "2026-07-28 over HTTP",
-];
+pub(super) const WAYS: [&str; 4] =
+    ["2025-11-25", "2026-07-28", "2025-11-25 over HTTP", "2026-07-28 over HTTP"];
 
 /// Runs a session over lines and then over HTTP, which is a text of lines:
 ///
@@ -80,9 +76,7 @@ pub(super) async fn converse(mut client: Client, text: &str) {
                 let mut parts = rest.splitn(3, ' ');
                 let (id, method) = (parts.next().unwrap(), parts.next().unwrap());
                 let params = parts.next().map(|params| serde_json::from_str(params).unwrap());
-                client
-                    .request(serde_json::from_str(id).unwrap(), method, params)
-                    .await;
+                client.request(serde_json::from_str(id).unwrap(), method, params).await;
             }
             other => panic!("a session has no `{other}`"),
         }
@@ -151,12 +145,8 @@ impl Client {
         self.revision = revision.into();
         if revision != STATELESS {
             self.open().await;
-            assert_eq!(
-                self.receive().await.unwrap()["result"]["protocolVersion"],
-                revision
-            );
-            self.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
-                .await;
+            assert_eq!(self.receive().await.unwrap()["result"]["protocolVersion"], revision);
+            self.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
         }
     }
 
@@ -215,10 +205,8 @@ impl Client {
 
     async fn expect(&mut self, mut expected: Vec<&str>) {
         while !expected.is_empty() {
-            let message = self
-                .receive()
-                .await
-                .unwrap_or_else(|| panic!("the service ended before {expected:?}"));
+            let message =
+                self.receive().await.unwrap_or_else(|| panic!("the service ended before {expected:?}"));
             let said = self.summary(message);
             let place = expected.iter().position(|pattern| fits(pattern, &said));
             let place =
@@ -251,18 +239,9 @@ impl Client {
             members.remove("resultType"),
             take(members.get_mut("_meta"), "io.modelcontextprotocol/serverInfo"),
         ];
-        let opened = self
-            .methods
-            .get(&id.to_string())
-            .is_some_and(|method| method == "initialize");
+        let opened = self.methods.get(&id.to_string()).is_some_and(|method| method == "initialize");
         if self.revision == STATELESS && !opened {
-            assert_eq!(
-                marks,
-                [
-                    Some(json!("complete")),
-                    Some(json!({ "name": "memory", "version": "1" }))
-                ]
-            );
+            assert_eq!(marks, [Some(json!("complete")), Some(json!({ "name": "memory", "version": "1" }))]);
             members.retain(|key, value| key != "_meta" || *value != json!({}));
         } else {
             assert_eq!(marks, [None, None]);
@@ -279,12 +258,7 @@ impl Client {
 
     /// Closes the input and waits for the end without reading.
     pub(super) async fn leave(self) -> Result<(), ServeError> {
-        let Self {
-            input,
-            output,
-            service,
-            ..
-        } = self;
+        let Self { input, output, service, .. } = self;
         drop(input);
         let ended = service.await.unwrap();
         drop(output);
@@ -293,12 +267,7 @@ impl Client {
 
     /// Stops reading, and waits for the end with the input still open.
     pub(super) async fn stop_reading(self) -> Result<(), ServeError> {
-        let Self {
-            input,
-            output,
-            service,
-            ..
-        } = self;
+        let Self { input, output, service, .. } = self;
         drop(output);
         let ended = service.await.unwrap();
         drop(input);
@@ -326,11 +295,8 @@ fn take(object: Option<&mut Value>, key: &str) -> Option<Value> {
 
 fn fits(pattern: &str, (id, said): &(Value, Value)) -> bool {
     let (wanted, rest) = pattern.split_once(' ').unwrap();
-    let same_id = if wanted == "-" {
-        id.is_null()
-    } else {
-        serde_json::from_str::<Value>(wanted).unwrap() == *id
-    };
+    let same_id =
+        if wanted == "-" { id.is_null() } else { serde_json::from_str::<Value>(wanted).unwrap() == *id };
     if let Some(call) = rest.strip_prefix('=') {
         let (method, params) = call.split_once(' ').unwrap();
         return same_id
@@ -342,9 +308,7 @@ fn fits(pattern: &str, (id, said): &(Value, Value)) -> bool {
             Some(error) => {
                 let (code, text) = error.split_once(' ').unwrap_or((error, ""));
                 said["error"]["code"].as_i64() == code.parse().ok()
-                    && said["error"]["message"]
-                        .as_str()
-                        .is_some_and(|message| message.contains(text))
+                    && said["error"]["message"].as_str().is_some_and(|message| message.contains(text))
             }
             None => serde_json::from_str::<Value>(rest).unwrap() == *said,
         }

@@ -93,10 +93,7 @@ fn is_change(line: &[u8]) -> bool {
 
 /// Runs a future in paused time.
 fn run(what: impl Future<Output = TestCaseResult>) -> TestCaseResult {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     runtime.unwrap().block_on(what)
 }
 
@@ -104,12 +101,8 @@ async fn over_lines(lines: &[Vec<u8>]) -> TestCaseResult {
     let notes = Memory::new(&NOTES);
     let (mut near, far) = duplex(1 << 20);
     let (reader, writer) = split(far);
-    let served = serve(
-        reader,
-        writer,
-        adapter(vec![notes.clone()], ApprovalPolicy::default()),
-        future::pending(),
-    );
+    let served =
+        serve(reader, writer, adapter(vec![notes.clone()], ApprovalPolicy::default()), future::pending());
     let client = async {
         near.write_all(&lines.join(&b'\n')).await.unwrap();
         near.shutdown().await.unwrap();
@@ -121,22 +114,12 @@ async fn over_lines(lines: &[Vec<u8>]) -> TestCaseResult {
     prop_assert!(served.is_ok(), "{served:?}");
     for answer in said.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         let answer = json::parse(answer);
-        prop_assert!(
-            answer.as_ref().is_ok_and(|it| it["jsonrpc"] == "2.0"),
-            "{answer:?}"
-        );
+        prop_assert!(answer.as_ref().is_ok_and(|it| it["jsonrpc"] == "2.0"), "{answer:?}");
     }
     // An inserted byte may end a line.
     let text = lines.join(&b'\n');
-    let changes = text
-        .split(|byte| *byte == b'\n')
-        .filter(|line| is_change(line))
-        .count();
-    prop_assert!(
-        notes.stored_texts().len() <= changes,
-        "{:?}",
-        notes.stored_texts()
-    );
+    let changes = text.split(|byte| *byte == b'\n').filter(|line| is_change(line)).count();
+    prop_assert!(notes.stored_texts().len() <= changes, "{:?}", notes.stored_texts());
     Ok(())
 }
 
@@ -151,9 +134,7 @@ async fn over_http(method: &str, headers: &[(&'static str, Vec<u8>)], body: &[u8
             request.headers_mut().append(*name, value);
         }
     }
-    let answered = AssertUnwindSafe(endpoint.answer(request, "test".into(), None, None))
-        .catch_unwind()
-        .await;
+    let answered = AssertUnwindSafe(endpoint.answer(request, "test".into(), None, None)).catch_unwind().await;
     prop_assert!(answered.is_ok(), "it panics");
     let response = answered.unwrap();
     let status = response.status().as_u16();
@@ -162,20 +143,11 @@ async fn over_http(method: &str, headers: &[(&'static str, Vec<u8>)], body: &[u8
     let said = response.into_body().collect().await.unwrap().to_bytes();
     let answer = json::parse(&said);
     if status != 202 && method == "POST" {
-        prop_assert!(
-            answer.as_ref().is_ok_and(|it| it["jsonrpc"] == "2.0"),
-            "{status} {said:?}"
-        );
+        prop_assert!(answer.as_ref().is_ok_and(|it| it["jsonrpc"] == "2.0"), "{status} {said:?}");
     }
     endpoint.intake().idle().await;
     let done = answer.is_ok_and(|answer| answer["result"]["isError"] == false) && is_change(body);
-    prop_assert_eq!(
-        notes.stored_texts().len(),
-        usize::from(done),
-        "{} {:?}",
-        status,
-        said
-    );
+    prop_assert_eq!(notes.stored_texts().len(), usize::from(done), "{} {:?}", status, said);
     Ok(())
 }
 
@@ -216,10 +188,7 @@ fn headers() -> impl Strategy<Value = Vec<(&'static str, Vec<u8>)>> {
     let more = prop::collection::vec((select(names), values), 0..2);
     (kept, more).prop_map(move |(kept, more)| {
         let right = right.iter().zip(kept).filter(|(_, kept)| *kept);
-        right
-            .map(|((name, value), _)| (*name, value.as_bytes().to_vec()))
-            .chain(more)
-            .collect()
+        right.map(|((name, value), _)| (*name, value.as_bytes().to_vec())).chain(more).collect()
     })
 }
 
@@ -239,15 +208,9 @@ proptest! {
 
 #[test]
 fn messages_that_are_not_changed_are_served() {
-    let headers = [
-        "accept",
-        "content-type",
-        "mcp-protocol-version",
-        "mcp-method",
-        "mcp-name",
-    ]
-    .into_iter()
-    .zip(["*/*", "application/json", STATELESS, "tools/call", "keep"].map(|it| it.as_bytes().to_vec()));
+    let headers = ["accept", "content-type", "mcp-protocol-version", "mcp-method", "mcp-name"]
+        .into_iter()
+        .zip(["*/*", "application/json", STATELESS, "tools/call", "keep"].map(|it| it.as_bytes().to_vec()));
     let message = messages().remove(0).into_bytes();
     assert!(is_change(&message));
     run(over_http("POST", &headers.collect::<Vec<_>>(), &message)).unwrap();

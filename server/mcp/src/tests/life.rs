@@ -19,10 +19,7 @@ async fn settle() {
 }
 
 fn ids(messages: &[Value]) -> Vec<u64> {
-    let mut ids: Vec<_> = messages
-        .iter()
-        .map(|message| message["id"].as_u64().unwrap())
-        .collect();
+    let mut ids: Vec<_> = messages.iter().map(|message| message["id"].as_u64().unwrap()).collect();
     ids.sort_unstable();
     ids
 }
@@ -49,16 +46,10 @@ async fn an_id_in_flight_is_refused_and_the_first_reply_comes() {
     client.call(1, "keep", "second").await;
     assert_eq!(client.receive().await.unwrap()["error"]["code"], -32600);
     client.notes.open(1);
-    assert_eq!(
-        client.receive().await.unwrap()["result"]["structuredContent"]["text"],
-        "first"
-    );
+    assert_eq!(client.receive().await.unwrap()["result"]["structuredContent"]["text"], "first");
     assert_eq!(client.notes.stored_texts(), ["first"]);
     client.call(1, "echo", "free again").await;
-    assert_eq!(
-        client.receive().await.unwrap()["result"]["structuredContent"]["text"],
-        "free again"
-    );
+    assert_eq!(client.receive().await.unwrap()["result"]["structuredContent"]["text"], "free again");
     client.end().await.unwrap();
 }
 
@@ -67,9 +58,7 @@ async fn a_cancelled_mutation_is_made_and_not_answered() {
     let mut client = Client::new(1 << 16);
     client.call(1, "slow", "whole").await;
     client.notes.has_begun(1).await;
-    client
-        .send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#)
-        .await;
+    client.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#).await;
     client.call(2, "echo", "hi").await;
     assert_eq!(client.receive().await.unwrap()["id"], 2);
     client.notes.open(1);
@@ -121,11 +110,7 @@ async fn unread_replies_stop_the_reading() {
             client.call(id, "keep", &text).await;
         }
     };
-    assert!(
-        tokio::time::timeout(Duration::from_millis(1), send)
-            .await
-            .is_err()
-    );
+    assert!(tokio::time::timeout(Duration::from_millis(1), send).await.is_err());
     assert!(client.notes.begun() <= MAX_IN_FLIGHT, "{}", client.notes.begun());
     client.orphan();
     client.leave().await.unwrap();
@@ -187,10 +172,7 @@ async fn an_orphan_finishes_mutations_and_ends_with_its_input_open() {
     notes.open(1);
     let (messages, ended) = client.ended().await;
     ended.unwrap();
-    assert_eq!(
-        (ids(&messages), notes.stored_texts()),
-        (vec![1], vec!["last words".to_owned()])
-    );
+    assert_eq!((ids(&messages), notes.stored_texts()), (vec![1], vec!["last words".to_owned()]));
 }
 
 #[tokio::test(start_paused = true)]

@@ -43,10 +43,8 @@ async fn lists_are_the_contracts_own() {
             )
         };
         let template = |name, uri| listed(name, uri).replacen("\"uri\"", "\"uriTemplate\"", 1);
-        let templates = [
-            template("line", "memory://page/{line}"),
-            template("lines", "memory://lines{?word,after}"),
-        ];
+        let templates =
+            [template("line", "memory://page/{line}"), template("lines", "memory://lines{?word,after}")];
         let resources = [
             listed("page", "memory://page"),
             listed("refused", "memory://refused"),
@@ -144,10 +142,7 @@ async fn a_uri_that_fits_a_template_has_its_variables() {
                 "#,
                 read("memory://page/%C3%A4%2F1", "line {\"line\":\"ä/1\"} one"),
                 read("memory://lines", "lines {} one"),
-                read(
-                    "memory://lines?after=2&word=a%26b",
-                    "lines {\"after\":\"2\",\"word\":\"a&b\"} one"
-                ),
+                read("memory://lines?after=2&word=a%26b", "lines {\"after\":\"2\",\"word\":\"a&b\"} one"),
                 read("memory://page/{line}", "line {\"line\":\"{line}\"} one"),
             ),
         )
@@ -158,12 +153,8 @@ async fn a_uri_that_fits_a_template_has_its_variables() {
 #[tokio::test]
 async fn prompts_are_texts_and_their_arguments_complete() {
     for (revision, ..) in ways() {
-        let hundred: Vec<_> = [4]
-            .into_iter()
-            .chain(40..50)
-            .chain(400..489)
-            .map(|number| number.to_string())
-            .collect();
+        let hundred: Vec<_> =
+            [4].into_iter().chain(40..50).chain(400..489).map(|number| number.to_string()).collect();
         let hundred = serde_json::to_string(&hundred).unwrap();
         converse(
             page(revision),
@@ -229,34 +220,18 @@ async fn capabilities_match_what_contracts_have() {
     let everything =
         json!({ "tools": {}, "resources": { "subscribe": true }, "prompts": {}, "completions": {} });
     let cases = [
-        (
-            vec![Memory::new(&NOTES) as Arc<dyn Contract>],
-            json!({ "tools": {} }),
-        ),
-        (
-            vec![Page::with_spec(&RESOURCE)],
-            json!({ "resources": { "subscribe": true } }),
-        ),
-        (
-            vec![Page::with_spec(&TEMPLATE)],
-            json!({ "resources": { "subscribe": true } }),
-        ),
+        (vec![Memory::new(&NOTES) as Arc<dyn Contract>], json!({ "tools": {} })),
+        (vec![Page::with_spec(&RESOURCE)], json!({ "resources": { "subscribe": true } })),
+        (vec![Page::with_spec(&TEMPLATE)], json!({ "resources": { "subscribe": true } })),
         (vec![Page::with_spec(&PROMPT)], json!({ "prompts": {} })),
-        (
-            vec![Page::with_spec(&PROMPT), Memory::new(&NOTES)],
-            json!({ "tools": {}, "prompts": {} }),
-        ),
+        (vec![Page::with_spec(&PROMPT), Memory::new(&NOTES)], json!({ "tools": {}, "prompts": {} })),
         (vec![Page::new()], everything),
     ];
     for (contracts, expected) in cases {
         for (revision, ..) in ways() {
             let mut client = serving(revision, contracts.clone());
             client.speak(revision).await;
-            let hello = if client.revision == "2026-07-28" {
-                "server/discover"
-            } else {
-                "initialize"
-            };
+            let hello = if client.revision == "2026-07-28" { "server/discover" } else { "initialize" };
             let params = json!({ "protocolVersion": client.revision, "capabilities": {}, "clientInfo": { "name": "t", "version": "0" } });
             client.request(json!("hello"), hello, Some(params)).await;
             let capabilities = client.receive().await.unwrap()["result"]["capabilities"].take();
@@ -266,11 +241,7 @@ async fn capabilities_match_what_contracts_have() {
                 client.request(json!(1), method, Some(params)).await;
                 let reply = client.receive().await.unwrap();
                 let refused = reply["error"]["code"] == -32601;
-                assert_eq!(
-                    refused,
-                    capabilities.get(of).is_none(),
-                    "{method} of {capabilities}: {reply}"
-                );
+                assert_eq!(refused, capabilities.get(of).is_none(), "{method} of {capabilities}: {reply}");
             }
             client.end().await.unwrap();
         }
@@ -286,53 +257,25 @@ fn a_name_in_two_contracts_is_refused() {
         ),
         (
             vec![Page::new(), Page::with_spec(&RESOURCE)],
-            Some((
-                Kind::Resource,
-                "memory://page",
-                "page",
-                "resource",
-                "and in contract `resource`",
-            )),
+            Some((Kind::Resource, "memory://page", "page", "resource", "and in contract `resource`")),
         ),
         (
             vec![Page::with_spec(&RESOURCE), Page::with_spec(&TEMPLATE)],
-            Some((
-                Kind::Resource,
-                "memory://{any}",
-                "resource",
-                "template",
-                "and in contract `template`",
-            )),
+            Some((Kind::Resource, "memory://{any}", "resource", "template", "and in contract `template`")),
         ),
         (
             vec![Page::with_spec(&PROMPT), Page::new()],
             Some((Kind::Prompt, "greet", "prompt", "page", "and in contract `page`")),
         ),
-        (
-            vec![
-                Page::with_spec(&PROMPT),
-                Page::with_spec(&RESOURCE),
-                Memory::new(&NOTES),
-            ],
-            None,
-        ),
+        (vec![Page::with_spec(&PROMPT), Page::with_spec(&RESOURCE), Memory::new(&NOTES)], None),
     ];
     for (contracts, expected) in cases {
-        let info = ServerInfo {
-            name: "memory".into(),
-            version: "1".into(),
-            instructions: None,
-        };
+        let info = ServerInfo { name: "memory".into(), version: "1".into(), instructions: None };
         let clash = Adapter::new(contracts, Offer::Everything, info, ApprovalPolicy::default()).err();
         let message = clash.as_ref().map(ToString::to_string).unwrap_or_default();
         let said = expected.is_none_or(|(.., said)| message.contains(said));
         assert!(said, "{message}");
-        let expected = expected.map(|(kind, name, first, second, _)| NameClash {
-            kind,
-            name,
-            first,
-            second,
-        });
+        let expected = expected.map(|(kind, name, first, second, _)| NameClash { kind, name, first, second });
         assert_eq!(clash, expected);
     }
 }

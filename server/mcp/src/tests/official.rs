@@ -56,10 +56,7 @@ fn assert_valid(revision: &str, definition: &str, value: &Value) {
         return;
     };
     if let Err(error) = validator.validate(value) {
-        panic!(
-            "not a {definition} of {revision}: {error} at `{}`\n{value:#}",
-            error.instance_path()
-        );
+        panic!("not a {definition} of {revision}: {error} at `{}`\n{value:#}", error.instance_path());
     }
 }
 
@@ -77,34 +74,19 @@ fn validator(revision: &str, definition: &str) -> Option<Arc<Validator>> {
     let folder = FOLDER.as_deref()?;
     let mut validators = VALIDATORS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let key = (revision.to_owned(), definition.to_owned());
-    Some(
-        validators
-            .entry(key)
-            .or_insert_with(|| Arc::new(compile(folder, revision, definition)))
-            .clone(),
-    )
+    Some(validators.entry(key).or_insert_with(|| Arc::new(compile(folder, revision, definition))).clone())
 }
 
 fn compile(folder: &Path, revision: &str, definition: &str) -> Validator {
     let text = fs::read(folder.join(revision).with_extension("json")).expect("every revision has a schema");
     let mut schema: Value = serde_json::from_slice(&text).expect("schemas are JSON");
-    let place = if schema.get("$defs").is_some() {
-        "$defs"
-    } else {
-        "definitions"
-    };
+    let place = if schema.get("$defs").is_some() { "$defs" } else { "definitions" };
     schema["$ref"] = json!(format!("#/{place}/{definition}"));
     jsonschema::validator_for(&schema).expect("official schemas compile")
 }
 
 fn folder() -> Option<PathBuf> {
     let given = env::var_os("TABELLION_DATA").map(PathBuf::from);
-    let above = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .map(|folder| folder.join("shared/data"));
-    given
-        .into_iter()
-        .chain(above)
-        .map(|data| data.join("mcp-schema"))
-        .find(|folder| folder.is_dir())
+    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("shared/data"));
+    given.into_iter().chain(above).map(|data| data.join("mcp-schema")).find(|folder| folder.is_dir())
 }

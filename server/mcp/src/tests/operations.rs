@@ -18,25 +18,15 @@ use tabellion_gateway::{Access, ApprovalPolicy, Offer};
 
 static WIRE: Schema = Schema::plain(r#"{"type":"object"}"#);
 static ALL: [ToolSpec; 2] = [
-    ToolSpec {
-        operation: Some(operation("pages/read", &["read"])),
-        ..tool("pages", false)
-    },
-    ToolSpec {
-        operation: Some(operation("pages/write", &["write"])),
-        ..tool("pages", true)
-    },
+    ToolSpec { operation: Some(operation("pages/read", &["read"])), ..tool("pages", false) },
+    ToolSpec { operation: Some(operation("pages/write", &["write"])), ..tool("pages", true) },
 ];
 static TOOLS: [ToolSpec; 2] = [
     ToolSpec {
         name: "pages",
         description: "Reads and writes.",
         mutating: true,
-        operations: Some(Operations {
-            select: &["/action"],
-            refused: &[],
-            all: &ALL,
-        }),
+        operations: Some(Operations { select: &["/action"], refused: &[], all: &ALL }),
         ..ToolSpec::new(&WIRE, &WIRE)
     },
     tool("burn", true),
@@ -44,12 +34,7 @@ static TOOLS: [ToolSpec; 2] = [
 static SPEC: ContractSpec = spec("pages", ErrorChannel::JsonRpc, &TOOLS);
 
 const fn operation(label: &'static str, is: &'static [&'static str]) -> Operation {
-    Operation {
-        label,
-        select: &["/action"],
-        is,
-        has: &[],
-    }
+    Operation { label, select: &["/action"], is, has: &[] }
 }
 
 /// Answers with the label of the operation that a call chooses.
@@ -68,25 +53,16 @@ impl Contract for Pages {
     ) -> BoxFuture<'a, Result<Answer, Rejection>> {
         Box::pin(async move {
             let tool = SPEC.tool(tool).ok_or(Rejection::UnknownTool)?;
-            let operation = arguments
-                .as_object()
-                .and_then(|arguments| tool.operation_of(arguments));
+            let operation = arguments.as_object().and_then(|arguments| tool.operation_of(arguments));
             let operation =
                 operation.ok_or_else(|| declared("INVALID_REQUEST", -32602, "no operation", json!({})))?;
-            Ok(Answer {
-                response: json!({ "text": operation.label() }),
-                meta: Default::default(),
-            })
+            Ok(Answer { response: json!({ "text": operation.label() }), meta: Default::default() })
         })
     }
 }
 
 fn adapter(offer: Offer) -> Adapter {
-    let info = ServerInfo {
-        name: "pages".into(),
-        version: "1".into(),
-        instructions: None,
-    };
+    let info = ServerInfo { name: "pages".into(), version: "1".into(), instructions: None };
     Adapter::new(vec![Arc::new(Pages)], offer, info, ApprovalPolicy::default()).expect("no names clash")
 }
 
@@ -100,10 +76,7 @@ fn answer(text: &str) -> String {
 async fn a_read_only_server_offers_the_operations_that_change_nothing() {
     for (offer, written) in [
         (Offer::Everything, answer("pages/write")),
-        (
-            Offer::ReadOnly,
-            r#"!-32602 this server is read-only, so `pages/write` is not offered"#.into(),
-        ),
+        (Offer::ReadOnly, r#"!-32602 this server is read-only, so `pages/write` is not offered"#.into()),
     ] {
         let read = answer("pages/read");
         let script = format!(

@@ -52,10 +52,8 @@ fn answer(way: &str, meta: Value, connection: u64, mode: Option<&str>) -> String
 async fn calls_of_a_client_share_a_connection_and_stateless_ones_over_http_do_not() {
     for way in WAYS {
         let second = u64::from(way == "2026-07-28 over HTTP");
-        let [one, two] = [
-            json!({ "writer": "Ada", "tabellion/provenance": { "writer": "Bert" } }),
-            json!({ "x": [1] }),
-        ];
+        let [one, two] =
+            [json!({ "writer": "Ada", "tabellion/provenance": { "writer": "Bert" } }), json!({ "x": [1] })];
         let call =
             |meta: &Value| json!({ "name": "tell_origin", "arguments": { "text": "" }, "_meta": meta });
         let script = format!(

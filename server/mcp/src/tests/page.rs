@@ -30,11 +30,7 @@ impl Page {
     }
 
     pub(super) fn with_spec(spec: &'static ContractSpec) -> Arc<Self> {
-        Arc::new(Self {
-            spec,
-            text: Mutex::new("one".into()),
-            looks: AtomicUsize::new(0),
-        })
+        Arc::new(Self { spec, text: Mutex::new("one".into()), looks: AtomicUsize::new(0) })
     }
 
     pub(super) fn text(&self) -> String {
@@ -105,8 +101,7 @@ impl Contract for Page {
         Box::pin(async move {
             let tool = self.spec.tool(tool).ok_or(Rejection::UnknownTool)?;
             if tool.mutating {
-                self.change(call, tool, arguments["text"].as_str().unwrap())
-                    .await?;
+                self.change(call, tool, arguments["text"].as_str().unwrap()).await?;
             }
             Ok(answer(json!({ "text": self.text() })))
         })
@@ -148,9 +143,7 @@ impl Contract for Page {
         Box::pin(async move {
             match variables["line"].as_str() {
                 Some("none") => Err(declared("NOT_FOUND", -32001, "no such line", json!({}))),
-                _ => Ok(answer(
-                    json!({ "text": format!("{template} {variables} {}", self.text()) }),
-                )),
+                _ => Ok(answer(json!({ "text": format!("{template} {variables} {}", self.text()) }))),
             }
         })
     }
@@ -193,12 +186,7 @@ impl Contract for Page {
             assert_eq!(name, "greet");
             match arguments["name"].as_str() {
                 Some(name) => Ok(format!("Greet {name}!")),
-                None => Err(declared(
-                    "INVALID_REQUEST",
-                    -32602,
-                    "/name: is missing",
-                    json!({}),
-                )),
+                None => Err(declared("INVALID_REQUEST", -32602, "/name: is missing", json!({}))),
             }
         })
     }
@@ -212,10 +200,7 @@ impl Contract for Page {
     ) -> BoxFuture<'a, Result<Vec<String>, Rejection>> {
         Box::pin(async move {
             assert_eq!((prompt, argument), ("greet", "name"));
-            Ok((0..1000)
-                .map(|number| number.to_string())
-                .filter(|name| name.starts_with(value))
-                .collect())
+            Ok((0..1000).map(|number| number.to_string()).filter(|name| name.starts_with(value)).collect())
         })
     }
 }
@@ -235,38 +220,20 @@ const fn resource(name: &'static str, uri: &'static str) -> ResourceSpec {
 }
 
 const fn argument(name: &'static str, required: bool) -> ArgumentSpec {
-    ArgumentSpec {
-        name,
-        description: "What to say.",
-        required,
-        completes: required,
-    }
+    ArgumentSpec { name, description: "What to say.", required, completes: required }
 }
 
 const fn prompt(name: &'static str, arguments: &'static [ArgumentSpec]) -> PromptSpec {
-    PromptSpec {
-        name,
-        description: "Greets a person.",
-        arguments,
-        template: "Greet {name}!",
-    }
+    PromptSpec { name, description: "Greets a person.", arguments, template: "Greet {name}!" }
 }
 
-const APPENDED: Option<Approval> = Some(Approval {
-    shows: Shows::Appended,
-});
+const APPENDED: Option<Approval> = Some(Approval { shows: Shows::Appended });
 
-static TOOLS: [ToolSpec; 3] = [
-    tool_with("append", true, APPENDED),
-    tool("overwrite", true),
-    tool("look", false),
-];
+static TOOLS: [ToolSpec; 3] =
+    [tool_with("append", true, APPENDED), tool("overwrite", true), tool("look", false)];
 
-static RESOURCES: [ResourceSpec; 3] = [
-    resource("page", URI),
-    resource("refused", "memory://refused"),
-    resource("panic", "memory://panic"),
-];
+static RESOURCES: [ResourceSpec; 3] =
+    [resource("page", URI), resource("refused", "memory://refused"), resource("panic", "memory://panic")];
 
 static TEMPLATES: [ResourceTemplateSpec; 2] = [
     ResourceTemplateSpec {
@@ -299,10 +266,8 @@ static PAGE: ContractSpec = ContractSpec {
 };
 
 /// A contract with only a resource.
-pub(super) static RESOURCE: ContractSpec = ContractSpec {
-    resources: &RESOURCES,
-    ..spec("resource", ErrorChannel::JsonRpc, &[])
-};
+pub(super) static RESOURCE: ContractSpec =
+    ContractSpec { resources: &RESOURCES, ..spec("resource", ErrorChannel::JsonRpc, &[]) };
 
 /// A contract with only a prompt whose arguments have no completions.
 pub(super) static PROMPT: ContractSpec = ContractSpec {

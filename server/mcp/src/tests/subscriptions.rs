@@ -28,21 +28,14 @@ fn client_over(way: &str) -> (Arc<Page>, Client) {
 async fn subscribe(client: &mut Client, id: u64, uris: &[&str]) -> Value {
     if client.revision == "2026-07-28" {
         let params = json!({ "notifications": { "resourceSubscriptions": uris } });
-        client
-            .request(json!(id), "subscriptions/listen", Some(params))
-            .await;
+        client.request(json!(id), "subscriptions/listen", Some(params)).await;
         let said = client.receive().await.unwrap();
         assert_eq!(said["method"], "notifications/subscriptions/acknowledged");
-        assert_eq!(
-            said["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
-            id
-        );
+        assert_eq!(said["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
         return said["params"]["notifications"]["resourceSubscriptions"].clone();
     }
     for uri in uris {
-        client
-            .request(json!(id), "resources/subscribe", Some(json!({ "uri": uri })))
-            .await;
+        client.request(json!(id), "resources/subscribe", Some(json!({ "uri": uri }))).await;
         assert_eq!(client.receive().await.unwrap()["result"], json!({}));
     }
     json!(uris)
@@ -54,9 +47,7 @@ async fn unsubscribe(client: &mut Client, id: u64) {
             json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } });
         client.send(cancel.to_string()).await;
     } else {
-        client
-            .request(json!("end"), "resources/unsubscribe", Some(json!({ "uri": URI })))
-            .await;
+        client.request(json!("end"), "resources/unsubscribe", Some(json!({ "uri": URI }))).await;
         assert_eq!(client.receive().await.unwrap()["result"], json!({}));
     }
     rest().await;
@@ -69,15 +60,9 @@ async fn rest() {
 
 async fn told(client: &mut Client, id: u64) {
     let said = client.receive().await.unwrap();
-    assert_eq!(
-        (&said["method"], &said["params"]["uri"]),
-        (&json!(UPDATED), &json!(URI))
-    );
+    assert_eq!((&said["method"], &said["params"]["uri"]), (&json!(UPDATED), &json!(URI)));
     if client.revision == "2026-07-28" {
-        assert_eq!(
-            said["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
-            id
-        );
+        assert_eq!(said["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
     }
 }
 
@@ -165,20 +150,10 @@ async fn one_session_has_one_subscription_to_a_resource() {
     unsubscribe(&mut client, 1).await;
     unsubscribe(&mut client, 1).await;
     for method in ["resources/subscribe", "resources/unsubscribe"] {
-        client
-            .request(json!(2), method, Some(json!({ "uri": "memory://none" })))
-            .await;
-        assert_eq!(
-            client.receive().await.unwrap()["error"]["code"],
-            -32002,
-            "{method}"
-        );
+        client.request(json!(2), method, Some(json!({ "uri": "memory://none" }))).await;
+        assert_eq!(client.receive().await.unwrap()["error"]["code"], -32002, "{method}");
         client.request(json!(3), method, Some(json!({ "uri": [] }))).await;
-        assert_eq!(
-            client.receive().await.unwrap()["error"]["code"],
-            -32602,
-            "{method}"
-        );
+        assert_eq!(client.receive().await.unwrap()["error"]["code"], -32602, "{method}");
     }
     client.end().await.unwrap();
 }
@@ -196,13 +171,8 @@ async fn only_existing_resources_are_accepted() {
         assert_eq!(subscribe(&mut client, id, &uris).await, accepted, "{uris:?}");
     }
     let params = json!({ "notifications": { "toolsListChanged": true, "resourcesListChanged": true } });
-    client
-        .request(json!(8), "subscriptions/listen", Some(params))
-        .await;
-    assert_eq!(
-        client.receive().await.unwrap()["params"]["notifications"],
-        json!({})
-    );
+    client.request(json!(8), "subscriptions/listen", Some(params)).await;
+    assert_eq!(client.receive().await.unwrap()["params"]["notifications"], json!({}));
     // A repeated URI is notified once.
     subscribe(&mut client, 9, &[URI, URI]).await;
     page.set("two");
@@ -212,13 +182,7 @@ async fn only_existing_resources_are_accepted() {
     assert_eq!(heard, [Some(3), Some(9)]);
     rest().await;
     quiet(&mut client).await;
-    client
-        .request(
-            json!(10),
-            "subscriptions/listen",
-            Some(json!({ "notifications": 7 })),
-        )
-        .await;
+    client.request(json!(10), "subscriptions/listen", Some(json!({ "notifications": 7 }))).await;
     assert_eq!(client.receive().await.unwrap()["error"]["code"], -32602);
     client.leave().await.unwrap();
 }
@@ -226,22 +190,14 @@ async fn only_existing_resources_are_accepted() {
 #[tokio::test(start_paused = true)]
 async fn subscriptions_of_the_eras_are_separate() {
     for (revision, method, params) in [
-        (
-            "2025-11-25",
-            "subscriptions/listen",
-            json!({ "notifications": {} }),
-        ),
+        ("2025-11-25", "subscriptions/listen", json!({ "notifications": {} })),
         ("2026-07-28", "resources/subscribe", json!({ "uri": URI })),
         ("2026-07-28", "resources/unsubscribe", json!({ "uri": URI })),
     ] {
         let (_, mut client) = client();
         client.speak(revision).await;
         client.request(json!(1), method, Some(params)).await;
-        assert_eq!(
-            client.receive().await.unwrap()["error"]["code"],
-            -32601,
-            "{method}"
-        );
+        assert_eq!(client.receive().await.unwrap()["error"]["code"], -32601, "{method}");
         client.end().await.unwrap();
     }
 }
@@ -255,9 +211,7 @@ async fn subscriptions_leave_room_for_requests() {
     }
     for id in most..most + 300 {
         let params = json!({ "notifications": { "resourceSubscriptions": [URI] } });
-        client
-            .request(json!(id), "subscriptions/listen", Some(params))
-            .await;
+        client.request(json!(id), "subscriptions/listen", Some(params)).await;
         assert_eq!(client.receive().await.unwrap()["error"]["code"], -32600);
     }
     quiet(&mut client).await;
@@ -274,22 +228,14 @@ async fn a_resource_of_a_template_notifies_of_its_own_changes() {
         client.speak(way).await;
         page.set("a1 b1");
         let uris = ["memory://page/a", "memory://page/b", "memory://page/a/b"];
-        let known = if client.revision == "2026-07-28" {
-            &uris[..]
-        } else {
-            &uris[..2]
-        };
+        let known = if client.revision == "2026-07-28" { &uris[..] } else { &uris[..2] };
         let said = subscribe(&mut client, 9, known).await;
         assert_eq!(said, json!(uris[..2]));
         for (text, uri) in [("a1 b2", uris[1]), ("a2 b2", uris[0])] {
             page.set(text);
             rest().await;
             let said = client.receive().await.unwrap();
-            assert_eq!(
-                (&said["method"], &said["params"]["uri"]),
-                (&json!(UPDATED), &json!(uri)),
-                "{way}"
-            );
+            assert_eq!((&said["method"], &said["params"]["uri"]), (&json!(UPDATED), &json!(uri)), "{way}");
             quiet(&mut client).await;
         }
         unsubscribe(&mut client, 9).await;

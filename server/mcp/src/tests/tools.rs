@@ -20,14 +20,7 @@ async fn answers_are_structured_and_text() {
     )
     .await;
     assert_eq!(notes.stored_texts(), ["a note", "two"]);
-    assert_eq!(
-        notes.clients(),
-        [
-            Some("tester/7".into()),
-            Some("tester/7".into()),
-            Some("tester/8".into())
-        ]
-    );
+    assert_eq!(notes.clients(), [Some("tester/7".into()), Some("tester/7".into()), Some("tester/8".into())]);
 }
 
 #[tokio::test]
@@ -159,11 +152,8 @@ async fn a_list_is_the_contracts_own_and_always_the_same() {
     assert_eq!(lists[0], lists[2]);
     let echo = r#"{"name":"echo","description":"Says what it is told.","inputSchema":{"type":"object","required":["text"],"properties":{"text":{"type":"string"}},"additionalProperties":false},"outputSchema":{"properties":{"text":{"type":"string"}},"type":"object","required":["text"]},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}"#;
     assert!(lists[0].contains(echo), "{}", lists[0]);
-    let names: Vec<_> = lists[0]
-        .split(r#"{"name":""#)
-        .skip(1)
-        .map(|rest| rest.split('"').next().unwrap())
-        .collect();
+    let names: Vec<_> =
+        lists[0].split(r#"{"name":""#).skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
     assert_eq!(
         names,
         [

@@ -14,9 +14,7 @@ async fn counting(revision: &str, steps: u64, meta: Value) -> Client {
 }
 
 async fn cancel(client: &mut Client) {
-    client
-        .send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#)
-        .await;
+    client.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -75,10 +73,7 @@ async fn a_late_cancellation_does_nothing() {
         assert_eq!(client.receive().await.unwrap()["id"], 1, "{revision}");
         cancel(&mut client).await;
         client.call(1, "echo", "again").await;
-        assert_eq!(
-            client.receive().await.unwrap()["result"]["structuredContent"]["text"],
-            "again"
-        );
+        assert_eq!(client.receive().await.unwrap()["result"]["structuredContent"]["text"], "again");
         client.end().await.unwrap();
     }
 }

@@ -97,23 +97,11 @@ async fn a_duplicate_key_is_refused() {
 #[tokio::test]
 async fn a_message_with_too_many_values_is_refused() {
     const MANY: usize = 1 << 20;
-    let (lists, objects) = (
-        "[],".repeat(MANY),
-        "{\"a\":".repeat(100) + "[" + &"[0,[1]],".repeat(MANY),
-    );
+    let (lists, objects) = ("[],".repeat(MANY), "{\"a\":".repeat(100) + "[" + &"[0,[1]],".repeat(MANY));
     for (id, message) in [
-        (
-            "1",
-            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":[{lists}0]}}}}"#),
-        ),
-        (
-            "1",
-            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":{objects}"#),
-        ),
-        (
-            "-",
-            format!(r#"{{"jsonrpc":"2.0","id":[{lists}0],"method":"ping"}}"#),
-        ),
+        ("1", format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":[{lists}0]}}}}"#)),
+        ("1", format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":{objects}"#)),
+        ("-", format!(r#"{{"jsonrpc":"2.0","id":[{lists}0],"method":"ping"}}"#)),
     ] {
         session(&format!(
             "@ 2025-11-25\n>> {message}\n< {id} !-32600 at most 100000 values\n> 2 ping\n< 2 {{}}\n"
@@ -165,14 +153,9 @@ async fn numbers_keep_their_place() {
 async fn bytes_that_are_not_utf_8() {
     let mut client = Client::new(1 << 16);
     client.speak("2025-11-25").await;
-    client
-        .send(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"x\":\"\xff\xfe\"}}")
-        .await;
+    client.send(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"x\":\"\xff\xfe\"}}").await;
     let refusal = client.receive().await.unwrap();
-    assert_eq!(
-        (&refusal["id"], &refusal["error"]["code"]),
-        (&json!(1), &json!(-32700))
-    );
+    assert_eq!((&refusal["id"], &refusal["error"]["code"]), (&json!(1), &json!(-32700)));
     client.send(b"\xff\xfe").await;
     assert_eq!(client.receive().await.unwrap()["error"]["code"], -32700);
     client.end().await.unwrap();
@@ -184,28 +167,16 @@ async fn a_nesting_bomb_with_a_readable_id() {
     client.speak("2025-11-25").await;
     let bomb = "[".repeat(100_000) + &"]".repeat(100_000);
     for (line, code) in [
+        (format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":{bomb}}}}}"#), -32602),
+        (format!(r#"{{"jsonrpc":"2.0","method":"ping","params":{{"x":{bomb}}},"id":1}}"#), -32602),
         (
-            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":{bomb}}}}}"#),
-            -32602,
-        ),
-        (
-            format!(r#"{{"jsonrpc":"2.0","method":"ping","params":{{"x":{bomb}}},"id":1}}"#),
-            -32602,
-        ),
-        (
-            format!(
-                r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":{}"#,
-                "[".repeat(100_000)
-            ),
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":{}"#, "[".repeat(100_000)),
             -32700,
         ),
     ] {
         client.send(line).await;
         let refusal = client.receive().await.unwrap();
-        assert_eq!(
-            (&refusal["id"], &refusal["error"]["code"]),
-            (&json!(1), &json!(code))
-        );
+        assert_eq!((&refusal["id"], &refusal["error"]["code"]), (&json!(1), &json!(code)));
     }
     client.end().await.unwrap();
 }
@@ -226,23 +197,12 @@ async fn an_argument_of_30_megabytes_is_data() {
 async fn an_overlong_line_is_skipped() {
     let mut client = Client::new(1 << 20);
     client.speak("2025-11-25").await;
-    client
-        .send(format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"{}"}}"#,
-            "x".repeat(MAX_LENGTH)
-        ))
-        .await;
+    client.send(format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{}"}}"#, "x".repeat(MAX_LENGTH))).await;
     let refusal = client.receive().await.unwrap();
-    assert_eq!(
-        (&refusal["id"], &refusal["error"]["code"]),
-        (&json!(1), &json!(-32600))
-    );
+    assert_eq!((&refusal["id"], &refusal["error"]["code"]), (&json!(1), &json!(-32600)));
     client.send("y".repeat(3 * MAX_LENGTH / 2)).await;
     let refusal = client.receive().await.unwrap();
-    assert_eq!(
-        (refusal.get("id"), &refusal["error"]["code"]),
-        (None, &json!(-32600))
-    );
+    assert_eq!((refusal.get("id"), &refusal["error"]["code"]), (None, &json!(-32600)));
     client.call(2, "echo", "hi").await;
     assert_eq!(client.receive().await.unwrap()["id"], 2);
     client.end().await.unwrap();

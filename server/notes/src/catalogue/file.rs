@@ -48,9 +48,7 @@ pub(crate) struct Tables;
 impl Content for Tables {
     fn create(&self, connection: &Connection) -> rusqlite::Result<()> {
         connection.execute_batch(CREATE)?;
-        connection
-            .execute("INSERT INTO state VALUES (?, 0, '')", [new_generation()])
-            .map(drop)
+        connection.execute("INSERT INTO state VALUES (?, 0, '')", [new_generation()]).map(drop)
     }
 
     fn is_current(&self, connection: &Connection) -> rusqlite::Result<bool> {

@@ -168,27 +168,20 @@ pub(super) fn read(
     parse: ParseInstance,
     changed: &[(LibraryPath, FileStat)],
 ) -> Vec<Read> {
-    let threads = thread::available_parallelism()
-        .map_or(1, NonZeroUsize::get)
-        .min(MAX_THREADS);
+    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MAX_THREADS);
     let share = changed.len().div_ceil(threads).max(FILES_PER_THREAD);
     let read_all = |part: &[(LibraryPath, FileStat)]| -> Vec<Read> {
-        part.iter()
-            .map(|(path, stat)| read_one(files, parse, path, stat))
-            .collect()
+        part.iter().map(|(path, stat)| read_one(files, parse, path, stat)).collect()
     };
     if changed.len() <= share {
         return read_all(changed);
     }
     thread::scope(|scope| {
-        let parts = changed
-            .chunks(share)
-            .map(|part| scope.spawn(move || read_all(part)));
+        let parts = changed.chunks(share).map(|part| scope.spawn(move || read_all(part)));
         let parts: Vec<_> = parts.collect();
-        let joined = parts.into_iter().map(|part| {
-            part.join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
+        let joined = parts
+            .into_iter()
+            .map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         joined.flatten().collect()
     })
 }
@@ -222,26 +215,16 @@ fn read_one(files: &dyn Files, parse: ParseInstance, path: &LibraryPath, stat: &
 
 fn content_hash(bytes: &[u8]) -> ContentHash {
     let begin = format!("blob {}\0", bytes.len());
-    Sha1::new()
-        .chain_update(begin)
-        .chain_update(bytes)
-        .finalize()
-        .into()
+    Sha1::new().chain_update(begin).chain_update(bytes).finalize().into()
 }
 
 /// Returns true if a change after `now` shows in the stat fields.
 fn is_settled(stat: &FileStat, now: SystemTime) -> bool {
     // Windows does not keep the time of the last change of any kind.
     let last = if cfg!(windows) { stat.mtime } else { stat.ctime };
-    let resolution = if last.nanoseconds == 0 {
-        COARSE_RESOLUTION
-    } else {
-        CLOCK_RESOLUTION
-    };
+    let resolution = if last.nanoseconds == 0 { COARSE_RESOLUTION } else { CLOCK_RESOLUTION };
     let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
-    since
-        .checked_sub(resolution)
-        .is_some_and(|limit| u128::from(last.as_nanos()) < limit.as_nanos())
+    since.checked_sub(resolution).is_some_and(|limit| u128::from(last.as_nanos()) < limit.as_nanos())
 }
 
 fn stat_key(stat: &FileStat) -> StatKey {
@@ -285,9 +268,7 @@ pub fn problems(files: &dyn Files) -> Result<Vec<(String, Vec<Problem>)>, Catalo
                 }
                 note.problems
             }
-            Err(error) => vec![Problem::Unreadable {
-                reason: error.to_string(),
-            }],
+            Err(error) => vec![Problem::Unreadable { reason: error.to_string() }],
         };
         found.extend((!problems.is_empty()).then_some((name, problems)));
     }

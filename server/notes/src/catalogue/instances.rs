@@ -129,11 +129,7 @@ pub(super) fn put(
     instance: Option<Instance>,
 ) -> Result<(), CatalogueError> {
     let sql = "UPDATE instance SET stat = ? WHERE path = ? AND content = ?";
-    if connection
-        .prepare_cached(sql)?
-        .execute(params![stat, path, content])?
-        > 0
-    {
+    if connection.prepare_cached(sql)?.execute(params![stat, path, content])? > 0 {
         return Ok(());
     }
     let sql = "INSERT OR REPLACE INTO instance VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";

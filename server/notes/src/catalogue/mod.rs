@@ -93,10 +93,7 @@ impl Catalogue {
     /// If the file can't be created or written.
     pub fn open(path: &Path, parse: ParseInstance) -> Result<Self, CatalogueError> {
         if let Some(folder) = path.parent() {
-            create_folders(folder, 2).map_err(|source| FileError::Io {
-                path: folder.into(),
-                source,
-            })?;
+            create_folders(folder, 2).map_err(|source| FileError::Io { path: folder.into(), source })?;
         }
         Ok(Self {
             path: path.into(),
@@ -144,10 +141,7 @@ impl Catalogue {
         };
         let difference = Difference::between(&known.known, &files.stats(part)?);
         if difference.is_empty() {
-            return Ok(Followed {
-                sequence: known.sequence,
-                ..Followed::default()
-            });
+            return Ok(Followed { sequence: known.sequence, ..Followed::default() });
         }
         let mut writer = self.writer.lock();
         let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -157,10 +151,7 @@ impl Catalogue {
             // The catalogue was changed by another process or thread, perhaps from a newer list of files.
             Difference::between(&read::stat_keys(&transaction, part)?, &files.stats(part)?)
         };
-        let mut followed = Followed {
-            read: difference.changed.len(),
-            ..Followed::default()
-        };
+        let mut followed = Followed { read: difference.changed.len(), ..Followed::default() };
         let mut changes = Writer::new(&transaction)?;
         for path in &difference.removed {
             changes.remove(path)?;
@@ -168,9 +159,7 @@ impl Catalogue {
         for part in difference.changed.chunks(FILES_AT_ONCE) {
             for read in follow::read(files, self.parse, part) {
                 let path = read.path.clone();
-                followed
-                    .unreadable
-                    .extend(changes.put(read)?.map(|reason| (path, reason)));
+                followed.unreadable.extend(changes.put(read)?.map(|reason| (path, reason)));
             }
         }
         followed.sequence = changes.finish()?;
@@ -211,11 +200,7 @@ impl Catalogue {
             if cached.generation != generation {
                 let sequence = connection.query_row("SELECT sequence FROM state", [], |row| row.get(0))?;
                 let known = read::stat_keys(connection, Part::All)?;
-                *cached = Arc::new(Cached {
-                    generation,
-                    sequence,
-                    known,
-                });
+                *cached = Arc::new(Cached { generation, sequence, known });
             }
             Ok(Arc::clone(&cached))
         })

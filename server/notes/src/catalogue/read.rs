@@ -69,10 +69,7 @@ impl Selection {
     /// Returns the earliest and latest second of creation.
     pub(crate) fn seconds(&self) -> (Option<i64>, Option<i64>) {
         let up = |time: DateTime<Utc>| time.timestamp() + i64::from(time.timestamp_subsec_nanos() > 0);
-        (
-            self.created_after.map(up),
-            self.created_before.map(|time| up(time) - 1),
-        )
+        (self.created_after.map(up), self.created_before.map(|time| up(time) - 1))
     }
 
     /// Returns the conditions in SQL, and their values.
@@ -87,10 +84,7 @@ impl Selection {
             add("type = ?", note_type.clone().into());
         }
         for tag in &self.tags {
-            add(
-                "number IN (SELECT file FROM tagged WHERE key = ?)",
-                tag::key(tag).into(),
-            );
+            add("number IN (SELECT file FROM tagged WHERE key = ?)", tag::key(tag).into());
         }
         let (since, until) = self.seconds();
         if let Some(since) = since {
@@ -171,9 +165,7 @@ impl<'c> Snapshot<'c> {
     pub fn count(&self, selection: &Selection) -> Result<usize, CatalogueError> {
         let (sql, values) = selection.to_sql();
         let sql = format!("SELECT count(*) FROM file WHERE {sql}");
-        let count: u32 = self
-            .0
-            .query_row(&sql, params_from_iter(values), |row| row.get(0))?;
+        let count: u32 = self.0.query_row(&sql, params_from_iter(values), |row| row.get(0))?;
         Ok(count as usize)
     }
 
@@ -182,9 +174,7 @@ impl<'c> Snapshot<'c> {
     /// # Errors
     /// As for [`Snapshot::get`].
     pub fn tags(&self) -> Result<Vec<(String, u32)>, CatalogueError> {
-        let mut select = self
-            .0
-            .prepare_cached("SELECT tag, count(*) FROM tag GROUP BY tag ORDER BY tag")?;
+        let mut select = self.0.prepare_cached("SELECT tag, count(*) FROM tag GROUP BY tag ORDER BY tag")?;
         let tags = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(tags.collect::<Result<_, _>>()?)
     }
@@ -194,9 +184,7 @@ impl<'c> Snapshot<'c> {
     /// # Errors
     /// As for [`Snapshot::get`].
     pub fn bytes(&self, entry: &Entry) -> Result<Vec<u8>, CatalogueError> {
-        let mut select = self
-            .0
-            .prepare_cached("SELECT bytes FROM content WHERE file = ?")?;
+        let mut select = self.0.prepare_cached("SELECT bytes FROM content WHERE file = ?")?;
         Ok(select.query_row([entry.number], |row| row.get(0))?)
     }
 
@@ -210,11 +198,8 @@ impl<'c> Snapshot<'c> {
 
     /// Returns the links from a note, in the order of its front matter. The notes that they lead to may not exist.
     pub fn links_from(&self, entry: &Entry) -> Vec<FoundLink> {
-        let link = |link: &Link| FoundLink {
-            id: link.id_from(entry.id),
-            source: entry.id,
-            link: link.clone(),
-        };
+        let link =
+            |link: &Link| FoundLink { id: link.id_from(entry.id), source: entry.id, link: link.clone() };
         entry.metadata.links.iter().map(link).collect()
     }
 
@@ -227,9 +212,7 @@ impl<'c> Snapshot<'c> {
             "{ENTRY} WHERE number IN (SELECT file FROM link WHERE target = ?) ORDER BY created, file.id"
         );
         let mut select = self.0.prepare_cached(&sql)?;
-        let sources = select
-            .query_map([blob(id)], entry)?
-            .collect::<Result<Vec<_>, _>>()?;
+        let sources = select.query_map([blob(id)], entry)?.collect::<Result<Vec<_>, _>>()?;
         let links = sources.iter().flat_map(|source| self.links_from(source));
         Ok(links.filter(|found| found.link.to == id).collect())
     }

@@ -20,12 +20,7 @@ impl Source for Catalogue {
             let mut select = connection.prepare_cached(sql)?;
             let notes = select.query_map(params![after, MAX_NOTES], |row| {
                 let (path, bytes): (String, Vec<u8>) = (row.get(2)?, row.get(4)?);
-                Ok((
-                    row.get(0)?,
-                    uuid(row, 1)?,
-                    row.get(3)?,
-                    Note::parse(&path, &bytes),
-                ))
+                Ok((row.get(0)?, uuid(row, 1)?, row.get(3)?, Note::parse(&path, &bytes)))
             })?;
             let notes: Vec<(i64, Uuid, i64, Note)> = notes.collect::<Result<_, _>>()?;
             if let Some((last, ..)) = notes.last().filter(|_| notes.len() == MAX_NOTES as usize) {

@@ -15,9 +15,7 @@ impl Snapshot<'_> {
     pub fn value(&self, path: &str, content: &ContentHash) -> Result<Option<String>, CatalogueError> {
         let sql = "SELECT value FROM value WHERE path = ? AND content = ?";
         let mut select = self.0.prepare_cached(sql)?;
-        Ok(select
-            .query_row(params![path, content], |row| row.get(0))
-            .optional()?)
+        Ok(select.query_row(params![path, content], |row| row.get(0)).optional()?)
     }
 }
 

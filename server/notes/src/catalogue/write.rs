@@ -51,9 +51,7 @@ impl<'c> Writer<'c> {
             return instances::remove(self.connection, path);
         };
         self.take_note(number)?;
-        let mut delete = self
-            .connection
-            .prepare_cached("DELETE FROM file WHERE number = ?")?;
+        let mut delete = self.connection.prepare_cached("DELETE FROM file WHERE number = ?")?;
         delete.execute([number])?;
         self.clear_details(number)?;
         self.differ.remove(&number);
@@ -114,9 +112,7 @@ impl<'c> Writer<'c> {
             RETURNING number";
         let note = &parsed.note;
         let metadata = &note.metadata;
-        let created = metadata
-            .created_at
-            .map_or(modified / NANOS, |time| time.timestamp());
+        let created = metadata.created_at.map_or(modified / NANOS, |time| time.timestamp());
         let mut insert = self.connection.prepare_cached(sql)?;
         let row = params![
             number,
@@ -137,23 +133,17 @@ impl<'c> Writer<'c> {
 
     fn put_details(&self, number: i64, parsed: &Parsed) -> Result<(), CatalogueError> {
         let metadata = &parsed.note.metadata;
-        let mut insert = self
-            .connection
-            .prepare_cached("INSERT INTO content VALUES (?, ?)")?;
+        let mut insert = self.connection.prepare_cached("INSERT INTO content VALUES (?, ?)")?;
         insert.execute(params![number, parsed.bytes])?;
         let mut insert = self.connection.prepare_cached("INSERT INTO tag VALUES (?, ?)")?;
-        let mut insert_key = self
-            .connection
-            .prepare_cached("INSERT OR IGNORE INTO tagged VALUES (?, ?)")?;
+        let mut insert_key = self.connection.prepare_cached("INSERT OR IGNORE INTO tagged VALUES (?, ?)")?;
         for tag in parsed.note.tags() {
             insert.execute(params![tag, number])?;
             for key in tag::keys(&tag) {
                 insert_key.execute(params![key, number])?;
             }
         }
-        let mut insert = self
-            .connection
-            .prepare_cached("INSERT INTO link VALUES (?, ?, ?)")?;
+        let mut insert = self.connection.prepare_cached("INSERT INTO link VALUES (?, ?, ?)")?;
         for (place, link) in (0_i64..).zip(&metadata.links) {
             insert.execute(params![blob(link.to), number, place])?;
         }
@@ -173,9 +163,7 @@ impl<'c> Writer<'c> {
     }
 
     fn number(&self, path: &str) -> Result<Option<i64>, CatalogueError> {
-        let mut select = self
-            .connection
-            .prepare_cached("SELECT number FROM file WHERE path = ?")?;
+        let mut select = self.connection.prepare_cached("SELECT number FROM file WHERE path = ?")?;
         Ok(select.query_row([path], |row| row.get(0)).optional()?)
     }
 
@@ -186,12 +174,7 @@ impl<'c> Writer<'c> {
         let (id, chunks, claimed, derived) = select.query_row([number], |row| {
             let claimed: Option<[u8; 16]> = row.get(2)?;
             let id: Option<[u8; 16]> = row.get(0)?;
-            Ok((
-                id.map(Uuid::from_bytes),
-                row.get(1)?,
-                claimed.map(Uuid::from_bytes),
-                uuid(row, 3)?,
-            ))
+            Ok((id.map(Uuid::from_bytes), row.get(1)?, claimed.map(Uuid::from_bytes), uuid(row, 3)?))
         })?;
         self.ids.extend(id.into_iter().chain(claimed).chain([derived]));
         self.before.entry(number).or_insert(id.map(|id| (id, chunks)));
@@ -208,8 +191,7 @@ impl<'c> Writer<'c> {
         self.number_changes()?;
         if self.sequence > first {
             let sql = "INSERT INTO batch VALUES (?, ?)";
-            self.connection
-                .execute(sql, params![self.sequence, new_generation()])?;
+            self.connection.execute(sql, params![self.sequence, new_generation()])?;
         }
         let sql = "UPDATE state SET generation = generation + 1, sequence = ?";
         self.connection.execute(sql, [self.sequence])?;
@@ -222,15 +204,12 @@ impl<'c> Writer<'c> {
         for number in concerned.keys() {
             self.take_note(*number)?;
         }
-        let mut clear = self
-            .connection
-            .prepare_cached("UPDATE file SET id = NULL WHERE number = ?")?;
+        let mut clear = self.connection.prepare_cached("UPDATE file SET id = NULL WHERE number = ?")?;
         for number in concerned.keys() {
             clear.execute([number])?;
         }
-        let mut assign = self
-            .connection
-            .prepare_cached("UPDATE file SET id = ?, is_alternate = ? WHERE number = ?")?;
+        let mut assign =
+            self.connection.prepare_cached("UPDATE file SET id = ?, is_alternate = ? WHERE number = ?")?;
         for (number, (path, claimed)) in concerned {
             let kept = match claimed {
                 Some(id) if self.keeper(id)? == Some(number) => Some(id),
@@ -260,24 +239,16 @@ impl<'c> Writer<'c> {
         };
         for id in &self.ids {
             for column in ["claimed", "derived", "id"] {
-                add(
-                    &format!("SELECT number, path, claimed FROM file WHERE {column} = ?"),
-                    Some(*id),
-                )?;
+                add(&format!("SELECT number, path, claimed FROM file WHERE {column} = ?"), Some(*id))?;
             }
         }
-        add(
-            "SELECT number, path, claimed FROM file WHERE is_alternate = 1",
-            None,
-        )?;
+        add("SELECT number, path, claimed FROM file WHERE is_alternate = 1", None)?;
         Ok(concerned)
     }
 
     /// Returns the file that owns `id` among those that claim it.
     fn keeper(&self, id: Uuid) -> Result<Option<i64>, CatalogueError> {
-        let mut select = self
-            .connection
-            .prepare_cached("SELECT number, path FROM file WHERE claimed = ?")?;
+        let mut select = self.connection.prepare_cached("SELECT number, path FROM file WHERE claimed = ?")?;
         let rows = select.query_map([blob(id)], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
         let all = rows.collect::<Result<Vec<_>, _>>()?;
         let keeper = all.into_iter().min_by_key(|(_, path)| claim(path, id));
@@ -286,9 +257,7 @@ impl<'c> Writer<'c> {
 
     /// Returns the first id derived from a path that no file claims, and true if it is an alternate one.
     fn free_id(&self, path: &str) -> Result<(Uuid, bool), CatalogueError> {
-        let mut select = self
-            .connection
-            .prepare_cached("SELECT 1 FROM file WHERE claimed = ?")?;
+        let mut select = self.connection.prepare_cached("SELECT 1 FROM file WHERE claimed = ?")?;
         let mut n = 0;
         loop {
             let id = alternate_id(path, n);
@@ -301,34 +270,25 @@ impl<'c> Writer<'c> {
 
     /// Numbers the changed files and the removed chunks.
     fn number_changes(&mut self) -> Result<(), CatalogueError> {
-        let mut select = self
-            .connection
-            .prepare_cached("SELECT id, chunks FROM file WHERE number = ?")?;
-        let mut number = self
-            .connection
-            .prepare_cached("UPDATE file SET sequence = ? WHERE number = ?")?;
+        let mut select = self.connection.prepare_cached("SELECT id, chunks FROM file WHERE number = ?")?;
+        let mut number = self.connection.prepare_cached("UPDATE file SET sequence = ? WHERE number = ?")?;
         let mut back = self.connection.prepare_cached("DELETE FROM gone WHERE key = ?")?;
         let mut present = BTreeMap::new();
         for (file, before) in &self.before {
-            let now = select
-                .query_row([file], |row| Ok((uuid(row, 0)?, row.get::<_, u32>(1)?)))
-                .optional()?;
+            let now =
+                select.query_row([file], |row| Ok((uuid(row, 0)?, row.get::<_, u32>(1)?))).optional()?;
             let Some((id, chunks)) = now else { continue };
             if before.map(|(id, _)| id) != Some(id) || self.differ.contains(file) {
                 self.sequence += 1;
                 number.execute([self.sequence, *file])?;
-                let kept = before
-                    .filter(|(before, _)| *before == id)
-                    .map_or(0, |(_, chunks)| chunks);
+                let kept = before.filter(|(before, _)| *before == id).map_or(0, |(_, chunks)| chunks);
                 for place in kept..chunks {
                     back.execute([chunk_key(id, place)])?;
                 }
             }
             present.insert(id, chunks);
         }
-        let mut gone = self
-            .connection
-            .prepare_cached("INSERT OR REPLACE INTO gone VALUES (?, ?)")?;
+        let mut gone = self.connection.prepare_cached("INSERT OR REPLACE INTO gone VALUES (?, ?)")?;
         for (id, chunks) in self.before.values().flatten() {
             for place in present.get(id).copied().unwrap_or(0)..*chunks {
                 self.sequence += 1;

@@ -48,9 +48,7 @@ impl ExportFiles {
         for name in names(&self.folder)? {
             let file = self.folder.join(name);
             let modified = file.symlink_metadata().and_then(|metadata| metadata.modified());
-            let age = modified
-                .ok()
-                .and_then(|modified| now.duration_since(modified).ok());
+            let age = modified.ok().and_then(|modified| now.duration_since(modified).ok());
             if age.is_some_and(|age| age > self.lifetime) {
                 let _ = self.remove(&file);
             }
@@ -68,15 +66,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let files = ExportFiles::new(folder.path().join("exports"), Duration::from_secs(60));
         let (old, file) = files.create("old.json").unwrap();
-        file.set_modified(SystemTime::now() - Duration::from_secs(61))
-            .unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(61)).unwrap();
         let (young, file) = files.create("young.json").unwrap();
-        file.set_modified(SystemTime::now() - Duration::from_secs(59))
-            .unwrap();
-        assert!(
-            files.create("young.json").is_err(),
-            "no export takes another's place"
-        );
+        file.set_modified(SystemTime::now() - Duration::from_secs(59)).unwrap();
+        assert!(files.create("young.json").is_err(), "no export takes another's place");
         assert_eq!((old.exists(), young.exists()), (false, true));
     }
 }

@@ -67,9 +67,5 @@ pub fn export(
     out.flush()?;
     let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.sync_all()?;
-    Ok(Exported {
-        notes: plan.entries.len(),
-        links: plan.links.len(),
-        bytes: file.metadata()?.len(),
-    })
+    Ok(Exported { notes: plan.entries.len(), links: plan.links.len(), bytes: file.metadata()?.len() })
 }

@@ -60,9 +60,8 @@ impl Names {
     fn add(&mut self, id: Uuid, path: &str) {
         let (stem, extension) = path.rsplit_once('.').unwrap_or((path, ""));
         let numbered = (2..).map(|number| format!("{stem} ({number}).{extension}"));
-        let free = iter::once(path.to_owned())
-            .chain(numbered)
-            .find(|path| self.taken.insert(path.to_lowercase()));
+        let free =
+            iter::once(path.to_owned()).chain(numbered).find(|path| self.taken.insert(path.to_lowercase()));
         if let Some(path) = free {
             *self.leaves.entry(leaf(&path).to_lowercase()).or_default() += 1;
             self.paths.insert(id, path);
@@ -99,11 +98,7 @@ fn portable(name: &str) -> String {
     let permitted = composed.replace(|c: char| REFUSED.contains(&c) || c.is_control(), "_");
     let name = permitted.trim_end_matches(['.', ' ']);
     let is_portable = LibraryPath::of_any_file(name).is_ok_and(|path| path.check_new(0).is_ok());
-    if is_portable {
-        name.to_owned()
-    } else {
-        format!("_{name}")
-    }
+    if is_portable { name.to_owned() } else { format!("_{name}") }
 }
 
 fn from_title(title: &str) -> String {
@@ -112,9 +107,5 @@ fn from_title(title: &str) -> String {
     let name = permitted.split_whitespace().collect::<Vec<_>>().join(" ");
     let name = &name[..name.floor_char_boundary(MAX_TITLE_BYTES)];
     let name = name.trim_matches(['.', ' ']);
-    if name.is_empty() {
-        "Untitled".into()
-    } else {
-        portable(name)
-    }
+    if name.is_empty() { "Untitled".into() } else { portable(name) }
 }

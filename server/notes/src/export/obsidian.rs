@@ -23,10 +23,7 @@ pub(super) fn write(plan: &Plan<'_>, out: &mut (impl Write + Seek)) -> Result<()
     let mut links: HashMap<Uuid, BTreeMap<&str, Vec<&str>>> = HashMap::new();
     for found in plan.links.iter().filter(|_| plan.export.include_links) {
         let of_note = links.entry(found.source).or_default();
-        of_note
-            .entry(&found.link.relation)
-            .or_default()
-            .push(names.wiki_link(found.link.to));
+        of_note.entry(&found.link.relation).or_default().push(names.wiki_link(found.link.to));
     }
     let mut zip = ZipWriter::new(out);
     for entry in &plan.entries {
@@ -35,10 +32,8 @@ pub(super) fn write(plan: &Plan<'_>, out: &mut (impl Write + Seek)) -> Result<()
         let note = plan.notes.note(entry)?;
         zip.start_file(path, SimpleFileOptions::default())?;
         if note.searched_range() == note.content_range() {
-            let front_matter = render(&metadata(entry, name), "").map_err(|source| ExportError::Note {
-                path: entry.path.clone(),
-                source,
-            })?;
+            let front_matter = render(&metadata(entry, name), "")
+                .map_err(|source| ExportError::Note { path: entry.path.clone(), source })?;
             zip.write_all(front_matter.as_bytes())?;
         }
         if plan.export.include_content {
@@ -62,11 +57,7 @@ pub(super) fn write(plan: &Plan<'_>, out: &mut (impl Write + Seek)) -> Result<()
 /// Returns the notes whose files' names, which end with digits of their ids, occur in the text of an exported note.
 fn mentioned(plan: &Plan<'_>) -> Result<HashSet<Uuid>, ExportError> {
     let digits = |entry: &Entry| entry.id.simple().to_string()[..ID_DIGITS].to_owned();
-    let made: HashMap<String, Uuid> = plan
-        .entries
-        .iter()
-        .map(|entry| (digits(entry), entry.id))
-        .collect();
+    let made: HashMap<String, Uuid> = plan.entries.iter().map(|entry| (digits(entry), entry.id)).collect();
     let mut mentioned = HashSet::new();
     for entry in plan.entries.iter().filter(|_| plan.export.include_content) {
         let note = plan.notes.note(entry)?;

@@ -57,9 +57,7 @@ impl SecretFile {
         if let Some(folder) = self.0.parent() {
             create_folders(folder, 2)?;
         }
-        let new = self
-            .0
-            .with_extension(format!("new-{:016x}", u64::from_be_bytes(suffix)));
+        let new = self.0.with_extension(format!("new-{:016x}", u64::from_be_bytes(suffix)));
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         for_owner_alone(&mut options);

@@ -29,38 +29,26 @@ pub(crate) fn chunks(note: &Note) -> Vec<Chunk> {
     let sections = note.outline.sections();
     let content = note.searched_range();
     let mut chunks = vec![];
-    let preamble_end = sections
-        .first()
-        .map_or(content.end, |section| section.heading.start);
+    let preamble_end = sections.first().map_or(content.end, |section| section.heading.start);
     add(&mut chunks, note, &[], content.start..preamble_end);
     // The headings of the sections that are open, by their number.
     let mut paths: Vec<Vec<String>> = Vec::with_capacity(sections.len());
     for (number, section) in sections.iter().enumerate() {
-        let mut path = section
-            .parent
-            .map_or_else(Vec::new, |parent| paths[parent].clone());
+        let mut path = section.parent.map_or_else(Vec::new, |parent| paths[parent].clone());
         if section.text != note.title && !section.text.trim().is_empty() {
             path.push(section.text.clone());
         }
         let before = chunks.len();
         add(&mut chunks, note, &path, section.heading.end..section.body_end);
-        let has_children = sections
-            .get(number + 1)
-            .is_some_and(|next| next.parent == Some(number));
+        let has_children = sections.get(number + 1).is_some_and(|next| next.parent == Some(number));
         if chunks.len() == before && !has_children && !path.is_empty() {
             // The heading is the only searchable text.
-            chunks.push(Chunk {
-                headings: path.clone(),
-                text: section.body_end..section.body_end,
-            });
+            chunks.push(Chunk { headings: path.clone(), text: section.body_end..section.body_end });
         }
         paths.push(path);
     }
     if chunks.is_empty() {
-        chunks.push(Chunk {
-            headings: vec![],
-            text: content.end..content.end,
-        });
+        chunks.push(Chunk { headings: vec![], text: content.end..content.end });
     }
     chunks
 }
@@ -70,10 +58,7 @@ fn add(chunks: &mut Vec<Chunk>, note: &Note, headings: &[String], range: Range<u
     let mut rest = trimmed(&note.text, range);
     while !rest.is_empty() {
         let cut = rest.start + cut(&note.text[rest.clone()]);
-        chunks.push(Chunk {
-            headings: headings.to_vec(),
-            text: trimmed(&note.text, rest.start..cut),
-        });
+        chunks.push(Chunk { headings: headings.to_vec(), text: trimmed(&note.text, rest.start..cut) });
         rest = trimmed(&note.text, cut..rest.end);
     }
 }
@@ -86,11 +71,7 @@ fn cut(text: &str) -> usize {
     let most = &text[..text.floor_char_boundary(MAX_CHUNK_BYTES)];
     // Very short pieces match few queries.
     let enough = most.len() / 2;
-    let after = |mark: &str| {
-        most.rfind(mark)
-            .map(|at| at + mark.len())
-            .filter(|end| *end > enough)
-    };
+    let after = |mark: &str| most.rfind(mark).map(|at| at + mark.len()).filter(|end| *end > enough);
     let marks = ["\n\n", "\r\n\r\n", "\n", ". ", " "];
     marks.iter().find_map(|mark| after(mark)).unwrap_or(most.len())
 }

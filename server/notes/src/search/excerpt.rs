@@ -16,9 +16,7 @@ const MAX_RUN_CHARS: usize = 64;
 pub(super) fn query_terms(query: &str) -> HashSet<String> {
     let words = words(query);
     let has_others = words.iter().any(|word| !word.is_stop_word);
-    let wanted = words
-        .into_iter()
-        .filter(|word| !(has_others && word.is_stop_word));
+    let wanted = words.into_iter().filter(|word| !(has_others && word.is_stop_word));
     wanted.map(|word| word.term).collect()
 }
 
@@ -74,17 +72,10 @@ fn pieces(text: &str, terms: &HashSet<String>) -> Vec<Piece> {
     let (mut at, mut chars) = (0, 0);
     for run in text.split_inclusive(char::is_whitespace) {
         let word = run.trim_end();
-        let most = if word.is_ascii() {
-            MAX_EXCERPT_CHARS
-        } else {
-            MAX_RUN_CHARS
-        };
+        let most = if word.is_ascii() { MAX_EXCERPT_CHARS } else { MAX_RUN_CHARS };
         let mut start = 0;
         while start < word.len() {
-            let end = word[start..]
-                .char_indices()
-                .nth(most)
-                .map_or(word.len(), |(end, _)| start + end);
+            let end = word[start..].char_indices().nth(most).map_or(word.len(), |(end, _)| start + end);
             let part = &word[start..end];
             let count = part.chars().count();
             let found = words(part).into_iter().map(|word| word.term);

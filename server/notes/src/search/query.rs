@@ -141,9 +141,7 @@ impl NoteIndex {
         let ids = query.selection.ids.as_ref();
         let mut asked = query.limit + BEYOND;
         loop {
-            let found = self
-                .0
-                .search_near(catalogue, needed, &search(query, asked), nearness)?;
+            let found = self.0.search_near(catalogue, needed, &search(query, asked), nearness)?;
             let by_meaning = found.by_meaning;
             let is_all = found.hits.len() < asked;
             let (mut hits, total) = (found.hits, found.total);
@@ -175,18 +173,10 @@ impl NoteIndex {
                         Ok::<_, CatalogueError>(excerpt(text, &terms).to_owned())
                     });
                     let excerpt = excerpt.transpose()?;
-                    Ok(NoteHit {
-                        entry,
-                        score,
-                        excerpt,
-                    })
+                    Ok(NoteHit { entry, score, excerpt })
                 });
                 let hits = hits.collect::<Result<_, CatalogueError>>()?;
-                Ok(NoteHits {
-                    hits,
-                    total,
-                    by_meaning,
-                })
+                Ok(NoteHits { hits, total, by_meaning })
             });
             return Ok(outcome?);
         }

@@ -28,13 +28,8 @@ fn hand_edits_are_seen_at_the_next_call() {
         ("workflows/w.md", "waits"),
         ("c.txt", "no note"),
     ]);
-    let titles = || {
-        folder
-            .list(&Selection::default())
-            .into_iter()
-            .map(|entry| entry.title)
-            .collect::<Vec<_>>()
-    };
+    let titles =
+        || folder.list(&Selection::default()).into_iter().map(|entry| entry.title).collect::<Vec<_>>();
     let mut sorted = titles();
     sorted.sort();
     assert_eq!(sorted, ["one", "two"]);
@@ -78,107 +73,40 @@ fn filters_and_order() {
     let all = Selection::default;
     for (selection, paths) in [
         (all(), &["2.md", "3.md", "1.md"][..]),
-        (
-            Selection {
-                note_type: Some("permanent".into()),
-                ..all()
-            },
-            &["2.md", "1.md"],
-        ),
-        (
-            Selection {
-                tags: vec!["a".into(), "b".into()],
-                ..all()
-            },
-            &["1.md"],
-        ),
-        (
-            Selection {
-                created_after: day(2.0),
-                ..all()
-            },
-            &["3.md", "1.md"],
-        ),
-        (
-            Selection {
-                created_after: day(2.000_01),
-                ..all()
-            },
-            &["1.md"],
-        ),
-        (
-            Selection {
-                created_before: day(2.0),
-                ..all()
-            },
-            &["2.md"],
-        ),
-        (
-            Selection {
-                created_before: day(2.000_01),
-                ..all()
-            },
-            &["2.md", "3.md"],
-        ),
-        (
-            Selection {
-                ids: Some(vec![derived_id("3.md"), id()]),
-                ..all()
-            },
-            &["3.md"],
-        ),
-        (
-            Selection {
-                ids: Some(vec![]),
-                ..all()
-            },
-            &[],
-        ),
+        (Selection { note_type: Some("permanent".into()), ..all() }, &["2.md", "1.md"]),
+        (Selection { tags: vec!["a".into(), "b".into()], ..all() }, &["1.md"]),
+        (Selection { created_after: day(2.0), ..all() }, &["3.md", "1.md"]),
+        (Selection { created_after: day(2.000_01), ..all() }, &["1.md"]),
+        (Selection { created_before: day(2.0), ..all() }, &["2.md"]),
+        (Selection { created_before: day(2.000_01), ..all() }, &["2.md", "3.md"]),
+        (Selection { ids: Some(vec![derived_id("3.md"), id()]), ..all() }, &["3.md"]),
+        (Selection { ids: Some(vec![]), ..all() }, &[]),
     ] {
         assert_eq!(folder.paths(&selection), paths, "{selection:?}");
         let count = folder.catalogue.read(|notes| notes.count(&selection)).unwrap();
         assert_eq!(count, paths.len());
     }
     let entries = folder.list(&all());
-    let rest = folder
-        .catalogue
-        .read(|notes| notes.list(&all(), Some(&entries[0]), 1))
-        .unwrap();
+    let rest = folder.catalogue.read(|notes| notes.list(&all(), Some(&entries[0]), 1)).unwrap();
     assert_eq!(rest, entries[1..2]);
-    assert_eq!(
-        folder.catalogue.read(|notes| notes.tags()).unwrap(),
-        [("a".into(), 2), ("b".into(), 2)]
-    );
+    assert_eq!(folder.catalogue.read(|notes| notes.tags()).unwrap(), [("a".into(), 2), ("b".into(), 2)]);
 }
 
 #[test]
 fn one_file_keeps_an_id_that_several_say() {
     for (files, kept, others) in [
         (vec![(NAMED, ""), ("a.md", "x")], NAMED, vec!["a.md"]),
-        (
-            vec![("long/path.md", ""), ("b.md", ""), ("a.md", "")],
-            "a.md",
-            vec!["b.md", "long/path.md"],
-        ),
+        (vec![("long/path.md", ""), ("b.md", ""), ("a.md", "")], "a.md", vec!["b.md", "long/path.md"]),
     ] {
         let folder = Folder::new();
         for (path, text) in files {
             folder.write(path, claims(text));
             folder.follow();
         }
-        let held = || {
-            folder
-                .catalogue
-                .read(|notes| notes.get(id()))
-                .unwrap()
-                .map(|entry| entry.path)
-        };
+        let held = || folder.catalogue.read(|notes| notes.get(id())).unwrap().map(|entry| entry.path);
         assert_eq!(held().as_deref(), Some(kept));
         let problems = crate::problems(&folder.library).unwrap();
-        assert_eq!(
-            problems.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(),
-            others
-        );
+        assert_eq!(problems.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), others);
         let said = problems[0].1[0].to_string();
         assert_eq!(
             said,
@@ -186,11 +114,7 @@ fn one_file_keeps_an_id_that_several_say() {
                 "the id {ID} is that of `{kept}`; remove the line `id` here, if this is a note of its own"
             )
         );
-        let copy = folder
-            .catalogue
-            .read(|notes| notes.entry_at(others[0]))
-            .unwrap()
-            .unwrap();
+        let copy = folder.catalogue.read(|notes| notes.entry_at(others[0])).unwrap().unwrap();
         assert_eq!(copy.id, derived_id(others[0]));
         fs::remove_file(folder.path(kept)).unwrap();
         folder.follow();
@@ -201,11 +125,8 @@ fn one_file_keeps_an_id_that_several_say() {
         ("b.md", &claims("").replace(ID, &derived_id("a.md").to_string())),
         ("a.md", "new"),
     ]);
-    let ids: Vec<_> = folder
-        .list(&Selection::default())
-        .into_iter()
-        .map(|entry| (entry.path, entry.id))
-        .collect();
+    let ids: Vec<_> =
+        folder.list(&Selection::default()).into_iter().map(|entry| (entry.path, entry.id)).collect();
     assert_eq!(ids.len(), 2);
     assert!(ids.contains(&("b.md".into(), derived_id("a.md"))));
 }
@@ -216,33 +137,17 @@ fn links_are_seen_from_both_ends() {
         format!("---\nlinks:\n  - {{to: {to}, relation: supports}}\n  - {{to: {ID}, relation: cites}}\n---\n")
     };
     let nowhere = Uuid::from_u128(1).to_string();
-    let folder = Folder::with_files(&[
-        (NAMED, &claims("")),
-        ("a.md", &link(&nowhere)),
-        ("b.md", &link(ID)),
-    ]);
+    let folder = Folder::with_files(&[(NAMED, &claims("")), ("a.md", &link(&nowhere)), ("b.md", &link(ID))]);
     let links = folder.catalogue.read(|notes| notes.links_to(id())).unwrap();
-    let mut seen: Vec<_> = links
-        .iter()
-        .map(|found| (found.source, found.link.relation.as_str()))
-        .collect();
+    let mut seen: Vec<_> = links.iter().map(|found| (found.source, found.link.relation.as_str())).collect();
     seen.sort();
     let (a, b) = (derived_id("a.md"), derived_id("b.md"));
     let mut expected = vec![(a, "cites"), (b, "cites"), (b, "supports")];
     expected.sort();
     assert_eq!(seen, expected);
-    assert_eq!(
-        links
-            .iter()
-            .map(|found| found.id)
-            .collect::<std::collections::BTreeSet<_>>()
-            .len(),
-        3
-    );
-    let from = folder
-        .catalogue
-        .read(|notes| Ok(notes.links_from(&notes.entry_at("a.md")?.unwrap())))
-        .unwrap();
+    assert_eq!(links.iter().map(|found| found.id).collect::<std::collections::BTreeSet<_>>().len(), 3);
+    let from =
+        folder.catalogue.read(|notes| Ok(notes.links_from(&notes.entry_at("a.md")?.unwrap()))).unwrap();
     assert_eq!(from[0].link.to.to_string(), nowhere);
 }
 
@@ -258,24 +163,15 @@ fn a_damaged_catalogue_is_filled_again() {
         }
         let opened = Catalogue::open(&file, |_, _| None).unwrap();
         opened.follow(&folder.library).unwrap();
-        assert_eq!(
-            opened.read(|notes| notes.count(&Selection::default())).unwrap(),
-            1
-        );
+        assert_eq!(opened.read(|notes| notes.count(&Selection::default())).unwrap(), 1);
     }
     // Damage while it is open: a table is missing.
     let opened = Catalogue::open(&file, |_, _| None).unwrap();
     opened.follow(&folder.library).unwrap();
-    rusqlite::Connection::open(&file)
-        .unwrap()
-        .execute_batch("DROP TABLE file")
-        .unwrap();
+    rusqlite::Connection::open(&file).unwrap().execute_batch("DROP TABLE file").unwrap();
     folder.write("b.md", "two");
     opened.follow(&folder.library).unwrap();
-    assert_eq!(
-        opened.read(|notes| notes.count(&Selection::default())).unwrap(),
-        2
-    );
+    assert_eq!(opened.read(|notes| notes.count(&Selection::default())).unwrap(), 2);
 }
 
 #[test]
@@ -292,11 +188,7 @@ fn a_file_that_can_not_be_read_is_said_and_is_no_note() {
 #[test]
 fn another_machines_version_of_a_note_is_no_second_note() {
     let note = format!("---\nid: {ID}\n---\ntext\n");
-    let files = [
-        "a.md",
-        "a.conflict-1a2b3c4d.md",
-        "workflows/w.conflict-1a2b3c4d.md",
-    ];
+    let files = ["a.md", "a.conflict-1a2b3c4d.md", "workflows/w.conflict-1a2b3c4d.md"];
     let folder = Folder::with_files(&files.map(|path| (path, note.as_str())));
     assert_eq!(folder.paths(&Selection::default()), ["a.md"]);
     fs::rename(folder.path("a.conflict-1a2b3c4d.md"), folder.path("a.md")).unwrap();
@@ -317,11 +209,8 @@ enum Step {
 const PATHS: [&str; 6] = ["a.md", "b.md", NAMED, "sub/c.md", "sub/a.md", "workflows/w.md"];
 
 fn text() -> impl Strategy<Value = String> {
-    let ids = [
-        ID.to_owned(),
-        derived_id("a.md").to_string(),
-        crate::identity::alternate_id("a.md", 1).to_string(),
-    ];
+    let ids =
+        [ID.to_owned(), derived_id("a.md").to_string(), crate::identity::alternate_id("a.md", 1).to_string()];
     let front = prop_oneof![
         2 => Just(String::new()),
         4 => (prop::sample::select(ids.to_vec()), "[ab]", prop::option::of(1..4_u32)).prop_map(|(id, tag, day)| {
@@ -330,13 +219,7 @@ fn text() -> impl Strategy<Value = String> {
         }),
         1 => Just("---\nbroken: [\n---\n".to_owned()),
     ];
-    (
-        front,
-        vec(
-            prop_oneof![Just("# Head\n"), Just("text\n"), Just("## Sub\nmore\n")],
-            0..4,
-        ),
-    )
+    (front, vec(prop_oneof![Just("# Head\n"), Just("text\n"), Just("## Sub\nmore\n")], 0..4))
         .prop_map(|(front, parts)| front + &parts.concat())
 }
 
@@ -357,19 +240,9 @@ fn dump(catalogue: &Catalogue) -> String {
         let entries = notes.list(&Selection::default(), None, usize::MAX)?;
         let mut lines = vec![];
         for entry in &entries {
-            let fields = (
-                entry.id,
-                &entry.path,
-                &entry.title,
-                &entry.metadata,
-                entry.created_at,
-                entry.modified_at,
-            );
-            lines.push(format!(
-                "{fields:?} {:?} {:?}",
-                notes.links_to(entry.id)?,
-                notes.bytes(entry)?
-            ));
+            let fields =
+                (entry.id, &entry.path, &entry.title, &entry.metadata, entry.created_at, entry.modified_at);
+            lines.push(format!("{fields:?} {:?} {:?}", notes.links_to(entry.id)?, notes.bytes(entry)?));
         }
         lines.push(format!("{:?}", notes.tags()?));
         Ok(lines.join("\n"))

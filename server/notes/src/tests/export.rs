@@ -25,9 +25,7 @@ fn exported(folder: &Folder, format: Format, parts: [bool; 2], selection: Select
     };
     let file = File::create(folder.beside("export")).unwrap();
     let version = |entry: &crate::Entry| entry.metadata.current_version(None);
-    let outcome = folder
-        .catalogue
-        .read(|notes| Ok(crate::export(notes, &export, &version, file)));
+    let outcome = folder.catalogue.read(|notes| Ok(crate::export(notes, &export, &version, file)));
     outcome.unwrap().unwrap()
 }
 
@@ -37,9 +35,8 @@ fn json(folder: &Folder) -> Value {
 
 fn zip(folder: &Folder) -> BTreeMap<String, Vec<u8>> {
     let mut zip = ZipArchive::new(File::open(folder.beside("export")).unwrap()).unwrap();
-    let names: Vec<String> = (0..zip.len())
-        .map(|n| zip.by_index(n).unwrap().name().unwrap().into_owned())
-        .collect();
+    let names: Vec<String> =
+        (0..zip.len()).map(|n| zip.by_index(n).unwrap().name().unwrap().into_owned()).collect();
     let read = |name: String| {
         let mut bytes = vec![];
         zip.by_name(&name).unwrap().read_to_end(&mut bytes).unwrap();
@@ -56,10 +53,7 @@ fn vault() -> Folder {
     let text = format!("---\ntitle: Plan\ntags: [a b]\nlinks: [{links}]\ncreated_at: 2026-01-01\n---\nText");
     Folder::with_files(&[
         ("a.md", text.as_str()),
-        (
-            "b.md",
-            "---\ntitle: 'PLAN'\ntags: [x]\ncreated_at: 2026-01-02\n---\n",
-        ),
+        ("b.md", "---\ntitle: 'PLAN'\ntags: [x]\ncreated_at: 2026-01-02\n---\n"),
         ("c.md", "---\ntitle: 'a/b: [c]'\ncreated_at: 2026-01-03\n---\n"),
     ])
 }
@@ -67,22 +61,15 @@ fn vault() -> Folder {
 #[test]
 fn links_count_with_both_ends_in_the_export() {
     let folder = vault();
-    for (parts, tags, counts) in [
-        (BOTH, None, (3, 2)),
-        ([false, false], None, (3, 2)),
-        (BOTH, Some("x"), (1, 0)),
-    ] {
-        let selection = || Selection {
-            tags: tags.into_iter().map(String::from).collect(),
-            ..Selection::default()
-        };
+    for (parts, tags, counts) in
+        [(BOTH, None, (3, 2)), ([false, false], None, (3, 2)), (BOTH, Some("x"), (1, 0))]
+    {
+        let selection =
+            || Selection { tags: tags.into_iter().map(String::from).collect(), ..Selection::default() };
         for format in [Format::Json, Format::Markdown, Format::Obsidian] {
             let outcome = exported(&folder, format, parts, selection());
             let size = std::fs::metadata(folder.beside("export")).unwrap().len();
-            assert_eq!(
-                (outcome.notes, outcome.links, outcome.bytes),
-                (counts.0, counts.1, size)
-            );
+            assert_eq!((outcome.notes, outcome.links, outcome.bytes), (counts.0, counts.1, size));
         }
         exported(&folder, Format::Json, parts, selection());
         let json = json(&folder);
@@ -108,10 +95,8 @@ fn a_vault_has_files_where_they_are_and_made_ones_named_by_titles() {
     let other = made(2, "PLAN", "");
     let odd = made(3, "a/b: [c]", "");
     let mentioned = made(4, "Mentioned", "");
-    let hand = format!(
-        "See [[Target]], [](deep/Target.md) and [[{}]].",
-        &mentioned.0[6..mentioned.0.len() - 3]
-    );
+    let hand =
+        format!("See [[Target]], [](deep/Target.md) and [[{}]].", &mentioned.0[6..mentioned.0.len() - 3]);
     let folder = Folder::with_files(&[
         (&plan.0, plan.1.as_str()),
         (&other.0, &other.1),
@@ -145,16 +130,8 @@ fn a_vault_has_files_where_they_are_and_made_ones_named_by_titles() {
     let links =
         "---\nText\n\n## Links\n\n### cites\n\n- [[PLAN (2)]]\n- [[a b c]]\n- [[mentioned-00000004]]\n";
     assert!(text("Plan.md").ends_with(links), "{}", text("Plan.md"));
-    assert!(
-        text("Plan.md").contains("tags:\n  - a-b\n"),
-        "{}",
-        text("Plan.md")
-    );
-    assert!(
-        text("a b c.md").contains("aliases:\n  - \"a/b: [c]\"\n"),
-        "{}",
-        text("a b c.md")
-    );
+    assert!(text("Plan.md").contains("tags:\n  - a-b\n"), "{}", text("Plan.md"));
+    assert!(text("a b c.md").contains("aliases:\n  - \"a/b: [c]\"\n"), "{}", text("a b c.md"));
     assert!(text("deep/Target.md").contains("aliases:\n  - Another title\n"));
     assert!(text("Source.md").ends_with(&hand));
     assert_eq!(text("What is X_.md"), "---\ntitle: Q3: plan\n---\nText");
@@ -162,13 +139,7 @@ fn a_vault_has_files_where_they_are_and_made_ones_named_by_titles() {
     exported(&folder, Format::Markdown, BOTH, Selection::default());
     let files = zip(&folder);
     assert_eq!(files["Source.md"], hand.as_bytes());
-    for name in [
-        "_aux.md",
-        "What is X_.md",
-        "deep/plan.markdown",
-        plan.0.as_str(),
-        "links.json",
-    ] {
+    for name in ["_aux.md", "What is X_.md", "deep/plan.markdown", plan.0.as_str(), "links.json"] {
         assert!(files.contains_key(name), "{name} in {:?}", files.keys());
     }
 }
@@ -180,10 +151,7 @@ fn without_content_the_files_are_front_matter_alone() {
     let files = zip(&folder);
     assert_eq!(files.len(), 4);
     assert!(
-        files
-            .iter()
-            .filter(|(name, _)| name.ends_with(".md"))
-            .all(|(_, bytes)| bytes.ends_with(b"\n---\n"))
+        files.iter().filter(|(name, _)| name.ends_with(".md")).all(|(_, bytes)| bytes.ends_with(b"\n---\n"))
     );
     let empty = Folder::with_files(&[]);
     exported(&empty, Format::Json, BOTH, Selection::default());

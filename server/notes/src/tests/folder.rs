@@ -19,11 +19,7 @@ impl Folder {
         let temp = tempfile::tempdir().unwrap();
         let library = Library::open(&temp.path().join("library"), Options::default()).unwrap();
         let catalogue = Catalogue::open(&temp.path().join("notes.db"), |_, _| None).unwrap();
-        Self {
-            temp,
-            library,
-            catalogue,
-        }
+        Self { temp, library, catalogue }
     }
 
     pub(super) fn with_files(files: &[(&str, &str)]) -> Self {
@@ -55,9 +51,7 @@ impl Folder {
     }
 
     pub(super) fn list(&self, selection: &Selection) -> Vec<Entry> {
-        self.catalogue
-            .read(|notes| notes.list(selection, None, usize::MAX))
-            .unwrap()
+        self.catalogue.read(|notes| notes.list(selection, None, usize::MAX)).unwrap()
     }
 
     pub(super) fn paths(&self, selection: &Selection) -> Vec<String> {

@@ -16,10 +16,7 @@ fn titles() {
     for (text, title) in [
         ("---\ntitle: From here\n---\n# Heading\n", "From here"),
         ("---\ntitle: 2026\n---\n", "2026"),
-        (
-            "---\ntitle: '  '\n---\n\n## A *second* level\n\ntext",
-            "A second level",
-        ),
+        ("---\ntitle: '  '\n---\n\n## A *second* level\n\ntext", "A second level"),
         ("\nfirst line\n\n# Heading\n", "Heading"),
         ("\n  first line \nsecond", "plan"),
         ("```\n# no heading\n```\n", "plan"),
@@ -48,37 +45,13 @@ fn front_matter_is_read_as_people_write_it() {
         ("tags: [a, '#b', a, 3]", "tags", json!(["a", "b", "3"])),
         ("tags: a, b c", "tags", json!(["a", "b", "c"])),
         ("tags:\n  - #lost\n  - kept\n  - {a: b}", "tags", json!(["kept"])),
-        (
-            "agent: writer@1.2",
-            "agent",
-            json!({ "name": "writer", "version": "1.2" }),
-        ),
-        (
-            "agent: {name: writer, version: 2}",
-            "agent",
-            json!({ "name": "writer", "version": "2" }),
-        ),
-        (
-            "created_at: 2026-01-02",
-            "created_at",
-            json!("2026-01-02T00:00:00Z"),
-        ),
-        (
-            "created_at: 2026-01-02 03:04",
-            "created_at",
-            json!("2026-01-02T03:04:00Z"),
-        ),
-        (
-            "created_at: 2026-01-02T03:04:05.25+01:00",
-            "created_at",
-            json!("2026-01-02T02:04:05Z"),
-        ),
+        ("agent: writer@1.2", "agent", json!({ "name": "writer", "version": "1.2" })),
+        ("agent: {name: writer, version: 2}", "agent", json!({ "name": "writer", "version": "2" })),
+        ("created_at: 2026-01-02", "created_at", json!("2026-01-02T00:00:00Z")),
+        ("created_at: 2026-01-02 03:04", "created_at", json!("2026-01-02T03:04:00Z")),
+        ("created_at: 2026-01-02T03:04:05.25+01:00", "created_at", json!("2026-01-02T02:04:05Z")),
         ("version: 7", "version", json!(7)),
-        (
-            "id: 5B0D6C1E-0C8F-4F0A-8A43-1B1F6E0E5A77",
-            "id",
-            json!("5b0d6c1e-0c8f-4f0a-8a43-1b1f6e0e5a77"),
-        ),
+        ("id: 5B0D6C1E-0C8F-4F0A-8A43-1B1F6E0E5A77", "id", json!("5b0d6c1e-0c8f-4f0a-8a43-1b1f6e0e5a77")),
         ("aliases: [x]", "aliases", json!(["x"])),
         ("source: ~", "source", json!(null)),
     ] {
@@ -92,16 +65,8 @@ fn front_matter_is_read_as_people_write_it() {
 #[test]
 fn problems_are_said_and_hide_nothing() {
     for (text, problem, title) in [
-        (
-            "---\nid: 12\ntitle: T\n---\n",
-            "`id` is left out: it should be a UUID",
-            "T",
-        ),
-        (
-            "---\nversion: 0\ntitle: T\n---\n",
-            "`version` is left out: it should be a number from 1",
-            "T",
-        ),
+        ("---\nid: 12\ntitle: T\n---\n", "`id` is left out: it should be a UUID", "T"),
+        ("---\nversion: 0\ntitle: T\n---\n", "`version` is left out: it should be a number from 1", "T"),
         (
             "---\nlinks: [{to: 5b0d6c1e-0c8f-4f0a-8a43-1b1f6e0e5a77, relation: r}, x]\n---\nT",
             "`links[2]` is left out: it should be a link with `to`, the id of a note, and `relation`",
@@ -114,23 +79,12 @@ fn problems_are_said_and_hide_nothing() {
         ),
     ] {
         let note = parse(text);
-        assert_eq!(
-            (note.title.as_str(), note.problems.len()),
-            (title, 1),
-            "{:?}",
-            note.problems
-        );
+        assert_eq!((note.title.as_str(), note.problems.len()), (title, 1), "{:?}", note.problems);
         assert_eq!(note.problems[0].to_string(), problem);
     }
     let note = Note::parse("a.md", b"a \xff b");
-    assert_eq!(
-        (note.problems.as_slice(), note.content()),
-        (&[Problem::NotUtf8][..], "a \u{fffd} b")
-    );
-    assert!(
-        parse("---\nsensitive: maybe\n---\n").metadata.sensitive,
-        "what is not understood counts as yes"
-    );
+    assert_eq!((note.problems.as_slice(), note.content()), (&[Problem::NotUtf8][..], "a \u{fffd} b"));
+    assert!(parse("---\nsensitive: maybe\n---\n").metadata.sensitive, "what is not understood counts as yes");
 }
 
 #[test]

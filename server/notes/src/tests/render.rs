@@ -14,49 +14,28 @@ const HANDWRITTEN: &str = "---\n# mine\ntitle:  'Plan'   # keep\nnested: {a: 1}\
 
 #[test]
 fn a_change_of_a_key_leaves_all_else() {
-    let link = parse("---\nlinks: [{to: 5b0d6c1e-0c8f-4f0a-8a43-1b1f6e0e5a77, relation: r}]\n---\n")
-        .metadata
-        .links;
+    let link =
+        parse("---\nlinks: [{to: 5b0d6c1e-0c8f-4f0a-8a43-1b1f6e0e5a77, relation: r}]\n---\n").metadata.links;
     let linked = add_link(HANDWRITTEN, &link[0]).unwrap();
     let lines = "links:\n  - to: 5b0d6c1e-0c8f-4f0a-8a43-1b1f6e0e5a77\n    relation: r\n---\n";
-    assert_eq!(
-        linked,
-        HANDWRITTEN.replacen("---\nText", &[lines, "Text"].concat(), 1)
-    );
+    assert_eq!(linked, HANDWRITTEN.replacen("---\nText", &[lines, "Text"].concat(), 1));
     for (changes, from, to) in [
         (vec![("title", Some(json!("New")))], "'Plan'", "'New'"),
-        (
-            vec![("nested", None), ("title", None)],
-            "title:  'Plan'   # keep\nnested: {a: 1}\n",
-            "",
-        ),
+        (vec![("nested", None), ("title", None)], "title:  'Plan'   # keep\nnested: {a: 1}\n", ""),
     ] {
         assert_eq!(set(HANDWRITTEN, &changes).unwrap(), HANDWRITTEN.replace(from, to));
     }
-    assert_eq!(
-        replace_body(HANDWRITTEN, "New").unwrap(),
-        HANDWRITTEN.replace("Text\r\n", "New")
-    );
+    assert_eq!(replace_body(HANDWRITTEN, "New").unwrap(), HANDWRITTEN.replace("Text\r\n", "New"));
 }
 
 #[test]
 fn what_would_lose_something_is_refused() {
-    let link = parse("---\nlinks: [{to: 5b0d6c1e-0c8f-4f0a-8a43-1b1f6e0e5a77, relation: r}]\n---\n")
-        .metadata
-        .links;
-    assert_eq!(
-        add_link("---\nlinks: mine\n---\n", &link[0]),
-        Err(NoteError::LinksAreNoList)
-    );
-    assert!(matches!(
-        set("---\na: [\n---\n", &[("b", None)]),
-        Err(NoteError::FrontMatter(_))
-    ));
+    let link =
+        parse("---\nlinks: [{to: 5b0d6c1e-0c8f-4f0a-8a43-1b1f6e0e5a77, relation: r}]\n---\n").metadata.links;
+    assert_eq!(add_link("---\nlinks: mine\n---\n", &link[0]), Err(NoteError::LinksAreNoList));
+    assert!(matches!(set("---\na: [\n---\n", &[("b", None)]), Err(NoteError::FrontMatter(_))));
     let content = "---\na: 1\n---\n";
-    assert_eq!(
-        render(&Default::default(), content),
-        Err(NoteError::ContentHasFrontMatter)
-    );
+    assert_eq!(render(&Default::default(), content), Err(NoteError::ContentHasFrontMatter));
     assert_eq!(replace_body("x", content), Err(NoteError::ContentHasFrontMatter));
 }
 

@@ -10,15 +10,8 @@ use crate::{
 
 fn search(folder: &Folder, text: &str, selection: Selection, limit: usize) -> NoteHits {
     let index = NoteIndex::open(&folder.beside("words.db")).unwrap();
-    let query = NoteQuery {
-        text: text.into(),
-        selection,
-        limit,
-        excerpts: true,
-    };
-    index
-        .search(&folder.catalogue, folder.follow().sequence, &query, None)
-        .unwrap()
+    let query = NoteQuery { text: text.into(), selection, limit, excerpts: true };
+    index.search(&folder.catalogue, folder.follow().sequence, &query, None).unwrap()
 }
 
 fn paths(hits: &NoteHits) -> Vec<&str> {
@@ -45,23 +38,12 @@ fn titles_tags_headings_and_text_count_in_this_order() {
 
 #[test]
 fn a_note_is_found_once_and_filters_go_first() {
-    let many = (0..20)
-        .map(|n| format!("## Part {n}\n\nparser {n}\n\n"))
-        .collect::<String>();
+    let many = (0..20).map(|n| format!("## Part {n}\n\nparser {n}\n\n")).collect::<String>();
     let folder = Folder::with_files(&[
         ("many.md", &many),
-        (
-            "b.md",
-            "---\ntype: permanent\ntags: [x, y]\ncreated_at: 2026-01-02\n---\n# parser",
-        ),
-        (
-            "a.md",
-            "---\ntype: permanent\ntags: [x, z]\ncreated_at: 2026-01-02\n---\n# parser",
-        ),
-        (
-            "old.md",
-            "---\ntags: [x, y]\ncreated_at: 2025-01-02\n---\n# parser",
-        ),
+        ("b.md", "---\ntype: permanent\ntags: [x, y]\ncreated_at: 2026-01-02\n---\n# parser"),
+        ("a.md", "---\ntype: permanent\ntags: [x, z]\ncreated_at: 2026-01-02\n---\n# parser"),
+        ("old.md", "---\ntags: [x, y]\ncreated_at: 2025-01-02\n---\n# parser"),
     ]);
     let all = search(&folder, "parser", Selection::default(), 10);
     assert_eq!((all.hits.len(), all.total), (4, 4));
@@ -70,42 +52,21 @@ fn a_note_is_found_once_and_filters_go_first() {
         tags: tags.iter().map(|tag| tag.to_string()).collect(),
         ..Selection::default()
     };
-    assert_eq!(
-        paths(&of(tags(&["x", "y"]))),
-        ["b.md", "old.md"],
-        "newer first, where scores are equal"
-    );
+    assert_eq!(paths(&of(tags(&["x", "y"]))), ["b.md", "old.md"], "newer first, where scores are equal");
     let ids = Some(vec![all.hits[0].entry.id]);
-    assert_eq!(
-        of(Selection {
-            ids,
-            ..Selection::default()
-        })
-        .total,
-        1
-    );
-    let permanent = of(Selection {
-        note_type: Some("permanent".into()),
-        ..Selection::default()
-    });
+    assert_eq!(of(Selection { ids, ..Selection::default() }).total, 1);
+    let permanent = of(Selection { note_type: Some("permanent".into()), ..Selection::default() });
     let mut by_id = permanent.hits.iter().map(|hit| hit.entry.id).collect::<Vec<_>>();
     assert_eq!(permanent.hits[0].score, permanent.hits[1].score);
     by_id.sort();
-    assert_eq!(
-        permanent.hits.iter().map(|hit| hit.entry.id).collect::<Vec<_>>(),
-        by_id
-    );
+    assert_eq!(permanent.hits.iter().map(|hit| hit.entry.id).collect::<Vec<_>>(), by_id);
     folder.write("b.md", "nothing");
     assert_eq!(paths(&of(tags(&["x", "y"]))), ["old.md"], "a hand edit is seen");
 }
 
 #[test]
 fn excerpts_are_around_the_best_passage() {
-    let text = format!(
-        "{}the parser was renamed{}",
-        "word ".repeat(150),
-        " more".repeat(30)
-    );
+    let text = format!("{}the parser was renamed{}", "word ".repeat(150), " more".repeat(30));
     let folder = Folder::with_files(&[("a.md", &text), ("b.md", &"猫が好き".repeat(300))]);
     let hits = search(&folder, "when was the parser renamed?", Selection::default(), 10);
     let excerpt = hits.hits[0].excerpt.clone().unwrap();
@@ -159,10 +120,7 @@ fn tags_are_found_in_any_case_and_by_those_that_they_are_nested_in() {
         ("work/urgent", &["a.md"]),
         ("urgent", &[]),
     ] {
-        let selection = Selection {
-            tags: vec![tag.into()],
-            ..Selection::default()
-        };
+        let selection = Selection { tags: vec![tag.into()], ..Selection::default() };
         let mut listed = folder.paths(&selection);
         listed.sort();
         assert_eq!(listed, expected, "{tag}");

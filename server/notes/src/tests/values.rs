@@ -32,22 +32,9 @@ fn others() -> impl Strategy<Value = Map<String, Value>> {
 pub(crate) fn link() -> impl Strategy<Value = Link> {
     let time =
         option::of((0..4_000_000_000_i64).prop_map(|seconds| DateTime::from_timestamp(seconds, 0).unwrap()));
-    (
-        option::of(uuid()),
-        uuid(),
-        words(),
-        time,
-        option::of(words()),
-        others(),
+    (option::of(uuid()), uuid(), words(), time, option::of(words()), others()).prop_map(
+        |(id, to, relation, created_at, by, metadata)| Link { id, to, relation, created_at, by, metadata },
     )
-        .prop_map(|(id, to, relation, created_at, by, metadata)| Link {
-            id,
-            to,
-            relation,
-            created_at,
-            by,
-            metadata,
-        })
 }
 
 pub(crate) fn metadata() -> impl Strategy<Value = Metadata> {
@@ -55,12 +42,7 @@ pub(crate) fn metadata() -> impl Strategy<Value = Metadata> {
     let tags = vec("[a-zé/-]{1,9}", 0..4);
     let agent = option::of((words(), option::of(words())));
     let time = option::of(0..4_000_000_000_i64);
-    let rest = (
-        option::of(1..u64::from(u32::MAX)),
-        any::<bool>(),
-        vec(link(), 0..3),
-        others(),
-    );
+    let rest = (option::of(1..u64::from(u32::MAX)), any::<bool>(), vec(link(), 0..3), others());
     (option::of(uuid()), texts, tags, agent, time, rest).prop_map(
         |(id, texts, tags, agent, time, (version, sensitive, links, others))| {
             let mut texts = texts.into_iter();
@@ -97,10 +79,6 @@ pub(crate) fn content() -> impl Strategy<Value = String> {
         2 => Just(String::new()),
     ];
     vec(line, 0..30).prop_map(|lines| {
-        ["x"]
-            .into_iter()
-            .chain(lines.iter().map(String::as_str))
-            .collect::<Vec<_>>()
-            .join("\n")
+        ["x"].into_iter().chain(lines.iter().map(String::as_str)).collect::<Vec<_>>().join("\n")
     })
 }

@@ -61,17 +61,9 @@ pub(super) fn create(
             text
         }
     };
-    let (operation, status) = if waits {
-        ("propose", CreateStatus::PendingReview)
-    } else {
-        ("create", CreateStatus::Created)
-    };
-    let change = Change::one(
-        path,
-        Content::Write(text.into()),
-        operation,
-        format!("{operation} {id}"),
-    );
+    let (operation, status) =
+        if waits { ("propose", CreateStatus::PendingReview) } else { ("create", CreateStatus::Created) };
+    let change = Change::one(path, Content::Write(text.into()), operation, format!("{operation} {id}"));
     let response = CreateNoteResponse {
         note_id: Some(id.to_string()),
         version: Some(1),
@@ -128,9 +120,7 @@ fn version_conflict(actual: u64, given: u64) -> ToolError {
     let message = format!(
         "the note's version is {actual}, not {given}: read it again, then repeat the change with `version` {actual}"
     );
-    invalid("version_conflict", message)
-        .with("expected", given)
-        .with("actual", actual)
+    invalid("version_conflict", message).with("expected", given).with("actual", actual)
 }
 
 /// A requested change of a note.
@@ -231,12 +221,7 @@ impl Proposal<'_, '_> {
             operation,
             format!("{operation} a change of {}", self.id),
         );
-        self.staged(
-            change,
-            &path,
-            review.proposed_version,
-            UpdateStatus::PendingReview,
-        )
+        self.staged(change, &path, review.proposed_version, UpdateStatus::PendingReview)
     }
 
     fn staged(
@@ -275,10 +260,7 @@ pub(super) fn link(
     cx: &WriteCx<'_>,
     request: CreateLinkRequest,
 ) -> Result<Staged<CreateLinkResponse>, ToolError> {
-    let (source, to) = (
-        parse_id(&request.source_note_id)?,
-        parse_id(&request.target_note_id)?,
-    );
+    let (source, to) = (parse_id(&request.source_note_id)?, parse_id(&request.target_note_id)?);
     if source == to {
         let message = "a note can't be linked with itself: name two notes";
         return Err(invalid("self_link", message));
@@ -334,8 +316,5 @@ pub(super) fn link(
 
 fn agent(author: &KnownCaller) -> Option<Agent> {
     let agent = author.agent.as_ref()?;
-    Some(Agent {
-        name: agent.name.clone()?,
-        version: agent.version.clone(),
-    })
+    Some(Agent { name: agent.name.clone()?, version: agent.version.clone() })
 }

@@ -41,12 +41,7 @@ pub(super) const DECISION_TOOL: &str = "tabellion review";
 const ERRORS: &[&str] = CONTRACT.tools[0].errors;
 
 const fn annotations(read_only: bool) -> Annotations {
-    Annotations {
-        read_only,
-        destructive: !read_only,
-        idempotent: read_only,
-        open_world: false,
-    }
+    Annotations { read_only, destructive: !read_only, idempotent: read_only, open_world: false }
 }
 
 static LIST: ToolSpec = ToolSpec {
@@ -63,11 +58,8 @@ static SHOW: ToolSpec = ToolSpec {
     ..LIST
 };
 
-static PREVIEW: ToolSpec = ToolSpec {
-    name: "tabellion review preview",
-    description: "What a decision would do.",
-    ..LIST
-};
+static PREVIEW: ToolSpec =
+    ToolSpec { name: "tabellion review preview", description: "What a decision would do.", ..LIST };
 
 static DECIDE: ToolSpec = ToolSpec {
     name: DECISION_TOOL,
@@ -140,31 +132,19 @@ impl Desk {
     /// Opens the desk of a library. Decisions are recorded in `calls`.
     pub(super) fn new(library: Arc<Library>, calls: Option<Arc<dyn CallStore>>) -> Self {
         let shelf = Shelf::new(Arc::clone(&library), Box::new(Installed), instances::parse);
-        Self {
-            calls,
-            ..Self::over(shelf, library)
-        }
+        Self { calls, ..Self::over(shelf, library) }
     }
 
     pub(super) fn over(shelf: Arc<Shelf>, library: Arc<Library>) -> Self {
-        Self {
-            shelf,
-            library,
-            calls: None,
-        }
+        Self { shelf, library, calls: None }
     }
 
     /// Makes a decision, and records its execution if there is a call store.
     async fn make(&self, call: &CallContext, request: Value) -> Result<Answer, Rejection> {
         let decide = |call, request| async move {
-            dispatch::mutate(
-                &DECIDE,
-                self,
-                &*self.library,
-                call,
-                request,
-                |desk, cx, request| Box::pin(async move { desk.staged(cx, request) }),
-            )
+            dispatch::mutate(&DECIDE, self, &*self.library, call, request, |desk, cx, request| {
+                Box::pin(async move { desk.staged(cx, request) })
+            })
             .await
         };
         let Some(calls) = &self.calls else {
@@ -183,11 +163,7 @@ impl Desk {
             None => None,
             Some(Ok(note)) => Some(note),
             Some(Err(_)) => {
-                return Ok(Listed {
-                    rows: vec![],
-                    total: 0,
-                    states: BTreeMap::new(),
-                });
+                return Ok(Listed { rows: vec![], total: 0, states: BTreeMap::new() });
             }
         };
         let filter = InstanceFilter {
@@ -202,11 +178,8 @@ impl Desk {
         let states = WORKFLOW_AGENT_NOTE_REVIEW.states.iter().map(|state| state.name);
         let states = self.shelf.snapshot(|notes| {
             let count = |state: &str| {
-                let filter = InstanceFilter {
-                    state: Some(state.to_owned()),
-                    is_open: None,
-                    ..filter.clone()
-                };
+                let filter =
+                    InstanceFilter { state: Some(state.to_owned()), is_open: None, ..filter.clone() };
                 Ok((state.to_owned(), notes.count_instances(&filter)?))
             };
             states.map(count).collect()
@@ -261,17 +234,12 @@ impl Desk {
         };
         self.shelf.follow_for(&[earlier.note_id])?;
         let parted = review::parted(&self.shelf, cx, &earlier, caller(cx)?)?;
-        Ok(EarlierResponse {
-            text: Some(parted.after),
-        })
+        Ok(EarlierResponse { text: Some(parted.after) })
     }
 
     /// Returns the id of the only proposal whose id begins with `text`.
     fn chosen(&self, text: &str) -> Result<Uuid, ToolError> {
-        let filter = InstanceFilter {
-            id: Some(text.to_owned()),
-            ..fields::any()
-        };
+        let filter = InstanceFilter { id: Some(text.to_owned()), ..fields::any() };
         match &self.shelf.instances(&filter, 2)?[..] {
             [found] => Ok(found.instance.id),
             [] => {
@@ -310,9 +278,7 @@ impl Desk {
     fn staged(&self, cx: &WriteCx<'_>, request: Decide) -> Result<Staged<DecideResponse>, ToolError> {
         let decision = self.decision(request)?;
         let Decided { change, review, .. } = review::decide(&self.shelf, cx, &decision)?;
-        let staged = cx.stage(change, |receipt| DecideResponse {
-            commit: receipt.commit().to_string(),
-        });
+        let staged = cx.stage(change, |receipt| DecideResponse { commit: receipt.commit().to_string() });
         Ok(staged.with_details(decision.details(&review)))
     }
 }
@@ -325,27 +291,19 @@ impl ReviewDesk for Desk {
         page: Page,
     ) -> BoxFuture<'a, Result<Listed, DeskError>> {
         let request = json!({ "filter": filter, "page": page });
-        let answer = dispatch::read(
-            &LIST,
-            self,
-            &*self.library,
-            call,
-            request,
-            |desk, cx, request: ListRequest| Box::pin(async move { desk.listed(cx, &request) }),
-        );
+        let answer =
+            dispatch::read(&LIST, self, &*self.library, call, request, |desk, cx, request: ListRequest| {
+                Box::pin(async move { desk.listed(cx, &request) })
+            });
         Box::pin(answered(answer))
     }
 
     fn show<'a>(&'a self, call: &'a CallContext, id: &'a str) -> BoxFuture<'a, Result<Waiting, DeskError>> {
         let request = json!({ "id": id });
-        let answer = dispatch::read(
-            &SHOW,
-            self,
-            &*self.library,
-            call,
-            request,
-            |desk, cx, request: ShowRequest| Box::pin(async move { desk.shown(cx, &request.id) }),
-        );
+        let answer =
+            dispatch::read(&SHOW, self, &*self.library, call, request, |desk, cx, request: ShowRequest| {
+                Box::pin(async move { desk.shown(cx, &request.id) })
+            });
         Box::pin(answered(answer))
     }
 
@@ -412,11 +370,7 @@ impl Contract for Desk {
         arguments: Value,
     ) -> BoxFuture<'a, Result<Answer, Rejection>> {
         Box::pin(async move {
-            if tool == DECISION_TOOL {
-                self.make(call, arguments).await
-            } else {
-                Err(Rejection::UnknownTool)
-            }
+            if tool == DECISION_TOOL { self.make(call, arguments).await } else { Err(Rejection::UnknownTool) }
         })
     }
 

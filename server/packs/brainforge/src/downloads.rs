@@ -36,10 +36,7 @@ pub(super) struct Exports {
 impl Exports {
     /// Returns the exports in the folder of a library's derived files.
     pub(super) fn new(derived: &Path) -> Self {
-        Self {
-            folder: derived.join(FOLDER),
-            key: SecretFile::new(derived.join(KEY)),
-        }
+        Self { folder: derived.join(FOLDER), key: SecretFile::new(derived.join(KEY)) }
     }
 
     /// Returns the URL of an export, below that of the endpoint. If `by` has an API key, the URL is valid as long as the key is.
@@ -54,16 +51,12 @@ impl Exports {
         by: Option<&Identity>,
     ) -> io::Result<String> {
         let (id, expires) = (id.to_string(), until.timestamp().to_string());
-        let key = by
-            .filter(|by| by.method() == Method::ApiKey)
-            .map(Identity::subject);
+        let key = by.filter(|by| by.method() == Method::ApiKey).map(Identity::subject);
         let mac = mac(&self.key.read_or_make()?, &id, &expires, key);
         let signature = HEXLOWER.encode(&mac.finalize().into_bytes());
         let key = key.map_or(String::new(), |key| format!("&key={key}"));
         let path = place().path_with(&[&id]);
-        Ok(format!(
-            "{endpoint}{path}?expires={expires}{key}&signature={signature}"
-        ))
+        Ok(format!("{endpoint}{path}?expires={expires}{key}&signature={signature}"))
     }
 }
 
@@ -87,12 +80,7 @@ impl Downloads for Exports {
     }
 
     fn open(&self, id: &str, query: &str) -> io::Result<Opened> {
-        let Some(Parts {
-            expires,
-            key,
-            signature,
-        }) = parts(query)
-        else {
+        let Some(Parts { expires, key, signature }) = parts(query) else {
             return Ok(Opened::Unsigned);
         };
         let (Ok(at), Ok(signature)) = (expires.parse::<i64>(), HEXLOWER.decode(signature.as_bytes())) else {

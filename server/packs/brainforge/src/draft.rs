@@ -58,8 +58,7 @@ pub(super) fn check_metadata(metadata: &Map<String, Value>) -> Result<(), ToolEr
         }
     }
     let is_tag = |tag: &Value| {
-        tag.as_str()
-            .is_some_and(|tag| !tag.trim().is_empty() && tag.chars().count() <= MAX_TAG_CHARS)
+        tag.as_str().is_some_and(|tag| !tag.trim().is_empty() && tag.chars().count() <= MAX_TAG_CHARS)
     };
     match metadata.get("tags") {
         None | Some(Value::Null) => {}
@@ -87,10 +86,7 @@ fn is_kept(key: &str, value: &Value) -> bool {
     }
     let says = value.as_str().map(text::reading).unwrap_or_default();
     STATE_KEYS.iter().any(reads_like)
-        && WORKFLOW_AGENT_NOTE_REVIEW
-            .states
-            .iter()
-            .any(|state| text::reading(state.name) == says)
+        && WORKFLOW_AGENT_NOTE_REVIEW.states.iter().any(|state| text::reading(state.name) == says)
 }
 
 /// Checks metadata of a link. Agents' links are not reviewed, so their metadata is limited: it cannot hold a note's text.
@@ -102,10 +98,7 @@ pub(super) fn check_link_metadata(
         return check_size(metadata, MAX_METADATA_BYTES);
     }
     check_size(metadata, MAX_AGENT_LINK_BYTES)?;
-    match metadata
-        .iter()
-        .find(|(_, value)| value.is_array() || value.is_object())
-    {
+    match metadata.iter().find(|(_, value)| value.is_array() || value.is_object()) {
         None => Ok(()),
         Some((key, _)) => {
             let message =

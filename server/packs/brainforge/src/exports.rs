@@ -91,23 +91,16 @@ fn selection(shelf: &Shelf, request: &ExportLibraryRequest) -> Result<Selection,
     };
     let known = shelf.read(|notes| {
         let ids = ids.iter().flatten();
-        ids.map(|id| Ok((*id, notes.get(*id)?.is_some())))
-            .collect::<Result<Vec<_>, _>>()
+        ids.map(|id| Ok((*id, notes.get(*id)?.is_some()))).collect::<Result<Vec<_>, _>>()
     })?;
-    let missing: Vec<Uuid> = known
-        .iter()
-        .filter(|(_, is_there)| !is_there)
-        .map(|(id, _)| *id)
-        .collect();
+    let missing: Vec<Uuid> = known.iter().filter(|(_, is_there)| !is_there).map(|(id, _)| *id).collect();
     match missing[..] {
         [] => {}
         [id] => return Err(not_found(id)),
         _ => {
             let ids: Vec<String> = missing.iter().map(Uuid::to_string).collect();
-            let message = format!(
-                "there are no notes {}; `semantic_search` finds notes and their ids",
-                ids.join(", ")
-            );
+            let message =
+                format!("there are no notes {}; `semantic_search` finds notes and their ids", ids.join(", "));
             return Err(invalid("not_found", message).with("note_ids", ids));
         }
     }

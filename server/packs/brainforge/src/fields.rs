@@ -49,18 +49,12 @@ pub(super) fn read(found: &FoundInstance) -> Result<Fields, Failure> {
 
 /// Returns the filter for proposals.
 pub(super) fn any() -> InstanceFilter {
-    InstanceFilter {
-        workflow: Some(WORKFLOW_AGENT_NOTE_REVIEW.id.into()),
-        ..InstanceFilter::default()
-    }
+    InstanceFilter { workflow: Some(WORKFLOW_AGENT_NOTE_REVIEW.id.into()), ..InstanceFilter::default() }
 }
 
 /// Returns the filter for proposals that wait.
 pub(super) fn open() -> InstanceFilter {
-    InstanceFilter {
-        is_open: Some(true),
-        ..any()
-    }
+    InstanceFilter { is_open: Some(true), ..any() }
 }
 
 /// Returns a content id as text.

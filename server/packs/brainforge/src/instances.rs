@@ -82,9 +82,9 @@ impl Kept {
     fn workflow(&self) -> &'static WorkflowSpec {
         match self {
             Self::Review(_) => &WORKFLOW_AGENT_NOTE_REVIEW,
-            Self::Requested(requested) => CONTRACT
-                .workflow(requested.workflow)
-                .unwrap_or(&WORKFLOW_AGENT_NOTE_REVIEW),
+            Self::Requested(requested) => {
+                CONTRACT.workflow(requested.workflow).unwrap_or(&WORKFLOW_AGENT_NOTE_REVIEW)
+            }
         }
     }
 
@@ -126,10 +126,7 @@ impl Kept {
                     ("note_id", json!(review.note_id.to_string())),
                     ("proposed_version", json!(review.proposed_version)),
                 ];
-                view.about = about
-                    .map(|(key, value)| (key.to_owned(), value))
-                    .into_iter()
-                    .collect();
+                view.about = about.map(|(key, value)| (key.to_owned(), value)).into_iter().collect();
                 let caller = caller(cx)?;
                 let is_theirs = review.instance.is_by(caller);
                 if is_theirs || REVIEW_ROLES.iter().any(|role| caller.roles.contains(role)) {
@@ -257,12 +254,7 @@ pub(super) fn proposals(
         }
         Ok((rows, notes.count_instances(filter)?))
     })?;
-    let mut new = New {
-        shelf,
-        cx,
-        head,
-        values: vec![],
-    };
+    let mut new = New { shelf, cx, head, values: vec![] };
     let mut proposals = vec![];
     for (found, entry, base, size) in rows {
         let fields = fields::read(&found)?;
@@ -273,24 +265,12 @@ pub(super) fn proposals(
             && match (&entry, &proposed.base) {
                 (None, base) => base.is_some(),
                 (Some(_), None) => true,
-                (Some(entry), Some(before)) => new
-                    .base(entry, base)?
-                    .is_none_or(|now| (now.version, now.digest) != *before),
+                (Some(entry), Some(before)) => {
+                    new.base(entry, base)?.is_none_or(|now| (now.version, now.digest) != *before)
+                }
             };
-        let size = if found.instance.is_open {
-            new.size(&found, entry.as_ref(), size)?
-        } else {
-            (0, 0)
-        };
-        proposals.push(Proposal {
-            found,
-            fields,
-            proposed,
-            entry,
-            added: size.0,
-            removed: size.1,
-            is_stale,
-        });
+        let size = if found.instance.is_open { new.size(&found, entry.as_ref(), size)? } else { (0, 0) };
+        proposals.push(Proposal { found, fields, proposed, entry, added: size.0, removed: size.1, is_stale });
     }
     new.keep()?;
     Ok((proposals, total))
@@ -338,11 +318,7 @@ impl New<'_, '_> {
             return Ok((0, 0));
         };
         let before = match entry {
-            Some(entry) => self
-                .shelf
-                .snapshot(|notes| notes.note(entry))?
-                .content()
-                .to_owned(),
+            Some(entry) => self.shelf.snapshot(|notes| notes.note(entry))?.content().to_owned(),
             None => String::new(),
         };
         let (added, removed) = diff::line_counts(&before, &review.content);
@@ -464,10 +440,7 @@ pub(super) fn list(shelf: &Shelf, cx: &ReadCx<'_>, request: &ListInstances) -> R
             }
         }
     }
-    Ok(Instances {
-        count: instances.len(),
-        instances,
-    })
+    Ok(Instances { count: instances.len(), instances })
 }
 
 /// Returns an instance.
@@ -476,11 +449,7 @@ pub(super) fn get(shelf: &Shelf, cx: &ReadCx<'_>, request: &GetInstance) -> Resu
     cx.note(BASE, document.id);
     follow(shelf, &kept)?;
     let view = kept.view(shelf, cx, Detail::Whole)?;
-    with_commits(
-        view.ok_or_else(|| not_found(&request.instance_id))?,
-        cx,
-        kept.id(),
-    )
+    with_commits(view.ok_or_else(|| not_found(&request.instance_id))?, cx, kept.id())
 }
 
 /// Updates the catalogue for the note of an instance.
@@ -537,37 +506,23 @@ pub(super) fn complete(
             if let Some(Precondition::Has(id)) = &cx.call().if_base {
                 shown.revision.get_or_insert_with(|| id.to_string());
             }
-            let decision = Decision {
-                id,
-                on: request.decision.clone(),
-                notes: request.notes.clone(),
-                at: time,
-                shown,
-            };
+            let decision =
+                Decision { id, on: request.decision.clone(), notes: request.notes.clone(), at: time, shown };
             let review::Decided { change, review, .. } = review::decide(shelf, cx, &decision)?;
             let details = decision.details(&review);
             (change, Kept::Review(Arc::new(review)), details)
         }
         Kept::Requested(requested) => {
             let mut requested = (**requested).clone();
-            let event = Event {
-                on: &request.decision,
-                tool: None,
-                given: &request.given(),
-                holds: &[],
-                at: time,
-            };
+            let event =
+                Event { on: &request.decision, tool: None, given: &request.given(), holds: &[], at: time };
             let next = workflow::step(kept.workflow(), &requested.instance, &event, caller(cx)?);
             requested.instance = next.map_err(Failure::from)?;
             requested.keep(&request.task_id, request.notes.as_deref(), request.data.as_ref())?;
             let content = Content::Write(requested.to_text()?.into());
             let summary = format!("{} {} of {id}", request.decision, request.task_id);
             let change = Change::one(review::path_of(id), content, "complete", summary);
-            (
-                change,
-                Kept::Requested(Arc::new(requested)),
-                details(id, &request.decision),
-            )
+            (change, Kept::Requested(Arc::new(requested)), details(id, &request.decision))
         }
     };
     details.extend(call.details(time));

@@ -20,10 +20,7 @@
 //! | `downloads` | their URLs over HTTP |
 //! | `offers` | resources |
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
 mod changes;
@@ -85,10 +82,7 @@ pub static PACK: Pack = Pack {
         folder: values::FOLDER,
     }),
     problems: Some(problems),
-    ..Pack::new(
-        &CONTRACT,
-        Implementation::Documents(|library, _| Some(service(library))),
-    )
+    ..Pack::new(&CONTRACT, Implementation::Documents(|library, _| Some(service(library))))
 };
 
 /// Returns the contract, served from `library`.
@@ -104,10 +98,7 @@ fn problems(library: &Library) -> Result<Vec<(String, Vec<String>)>, Failure> {
     }
     let all = tabellion_notes::problems(library).map_err(shelf::of_catalogue)?;
     let told = |problems: Vec<Problem>| problems.iter().map(Problem::to_string).collect();
-    Ok(all
-        .into_iter()
-        .map(|(path, problems)| (path, told(problems)))
-        .collect())
+    Ok(all.into_iter().map(|(path, problems)| (path, told(problems))).collect())
 }
 
 /// The implementation.
@@ -149,9 +140,7 @@ impl BrainForge for Forge {
             note_id: Some(hit.entry.id.to_string()),
             similarity_score: Some(hit.score),
             metadata: Some(summary(&hit.entry)),
-            excerpt: hit
-                .excerpt
-                .filter(|_| !hit.entry.metadata.sensitive || is_owner(cx)),
+            excerpt: hit.excerpt.filter(|_| !hit.entry.metadata.sensitive || is_owner(cx)),
         });
         Ok(SemanticSearchResponse {
             results: Some(results.collect()),
@@ -333,11 +322,7 @@ impl Forge {
     /// Returns a version tag of all proposals. A change of a note can make one stale, and a subscription has no caller, so the list of an
     /// agent's own proposals has the same tag.
     fn proposals_version(&self) -> Result<String, ToolError> {
-        Ok(format!(
-            "{} {}",
-            self.notes_version()?,
-            self.shelf.reviews_version()?
-        ))
+        Ok(format!("{} {}", self.notes_version()?, self.shelf.reviews_version()?))
     }
 
     /// Returns a version tag that changes with the note and with each commit of its library.

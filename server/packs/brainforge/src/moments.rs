@@ -22,9 +22,7 @@ pub(super) struct Moment {
 
 impl Moment {
     pub(super) fn new(cx: &ReadCx<'_>) -> Self {
-        Self {
-            call: cx.call().kept_key().map(|key| digest(&format!("call\0{key}"))),
-        }
+        Self { call: cx.call().kept_key().map(|key| digest(&format!("call\0{key}"))) }
     }
 
     /// Returns an id for an object that the call creates; `purpose` distinguishes several.
@@ -61,10 +59,7 @@ impl Moment {
             let entry = version.entry.as_ref();
             entry.is_some_and(|entry| entry.details.get(CALL) == Some(&call.to_string().into()))
         };
-        let until = Until {
-            enough: &is_first,
-            ..Until::BEGINNING
-        };
+        let until = Until { enough: &is_first, ..Until::BEGINNING };
         let history = Snapshot::history(library, path, until)?;
         let first = history.versions.first().filter(|version| is_first(version));
         let at = first.and_then(|version| version.entry.as_ref()?.details.get(AT)?.as_str());
@@ -77,10 +72,7 @@ impl Moment {
         let mut details = Map::new();
         if let Some(call) = self.call {
             details.insert(CALL.into(), call.to_string().into());
-            details.insert(
-                AT.into(),
-                time.to_rfc3339_opts(SecondsFormat::AutoSi, true).into(),
-            );
+            details.insert(AT.into(), time.to_rfc3339_opts(SecondsFormat::AutoSi, true).into());
         }
         details
     }

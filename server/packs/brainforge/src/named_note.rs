@@ -25,10 +25,8 @@ impl NamedNote {
         let document = cx.read(&entry.path)?.ok_or_else(|| not_found(id))?;
         let note = Note::parse(&entry.path, &document.bytes);
         let text = String::from_utf8(document.bytes).map_err(|_| {
-            let message = format!(
-                "`{}` is not UTF-8, so that it can't be changed: convert it first",
-                entry.path
-            );
+            let message =
+                format!("`{}` is not UTF-8, so that it can't be changed: convert it first", entry.path);
             invalid("not_utf8", message)
         })?;
         Ok(Self { entry, text, note })

@@ -39,29 +39,20 @@ fn check_sensitive(cx: &ReadCx<'_>, note: &Note) -> Result<(), ToolError> {
 
 pub(super) fn tags(shelf: &Shelf) -> Result<TagsResource, ToolError> {
     let tags = shelf.read(|notes| notes.tags())?;
-    let tags = tags.into_iter().map(|(tag, notes)| TagCount {
-        tag,
-        notes: notes.into(),
-    });
+    let tags = tags.into_iter().map(|(tag, notes)| TagCount { tag, notes: notes.into() });
     Ok(TagsResource { tags: tags.collect() })
 }
 
 pub(super) fn tags_like(shelf: &Shelf, value: &str) -> Result<Vec<String>, ToolError> {
     let tags = shelf.read(|notes| notes.tags())?;
-    let like = tags
-        .into_iter()
-        .map(|(tag, _)| tag)
-        .filter(|tag| tag.starts_with(value));
+    let like = tags.into_iter().map(|(tag, _)| tag).filter(|tag| tag.starts_with(value));
     Ok(like.take(MAX_COMPLETIONS).collect())
 }
 
 pub(super) fn ids(shelf: &Shelf, value: &str) -> Result<Vec<String>, ToolError> {
     let entries = shelf.read(|notes| notes.list(&Selection::default(), None, usize::MAX))?;
     let ids = entries.into_iter().map(|entry| entry.id.to_string());
-    Ok(ids
-        .filter(|id| id.starts_with(value))
-        .take(MAX_COMPLETIONS)
-        .collect())
+    Ok(ids.filter(|id| id.starts_with(value)).take(MAX_COMPLETIONS).collect())
 }
 
 pub(super) fn waiting(shelf: &Shelf, cx: &ReadCx<'_>) -> Result<WaitingResource, ToolError> {
@@ -164,9 +155,7 @@ pub(super) fn versions(shelf: &Shelf, cx: &ReadCx<'_>, id: &str) -> Result<NoteV
         summary: version.summary,
         size: count(version.bytes.len()),
     });
-    Ok(NoteVersionsResource {
-        versions: versions.collect(),
-    })
+    Ok(NoteVersionsResource { versions: versions.collect() })
 }
 
 pub(super) fn version(
@@ -177,17 +166,13 @@ pub(super) fn version(
 ) -> Result<VersionOfNoteResource, ToolError> {
     let entry = entry(shelf, id)?;
     let versions = versions::all(cx, &entry.path)?;
-    let found = versions
-        .into_iter()
-        .find(|version| version.number.to_string() == asked);
+    let found = versions.into_iter().find(|version| version.number.to_string() == asked);
     let found = found.ok_or_else(|| {
         let message = format!("the note has no version `{asked}`; `note://{id}/versions` lists them");
         invalid("not_found", message)
     })?;
     let note = Note::parse(&entry.path, &found.bytes);
-    let now = cx
-        .read(&entry.path)?
-        .map(|document| Note::parse(&entry.path, &document.bytes));
+    let now = cx.read(&entry.path)?.map(|document| Note::parse(&entry.path, &document.bytes));
     for note in [Some(&note), now.as_ref()].into_iter().flatten() {
         check_sensitive(cx, note)?;
     }
@@ -208,10 +193,7 @@ pub(super) fn links(shelf: &Shelf, id: &str) -> Result<NoteLinksResource, ToolEr
     })?;
     let (out, to) = found.ok_or_else(|| not_found(id))?;
     let shown = |links: Vec<FoundLink>| links.into_iter().map(link).collect();
-    Ok(NoteLinksResource {
-        out: shown(out),
-        in_: shown(to),
-    })
+    Ok(NoteLinksResource { out: shown(out), in_: shown(to) })
 }
 
 fn link(found: FoundLink) -> NoteLink {
@@ -245,8 +227,5 @@ pub(super) fn index(shelf: &Shelf, variables: &IndexVariables) -> Result<IndexRe
         tags: entry.metadata.tags,
         created_at: moment(entry.created_at),
     });
-    Ok(IndexResource {
-        notes: notes.collect(),
-        next,
-    })
+    Ok(IndexResource { notes: notes.collect(), next })
 }

@@ -36,21 +36,10 @@ impl Parted {
     /// Returns the parts of a new note: its sections.
     pub(super) fn of_new(path: String, after: String) -> Self {
         let head = front_matter_lines(&after);
-        let sections = diff::sections(&after)
-            .into_iter()
-            .filter(|section| section.end > head);
-        let part = |new: Range<usize>| Part {
-            old: 0..0,
-            new: new.start.max(head)..new.end,
-            front_matter: false,
-        };
-        Self {
-            parts: sections.map(part).collect(),
-            base: String::new(),
-            is_new: true,
-            path,
-            after,
-        }
+        let sections = diff::sections(&after).into_iter().filter(|section| section.end > head);
+        let part =
+            |new: Range<usize>| Part { old: 0..0, new: new.start.max(head)..new.end, front_matter: false };
+        Self { parts: sections.map(part).collect(), base: String::new(), is_new: true, path, after }
     }
 
     /// Returns the parts of a change: runs of changed lines; all runs in the front matter are one part.
@@ -64,20 +53,10 @@ impl Parted {
                     last.old.end = part.old.end;
                     last.new.end = part.new.end;
                 }
-                None => parts.push(Part {
-                    old: part.old,
-                    new: part.new,
-                    front_matter: is_head,
-                }),
+                None => parts.push(Part { old: part.old, new: part.new, front_matter: is_head }),
             }
         }
-        Self {
-            path,
-            base,
-            after,
-            parts,
-            is_new: false,
-        }
+        Self { path, base, after, parts, is_new: false }
     }
 
     /// Returns the note with only the parts of these numbers.
@@ -103,11 +82,7 @@ impl Parted {
         for (index, part) in self.parts.iter().enumerate() {
             text.extend(old[at..part.old.start].iter().copied());
             let is_taken = distinct.contains(&(index + 1));
-            let side = if is_taken {
-                &new[part.new.clone()]
-            } else {
-                &old[part.old.clone()]
-            };
+            let side = if is_taken { &new[part.new.clone()] } else { &old[part.old.clone()] };
             text.extend(side.iter().copied());
             at = part.old.end;
         }
@@ -118,17 +93,10 @@ impl Parted {
     /// Returns the parts that are left, each as a paragraph with its lines.
     pub(super) fn left(&self, numbers: &[usize]) -> Vec<String> {
         let (old, new) = (lines(&self.base), lines(&self.after));
-        let left = self
-            .parts
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| !numbers.contains(&(index + 1)));
+        let left = self.parts.iter().enumerate().filter(|(index, _)| !numbers.contains(&(index + 1)));
         left.map(|(index, part)| {
             let side = |sign: char, lines: &[&str]| -> String {
-                lines
-                    .iter()
-                    .map(|line| format!("{sign} {}\n", line.trim_end_matches(['\n', '\r'])))
-                    .collect()
+                lines.iter().map(|line| format!("{sign} {}\n", line.trim_end_matches(['\n', '\r']))).collect()
             };
             let removed = side('-', &old[part.old.clone()]);
             let added = side('+', &new[part.new.clone()]);
@@ -141,8 +109,5 @@ impl Parted {
 
 /// Returns the length of the longest run of backticks.
 fn longest_run(text: &str) -> usize {
-    text.split(|sign| sign != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or_default()
+    text.split(|sign| sign != '`').map(str::len).max().unwrap_or_default()
 }

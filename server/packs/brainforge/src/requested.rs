@@ -44,13 +44,7 @@ impl Requested {
         parameters: Map<String, Value>,
     ) -> Result<Self, ToolError> {
         check_size("parameters", &parameters)?;
-        Ok(Self {
-            id,
-            workflow: workflow.id,
-            instance,
-            parameters,
-            tasks: Map::new(),
-        })
+        Ok(Self { id, workflow: workflow.id, instance, parameters, tasks: Map::new() })
     }
 
     /// Reads an instance's document; `None` if the document is not one.
@@ -85,10 +79,7 @@ impl Requested {
             ("workflow_version", Some(json!(instance.version))),
             ("state", Some(json!(instance.state))),
             ("author", Some(json!(instance.author))),
-            (
-                "author_identity",
-                instance.author_identity.as_ref().map(|it| json!(it)),
-            ),
+            ("author_identity", instance.author_identity.as_ref().map(|it| json!(it))),
             ("parameters", some(&self.parameters)),
             ("data", some(&self.tasks)),
             ("history", Some(json!(instance.history))),

@@ -50,10 +50,7 @@ impl Base {
         let mut members = note.metadata.members();
         members.retain(|key, _| !APART.contains(&key.as_str()));
         let text = format!("{}\n{}", Value::Object(members), note.content());
-        Self {
-            version,
-            digest: digest(&text).to_string(),
-        }
+        Self { version, digest: digest(&text).to_string() }
     }
 }
 
@@ -143,24 +140,15 @@ impl Review {
             ("workflow_version", Some(json!(instance.version))),
             ("state", Some(json!(instance.state))),
             ("author", Some(json!(instance.author))),
-            (
-                "author_identity",
-                instance.author_identity.as_ref().map(|it| json!(it)),
-            ),
+            ("author_identity", instance.author_identity.as_ref().map(|it| json!(it))),
             ("note_id", Some(json!(self.note_id.to_string()))),
             ("proposed_version", Some(json!(self.proposed_version))),
             ("base_version", base.map(|base| json!(base.version))),
             ("base_digest", base.map(|base| json!(base.digest))),
             ("reason", self.reason.as_ref().map(|reason| json!(reason))),
             ("notes", self.notes.as_ref().map(|notes| json!(notes))),
-            (
-                "remarks",
-                Some(json!(self.remarks)).filter(|_| !self.remarks.is_empty()),
-            ),
-            (
-                "metadata",
-                Some(json!(self.metadata)).filter(|_| !self.metadata.is_empty()),
-            ),
+            ("remarks", Some(json!(self.remarks)).filter(|_| !self.remarks.is_empty())),
+            ("metadata", Some(json!(self.metadata)).filter(|_| !self.metadata.is_empty())),
             ("history", Some(json!(instance.history))),
         ];
         Ok(front_matter(all)? + &self.content)
@@ -217,9 +205,7 @@ impl Review {
             differences.push(format!("content: +{added} -{removed} lines"));
         }
         let keys: BTreeSet<_> = self.metadata.keys().chain(other.metadata.keys()).collect();
-        let differ = keys
-            .into_iter()
-            .filter(|key| self.metadata.get(*key) != other.metadata.get(*key));
+        let differ = keys.into_iter().filter(|key| self.metadata.get(*key) != other.metadata.get(*key));
         differences.extend(differ.cloned());
         for (name, now, before) in [
             ("state", Some(&self.instance.state), Some(&other.instance.state)),
@@ -299,10 +285,7 @@ pub(super) fn read(cx: &ReadCx<'_>, id: Uuid) -> Result<(Review, String), ToolEr
 
 /// Returns all proposals for a note, open or closed, in the call's state.
 pub(super) fn of_note(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<Vec<Review>, Failure> {
-    let of_note = InstanceFilter {
-        note: Some(note_id),
-        ..fields::any()
-    };
+    let of_note = InstanceFilter { note: Some(note_id), ..fields::any() };
     let all = shelf.instances(&of_note, usize::MAX)?;
     let found = all.iter().map(|found| find(cx, found.instance.id));
     found.filter_map(Result::transpose).collect()
@@ -342,10 +325,8 @@ impl Decision {
             ("decision", Some(self.on.clone())),
             (REASON, review.reason.clone()),
         ];
-        let mut said: Map<String, Value> = details
-            .into_iter()
-            .filter_map(|(key, value)| Some((key.to_owned(), value?.into())))
-            .collect();
+        let mut said: Map<String, Value> =
+            details.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.into()))).collect();
         if !self.shown.parts.is_empty() {
             said.insert("parts".into(), json!(self.shown.parts));
         }
@@ -371,10 +352,7 @@ pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Res
     let current = current(shelf, cx, review.note_id)?;
     let over = note_id(shelf, cx, review.note_id)?;
     let shown = &decision.shown;
-    let is_other_revision = shown
-        .revision
-        .as_deref()
-        .is_some_and(|shown| !revision.starts_with(shown));
+    let is_other_revision = shown.revision.as_deref().is_some_and(|shown| !revision.starts_with(shown));
     let is_other_note = shown.over.has_moved(over.as_deref());
     let holds: Vec<_> = [
         (Unless::Stale, review.is_stale(current.as_ref())),
@@ -384,31 +362,14 @@ pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Res
     .filter_map(|(condition, holds)| holds.then_some(condition))
     .collect();
     let parts = Some(&shown.parts).filter(|parts| !parts.is_empty());
-    let given = [
-        ("notes", json!(decision.notes)),
-        ("revision", json!(shown.revision)),
-        ("parts", json!(parts)),
-    ];
-    let given: Map<String, Value> = given
-        .map(|(name, value)| (name.to_owned(), value))
-        .into_iter()
-        .collect();
-    let event = Event {
-        on: &decision.on,
-        tool: None,
-        given: &given,
-        holds: &holds,
-        at: decision.at,
-    };
+    let given =
+        [("notes", json!(decision.notes)), ("revision", json!(shown.revision)), ("parts", json!(parts))];
+    let given: Map<String, Value> = given.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
+    let event = Event { on: &decision.on, tool: None, given: &given, holds: &holds, at: decision.at };
     let transition = match workflow::transition(&WORKFLOW_AGENT_NOTE_REVIEW, &review.instance, &event, actor)
     {
         Err(Refusal::Moved { .. }) if is_other_revision => {
-            return Err(overtaken(
-                cx,
-                &review,
-                &revision,
-                shown.revision.as_deref().unwrap_or_default(),
-            ));
+            return Err(overtaken(cx, &review, &revision, shown.revision.as_deref().unwrap_or_default()));
         }
         Err(Refusal::Moved { .. }) => return Err(moved(&shown.over, over)),
         other => other.map_err(Failure::from)?,
@@ -418,10 +379,8 @@ pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Res
         return Err(unnamed(&revision));
     }
     if effect != Some(AgentNoteReviewEffect::PublishPart) && !shown.parts.is_empty() {
-        let message = format!(
-            "`{}` is about all parts: leave `parts` out, or decide `approve_part`",
-            decision.on
-        );
+        let message =
+            format!("`{}` is about all parts: leave `parts` out, or decide `approve_part`", decision.on);
         return Err(invalid("parts", message));
     }
     review.step(&event, actor)?;
@@ -429,9 +388,7 @@ pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Res
         Some(AgentNoteReviewEffect::Publish) => (Some(published(shelf, cx, &review, actor)?), vec![]),
         Some(AgentNoteReviewEffect::PublishPart) => {
             let parted = parted(shelf, cx, &review, actor)?;
-            let taken = parted
-                .take(&shown.parts)
-                .map_err(|message| invalid("parts", message))?;
+            let taken = parted.take(&shown.parts).map_err(|message| invalid("parts", message))?;
             let left = parted.left(&shown.parts);
             review.goes_on_after(&parted, &taken);
             (Some((parted.path, taken)), left)
@@ -443,16 +400,9 @@ pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Res
     if !review.is_open() {
         review.content.clear();
     }
-    let write = |path: String, text: String| Edit {
-        path,
-        content: Content::Write(text.into_bytes()),
-    };
+    let write = |path: String, text: String| Edit { path, content: Content::Write(text.into_bytes()) };
     // The commit's subject names the document of the first edit.
-    let mut edits: Vec<Edit> = note
-        .clone()
-        .map(|(path, text)| write(path, text))
-        .into_iter()
-        .collect();
+    let mut edits: Vec<Edit> = note.clone().map(|(path, text)| write(path, text)).into_iter().collect();
     edits.push(write(review.path(), review.to_text()?));
     let summary = format!("{} {} of {}", decision.on, review.id, review.note_id);
     let change = Change::new(edits, transition.on, summary);
@@ -485,11 +435,7 @@ fn message(decision: &Decision, left: &[String], review: &Review) -> Option<Stri
         left.iter().for_each(|part| add(part));
     }
     for remark in &decision.shown.remarks {
-        let side = if remark.side == Side::Old {
-            "old line"
-        } else {
-            "line"
-        };
+        let side = if remark.side == Side::Old { "old line" } else { "line" };
         let quote = if remark.quote.is_empty() {
             String::new()
         } else {
@@ -512,11 +458,7 @@ pub(super) fn parted(
         return Ok(Parted::of_new(path, after));
     }
     // The note as it is, except for the values that an approval sets: those are not a part.
-    let same = Review {
-        metadata: Map::new(),
-        content: current_content(cx, &path)?,
-        ..review.clone()
-    };
+    let same = Review { metadata: Map::new(), content: current_content(cx, &path)?, ..review.clone() };
     let (_, base) = published(shelf, cx, &same, reviewer)?;
     Ok(Parted::between(path, base, after))
 }
@@ -567,10 +509,7 @@ fn unnamed(revision: &str) -> ToolError {
         "the proposal was changed since it was made: read it, and say that you decide on its revision {revision} \
          (`If-Match`, or `tabellion review approve ID --revision`)"
     );
-    Failure::new(FailureKind::Conflict, message)
-        .with("reason", "revision")
-        .with("found", revision)
-        .into()
+    Failure::new(FailureKind::Conflict, message).with("reason", "revision").with("found", revision).into()
 }
 
 /// Returns a past revision of a proposal, by its content id or a prefix of that; `None` if it does not exist.
@@ -616,9 +555,7 @@ pub(super) fn published(
         let path = tabellion_notes::file_name(&review.title(), review.note_id);
         if cx.read(&path)?.is_some() {
             let message = format!("`{path}`, the file of the new note, exists; rename that file first");
-            return Err(Failure::new(FailureKind::Conflict, message)
-                .with("reason", "path_taken")
-                .into());
+            return Err(Failure::new(FailureKind::Conflict, message).with("reason", "path_taken").into());
         }
         let text = tabellion_notes::render(&metadata, &review.content).map_err(unchangeable)?;
         return Ok((path, text));

@@ -19,15 +19,8 @@ struct State<T> {
 
 impl<T: Copy> Rounds<T> {
     pub(super) fn new() -> Self {
-        let state = State {
-            begun: 0,
-            goes_on: false,
-            last: None,
-        };
-        Self {
-            state: Mutex::new(state),
-            ended: Condvar::new(),
-        }
+        let state = State { begun: 0, goes_on: false, last: None };
+        Self { state: Mutex::new(state), ended: Condvar::new() }
     }
 
     /// Returns the result of a round that begins after this call.

@@ -121,10 +121,7 @@ impl Shelf {
     }
 
     fn is_in_place(&self, id: Uuid) -> Result<bool, Failure> {
-        let Some(entry) = self
-            .cached_note(id)?
-            .filter(|entry| is_named_for(&entry.path, id))
-        else {
+        let Some(entry) = self.cached_note(id)?.filter(|entry| is_named_for(&entry.path, id)) else {
             return Ok(false);
         };
         let path = LibraryPath::parse(&entry.path).map_err(failures::path)?;
@@ -180,10 +177,8 @@ impl Shelf {
     pub(super) fn reviews_version(&self) -> Result<String, Failure> {
         let mut stats = self.review_stats()?;
         stats.sort_by(|(a, _), (b, _)| a.as_str().cmp(b.as_str()));
-        let text: Vec<String> = stats
-            .iter()
-            .map(|(path, stat)| format!("{} {stat:?}", path.as_str()))
-            .collect();
+        let text: Vec<String> =
+            stats.iter().map(|(path, stat)| format!("{} {stat:?}", path.as_str())).collect();
         Ok(super::moments::digest(&text.join("\n")).to_string())
     }
 

@@ -54,10 +54,7 @@ impl By {
             }
             Self::Reader => KnownCaller::human(auth, Identity::local("bob"), "bob", vec![ScopeWord::Read]),
             Self::Agent(name) => {
-                let agent = Agent {
-                    name: Some(name.into()),
-                    version: Some("1".into()),
-                };
+                let agent = Agent { name: Some(name.into()), version: Some("1".into()) };
                 KnownCaller::agent(
                     auth,
                     agent,
@@ -80,9 +77,7 @@ impl By {
 }
 
 fn run<T>(future: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .build();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build();
     runtime.unwrap().block_on(future)
 }
 
@@ -91,9 +86,7 @@ impl Bench {
         let folder = tempfile::tempdir().unwrap();
         let library = Arc::new(Library::open(folder.path(), Options::default()).unwrap());
         let shelf = Shelf::new(Arc::clone(&library), Box::new(NoModel), instances::parse);
-        let forge = Forge {
-            shelf: Arc::clone(&shelf),
-        };
+        let forge = Forge { shelf: Arc::clone(&shelf) };
         Self {
             contract: Arc::new(Service::new(forge, Arc::clone(&library) as _)),
             desk: Desk::over(shelf, library),
@@ -105,10 +98,7 @@ impl Bench {
     fn try_call(&self, by: By, tool: &str, request: Value) -> Result<Value, Value> {
         // Each call is counted separately, so no rate limit is reached.
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
-        let context = CallContext {
-            counted_as: Some(call.to_string().into()),
-            ..by.context()
-        };
+        let context = CallContext { counted_as: Some(call.to_string().into()), ..by.context() };
         self.call_in(&context, tool, request)
     }
 
@@ -146,10 +136,7 @@ impl Bench {
             id: id.into(),
             on: on.into(),
             notes: Some("a remark".into()),
-            shown: Shown {
-                revision: revision.map(str::to_owned),
-                ..Shown::default()
-            },
+            shown: Shown { revision: revision.map(str::to_owned), ..Shown::default() },
         };
         let decided = run(self.desk.decide(&by.context(), &decide));
         decided.map_err(|error| error.to_string())
@@ -157,10 +144,7 @@ impl Bench {
 
     /// Returns the proposals that wait.
     fn waiting(&self) -> Vec<Row> {
-        let page = Page {
-            offset: 0,
-            limit: usize::MAX,
-        };
+        let page = Page { offset: 0, limit: usize::MAX };
         let listed = run(self.desk.list(&By::Reviewer.context(), &Filter::default(), page));
         listed.unwrap().rows
     }
@@ -182,12 +166,7 @@ impl Bench {
             };
             for path in entries.map(|entry| entry.unwrap().path()) {
                 if path.extension().is_some_and(|extension| extension == "md") {
-                    let name = path
-                        .strip_prefix(self.folder.path())
-                        .unwrap()
-                        .to_str()
-                        .unwrap()
-                        .to_owned();
+                    let name = path.strip_prefix(self.folder.path()).unwrap().to_str().unwrap().to_owned();
                     files.insert(name, fs::read_to_string(&path).unwrap());
                 }
             }
@@ -196,25 +175,17 @@ impl Bench {
     }
 
     fn path(&self, id: &str) -> PathBuf {
-        let note = self
-            .resource(By::Owner, "note", json!({ "note_id": id }))
-            .unwrap();
+        let note = self.resource(By::Owner, "note", json!({ "note_id": id })).unwrap();
         self.folder.path().join(note["path"].as_str().unwrap())
     }
 
     /// Returns the contents of all notes in an export.
     fn exported(&self) -> Vec<String> {
         let answer = self.call(By::Owner, tool::EXPORT_LIBRARY, json!({}));
-        let path = answer["download_url"]
-            .as_str()
-            .unwrap()
-            .strip_prefix("file://")
-            .unwrap();
+        let path = answer["download_url"].as_str().unwrap().strip_prefix("file://").unwrap();
         let export: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
         let notes = export["notes"].as_array().unwrap();
-        let contents = notes
-            .iter()
-            .map(|note| note["content"].as_str().unwrap().to_owned());
+        let contents = notes.iter().map(|note| note["content"].as_str().unwrap().to_owned());
         contents.collect()
     }
 }
@@ -262,12 +233,7 @@ fn an_approval_is_of_the_revision_that_was_read() {
         let bench = Bench::new();
         let note = bench.note(AGENT, "read");
         let id = note["review_workflow_id"].as_str().unwrap();
-        let shown = || {
-            run(bench.desk.show(&By::Reviewer.context(), id))
-                .unwrap()
-                .revision
-                .clone()
-        };
+        let shown = || run(bench.desk.show(&By::Reviewer.context(), id)).unwrap().revision.clone();
         let first = shown();
         edit(&bench, id, &note);
         let revisions = [first, shown()];
@@ -306,27 +272,9 @@ fn what_is_wrong_is_refused_with_a_reason_and_changes_nothing() {
     let before = bench.files();
     let long = "x".repeat((1 << 20) + 1);
     for (by, tool, request, code, reason) in [
-        (
-            By::Owner,
-            tool::UPDATE_NOTE,
-            updated(&note, 2, "x"),
-            "MCP_INVALID_INPUT",
-            "version_conflict",
-        ),
-        (
-            By::Owner,
-            tool::UPDATE_NOTE,
-            updated(&unknown, 1, "x"),
-            "MCP_INVALID_INPUT",
-            "not_found",
-        ),
-        (
-            By::Owner,
-            tool::UPDATE_NOTE,
-            updated(&waiting, 1, "x"),
-            "MCP_INVALID_INPUT",
-            "pending_review",
-        ),
+        (By::Owner, tool::UPDATE_NOTE, updated(&note, 2, "x"), "MCP_INVALID_INPUT", "version_conflict"),
+        (By::Owner, tool::UPDATE_NOTE, updated(&unknown, 1, "x"), "MCP_INVALID_INPUT", "not_found"),
+        (By::Owner, tool::UPDATE_NOTE, updated(&waiting, 1, "x"), "MCP_INVALID_INPUT", "pending_review"),
         (
             By::Agent("other"),
             tool::UPDATE_NOTE,
@@ -334,13 +282,7 @@ fn what_is_wrong_is_refused_with_a_reason_and_changes_nothing() {
             "MCP_INVALID_INPUT",
             "pending_review",
         ),
-        (
-            AGENT,
-            tool::UPDATE_NOTE,
-            updated(&waiting, 2, "x"),
-            "MCP_INVALID_INPUT",
-            "version_conflict",
-        ),
+        (AGENT, tool::UPDATE_NOTE, updated(&waiting, 2, "x"), "MCP_INVALID_INPUT", "version_conflict"),
         (
             By::Owner,
             tool::UPDATE_NOTE,
@@ -365,11 +307,7 @@ fn what_is_wrong_is_refused_with_a_reason_and_changes_nothing() {
         (
             By::Owner,
             tool::CREATE_NOTE,
-            with(
-                created("x"),
-                "content",
-                "---\ntitle: x\n---\ntext that is long".into(),
-            ),
+            with(created("x"), "content", "---\ntitle: x\n---\ntext that is long".into()),
             "MCP_INVALID_INPUT",
             "front_matter",
         ),
@@ -380,34 +318,10 @@ fn what_is_wrong_is_refused_with_a_reason_and_changes_nothing() {
             "MCP_INVALID_INPUT",
             "too_large",
         ),
-        (
-            By::Owner,
-            tool::CREATE_LINK,
-            link(&note, &note),
-            "MCP_INVALID_INPUT",
-            "self_link",
-        ),
-        (
-            By::Owner,
-            tool::CREATE_LINK,
-            link(&note, &unknown),
-            "MCP_INVALID_INPUT",
-            "not_found",
-        ),
-        (
-            By::Owner,
-            tool::CREATE_LINK,
-            link(&waiting, &note),
-            "MCP_INVALID_INPUT",
-            "not_found",
-        ),
-        (
-            By::Owner,
-            tool::CREATE_LINK,
-            link(&note, &waiting),
-            "MCP_INVALID_INPUT",
-            "not_found",
-        ),
+        (By::Owner, tool::CREATE_LINK, link(&note, &note), "MCP_INVALID_INPUT", "self_link"),
+        (By::Owner, tool::CREATE_LINK, link(&note, &unknown), "MCP_INVALID_INPUT", "not_found"),
+        (By::Owner, tool::CREATE_LINK, link(&waiting, &note), "MCP_INVALID_INPUT", "not_found"),
+        (By::Owner, tool::CREATE_LINK, link(&note, &waiting), "MCP_INVALID_INPUT", "not_found"),
         (
             By::Owner,
             tool::EXPORT_LIBRARY,
@@ -429,13 +343,7 @@ fn what_is_wrong_is_refused_with_a_reason_and_changes_nothing() {
             "MCP_INVALID_INPUT",
             "too_large",
         ),
-        (
-            AGENT,
-            tool::CREATE_LINK,
-            with_metadata(json!({ "pages": [1] })),
-            "MCP_INVALID_INPUT",
-            "metadata",
-        ),
+        (AGENT, tool::CREATE_LINK, with_metadata(json!({ "pages": [1] })), "MCP_INVALID_INPUT", "metadata"),
         (
             By::Owner,
             tool::CREATE_LINK,
@@ -450,34 +358,12 @@ fn what_is_wrong_is_refused_with_a_reason_and_changes_nothing() {
             "MCP_CONSTITUTION_VIOLATION",
             "",
         ),
-        (
-            By::Reader,
-            tool::EXPORT_LIBRARY,
-            json!({}),
-            "MCP_CONSTITUTION_VIOLATION",
-            "",
-        ),
-        (
-            By::Reader,
-            tool::CREATE_NOTE,
-            created("x"),
-            "MCP_AUTH_REQUIRED",
-            "role",
-        ),
-        (
-            By::Reviewer,
-            tool::CREATE_NOTE,
-            created("x"),
-            "MCP_AUTH_REQUIRED",
-            "role",
-        ),
+        (By::Reader, tool::EXPORT_LIBRARY, json!({}), "MCP_CONSTITUTION_VIOLATION", ""),
+        (By::Reader, tool::CREATE_NOTE, created("x"), "MCP_AUTH_REQUIRED", "role"),
+        (By::Reviewer, tool::CREATE_NOTE, created("x"), "MCP_AUTH_REQUIRED", "role"),
     ] {
         let shown: String = request.to_string().chars().take(200).collect();
-        assert_eq!(
-            bench.refusal(by, tool, request),
-            (code.into(), reason.into()),
-            "{by:?} {tool} {shown}"
-        );
+        assert_eq!(bench.refusal(by, tool, request), (code.into(), reason.into()), "{by:?} {tool} {shown}");
     }
     assert_eq!(bench.files(), before);
 }
@@ -486,13 +372,8 @@ fn what_is_wrong_is_refused_with_a_reason_and_changes_nothing() {
 fn authors_do_not_decide_on_their_own_and_agents_decide_on_nothing() {
     let bench = Bench::new();
     let own = json!({ "content": content("own"), "ai_justification": "a machine wrote it" });
-    let waiting = [
-        bench.call(By::Owner, tool::CREATE_NOTE, own),
-        bench.note(AGENT, "agents"),
-    ];
-    let [own, agents] = waiting
-        .each_ref()
-        .map(|answer| answer["review_workflow_id"].as_str().unwrap());
+    let waiting = [bench.call(By::Owner, tool::CREATE_NOTE, own), bench.note(AGENT, "agents")];
+    let [own, agents] = waiting.each_ref().map(|answer| answer["review_workflow_id"].as_str().unwrap());
     let before = bench.files();
     for (by, id, on, says) in [
         (By::Owner, own, "approve", "needs the role reviewer"),
@@ -522,33 +403,18 @@ fn versions_are_gits_history_and_a_hand_edit_is_one() {
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, text + word + "\n").unwrap();
     };
-    let version = || {
-        bench
-            .resource(By::Owner, "note", json!({ "note_id": id }))
-            .unwrap()["version"]
-            .clone()
-    };
+    let version = || bench.resource(By::Owner, "note", json!({ "note_id": id })).unwrap()["version"].clone();
     edit("by hand");
     edit("and again");
     assert_eq!(version(), 2);
     let link = json!({ "source_note_id": id, "target_note_id": other, "relation_type": "supports" });
     let first = bench.call(By::Owner, tool::CREATE_LINK, link.clone());
-    assert_eq!(
-        bench.call(AGENT, tool::CREATE_LINK, link),
-        first,
-        "one link, however often it is asked for"
-    );
+    assert_eq!(bench.call(AGENT, tool::CREATE_LINK, link), first, "one link, however often it is asked for");
     assert_eq!(version(), 2, "a link is no version, and hides none");
     bench.call(By::Owner, tool::UPDATE_NOTE, updated(id, 2, "third"));
-    let versions = bench
-        .resource(By::Owner, "note_versions", json!({ "note_id": id }))
-        .unwrap();
-    let numbers: Vec<_> = versions["versions"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|it| it["version"].clone())
-        .collect();
+    let versions = bench.resource(By::Owner, "note_versions", json!({ "note_id": id })).unwrap();
+    let numbers: Vec<_> =
+        versions["versions"].as_array().unwrap().iter().map(|it| it["version"].clone()).collect();
     assert_eq!(numbers, [3, 2, 1]);
     let summaries = ["it changed", "edited by hand", "create"];
     for (version, summary) in versions["versions"].as_array().unwrap().iter().zip(summaries) {
@@ -557,14 +423,9 @@ fn versions_are_gits_history_and_a_hand_edit_is_one() {
     for (number, has) in [("1", "first"), ("2", "and again"), ("3", "third")] {
         let version = json!({ "note_id": id, "version": number });
         let version = bench.resource(By::Owner, "version_of_note", version).unwrap();
-        assert!(
-            version["content"].as_str().unwrap().contains(has),
-            "{number}: {version}"
-        );
+        assert!(version["content"].as_str().unwrap().contains(has), "{number}: {version}");
     }
-    let links = bench
-        .resource(By::Owner, "note_links", json!({ "note_id": other }))
-        .unwrap();
+    let links = bench.resource(By::Owner, "note_links", json!({ "note_id": other })).unwrap();
     assert_eq!(links["in"][0]["link_id"], first["link_id"]);
 }
 
@@ -575,9 +436,7 @@ fn a_repeated_call_is_answered_as_the_first() {
         idempotency_key: Some(IdempotencyKey::parse(key).unwrap()),
         ..by.context()
     };
-    let note = bench
-        .call_in(&keyed(By::Owner, "a"), tool::CREATE_NOTE, created("first"))
-        .unwrap();
+    let note = bench.call_in(&keyed(By::Owner, "a"), tool::CREATE_NOTE, created("first")).unwrap();
     let id = note["note_id"].as_str().unwrap();
     for (by, key, tool, request) in [
         (By::Owner, "a", tool::CREATE_NOTE, created("first")),
@@ -592,11 +451,8 @@ fn a_repeated_call_is_answered_as_the_first() {
         assert_eq!((first, files), (again, bench.files()), "{tool} {key}");
     }
     // Another caller's call with the same key is another call.
-    let [own, other] = [AGENT, By::Owner].map(|by| {
-        bench
-            .call_in(&keyed(by, "e"), tool::CREATE_NOTE, created("fifth"))
-            .unwrap()
-    });
+    let [own, other] = [AGENT, By::Owner]
+        .map(|by| bench.call_in(&keyed(by, "e"), tool::CREATE_NOTE, created("fifth")).unwrap());
     assert_ne!(own["note_id"], other["note_id"]);
 }
 
@@ -605,10 +461,7 @@ fn a_repeated_call_does_not_see_what_came_later() {
     let bench = Bench::new();
     let note = bench.note(By::Owner, "first");
     let id = note["note_id"].as_str().unwrap();
-    let keyed = CallContext {
-        idempotency_key: Some(IdempotencyKey::parse("a").unwrap()),
-        ..AGENT.context()
-    };
+    let keyed = CallContext { idempotency_key: Some(IdempotencyKey::parse("a").unwrap()), ..AGENT.context() };
     let proposed = || bench.call_in(&keyed, tool::UPDATE_NOTE, updated(id, 1, "second"));
     let first = proposed().unwrap();
     let waiting = bench.waiting();
@@ -631,13 +484,9 @@ fn no_number_is_given_twice_whatever_a_person_writes() {
         let path = bench.path(id);
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, text.replace("version: 4", written)).unwrap();
-        let shown = bench
-            .resource(By::Owner, "note", json!({ "note_id": id }))
-            .unwrap();
+        let shown = bench.resource(By::Owner, "note", json!({ "note_id": id })).unwrap();
         assert_eq!(shown["version"], version, "{written}");
-        let versions = bench
-            .resource(By::Owner, "note_versions", json!({ "note_id": id }))
-            .unwrap();
+        let versions = bench.resource(By::Owner, "note_versions", json!({ "note_id": id })).unwrap();
         assert_eq!(versions["versions"][0]["version"], version, "{written}");
         fs::write(&path, text).unwrap();
     }
@@ -678,11 +527,7 @@ fn names_of_metadata_are_names_and_nothing_else() {
         bench.decide(By::Reviewer, review, "approve").unwrap();
         let text = fs::read_to_string(bench.path(id.as_str().unwrap())).unwrap();
         let front_matter = FrontMatter::parse(&text).unwrap();
-        assert_eq!(
-            front_matter.get("reviewed_by"),
-            Some("rita".into()),
-            "{key:?}: {text}"
-        );
+        assert_eq!(front_matter.get("reviewed_by"), Some("rita".into()), "{key:?}: {text}");
         assert_eq!(front_matter.get("id"), Some(id.clone()), "{key:?}: {text}");
         assert_eq!(front_matter.get(key), Some("value".into()), "{key:?}: {text}");
         assert_eq!(front_matter.body(), content("word"), "{key:?}: {text}");
@@ -710,10 +555,7 @@ fn metadata_does_not_read_like_what_the_server_says() {
         let mut request = created("word");
         request["metadata"] = json!({ key: value });
         let made = bench.try_call(AGENT, tool::CREATE_NOTE, request);
-        let reason = made
-            .as_ref()
-            .err()
-            .map(|error| error["details"]["reason"].clone());
+        let reason = made.as_ref().err().map(|error| error["details"]["reason"].clone());
         let expected = (!is_free).then(|| json!("immutable"));
         assert_eq!(reason, expected, "{key:?}: {value}: {made:?}");
     }
@@ -723,21 +565,14 @@ fn metadata_does_not_read_like_what_the_server_says() {
 fn files_of_people_are_notes_until_a_tool_changes_them_and_stay_theirs() {
     let bench = Bench::new();
     let path = bench.folder.path().join("Plan.md");
-    fs::write(
-        &path,
-        "---\ncolour: red # mine\n---\n# Plan\n\nThe plan is old.\n",
-    )
-    .unwrap();
+    fs::write(&path, "---\ncolour: red # mine\n---\n# Plan\n\nThe plan is old.\n").unwrap();
     let found = bench.call(AGENT, tool::SEMANTIC_SEARCH, json!({ "query": "plan" }));
     let id = found["results"][0]["note_id"].as_str().unwrap().to_owned();
     assert_eq!(found["results"][0]["excerpt"], "The plan is old.");
     bench.call(By::Owner, tool::UPDATE_NOTE, updated(&id, 1, "new"));
     let text = fs::read_to_string(&path).unwrap();
     assert!(text.starts_with("---\ncolour: red # mine\n"), "{text}");
-    assert!(
-        text.contains(&format!("id: {id}\n")) && text.contains("version: 2\n"),
-        "{text}"
-    );
+    assert!(text.contains(&format!("id: {id}\n")) && text.contains("version: 2\n"), "{text}");
     let quiet = json!({ "query": "new", "include_excerpts": false });
     let found = bench.call(By::Reader, tool::SEMANTIC_SEARCH, quiet);
     assert_eq!(found["results"][0]["note_id"], *id);
@@ -750,21 +585,13 @@ fn sensitive_notes_leave_with_an_owner_alone() {
     let mut secret = created("secret");
     secret["metadata"] = json!({ "sensitive": true });
     bench.call(By::Owner, tool::CREATE_NOTE, secret);
-    assert_eq!(
-        bench.refusal(AGENT, tool::EXPORT_LIBRARY, json!({})).0,
-        "MCP_CONSTITUTION_VIOLATION"
-    );
+    assert_eq!(bench.refusal(AGENT, tool::EXPORT_LIBRARY, json!({})).0, "MCP_CONSTITUTION_VIOLATION");
     let exports = fs::read_dir(bench.folder.path().join(".git/tabellion/notes/exports")).unwrap();
     assert_eq!(exports.count(), 0, "what is refused is removed");
     assert_eq!(bench.exported().len(), 1);
     let note = bench.call(By::Owner, tool::SEMANTIC_SEARCH, json!({ "query": "secret" }));
     let id = &note["results"][0]["note_id"];
-    for (by, is_shown) in [
-        (By::Owner, true),
-        (AGENT, false),
-        (By::Reader, false),
-        (By::Reviewer, false),
-    ] {
+    for (by, is_shown) in [(By::Owner, true), (AGENT, false), (By::Reader, false), (By::Reviewer, false)] {
         let version = json!({ "note_id": id, "version": "1" });
         for (template, variables) in [("note", json!({ "note_id": id })), ("version_of_note", version)] {
             let read = bench.resource(by, template, variables);
@@ -784,11 +611,7 @@ fn front_matter_that_cannot_be_read_is_searched_and_said() {
         ("+++\ntitle = 'plan'\n+++\n", "line 1"),
     ] {
         let bench = Bench::new();
-        fs::write(
-            bench.folder.path().join("Q3.md"),
-            [front_matter, "Text\n"].concat(),
-        )
-        .unwrap();
+        fs::write(bench.folder.path().join("Q3.md"), [front_matter, "Text\n"].concat()).unwrap();
         let found = bench.call(AGENT, tool::SEMANTIC_SEARCH, json!({ "query": "plan" }));
         let id = json!({ "note_id": found["results"][0]["note_id"] });
         let read = run(bench.contract.read_instance(&AGENT.context(), "note", id)).unwrap();

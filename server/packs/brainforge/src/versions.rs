@@ -29,18 +29,12 @@ pub(super) struct NoteVersion {
 /// Returns the number of a note's current version.
 pub(super) fn current(cx: &ReadCx<'_>, note: &Note) -> Result<u64, Failure> {
     let is_of_tool = |version: &Version| version.entry.is_some();
-    let last_of_tool = Until {
-        enough: &is_of_tool,
-        ..Until::BEGINNING
-    };
+    let last_of_tool = Until { enough: &is_of_tool, ..Until::BEGINNING };
     let history = cx.history(&note.path, last_of_tool)?;
     let by_tool = history.versions.first().filter(|version| is_of_tool(version));
     let left = match by_tool.map(|version| &version.content) {
         Some(content) if *content != history.now => {
-            let bytes = content
-                .as_ref()
-                .map(|content| cx.past_content(&note.path, content))
-                .transpose()?;
+            let bytes = content.as_ref().map(|content| cx.past_content(&note.path, content)).transpose()?;
             let said = bytes.and_then(|bytes| Note::parse(&note.path, &bytes).metadata.version);
             Some(said.unwrap_or(1))
         }
@@ -94,10 +88,7 @@ pub(super) fn all(cx: &ReadCx<'_>, path: &str) -> Result<Vec<NoteVersion>, Failu
             }
         }
     }
-    let committed = history
-        .versions
-        .last()
-        .and_then(|version| version.content.clone());
+    let committed = history.versions.last().and_then(|version| version.content.clone());
     if let Some(document) = history.document.filter(|_| committed != history.now) {
         let number = Note::parse(path, &document.bytes).metadata.current_version(left);
         let version = NoteVersion {

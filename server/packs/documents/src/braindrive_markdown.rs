@@ -51,12 +51,7 @@ const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
 
 /// Returns the contract, served from `library`.
 pub(super) fn service(library: Arc<Library>) -> Arc<dyn Contract> {
-    Arc::new(Service::new(
-        BrainDrive {
-            library: Arc::clone(&library),
-        },
-        library,
-    ))
+    Arc::new(Service::new(BrainDrive { library: Arc::clone(&library) }, library))
 }
 
 struct BrainDrive {
@@ -92,10 +87,7 @@ impl BrainDriveMarkdown for BrainDrive {
             last_modified: file.modified.fixed_offset(),
             git_commit: file.commit.unwrap_or_else(|| NO_COMMIT.into()),
         };
-        Ok(ReadMarkdownResponse {
-            content: failures::utf8(&path, file.bytes)?,
-            metadata,
-        })
+        Ok(ReadMarkdownResponse { content: failures::utf8(&path, file.bytes)?, metadata })
     }
 
     async fn list_markdown_files(
@@ -104,26 +96,15 @@ impl BrainDriveMarkdown for BrainDrive {
         request: ListMarkdownFilesRequest,
     ) -> Result<ListMarkdownFilesResponse, ToolError> {
         let dir = self.true_folder(cx, &request.path)?;
-        let listing = self
-            .library
-            .list(&dir, request.recursive)
-            .map_err(failures::folder)?;
+        let listing = self.library.list(&dir, request.recursive).map_err(failures::folder)?;
         if listing.truncated {
             cx.note(TRUNCATED, true);
             cx.note(TOTAL, listing.total);
         }
         note_left_out(cx, listing.left_out);
         Ok(ListMarkdownFilesResponse {
-            files: listing
-                .files
-                .iter()
-                .map(|file| file.as_str().to_owned())
-                .collect(),
-            folders: listing
-                .folders
-                .iter()
-                .map(|folder| folder.as_str().to_owned())
-                .collect(),
+            files: listing.files.iter().map(|file| file.as_str().to_owned()).collect(),
+            folders: listing.folders.iter().map(|folder| folder.as_str().to_owned()).collect(),
         })
     }
 
@@ -136,11 +117,7 @@ impl BrainDriveMarkdown for BrainDrive {
         let stop = cx.stop();
         let searched = |files| {
             cx.progress(files, None, "files searched");
-            if stop() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+            if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let found = self
             .library
@@ -151,22 +128,14 @@ impl BrainDriveMarkdown for BrainDrive {
             cx.note(TRUNCATED, true);
         }
         note_left_out(cx, found.left_out);
-        let results = found
-            .matches
-            .chunk_by(|a, b| a.path == b.path)
-            .map(|matches| SearchResult {
-                path: matches[0].path.as_str().to_owned(),
-                matches: matches
-                    .iter()
-                    .map(|found| SearchMatch {
-                        line: found.line,
-                        snippet: found.snippet.clone(),
-                    })
-                    .collect(),
-            });
-        Ok(SearchMarkdownResponse {
-            results: results.collect(),
-        })
+        let results = found.matches.chunk_by(|a, b| a.path == b.path).map(|matches| SearchResult {
+            path: matches[0].path.as_str().to_owned(),
+            matches: matches
+                .iter()
+                .map(|found| SearchMatch { line: found.line, snippet: found.snippet.clone() })
+                .collect(),
+        });
+        Ok(SearchMarkdownResponse { results: results.collect() })
     }
 
     async fn preview_markdown_change(
@@ -192,11 +161,7 @@ impl BrainDriveMarkdown for BrainDrive {
             Risk::Medium => RiskLevel::Medium,
             Risk::High => RiskLevel::High,
         };
-        Ok(PreviewMarkdownChangeResponse {
-            diff: preview.diff,
-            summary: preview.summary,
-            risk_level,
-        })
+        Ok(PreviewMarkdownChangeResponse { diff: preview.diff, summary: preview.summary, risk_level })
     }
 
     async fn write_markdown(
@@ -208,13 +173,7 @@ impl BrainDriveMarkdown for BrainDrive {
         let old = cx.read(path.as_str())?;
         let operation = if old.is_some() { "overwrite" } else { "create" };
         let summary = counted(operation, old.as_ref(), &request.content);
-        Ok(stage(
-            cx,
-            &path,
-            operation,
-            summary,
-            Content::Write(request.content.into_bytes()),
-        ))
+        Ok(stage(cx, &path, operation, summary, Content::Write(request.content.into_bytes())))
     }
 
     async fn edit_markdown(
@@ -228,13 +187,7 @@ impl BrainDriveMarkdown for BrainDrive {
         let edit = edit(&request.operation);
         let plan = planned(&path, &old, &edit)?;
         let summary = markdown::summarize(&old, &edit, &plan);
-        Ok(stage(
-            cx,
-            &path,
-            edit.name(),
-            summary,
-            Content::Write(plan.text.into_bytes()),
-        ))
+        Ok(stage(cx, &path, edit.name(), summary, Content::Write(plan.text.into_bytes())))
     }
 
     async fn delete_markdown(
@@ -268,9 +221,7 @@ impl BrainDriveMarkdown for BrainDrive {
             path: entry.paths.into_iter().next().unwrap_or_default(),
             git_commit_sha: entry.commit,
         });
-        Ok(GetMarkdownActivityLogResponse {
-            entries: entries.collect(),
-        })
+        Ok(GetMarkdownActivityLogResponse { entries: entries.collect() })
     }
 }
 
@@ -279,11 +230,8 @@ fn with_paths(summary: String, more: &[String]) -> String {
     if more.is_empty() {
         return summary;
     }
-    let named: Vec<_> = more
-        .iter()
-        .take(MAX_NAMED)
-        .map(|path| format!("`{}`", markdown::one_line(path)))
-        .collect();
+    let named: Vec<_> =
+        more.iter().take(MAX_NAMED).map(|path| format!("`{}`", markdown::one_line(path))).collect();
     let rest = match more.len() - named.len() {
         0 => String::new(),
         rest => format!(" and {rest} more"),
@@ -300,9 +248,8 @@ fn true_path(cx: &ReadCx<'_>, path: &str) -> Result<LibraryPath, Failure> {
 /// Notes in `_meta` the numbers of files and folders that the answer leaves out, if there are any.
 fn note_left_out(cx: &ReadCx<'_>, left_out: LeftOut) {
     let counts = left_out.by_reason().into_iter().filter(|(_, number)| *number > 0);
-    let counts: Map<String, Value> = counts
-        .map(|(reason, number)| (reason.to_owned(), number.into()))
-        .collect();
+    let counts: Map<String, Value> =
+        counts.map(|(reason, number)| (reason.to_owned(), number.into())).collect();
     if !counts.is_empty() {
         cx.note(LEFT_OUT, counts);
     }
@@ -317,10 +264,7 @@ fn stage(
     content: Content,
 ) -> Staged<Mutation> {
     let change = Change::one(path.as_str(), content, operation, summary);
-    cx.stage(change, |receipt| Mutation {
-        success: true,
-        git_commit_sha: receipt.commit().into(),
-    })
+    cx.stage(change, |receipt| Mutation { success: true, git_commit_sha: receipt.commit().into() })
 }
 
 fn edit(operation: &EditOperation) -> Edit<'_> {
@@ -342,9 +286,7 @@ fn planned(path: &LibraryPath, old: &str, edit: &Edit<'_>) -> Result<Plan, ToolE
 
 /// Returns a one-line summary of a change to the whole file: `overwrite: +3 -2 lines`.
 fn counted(operation: &str, old: Option<&Document>, new: &str) -> String {
-    let old = old
-        .map(|document| String::from_utf8_lossy(&document.bytes))
-        .unwrap_or_default();
+    let old = old.map(|document| String::from_utf8_lossy(&document.bytes)).unwrap_or_default();
     let (added, removed) = diff::line_counts(&old, new);
     format!("{operation}: +{added} -{removed} lines")
 }

@@ -29,9 +29,7 @@ struct Memory;
 
 impl LearningOs for Memory {
     async fn hello(&self, _: &ReadCx<'_>, request: HelloRequest) -> Result<HelloResponse, ToolError> {
-        Ok(HelloResponse {
-            greeting: format!("Hello, {}!", request.name),
-        })
+        Ok(HelloResponse { greeting: format!("Hello, {}!", request.name) })
     }
 
     async fn read_repo_file(
@@ -50,12 +48,7 @@ impl LearningOs for Memory {
             });
         };
         if document.bytes.len() > MAX_READ_BYTES {
-            return Err(too_large(
-                format!("`{path}`"),
-                "bytes",
-                document.bytes.len(),
-                MAX_READ_BYTES,
-            ));
+            return Err(too_large(format!("`{path}`"), "bytes", document.bytes.len(), MAX_READ_BYTES));
         }
         cx.note(context::BASE, document.id);
         let content = String::from_utf8(document.bytes).map_err(|error| {
@@ -63,11 +56,7 @@ impl LearningOs for Memory {
             let message = format!("`{path}` is not text: it is not UTF-8 at byte {offset}");
             ToolError::invalid_params(message).with("offset", offset)
         })?;
-        Ok(ReadRepoFileResponse {
-            content: Some(content),
-            exists: true,
-            error: None,
-        })
+        Ok(ReadRepoFileResponse { content: Some(content), exists: true, error: None })
     }
 
     async fn write_memory_entry(
@@ -75,10 +64,8 @@ impl LearningOs for Memory {
         cx: &WriteCx<'_>,
         request: WriteMemoryEntryRequest,
     ) -> Result<Staged<WriteMemoryEntryResponse>, ToolError> {
-        let folder = CONTRACT
-            .tool(tool::WRITE_MEMORY_ENTRY)
-            .and_then(|tool| tool.path_in)
-            .unwrap_or_default();
+        let folder =
+            CONTRACT.tool(tool::WRITE_MEMORY_ENTRY).and_then(|tool| tool.path_in).unwrap_or_default();
         let path = format!("{folder}{}", request.file);
         // The contract's rules define which field belongs to which file.
         let text = match (&request.entry, request.content) {
@@ -87,10 +74,9 @@ impl LearningOs for Memory {
             (None, content) => content.unwrap_or_default(),
         };
         let characters = text.chars().count();
-        for (size, unit, limit) in [
-            (text.len(), "bytes", MAX_ENTRY_BYTES),
-            (characters, "characters", MAX_ENTRY_CHARACTERS),
-        ] {
+        for (size, unit, limit) in
+            [(text.len(), "bytes", MAX_ENTRY_BYTES), (characters, "characters", MAX_ENTRY_CHARACTERS)]
+        {
             if size > limit {
                 return Err(too_large("the entry".into(), unit, size, limit));
             }
@@ -109,10 +95,7 @@ impl LearningOs for Memory {
         let message = format!("appended to `{path}`");
         let summary = format!("append: +{lines} -0 lines");
         let change = Change::one(path, Content::Write(bytes), "append", summary);
-        Ok(cx.stage(change, |_| WriteMemoryEntryResponse {
-            success: true,
-            message: Some(message),
-        }))
+        Ok(cx.stage(change, |_| WriteMemoryEntryResponse { success: true, message: Some(message) }))
     }
 }
 
@@ -125,7 +108,5 @@ fn end_line(bytes: &mut Vec<u8>, ending: &str) {
 
 fn too_large(what: String, unit: &str, size: usize, limit: usize) -> ToolError {
     let message = format!("{what} has {size} {unit}, and at most {limit} are allowed");
-    ToolError::size_limit_exceeded(message)
-        .with("size", size)
-        .with("limit", limit)
+    ToolError::size_limit_exceeded(message).with("size", size).with("limit", limit)
 }

@@ -55,20 +55,13 @@ impl Words {
     /// Shares a copy of the index, if there were many changes since the last one.
     fn share(&self, index: &Index) {
         let share = || -> Result<(), Failure> {
-            if self
-                .rows
-                .0
-                .since_copy(COPY)?
-                .is_none_or(|changes| changes < MAX_UNSHARED)
-            {
+            if self.rows.0.since_copy(COPY)?.is_none_or(|changes| changes < MAX_UNSHARED) {
                 return Ok(());
             }
             let at = index.status().map_err(words::failure)?.at;
-            self.rows
-                .0
-                .share_copy(COPY, at, &self.path.with_extension("copy"), |path| {
-                    index.copy_to(path).map_err(words::failure)
-                })
+            self.rows.0.share_copy(COPY, at, &self.path.with_extension("copy"), |path| {
+                index.copy_to(path).map_err(words::failure)
+            })
         };
         if let Err(failure) = share() {
             tracing::warn!("the index of words is not shared: {failure}");

@@ -62,15 +62,8 @@ impl<'v> Call<'v> {
     /// Creates a call of the org that the caller is bound to, or of the default org.
     pub(super) fn new(view: &'v dyn RowView, bound: Option<&str>, provenance: Provenance) -> Self {
         let default = ROWS.org.map(|org| org.default);
-        let within = Within {
-            org: bound.or(default).map(String::from),
-            is_bound: bound.is_some(),
-        };
-        Self {
-            view,
-            within,
-            provenance,
-        }
+        let within = Within { org: bound.or(default).map(String::from), is_bound: bound.is_some() };
+        Self { view, within, provenance }
     }
 
     /// Returns the key of the call's org.

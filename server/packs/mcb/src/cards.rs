@@ -34,22 +34,18 @@ pub(super) async fn cards(
 ) -> Result<Vec<Card>, CardsError> {
     let read = async |name: &str, arguments: Value| match contract.call(call, name, arguments).await {
         Ok(answer) => Ok(answer.response),
-        Err(Rejection::Declared(ErrorAnswer { message, data, .. })) => Err(Refusal {
-            is_not_found: data.get("rule").is_some_and(|rule| rule == "not_found"),
-            message,
-        }),
-        Err(other) => Err(Refusal {
-            is_not_found: false,
-            message: format!("a defect of this program: {other:?}"),
-        }),
+        Err(Rejection::Declared(ErrorAnswer { message, data, .. })) => {
+            Err(Refusal { is_not_found: data.get("rule").is_some_and(|rule| rule == "not_found"), message })
+        }
+        Err(other) => {
+            Err(Refusal { is_not_found: false, message: format!("a defect of this program: {other:?}") })
+        }
     };
     match (rows, query) {
         (Rows::Observations, None) => {
             let newest = json!({ "action": "list", "resource": "observation", "limit": LIMIT });
             let found = read(tool::MEMORY, newest).await?;
-            Ok(list(&found, "results")
-                .map(|it| card(it, "content_preview", "observation_type"))
-                .collect())
+            Ok(list(&found, "results").map(|it| card(it, "content_preview", "observation_type")).collect())
         }
         (Rows::Observations, Some(query)) => {
             let around = json!({
@@ -68,9 +64,7 @@ pub(super) async fn cards(
         }
         (Rows::Sessions, _) => {
             let found = read(tool::SESSION, json!({ "action": "list", "limit": LIMIT })).await?;
-            Ok(list(&found, "sessions")
-                .map(|it| card(it, "session_summary", "status"))
-                .collect())
+            Ok(list(&found, "sessions").map(|it| card(it, "session_summary", "status")).collect())
         }
         (Rows::Issues, _) => {
             let projects = json!({ "action": "list", "resource": tool::PROJECT, "project_id": "*" });
@@ -93,9 +87,7 @@ pub(super) async fn cards(
         }
         (Rows::Collections, _) => {
             let found = read(tool::INDEX, json!({ "action": "status" })).await?;
-            Ok(list(&found, "collections")
-                .map(|it| card(it, "error", "status"))
-                .collect())
+            Ok(list(&found, "collections").map(|it| card(it, "error", "status")).collect())
         }
     }
 }
@@ -114,12 +106,7 @@ fn card(row: &Value, text: &str, state: &str) -> Card {
     let title = names.iter().find_map(|name| string(name));
     let time = ["created_at", "started_at", "updated_at", "last_indexed_at"];
     let time = time.iter().find_map(|name| row[*name].as_i64());
-    let tags = row["tags"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .map(str::to_owned);
+    let tags = row["tags"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
     let shown = [
         "session_id",
         "file_path",

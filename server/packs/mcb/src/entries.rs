@@ -74,11 +74,7 @@ impl Kind {
         let (word, content, preview) = match self {
             Self::ErrorPattern => (ERROR_PATTERN, pattern(row), None),
             // The resource has the name of a tool.
-            Self::Session => (
-                tool::SESSION,
-                summaries::content(row),
-                Some(summaries::topics(row)),
-            ),
+            Self::Session => (tool::SESSION, summaries::content(row), Some(summaries::topics(row))),
             _ => {
                 let word = text(row, "observation_type").unwrap_or_default();
                 (word, own("content").unwrap_or_default(), None)
@@ -190,9 +186,7 @@ impl Selection {
         let mut select = Select::new(entity(self.kind.entity())?, vec![]);
         let of_observations = !matches!(self.kind, Kind::ErrorPattern | Kind::Session);
         let mut given = |field, value: &Option<String>| {
-            select
-                .all
-                .extend(value.as_deref().map(|value| Filter::is(field, value)));
+            select.all.extend(value.as_deref().map(|value| Filter::is(field, value)));
         };
         given("project_id", &self.project_id);
         if self.kind != Kind::ErrorPattern {

@@ -146,11 +146,7 @@ impl Inject<'_> {
                     found.entry(entry.id.clone()).or_insert((entry, 0.0));
                 }
                 left -= 1;
-                if left == 0 {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
+                if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             };
             walk.run(take).await?;
         }
@@ -176,10 +172,8 @@ pub(super) fn rank(candidates: Vec<(Entry, f64)>, has_query: bool, tags: &[Strin
         }
         worth
     };
-    let mut ranked: Vec<_> = candidates
-        .into_iter()
-        .map(|(entry, score)| (worth(&entry, score), entry))
-        .collect();
+    let mut ranked: Vec<_> =
+        candidates.into_iter().map(|(entry, score)| (worth(&entry, score), entry)).collect();
     ranked.sort_by(|(worth, entry), (other_worth, other)| {
         other_worth.total_cmp(worth).then(other.at.cmp(&entry.at))
     });
@@ -204,12 +198,7 @@ pub(super) fn pack(ranked: &[Entry], limit: u64, max_tokens: u64) -> Packed {
         if packed.ids.len() as u64 >= limit {
             break;
         }
-        let text = format!(
-            "[{}] {}: {}\n\n",
-            entry.word.to_uppercase(),
-            entry.id,
-            entry.content
-        );
+        let text = format!("[{}] {}: {}\n\n", entry.word.to_uppercase(), entry.id, entry.content);
         match room.checked_sub(text.chars().count()) {
             Some(left) => {
                 room = left;

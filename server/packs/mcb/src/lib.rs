@@ -19,10 +19,7 @@
 //! | `repositories`, `vcs` | repositories in the workspaces, and comparisons of branches; branch and commit of the caller's repository |
 //! | `validate` | rules and metrics over files of a workspace |
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
 mod agents;
@@ -145,11 +142,7 @@ fn over(
     code: Indexer,
     workspaces: Arc<Workspaces>,
 ) -> Arc<dyn Contract> {
-    let memory = Memory {
-        index,
-        code,
-        workspaces: Arc::clone(&workspaces),
-    };
+    let memory = Memory { index, code, workspaces: Arc::clone(&workspaces) };
     let service = Service::new(memory, store);
     Arc::new(ReadingAhead { service, workspaces })
 }

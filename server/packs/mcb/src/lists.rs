@@ -93,13 +93,7 @@ pub(super) async fn list(
         seq: entry.at.seq,
     });
     let results: Vec<_> = results.collect();
-    Ok(Listing {
-        query: asked.query,
-        count: results.len() as i64,
-        total,
-        hint: HINT.into(),
-        results,
-    })
+    Ok(Listing { query: asked.query, count: results.len() as i64, total, hint: HINT.into(), results })
 }
 
 pub(super) async fn list_patterns(
@@ -123,13 +117,7 @@ pub(super) async fn list_patterns(
         occurrence_count: entry.occurrences.unwrap_or_default(),
     });
     let results: Vec<_> = results.collect();
-    Ok(PatternListing {
-        query: asked.query,
-        count: results.len() as i64,
-        total,
-        hint: HINT.into(),
-        results,
-    })
+    Ok(PatternListing { query: asked.query, count: results.len() as i64, total, hint: HINT.into(), results })
 }
 
 /// Returns the entries of a list with their scores, and the total number of matches.
@@ -169,11 +157,7 @@ async fn newest(
     selection: &Selection,
     limit: u64,
 ) -> Result<(Vec<(Entry, f64)>, i64), RowError> {
-    let counted = if selection.is_of_fields() {
-        Some(call.count(selection.select()?).await?)
-    } else {
-        None
-    };
+    let counted = if selection.is_of_fields() { Some(call.count(selection.select()?).await?) } else { None };
     let (mut entries, mut seen) = (vec![], 0);
     let walk = Walk {
         call,

@@ -48,9 +48,7 @@ const SHARED: &str = "vector";
 impl Team for Words {
     fn get(&self, texts: &[TextKey]) -> Result<Vec<(TextKey, Vec<u8>)>, CorpusError> {
         let pieces = self.pieces()?.pieces(self.names(texts))?.into_iter();
-        Ok(pieces
-            .filter_map(|(name, bytes)| Some((key(&name)?, bytes)))
-            .collect())
+        Ok(pieces.filter_map(|(name, bytes)| Some((key(&name)?, bytes))).collect())
     }
 
     fn claim(&self, texts: &[TextKey]) -> Result<Vec<TextKey>, CorpusError> {

@@ -23,11 +23,7 @@ use super::{
 
 impl Memory {
     fn inject<'m>(&'m self, cx: &'m ReadCx<'_, Rows>) -> inject::Inject<'m> {
-        inject::Inject {
-            call: Call::from_context(cx),
-            index: &*self.index,
-            workspaces: &self.workspaces,
-        }
+        inject::Inject { call: Call::from_context(cx), index: &*self.index, workspaces: &self.workspaces }
     }
 }
 
@@ -120,21 +116,15 @@ impl MemoryTool for Memory {
     }
 
     async fn memory_list_observation(&self, cx: &ReadCx<'_, Rows>, req: ListRequest) -> Answer<Listing> {
-        lists::list(cx, &*self.index, lists::ListQuery::new(Kind::Observation, req))
-            .await
-            .map_err(refused)
+        lists::list(cx, &*self.index, lists::ListQuery::new(Kind::Observation, req)).await.map_err(refused)
     }
 
     async fn memory_list_execution(&self, cx: &ReadCx<'_, Rows>, req: ListRequest) -> Answer<Listing> {
-        lists::list(cx, &*self.index, lists::ListQuery::new(Kind::Execution, req))
-            .await
-            .map_err(refused)
+        lists::list(cx, &*self.index, lists::ListQuery::new(Kind::Execution, req)).await.map_err(refused)
     }
 
     async fn memory_list_quality_gate(&self, cx: &ReadCx<'_, Rows>, req: ListRequest) -> Answer<Listing> {
-        lists::list(cx, &*self.index, lists::ListQuery::new(Kind::QualityGate, req))
-            .await
-            .map_err(refused)
+        lists::list(cx, &*self.index, lists::ListQuery::new(Kind::QualityGate, req)).await.map_err(refused)
     }
 
     async fn memory_list_error_pattern(
@@ -142,9 +132,7 @@ impl MemoryTool for Memory {
         cx: &ReadCx<'_, Rows>,
         req: MemoryListErrorPatternRequest,
     ) -> Answer<PatternListing> {
-        lists::list_patterns(cx, &*self.index, req.into())
-            .await
-            .map_err(refused)
+        lists::list_patterns(cx, &*self.index, req.into()).await.map_err(refused)
     }
 
     async fn memory_list_session(
@@ -160,9 +148,7 @@ impl MemoryTool for Memory {
         cx: &ReadCx<'_, Rows>,
         req: MemoryTimelineObservationRequest,
     ) -> Answer<Timeline> {
-        timeline::timeline(&Call::from_context(cx), &*self.index, req.into())
-            .await
-            .map_err(refused)
+        timeline::timeline(&Call::from_context(cx), &*self.index, req.into()).await.map_err(refused)
     }
 
     async fn memory_timeline_execution(
@@ -171,9 +157,7 @@ impl MemoryTool for Memory {
         req: TimelineRequest,
     ) -> Answer<Timeline> {
         let asked = timeline::TimelineQuery::new(Kind::Execution, req);
-        timeline::timeline(&Call::from_context(cx), &*self.index, asked)
-            .await
-            .map_err(refused)
+        timeline::timeline(&Call::from_context(cx), &*self.index, asked).await.map_err(refused)
     }
 
     async fn memory_timeline_quality_gate(
@@ -182,9 +166,7 @@ impl MemoryTool for Memory {
         req: TimelineRequest,
     ) -> Answer<Timeline> {
         let asked = timeline::TimelineQuery::new(Kind::QualityGate, req);
-        timeline::timeline(&Call::from_context(cx), &*self.index, asked)
-            .await
-            .map_err(refused)
+        timeline::timeline(&Call::from_context(cx), &*self.index, asked).await.map_err(refused)
     }
 
     async fn memory_timeline_error_pattern(
@@ -193,9 +175,7 @@ impl MemoryTool for Memory {
         req: TimelineRequest,
     ) -> Answer<Timeline> {
         let asked = timeline::TimelineQuery::new(Kind::ErrorPattern, req);
-        timeline::timeline(&Call::from_context(cx), &*self.index, asked)
-            .await
-            .map_err(refused)
+        timeline::timeline(&Call::from_context(cx), &*self.index, asked).await.map_err(refused)
     }
 
     async fn memory_timeline_session(
@@ -203,9 +183,7 @@ impl MemoryTool for Memory {
         cx: &ReadCx<'_, Rows>,
         req: MemoryTimelineSessionRequest,
     ) -> Answer<Timeline> {
-        timeline::timeline(&Call::from_context(cx), &*self.index, req.into())
-            .await
-            .map_err(refused)
+        timeline::timeline(&Call::from_context(cx), &*self.index, req.into()).await.map_err(refused)
     }
 
     async fn memory_inject_observation(

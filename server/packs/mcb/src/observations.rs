@@ -54,16 +54,8 @@ impl RowContext {
     /// # Errors
     /// If an argument and the data differ, or there is no project.
     pub(super) fn set(self, call: &Call<'_>, data: &mut Row) -> Result<(), RowError> {
-        let Self {
-            project_id,
-            repo_id,
-            session_id,
-        } = self;
-        let fields = [
-            ("project_id", project_id),
-            ("repo_id", repo_id),
-            ("session_id", session_id),
-        ];
+        let Self { project_id, repo_id, session_id } = self;
+        let fields = [("project_id", project_id), ("repo_id", repo_id), ("session_id", session_id)];
         for (field, argument) in fields {
             join(data, field, argument)?;
             fall_back(data, field, &call.provenance);
@@ -80,11 +72,7 @@ pub(super) async fn store(
     let call = Call::from_context(cx);
     let mut data = without_nulls(req.data);
     fold(&mut data, "observation_type");
-    let place = RowContext {
-        project_id: req.project_id,
-        repo_id: req.repo_id,
-        session_id: req.session_id,
-    };
+    let place = RowContext { project_id: req.project_id, repo_id: req.repo_id, session_id: req.session_id };
     place.set(&call, &mut data)?;
     let hash = content_hash(required(&data, "content")?);
     data.insert("content_hash".into(), hash.into());
@@ -95,10 +83,7 @@ pub(super) async fn store(
         Some(earlier) => count(&call, &mut plan, &earlier, texts(&data, "tags")).await?,
         None => add(&call, &mut plan, data).await?,
     };
-    let answer = StoredObservation {
-        observation_id: required(&row, "id")?.into(),
-        deduplicated: is_again,
-    };
+    let answer = StoredObservation { observation_id: required(&row, "id")?.into(), deduplicated: is_again };
     let operation = if is_again { "count" } else { "create" };
     stage(cx, plan, operation, (OBSERVATION, &row), answer)
 }
@@ -124,8 +109,7 @@ async fn count(
     set.insert("times_seen".into(), (times + 1).into());
     set.insert("last_seen_at".into(), call.now().into());
     set.insert("tags".into(), joined(texts(earlier, "tags"), tags).into());
-    plan.update(entity(OBSERVATION)?, &[earlier["id"].clone()], set)
-        .await
+    plan.update(entity(OBSERVATION)?, &[earlier["id"].clone()], set).await
 }
 
 /// Plans a new observation, and returns it.
@@ -160,11 +144,7 @@ pub(super) async fn get(
             None => missing.push(id),
         }
     }
-    Ok(MemoryGetObservationResponse {
-        count: observations.len() as i64,
-        missing,
-        observations,
-    })
+    Ok(MemoryGetObservationResponse { count: observations.len() as i64, missing, observations })
 }
 
 /// Returns true if a field has the value of an argument, or the argument is absent.

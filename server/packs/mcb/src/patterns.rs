@@ -33,11 +33,7 @@ pub(super) async fn store(
     let call = Call::from_context(cx);
     let mut data = without_nulls(req.data);
     fold(&mut data, "category");
-    let place = RowContext {
-        project_id: req.project_id,
-        repo_id: req.repo_id,
-        session_id: req.session_id,
-    };
+    let place = RowContext { project_id: req.project_id, repo_id: req.repo_id, session_id: req.session_id };
     place.set(&call, &mut data)?;
     // Repository and session of the last occurrence are in the provenance.
     let (repo, session) = (data.shift_remove("repo_id"), data.shift_remove("session_id"));
@@ -114,9 +110,7 @@ pub(super) async fn get(
     ];
     let call = Call::from_context(cx);
     let project = req.project_id;
-    let limit = req
-        .limit
-        .unwrap_or(if req.ids.is_some() { MAX_IDS } else { DEFAULT_LIMIT });
+    let limit = req.limit.unwrap_or(if req.ids.is_some() { MAX_IDS } else { DEFAULT_LIMIT });
     let (mut rows, mut missing) = (vec![], vec![]);
     if let Some(ids) = req.ids {
         for id in joined(ids, vec![]) {
@@ -128,13 +122,8 @@ pub(super) async fn get(
         }
         rows.truncate(limit as usize);
     } else if let Some(query) = req.query {
-        let selection = Selection {
-            project_id: project,
-            ..Selection::new(Kind::ErrorPattern)
-        };
-        let found = index
-            .search(&MemoryQuery::new(&call, &selection, query, limit))
-            .await?;
+        let selection = Selection { project_id: project, ..Selection::new(Kind::ErrorPattern) };
+        let found = index.search(&MemoryQuery::new(&call, &selection, query, limit)).await?;
         for hit in found.hits {
             rows.extend(call.get(ERROR_PATTERN, &hit.id).await?);
         }
@@ -146,9 +135,5 @@ pub(super) async fn get(
     }
     let patterns: Result<Vec<_>, _> = rows.iter().map(|row| typed(picked(row, &FIELDS))).collect();
     let patterns = patterns?;
-    Ok(MemoryGetErrorPatternResponse {
-        count: patterns.len() as i64,
-        missing,
-        patterns,
-    })
+    Ok(MemoryGetErrorPatternResponse { count: patterns.len() as i64, missing, patterns })
 }

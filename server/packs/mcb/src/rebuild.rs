@@ -85,13 +85,7 @@ impl Words {
             left: entities.iter().rev().copied().collect(),
             rows: Vec::new().into_iter(),
             last: None,
-            taken: entities
-                .iter()
-                .map(|entity| Count {
-                    entity: entity.name,
-                    rows: 0,
-                })
-                .collect(),
+            taken: entities.iter().map(|entity| Count { entity: entity.name, rows: 0 }).collect(),
             expected: counts.iter().sum(),
             progress,
         };
@@ -125,12 +119,7 @@ impl Words {
 fn entities() -> Result<Vec<&'static EntitySpec>, Failure> {
     let found = ENTITIES.iter().map(|name| entity(name));
     let all: Result<_, _> = found.collect();
-    all.map_err(|_| {
-        Failure::new(
-            FailureKind::Io,
-            "the contract lacks an entity that the index is made of",
-        )
-    })
+    all.map_err(|_| Failure::new(FailureKind::Io, "the contract lacks an entity that the index is made of"))
 }
 
 /// The documents of all rows, page by page.

@@ -58,10 +58,7 @@ pub(super) async fn list(
             head: repository.head.clone(),
         })
         .collect();
-    Ok(VcsListRepositoriesResponse {
-        count: repositories.len() as u64,
-        repositories,
-    })
+    Ok(VcsListRepositoriesResponse { count: repositories.len() as u64, repositories })
 }
 
 pub(super) async fn compare(
@@ -70,12 +67,7 @@ pub(super) async fn compare(
     req: VcsCompareBranchesRequest,
 ) -> Answer<VcsCompareBranchesResponse> {
     let comparison = read(cx, workspaces, &req.repo_id, &req.repo_path, |repository| {
-        compared(
-            cx,
-            repository,
-            req.base_branch.as_deref(),
-            req.target_branch.as_deref(),
-        )
+        compared(cx, repository, req.base_branch.as_deref(), req.target_branch.as_deref())
     })
     .await?;
     let limit = size(req.limit);
@@ -122,11 +114,7 @@ pub(super) async fn search(
     let results: Vec<_> = found
         .lines
         .into_iter()
-        .map(|line| BranchHit {
-            path: line.path,
-            line: line.line,
-            snippet: line.snippet,
-        })
+        .map(|line| BranchHit { path: line.path, line: line.line, snippet: line.snippet })
         .collect();
     Ok(VcsSearchBranchResponse {
         repository_id: id,
@@ -145,29 +133,15 @@ pub(super) async fn impact(
 ) -> Answer<VcsAnalyzeImpactResponse> {
     let limit = size(req.limit);
     let (comparison, impact) = read(cx, workspaces, &req.repo_id, &req.repo_path, |repository| {
-        let comparison = compared(
-            cx,
-            repository,
-            req.base_branch.as_deref(),
-            req.target_branch.as_deref(),
-        )?;
+        let comparison = compared(cx, repository, req.base_branch.as_deref(), req.target_branch.as_deref())?;
         let impact = repository.impact(&comparison, limit, &cx.stop());
         Ok((comparison, impact.map_err(failure)?))
     })
     .await?;
     let is_cut = comparison.files.len() > limit
-        || impact
-            .files
-            .iter()
-            .any(|file| file.total_dependents > file.dependents.len() as u64);
+        || impact.files.iter().any(|file| file.total_dependents > file.dependents.len() as u64);
     note_cut(cx, is_cut, comparison.files.len() as u64);
-    let count = |status| {
-        comparison
-            .files
-            .iter()
-            .filter(|file| file.status == status)
-            .count() as u64
-    };
+    let count = |status| comparison.files.iter().filter(|file| file.status == status).count() as u64;
     let summary = ImpactSummary {
         total_files: comparison.files.len() as u64,
         added: count(vcs::FileStatus::Added),
@@ -195,11 +169,7 @@ pub(super) async fn impact(
 }
 
 fn dependent(user: vcs::Dependent) -> Dependent {
-    Dependent {
-        path: user.path,
-        symbol: user.symbol,
-        line: user.line as u64,
-    }
+    Dependent { path: user.path, symbol: user.symbol, line: user.line as u64 }
 }
 
 fn status(status: vcs::FileStatus) -> FileStatus {
@@ -223,19 +193,10 @@ async fn wanted(cx: &ReadCx<'_, Rows>, id: &str) -> Answer<Option<Wanted>> {
     if id == ANY {
         return Ok(None);
     }
-    let row = Call::from_context(cx)
-        .get("repository", id)
-        .await
-        .map_err(refused)?;
-    let path = row
-        .as_ref()
-        .and_then(|row| row.get("local_path"))
-        .and_then(Value::as_str);
+    let row = Call::from_context(cx).get("repository", id).await.map_err(refused)?;
+    let path = row.as_ref().and_then(|row| row.get("local_path")).and_then(Value::as_str);
     let path = path.and_then(|path| Path::new(path).canonicalize().ok());
-    Ok(Some(Wanted {
-        id: id.to_owned(),
-        path: path.map(|path| path.to_string_lossy().into_owned()),
-    }))
+    Ok(Some(Wanted { id: id.to_owned(), path: path.map(|path| path.to_string_lossy().into_owned()) }))
 }
 
 /// Checks that the repository with an id, at a path, is the one that `repo_id` names.
@@ -333,15 +294,8 @@ fn failure(error: VcsError) -> Failure {
 
 /// Returns the failure of a request that breaks a rule at a member.
 fn invalid(rule: &'static str, pointer: &str, message: String) -> Failure {
-    let violation = Violation {
-        rule: rule.into(),
-        pointer: pointer.into(),
-        message: message.clone(),
-    };
-    Failure {
-        message,
-        ..Failure::violations(&[violation])
-    }
+    let violation = Violation { rule: rule.into(), pointer: pointer.into(), message: message.clone() };
+    Failure { message, ..Failure::violations(&[violation]) }
 }
 
 /// Notes in the answer's `_meta` that it is truncated, and the total.
@@ -364,9 +318,7 @@ impl VcsTool for Memory {
     ) -> Change<VcsIndexRepositoryResponse> {
         let listed = super::code::start::named_repository(cx, &self.code, &req).map_err(refused)?;
         check_id(cx, &req.repo_id, &listed.id, &listed.path).await?;
-        super::code::start::repository(cx, &self.code, &listed)
-            .await
-            .map_err(refused)
+        super::code::start::repository(cx, &self.code, &listed).await.map_err(refused)
     }
 
     async fn vcs_list_repositories(

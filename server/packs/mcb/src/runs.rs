@@ -34,11 +34,7 @@ pub(super) async fn store_execution(
     let call = Call::from_context(cx);
     let mut data = without_nulls(req.data);
     fold(&mut data, "execution_type");
-    let place = RowContext {
-        project_id: req.project_id,
-        repo_id: req.repo_id,
-        session_id: req.session_id,
-    };
+    let place = RowContext { project_id: req.project_id, repo_id: req.repo_id, session_id: req.session_id };
     place.set(&call, &mut data)?;
     let succeeded = data.get("success") == Some(&true.into());
     let content = format!(
@@ -47,11 +43,7 @@ pub(super) async fn store_execution(
         data.get("exit_code").unwrap_or(&Value::Null),
     );
     let outcome = if succeeded { "success" } else { "failure" };
-    let tags = vec![
-        EXECUTION.into(),
-        required(&data, "execution_type")?.into(),
-        outcome.into(),
-    ];
+    let tags = vec![EXECUTION.into(), required(&data, "execution_type")?.into(), outcome.into()];
     let mut plan = call.plan();
     let (observation, mut data) = observe(&call, &mut plan, EXECUTION, content, tags, data).await?;
     if let Some(id) = data.shift_remove("execution_id") {
@@ -73,11 +65,7 @@ pub(super) async fn store_quality_gate(
     let call = Call::from_context(cx);
     let mut data = without_nulls(req.data);
     fold(&mut data, "status");
-    let place = RowContext {
-        project_id: req.project_id,
-        repo_id: req.repo_id,
-        session_id: req.session_id,
-    };
+    let place = RowContext { project_id: req.project_id, repo_id: req.repo_id, session_id: req.session_id };
     place.set(&call, &mut data)?;
     let (name, status) = (required(&data, "gate_name")?, required(&data, "status")?);
     let content = format!("Quality Gate: {name} (status={status})");
@@ -149,34 +137,20 @@ pub(super) async fn get_executions(
         })
         .collect();
     let executions = executions?;
-    Ok(MemoryGetExecutionResponse {
-        count: executions.len() as i64,
-        missing,
-        executions,
-    })
+    Ok(MemoryGetExecutionResponse { count: executions.len() as i64, missing, executions })
 }
 
 pub(super) async fn get_quality_gates(
     cx: &ReadCx<'_, Rows>,
     req: GetRunsRequest,
 ) -> Result<MemoryGetQualityGateResponse, RowError> {
-    const FIELDS: [&str; 6] = [
-        "observation_id",
-        "gate_name",
-        "status",
-        "message",
-        "timestamp",
-        "execution_id",
-    ];
+    const FIELDS: [&str; 6] =
+        ["observation_id", "gate_name", "status", "message", "timestamp", "execution_id"];
     let call = Call::from_context(cx);
     let (runs, missing) = read(&call, QUALITY_GATE, req).await?;
     let quality_gates: Result<Vec<_>, _> = runs.iter().map(|run| typed(run.answer(&FIELDS))).collect();
     let quality_gates = quality_gates?;
-    Ok(MemoryGetQualityGateResponse {
-        count: quality_gates.len() as i64,
-        missing,
-        quality_gates,
-    })
+    Ok(MemoryGetQualityGateResponse { count: quality_gates.len() as i64, missing, quality_gates })
 }
 
 /// A run and its observation.

@@ -31,11 +31,7 @@ pub(super) async fn search(
     req: SearchRequest,
 ) -> Result<MemoryHits, RowError> {
     if req.token.is_some() {
-        return Err(invalid(
-            "token",
-            "/token",
-            "token can't be checked here; leave it out",
-        ));
+        return Err(invalid("token", "/token", "token can't be checked here; leave it out"));
     }
     let call = Call::from_context(cx);
     let mut selection = Selection::new(Kind::Observation);
@@ -51,11 +47,7 @@ pub(super) async fn search(
         contradicts |= !narrow(&mut query, filter)
             .ok_or_else(|| invalid("filter", &format!("/filters/{at}"), "must be `field:value`"))?;
     }
-    let found = if contradicts {
-        Default::default()
-    } else {
-        index.search(&query).await?
-    };
+    let found = if contradicts { Default::default() } else { index.search(&query).await? };
     let mut results: Vec<MemoryHit> = vec![];
     for hit in found.hits {
         // Rows removed since the index was read are left out.
@@ -131,20 +123,14 @@ fn agrees(asked: &mut Option<String>, value: &str) -> bool {
 
 impl SearchTool for Memory {
     async fn search_code(&self, cx: &ReadCx<'_, Rows>, req: SearchCodeRequest) -> Answer<SearchCodeResponse> {
-        super::code::find::code(cx, &self.code, req)
-            .await
-            .map_err(refused)
+        super::code::find::code(cx, &self.code, req).await.map_err(refused)
     }
 
     async fn search_memory(&self, cx: &ReadCx<'_, Rows>, req: SearchRequest) -> Answer<MemoryHits> {
-        search(cx, &*self.index, Among::Everything, req)
-            .await
-            .map_err(refused)
+        search(cx, &*self.index, Among::Everything, req).await.map_err(refused)
     }
 
     async fn search_context(&self, cx: &ReadCx<'_, Rows>, req: SearchRequest) -> Answer<MemoryHits> {
-        search(cx, &*self.index, Among::Context, req)
-            .await
-            .map_err(refused)
+        search(cx, &*self.index, Among::Context, req).await.map_err(refused)
     }
 }

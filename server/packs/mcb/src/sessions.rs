@@ -80,10 +80,7 @@ pub(super) async fn register(
     // A log entry is kept even if its project does not exist.
     if let Some(project) = call.provenance.text("project_id")
         && let Some(FieldType::Ref(reference)) = sessions.field("project_id").map(|field| field.kind)
-        && plan
-            .get(entity(reference.to)?, &[project.into()])
-            .await?
-            .is_some()
+        && plan.get(entity(reference.to)?, &[project.into()]).await?.is_some()
     {
         row.insert("project_id".into(), project.into());
     }
@@ -150,18 +147,13 @@ pub(super) async fn update(
         let once = ONCE.into_iter().find(|field| *field == name);
         let derived = DERIVED.into_iter().find(|field| *field == name);
         if let Some(field) = once.filter(|_| !current.is_null()).or(derived) {
-            return Err(RowError::Immutable {
-                field,
-                on_create: false,
-            });
+            return Err(RowError::Immutable { field, on_create: false });
         }
         set.insert(name, value);
     }
     end_or_reopen(&old, &mut set, call.now());
     let mut plan = call.plan();
-    let row = plan
-        .update(entity(AGENT_SESSION)?, &[old["id"].clone()], set)
-        .await?;
+    let row = plan.update(entity(AGENT_SESSION)?, &[old["id"].clone()], set).await?;
     let mut answer = picked(&row, &["id", "status"]);
     answer.insert("updated".into(), true.into());
     stage(cx, plan, "update", (AGENT_SESSION, &row), typed(answer)?)
@@ -179,10 +171,7 @@ fn end_or_reopen(old: &Row, set: &mut Row, now: i64) {
     if !is_active && was_active {
         let started = integer(old, "started_at").unwrap_or(now);
         set.insert("ended_at".into(), now.into());
-        set.insert(
-            "duration_ms".into(),
-            (now - started).max(0).saturating_mul(1000).into(),
-        );
+        set.insert("duration_ms".into(), (now - started).max(0).saturating_mul(1000).into());
     }
 }
 
@@ -198,13 +187,9 @@ pub(super) async fn list(
         ("agent_type", req.agent_type),
         ("status", status),
     ];
-    let filters: Vec<_> = given
-        .into_iter()
-        .filter_map(|(field, value)| Some(Filter::is(field, value?)))
-        .collect();
-    let total = call
-        .count(Select::new(entity(AGENT_SESSION)?, filters.clone()))
-        .await?;
+    let filters: Vec<_> =
+        given.into_iter().filter_map(|(field, value)| Some(Filter::is(field, value?))).collect();
+    let total = call.count(Select::new(entity(AGENT_SESSION)?, filters.clone())).await?;
     let order = vec![("seq", Order::Down)];
     let rows = call.select(AGENT_SESSION, filters, order, req.limit).await?;
     let fields = [
@@ -221,11 +206,7 @@ pub(super) async fn list(
     ];
     let sessions: Result<Vec<_>, _> = rows.iter().map(|row| typed(picked(row, &fields))).collect();
     let sessions = sessions?;
-    Ok(SessionListResponse {
-        count: sessions.len() as i64,
-        total: total as i64,
-        sessions,
-    })
+    Ok(SessionListResponse { count: sessions.len() as i64, total: total as i64, sessions })
 }
 
 /// Returns the counts of a session: those that were set, or else the numbers of its log entries.
@@ -249,11 +230,7 @@ pub(super) async fn bound(cx: &ReadCx<'_, Rows>, id: &str) -> Result<CallProvena
     let Some(row) = Call::from_context(cx).get(AGENT_SESSION, id).await? else {
         return Ok(CallProvenance::default());
     };
-    let kept = row
-        .get("provenance")
-        .and_then(Value::as_object)
-        .cloned()
-        .unwrap_or_default();
+    let kept = row.get("provenance").and_then(Value::as_object).cloned().unwrap_or_default();
     let discovered = texts(&kept, provenance::DISCOVERED);
     let said = |field: &str| {
         let is_said = !discovered.iter().any(|name| name == field);
@@ -276,10 +253,7 @@ async fn find(call: &Call<'_>, id: &str) -> Result<Row, RowError> {
 }
 
 fn not_found(id: &str) -> RowError {
-    RowError::NotFound {
-        entity: AGENT_SESSION,
-        key: format!("`{}`", id.escape_debug()),
-    }
+    RowError::NotFound { entity: AGENT_SESSION, key: format!("`{}`", id.escape_debug()) }
 }
 
 /// Returns the refusal of a session that would be its own parent.

@@ -41,11 +41,7 @@ pub(super) async fn store(
         // The session's project, if known.
         let session = call.get(AGENT_SESSION, required(&data, "session_id")?).await?;
         let project = session.and_then(|session| session.get("project_id").cloned());
-        data.extend(
-            project
-                .filter(|project| !project.is_null())
-                .map(|it| ("project_id".to_owned(), it)),
-        );
+        data.extend(project.filter(|project| !project.is_null()).map(|it| ("project_id".to_owned(), it)));
     }
     required(&data, "project_id")?;
     let mut provenance = call.provenance.to_value();
@@ -77,15 +73,7 @@ pub(super) async fn newest(
         entity: SESSION_SUMMARY,
         key: format!("of session `{}`", session.escape_debug()),
     })?;
-    let fields = [
-        "session_id",
-        "topics",
-        "decisions",
-        "next_steps",
-        "key_files",
-        "created_at",
-        "seq",
-    ];
+    let fields = ["session_id", "topics", "decisions", "next_steps", "key_files", "created_at", "seq"];
     let mut answer = picked(&row, &fields);
     answer.insert("summary_id".into(), row["id"].clone());
     typed(answer)

@@ -109,18 +109,11 @@ pub(super) async fn timeline(
     asked: TimelineQuery,
 ) -> Result<Timeline, RowError> {
     let anchor = find(call, index, asked.selection.kind, &asked.anchor).await?;
-    let mut sides = [
-        Side::new(anchor.at, asked.before, asked.window),
-        Side::new(anchor.at, asked.after, asked.window),
-    ];
+    let mut sides =
+        [Side::new(anchor.at, asked.before, asked.window), Side::new(anchor.at, asked.after, asked.window)];
     for (side, order) in sides.iter_mut().zip([Order::Down, Order::Up]) {
-        let walk = Walk {
-            call,
-            selection: &asked.selection,
-            from: Some(anchor.at),
-            order,
-            wanted: side.depth,
-        };
+        let walk =
+            Walk { call, selection: &asked.selection, from: Some(anchor.at), order, wanted: side.depth };
         if side.depth > 0 {
             walk.run(|entry| side.offer(entry)).await?;
         }
@@ -140,11 +133,7 @@ pub(super) async fn timeline(
             offset,
         })
         .collect();
-    Ok(Timeline {
-        anchor_id,
-        count: timeline.len() as i64,
-        timeline,
-    })
+    Ok(Timeline { anchor_id, count: timeline.len() as i64, timeline })
 }
 
 /// Returns the anchor of the timeline. The filters apply only to its neighbours.
@@ -191,12 +180,7 @@ struct Side {
 
 impl Side {
     fn new(anchor: At, depth: u64, window: Option<u64>) -> Self {
-        Self {
-            anchor,
-            depth,
-            window,
-            neighbours: vec![],
-        }
+        Self { anchor, depth, window, neighbours: vec![] }
     }
 
     /// Takes the next entry away from the anchor if it is near enough; breaks if there is no room for more.

@@ -36,19 +36,12 @@ pub(super) fn run(
     req: ValidateRunRequest,
 ) -> Result<ValidateRunResponse, Failure> {
     let path = workspaces.resolve(&req.path).map_err(path_refused)?;
-    let selection = Selection {
-        rules: req.rules.unwrap_or_default(),
-        category: req.category,
-    };
+    let selection = Selection { rules: req.rules.unwrap_or_default(), category: req.category };
     let call = cx.call();
     let (report, set) = blocking(|| {
         let set = RuleSet::of_workspace(path.root());
         let is_file = path.path().is_file();
-        let scope = if is_file {
-            RunScope::File
-        } else {
-            RunScope::Project
-        };
+        let scope = if is_file { RunScope::File } else { RunScope::Project };
         if req.scope.is_some_and(|wanted| wanted != scope) {
             let message = format!(
                 "`{}` is of the scope `{scope}`; leave `scope` out, or give a path of the other",
@@ -61,10 +54,7 @@ pub(super) fn run(
         Ok((report, set))
     })?;
     note_rule_errors(cx, set.errors());
-    let skipped = report
-        .skipped
-        .iter()
-        .map(|each| format!("{}: {}", each.file, each.reason));
+    let skipped = report.skipped.iter().map(|each| format!("{}: {}", each.file, each.reason));
     note(cx, SKIPPED, skipped.collect());
     if report.total() > report.findings.len() {
         cx.note(TRUNCATED, true);
@@ -91,13 +81,8 @@ pub(super) fn list_rules(
     workspaces: &Workspaces,
     req: ValidateListRulesRequest,
 ) -> Result<ValidateListRulesResponse, Failure> {
-    let sets: Vec<RuleSet> = blocking(|| {
-        workspaces
-            .roots()
-            .iter()
-            .map(|root| RuleSet::of_workspace(root))
-            .collect()
-    });
+    let sets: Vec<RuleSet> =
+        blocking(|| workspaces.roots().iter().map(|root| RuleSet::of_workspace(root)).collect());
     // Several workspaces share the server's rules. If two have a rule with the same id, the first is listed.
     let mut listed = BTreeMap::new();
     for set in &sets {
@@ -123,10 +108,7 @@ pub(super) fn list_rules(
     Ok(ValidateListRulesResponse {
         count: rules.len() as u64,
         filter: req.category,
-        categories: Category::ALL
-            .iter()
-            .map(|category| category.name().into())
-            .collect(),
+        categories: Category::ALL.iter().map(|category| category.name().into()).collect(),
         rules,
     })
 }
@@ -201,9 +183,7 @@ fn note(cx: &ReadCx<'_, Rows>, key: &'static str, mut items: Vec<String>) {
 }
 
 fn invalid(rule: &str, pointer: &str, message: impl Into<String>) -> Failure {
-    Failure::new(FailureKind::Invalid, message)
-        .with("rule", rule)
-        .with("pointer", pointer)
+    Failure::new(FailureKind::Invalid, message).with("rule", rule).with("pointer", pointer)
 }
 
 fn path_refused(error: WorkspacePathError) -> Failure {
@@ -217,9 +197,7 @@ fn path_refused(error: WorkspacePathError) -> Failure {
         }
         _ => FailureKind::PathNotAllowed,
     };
-    Failure::new(kind, error.to_string())
-        .with("rule", "path")
-        .with("pointer", "/path")
+    Failure::new(kind, error.to_string()).with("rule", "path").with("pointer", "/path")
 }
 
 fn not_selected(error: SelectionError) -> Failure {
@@ -227,34 +205,25 @@ fn not_selected(error: SelectionError) -> Failure {
         SelectionError::Rule { .. } => "/rules".to_owned(),
         SelectionError::Category { .. } => "/category".to_owned(),
     };
-    Failure::new(FailureKind::NotFound, error.to_string())
-        .with("rule", "no_such")
-        .with("pointer", pointer)
+    Failure::new(FailureKind::NotFound, error.to_string()).with("rule", "no_such").with("pointer", pointer)
 }
 
 fn failure(error: RunError, selection: &Selection) -> Failure {
     let message = error.to_string();
     match error {
         RunError::Selection(SelectionError::Rule { ref id, .. }) => {
-            let at = selection
-                .rules
-                .iter()
-                .position(|each| each == id)
-                .unwrap_or_default();
+            let at = selection.rules.iter().position(|each| each == id).unwrap_or_default();
             Failure::new(FailureKind::NotFound, message)
                 .with("rule", "no_such")
                 .with("pointer", format!("/rules/{at}"))
         }
         RunError::Selection(error) => not_selected(error),
-        RunError::NoSuchPath { .. } => Failure::new(FailureKind::NotFound, message)
-            .with("rule", "path")
-            .with("pointer", "/path"),
-        RunError::Unusable {
-            reason: SkipReason::TooLarge,
-            ..
-        } => Failure::new(FailureKind::TooLarge, message)
-            .with("rule", "path")
-            .with("pointer", "/path"),
+        RunError::NoSuchPath { .. } => {
+            Failure::new(FailureKind::NotFound, message).with("rule", "path").with("pointer", "/path")
+        }
+        RunError::Unusable { reason: SkipReason::TooLarge, .. } => {
+            Failure::new(FailureKind::TooLarge, message).with("rule", "path").with("pointer", "/path")
+        }
         RunError::Unusable { .. } => invalid("path", "/path", message),
         RunError::UnknownLanguage { .. } => invalid("language", "/path", message),
         RunError::TooMany(_) => Failure::new(FailureKind::TooLarge, message),

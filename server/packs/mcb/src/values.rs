@@ -106,11 +106,7 @@ pub(super) fn picked(row: &Row, fields: &[&str]) -> Map<String, Value> {
 
 /// Returns the refusal of one value.
 pub(super) fn invalid(rule: &'static str, pointer: &str, message: impl Into<String>) -> RowError {
-    let violation = Violation {
-        rule: rule.into(),
-        pointer: pointer.into(),
-        message: message.into(),
-    };
+    let violation = Violation { rule: rule.into(), pointer: pointer.into(), message: message.into() };
     Failure::violations(&[violation]).into()
 }
 

@@ -72,11 +72,7 @@ impl Walk<'_> {
     fn beyond(&self, field: &'static str, value: i64) -> Filter {
         Filter {
             field,
-            test: if self.order == Order::Up {
-                Test::More
-            } else {
-                Test::Less
-            },
+            test: if self.order == Order::Up { Test::More } else { Test::Less },
             value: value.into(),
         }
     }
@@ -91,9 +87,6 @@ impl Walk<'_> {
 
     fn place(&self, rows: &[Row]) -> Option<At> {
         let last = rows.last()?;
-        Some(At {
-            time: integer(last, self.time())?,
-            seq: integer(last, "seq")?,
-        })
+        Some(At { time: integer(last, self.time())?, seq: integer(last, "seq")? })
     }
 }

@@ -101,10 +101,7 @@ impl MemoryIndex for Words {
                 self.meaning.near(&search.query, near)
             });
             let hits = hits.map_err(failure)?;
-            let hit = |hit: tabellion_retrieval::Hit| Hit {
-                id: row_id(&hit.id),
-                score: hit.score,
-            };
+            let hit = |hit: tabellion_retrieval::Hit| Hit { id: row_id(&hit.id), score: hit.score };
             Ok(QueryResult {
                 total: hits.total as u64,
                 by_meaning: hits.by_meaning,
@@ -143,9 +140,7 @@ pub(super) fn failure(error: IndexError) -> Failure {
 }
 
 fn asked(query: &MemoryQuery) -> Search {
-    let mut filters = Filters::default()
-        .with(ORG, &query.org)
-        .with(ENTITY, query.entity);
+    let mut filters = Filters::default().with(ORG, &query.org).with(ENTITY, query.entity);
     let given = [
         (PROJECT_ID, &query.project_id),
         (REPO_ID, &query.repo_id),
@@ -166,9 +161,7 @@ fn asked(query: &MemoryQuery) -> Search {
     }
     (filters.since, filters.until) = (query.since, query.until);
     let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
-    Search::new(query.text.as_str(), limit)
-        .filtered(filters)
-        .at_least(query.min_score)
+    Search::new(query.text.as_str(), limit).filtered(filters).at_least(query.min_score)
 }
 
 impl Collections for Rows {
@@ -181,10 +174,7 @@ impl Collections for Rows {
 impl Source for Rows {
     fn changes(&self, after: i64) -> Result<Changes, SourceError> {
         let followed = self.0.follow(after, MAX_ENTRIES, &ENTITIES)?;
-        Ok(Changes {
-            changes: followed.rows.iter().map(change).collect(),
-            to: followed.to,
-        })
+        Ok(Changes { changes: followed.rows.iter().map(change).collect(), to: followed.to })
     }
 
     fn mark(&self, at: i64) -> Result<Option<String>, SourceError> {
@@ -241,9 +231,7 @@ fn searched(kind: Kind, entry: &Entry, row: &Row) -> Vec<Text> {
                 Text::weighted(part("pattern_signature"), OF_SIGNATURE),
                 Text::plain(part("description")),
             ];
-            let lists = ["solutions", "affected_files"]
-                .into_iter()
-                .flat_map(|field| texts(row, field));
+            let lists = ["solutions", "affected_files"].into_iter().flat_map(|field| texts(row, field));
             parts.extend(lists.map(Text::plain));
             parts
         }

@@ -50,9 +50,5 @@ pub fn utf8(path: &LibraryPath, bytes: Vec<u8>) -> Result<String, Failure> {
 }
 
 fn invalid(rule: &'static str, pointer: &str, message: String) -> Failure {
-    Failure::violations(&[Violation {
-        rule: rule.into(),
-        pointer: pointer.into(),
-        message,
-    }])
+    Failure::violations(&[Violation { rule: rule.into(), pointer: pointer.into(), message }])
 }

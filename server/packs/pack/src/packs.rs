@@ -92,16 +92,12 @@ impl Packs {
 
     /// Returns the contracts over documents.
     pub fn over_documents(self) -> impl Iterator<Item = &'static ContractSpec> {
-        self.all()
-            .map(|pack| pack.spec)
-            .filter(|spec| spec.rows.is_none())
+        self.all().map(|pack| pack.spec).filter(|spec| spec.rows.is_none())
     }
 
     /// Returns the contracts over rows.
     pub fn over_rows(self) -> impl Iterator<Item = &'static ContractSpec> {
-        self.all()
-            .map(|pack| pack.spec)
-            .filter(|spec| spec.rows.is_some())
+        self.all().map(|pack| pack.spec).filter(|spec| spec.rows.is_some())
     }
 
     /// Returns the names of the contracts over rows.
@@ -126,10 +122,8 @@ impl Packs {
     /// # Errors
     /// [`ServiceError`]: a library, document or folder that the contract needs is missing, or can't be opened.
     pub fn service(self, name: &str, grounds: &Grounds) -> Result<WithRows, ServiceError> {
-        let pack = self.pack(name).ok_or_else(|| ServiceError::Unknown {
-            name: name.into(),
-            all: self.names(),
-        })?;
+        let pack =
+            self.pack(name).ok_or_else(|| ServiceError::Unknown { name: name.into(), all: self.names() })?;
         let id = pack.spec.id;
         match pack.implementation {
             Implementation::Documents(over) => {
@@ -174,8 +168,7 @@ impl Packs {
 
     /// Returns the review of the first contract that has one and is among `specs`.
     pub fn review_of(self, specs: &[&'static ContractSpec]) -> Option<&'static Review> {
-        self.reviews()
-            .find(|review| specs.iter().any(|spec| spec.id == review.contract.id))
+        self.reviews().find(|review| specs.iter().any(|spec| spec.id == review.contract.id))
     }
 
     /// Returns the documents of `library` that contracts can't understand, each as its path and a sentence for each problem.
@@ -184,9 +177,7 @@ impl Packs {
     /// If the library can't be read.
     pub fn problems(self, library: &Library) -> Result<Vec<(String, Vec<String>)>, Failure> {
         let of_packs = self.all().filter_map(|pack| pack.problems);
-        let found: Vec<_> = of_packs
-            .map(|problems| problems(library))
-            .collect::<Result<_, _>>()?;
+        let found: Vec<_> = of_packs.map(|problems| problems(library)).collect::<Result<_, _>>()?;
         Ok(found.concat())
     }
 

@@ -58,24 +58,12 @@ mod tests {
         for (text, expected) in [
             ("a\tb\n", "a\tb\n"),
             ("<b>&\"", "&lt;b&gt;&amp;&quot;"),
-            (
-                "a\u{202e}b",
-                "a<span class=\"ctl\" title=\"right-to-left override\">U+202E</span>b",
-            ),
-            (
-                "\u{1b}[2J",
-                "<span class=\"ctl\" title=\"escape\">U+001B</span>[2J",
-            ),
+            ("a\u{202e}b", "a<span class=\"ctl\" title=\"right-to-left override\">U+202E</span>b"),
+            ("\u{1b}[2J", "<span class=\"ctl\" title=\"escape\">U+001B</span>[2J"),
             ("\u{e0041}", "<span class=\"ctl\" title=\"tag\">U+E0041</span>"),
             ("👩\u{200d}💻", "👩\u{200d}💻"),
-            (
-                "a\u{200d}b",
-                "a<span class=\"ctl\" title=\"joiner without width\">U+200D</span>b",
-            ),
-            (
-                "\u{85}",
-                "<span class=\"ctl\" title=\"control character\">U+0085</span>",
-            ),
+            ("a\u{200d}b", "a<span class=\"ctl\" title=\"joiner without width\">U+200D</span>b"),
+            ("\u{85}", "<span class=\"ctl\" title=\"control character\">U+0085</span>"),
         ] {
             assert_eq!(visible(text).0, expected, "{text:?}");
         }

@@ -71,17 +71,8 @@ pub fn looks(old: &str, new: &str) -> Vec<Look> {
     let is_new = |line: usize| parts.iter().any(|part| part.new.contains(&line));
     let mut looks: Vec<Look> = vec![];
     for (index, line) in lines.iter().enumerate().filter(|(index, _)| is_new(*index)) {
-        let mut add = |kind| {
-            looks.push(Look {
-                line: index + 1,
-                kind,
-            })
-        };
-        if let Some(sign) = line
-            .trim_end_matches(['\r', '\n'])
-            .chars()
-            .find(|sign| name(*sign).is_some())
-        {
+        let mut add = |kind| looks.push(Look { line: index + 1, kind });
+        if let Some(sign) = line.trim_end_matches(['\r', '\n']).chars().find(|sign| name(*sign).is_some()) {
             add(Kind::Control(sign));
         }
         if line.contains("<!--") {
@@ -99,10 +90,7 @@ pub fn looks(old: &str, new: &str) -> Vec<Look> {
     for part in parts.iter().filter(|part| part.new.is_empty()) {
         let gone = &old_lines[part.old.clone()];
         if gone.iter().any(|line| line.starts_with("sensitive:")) {
-            looks.push(Look {
-                line: part.new.start.max(1),
-                kind: Kind::Sensitive,
-            });
+            looks.push(Look { line: part.new.start.max(1), kind: Kind::Sensitive });
         }
     }
     of_links(new, &lines, &is_new, &mut looks);
@@ -124,24 +112,16 @@ fn of_links(text: &str, lines: &[&str], is_new: &dyn Fn(usize) -> bool, looks: &
     // The link around the present events: its line, its host, and the text so far.
     let mut link: Option<(usize, String, String)> = None;
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
-        let line = starts
-            .partition_point(|start| *start <= range.start)
-            .saturating_sub(1);
+        let line = starts.partition_point(|start| *start <= range.start).saturating_sub(1);
         match event {
             Event::Start(Tag::Image { dest_url, .. }) if is_new(line) => {
-                looks.push(Look {
-                    line: line + 1,
-                    kind: Kind::Image(dest_url.to_string()),
-                });
+                looks.push(Look { line: line + 1, kind: Kind::Image(dest_url.to_string()) });
             }
             Event::Start(Tag::Link { dest_url, .. }) if is_new(line) => {
                 let Some(host) = host(&dest_url) else { continue };
                 if !host.is_ascii() {
                     let ascii = idna::domain_to_ascii(&host).unwrap_or_else(|_| "no valid name".into());
-                    looks.push(Look {
-                        line: line + 1,
-                        kind: Kind::UnicodeHost(host.clone(), ascii),
-                    });
+                    looks.push(Look { line: line + 1, kind: Kind::UnicodeHost(host.clone(), ascii) });
                 }
                 link = Some((line, host, String::new()));
             }
@@ -154,10 +134,7 @@ fn of_links(text: &str, lines: &[&str], is_new: &dyn Fn(usize) -> bool, looks: &
                 if let Some((line, leads, said)) = link.take()
                     && let Some(names) = named_host(&said).filter(|names| !is_same_host(names, &leads))
                 {
-                    looks.push(Look {
-                        line: line + 1,
-                        kind: Kind::OtherHost(names, leads),
-                    });
+                    looks.push(Look { line: line + 1, kind: Kind::OtherHost(names, leads) });
                 }
             }
             _ => {}
@@ -200,12 +177,9 @@ fn is_same_host(one: &str, other: &str) -> bool {
 
 /// Returns true if a word has Latin letters as well as Cyrillic or Greek ones.
 fn is_mixed(word: &str) -> bool {
-    let has_latin = word
-        .chars()
-        .any(|sign| sign.is_ascii_alphabetic() || ('\u{c0}'..='\u{24f}').contains(&sign));
-    let has_alike = word
-        .chars()
-        .any(|sign| ('\u{370}'..='\u{52f}').contains(&sign) && sign != 'µ');
+    let has_latin =
+        word.chars().any(|sign| sign.is_ascii_alphabetic() || ('\u{c0}'..='\u{24f}').contains(&sign));
+    let has_alike = word.chars().any(|sign| ('\u{370}'..='\u{52f}').contains(&sign) && sign != 'µ');
     has_latin && has_alike
 }
 
@@ -220,10 +194,7 @@ mod tests {
             (
                 "",
                 "[www.postgresql.org](https://postgresq1-docs.example/x)\n",
-                vec![(
-                    1,
-                    OtherHost("www.postgresql.org".into(), "postgresq1-docs.example".into()),
-                )],
+                vec![(1, OtherHost("www.postgresql.org".into(), "postgresq1-docs.example".into()))],
             ),
             ("", "[the manual](https://postgresql.org/x)\n", vec![]),
             ("", "[postgresql.org](https://www.postgresql.org/x)\n", vec![]),
@@ -245,26 +216,11 @@ mod tests {
             ("a\n", "a\nb\u{202e}c\n", vec![(2, Control('\u{202e}'))]),
             ("b\u{202e}c\n", "b\u{202e}c\nd\n", vec![]),
             ("", "<!-- hidden -->\n", vec![(1, Comment)]),
-            (
-                "",
-                "![x](https://x.example/i.png)\n",
-                vec![(1, Image("https://x.example/i.png".into()))],
-            ),
-            (
-                "---\nsensitive: true\n---\n",
-                "---\nsensitive: false\n---\n",
-                vec![(2, Sensitive)],
-            ),
-            (
-                "---\na: 1\nsensitive: true\n---\n",
-                "---\na: 1\n---\n",
-                vec![(2, Sensitive)],
-            ),
+            ("", "![x](https://x.example/i.png)\n", vec![(1, Image("https://x.example/i.png".into()))]),
+            ("---\nsensitive: true\n---\n", "---\nsensitive: false\n---\n", vec![(2, Sensitive)]),
+            ("---\na: 1\nsensitive: true\n---\n", "---\na: 1\n---\n", vec![(2, Sensitive)]),
         ] {
-            let found: Vec<_> = looks(old, new)
-                .into_iter()
-                .map(|look| (look.line, look.kind))
-                .collect();
+            let found: Vec<_> = looks(old, new).into_iter().map(|look| (look.line, look.kind)).collect();
             assert_eq!(found, expected, "{new}");
         }
     }

@@ -179,15 +179,9 @@ impl Writer<'_> {
     }
 
     fn address(&self, target: &str) -> Option<Address> {
-        let scheme = target
-            .split_once(':')
-            .map(|(scheme, _)| scheme.to_ascii_lowercase());
-        let is_plain = !target
-            .chars()
-            .any(|sign| sign.is_control() || sign.is_whitespace());
-        let is_web = target
-            .split_once("://")
-            .is_some_and(|(_, rest)| !rest.starts_with(['/', '\\']));
+        let scheme = target.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+        let is_plain = !target.chars().any(|sign| sign.is_control() || sign.is_whitespace());
+        let is_web = target.split_once("://").is_some_and(|(_, rest)| !rest.starts_with(['/', '\\']));
         match scheme.as_deref() {
             Some("http" | "https") if is_plain && is_web => Some(Address::Elsewhere(target.to_owned())),
             Some("mailto") if is_plain => Some(Address::Elsewhere(target.to_owned())),
@@ -203,11 +197,7 @@ enum Address {
 
 /// Returns a label as part of an id.
 fn slug(label: &str) -> String {
-    label
-        .chars()
-        .map(|sign| if sign.is_ascii_alphanumeric() { sign } else { '-' })
-        .take(60)
-        .collect()
+    label.chars().map(|sign| if sign.is_ascii_alphanumeric() { sign } else { '-' }).take(60).collect()
 }
 
 #[cfg(test)]
@@ -215,32 +205,20 @@ mod tests {
     use super::*;
 
     fn written(text: &str) -> String {
-        prose(text, &|target| {
-            target.ends_with(".md").then(|| format!("/page/notes/{target}"))
-        })
-        .0
+        prose(text, &|target| target.ends_with(".md").then(|| format!("/page/notes/{target}"))).0
     }
 
     #[test]
     fn markdown_is_written() {
         for (text, expected) in [
-            (
-                "# One\n\ntwo *three* `four`\n",
-                "<h2>One</h2><p>two <em>three</em> <code>four</code></p>",
-            ),
+            ("# One\n\ntwo *three* `four`\n", "<h2>One</h2><p>two <em>three</em> <code>four</code></p>"),
             (
                 "---\na: 1\n---\ntext\n",
                 "<pre class=\"unseen\">---\na: 1\n---</pre><div dir=\"auto\"><p>text</p></div>",
             ),
-            (
-                "- [x] done\n- [ ] open\n",
-                "<ul><li>☑ done</li><li>☐ open</li></ul>",
-            ),
+            ("- [x] done\n- [ ] open\n", "<ul><li>☑ done</li><li>☐ open</li></ul>"),
             ("[a](b.md)", "<a href=\"/page/notes/b.md\">a</a>"),
-            (
-                "[a](https://x.example)",
-                "<a href=\"https://x.example\" rel=\"noopener noreferrer\">a</a>",
-            ),
+            ("[a](https://x.example)", "<a href=\"https://x.example\" rel=\"noopener noreferrer\">a</a>"),
             (
                 "| a | b |\n|---|--:|\n| 1 | 2 |\n",
                 "<thead><tr><th scope=\"col\">a</th><th scope=\"col\" class=\"num\">b</th></tr></thead>",
@@ -320,21 +298,13 @@ mod tests {
             }
             deepest = deepest.max(open.len());
         }
-        assert!(
-            open.is_empty() && deepest <= 2 * MAX_DEPTH,
-            "{text:?}: {open:?}, {deepest}"
-        );
+        assert!(open.is_empty() && deepest <= 2 * MAX_DEPTH, "{text:?}: {open:?}, {deepest}");
     }
 
     #[test]
     fn hostile_notes_do_nothing() {
         let deep = ["> ", "- ", "*a ", "[", "**", "1. "].map(|sign| sign.repeat(5_000) + "x");
-        let table = format!(
-            "|{}\n|{}\n|{}\n",
-            "a|".repeat(500),
-            "-|".repeat(500),
-            "b|".repeat(500)
-        );
+        let table = format!("|{}\n|{}\n|{}\n", "a|".repeat(500), "-|".repeat(500), "b|".repeat(500));
         let fixed = [
             "[a](javascript:alert(1))",
             "[a](JaVaScRiPt:alert(1))",
@@ -374,12 +344,7 @@ mod tests {
             "[a](https:\\\\x)",
             "[x](mailto:a@b.example?\"><script>)",
         ];
-        for text in fixed
-            .iter()
-            .map(|text| (*text).to_owned())
-            .chain(deep)
-            .chain([table])
-        {
+        for text in fixed.iter().map(|text| (*text).to_owned()).chain(deep).chain([table]) {
             check(&text[..text.len().min(200)], &written(&text));
         }
     }

@@ -44,10 +44,7 @@ pub(crate) fn show(cx: &Cx<'_>) -> Result<Answer, Problem> {
         }
         p.quiet.small.after { (NOT_PROTECTED) }
     };
-    let frame = Frame {
-        title: "Account",
-        ..Frame::default()
-    };
+    let frame = Frame { title: "Account", ..Frame::default() };
     Answer::page(cx.framed(&frame, &content))
 }
 
@@ -71,10 +68,7 @@ pub(crate) fn keys(cx: &Cx<'_>) -> Result<Answer, Problem> {
         ("o", "open"),
         ("t x", "take a part, leave it"),
         ("c", "a remark on the part, or a word to the agent"),
-        (
-            "a s r",
-            "to the buttons that approve, send back, reject; Enter presses them",
-        ),
+        ("a s r", "to the buttons that approve, send back, reject; Enter presses them"),
         ("u", "preview of an undo"),
         ("/", "search"),
         ("?", "the keys of the page"),
@@ -85,10 +79,7 @@ pub(crate) fn keys(cx: &Cx<'_>) -> Result<Answer, Problem> {
         p.quiet { "They need the page's script. In the dialog that “?” opens they can be switched off." }
         dl.facts.after { @for (key, does) in ALL { dt { kbd { (key) } } dd { (does) } } }
     };
-    let frame = Frame {
-        title: "Keys",
-        ..Frame::default()
-    };
+    let frame = Frame { title: "Keys", ..Frame::default() };
     Answer::page(cx.framed(&frame, &content))
 }
 

@@ -75,19 +75,15 @@ impl<'t> Sides<'t> {
                     hunk.old.end = part.old.end;
                     hunk.new.end = part.new.end;
                 }
-                None => hunks.push(Hunk {
-                    parts: index..index + 1,
-                    old: part.old.clone(),
-                    new: part.new.clone(),
-                }),
+                None => {
+                    hunks.push(Hunk { parts: index..index + 1, old: part.old.clone(), new: part.new.clone() })
+                }
             }
         }
         // The lines between two hunks are shown once.
         for index in 0..hunks.len() {
             let before = index.checked_sub(1).map_or(0, |before| hunks[before].new.end);
-            let room = CONTEXT
-                .min(hunks[index].new.start.saturating_sub(before))
-                .min(hunks[index].old.start);
+            let room = CONTEXT.min(hunks[index].new.start.saturating_sub(before)).min(hunks[index].old.start);
             hunks[index].old.start -= room;
             hunks[index].new.start -= room;
             let next = parts.get(hunks[index].parts.end);
@@ -196,11 +192,7 @@ impl<'t> Sides<'t> {
     fn pairs(&self, part: &Part) -> Vec<(Words, Words)> {
         let (old, new) = (&self.old[part.old.clone()], &self.new[part.new.clone()]);
         let pairs = old.iter().zip(new).map(|(old, new)| {
-            if self.is_short {
-                diff::words(bare(old), bare(new))
-            } else {
-                (vec![], vec![])
-            }
+            if self.is_short { diff::words(bare(old), bare(new)) } else { (vec![], vec![]) }
         });
         pairs.collect()
     }
@@ -234,10 +226,8 @@ impl<'t> Sides<'t> {
         let (old, new) = (&self.old[part.old.clone()], &self.new[part.new.clone()]);
         let pairs = self.pairs(part);
         let removed = |index: usize| {
-            let (number_of, words) = (
-                part.old.start + index,
-                pairs.get(index).map_or(&[][..], |pair| &pair.0),
-            );
+            let (number_of, words) =
+                (part.old.start + index, pairs.get(index).map_or(&[][..], |pair| &pair.0));
             html! {
                 tr.d id={ "o" (number_of + 1) } {
                     (number('o', number_of, linked)) td.n {} td.s { "−" } td.t { del { (marked(bare(old[index]), words)) } }
@@ -246,10 +236,8 @@ impl<'t> Sides<'t> {
             }
         };
         let added = |index: usize| {
-            let (number_of, words) = (
-                part.new.start + index,
-                pairs.get(index).map_or(&[][..], |pair| &pair.1),
-            );
+            let (number_of, words) =
+                (part.new.start + index, pairs.get(index).map_or(&[][..], |pair| &pair.1));
             html! {
                 tr.a id={ "n" (number_of + 1) } {
                     td.n.old {} (number('n', number_of, linked)) td.s { "+" } td.t { ins { (marked(bare(new[index]), words)) } }
@@ -260,14 +248,9 @@ impl<'t> Sides<'t> {
         let are_alike =
             old.len() == new.len() && pairs.iter().all(|(old, new)| !old.is_empty() || !new.is_empty());
         if are_alike {
-            return (0..old.len())
-                .flat_map(|index| [removed(index), added(index)])
-                .collect();
+            return (0..old.len()).flat_map(|index| [removed(index), added(index)]).collect();
         }
-        (0..old.len())
-            .map(removed)
-            .chain((0..new.len()).map(added))
-            .collect()
+        (0..old.len()).map(removed).chain((0..new.len()).map(added)).collect()
     }
 }
 
@@ -296,16 +279,8 @@ pub(crate) fn texts(old: &str, new: &str) -> Markup {
 
 /// Returns the changed runs of lines of two texts as parts.
 pub(crate) fn parts_of(old: &str, new: &str) -> Vec<Part> {
-    let part = |diff::Part { old, new }| Part {
-        old,
-        new,
-        front_matter: false,
-    };
-    Comparison::between(old, new)
-        .parts()
-        .into_iter()
-        .map(part)
-        .collect()
+    let part = |diff::Part { old, new }| Part { old, new, front_matter: false };
+    Comparison::between(old, new).parts().into_iter().map(part).collect()
 }
 
 fn number(side: char, index: usize, linked: bool) -> Markup {
@@ -363,31 +338,22 @@ mod tests {
     fn hunks_show_each_line_once() {
         let old: String = (1..=40).map(|line| format!("line {line}\n")).collect();
         let changed = [3, 5, 12, 30];
-        let new: String = (1..=40)
-            .map(|line| {
-                if changed.contains(&line) {
-                    format!("other {line}\n")
-                } else {
-                    format!("line {line}\n")
-                }
-            })
-            .collect();
+        let new: String =
+            (1..=40)
+                .map(|line| {
+                    if changed.contains(&line) { format!("other {line}\n") } else { format!("line {line}\n") }
+                })
+                .collect();
         let parts = parts_of(&old, &new);
         let sides = Sides::new(&old, &new, &parts);
         let shown = |gap| -> Vec<_> {
             let hunks = sides.hunks(&parts, gap);
-            hunks
-                .iter()
-                .map(|hunk| (hunk.parts.clone(), hunk.new.clone()))
-                .collect()
+            hunks.iter().map(|hunk| (hunk.parts.clone(), hunk.new.clone())).collect()
         };
         let plain = sides.plain(&sides.hunks(&parts, Some(3))[1], &parts).0;
         let expected = "> line 9\n line 10\n line 11\n-line 12\n+other 12\n line 13\n";
         assert!(plain.contains(expected), "{plain}");
         assert_eq!(shown(Some(3)), [(0..2, 0..8), (2..3, 8..15), (3..4, 26..33)]);
-        assert_eq!(
-            shown(None),
-            [(0..1, 0..4), (1..2, 4..8), (2..3, 8..15), (3..4, 26..33)]
-        );
+        assert_eq!(shown(None), [(0..1, 0..4), (1..2, 4..8), (2..3, 8..15), (3..4, 26..33)]);
     }
 }

@@ -14,12 +14,8 @@ use crate::{
 
 /// Maximum number of entries on a page.
 const LIMIT: usize = 100;
-const LIST_KEYS: &[(&str, &str)] = &[
-    ("j", "next"),
-    ("k", "previous"),
-    ("o", "open"),
-    ("u", "preview of an undo"),
-];
+const LIST_KEYS: &[(&str, &str)] =
+    &[("j", "next"), ("k", "previous"), ("o", "open"), ("u", "preview of an undo")];
 /// Names of kinds in URLs.
 const KINDS: [(&str, &str, Kind); 3] = [
     ("agents", "Agents", Kind::Agent),
@@ -111,9 +107,7 @@ fn listed(cx: &Cx<'_>, entry: &Entry) -> Markup {
 
 /// Links a document, or the proposal with this path.
 fn document(cx: &Cx<'_>, path: &str) -> Markup {
-    let name = path
-        .strip_prefix("workflows/")
-        .and_then(|name| name.strip_suffix(".md"));
+    let name = path.strip_prefix("workflows/").and_then(|name| name.strip_suffix(".md"));
     match name.filter(|_| cx.pages().review) {
         Some(id) => html! { a href=(cx.url(&format!("review/{}", escaped(id)))) { "the proposal" } },
         None => html! { a href=(cx.note(path)) { (visible(path)) } },
@@ -121,29 +115,21 @@ fn document(cx: &Cx<'_>, path: &str) -> Markup {
 }
 
 fn totals(found: &Log) -> [usize; 3] {
-    found.days.iter().fold([0; 3], |sum, (_, counts)| {
-        [sum[0] + counts[0], sum[1] + counts[1], sum[2] + counts[2]]
-    })
+    found
+        .days
+        .iter()
+        .fold([0; 3], |sum, (_, counts)| [sum[0] + counts[0], sum[1] + counts[1], sum[2] + counts[2]])
 }
 
 /// Draws the activity of 13 weeks.
 fn picture(cx: &Cx<'_>, found: &Log) -> Markup {
     const CLASSES: [&str; 3] = ["f-agent", "f-decision", "f-person"];
-    let most = found
-        .days
-        .iter()
-        .map(|(_, counts)| counts.iter().sum::<usize>())
-        .max()
-        .unwrap_or_default()
-        .max(1);
+    let most =
+        found.days.iter().map(|(_, counts)| counts.iter().sum::<usize>()).max().unwrap_or_default().max(1);
     let [agents, decisions, undone] = totals(found);
     let label =
         format!("Changes a day in 13 weeks: {agents} by agents, {decisions} decisions, {undone} taken back.");
-    let bars = found
-        .days
-        .iter()
-        .enumerate()
-        .filter(|(_, (_, counts))| counts.iter().sum::<usize>() > 0);
+    let bars = found.days.iter().enumerate().filter(|(_, (_, counts))| counts.iter().sum::<usize>() > 0);
     html! {
         figure.picture {
             figcaption {
@@ -187,21 +173,14 @@ pub(crate) fn show(cx: &Cx<'_>, commit: &str) -> Result<Answer, Problem> {
 /// Undoes an entry.
 pub(crate) fn undo(cx: &Cx<'_>, commit: &str) -> Result<Answer, Problem> {
     if !cx.may.undo {
-        return Err(Problem::Forbidden(
-            "Your key may not change documents; nothing was undone.".into(),
-        ));
+        return Err(Problem::Forbidden("Your key may not change documents; nothing was undone.".into()));
     }
     let over = cx.fields.get("over").unwrap_or_default();
     match cx.source.undo(&cx.visitor.person, commit, over) {
-        Ok(done) => Ok(Answer::SeeOther(
-            cx.url(&format!("log/{}", escaped(&done.commit))),
-        )),
+        Ok(done) => Ok(Answer::SeeOther(cx.url(&format!("log/{}", escaped(&done.commit))))),
         Err(problem @ (Problem::Moved(_) | Problem::Refused(_))) => {
             let change = cx.source.entry(commit)?;
-            Ok(Answer::Page(
-                super::status(&problem),
-                shown(cx, &change, Some(&problem)),
-            ))
+            Ok(Answer::Page(super::status(&problem), shown(cx, &change, Some(&problem))))
         }
         Err(problem) => Err(problem),
     }
@@ -247,11 +226,7 @@ fn shown(cx: &Cx<'_>, change: &EntryChange, problem: Option<&Problem>) -> Markup
             }
         }
     };
-    let frame = Frame {
-        title: &brief(&entry.summary),
-        entry: "log",
-        ..Frame::default()
-    };
+    let frame = Frame { title: &brief(&entry.summary), entry: "log", ..Frame::default() };
     cx.framed(&frame, &content)
 }
 
@@ -263,11 +238,7 @@ fn brief(summary: &str) -> String {
     };
     let words = summary.split_inclusive(' ').map(|word| {
         let bare = word.trim_end_matches([' ', ':', ',']);
-        if is_id(bare) {
-            [&bare[..8], &word[bare.len()..]].concat()
-        } else {
-            word.to_owned()
-        }
+        if is_id(bare) { [&bare[..8], &word[bare.len()..]].concat() } else { word.to_owned() }
     });
     words.collect()
 }
@@ -282,10 +253,7 @@ mod tests {
         for (summary, expected) in [
             (format!("approve {id} of {id}"), "approve 57321a0a of 57321a0a"),
             (format!("update {id}: as asked"), "update 57321a0a: as asked"),
-            (
-                "revert 2764033306: a-b-c-d-e".into(),
-                "revert 2764033306: a-b-c-d-e",
-            ),
+            ("revert 2764033306: a-b-c-d-e".into(), "revert 2764033306: a-b-c-d-e"),
             ("  two  spaces ".into(), "  two  spaces "),
         ] {
             assert_eq!(brief(&summary), expected);

@@ -36,12 +36,7 @@ pub(crate) fn show(cx: &Cx<'_>, name: &str) -> Result<Answer, Problem> {
             li.anchor[card.best] data-stop tabindex="-1" { div.quiet.num { @if let Some(time) = card.time { (cx.time(time)) } } (shown(card)) }
         } } }
     };
-    let frame = Frame {
-        title,
-        entry: name,
-        keys: &[("j", "next"), ("k", "previous")],
-        ..Frame::default()
-    };
+    let frame = Frame { title, entry: name, keys: &[("j", "next"), ("k", "previous")], ..Frame::default() };
     Answer::page(cx.framed(&frame, &content))
 }
 

@@ -104,10 +104,7 @@ impl Cx<'_> {
 
     /// Returns the path of a document's page.
     pub(crate) fn note(&self, path: &str) -> String {
-        let parts: Vec<_> = path
-            .split('/')
-            .map(|part| escaped(part).replace('+', "%20"))
-            .collect();
+        let parts: Vec<_> = path.split('/').map(|part| escaped(part).replace('+', "%20")).collect();
         self.url(&format!("notes/{}", parts.join("/")))
     }
 
@@ -124,10 +121,7 @@ impl Cx<'_> {
             Problem::Moved(_) | Problem::Refused(_) => "Not possible now",
             Problem::Failed(_) => "It failed",
         };
-        let frame = Frame {
-            title,
-            ..Frame::default()
-        };
+        let frame = Frame { title, ..Frame::default() };
         self.framed(
             &frame,
             &html! {
@@ -153,24 +147,13 @@ impl Cx<'_> {
                 } }
             }
         };
-        let others: Vec<_> = self
-            .page
-            .sources
-            .iter()
-            .filter(|source| source.may(&self.visitor.person).see())
-            .collect();
-        let events = frame.watches.as_ref().map(|query| {
-            format!(
-                "{}?state={}{query}",
-                self.url("events"),
-                escaped(&self.source.state())
-            )
-        });
-        let general = [
-            ("/", "search"),
-            ("?", "these keys"),
-            ("Esc", "leave a field; what you typed stays"),
-        ];
+        let others: Vec<_> =
+            self.page.sources.iter().filter(|source| source.may(&self.visitor.person).see()).collect();
+        let events = frame
+            .watches
+            .as_ref()
+            .map(|query| format!("{}?state={}{query}", self.url("events"), escaped(&self.source.state())));
+        let general = [("/", "search"), ("?", "these keys"), ("Esc", "leave a field; what you typed stays")];
         html! {
             (DOCTYPE)
             html lang="en" data-theme=[self.theme] {
@@ -279,13 +262,7 @@ fn head(title: &str) -> Markup {
 /// Returns a text without control characters, for places without markup.
 pub(crate) fn visible_text(text: &str) -> String {
     text.chars()
-        .map(|sign| {
-            if crate::reading::controls::is_control(sign) {
-                '\u{fffd}'
-            } else {
-                sign
-            }
-        })
+        .map(|sign| if crate::reading::controls::is_control(sign) { '\u{fffd}' } else { sign })
         .collect()
 }
 

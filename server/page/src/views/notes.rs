@@ -43,10 +43,7 @@ pub(crate) fn show(cx: &Cx<'_>, path: &str) -> Result<Answer, Problem> {
             } }
         }
     };
-    let frame = Frame {
-        title: &note.title,
-        ..Frame::default()
-    };
+    let frame = Frame { title: &note.title, ..Frame::default() };
     Answer::page(cx.framed(&frame, &content))
 }
 

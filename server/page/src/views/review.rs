@@ -34,10 +34,7 @@ const KEYS: &[(&str, &str)] = &[
 pub(crate) fn list(cx: &Cx<'_>) -> Result<Answer, Problem> {
     let asked = cx.query.filled("which");
     let all = [Which::WithAgents, Which::Approved, Which::Rejected];
-    let which = all
-        .into_iter()
-        .find(|which| word(*which) == asked)
-        .unwrap_or_default();
+    let which = all.into_iter().find(|which| word(*which) == asked).unwrap_or_default();
     let filter = ListFilter {
         which,
         agent: cx.query.filled("agent").map(str::to_owned),
@@ -49,14 +46,9 @@ pub(crate) fn list(cx: &Cx<'_>) -> Result<Answer, Problem> {
     let [waiting, with_agents, approved, rejected] = found.counts;
     // The filters are kept from tab to tab, and from page to page.
     let place = |this: Which| {
-        let filters = [
-            ("which", word(this)),
-            ("agent", filter.agent.as_deref()),
-            ("note", filter.note.as_deref()),
-        ];
-        let given = filters
-            .iter()
-            .filter_map(|(name, value)| Some(format!("{name}={}", escaped((*value)?))));
+        let filters =
+            [("which", word(this)), ("agent", filter.agent.as_deref()), ("note", filter.note.as_deref())];
+        let given = filters.iter().filter_map(|(name, value)| Some(format!("{name}={}", escaped((*value)?))));
         format!("{}?{}", cx.url("review"), given.collect::<Vec<_>>().join("&"))
     };
     let tab = |this: Which, name: &str, count: usize| {
@@ -165,15 +157,10 @@ pub(crate) fn show(cx: &Cx<'_>, id: &str) -> Result<Answer, Problem> {
 pub(crate) fn decide(cx: &Cx<'_>, id: &str) -> Result<Answer, Problem> {
     let again = |problem: &Problem| -> Result<Answer, Problem> {
         let proposal = cx.source.proposal(&cx.visitor.person, id)?;
-        Ok(Answer::Page(
-            super::status(problem),
-            shown(cx, &proposal, Some(problem)),
-        ))
+        Ok(Answer::Page(super::status(problem), shown(cx, &proposal, Some(problem))))
     };
     if !cx.may.decide {
-        return again(&Problem::Forbidden(
-            "Your key may not decide; nothing was done.".into(),
-        ));
+        return again(&Problem::Forbidden("Your key may not decide; nothing was done.".into()));
     }
     let on = match cx.fields.get("decision") {
         Some(on @ ("approve" | "needs_revision" | "reject" | "withdraw")) => on,
@@ -236,10 +223,7 @@ fn parts(cx: &Cx<'_>) -> (Vec<usize>, Vec<usize>) {
 
 /// Returns the remarks in a form, with side and line from each field's name, and with the text of the line.
 fn remarks(cx: &Cx<'_>, id: &str) -> Result<Vec<Remark>, Problem> {
-    let all = cx
-        .fields
-        .beginning("remark-")
-        .filter(|(_, text)| !text.trim().is_empty());
+    let all = cx.fields.beginning("remark-").filter(|(_, text)| !text.trim().is_empty());
     let all: Vec<_> = all.collect();
     if all.is_empty() {
         return Ok(vec![]);
@@ -249,9 +233,7 @@ fn remarks(cx: &Cx<'_>, id: &str) -> Result<Vec<Remark>, Problem> {
         let line: usize = name.strip_prefix(['n', 'o'])?.parse().ok()?;
         let old = name.starts_with('o');
         let side = if old { &proposal.before } else { &proposal.after };
-        let quote = side
-            .as_deref()
-            .and_then(|side| side.lines().nth(line.checked_sub(1)?));
+        let quote = side.as_deref().and_then(|side| side.lines().nth(line.checked_sub(1)?));
         Some(Remark {
             old,
             line,
@@ -298,12 +280,7 @@ fn preview(cx: &Cx<'_>, decision: &Decision) -> Result<Answer, Problem> {
         }
     };
     Answer::page(cx.framed(
-        &Frame {
-            title: &title,
-            entry: "review",
-            keys: &[("a", "to the button")],
-            ..Frame::default()
-        },
+        &Frame { title: &title, entry: "review", keys: &[("a", "to the button")], ..Frame::default() },
         &content,
     ))
 }
@@ -323,10 +300,7 @@ fn shown(cx: &Cx<'_>, proposal: &Proposal, problem: Option<&Problem>) -> Markup 
         Some("whole") => Form::Whole,
         _ => Form::Text,
     };
-    let earlier = proposal
-        .earlier
-        .as_deref()
-        .filter(|_| cx.query.get("against") == Some("seen"));
+    let earlier = proposal.earlier.as_deref().filter(|_| cx.query.get("against") == Some("seen"));
     let moved = matches!(problem, Some(Problem::Moved(_)));
     let may_decide = proposal.open && cx.may.decide;
     let row = &proposal.row;
@@ -392,13 +366,7 @@ fn shown(cx: &Cx<'_>, proposal: &Proposal, problem: Option<&Problem>) -> Markup 
     };
     let watches = format!("&id={}&revision={}", escaped(&row.id), escaped(&proposal.shown));
     cx.framed(
-        &Frame {
-            title: &row.title,
-            entry: "review",
-            watches: Some(watches),
-            keys: KEYS,
-            ..Frame::default()
-        },
+        &Frame { title: &row.title, entry: "review", watches: Some(watches), keys: KEYS, ..Frame::default() },
         &content,
     )
 }
@@ -467,11 +435,7 @@ fn parts_shown(cx: &Cx<'_>, proposal: &Proposal, after: &str, may_decide: bool) 
     let before = proposal.before.as_deref().unwrap_or_default();
     let mut sides = Sides::new(before, after, &proposal.parts);
     sides.beside = beside(cx);
-    let gap = if cx.query.get("split").is_some() {
-        None
-    } else {
-        Some(CONTEXT)
-    };
+    let gap = if cx.query.get("split").is_some() { None } else { Some(CONTEXT) };
     let hunks = sides.hunks(&proposal.parts, gap);
     let below = |side: char, line: usize| below(cx, proposal, side, line, may_decide);
     let mut end = 0;
@@ -509,16 +473,8 @@ fn hunk_shown(
     } else {
         heading(&sides.new, parts[hunk.parts.start].new.start..hunk.new.end)
     };
-    let numbers = if first == last {
-        format!("part {first}")
-    } else {
-        format!("parts {first} to {last}")
-    };
-    let field = if first == last {
-        format!("part-{first}")
-    } else {
-        format!("part-{first}-{last}")
-    };
+    let numbers = if first == last { format!("part {first}") } else { format!("parts {first} to {last}") };
+    let field = if first == last { format!("part-{first}") } else { format!("part-{first}-{last}") };
     let is_left = cx.fields.get(&field) == Some("leave");
     let table = sides.table(&format!("{numbers}, {title}"), hunk, parts, may_decide, below);
     html! {
@@ -555,45 +511,25 @@ fn heading(lines: &[&str], hunk: std::ops::Range<usize>) -> String {
         let signs = line.bytes().take_while(|byte| *byte == b'#').count();
         ((1..=6).contains(&signs) && line[signs..].starts_with(' ')).then_some(signs)
     };
-    let inside = lines[hunk.start.min(end)..end]
-        .iter()
-        .find(|line| level(line).is_some());
-    let above = || {
-        lines[..hunk.start.min(end)]
-            .iter()
-            .rev()
-            .find(|line| level(line).is_some())
-    };
+    let inside = lines[hunk.start.min(end)..end].iter().find(|line| level(line).is_some());
+    let above = || lines[..hunk.start.min(end)].iter().rev().find(|line| level(line).is_some());
     let first = lines.get(hunk.start).filter(|line| level(line).is_some());
     let found = first.or_else(above).or(inside);
-    found.map_or_else(
-        || "Beginning".into(),
-        |line| line.trim_start_matches('#').trim().to_owned(),
-    )
+    found.map_or_else(|| "Beginning".into(), |line| line.trim_start_matches('#').trim().to_owned())
 }
 
 /// Returns the markup below a line: earlier remarks, and the field of a new one.
 fn below(cx: &Cx<'_>, proposal: &Proposal, side: char, line: usize, may_decide: bool) -> Option<Markup> {
-    let earlier = proposal
-        .remarks
-        .iter()
-        .filter(|remark| remark.old == (side == 'o') && remark.line == line);
+    let earlier = proposal.remarks.iter().filter(|remark| remark.old == (side == 'o') && remark.line == line);
     let earlier: Vec<_> = earlier.collect();
     let name = format!("remark-{side}{line}");
     let typed = cx.fields.get(&name).unwrap_or_default();
-    let is_asked = cx
-        .query
-        .get("remark")
-        .is_some_and(|anchor| anchor == &name["remark-".len()..]);
+    let is_asked = cx.query.get("remark").is_some_and(|anchor| anchor == &name["remark-".len()..]);
     let has_field = may_decide && (is_asked || !typed.is_empty());
     if earlier.is_empty() && !has_field {
         return None;
     }
-    let place = if side == 'o' {
-        format!("old line {line}")
-    } else {
-        format!("line {line}")
-    };
+    let place = if side == 'o' { format!("old line {line}") } else { format!("line {line}") };
     Some(html! {
         @for remark in earlier { div.remark { p.by { b { "A reviewer" } " wrote" } p { (visible(&remark.text)) } } }
         @if has_field {
@@ -609,11 +545,8 @@ fn below(cx: &Cx<'_>, proposal: &Proposal, side: char, line: usize, may_decide: 
 fn decision(cx: &Cx<'_>, proposal: &Proposal) -> Markup {
     let author = &proposal.row.author;
     let over = proposal.over.as_deref().map(short);
-    let ready = if proposal.row.stale {
-        "The note has changed since. Please propose it anew over that."
-    } else {
-        ""
-    };
+    let ready =
+        if proposal.row.stale { "The note has changed since. Please propose it anew over that." } else { "" };
     let typed = cx.fields.get("notes").unwrap_or(ready);
     html! {
         section.card.decide id="decide" aria-labelledby="decide-title" {

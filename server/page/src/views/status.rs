@@ -20,10 +20,6 @@ pub(crate) fn show(cx: &Cx<'_>) -> Result<Answer, Problem> {
             }
         } }
     };
-    let frame = Frame {
-        title: "Status",
-        entry: "status",
-        ..Frame::default()
-    };
+    let frame = Frame { title: "Status", entry: "status", ..Frame::default() };
     Answer::page(cx.framed(&frame, &content))
 }

@@ -59,19 +59,12 @@ impl Address {
             let name = parameter.split('=').next().unwrap_or_default();
             name == SSL_MODE || name == ROOT_CERTIFICATES.0
         };
-        let (own, others): (Vec<_>, Vec<_>) = parameters
-            .split('&')
-            .filter(|it| !it.is_empty())
-            .partition(is_own);
-        let own = |name: &str| {
-            own.iter()
-                .find_map(|parameter| parameter.strip_prefix(name)?.strip_prefix('='))
-        };
+        let (own, others): (Vec<_>, Vec<_>) =
+            parameters.split('&').filter(|it| !it.is_empty()).partition(is_own);
+        let own =
+            |name: &str| own.iter().find_map(|parameter| parameter.strip_prefix(name)?.strip_prefix('='));
         let joined = format!("{address}?{}", others.join("&"));
-        let mut config: Config = joined
-            .trim_end_matches('?')
-            .parse()
-            .map_err(|_| wrong("can't be read"))?;
+        let mut config: Config = joined.trim_end_matches('?').parse().map_err(|_| wrong("can't be read"))?;
         if config.get_hosts().is_empty() {
             return Err(wrong("names no host"));
         }
@@ -87,9 +80,7 @@ impl Address {
             return Err(wrong("names no database"));
         }
         let user = config.get_user().map(String::from);
-        let user = user
-            .or_else(|| std::env::var("PGUSER").ok())
-            .unwrap_or_else(whoami);
+        let user = user.or_else(|| std::env::var("PGUSER").ok()).unwrap_or_else(whoami);
         config.user(&user);
         let has_password = config.get_password().is_some();
         if !has_password && let Some(password) = password(&config)? {
@@ -154,9 +145,7 @@ fn is_local(host: &Host) -> bool {
 }
 
 fn whoami() -> String {
-    std::env::var("USER")
-        .or_else(|_| std::env::var("USERNAME"))
-        .unwrap_or_else(|_| "postgres".into())
+    std::env::var("USER").or_else(|_| std::env::var("USERNAME")).unwrap_or_else(|_| "postgres".into())
 }
 
 /// Returns the verifier of a server's certificate and its name.
@@ -179,9 +168,7 @@ fn tls(roots: Option<&Path>, is_local: bool) -> Result<MakeRustlsConnect, String
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| format!("TLS can't be used: {error}"))?;
-    Ok(MakeRustlsConnect::new(
-        config.with_root_certificates(store).with_no_client_auth(),
-    ))
+    Ok(MakeRustlsConnect::new(config.with_root_certificates(store).with_no_client_auth()))
 }
 
 /// Returns the password from the environment or the file of passwords.
@@ -207,12 +194,8 @@ fn password(config: &Config) -> Result<Option<String>, String> {
         _ => "localhost".into(),
     };
     let port = config.get_ports().first().unwrap_or(&5432).to_string();
-    let place = [
-        &host,
-        &port,
-        config.get_dbname().unwrap_or_default(),
-        config.get_user().unwrap_or_default(),
-    ];
+    let place =
+        [&host, &port, config.get_dbname().unwrap_or_default(), config.get_user().unwrap_or_default()];
     Ok(text.lines().find_map(|line| line_of(line, place)))
 }
 
@@ -238,34 +221,16 @@ mod tests {
     #[test]
     fn addresses_are_read_and_shown_without_passwords() {
         for (text, expected) in [
-            (
-                "postgres://ann@db.example:6000/notes",
-                Ok("postgres://db.example:6000/notes"),
-            ),
-            (
-                "postgresql://ann:secret@db.example/notes",
-                Ok("postgres://db.example:5432/notes"),
-            ),
-            (
-                "postgres://a,b/notes?sslmode=verify-full",
-                Ok("postgres://a:5432,b:5432/notes"),
-            ),
-            (
-                "postgres://localhost/notes?sslmode=disable",
-                Ok("postgres://localhost:5432/notes"),
-            ),
+            ("postgres://ann@db.example:6000/notes", Ok("postgres://db.example:6000/notes")),
+            ("postgresql://ann:secret@db.example/notes", Ok("postgres://db.example:5432/notes")),
+            ("postgres://a,b/notes?sslmode=verify-full", Ok("postgres://a:5432,b:5432/notes")),
+            ("postgres://localhost/notes?sslmode=disable", Ok("postgres://localhost:5432/notes")),
             ("postgres:///notes", Err("names no host")),
             ("postgres://localhost", Err("names no database")),
-            (
-                "postgres://db.example/notes?sslmode=disable",
-                Err("only a host of this machine"),
-            ),
+            ("postgres://db.example/notes?sslmode=disable", Err("only a host of this machine")),
             ("postgres://db.example/notes?sslmode=maybe", Err("is not known")),
             ("postgres://db.example/notes?secret=%zz", Err("can't be read")),
-            (
-                "postgres://localhost/notes?sslrootcert=/nothing",
-                Err("`/nothing`"),
-            ),
+            ("postgres://localhost/notes?sslrootcert=/nothing", Err("`/nothing`")),
         ] {
             let found = Address::parse(text).map(|address| format!("{address} {address:?}"));
             match (&found, expected) {

@@ -56,10 +56,7 @@ pub(crate) fn read_row(entity: &EntitySpec, columns: &Columns) -> Result<Row, Fa
     let mut read = Row::new();
     for (at, field) in entity.fields.iter().enumerate() {
         let value = value(field, columns, at).ok_or_else(|| {
-            damaged(format!(
-                "`{}` of `{}` has no value of its type",
-                field.name, entity.table
-            ))
+            damaged(format!("`{}` of `{}` has no value of its type", field.name, entity.table))
         })?;
         read.insert(field.name.into(), value);
     }

@@ -213,9 +213,7 @@ impl Pool {
         let _ = getrandom::fill(&mut random);
         let chance = f64::from(u16::from_le_bytes(random)) / f64::from(u16::MAX);
         let longest = Duration::from_millis(1 << attempt.min(8)).min(Duration::from_millis(200));
-        let _ = self
-            .run(async move { sleep(longest.mul_f64(chance)).await })
-            .await;
+        let _ = self.run(async move { sleep(longest.mul_f64(chance)).await }).await;
     }
 
     /// Begins a transaction on a connection of the pool. Returns the values selected by `first`, which is one or several statements.
@@ -242,11 +240,7 @@ impl Pool {
                 "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = '15min'"
             }
         };
-        let mut lease = Lease {
-            link: None,
-            pool: Arc::clone(self),
-            permits: self.permits(mode).await?,
-        };
+        let mut lease = Lease { link: None, pool: Arc::clone(self), permits: self.permits(mode).await? };
         loop {
             let idle = self.idle();
             let is_new = idle.is_none();
@@ -279,19 +273,12 @@ impl Pool {
     pub(crate) async fn patient(&self, schema: &str) -> Result<PatientLink, Fault> {
         let permits = self.permits(Mode::Follows).await?;
         let settings = settings(schema).into_iter().map(|(name, value)| {
-            let value = if name.ends_with("_timeout") {
-                "0".into()
-            } else {
-                value
-            };
+            let value = if name.ends_with("_timeout") { "0".into() } else { value };
             (name, value)
         });
         let link = self.connect(&settings.collect::<Vec<_>>()).await?;
         link.be_patient();
-        Ok(PatientLink {
-            link,
-            _permits: permits,
-        })
+        Ok(PatientLink { link, _permits: permits })
     }
 
     /// Does work in the background, on the pool's thread.
@@ -310,17 +297,13 @@ impl Pool {
             lease.end("ROLLBACK").await;
             Ok::<_, Fault>(())
         };
-        timeout(PROBE_TIMEOUT, asked)
-            .await
-            .is_ok_and(|asked| asked.is_ok())
+        timeout(PROBE_TIMEOUT, asked).await.is_ok_and(|asked| asked.is_ok())
     }
 
     /// Returns an idle connection that the current runtime drives.
     fn idle(&self) -> Option<Link> {
         let (mut idle, is_own) = (self.idle.lock(), is_own());
-        let at = idle
-            .iter()
-            .rposition(|link| link.is_own == (is_own || !has_threads()))?;
+        let at = idle.iter().rposition(|link| link.is_own == (is_own || !has_threads()))?;
         Some(idle.swap_remove(at))
     }
 
@@ -361,13 +344,8 @@ impl Pool {
             connected => connected,
         };
         let (client, driver, is_cut_short) = connected.map_err(|error| self.not_connected(error))?;
-        let watched = Arc::new(Watched {
-            driver,
-            answers: Mutex::new(Answers {
-                count: 0,
-                since: Instant::now(),
-            }),
-        });
+        let watched =
+            Arc::new(Watched { driver, answers: Mutex::new(Answers { count: 0, since: Instant::now() }) });
         self.watched.lock().push(Arc::downgrade(&watched));
         let mut link = Link {
             client: Arc::new(client),
@@ -395,9 +373,8 @@ impl Pool {
         link.is_pooled = settings.first().is_some_and(|(_, wanted)| wanted != path);
         let missing = settings.iter().filter(|_| link.is_pooled).cloned();
         let durable = is_lax.then(|| ("synchronous_commit", "on".to_owned()));
-        let set = missing
-            .chain(durable)
-            .map(|(name, value)| format!("SET LOCAL {name} = {};", literal(&value)));
+        let set =
+            missing.chain(durable).map(|(name, value)| format!("SET LOCAL {name} = {};", literal(&value)));
         link.settings = set.collect();
         Ok(link)
     }
@@ -410,10 +387,7 @@ impl Pool {
             return Ok(());
         }
         let other = self.connect(&self.settings).await?;
-        let statement = Statement {
-            sql: "SELECT 1".into(),
-            values: vec![],
-        };
+        let statement = Statement { sql: "SELECT 1".into(), values: vec![] };
         link.prepared(&statement.sql).await?;
         // It takes the connection that prepared the statement, so the next use of the statement is on a different one.
         other.select("BEGIN").await?;
@@ -430,11 +404,8 @@ impl Pool {
         let (said, address) = (error.to_string(), &self.address);
         let cause = std::error::Error::source(&error).map(ToString::to_string);
         tracing::error!(%error, cause, "can't connect to {address}");
-        let of_class = |database: &DbError| {
-            ["28", "3D"]
-                .iter()
-                .any(|class| database.code().code().starts_with(class))
-        };
+        let of_class =
+            |database: &DbError| ["28", "3D"].iter().any(|class| database.code().code().starts_with(class));
         let why = match error.as_db_error() {
             Some(database) if of_class(database) => database.message().to_owned(),
             None if said.contains("TLS") => format!("{said}: {}", cause.unwrap_or_default()),
@@ -472,10 +443,7 @@ impl Pool {
     fn check(&self, settings: &str) -> Result<bool, Failure> {
         let settings: Vec<_> = settings.split(' ').collect();
         let [version, fsync, full_page_writes, in_recovery, encoding, commit] = settings[..] else {
-            return Err(refused(format!(
-                "{} does not answer as PostgreSQL does",
-                self.address
-            )));
+            return Err(refused(format!("{} does not answer as PostgreSQL does", self.address)));
         };
         let wrong = if version.parse::<i32>().is_ok_and(|version| version < MIN_VERSION) {
             "is older than PostgreSQL 15"
@@ -651,9 +619,7 @@ impl Link {
 
     fn has_prepared(&self, statements: &[Statement]) -> bool {
         let prepared = self.prepared.lock();
-        statements
-            .iter()
-            .all(|statement| prepared.contains_key(&statement.sql))
+        statements.iter().all(|statement| prepared.contains_key(&statement.sql))
     }
 
     /// Runs statements that are sent together, in their order. The first error is that of the first statement that failed.
@@ -726,10 +692,8 @@ impl Drop for Lease {
     /// Rolls the transaction back.
     fn drop(&mut self) {
         let Some(link) = self.link.take() else { return };
-        let (pool, permits) = (
-            Arc::clone(&self.pool),
-            std::mem::replace(&mut self.permits, Permits([None, None])),
-        );
+        let (pool, permits) =
+            (Arc::clone(&self.pool), std::mem::replace(&mut self.permits, Permits([None, None])));
         if let Ok(handle) = self.pool.handle() {
             handle.spawn(async move {
                 if let Ok(Ok(_)) = timeout(UNDO_TIMEOUT, link.select("ROLLBACK")).await {

@@ -82,11 +82,7 @@ impl Database {
 }
 
 async fn seed(shared: &Arc<Shared>, attempt: u32) -> Result<(), StoreError> {
-    let claim = Claim {
-        attempt,
-        operation: None,
-        ..Claim::default()
-    };
+    let claim = Claim { attempt, operation: None, ..Claim::default() };
     let mut turn = Turn::begin(shared, claim).await?;
     if turn.is_begun().await? {
         // Another server was first.
@@ -105,10 +101,7 @@ impl Engine for Database {
 
     fn is_reachable(&self) -> bool {
         let pool = Arc::clone(&self.shared.pool);
-        self.shared
-            .pool
-            .wait(async move { Ok(pool.answers().await) })
-            .unwrap_or(false)
+        self.shared.pool.wait(async move { Ok(pool.answers().await) }).unwrap_or(false)
     }
 
     fn end(&self) -> Result<i64, Failure> {
@@ -118,16 +111,12 @@ impl Engine for Database {
 
     fn entry_id(&self, at: i64) -> Result<Option<String>, Failure> {
         let shared = Arc::clone(&self.shared);
-        self.shared
-            .pool
-            .wait(async move { Ok(follow::id_at(&shared, at).await?) })
+        self.shared.pool.wait(async move { Ok(follow::id_at(&shared, at).await?) })
     }
 
     fn rows(&self, select: &Select) -> Result<Vec<Row>, Failure> {
         let (shared, select) = (Arc::clone(&self.shared), select.clone());
-        self.shared
-            .pool
-            .wait(async move { Reader::begin(&shared).await?.rows(&select).await })
+        self.shared.pool.wait(async move { Reader::begin(&shared).await?.rows(&select).await })
     }
 
     fn counts(&self, entities: &[&'static EntitySpec]) -> Result<(Vec<u64>, i64), Failure> {
@@ -160,25 +149,18 @@ impl Engine for Database {
 
     fn shared_copy(&self, name: &str) -> Result<Option<Vec<u8>>, Failure> {
         let (shared, name) = (Arc::clone(&self.shared), name.to_owned());
-        self.shared
-            .pool
-            .wait(async move { shares::copy(&shared, &name).await })
+        self.shared.pool.wait(async move { shares::copy(&shared, &name).await })
     }
 
     fn since_shared(&self, name: &str) -> Result<Option<i64>, Failure> {
         let (shared, name) = (Arc::clone(&self.shared), name.to_owned());
-        let since = self
-            .shared
-            .pool
-            .wait(async move { shares::since(&shared, &name).await });
+        let since = self.shared.pool.wait(async move { shares::since(&shared, &name).await });
         since.map(Some)
     }
 
     fn share(&self, name: &str, at: i64, bytes: Vec<u8>) -> Result<(), Failure> {
         let (shared, name) = (Arc::clone(&self.shared), name.to_owned());
-        self.shared
-            .pool
-            .wait(async move { shares::put(&shared, &name, at, bytes).await })
+        self.shared.pool.wait(async move { shares::put(&shared, &name, at, bytes).await })
     }
 
     fn pieces(&self) -> Option<&dyn Pieces> {

@@ -30,19 +30,17 @@ impl From<Error> for Fault {
         match code {
             // Serialization, deadlock, unique value, reference.
             "40001" | "40P01" | "23505" | "23503" => Self::Conflict,
-            "55P03" | "57014" | "53300" | "25P03" => advice(
-                FailureKind::Busy,
-                "the database is busy; nothing has changed, try again",
-            ),
+            "55P03" | "57014" | "53300" | "25P03" => {
+                advice(FailureKind::Busy, "the database is busy; nothing has changed, try again")
+            }
             "53100" => advice(
                 FailureKind::Io,
                 "the database's disk is full; free some space there; nothing has changed",
             ),
             "54000" | "22001" => advice(FailureKind::TooLarge, "a value is too large to be kept"),
-            "22021" | "22P05" => advice(
-                FailureKind::Invalid,
-                "a text has the character U+0000, which no text can have",
-            ),
+            "22021" | "22P05" => {
+                advice(FailureKind::Invalid, "a text has the character U+0000, which no text can have")
+            }
             "42501" => advice(
                 FailureKind::Io,
                 "the database refuses the server's user; run `tabellion data migrate` as the tables' owner, or grant it the tables (`tabellion data sql`)",
@@ -75,10 +73,9 @@ impl Fault {
     /// Returns the failure of an operation that changed nothing.
     pub(crate) fn failure(self) -> Failure {
         match self {
-            Self::Conflict => Failure::new(
-                FailureKind::Busy,
-                "others change the same data; nothing has changed, try again",
-            ),
+            Self::Conflict => {
+                Failure::new(FailureKind::Busy, "others change the same data; nothing has changed, try again")
+            }
             Self::Lost(error) => away().with_source(error),
             Self::Failure(failure) => failure,
         }
@@ -87,19 +84,14 @@ impl Fault {
 
 /// Returns the failure of a database that can't be reached.
 pub(crate) fn away() -> Failure {
-    Failure::new(
-        FailureKind::Busy,
-        "the database can't be reached; nothing has changed, try again",
-    )
+    Failure::new(FailureKind::Busy, "the database can't be reached; nothing has changed, try again")
 }
 
 /// Returns the failure of a change that may have been made.
 pub(crate) fn unknown(id: &str) -> Failure {
     let message = "the database went away while the change was made, and did not come back in time: it may have been made; repeat the \
                    call with the same idempotency key, or read first";
-    Failure::new(FailureKind::Io, message)
-        .with("rule", "unknown_outcome")
-        .with("change", id)
+    Failure::new(FailureKind::Io, message).with("rule", "unknown_outcome").with("change", id)
 }
 
 impl From<Fault> for Failure {
@@ -119,9 +111,8 @@ impl From<Fault> for StoreError {
 
 /// PostgreSQL's message goes to the log only.
 fn internal(error: &Error) -> Failure {
-    let detail = error.as_db_error().map_or_else(
-        || error.to_string(),
-        |error| format!("{} ({})", error.message(), error.code().code()),
-    );
+    let detail = error
+        .as_db_error()
+        .map_or_else(|| error.to_string(), |error| format!("{} ({})", error.message(), error.code().code()));
     Failure::internal(format!("the database failed: {detail}"))
 }

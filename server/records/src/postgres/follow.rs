@@ -67,10 +67,8 @@ pub(crate) async fn end(shared: &Arc<Shared>) -> Result<i64, Failure> {
 /// Returns the id of the entry at a place.
 pub(crate) async fn id_at(shared: &Arc<Shared>, at: i64) -> Result<Option<String>, Fault> {
     let (lease, _) = shared.pool.begin(Mode::Follows, "").await?;
-    let statement = Statement {
-        sql: "SELECT id FROM change WHERE seq = $1".into(),
-        values: vec![Sql::Integer(at)],
-    };
+    let statement =
+        Statement { sql: "SELECT id FROM change WHERE seq = $1".into(), values: vec![Sql::Integer(at)] };
     let found = lease.link()?.query(&statement).await?;
     lease.end("ROLLBACK").await;
     Ok(found.first().map(|columns| columns.get(0)))

@@ -101,9 +101,7 @@ pub(crate) async fn check_rows(
     if !added.iter().any(|added| added.index.unique.is_some()) {
         return Ok(());
     }
-    let (lease, _) = pool
-        .begin(Mode::Follows, "SELECT set_config('statement_timeout', '0', true)")
-        .await?;
+    let (lease, _) = pool.begin(Mode::Follows, "SELECT set_config('statement_timeout', '0', true)").await?;
     lease.link()?.be_patient();
     let old = added.iter().filter(|added| !added.reads_new_fields);
     let checked = check_each(lease.link()?, schema, version, old).await;
@@ -196,10 +194,7 @@ async fn build(shared: Weak<Shared>) {
             // Another server or the tables' owner may build them.
             Ok(Step::GaveUp) => WATCH_PAUSE,
             Ok(Step::Failed { name, failure }) => {
-                tracing::error!(
-                    "{}: can't build the index `{name}`: {failure}",
-                    shared.pool.address()
-                );
+                tracing::error!("{}: can't build the index `{name}`: {failure}", shared.pool.address());
                 *failures.entry(name).or_default() += 1;
                 RETRY_PAUSE
             }
@@ -219,11 +214,7 @@ async fn step(shared: &Shared, given_up: &BTreeSet<String>) -> Result<Step, Fail
     let is_open = |unbuilt: &Unbuilt| !given_up.contains(&unbuilt.index.name);
     let unbuilt = unbuilt(shared).await?;
     if !unbuilt.iter().any(is_open) {
-        return Ok(if unbuilt.is_empty() {
-            Step::Done
-        } else {
-            Step::GaveUp
-        });
+        return Ok(if unbuilt.is_empty() { Step::Done } else { Step::GaveUp });
     }
     // Held by a transaction of its own, which has no snapshot meanwhile. A server that waited for the lock in a statement would have
     // one, and the build waits for old snapshots.
@@ -233,11 +224,7 @@ async fn step(shared: &Shared, given_up: &BTreeSet<String>) -> Result<Step, Fail
     );
     let (lease, found) = shared.pool.begin(Mode::Follows, &first).await?;
     let is_locked = found.last().is_some_and(|found| found == "true");
-    let step = if is_locked {
-        step_alone(shared, is_open).await
-    } else {
-        Ok(Step::Waits)
-    };
+    let step = if is_locked { step_alone(shared, is_open).await } else { Ok(Step::Waits) };
     lease.end("ROLLBACK").await;
     step
 }
@@ -257,8 +244,7 @@ async fn step_alone(shared: &Shared, is_open: impl Fn(&Unbuilt) -> bool) -> Resu
     let built = async {
         if unbuilt.is_begun {
             let name = format!("{}.{}", quoted(&schema), quoted(&index.name));
-            link.select(&format!("DROP INDEX CONCURRENTLY IF EXISTS {name}"))
-                .await?;
+            link.select(&format!("DROP INDEX CONCURRENTLY IF EXISTS {name}")).await?;
         }
         link.select(&index.build(&schema)).await
     };
@@ -279,8 +265,5 @@ async fn step_alone(shared: &Shared, is_open: impl Fn(&Unbuilt) -> bool) -> Resu
             None => fault.failure(),
         },
     };
-    Ok(Step::Failed {
-        name: index.name,
-        failure,
-    })
+    Ok(Step::Failed { name: index.name, failure })
 }

@@ -66,11 +66,7 @@ pub(crate) async fn after(link: &Link, after: i64, max: i64) -> Result<Vec<LogEn
             values: vec![Sql::Integer(after), Sql::Integer(max)],
         })
         .await?;
-    found
-        .iter()
-        .map(read)
-        .collect::<Result<_, _>>()
-        .map_err(Fault::Failure)
+    found.iter().map(read).collect::<Result<_, _>>().map_err(Fault::Failure)
 }
 
 /// Returns the place of the last visible entry; 0 if there is none.

@@ -46,10 +46,7 @@ pub(crate) async fn confirm(shared: &Shared, id: &str, transaction: &str) -> Res
 /// Returns true if the change is in the log; `None` if that can't be decided yet.
 async fn found(shared: &Shared, id: &str, transaction: &str) -> Result<Option<bool>, Fault> {
     let (lease, _) = shared.pool.begin(Mode::Follows, "").await?;
-    let status = lease
-        .link()?
-        .select(&format!("SELECT pg_xact_status('{transaction}')"))
-        .await;
+    let status = lease.link()?.select(&format!("SELECT pg_xact_status('{transaction}')")).await;
     let is_open = match status {
         Ok(status) => status.first().is_some_and(|status| status == "in progress"),
         Err(Fault::Lost(_)) => true,
@@ -68,10 +65,8 @@ async fn is_there(shared: &Shared, id: &str) -> Result<bool, Fault> {
     let sql = "INSERT INTO meta VALUES ('confirmed', '') ON CONFLICT (name) DO UPDATE SET value = ''";
     let (lease, _) = shared.pool.begin(Mode::Changes, sql).await?;
     let link = lease.link()?;
-    let statement = Statement {
-        sql: "SELECT 1 FROM change WHERE id = $1".into(),
-        values: vec![Sql::Text(id.into())],
-    };
+    let statement =
+        Statement { sql: "SELECT 1 FROM change WHERE id = $1".into(), values: vec![Sql::Text(id.into())] };
     let is_there = !link.query(&statement).await?.is_empty();
     link.select("COMMIT").await?;
     lease.ended();

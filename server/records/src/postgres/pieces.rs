@@ -24,10 +24,7 @@ impl Pieces for Database {
     fn pieces(&self, names: Vec<String>) -> Result<Vec<Piece>, Failure> {
         let sql = format!("SELECT name, bytes FROM derived WHERE {NAMED} AND digest = '{WHOLE}'");
         let found = self.change(vec![of_text(sql, names.join("\n"))])?;
-        Ok(found
-            .iter()
-            .map(|columns| (columns.get(0), columns.get(1)))
-            .collect())
+        Ok(found.iter().map(|columns| (columns.get(0), columns.get(1))).collect())
     }
 
     fn claim(&self, names: Vec<String>) -> Result<Vec<String>, Failure> {
@@ -91,8 +88,5 @@ async fn changed(shared: &Arc<Shared>, statements: &[Statement]) -> Result<Vec<C
 }
 
 fn of_text(sql: String, text: String) -> Statement {
-    Statement {
-        sql,
-        values: vec![Sql::Text(text)],
-    }
+    Statement { sql, values: vec![Sql::Text(text)] }
 }

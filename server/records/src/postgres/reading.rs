@@ -34,10 +34,7 @@ impl Reader {
     pub(crate) async fn begin(shared: &Arc<Shared>) -> Result<Self, Failure> {
         // The first statement takes the snapshot.
         let (lease, _) = shared.pool.begin(Mode::Reads, "").await?;
-        Ok(Self {
-            lease,
-            clock: Clock::now(),
-        })
+        Ok(Self { lease, clock: Clock::now() })
     }
 
     pub(crate) async fn rows(&self, select: &Select) -> Result<Vec<Row>, Failure> {
@@ -49,11 +46,7 @@ impl Reader {
     }
 
     async fn removed(&self, entity: &'static EntitySpec, key: &[Value]) -> Result<bool, Failure> {
-        let found = self
-            .lease
-            .link()?
-            .query(&Postgres.was_removed(entity, key))
-            .await?;
+        let found = self.lease.link()?.query(&Postgres.was_removed(entity, key)).await?;
         Ok(found.first().is_some_and(|columns| columns.get(0)))
     }
 }
@@ -104,10 +97,7 @@ impl All {
 
     /// Returns the state that a transaction sees.
     pub(crate) fn new(shared: &Arc<Shared>, lease: Lease) -> Self {
-        Self {
-            shared: Arc::clone(shared),
-            lease: Mutex::new(Some(lease)),
-        }
+        Self { shared: Arc::clone(shared), lease: Mutex::new(Some(lease)) }
     }
 
     /// Returns the transaction.

@@ -58,10 +58,7 @@ impl Roles {
             let message = format!("`{owner}` can't be both the owner of the tables and the user of servers");
             return Err(Failure::new(FailureKind::Invalid, message));
         }
-        Ok(Self {
-            owner: Name::parse(owner)?,
-            user: Name::parse(user)?,
-        })
+        Ok(Self { owner: Name::parse(owner)?, user: Name::parse(user)? })
     }
 
     /// Returns the SQL with which an administrator makes the roles and the schema of a contract, in the database of its rows. It changes

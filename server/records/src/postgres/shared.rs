@@ -23,13 +23,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(spec: &'static RowsSpec, pool: &Arc<Pool>, lock: i64, generation: String) -> Self {
-        Self {
-            spec,
-            pool: Arc::clone(pool),
-            lock,
-            generation,
-            unprotected: RwLock::default(),
-        }
+        Self { spec, pool: Arc::clone(pool), lock, generation, unprotected: RwLock::default() }
     }
 
     /// Returns true if no index ensures one of the entity's unique values yet: then its changes must be alone.

@@ -59,11 +59,7 @@ pub(crate) fn open(
         };
         let found = standing(&meta, spec)?;
         // Lossy changes are not made in place: see `remake`.
-        let permitted = if start == Start::Migrate {
-            Start::Serve
-        } else {
-            start
-        };
+        let permitted = if start == Start::Migrate { Start::Serve } else { start };
         found.check(spec, permitted)?;
         let meta = match found.standing {
             SchemaDifference::Current => meta,
@@ -88,11 +84,7 @@ pub(crate) fn inspect(address: &Address, spec: &'static RowsSpec) -> Result<Insp
 }
 
 fn missing(pool: &Pool, spec: &RowsSpec) -> Failure {
-    let message = format!(
-        "{} has no rows of the contract `{}`",
-        pool.address(),
-        spec.contract
-    );
+    let message = format!("{} has no rows of the contract `{}`", pool.address(), spec.contract);
     Failure::new(FailureKind::NotFound, message)
 }
 
@@ -113,9 +105,7 @@ async fn meta(pool: &Arc<Pool>, schema: &str) -> Result<Option<Meta>, Failure> {
 async fn facts(link: &Link) -> Result<Meta, Fault> {
     let lines = link.select("SELECT name || ' ' || value FROM meta").await?;
     let facts = lines.iter().filter_map(|line| line.split_once(' '));
-    Ok(facts
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect())
+    Ok(facts.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
 fn standing(meta: &Meta, spec: &RowsSpec) -> Result<Inspection, Failure> {
@@ -240,10 +230,7 @@ pub(crate) fn import(
     let (of_pool, of_schema) = (Arc::clone(&pool), schema.clone());
     let is_there = pool.wait(async move { Ok(meta(&of_pool, &of_schema).await?.is_some()) })?;
     if is_there {
-        let message = format!(
-            "{address} has rows of `{}` already; name an empty database",
-            spec.contract
-        );
+        let message = format!("{address} has rows of `{}` already; name an empty database", spec.contract);
         return Err(refused(message));
     }
     let replica = Replica::new(spec)?;
@@ -304,11 +291,7 @@ pub fn remake(address: &Address, spec: &'static RowsSpec) -> Result<Remade, Fail
         Ok(lease)
     })?;
     let checked = fill(&pool, lease, schema, generation, &replica)?;
-    Ok(Remade {
-        kept,
-        checked,
-        cut_off,
-    })
+    Ok(Remade { kept, checked, cut_off })
 }
 
 /// Makes a schema, copies a replica's content into it, and commits.
@@ -340,10 +323,7 @@ fn fill(
         let mut rows = copies.begin(&quoted(entity.table), &names)?;
         whole.for_each_row(entity, |row| {
             let value = |name: &str| row.get(name).cloned().unwrap_or_default();
-            let fields = entity
-                .fields
-                .iter()
-                .map(|field| to_sql(field, &value(field.name)));
+            let fields = entity.fields.iter().map(|field| to_sql(field, &value(field.name)));
             rows.add(&fields.collect::<Vec<_>>())
         })?;
         rows.end()?;
@@ -359,8 +339,7 @@ fn fill(
         let link = lease.link()?;
         link.select(&format!("SELECT setval('row_seq', {next})")).await?;
         if seq > 0 {
-            link.select(&format!("SELECT setval('change_seq', {seq})"))
-                .await?;
+            link.select(&format!("SELECT setval('change_seq', {seq})")).await?;
         }
         Ok(lease)
     })?;
@@ -417,11 +396,7 @@ impl<'p> Copies<'p> {
             let sink = client.copy_in(&sql).await.map_err(Fault::from)?;
             Ok(Box::pin(sink))
         })?;
-        Ok(Copying {
-            pool: self.pool,
-            sink: Some(sink),
-            text: String::new(),
-        })
+        Ok(Copying { pool: self.pool, sink: Some(sink), text: String::new() })
     }
 }
 

@@ -107,9 +107,7 @@ impl<'a> Turn<'a> {
         if claim.attempt > 0 {
             shared.pool.back_off(claim.attempt).await;
         }
-        let is_simple = claim
-            .operation
-            .is_some_and(|operation| operation.action.begins_beside_others());
+        let is_simple = claim.operation.is_some_and(|operation| operation.action.begins_beside_others());
         let is_alone = claim.attempt > 0 || !is_simple;
         // The lock of all rows: shared with other turns, not with a migration.
         let mut first = vec![lock(Part::All.key(shared), false)];
@@ -157,9 +155,7 @@ impl<'a> Turn<'a> {
 
     fn link(&self) -> Result<&Link, Fault> {
         let lease = self.lease.as_ref();
-        lease
-            .ok_or_else(|| Fault::Failure(refused("the turn has ended")))?
-            .link()
+        lease.ok_or_else(|| Fault::Failure(refused("the turn has ended")))?.link()
     }
 
     /// Notes a conflict: the rows read may differ from those that the change applies to.
@@ -195,9 +191,7 @@ impl<'a> Turn<'a> {
         let mut lock = lock(part.key(self.shared), self.is_alone);
         lock.sql += ", nextval('row_seq')";
         let link = self.link()?;
-        link.prepared(&lock.sql)
-            .await
-            .map_err(|fault| self.noted(fault))?;
+        link.prepared(&lock.sql).await.map_err(|fault| self.noted(fault))?;
         let (taken, read) = join(link.query(&lock), read).await;
         let taken = taken.map_err(|fault| self.noted(fault))?;
         let next = taken.first().map_or(0, |next| next.get(1));
@@ -213,9 +207,7 @@ impl<'a> Turn<'a> {
     /// Reads the selected rows of a part.
     async fn rows(&self, part: Part, select: &Select) -> Result<Vec<Row>, Failure> {
         let (link, statement) = (self.link()?, Postgres.select(select)?);
-        link.prepared(&statement.sql)
-            .await
-            .map_err(|fault| self.noted(fault))?;
+        link.prepared(&statement.sql).await.map_err(|fault| self.noted(fault))?;
         self.locked(part, link.rows_of(select, &statement)).await
     }
 
@@ -303,10 +295,7 @@ impl<'a> Turn<'a> {
     async fn write(&self, changes: &[RowChange]) -> Result<(), StoreError> {
         let link = self.link()?;
         let (mut rows, mut ids) = (vec![], vec![]);
-        for RowChange {
-            entity, key, edit, ..
-        } in changes
-        {
+        for RowChange { entity, key, edit, .. } in changes {
             self.read.lock().remove(&place(entity, key));
             let mut statement = match edit {
                 RowEdit::Insert(row) => Postgres.insert(entity, row),
@@ -342,10 +331,7 @@ impl<'a> Turn<'a> {
             return Err(refused("nothing was prepared").into());
         };
         let shared = Arc::clone(self.shared);
-        self.shared
-            .pool
-            .run(commit(shared, lease, entry, transaction))
-            .await?
+        self.shared.pool.run(commit(shared, lease, entry, transaction)).await?
     }
 }
 
@@ -371,9 +357,7 @@ async fn commit(
         }
         Ok(()) | Err(Fault::Lost(_)) => {
             lease.close();
-            outcome::confirm(&shared, &entry.id, &transaction)
-                .await
-                .map_err(StoreError::Failure)
+            outcome::confirm(&shared, &entry.id, &transaction).await.map_err(StoreError::Failure)
         }
         Err(fault) => {
             lease.end("ROLLBACK").await;
@@ -385,22 +369,14 @@ async fn commit(
 /// Returns the statement that takes a lock until the end of the transaction, alone or shared with other turns.
 fn lock(key: i64, is_alone: bool) -> Statement {
     let how = if is_alone { "" } else { "_shared" };
-    Statement {
-        sql: format!("SELECT pg_advisory_xact_lock{how}($1)::text"),
-        values: vec![Sql::Integer(key)],
-    }
+    Statement { sql: format!("SELECT pg_advisory_xact_lock{how}($1)::text"), values: vec![Sql::Integer(key)] }
 }
 
 /// Returns entity and key of the org that new rows will belong to, which their rules read first. `None` if the operation adds none.
 fn org_row(spec: &RowsSpec, claim: &Claim<'_>) -> Option<(&'static EntitySpec, [Value; 1])> {
-    let is_read = claim
-        .operation
-        .is_none_or(|operation| operation.action == Action::Create);
+    let is_read = claim.operation.is_none_or(|operation| operation.action == Action::Create);
     let org = spec.org.filter(|_| is_read)?;
-    Some((
-        spec.entity(org.entity)?,
-        [claim.org.unwrap_or(org.default).into()],
-    ))
+    Some((spec.entity(org.entity)?, [claim.org.unwrap_or(org.default).into()]))
 }
 
 fn place(entity: &'static EntitySpec, key: &[Value]) -> (&'static str, String) {
@@ -499,10 +475,7 @@ impl RowView for Turn<'_> {
         Box::pin(async move {
             self.lock(Part::of_selection(select)).await?;
             self.searched.lock().insert(select.entity.name);
-            self.link()?
-                .count(select)
-                .await
-                .map_err(|fault| self.noted(fault))
+            self.link()?.count(select).await.map_err(|fault| self.noted(fault))
         })
     }
 
@@ -527,10 +500,7 @@ impl Fresh for Turn<'_> {
     fn seq(&self) -> Result<i64, Failure> {
         let next = self.next.fetch_add(1, Ordering::Relaxed);
         if next % BLOCK == BLOCK - 1 {
-            let message = format!(
-                "one change can't add more than {} rows that are in order",
-                BLOCK - 1
-            );
+            let message = format!("one change can't add more than {} rows that are in order", BLOCK - 1);
             return Err(Failure::new(FailureKind::TooLarge, message));
         }
         self.last.store(next, Ordering::Relaxed);

@@ -195,9 +195,7 @@ fn begin(connection: &Connection) -> Result<(), Failure> {
     let begin = || connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]);
     connection.busy_timeout(Duration::ZERO).doing("begin a change")?;
     let begun = begin();
-    connection
-        .busy_timeout(ROWS.busy_timeout)
-        .doing("begin a change")?;
+    connection.busy_timeout(ROWS.busy_timeout).doing("begin a change")?;
     match begun {
         Err(error) if is_busy(&error) => blocking(begin),
         begun => begun,

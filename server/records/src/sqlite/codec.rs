@@ -18,10 +18,7 @@ pub(crate) fn read_row(entity: &EntitySpec, row: &rusqlite::Row<'_>) -> Result<R
     for (at, field) in entity.fields.iter().enumerate() {
         let value = row.get_ref(at).map_err(damaged)?;
         let value = from_sql(field, value).ok_or_else(|| {
-            damaged(format!(
-                "`{}` of `{}` has no value of its type",
-                field.name, entity.table
-            ))
+            damaged(format!("`{}` of `{}` has no value of its type", field.name, entity.table))
         })?;
         read.insert(field.name.into(), value);
     }

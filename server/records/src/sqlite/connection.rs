@@ -27,9 +27,7 @@ pub(crate) fn missing(path: &Path) -> Failure {
 
 /// Makes the content of a file, or the names in a folder, durable.
 pub(crate) fn sync(path: &Path) -> Result<(), Failure> {
-    platform::open_to_sync(path)
-        .and_then(|file| file.sync_all())
-        .map_err(io_failure("write", path))
+    platform::open_to_sync(path).and_then(|file| file.sync_all()).map_err(io_failure("write", path))
 }
 
 /// Opens a connection to the file, writable if permissions allow.
@@ -51,9 +49,7 @@ pub(crate) fn connect_unchecked(path: &Path) -> Result<Connection, Failure> {
     }
     .doing("open the data file")?;
     // Statements are prepared once: without this, each value that is compared with a column of a partial index prepares them anew.
-    connection
-        .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
-        .doing("open the data file")?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).doing("open the data file")?;
     Ok(connection)
 }
 
@@ -72,12 +68,7 @@ fn is_denied(error: &rusqlite::Error) -> bool {
 
 /// Returns true if the file exists and can't be written.
 pub(crate) fn is_read_only(path: &Path) -> bool {
-    let denied = |kind| {
-        matches!(
-            kind,
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
-        )
-    };
+    let denied = |kind| matches!(kind, io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem);
     opened_to_write(path).is_some_and(denied)
 }
 

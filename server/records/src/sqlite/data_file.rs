@@ -43,12 +43,8 @@ impl DataFile {
     /// If it can't be written.
     pub(crate) fn settle(&self) -> Result<(), Failure> {
         let connection = self.connect()?;
-        connection
-            .busy_timeout(SETTLE_TIMEOUT)
-            .doing("write the data file")?;
-        connection
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
-            .doing("write the data file")
+        connection.busy_timeout(SETTLE_TIMEOUT).doing("write the data file")?;
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).doing("write the data file")
     }
 
     /// Opens another connection.

@@ -69,12 +69,7 @@ pub(crate) fn open(folder: &Path, spec: &'static RowsSpec, start: Start) -> Resu
     moves_log_when_closed(&connection, true)?;
     sync(folder)?;
     drop(lock);
-    Ok(Opened {
-        path,
-        connection,
-        mark: Some(mark),
-        usage: Some(usage),
-    })
+    Ok(Opened { path, connection, mark: Some(mark), usage: Some(usage) })
 }
 
 fn existing(path: PathBuf, spec: &'static RowsSpec) -> Result<Opened, Failure> {
@@ -89,12 +84,7 @@ fn existing(path: PathBuf, spec: &'static RowsSpec) -> Result<Opened, Failure> {
     if ROWS.check_writable(&connection).is_ok() {
         moves_log_when_closed(&connection, true)?;
     }
-    Ok(Opened {
-        path,
-        connection,
-        mark: None,
-        usage,
-    })
+    Ok(Opened { path, connection, mark: None, usage })
 }
 
 /// Creates a folder that only its owner can enter, and the folders above it.
@@ -125,9 +115,7 @@ fn set_up(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Res
         .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
         .doing("open the data file")?;
     if mode != "wal" {
-        return Err(refused(format!(
-            "the data folder's file system lacks what SQLite's WAL needs ({mode})"
-        )));
+        return Err(refused(format!("the data folder's file system lacks what SQLite's WAL needs ({mode})")));
     }
     let format = || ROWS.format(connection).doing("read the data file");
     if format()? == Format::Empty {
@@ -171,9 +159,7 @@ fn compare(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Re
         return set_version(connection, spec);
     }
     // A dropped table may be referenced by others that are dropped later.
-    connection
-        .execute_batch("PRAGMA foreign_keys = OFF")
-        .doing("migrate the tables")?;
+    connection.execute_batch("PRAGMA foreign_keys = OFF").doing("migrate the tables")?;
     in_transaction(connection, || {
         // Another process may have done it meanwhile.
         let layout = meta(connection, "layout")?.unwrap_or_default();
@@ -185,9 +171,7 @@ fn compare(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Re
         }
         set_version(connection, spec)
     })?;
-    connection
-        .execute_batch("PRAGMA foreign_keys = ON")
-        .doing("migrate the tables")
+    connection.execute_batch("PRAGMA foreign_keys = ON").doing("migrate the tables")
 }
 
 /// Inspects the data file of a contract in `folder`, without changes.

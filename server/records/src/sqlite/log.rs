@@ -54,12 +54,7 @@ pub(crate) struct End {
 pub(crate) fn end(connection: &Connection) -> Result<End, Failure> {
     let sql = "SELECT seq, last FROM change ORDER BY seq DESC LIMIT 1";
     let mut statement = connection.prepare_cached(sql).doing("read the log")?;
-    let end = statement.query_row([], |row| {
-        Ok(End {
-            seq: row.get(0)?,
-            last: row.get(1)?,
-        })
-    });
+    let end = statement.query_row([], |row| Ok(End { seq: row.get(0)?, last: row.get(1)? }));
     Ok(end.optional().doing("read the log")?.unwrap_or_default())
 }
 
@@ -81,9 +76,8 @@ pub(crate) fn for_each(
 
 /// Returns the id of the entry at a place.
 pub(crate) fn id_at(connection: &Connection, at: i64) -> Result<Option<String>, Failure> {
-    let mut statement = connection
-        .prepare_cached("SELECT id FROM change WHERE seq = ?")
-        .doing("read the log")?;
+    let mut statement =
+        connection.prepare_cached("SELECT id FROM change WHERE seq = ?").doing("read the log")?;
     let id = statement.query_row([at], |row| row.get(0));
     id.optional().doing("read the log")
 }

@@ -121,9 +121,7 @@ impl Mark {
             .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
             .doing("write the data file")?;
         set_meta(connection, NEWEST, IN_FILE)?;
-        self.file
-            .sync_data()
-            .map_err(|error| Failure::internal(format!("can't write the mark: {error}")))
+        self.file.sync_data().map_err(|error| Failure::internal(format!("can't write the mark: {error}")))
     }
 }
 
@@ -143,9 +141,7 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), Failure>
     let mark = read(path)?;
     let has = |filter: &str| -> Result<bool, Failure> {
         let sql = format!("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE {filter})");
-        connection
-            .query_row(&sql, [], |row| row.get(0))
-            .doing("read the data file")
+        connection.query_row(&sql, [], |row| row.get(0)).doing("read the data file")
     };
     if !has("name = 'change'")? {
         return match mark {
@@ -206,16 +202,11 @@ fn read(path: &Path) -> Result<Option<Acknowledged>, Failure> {
     };
     let words: Vec<_> = words.split_ascii_whitespace().collect();
     match words[..] {
-        [FORMAT, instance, seq, id] => Ok(seq.parse().ok().map(|seq| Acknowledged {
-            instance: instance.into(),
-            seq,
-            id: id.into(),
-        })),
+        [FORMAT, instance, seq, id] => {
+            Ok(seq.parse().ok().map(|seq| Acknowledged { instance: instance.into(), seq, id: id.into() }))
+        }
         [FORMAT, ..] | [] => Ok(None),
-        [..] => Err(refused(format!(
-            "`{}` is of a newer version; update the program",
-            path.display()
-        ))),
+        [..] => Err(refused(format!("`{}` is of a newer version; update the program", path.display()))),
     }
 }
 

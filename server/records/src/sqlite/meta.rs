@@ -8,10 +8,7 @@ use crate::failures::Doing;
 /// Sets a fact.
 pub(crate) fn set_meta(connection: &Connection, name: &str, value: &str) -> Result<(), Failure> {
     let sql = "INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value";
-    connection
-        .execute(sql, params![name, value])
-        .doing("create the tables")
-        .map(drop)
+    connection.execute(sql, params![name, value]).doing("create the tables").map(drop)
 }
 
 /// Reads a fact.

@@ -35,9 +35,7 @@ pub(crate) fn was_removed(
 pub(crate) fn select_rows(connection: &Connection, select: &Select) -> Result<Vec<Row>, Failure> {
     let asked = Sqlite.select(select)?;
     let mut statement = connection.prepare_cached(&asked.sql).doing("read rows")?;
-    let mut rows = statement
-        .query(params_from_iter(asked.values))
-        .doing("read rows")?;
+    let mut rows = statement.query(params_from_iter(asked.values)).doing("read rows")?;
     let mut found = vec![];
     while let Some(row) = rows.next().doing("read rows")? {
         found.push(read_row(select.entity, row)?);
@@ -49,8 +47,7 @@ pub(crate) fn select_rows(connection: &Connection, select: &Select) -> Result<Ve
 pub(crate) fn count(connection: &Connection, select: &Select) -> Result<u64, Failure> {
     let asked = Sqlite.count(select)?;
     let mut statement = connection.prepare_cached(&asked.sql).doing("count rows")?;
-    let count: i64 = statement
-        .query_row(params_from_iter(asked.values), |row| row.get(0))
-        .doing("count rows")?;
+    let count: i64 =
+        statement.query_row(params_from_iter(asked.values), |row| row.get(0)).doing("count rows")?;
     Ok(count.unsigned_abs())
 }

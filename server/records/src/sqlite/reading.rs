@@ -27,11 +27,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn begin(records: &'a DataFile) -> Result<Self, Failure> {
         let connection = records.pool.take(|| records.connect())?;
         connection.execute_batch("BEGIN").doing("read the data")?;
-        Ok(Self {
-            records,
-            connection: Mutex::new(Some(connection)),
-            clock: Clock::now(),
-        })
+        Ok(Self { records, connection: Mutex::new(Some(connection)), clock: Clock::now() })
     }
 
     pub(crate) fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<T, Failure> {

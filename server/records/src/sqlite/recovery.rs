@@ -38,11 +38,7 @@ pub fn recover(folder: &Path, spec: &'static RowsSpec) -> Result<Recovered, Fail
     if let Some(kept) = replacement::finish(&path)? {
         let connection = connection::connect(&path)?;
         let (checked, cut_off) = (check(&connection, spec)?, None);
-        return Ok(Recovered {
-            kept,
-            checked,
-            cut_off,
-        });
+        return Ok(Recovered { kept, checked, cut_off });
     }
     // Closing it leaves its write-ahead log, which is kept with it.
     let (damaged, of) = (connection::connect_unchecked(&path)?, path.clone());
@@ -60,11 +56,7 @@ pub fn recover(folder: &Path, spec: &'static RowsSpec) -> Result<Recovered, Fail
         };
         Ok((check(connection, spec)?, cut_off))
     })?;
-    Ok(Recovered {
-        kept: kept.unwrap_or(path),
-        checked,
-        cut_off,
-    })
+    Ok(Recovered { kept: kept.unwrap_or(path), checked, cut_off })
 }
 
 /// Adds one entry and its rows, or neither.

@@ -55,13 +55,8 @@ fn make<T>(
     tables::create(&connection, spec)?;
     let made = connection::in_transaction(&connection, || fill(&connection))?;
     // The file is opened in this mode from now on; closing it leaves no files next to it.
-    connection
-        .query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))
-        .doing("write the data file")?;
-    connection
-        .close()
-        .map_err(|(_, error)| error)
-        .doing("write the data file")?;
+    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).doing("write the data file")?;
+    connection.close().map_err(|(_, error)| error).doing("write the data file")?;
     Ok(made)
 }
 
@@ -105,7 +100,5 @@ fn free(path: &Path) -> PathBuf {
     let first = path.with_extension("damaged");
     let more = (2..).map(|number| path.with_extension(format!("damaged-{number}")));
     let mut names = [first.clone()].into_iter().chain(more);
-    names
-        .find(|name| !fs::exists(name).unwrap_or(true))
-        .unwrap_or(first)
+    names.find(|name| !fs::exists(name).unwrap_or(true)).unwrap_or(first)
 }

@@ -138,9 +138,7 @@ impl Replica {
             return Ok(());
         }
         let name = entity.name;
-        Err(damaged(format!(
-            "there are {rows} rows of {name}, and the log gives {replayed}"
-        )))
+        Err(damaged(format!("there are {rows} rows of {name}, and the log gives {replayed}")))
     }
 }
 
@@ -161,9 +159,5 @@ pub(crate) fn replay(connection: &Connection, spec: &RowsSpec, entry: &LogEntry)
 
 /// Returns the failure of a row that differs from the replayed one.
 fn differs(entity: &EntitySpec, key: Vec<Value>) -> Failure {
-    damaged(format!(
-        "{} {} is not what the log gives",
-        entity.name,
-        Value::from(key)
-    ))
+    damaged(format!("{} {} is not what the log gives", entity.name, Value::from(key)))
 }

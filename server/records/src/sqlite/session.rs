@@ -56,10 +56,7 @@ impl<'a> Turn<'a> {
     }
 
     fn writing<T>(&self, work: impl FnOnce(&mut Writing) -> Result<T, Failure>) -> Result<T, Failure> {
-        let writer = self
-            .writer
-            .as_ref()
-            .ok_or_else(|| refused("the turn has ended"))?;
+        let writer = self.writer.as_ref().ok_or_else(|| refused("the turn has ended"))?;
         let writing = &mut *writer.lock();
         writing.check()?;
         work(writing)
@@ -105,11 +102,7 @@ impl<'a> Turn<'a> {
     pub(crate) fn make(&mut self, change: &RowsChange, entry: &Entry<'_>) -> Result<Prepared, Failure> {
         self.making.check(change)?;
         let make = |connection: &Connection| write(connection, change);
-        let written = if is_few(change.rows().len() as u64) {
-            self.with_few(make)
-        } else {
-            self.with(make)
-        }?;
+        let written = if is_few(change.rows().len() as u64) { self.with_few(make) } else { self.with(make) }?;
         let prepared = self.making.prepare(change, entry, written);
         if let Some(entry) = &mut self.making.entry {
             entry.seq = self.end.seq + 1;
@@ -205,11 +198,7 @@ impl RowView for Turn<'_> {
     fn select<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<Vec<Row>, Failure>> {
         let read = |connection: &Connection| query::select_rows(connection, select);
         Box::pin(async move {
-            if select.limit.is_some_and(is_few) {
-                self.with_few(read)
-            } else {
-                self.with(read)
-            }
+            if select.limit.is_some_and(is_few) { self.with_few(read) } else { self.with(read) }
         })
     }
 

@@ -108,11 +108,7 @@ impl Engine for DataFile {
                 Ok(FollowedRow { entity, key, row })
             };
             Ok(Followed {
-                rows: changed
-                    .rows
-                    .into_iter()
-                    .map(now)
-                    .collect::<Result<_, Failure>>()?,
+                rows: changed.rows.into_iter().map(now).collect::<Result<_, Failure>>()?,
                 to: changed.to,
             })
         })

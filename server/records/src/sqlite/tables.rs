@@ -22,20 +22,10 @@ pub(crate) fn create(connection: &Connection, spec: &RowsSpec) -> Result<(), Fai
 
 /// Creates the store's own tables and those of the entities.
 pub(crate) fn create_tables(connection: &Connection, spec: &RowsSpec) -> Result<(), Failure> {
-    let own = [
-        "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
-        REMOVED,
-    ];
-    let entities = spec
-        .entities
-        .iter()
-        .flat_map(|entity| layout::create(spec, entity, Dialect::Sqlite));
-    for sql in own
-        .iter()
-        .chain(&log::CREATE)
-        .map(|sql| (*sql).to_owned())
-        .chain(entities)
-    {
+    let own =
+        ["CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID", REMOVED];
+    let entities = spec.entities.iter().flat_map(|entity| layout::create(spec, entity, Dialect::Sqlite));
+    for sql in own.iter().chain(&log::CREATE).map(|sql| (*sql).to_owned()).chain(entities) {
         connection.execute_batch(&sql).doing("create the tables")?;
     }
     set_meta(connection, "contract", spec.contract)?;

@@ -88,9 +88,7 @@ fn copy(from: &Path, path: &Path) -> Result<(), Failure> {
     let mut to = ROWS.connect(path).doing("write the backup")?;
     connection::moves_log_when_closed(&to, true)?;
     let backup = Backup::new(&from, &mut to).doing("write the backup")?;
-    backup
-        .run_to_completion(BACKUP_PAGES, Duration::ZERO, None)
-        .doing("write the backup")?;
+    backup.run_to_completion(BACKUP_PAGES, Duration::ZERO, None).doing("write the backup")?;
     drop(backup);
     mark::renew(&to)?;
     to.close().map_err(|(_, error)| error).doing("write the backup")

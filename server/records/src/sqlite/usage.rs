@@ -38,10 +38,7 @@ pub(crate) fn alone(path: &Path) -> Result<Usage, Failure> {
     all.map(Usage).ok_or_else(|| {
         Failure::new(
             FailureKind::Busy,
-            format!(
-                "`{}` is in use; stop the servers that use it first",
-                path.display()
-            ),
+            format!("`{}` is in use; stop the servers that use it first", path.display()),
         )
     })
 }

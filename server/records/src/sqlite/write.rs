@@ -51,9 +51,9 @@ pub(crate) fn apply(connection: &Connection, spec: &RowsSpec, logged: &LoggedRow
     let found = get(connection, entity, &key)?;
     let is_as_before = match (&found, &logged.before) {
         (None, None) => true,
-        (Some(found), Some(before)) => before
-            .iter()
-            .all(|(name, value)| entity.field(name).is_none() || found.get(name) == Some(value)),
+        (Some(found), Some(before)) => {
+            before.iter().all(|(name, value)| entity.field(name).is_none() || found.get(name) == Some(value))
+        }
         _ => false,
     };
     if !is_as_before {
@@ -117,8 +117,6 @@ pub(crate) fn keep_id(connection: &Connection, entity: &str, key: &[Value]) -> R
 /// Runs a statement that changes exactly one row.
 fn run(connection: &Connection, asked: Statement) -> Result<(), Failure> {
     let mut statement = connection.prepare_cached(&asked.sql).doing("change a row")?;
-    let changed = statement
-        .execute(params_from_iter(asked.values))
-        .doing("change a row")?;
+    let changed = statement.execute(params_from_iter(asked.values)).doing("change a row")?;
     changed_one(changed as u64)
 }

@@ -41,11 +41,7 @@ impl<'a> Queue<'a> {
             Some(Box::pin(call) as Pin<Box<dyn Future<Output = Outcome>>>)
         });
         let calls: Vec<_> = calls.collect();
-        let mut queue = Self {
-            outcomes: calls.iter().map(|_| None).collect(),
-            bench,
-            calls,
-        };
+        let mut queue = Self { outcomes: calls.iter().map(|_| None).collect(), bench, calls };
         queue.poll_all();
         drop(writer);
         queue
@@ -88,9 +84,7 @@ fn hook(bench: &Bench, fails: bool) -> Arc<AtomicUsize> {
 fn names(bench: &Bench) -> Vec<String> {
     let listed = bench.call("project", List, json!({})).expect("a list");
     let items = listed["items"].as_array().expect("items").iter();
-    items
-        .map(|item| item["name"].as_str().expect("a name").to_owned())
-        .collect()
+    items.map(|item| item["name"].as_str().expect("a name").to_owned()).collect()
 }
 
 fn name(outcome: Option<&Outcome>) -> Option<&str> {
@@ -142,11 +136,7 @@ fn a_repeated_call_is_answered_once_the_first_is_durable() {
         assert!(queue.calls[0].is_some(), "it waits for the commit");
         queue.poll(1);
         // A failed commit is followed by one that hides its remains.
-        assert_ne!(
-            commits.load(Ordering::SeqCst),
-            0,
-            "the repeated call commits for both"
-        );
+        assert_ne!(commits.load(Ordering::SeqCst), 0, "the repeated call commits for both");
         let ended = queue.run();
         let ids: Vec<_> = ended
             .iter()
@@ -164,16 +154,10 @@ fn a_turn_whose_transaction_has_ended_writes_nothing() {
     let before = bench.export();
     let turn = wait(Turn::begin(bench.records.file())).expect("a turn");
     // As SQLite does itself when a disk fails.
-    turn.with_few(|connection| connection.execute_batch("ROLLBACK").doing("end it"))
-        .expect("it ends");
+    turn.with_few(|connection| connection.execute_batch("ROLLBACK").doing("end it")).expect("it ends");
     let sql = "UPDATE meta SET value = '7' WHERE name = 'undone'";
     let written = turn.with_few(|connection| connection.execute_batch(sql).doing("write"));
-    assert!(
-        written
-            .expect_err("it has ended")
-            .message
-            .contains("nothing has changed")
-    );
+    assert!(written.expect_err("it has ended").message.contains("nothing has changed"));
     drop(turn);
     assert_eq!(bench.export(), before);
     bench.create("project", json!({"name": "one"}));

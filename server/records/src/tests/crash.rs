@@ -61,12 +61,7 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
     let mut acknowledged = 0;
     for kill in 0..KILLS {
         let mut child = Command::new(env::current_exe().unwrap())
-            .args([
-                "--ignored",
-                "--exact",
-                "tests::crash::changes_until_killed",
-                "--nocapture",
-            ])
+            .args(["--ignored", "--exact", "tests::crash::changes_until_killed", "--nocapture"])
             .env(FOLDER, bench.folder.path())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -84,20 +79,10 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
         let records = open_file(bench.folder.path());
         records.check().unwrap();
         for line in &lines {
-            let [_, state, id] = line.split(' ').collect::<Vec<_>>()[..] else {
-                panic!("{line}")
-            };
-            let found = call(
-                &records,
-                &CallContext::default(),
-                "issue",
-                Get,
-                json!({ "id": id }),
-            );
-            let status = found.map_or_else(
-                |error| error["rule"].clone(),
-                |answer| answer.response["status"].clone(),
-            );
+            let [_, state, id] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+            let found = call(&records, &CallContext::default(), "issue", Get, json!({ "id": id }));
+            let status =
+                found.map_or_else(|error| error["rule"].clone(), |answer| answer.response["status"].clone());
             let expected = if state == "added" { "closed" } else { "not_found" };
             assert_eq!(status, expected, "{line}");
         }

@@ -60,11 +60,7 @@ fn run(server: &str, database: &str, sql: &str) -> Result<(), Error> {
 /// The tracker, with unique texts of comments and an index by text of issues.
 fn with_more_indexes() -> &'static RowsSpec {
     with("comment", "1.1.0", |comment| {
-        comment.uniques = &[Unique {
-            fields: &["body"],
-            folded: &[],
-            while_null: None,
-        }];
+        comment.uniques = &[Unique { fields: &["body"], folded: &[], while_null: None }];
         comment.indexes = &[&["project_id", "created_at"]];
     })
 }
@@ -77,11 +73,7 @@ struct Other {
 
 impl Other {
     fn connect(folder: &Path) -> Self {
-        let runtime = runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .unwrap();
+        let runtime = runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let address = format!("{}/{}", env::var(SERVER).unwrap(), name(folder));
         let client = runtime.block_on(async {
             let (client, connection) = tokio_postgres::connect(&address, NoTls).await.unwrap();
@@ -134,14 +126,9 @@ fn an_index_of_an_interrupted_build_is_built_anew() {
     bench.create("project", json!({"id": "p", "name": "One"}));
     bench.create("issue", json!({"id": "a", "project_id": "p", "title": "a"}));
     bench.create("comment", json!({"issue_id": "a", "body": "one"}));
-    let (writer, builder) = (
-        Other::connect(bench.folder.path()),
-        Other::connect(bench.folder.path()),
-    );
+    let (writer, builder) = (Other::connect(bench.folder.path()), Other::connect(bench.folder.path()));
     // A build waits for the transactions that write.
-    writer
-        .run("BEGIN; UPDATE tabellion_tracker.comments SET body = body")
-        .unwrap();
+    writer.run("BEGIN; UPDATE tabellion_tracker.comments SET body = body").unwrap();
     builder.run("SET statement_timeout = '200ms'").unwrap();
     for sql in [
         "UNIQUE INDEX CONCURRENTLY unique_comments_body ON tabellion_tracker.comments (org_id, sha256(body::bytea))",
@@ -158,9 +145,7 @@ fn an_index_of_an_interrupted_build_is_built_anew() {
     builder.wait_for_indexes(&MORE_INDEXES);
     drop(records);
     // Also in a schema of this version.
-    builder
-        .run("DROP INDEX tabellion_tracker.unique_comments_body")
-        .unwrap();
+    builder.run("DROP INDEX tabellion_tracker.unique_comments_body").unwrap();
     let _records = open();
     builder.wait_for_indexes(&MORE_INDEXES);
 }
@@ -175,26 +160,13 @@ fn rows_are_written_while_an_index_is_built_and_stay_unique() {
     let place = || tracker::place(bench.folder.path());
     let refused = Records::open(place(), with_more_indexes(), Start::Serve).unwrap_err();
     assert_eq!(refused.kind, FailureKind::Conflict);
-    assert!(
-        refused.message.contains("`comments` have the same `body`"),
-        "{refused}"
-    );
-    let comments = bench
-        .call("comment", Action::List, json!({"issue_id": "a"}))
-        .unwrap();
+    assert!(refused.message.contains("`comments` have the same `body`"), "{refused}");
+    let comments = bench.call("comment", Action::List, json!({"issue_id": "a"})).unwrap();
     let id = comments["items"][0]["id"].clone();
-    bench
-        .call(
-            "comment",
-            Action::Update,
-            json!({"id": id, "data": {"body": "other"}}),
-        )
-        .unwrap();
+    bench.call("comment", Action::Update, json!({"id": id, "data": {"body": "other"}})).unwrap();
     let writer = Other::connect(bench.folder.path());
     // The builds can't go on.
-    writer
-        .run("BEGIN; UPDATE tabellion_tracker.comments SET body = body WHERE body = 'other'")
-        .unwrap();
+    writer.run("BEGIN; UPDATE tabellion_tracker.comments SET body = body WHERE body = 'other'").unwrap();
     let open = || Records::open(place(), with_more_indexes(), Start::Serve).unwrap();
     let newer = [open(), open()];
     assert!(!writer.indexes(true).contains(&MORE_INDEXES[3].to_owned()));
@@ -214,10 +186,7 @@ fn rows_are_written_while_an_index_is_built_and_stay_unique() {
                     })
                 })
                 .collect();
-            racing
-                .into_iter()
-                .map(|racer| racer.join().unwrap())
-                .collect::<Vec<_>>()
+            racing.into_iter().map(|racer| racer.join().unwrap()).collect::<Vec<_>>()
         });
         answers.into_iter().filter(|is_made| *is_made).count()
     };
@@ -260,16 +229,9 @@ fn a_role_without_rights_to_the_tables_needs_their_owner_to_migrate() {
     assert_eq!(error.code().map(|code| code.code()), Some("42501"), "{error}");
     administrator.run("RESET ROLE").unwrap();
     let newer = with("access_key", "1.1.0", |key| {
-        key.uniques = &[Unique {
-            fields: &["name"],
-            folded: &[],
-            while_null: None,
-        }];
+        key.uniques = &[Unique { fields: &["name"], folded: &[], while_null: None }];
         fields(key, |fields| {
-            fields.push(FieldSpec {
-                optional: true,
-                ..FieldSpec::new("used_at", FieldType::Time)
-            });
+            fields.push(FieldSpec { optional: true, ..FieldSpec::new("used_at", FieldType::Time) });
         });
     });
     let refused = open(&user, newer, Start::Serve).unwrap_err();
@@ -279,20 +241,12 @@ fn a_role_without_rights_to_the_tables_needs_their_owner_to_migrate() {
     let records = open(&user, newer, Start::Serve).unwrap();
     let create = |records| {
         let data = json!({"data": {"name": "deploy"}});
-        call(
-            records,
-            &CallContext::default(),
-            "access_key",
-            Action::Create,
-            data,
-        )
+        call(records, &CallContext::default(), "access_key", Action::Create, data)
     };
     create(&older.records).unwrap();
     assert_eq!(create(&records).unwrap_err()["rule"], "taken");
     let sql = "SELECT indisvalid FROM pg_index WHERE indexrelid = 'tabellion_tracker.unique_access_keys_name'::regclass";
-    let found = administrator
-        .runtime
-        .block_on(administrator.client.query_one(sql, &[]));
+    let found = administrator.runtime.block_on(administrator.client.query_one(sql, &[]));
     assert!(found.unwrap().get::<_, bool>(0));
 }
 
@@ -310,20 +264,12 @@ fn a_migration_that_loses_data_keeps_the_schema_as_it_was() {
     let refused = open(Start::Serve).unwrap_err();
     assert!(refused.message.contains("tabellion data migrate"), "{refused}");
     let remade = remake(&address, dropped).unwrap();
-    assert_eq!(
-        (&*remade.kept, remade.checked.changes, remade.checked.rows),
-        ("tabellion_tracker_2", 11, 8)
-    );
+    assert_eq!((&*remade.kept, remade.checked.changes, remade.checked.rows), ("tabellion_tracker_2", 11, 8));
     assert!(remade.cut_off.is_none());
     assert_eq!(open(Start::Serve).unwrap().check().unwrap(), remade.checked);
     // A server that was not stopped writes to neither.
-    let error = bench
-        .call("project", Action::Create, json!({"data": {"name": "late"}}))
-        .unwrap_err();
-    assert!(
-        error["message"].as_str().unwrap().contains("restart the server"),
-        "{error}"
-    );
+    let error = bench.call("project", Action::Create, json!({"data": {"name": "late"}})).unwrap_err();
+    assert!(error["message"].as_str().unwrap().contains("restart the server"), "{error}");
 }
 
 #[test]
@@ -347,13 +293,8 @@ fn a_piece_is_claimed_by_one_server_until_it_is_there() {
     assert_eq!(claim(&["p/a", "p/b"]), ["p/a", "p/b"]);
     assert_eq!(claim(&["p/c", "p/b"]), ["p/c"]);
     assert_eq!(pieces.pieces(names(&["p/a", "p/b"])).unwrap(), []);
-    pieces
-        .put(vec![("p/b".into(), vec![0, 1]), ("q/a".into(), vec![2])])
-        .unwrap();
-    assert_eq!(
-        pieces.pieces(names(&["p/a", "p/b", "p/none"])).unwrap(),
-        [("p/b".into(), vec![0, 1])]
-    );
+    pieces.put(vec![("p/b".into(), vec![0, 1]), ("q/a".into(), vec![2])]).unwrap();
+    assert_eq!(pieces.pieces(names(&["p/a", "p/b", "p/none"])).unwrap(), [("p/b".into(), vec![0, 1])]);
     // The server of a claim may have died.
     later(301);
     assert_eq!(claim(&["p/a", "p/b"]), ["p/a"]);
@@ -363,8 +304,5 @@ fn a_piece_is_claimed_by_one_server_until_it_is_there() {
     later(90_000);
     pieces.retain("p/", &|name| name == "p/a").unwrap();
     let left = pieces.pieces(names(&["p/a", "p/b", "q/a"])).unwrap();
-    assert_eq!(
-        left.iter().map(|(name, _)| &**name).collect::<Vec<_>>(),
-        ["p/a", "q/a"]
-    );
+    assert_eq!(left.iter().map(|(name, _)| &**name).collect::<Vec<_>>(), ["p/a", "q/a"]);
 }

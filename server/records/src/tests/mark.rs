@@ -21,11 +21,7 @@ impl Left {
     fn by(bench: &Bench) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["tracker.db", "tracker.db-wal", "tracker.mark"] {
-            fs::copy(
-                bench.folder.path().join("data").join(name),
-                folder.path().join(name),
-            )
-            .unwrap();
+            fs::copy(bench.folder.path().join("data").join(name), folder.path().join(name)).unwrap();
         }
         Self(folder)
     }
@@ -91,26 +87,14 @@ fn missing_changes_are_told_and_whole_files_are_not_accused() {
     let cases: &[Case<'_>] = &[
         ("nothing", &|_| {}, WHOLE),
         ("the log removed", &|left| left.remove("db-wal"), MISSING),
-        (
-            "the log emptied",
-            &|left| left.rewrite("db-wal", Vec::clear),
-            MISSING,
-        ),
-        (
-            "the log cut",
-            &|left| left.rewrite("db-wal", |bytes| bytes.truncate(bytes.len() / 2)),
-            MISSING,
-        ),
+        ("the log emptied", &|left| left.rewrite("db-wal", Vec::clear), MISSING),
+        ("the log cut", &|left| left.rewrite("db-wal", |bytes| bytes.truncate(bytes.len() / 2)), MISSING),
         (
             "the log's last page damaged",
             &|left| left.rewrite("db-wal", |bytes| *bytes.last_mut().unwrap() ^= 1),
             MISSING,
         ),
-        (
-            "the log zeroed",
-            &|left| left.rewrite("db-wal", |bytes| bytes.fill(0)),
-            MISSING,
-        ),
+        ("the log zeroed", &|left| left.rewrite("db-wal", |bytes| bytes.fill(0)), MISSING),
         (
             "the file alone",
             &|left| {
@@ -119,11 +103,7 @@ fn missing_changes_are_told_and_whole_files_are_not_accused() {
             },
             ALONE,
         ),
-        (
-            "the file gone",
-            &|left| left.remove("db"),
-            Err("is gone, and change 11 was acknowledged"),
-        ),
+        ("the file gone", &|left| left.remove("db"), Err("is gone, and change 11 was acknowledged")),
         (
             "the file and its log emptied",
             &|left| {
@@ -133,16 +113,8 @@ fn missing_changes_are_told_and_whole_files_are_not_accused() {
             MISSING,
         ),
         ("the mark gone", &|left| left.remove("mark"), WHOLE),
-        (
-            "the mark emptied",
-            &|left| left.rewrite("mark", Vec::clear),
-            WHOLE,
-        ),
-        (
-            "the mark zeroed",
-            &|left| left.rewrite("mark", |bytes| bytes.fill(0)),
-            WHOLE,
-        ),
+        ("the mark emptied", &|left| left.rewrite("mark", Vec::clear), WHOLE),
+        ("the mark zeroed", &|left| left.rewrite("mark", |bytes| bytes.fill(0)), WHOLE),
         (
             "the mark of a newer version",
             &|left| left.rewrite("mark", |bytes| *bytes = b"tabellion mark 2 x".to_vec()),
@@ -233,11 +205,7 @@ fn a_backup_that_is_older_than_the_mark_is_accepted() {
     bench.records.settle().unwrap();
     let by_hand = Left::by(&bench);
     add(&bench, ISSUES + 5..ISSUES + 6);
-    fs::copy(
-        bench.folder.path().join("data/tracker.mark"),
-        by_hand.path("mark"),
-    )
-    .unwrap();
+    fs::copy(bench.folder.path().join("data/tracker.mark"), by_hand.path("mark")).unwrap();
     by_hand.open().unwrap_err();
 }
 
@@ -252,10 +220,7 @@ fn recovery_goes_on_with_what_is_there_and_says_what_is_missing() {
         }
         let recovered = recover(left.0.path(), &TRACKER).unwrap();
         let said = recovered.cut_off.unwrap().message;
-        assert!(
-            said.contains(if is_alone { "copied while" } else { "change 11" }),
-            "{said}"
-        );
+        assert!(said.contains(if is_alone { "copied while" } else { "change 11" }), "{said}");
         assert_eq!(left.open(), Ok(recovered.checked.changes));
     }
     let left = Left::by(&bench);

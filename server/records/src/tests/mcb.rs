@@ -25,24 +25,15 @@ fn the_changes_that_must_be_alone_are_those_that_are_listed() {
     for spec in [&ROWS, &TRACKER] {
         for entity in spec.entities {
             let lone = lone_changes(spec, entity);
-            let is_listed = |action, field| {
-                lone.iter()
-                    .any(|lone| lone.action == action && lone.field == field)
-            };
+            let is_listed =
+                |action, field| lone.iter().any(|lone| lone.action == action && lone.field == field);
             let is_alone = |edit| {
                 let change = RowChange::new(entity, vec![], edit, BTreeSet::new());
-                !RowsChange::new(vec![change], "test")
-                    .unwrap()
-                    .fits_beside_others(spec)
+                !RowsChange::new(vec![change], "test").unwrap().fits_beside_others(spec)
             };
             let insert = |row| is_alone(RowEdit::Insert(row));
             assert!(is_alone(RowEdit::Remove) && is_listed(Action::Delete, None));
-            assert_eq!(
-                insert(Map::new()),
-                is_listed(Action::Create, None),
-                "{}",
-                entity.name
-            );
+            assert_eq!(insert(Map::new()), is_listed(Action::Create, None), "{}", entity.name);
             for field in entity.fields.iter().filter(|field| !field.fixed) {
                 let (name, place) = (Some(field.name), format!("{} {}", entity.name, field.name));
                 let set = |value: Value| Map::from_iter([(field.name.to_owned(), value)]);
@@ -70,10 +61,7 @@ impl Bench {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let records = Records::open(place(folder.path()), &ROWS, Start::Serve).unwrap();
-        Self {
-            _folder: folder,
-            records,
-        }
+        Self { _folder: folder, records }
     }
 
     /// Calls a tool as clients do; errors are the data of the contract's error, with its message and its code.
@@ -83,13 +71,7 @@ impl Bench {
         let outcome = wait(async {
             let operation = dispatch::operation::<ToolError>(tool, &arguments)?;
             let (service, store) = (&(), &self.records);
-            let run = dispatch::Run {
-                operation,
-                service,
-                store,
-                call,
-                arguments,
-            };
+            let run = dispatch::Run { operation, service, store, call, arguments };
             rows::run::<ToolError, _>(&ROWS, run).await
         });
         refusal(outcome)
@@ -97,27 +79,15 @@ impl Bench {
 
     /// Begins an agent's session, for which these tools have no operation.
     fn session(&self, data: Value) -> Value {
-        static CREATE: RowOperation = RowOperation {
-            data: None,
-            ..RowOperation::new("agent_session", Action::Create)
-        };
+        static CREATE: RowOperation =
+            RowOperation { data: None, ..RowOperation::new("agent_session", Action::Create) };
         static ANY: Schema = Schema::plain("{}");
-        static TOOL: ToolSpec = ToolSpec {
-            mutating: true,
-            ..ToolSpec::new(&ANY, &ANY)
-        };
+        static TOOL: ToolSpec = ToolSpec { mutating: true, ..ToolSpec::new(&ANY, &ANY) };
         let mut session = json!({"agent_type": "claude-code", "model": "m", "project_id": "p"});
         session["id"] = data["id"].clone();
         let (table, store): (_, &dyn Store<Rows>) = (Table::new(&ROWS, &CREATE), &self.records);
         let call = CallContext::default();
-        let answer = wait(dispatch::mutate(
-            &TOOL,
-            &table,
-            store,
-            &call,
-            session,
-            table::mutate::<ToolError>,
-        ));
+        let answer = wait(dispatch::mutate(&TOOL, &table, store, &call, session, table::mutate::<ToolError>));
         answer.unwrap().response
     }
 
@@ -169,9 +139,7 @@ fn difference(found: &Value, expected: &Value) -> Option<String> {
                 let of = |(name, expected): (&String, &Value)| {
                     let none = expected == "<none>" && found.get(name).is_some();
                     let found = difference(&found[name], expected);
-                    found
-                        .or(none.then(|| "is there".into()))
-                        .map(|found| format!("{name}: {found}"))
+                    found.or(none.then(|| "is there".into())).map(|found| format!("{name}: {found}"))
                 };
                 return members.iter().find_map(of);
             }
@@ -180,10 +148,7 @@ fn difference(found: &Value, expected: &Value) -> Option<String> {
                 if found.len() != items.len() {
                     return Some(format!("{found:?} has not {} items", items.len()));
                 }
-                return found
-                    .iter()
-                    .zip(items)
-                    .find_map(|(found, expected)| difference(found, expected));
+                return found.iter().zip(items).find_map(|(found, expected)| difference(found, expected));
             }
             expected => found == expected,
         },
@@ -258,10 +223,7 @@ fn every_operation_is_answered_and_every_refused_pair_is_refused() {
     let is_answered = |case: &&Value| case[2].as_object().is_some_and(|it| !it.contains_key("rule"));
     let (answered, refused): (Vec<_>, Vec<_>) = steps.partition(is_answered);
     let words = |cases: &[&Value]| -> BTreeSet<String> {
-        cases
-            .iter()
-            .map(|case| case[0].as_str().unwrap().to_owned())
-            .collect()
+        cases.iter().map(|case| case[0].as_str().unwrap().to_owned()).collect()
     };
     let (answered, refused) = (words(&answered), words(&refused));
     let (mut operations, mut pairs) = (0, 0);
@@ -277,11 +239,7 @@ fn every_operation_is_answered_and_every_refused_pair_is_refused() {
             operations += 1;
         }
         for pair in tool.refused {
-            assert!(
-                refused.contains(&label(pair.is)),
-                "no case is refused as {:?}",
-                pair.is
-            );
+            assert!(refused.contains(&label(pair.is)), "no case is refused as {:?}", pair.is);
             pairs += 1;
         }
     }
@@ -290,24 +248,14 @@ fn every_operation_is_answered_and_every_refused_pair_is_refused() {
 
 /// Creates a plan, with a key's user and the operator in the provenance.
 fn planned(bench: &Bench, org: &str, user: Option<&str>, operator: Option<&str>) -> Result<Value, Value> {
-    static CREATE: RowOperation = RowOperation {
-        data: None,
-        ..RowOperation::new("plan", Action::Create)
-    };
+    static CREATE: RowOperation = RowOperation { data: None, ..RowOperation::new("plan", Action::Create) };
     static ANY: Schema = Schema::plain("{}");
-    static TOOL: ToolSpec = ToolSpec {
-        mutating: true,
-        errors: &["INVALID_PARAMS"],
-        ..ToolSpec::new(&ANY, &ANY)
-    };
+    static TOOL: ToolSpec =
+        ToolSpec { mutating: true, errors: &["INVALID_PARAMS"], ..ToolSpec::new(&ANY, &ANY) };
     let mut table = Table::new(&ROWS, &CREATE);
     let provenance = json!({ "operator_id": operator });
     table.facts.insert("provenance".into(), provenance);
-    let call = CallContext {
-        org: Some(org.into()),
-        user: user.map(Into::into),
-        ..CallContext::default()
-    };
+    let call = CallContext { org: Some(org.into()), user: user.map(Into::into), ..CallContext::default() };
     let (store, plan): (&dyn Store<Rows>, _) = (&bench.records, json!({"project_id": "p", "title": "Plan"}));
     let method = table::mutate::<ToolError>;
     let outcome = wait(dispatch::mutate(&TOOL, &table, store, &call, plan, method));
@@ -327,10 +275,7 @@ fn the_caller_is_the_user_of_its_key_or_else_the_one_that_it_names() {
         bench.call(&unbound, "entity", request).unwrap();
     }
     for org in ["org_default", "acme"] {
-        let bound = CallContext {
-            org: Some(org.into()),
-            ..CallContext::default()
-        };
+        let bound = CallContext { org: Some(org.into()), ..CallContext::default() };
         let project = json!({"action": "create", "resource": "project", "project_id": "p",
             "data": {"name": "P", "path": "p"}});
         bench.call(&bound, "project", project).unwrap();
@@ -339,12 +284,7 @@ fn the_caller_is_the_user_of_its_key_or_else_the_one_that_it_names() {
         ("org_default", None, None, Ok("user_default")),
         ("org_default", None, Some("ada"), Ok("ada")),
         ("org_default", None, Some("ADA@example.org"), Ok("ada")),
-        (
-            "org_default",
-            None,
-            Some("a user of this machine"),
-            Ok("user_default"),
-        ),
+        ("org_default", None, Some("a user of this machine"), Ok("user_default")),
         ("org_default", None, Some("bob"), Ok("user_default")),
         ("org_default", Some("ada"), Some("user_default"), Ok("ada")),
         ("org_default", Some("bob"), Some("ada"), Err("`bob`")),
@@ -356,15 +296,9 @@ fn the_caller_is_the_user_of_its_key_or_else_the_one_that_it_names() {
         match (planned(&bench, org, user, operator), expected) {
             (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{case}"),
             (Err(error), Err(named)) => {
-                assert_eq!(
-                    (&error["rule"], &error["field"]),
-                    (&"no_such".into(), &"created_by".into())
-                );
+                assert_eq!((&error["rule"], &error["field"]), (&"no_such".into(), &"created_by".into()));
                 let sentence = format!("the caller's user {named} is not in this org");
-                assert!(
-                    error["message"].as_str().unwrap().contains(&sentence),
-                    "{case}: {error}"
-                );
+                assert!(error["message"].as_str().unwrap().contains(&sentence), "{case}: {error}");
             }
             (found, _) => panic!("{case}: {found:?}"),
         }
@@ -381,15 +315,9 @@ fn a_list_says_what_it_leaves_out_and_continues_after_it() {
     };
     create("project", json!({"name": "P", "path": "p"}));
     for i in 0..23 {
-        create(
-            "issue",
-            json!({"id": format!("i{i}"), "title": "x", "priority": i % 2}),
-        );
+        create("issue", json!({"id": format!("i{i}"), "title": "x", "priority": i % 2}));
         // Phases are not listed in the order of their creation.
-        create(
-            "phase",
-            json!({"id": format!("f{i}"), "name": i.to_string(), "sequence": (i * 7) % 23}),
-        );
+        create("phase", json!({"id": format!("f{i}"), "name": i.to_string(), "sequence": (i * 7) % 23}));
     }
     for (resource, filters, expected) in [
         ("issue", json!({"limit": 5}), 23),
@@ -410,11 +338,7 @@ fn a_list_says_what_it_leaves_out_and_continues_after_it() {
             let items = answer.response["items"].as_array().unwrap().clone();
             assert_eq!(answer.response["total"], expected, "{resource} {filters}");
             let is_last = found.len() + items.len() == expected;
-            assert_eq!(
-                answer.meta.get("tabellion/truncated").is_none(),
-                is_last,
-                "{filters}"
-            );
+            assert_eq!(answer.meta.get("tabellion/truncated").is_none(), is_last, "{filters}");
             let total = answer.meta.get("tabellion/total");
             assert_eq!(total.cloned(), (!is_last).then(|| json!(expected)), "{filters}");
             assert!(is_last || items.len() as u64 == limit, "{filters}");

@@ -41,11 +41,7 @@ struct Step {
 }
 
 fn org_of(entity: &EntitySpec, org: &str) -> String {
-    if matches!(entity.scope, Scope::Org(_)) {
-        org.into()
-    } else {
-        String::new()
-    }
+    if matches!(entity.scope, Scope::Org(_)) { org.into() } else { String::new() }
 }
 
 fn entity(name: &str) -> &'static EntitySpec {
@@ -96,17 +92,13 @@ impl Model {
             }
         }
         for rule in entity.rules {
-            let pairs = rule
-                .fields()
-                .windows(2)
-                .map(|pair| (&row[pair[0]], &row[pair[1]]));
+            let pairs = rule.fields().windows(2).map(|pair| (&row[pair[0]], &row[pair[1]]));
             let is_broken = |(one, other): (&Value, &Value)| match rule {
                 RowRule::AnyOf(_) => one.is_null() && other.is_null(),
                 RowRule::Differ(_) => one == other && !one.is_null(),
-                RowRule::Ordered(_) => one
-                    .as_i64()
-                    .zip(other.as_i64())
-                    .is_some_and(|(one, other)| other < one),
+                RowRule::Ordered(_) => {
+                    one.as_i64().zip(other.as_i64()).is_some_and(|(one, other)| other < one)
+                }
             };
             if pairs.into_iter().any(is_broken) {
                 rules.insert("value");
@@ -121,9 +113,7 @@ impl Model {
             let others = self.rows(entity.name).filter(|((of, other), it)| {
                 *of == org_of(entity, org) && other != id && it[edges.by.unwrap()] == *kind
             });
-            let others: Vec<_> = others
-                .map(|(_, it)| (text(&it[edges.from]), text(&it[edges.to])))
-                .collect();
+            let others: Vec<_> = others.map(|(_, it)| (text(&it[edges.from]), text(&it[edges.to]))).collect();
             // All rows reachable from its end.
             let mut reached = BTreeSet::from([text(&row[edges.to])]);
             loop {
@@ -193,12 +183,8 @@ impl Model {
                 let same = self.rows(entity.name).filter(|((of, _), other)| {
                     of == org && next.within.iter().all(|name| other[*name] == row[*name])
                 });
-                let next: Value = (same
-                    .filter_map(|(_, row)| row[field.name].as_i64())
-                    .max()
-                    .unwrap_or(0)
-                    + 1)
-                .into();
+                let next: Value =
+                    (same.filter_map(|(_, row)| row[field.name].as_i64()).max().unwrap_or(0) + 1).into();
                 if step.data.get(field.name).is_some_and(|given| *given != next) {
                     rules.insert("stale");
                 }
@@ -257,10 +243,7 @@ impl Model {
         for field in entity.fields.iter().filter(|field| !field.one_true_in.is_empty()) {
             if row[field.name] == true {
                 for ((of, id), other) in self.tables.entry(name).or_default() {
-                    let is_same = field
-                        .one_true_in
-                        .iter()
-                        .all(|within| other[*within] == row[*within]);
+                    let is_same = field.one_true_in.iter().all(|within| other[*within] == row[*within]);
                     if *of == key.0 && *id != key.1 && is_same {
                         other[field.name] = false.into();
                     }
@@ -277,20 +260,15 @@ impl Model {
         }
         let mut gone = BTreeSet::from([(step.entity, step.id.clone())]);
         loop {
-            let more: BTreeSet<_> = self
-                .referring(step, &gone, OnDelete::Cascade)
-                .map(|(name, id, _)| (name, id))
-                .collect();
+            let more: BTreeSet<_> =
+                self.referring(step, &gone, OnDelete::Cascade).map(|(name, id, _)| (name, id)).collect();
             if more.is_subset(&gone) {
                 break;
             }
             gone.extend(more);
         }
         let kept = self.referring(step, &gone, OnDelete::Restrict);
-        let is_kept = kept
-            .filter(|(name, id, _)| !gone.contains(&(*name, id.clone())))
-            .count()
-            > 0;
+        let is_kept = kept.filter(|(name, id, _)| !gone.contains(&(*name, id.clone()))).count() > 0;
         let rules = is_kept.then_some("in_use").into_iter().collect();
         (rules, gone)
     }
@@ -302,17 +280,16 @@ impl Model {
         on_delete: OnDelete,
     ) -> impl Iterator<Item = (&'static str, String, &'static str)> + 'm {
         TRACKER.entities.iter().flat_map(move |entity| {
-            entity
-                .references()
-                .filter(move |(_, reference)| reference.on_delete == on_delete)
-                .flat_map(move |(field, reference)| {
+            entity.references().filter(move |(_, reference)| reference.on_delete == on_delete).flat_map(
+                move |(field, reference)| {
                     let refers = move |((of, _), row): &(&(String, String), &Row)| {
                         let is_of_org = step.entity == "org" || of == step.org;
                         is_of_org && gone.contains(&(reference.to, text(&row[field.name]).to_owned()))
                     };
                     let rows = self.rows(entity.name).filter(refers);
                     rows.map(move |((_, id), _)| (entity.name, id.clone(), field.name))
-                })
+                },
+            )
         })
     }
 
@@ -366,10 +343,7 @@ impl Model {
             prop_assert_eq!(answered, &row[field.name], "{}", field.name);
         }
         if step.entity == "comment" && step.action == Action::Create && row["body"] == "close it" {
-            let mut issue = self
-                .get("issue", step.org, text(&row["issue_id"]))
-                .cloned()
-                .unwrap_or_default();
+            let mut issue = self.get("issue", step.org, text(&row["issue_id"])).cloned().unwrap_or_default();
             issue["status"] = "closed".into();
             self.put("issue", step.org, issue);
         }
@@ -381,10 +355,7 @@ impl Model {
 fn is_made(field: &FieldSpec) -> bool {
     field.of_store
         || field.copy.is_some()
-        || matches!(
-            field.kind,
-            FieldType::Seq | FieldType::Now(_) | FieldType::Secret { .. }
-        )
+        || matches!(field.kind, FieldType::Seq | FieldType::Now(_) | FieldType::Secret { .. })
 }
 
 /// Returns true if a field can have the value, as far as these programs go.
@@ -401,12 +372,12 @@ fn fits(field: &FieldSpec, value: &Value) -> bool {
             (min..=max).contains(&text.chars().count()) && field.text.iter().all(keeps)
         }
         (FieldType::Time, Value::Number(number)) => number.is_i64(),
-        (FieldType::Integer { min, max }, Value::Number(number)) => number
-            .as_i64()
-            .is_some_and(|number| number >= min && number <= max && number.abs() < 1 << 53),
-        (FieldType::Next(_), Value::Number(number)) => number
-            .as_i64()
-            .is_some_and(|number| (0..1 << 53).contains(&number)),
+        (FieldType::Integer { min, max }, Value::Number(number)) => {
+            number.as_i64().is_some_and(|number| number >= min && number <= max && number.abs() < 1 << 53)
+        }
+        (FieldType::Next(_), Value::Number(number)) => {
+            number.as_i64().is_some_and(|number| (0..1 << 53).contains(&number))
+        }
         (FieldType::Number, Value::Number(_))
         | (FieldType::Boolean, Value::Bool(_))
         | (FieldType::Json, _) => true,
@@ -440,43 +411,24 @@ fn value_of(field: &'static str) -> BoxedStrategy<Value> {
     let ids = || ["a", "a", "b", "c", "d", "e"].map(Value::from).to_vec();
     let texts = |texts: &[&str]| texts.iter().map(|text| Value::from(*text)).collect::<Vec<_>>();
     match field {
-        "id" => one_of(
-            texts(&["a", "b", "c", "d", "e", "f", "g", "h"]),
-            vec![json!(""), json!(1)],
-        ),
+        "id" => one_of(texts(&["a", "b", "c", "d", "e", "f", "g", "h"]), vec![json!(""), json!(1)]),
         "project_id" => one_of(texts(&["a", "a", "b"]), vec![json!("x"), Value::Null]),
         "issue_id" => one_of(ids(), vec![json!(""), json!(7)]),
         "parent_id" => one_of([ids(), vec![Value::Null]].concat(), vec![json!("x")]),
-        "name" => one_of(
-            texts(&["one", "ONE", "two", "three", "é\u{301}"]),
-            vec![json!(""), Value::Null],
-        ),
+        "name" => one_of(texts(&["one", "ONE", "two", "three", "é\u{301}"]), vec![json!(""), Value::Null]),
         "title" => one_of(texts(&["one", "𝕏'\""]), vec![json!("")]),
-        "body" => one_of(
-            texts(&["note", "close it", "éééééé"]),
-            texts(&["", " \u{2003}", "ééééééé"]),
-        ),
-        "status" => one_of(
-            texts(&["open", "closed", "Open", "Closed"]),
-            texts(&["done", "OPEN"]),
-        ),
+        "body" => one_of(texts(&["note", "close it", "éééééé"]), texts(&["", " \u{2003}", "ééééééé"])),
+        "status" => one_of(texts(&["open", "closed", "Open", "Closed"]), texts(&["done", "OPEN"])),
         "from_id" | "to_id" => one_of(ids(), vec![json!("x"), Value::Null]),
         "kind" => one_of(texts(&["needs", "needs", "like"]), texts(&["Needs"])),
         "begun_at" | "ended_at" => one_of(vec![json!(1), json!(2), json!(3), Value::Null], vec![json!("1")]),
         "pinned" | "leads" | "archived" => one_of(vec![json!(true), json!(false)], vec![json!(1)]),
         "estimate" => one_of(vec![json!(7), json!(0.25), Value::Null], vec![json!("7")]),
-        "labels" => one_of(
-            vec![json!([]), json!(["b", "a"])],
-            vec![json!([1]), json!(["", "", "", "", "", ""])],
-        ),
-        "extra" => one_of(
-            vec![json!({"z": [1, {"a": null}]}), json!("text"), Value::Null],
-            vec![json!(1)],
-        ),
-        _ => one_of(
-            (1..4).map(Value::from).collect(),
-            vec![json!(1_i64 << 53), json!("x")],
-        ),
+        "labels" => {
+            one_of(vec![json!([]), json!(["b", "a"])], vec![json!([1]), json!(["", "", "", "", "", ""])])
+        }
+        "extra" => one_of(vec![json!({"z": [1, {"a": null}]}), json!("text"), Value::Null], vec![json!(1)]),
+        _ => one_of((1..4).map(Value::from).collect(), vec![json!(1_i64 << 53), json!("x")]),
     }
 }
 
@@ -489,10 +441,7 @@ fn data(
     let named = |names: &'static [&'static str], likely: f64| {
         let field = move |name: &&'static str| {
             let name = *name;
-            prop::option::weighted(
-                likely,
-                value_of(name).prop_map(move |value| (name.to_owned(), value)),
-            )
+            prop::option::weighted(likely, value_of(name).prop_map(move |value| (name.to_owned(), value)))
         };
         names.iter().map(field).collect::<Vec<_>>()
     };
@@ -540,23 +489,14 @@ fn step() -> impl Strategy<Value = Step> {
     let org = prop_oneof![40 => org, 1 => Just("nothing")];
     let id = prop::sample::select(vec!["a", "b", "c", "d", "e", "f"]).prop_map(String::from);
     let what = prop_oneof![6 => create, 6 => update, 2 => others];
-    (what, org, id).prop_map(|((entity, action, data), org, id)| Step {
-        entity,
-        action,
-        org,
-        id,
-        data,
-    })
+    (what, org, id).prop_map(|((entity, action, data), org, id)| Step { entity, action, org, id, data })
 }
 
 fn run(steps: &[Step]) -> Result<(), TestCaseError> {
     let bench = Bench::new();
     let mut model = Model::default();
     for (id, name) in [("org_default", "Default"), ("org_b", "B")] {
-        let row = json!({"id": id, "name": name})
-            .as_object()
-            .cloned()
-            .unwrap_or_default();
+        let row = json!({"id": id, "name": name}).as_object().cloned().unwrap_or_default();
         model.put("org", "", row);
     }
     let mut changes = 1_u64;
@@ -586,23 +526,14 @@ fn run(steps: &[Step]) -> Result<(), TestCaseError> {
         if matches!(step.action, Action::Create | Action::Update) {
             request["data"] = step.data.clone().into();
         }
-        let answer = call(
-            &bench.records,
-            &CallContext::default(),
-            step.entity,
-            step.action,
-            request,
-        );
+        let answer = call(&bench.records, &CallContext::default(), step.entity, step.action, request);
         let (rules, row) = match step.action {
             Action::Create => model.create(step),
             Action::Update => model.update(step),
             Action::Delete => (model.delete(step).0, Row::new()),
             Action::Get | Action::List => {
                 let found = model.get(step.entity, step.org, &step.id).cloned();
-                (
-                    found.is_none().then_some("not_found").into_iter().collect(),
-                    found.unwrap_or_default(),
-                )
+                (found.is_none().then_some("not_found").into_iter().collect(), found.unwrap_or_default())
             }
         };
         match answer {
@@ -620,10 +551,7 @@ fn run(steps: &[Step]) -> Result<(), TestCaseError> {
         }
     }
     compare(&bench, &model)?;
-    let checked = bench
-        .records
-        .check()
-        .map_err(|failure| TestCaseError::fail(failure.message))?;
+    let checked = bench.records.check().map_err(|failure| TestCaseError::fail(failure.message))?;
     prop_assert_eq!(checked.changes, changes);
     Ok(())
 }
@@ -632,9 +560,7 @@ fn run(steps: &[Step]) -> Result<(), TestCaseError> {
 fn compare(bench: &Bench, model: &Model) -> Result<(), TestCaseError> {
     let reopened = open(bench.folder.path());
     let mut export = vec![];
-    reopened
-        .export(&mut export)
-        .map_err(|failure| TestCaseError::fail(failure.message))?;
+    reopened.export(&mut export).map_err(|failure| TestCaseError::fail(failure.message))?;
     let mut found = Tables::new();
     for line in String::from_utf8_lossy(&export).lines() {
         let line: Value = serde_json::from_str(line).unwrap_or_default();
@@ -642,19 +568,13 @@ fn compare(bench: &Bench, model: &Model) -> Result<(), TestCaseError> {
             let entity = entity(text(&line["row"]["entity"]));
             let org = row.get("org_id").map_or("", text).to_owned();
             let key = (org, text(&row["id"]).to_owned());
-            found
-                .entry(entity.name)
-                .or_default()
-                .insert(key, learned(entity, row));
+            found.entry(entity.name).or_default().insert(key, learned(entity, row));
         }
     }
     let mut expected = Tables::new();
     for (name, rows) in &model.tables {
         for (key, row) in rows {
-            expected
-                .entry(name)
-                .or_default()
-                .insert(key.clone(), learned(entity(name), row));
+            expected.entry(name).or_default().insert(key.clone(), learned(entity(name), row));
         }
     }
     prop_assert_eq!(found, expected);

@@ -31,26 +31,14 @@ fn wrong_data_is_refused_by_field_and_changes_nothing() {
         (json!({"title": "a\u{0}b"}), "value", "title"),
         (json!({"title": long}), "value", "title"),
         (json!({"status": "done"}), "value", "status"),
-        (
-            json!({"priority": 9_007_199_254_740_992_i64}),
-            "value",
-            "priority",
-        ),
-        (
-            json!({"priority": -9_007_199_254_740_992_i64}),
-            "value",
-            "priority",
-        ),
+        (json!({"priority": 9_007_199_254_740_992_i64}), "value", "priority"),
+        (json!({"priority": -9_007_199_254_740_992_i64}), "value", "priority"),
         (json!({"priority": u64::MAX}), "value", "priority"),
         (json!({"priority": 1.5}), "value", "priority"),
         (json!({"priority": "1"}), "value", "priority"),
         (json!({"estimate": u64::MAX}), "value", "estimate"),
         (json!({"pinned": 1}), "value", "pinned"),
-        (
-            json!({"labels": ["a", "b", "c", "d", "e", "f"]}),
-            "value",
-            "labels",
-        ),
+        (json!({"labels": ["a", "b", "c", "d", "e", "f"]}), "value", "labels"),
         (json!({"labels": ["a\u{0}"]}), "value", "labels"),
         (json!({"labels": [1]}), "value", "labels"),
         (json!({"extra": {"a\u{0}": 1}}), "value", "extra"),
@@ -80,12 +68,8 @@ fn wrong_data_is_refused_by_field_and_changes_nothing() {
 fn any_text_and_number_within_the_limits_comes_back() {
     let bench = Bench::new();
     project(&bench);
-    let texts = [
-        "\u{1}\u{7f}\u{feff}\u{202e}",
-        "𝕏😀é\u{301}",
-        "'\"; DROP TABLE issues; --",
-        "\u{10ffff}\u{e000}",
-    ];
+    let texts =
+        ["\u{1}\u{7f}\u{feff}\u{202e}", "𝕏😀é\u{301}", "'\"; DROP TABLE issues; --", "\u{10ffff}\u{e000}"];
     let long = "é".repeat(4 * 1024 * 1024);
     for text in texts.into_iter().chain([long.as_str()]) {
         let data = json!({
@@ -110,17 +94,11 @@ fn updates_change_only_what_they_name() {
     let first = bench.create("issue", data);
     let update = |data: Value| bench.call("issue", Update, json!({"id": "i", "data": data}));
     let second = update(json!({"title": "Second"})).unwrap();
-    assert_eq!(
-        (&second["title"], &second["estimate"]),
-        (&json!("Second"), &json!(2.0))
-    );
+    assert_eq!((&second["title"], &second["estimate"]), (&json!("Second"), &json!(2.0)));
     let third = update(json!({"estimate": null, "status": "closed"})).unwrap();
     assert_eq!((&third["estimate"], &third["extra"]), (&Value::Null, &json!(1)));
     assert!(third["closed_at"].is_i64());
-    assert_eq!(
-        update(json!({"status": "open"})).unwrap()["closed_at"],
-        Value::Null
-    );
+    assert_eq!(update(json!({"status": "open"})).unwrap()["closed_at"], Value::Null);
     // A row may be sent back as it was read.
     let read = bench.call("issue", Get, json!({"id": "i"})).unwrap();
     assert_eq!(update(read.clone()).unwrap(), read);
@@ -145,31 +123,18 @@ fn the_id_of_a_removed_row_is_never_used_again() {
     let taken = |bench: &Bench, entity, data: Value| {
         let error = bench.call(entity, Create, json!({ "data": data })).unwrap_err();
         assert_eq!((&error["rule"], &error["field"]), (&json!("taken"), &json!("id")));
-        assert!(
-            error["message"]
-                .as_str()
-                .unwrap()
-                .contains("ids are not used again"),
-            "{error}"
-        );
+        assert!(error["message"].as_str().unwrap().contains("ids are not used again"), "{error}");
     };
     for id in ["i", "j"] {
         bench.create("issue", issue(id));
-        bench.create(
-            "comment",
-            json!({"id": format!("c{id}"), "issue_id": id, "body": "note"}),
-        );
+        bench.create("comment", json!({"id": format!("c{id}"), "issue_id": id, "body": "note"}));
         bench.call("issue", Delete, json!({ "id": id })).unwrap();
     }
     bench.create("issue", issue("k"));
     let refuses = |bench: &Bench| {
         for id in ["i", "j"] {
             taken(bench, "issue", issue(id));
-            taken(
-                bench,
-                "comment",
-                json!({"id": format!("c{id}"), "issue_id": "k", "body": "note"}),
-            );
+            taken(bench, "comment", json!({"id": format!("c{id}"), "issue_id": "k", "body": "note"}));
         }
     };
     refuses(&bench);
@@ -180,26 +145,15 @@ fn the_id_of_a_removed_row_is_never_used_again() {
     bench.records.settle().unwrap();
     let path = bench.records.file().path.clone();
     let folder = bench.closed();
-    rusqlite::Connection::open(path)
-        .unwrap()
-        .execute_batch(older)
-        .unwrap();
+    rusqlite::Connection::open(path).unwrap().execute_batch(older).unwrap();
     let records = open_file(folder.path());
     let bench = Bench { folder, records };
     refuses(&bench);
     assert_eq!(bench.export(), before);
     let imported = tempfile::tempdir().unwrap();
-    crate::import(
-        &imported.path().join("data"),
-        &super::tracker::TRACKER,
-        &mut before.as_bytes(),
-    )
-    .unwrap();
+    crate::import(&imported.path().join("data"), &super::tracker::TRACKER, &mut before.as_bytes()).unwrap();
     let records = open_file(imported.path());
-    refuses(&Bench {
-        folder: imported,
-        records,
-    });
+    refuses(&Bench { folder: imported, records });
 }
 
 #[test]
@@ -207,21 +161,13 @@ fn references_unique_values_and_chains_hold() {
     let bench = Bench::new();
     project(&bench);
     bench.create("project", json!({"id": "q", "name": "Two"}));
-    assert_eq!(
-        bench.refusal("project", Create, json!({"data": {"name": "oNE"}})),
-        "taken"
-    );
+    assert_eq!(bench.refusal("project", Create, json!({"data": {"name": "oNE"}})), "taken");
     for (id, parent) in [("a", Value::Null), ("b", json!("a")), ("c", json!("b"))] {
-        bench.create(
-            "issue",
-            json!({"id": id, "project_id": "p", "title": id, "parent_id": parent}),
-        );
+        bench.create("issue", json!({"id": id, "project_id": "p", "title": id, "parent_id": parent}));
     }
     let parent = |id: &str, parent: &str| {
         let request = json!({"id": id, "data": {"parent_id": parent}});
-        bench
-            .call("issue", Update, request)
-            .map_err(|error| error["rule"].clone())
+        bench.call("issue", Update, request).map_err(|error| error["rule"].clone())
     };
     assert_eq!(parent("a", "c").unwrap_err(), "circular");
     assert_eq!(parent("a", "a").unwrap_err(), "circular");
@@ -229,31 +175,16 @@ fn references_unique_values_and_chains_hold() {
     let data = json!({"project_id": "q", "title": "x", "parent_id": "a"});
     assert_eq!(bench.refusal("issue", Create, json!({ "data": data })), "no_such");
     let in_use = bench.call("project", Delete, json!({"id": "p"})).unwrap_err();
-    assert_eq!(
-        (&in_use["rule"], &in_use["by"]["issue"]),
-        (&json!("in_use"), &json!(3))
-    );
+    assert_eq!((&in_use["rule"], &in_use["by"]["issue"]), (&json!("in_use"), &json!(3)));
     for _ in 0..3 {
         bench.create("comment", json!({"issue_id": "a", "body": "note"}));
     }
-    assert_eq!(
-        bench.call("issue", Delete, json!({"id": "a"})).unwrap(),
-        json!({"deleted": true, "id": "a"})
-    );
-    assert_eq!(
-        bench.refusal("comment", List, json!({"issue_id": "a"})),
-        "no_such"
-    );
+    assert_eq!(bench.call("issue", Delete, json!({"id": "a"})).unwrap(), json!({"deleted": true, "id": "a"}));
+    assert_eq!(bench.refusal("comment", List, json!({"issue_id": "a"})), "no_such");
     assert_eq!(bench.call("comment", List, json!({})).unwrap()["total"], 0);
-    assert_eq!(
-        bench.call("issue", Get, json!({"id": "b"})).unwrap()["parent_id"],
-        Value::Null
-    );
+    assert_eq!(bench.call("issue", Get, json!({"id": "b"})).unwrap()["parent_id"], Value::Null);
     bench.create("comment", json!({"issue_id": "b", "body": "close it"}));
-    assert_eq!(
-        bench.call("issue", Get, json!({"id": "b"})).unwrap()["status"],
-        "closed"
-    );
+    assert_eq!(bench.call("issue", Get, json!({"id": "b"})).unwrap()["status"], "closed");
     bench.records.check().unwrap();
 }
 
@@ -276,11 +207,7 @@ fn lists_are_ordered_limited_and_continued() {
     assert_eq!(seen, created);
     assert_eq!(list(json!({}))["count"], 10);
     for limit in [json!(0), json!(101), json!(-1), json!("1")] {
-        assert_eq!(
-            bench.refusal("issue", List, json!({ "limit": limit })),
-            "value",
-            "{limit}"
-        );
+        assert_eq!(bench.refusal("issue", List, json!({ "limit": limit })), "value", "{limit}");
     }
     // The mark is taken from the other.
     for issue in [&created[3], &created[7]] {
@@ -288,15 +215,8 @@ fn lists_are_ordered_limited_and_continued() {
         bench.call("issue", Update, request).unwrap();
     }
     let all = list(json!({"limit": 100}));
-    let pinned = all["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|item| item["pinned"] == true);
-    assert_eq!(
-        pinned.map(|item| &item["id"]).collect::<Vec<_>>(),
-        [&created[7]["id"]]
-    );
+    let pinned = all["items"].as_array().unwrap().iter().filter(|item| item["pinned"] == true);
+    assert_eq!(pinned.map(|item| &item["id"]).collect::<Vec<_>>(), [&created[7]["id"]]);
 }
 
 #[test]
@@ -312,26 +232,11 @@ fn what_is_in_another_org_is_not_there() {
     let before = bench.export();
     for (entity, action, request, rule) in [
         ("project", Get, json!({"id": "p"}), "not_found"),
-        (
-            "project",
-            Update,
-            json!({"id": "p", "data": {"name": "x"}}),
-            "not_found",
-        ),
+        ("project", Update, json!({"id": "p", "data": {"name": "x"}}), "not_found"),
         ("issue", Delete, json!({"id": "i"}), "not_found"),
         ("issue", List, json!({"project_id": "p"}), "no_such"),
-        (
-            "issue",
-            Create,
-            json!({"data": {"project_id": "p", "title": "x"}}),
-            "no_such",
-        ),
-        (
-            "comment",
-            Create,
-            json!({"data": {"issue_id": "i", "body": "x"}}),
-            "no_such",
-        ),
+        ("issue", Create, json!({"data": {"project_id": "p", "title": "x"}}), "no_such"),
+        ("comment", Create, json!({"data": {"issue_id": "i", "body": "x"}}), "no_such"),
     ] {
         assert_eq!(bench.refusal(entity, action, other(request)), rule, "{entity}");
     }
@@ -340,23 +245,14 @@ fn what_is_in_another_org_is_not_there() {
     // Neither ids nor unique values clash.
     let twin = other(json!({"data": {"id": "p", "name": "One"}}));
     bench.call("project", Create, twin).unwrap();
-    assert_eq!(
-        bench.refusal("project", Get, json!({"id": "p", "org": "nothing"})),
-        "not_found"
-    );
-    let bound = CallContext {
-        org: Some("org_b".into()),
-        ..CallContext::default()
-    };
+    assert_eq!(bench.refusal("project", Get, json!({"id": "p", "org": "nothing"})), "not_found");
+    let bound = CallContext { org: Some("org_b".into()), ..CallContext::default() };
     let as_bound = |entity, action, request| {
         call(&bench.records, &bound, entity, action, request).map(|answer| answer.response)
     };
     assert_eq!(as_bound("project", List, json!({})).unwrap()["total"], 1);
     assert_eq!(as_bound("org", List, json!({})).unwrap()["total"], 1);
-    for request in [
-        json!({"id": "org_default"}),
-        json!({"id": "org_b", "org": "org_default"}),
-    ] {
+    for request in [json!({"id": "org_default"}), json!({"id": "org_b", "org": "org_default"})] {
         assert_eq!(as_bound("org", Get, request).unwrap_err()["rule"], "not_found");
     }
     as_bound("project", Delete, json!({"id": "p"})).unwrap();
@@ -378,16 +274,10 @@ fn a_secret_is_answered_once_and_its_bytes_are_nowhere() {
     let mut expected = first.response.clone();
     expected["secret"] = Value::Null;
     assert_eq!(again.response, expected);
-    let read = bench
-        .call("access_key", Get, json!({"id": expected["id"]}))
-        .unwrap();
+    let read = bench.call("access_key", Get, json!({"id": expected["id"]})).unwrap();
     assert!(read.get("secret").is_none());
     assert_eq!(
-        bench.refusal(
-            "access_key",
-            Create,
-            json!({"data": {"name": "x", "secret": "mine"}})
-        ),
+        bench.refusal("access_key", Create, json!({"data": {"name": "x", "secret": "mine"}})),
         "immutable"
     );
     assert!(!bench.export().contains(&secret[4..]));
@@ -405,30 +295,18 @@ fn a_secret_is_answered_once_and_its_bytes_are_nowhere() {
 fn conditions_and_keys_hold() {
     let bench = Bench::new();
     let create = |key: &str, name: &str| {
-        call(
-            &bench.records,
-            &keyed(key),
-            "project",
-            Create,
-            json!({"data": {"name": name}}),
-        )
+        call(&bench.records, &keyed(key), "project", Create, json!({"data": {"name": name}}))
     };
     let first = create("k", "One").unwrap();
     assert_eq!(create("k", "One").unwrap().response, first.response);
     assert_eq!(create("k", "Two").unwrap_err()["rule"], "key_reused");
     // A key of another org is a different key.
-    let other = CallContext {
-        org: Some("org_b".into()),
-        ..keyed("k")
-    };
+    let other = CallContext { org: Some("org_b".into()), ..keyed("k") };
     let request = json!({"data": {"name": "One"}});
     let other = call(&bench.records, &other, "project", Create, request).unwrap();
     assert_ne!(other.response, first.response);
     // As is that of another caller.
-    let other = CallContext {
-        identity: Some(Identity::key("another")),
-        ..keyed("k")
-    };
+    let other = CallContext { identity: Some(Identity::key("another")), ..keyed("k") };
     let request = json!({"data": {"name": "Two"}});
     let other = call(&bench.records, &other, "project", Create, request).unwrap();
     assert_ne!(other.response, first.response);
@@ -437,31 +315,14 @@ fn conditions_and_keys_hold() {
     let update = |base: &str, name: &str| {
         let meta = json!({"tabellion/ifBase": base});
         let context = CallContext::from_meta(None, meta.as_object().unwrap()).unwrap();
-        call(
-            &bench.records,
-            &context,
-            "project",
-            Update,
-            json!({"id": id, "data": {"name": name}}),
-        )
+        call(&bench.records, &context, "project", Update, json!({"id": id, "data": {"name": name}}))
     };
-    let read = call(
-        &bench.records,
-        &CallContext::default(),
-        "project",
-        Get,
-        json!({ "id": id }),
-    )
-    .unwrap();
+    let read = call(&bench.records, &CallContext::default(), "project", Get, json!({ "id": id })).unwrap();
     assert_eq!(read.meta["tabellion/base"], base.as_str());
     let second = update(&base, "Three").unwrap();
     assert_eq!(update(&base, "Four").unwrap_err()["kind"], "conflict");
     update(second.meta["tabellion/base"].as_str().unwrap(), "Four").unwrap();
-    assert_eq!(
-        bench.records.check().unwrap().changes,
-        6,
-        "seeds, three creates, two updates"
-    );
+    assert_eq!(bench.records.check().unwrap().changes, 6, "seeds, three creates, two updates");
 }
 
 /// Approves all proposals, and records them.
@@ -541,18 +402,12 @@ fn a_mark_is_taken_where_its_row_moves_to() {
     issue("b", json!({"parent_id": "two", "leads": true}));
     let leading = || {
         let all = bench.call("issue", List, json!({"project_id": "p"})).unwrap();
-        let leading = all["items"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter(|it| it["leads"] == true);
+        let leading = all["items"].as_array().unwrap().iter().filter(|it| it["leads"] == true);
         leading.map(|it| it["id"].clone()).collect::<Vec<_>>()
     };
     assert_eq!(leading(), ["a", "b"]);
     // By a change, and by a deletion that clears the reference.
-    bench
-        .call("issue", Update, json!({"id": "a", "data": {"parent_id": "two"}}))
-        .unwrap();
+    bench.call("issue", Update, json!({"id": "a", "data": {"parent_id": "two"}})).unwrap();
     assert_eq!(leading(), ["a"]);
     issue("c", json!({"leads": true}));
     assert_eq!(leading(), ["a", "c"]);
@@ -569,25 +424,16 @@ fn a_full_disk_changes_nothing() {
         wait(async {
             let writer = bench.records.file().writer.lock().await;
             let sql = format!("PRAGMA max_page_count = {pages}");
-            writer
-                .lock()
-                .connection
-                .query_row(&sql, [], |row| row.get::<_, u32>(0))
-                .unwrap()
+            writer.lock().connection.query_row(&sql, [], |row| row.get::<_, u32>(0)).unwrap()
         })
     };
     let before = bench.export();
     let pages = limit(1);
     let data = json!({"project_id": "p", "title": "x".repeat(100_000)});
-    let error = bench
-        .call("issue", Create, json!({"data": data.clone()}))
-        .unwrap_err();
+    let error = bench.call("issue", Create, json!({"data": data.clone()})).unwrap_err();
     assert_eq!(error["kind"], "io");
     let message = error["message"].as_str().unwrap();
-    assert!(
-        message.contains("the disk is full; free some space; nothing has changed"),
-        "{message}"
-    );
+    assert!(message.contains("the disk is full; free some space; nothing has changed"), "{message}");
     assert_eq!(bench.export(), before);
     limit(pages + 1_000);
     bench.create("issue", data);
@@ -597,9 +443,7 @@ fn a_full_disk_changes_nothing() {
 #[test]
 fn stores_on_one_folder_race_for_unique_values() {
     let bench = Bench::new();
-    let stores: Vec<_> = (0..4)
-        .map(|_| super::tracker::open(bench.folder.path()))
-        .collect();
+    let stores: Vec<_> = (0..4).map(|_| super::tracker::open(bench.folder.path())).collect();
     let made = std::sync::atomic::AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for store in &stores {

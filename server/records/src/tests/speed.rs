@@ -42,12 +42,8 @@ fn bare(folder: &std::path::Path) -> impl FnMut(usize) {
     let mut count = 0;
     move |_| {
         count += 1;
-        let mut insert = connection
-            .prepare_cached("INSERT INTO t VALUES (?, 'p', 'A title', 7)")
-            .unwrap();
-        insert
-            .execute(params![format!("id-{count:08}-0123456789abcdef")])
-            .unwrap();
+        let mut insert = connection.prepare_cached("INSERT INTO t VALUES (?, 'p', 'A title', 7)").unwrap();
+        insert.execute(params![format!("id-{count:08}-0123456789abcdef")]).unwrap();
     }
 }
 
@@ -55,9 +51,7 @@ fn bare(folder: &std::path::Path) -> impl FnMut(usize) {
 fn same(bench: &Bench) -> impl FnMut(usize) {
     bench.create("project", json!({"id": "p", "name": "One"}));
     let connection = Connection::open(&bench.records.file().path).unwrap();
-    connection
-        .execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")
-        .unwrap();
+    connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON").unwrap();
     let mut count = 100;
     move |_| {
         count += 1;
@@ -119,15 +113,11 @@ fn speed() {
 #[test]
 #[ignore = "measures for half a minute"]
 fn callers() {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_time()
-        .build();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build();
     let runtime = runtime.unwrap();
     // Alternately, so both see the same disk: each change in its own transaction, and in groups.
-    for (callers, max_time) in [1, 8, 32, 100]
-        .into_iter()
-        .flat_map(|callers| [(callers, Some(Duration::ZERO)), (callers, None)])
+    for (callers, max_time) in
+        [1, 8, 32, 100].into_iter().flat_map(|callers| [(callers, Some(Duration::ZERO)), (callers, None)])
     {
         // The tasks need it as long as the runtime lives.
         let bench: &'static Bench = Box::leak(Box::new(Bench::in_file()));
@@ -144,9 +134,7 @@ fn callers() {
                     while Instant::now() < end {
                         let start = Instant::now();
                         let request = json!({"data": {"project_id": "p", "title": "A title"}});
-                        called(&bench.records, &context, "issue", Create, request)
-                            .await
-                            .unwrap();
+                        called(&bench.records, &context, "issue", Create, request).await.unwrap();
                         times.push(start.elapsed());
                     }
                     times
@@ -162,12 +150,7 @@ fn callers() {
         });
         times.sort();
         let (count, at) = (times.len(), |share: usize| times[times.len() * share / 100]);
-        eprintln!(
-            "{callers} callers, {how}: {} a second, {:?}, {:?}",
-            count / 4,
-            at(50),
-            at(99)
-        );
+        eprintln!("{callers} callers, {how}: {} a second, {:?}, {:?}", count / 4, at(50), at(99));
         bench.records.check().unwrap();
     }
 }
@@ -196,12 +179,7 @@ fn many(bench: &Bench, report: &mut String) {
     let one = Instant::now();
     let request = json!({"project_id": "p", "limit": 100});
     call(&bench.records, &context, "issue", List, request).unwrap();
-    writeln!(
-        report,
-        "get {get:?}, list of 100 with its total {:?}",
-        one.elapsed()
-    )
-    .unwrap();
+    writeln!(report, "get {get:?}, list of 100 with its total {:?}", one.elapsed()).unwrap();
     let create = percentiles(|_| {
         let request = json!({"data": {"project_id": "p", "title": "A title"}});
         call(&bench.records, &context, "issue", Create, request).unwrap();

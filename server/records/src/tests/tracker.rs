@@ -18,10 +18,7 @@ use crate::{Location, Records, Start};
 
 const ID: FieldSpec = FieldSpec::new("id", FieldType::Id);
 const SEQ: FieldSpec = FieldSpec::new("seq", FieldType::Seq);
-const ORG: FieldSpec = FieldSpec {
-    hidden: true,
-    ..reference("org_id", "org", OnDelete::Restrict, &[])
-};
+const ORG: FieldSpec = FieldSpec { hidden: true, ..reference("org_id", "org", OnDelete::Restrict, &[]) };
 const CREATED: FieldSpec = FieldSpec::new("created_at", FieldType::Now(Moment::Create));
 const UPDATED: FieldSpec = FieldSpec::new("updated_at", FieldType::Now(Moment::Change));
 
@@ -31,12 +28,7 @@ const fn reference(
     on_delete: OnDelete,
     same: &'static [&'static str],
 ) -> FieldSpec {
-    let kind = FieldType::Ref(Reference {
-        to,
-        on_delete,
-        same,
-        acyclic: false,
-    });
+    let kind = FieldType::Ref(Reference { to, on_delete, same, acyclic: false });
     FieldSpec::new(name, kind)
 }
 
@@ -71,11 +63,7 @@ const PROJECTS: EntitySpec = EntitySpec {
         SEQ,
         CREATED,
     ],
-    uniques: &[Unique {
-        fields: &["name"],
-        folded: &["name"],
-        while_null: None,
-    }],
+    uniques: &[Unique { fields: &["name"], folded: &["name"], while_null: None }],
     order: &["seq"],
     ..EntitySpec::EMPTY
 };
@@ -86,19 +74,10 @@ const ISSUES: EntitySpec = EntitySpec {
     fields: &[
         ID,
         ORG,
+        FieldSpec { fixed: true, ..reference("project_id", "project", OnDelete::Restrict, &[]) },
         FieldSpec {
             fixed: true,
-            ..reference("project_id", "project", OnDelete::Restrict, &[])
-        },
-        FieldSpec {
-            fixed: true,
-            ..FieldSpec::new(
-                "number",
-                FieldType::Next(Next {
-                    within: &["project_id"],
-                    strict: true,
-                }),
-            )
+            ..FieldSpec::new("number", FieldType::Next(Next { within: &["project_id"], strict: true }))
         },
         text("title", 1, 9_000_000),
         FieldSpec {
@@ -127,62 +106,28 @@ const ISSUES: EntitySpec = EntitySpec {
             one_true_in: &["parent_id"],
             ..FieldSpec::new("leads", FieldType::Boolean)
         },
-        FieldSpec {
-            optional: true,
-            ..FieldSpec::new("estimate", FieldType::Number)
-        },
+        FieldSpec { optional: true, ..FieldSpec::new("estimate", FieldType::Number) },
         FieldSpec {
             default: Some("0"),
-            ..FieldSpec::new(
-                "priority",
-                FieldType::Integer {
-                    min: i64::MIN,
-                    max: i64::MAX,
-                },
-            )
+            ..FieldSpec::new("priority", FieldType::Integer { min: i64::MIN, max: i64::MAX })
         },
         FieldSpec {
             default: Some("[]"),
-            ..FieldSpec::new(
-                "labels",
-                FieldType::List {
-                    max: 5,
-                    max_chars: 20,
-                },
-            )
+            ..FieldSpec::new("labels", FieldType::List { max: 5, max_chars: 20 })
         },
-        FieldSpec {
-            optional: true,
-            ..FieldSpec::new("extra", FieldType::Json)
-        },
-        FieldSpec {
-            optional: true,
-            of_store: true,
-            ..FieldSpec::new("closed_at", FieldType::Time)
-        },
+        FieldSpec { optional: true, ..FieldSpec::new("extra", FieldType::Json) },
+        FieldSpec { optional: true, of_store: true, ..FieldSpec::new("closed_at", FieldType::Time) },
         SEQ,
         CREATED,
         UPDATED,
     ],
-    uniques: &[Unique {
-        fields: &["project_id", "number"],
-        folded: &[],
-        while_null: None,
-    }],
+    uniques: &[Unique { fields: &["project_id", "number"], folded: &[], while_null: None }],
     order: &["seq"],
     on: &[Hook {
         field: "status",
         is: "\"closed\"",
-        set: &[Assignment {
-            field: "closed_at",
-            value: Assigned::Now,
-            if_null: false,
-        }],
-        otherwise: &[Assignment {
-            field: "closed_at",
-            value: Assigned::Json("null"),
-            if_null: false,
-        }],
+        set: &[Assignment { field: "closed_at", value: Assigned::Now, if_null: false }],
+        otherwise: &[Assignment { field: "closed_at", value: Assigned::Json("null"), if_null: false }],
     }],
     ..EntitySpec::EMPTY
 };
@@ -193,20 +138,11 @@ const COMMENTS: EntitySpec = EntitySpec {
     fields: &[
         ID,
         ORG,
-        FieldSpec {
-            fixed: true,
-            ..reference("issue_id", "issue", OnDelete::Cascade, &[])
-        },
-        FieldSpec {
-            text: &[TextRule::NotBlank, TextRule::MaxBytes(12)],
-            ..text("body", 1, 1_000)
-        },
+        FieldSpec { fixed: true, ..reference("issue_id", "issue", OnDelete::Cascade, &[]) },
+        FieldSpec { text: &[TextRule::NotBlank, TextRule::MaxBytes(12)], ..text("body", 1, 1_000) },
         FieldSpec {
             hidden: true,
-            copy: Some(Copied {
-                reference: "issue_id",
-                field: "project_id",
-            }),
+            copy: Some(Copied { reference: "issue_id", field: "project_id" }),
             ..FieldSpec::new("project_id", FieldType::Id)
         },
         SEQ,
@@ -218,11 +154,7 @@ const COMMENTS: EntitySpec = EntitySpec {
         when: &[("body", "\"close it\"")],
         entity: "issue",
         key: "issue_id",
-        set: &[Assignment {
-            field: "status",
-            value: Assigned::Json("\"closed\""),
-            if_null: false,
-        }],
+        set: &[Assignment { field: "status", value: Assigned::Json("\"closed\""), if_null: false }],
     }],
     ..EntitySpec::EMPTY
 };
@@ -233,48 +165,24 @@ const LINKS: EntitySpec = EntitySpec {
     fields: &[
         ID,
         ORG,
-        FieldSpec {
-            fixed: true,
-            ..reference("from_id", "issue", OnDelete::Cascade, &[])
-        },
+        FieldSpec { fixed: true, ..reference("from_id", "issue", OnDelete::Cascade, &[]) },
         reference("to_id", "issue", OnDelete::Cascade, &["project_id"]),
         FieldSpec {
             default: Some("\"needs\""),
             ..FieldSpec::new("kind", FieldType::Enum(&["needs", "like"]))
         },
-        FieldSpec {
-            optional: true,
-            ..FieldSpec::new("begun_at", FieldType::Time)
-        },
-        FieldSpec {
-            optional: true,
-            ..FieldSpec::new("ended_at", FieldType::Time)
-        },
+        FieldSpec { optional: true, ..FieldSpec::new("begun_at", FieldType::Time) },
+        FieldSpec { optional: true, ..FieldSpec::new("ended_at", FieldType::Time) },
         FieldSpec {
             hidden: true,
-            copy: Some(Copied {
-                reference: "from_id",
-                field: "project_id",
-            }),
+            copy: Some(Copied { reference: "from_id", field: "project_id" }),
             ..FieldSpec::new("project_id", FieldType::Id)
         },
         SEQ,
     ],
-    uniques: &[Unique {
-        fields: &["from_id", "to_id", "kind"],
-        folded: &[],
-        while_null: None,
-    }],
-    acyclic: &[Edges {
-        from: "from_id",
-        to: "to_id",
-        by: Some("kind"),
-        among: &["\"needs\""],
-    }],
-    rules: &[
-        RowRule::Differ(&["from_id", "to_id"]),
-        RowRule::Ordered(&["begun_at", "ended_at"]),
-    ],
+    uniques: &[Unique { fields: &["from_id", "to_id", "kind"], folded: &[], while_null: None }],
+    acyclic: &[Edges { from: "from_id", to: "to_id", by: Some("kind"), among: &["\"needs\""] }],
+    rules: &[RowRule::Differ(&["from_id", "to_id"]), RowRule::Ordered(&["begun_at", "ended_at"])],
     order: &["seq"],
     ..EntitySpec::EMPTY
 };
@@ -296,24 +204,12 @@ const KEYS: EntitySpec = EntitySpec {
 pub(crate) static TRACKER: RowsSpec = RowsSpec {
     contract: "tracker",
     version: "1.0.0",
-    org: Some(OrgSpec {
-        entity: "org",
-        argument: Some("org"),
-        default: "org_default",
-    }),
+    org: Some(OrgSpec { entity: "org", argument: Some("org"), default: "org_default" }),
     caller: None,
     entities: &[ORGS, PROJECTS, ISSUES, COMMENTS, LINKS, KEYS],
     seeds: &[
-        Seed {
-            entity: "org",
-            org: None,
-            row: r#"{"id":"org_default","name":"Default"}"#,
-        },
-        Seed {
-            entity: "org",
-            org: None,
-            row: r#"{"id":"org_b","name":"B"}"#,
-        },
+        Seed { entity: "org", org: None, row: r#"{"id":"org_default","name":"Default"}"# },
+        Seed { entity: "org", org: None, row: r#"{"id":"org_b","name":"B"}"# },
     ],
 };
 
@@ -362,12 +258,7 @@ impl From<Failure> for Failed {
 impl ContractError for Failed {
     fn answer(self) -> ErrorAnswer {
         let failure = self.0.clone().with("kind", self.0.kind.to_string());
-        ErrorAnswer {
-            name: "FAILED",
-            code: -1,
-            message: failure.message,
-            data: failure.data,
-        }
+        ErrorAnswer { name: "FAILED", code: -1, message: failure.message, data: failure.data }
     }
 }
 
@@ -405,18 +296,14 @@ impl Bench {
 
     #[track_caller]
     pub(crate) fn create(&self, entity: &'static str, data: Value) -> Value {
-        self.call(entity, Action::Create, json!({ "data": data }))
-            .unwrap()
+        self.call(entity, Action::Create, json!({ "data": data })).unwrap()
     }
 
     /// Returns the rule of an error.
     #[track_caller]
     pub(crate) fn refusal(&self, entity: &'static str, action: Action, request: Value) -> String {
         let error = self.call(entity, action, request).unwrap_err();
-        error["rule"]
-            .as_str()
-            .unwrap_or_else(|| panic!("{error}"))
-            .to_owned()
+        error["rule"].as_str().unwrap_or_else(|| panic!("{error}")).to_owned()
     }
 
     /// Returns the export, which contains everything in the store.
@@ -448,10 +335,7 @@ pub(crate) fn place(folder: &Path) -> Location {
 
 /// A call with an idempotency key.
 pub(crate) fn keyed(key: &str) -> CallContext {
-    CallContext {
-        idempotency_key: Some(IdempotencyKey::parse(key).unwrap()),
-        ..CallContext::default()
-    }
+    CallContext { idempotency_key: Some(IdempotencyKey::parse(key).unwrap()), ..CallContext::default() }
 }
 
 /// Calls an operation, and waits for it. See [`called`].
@@ -495,18 +379,11 @@ pub(crate) async fn called(
 
 /// Runs a future to its end.
 pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap()
-        .block_on(future)
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }
 
 /// As [`wait`], for futures that need threads.
 #[cfg(feature = "postgres")]
 pub(crate) fn wait_on_threads<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .unwrap()
-        .block_on(future)
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(future)
 }

@@ -31,13 +31,7 @@ pub(super) fn fill(bench: Bench) -> Bench {
         bench.create("comment", json!({"issue_id": id, "body": "close it"}));
     }
     bench.create("access_key", json!({"name": "ci"}));
-    bench
-        .call(
-            "issue",
-            Update,
-            json!({"id": "a", "data": {"parent_id": "b", "pinned": true}}),
-        )
-        .unwrap();
+    bench.call("issue", Update, json!({"id": "a", "data": {"parent_id": "b", "pinned": true}})).unwrap();
     bench.call("issue", Delete, json!({"id": "b"})).unwrap();
     bench
 }
@@ -60,11 +54,7 @@ const LABELS: EntitySpec = EntitySpec {
 };
 
 fn leak(entities: Vec<EntitySpec>, version: &'static str) -> &'static RowsSpec {
-    Box::leak(Box::new(RowsSpec {
-        version,
-        entities: entities.leak(),
-        ..TRACKER
-    }))
+    Box::leak(Box::new(RowsSpec { version, entities: entities.leak(), ..TRACKER }))
 }
 
 /// The tracker with one changed entity.
@@ -94,19 +84,13 @@ pub(super) fn fields(entity: &mut EntitySpec, change: impl FnOnce(&mut Vec<Field
 fn a_check_finds_each_difference_between_log_and_tables() {
     assert_eq!(counts(&filled().records), (11, 8));
     for (sql, expected) in [
-        (
-            "UPDATE issues SET title = 'changed' WHERE id = 'a'",
-            "is not what the log gives",
-        ),
+        ("UPDATE issues SET title = 'changed' WHERE id = 'a'", "is not what the log gives"),
         ("DELETE FROM comments WHERE issue_id = 'c'", "the log gives 2"),
         ("INSERT INTO orgs VALUES ('x', 'X')", "is not what the log gives"),
         ("DELETE FROM change WHERE seq = 3", "which is not as it was"),
         ("UPDATE change SET rows = '[' WHERE seq = 3", "entry 3"),
         ("DELETE FROM change WHERE seq = 11", "is not what the log gives"),
-        (
-            "UPDATE access_keys SET secret = 'ff'",
-            "is not what the log gives",
-        ),
+        ("UPDATE access_keys SET secret = 'ff'", "is not what the log gives"),
     ] {
         let bench = filled();
         tamper(&bench, sql);
@@ -130,12 +114,7 @@ fn an_export_imports_to_the_same_store() {
     let mut again = vec![];
     imported.export(&mut again).unwrap();
     assert_eq!(String::from_utf8(again).unwrap(), export);
-    assert_eq!(
-        import(&target, &TRACKER, &mut export.as_bytes())
-            .unwrap_err()
-            .kind,
-        FailureKind::Refused
-    );
+    assert_eq!(import(&target, &TRACKER, &mut export.as_bytes()).unwrap_err().kind, FailureKind::Refused);
     for broken in [
         export.replace("\"title\":\"c\"", "\"title\":\"d\"").replacen(
             "\"title\":\"d\"",
@@ -158,10 +137,7 @@ fn a_backup_is_a_whole_store() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tracker.db");
     backup(&data(&bench), &TRACKER, &path).unwrap();
-    assert_eq!(
-        backup(&data(&bench), &TRACKER, &path).unwrap_err().kind,
-        FailureKind::Refused
-    );
+    assert_eq!(backup(&data(&bench), &TRACKER, &path).unwrap_err().kind, FailureKind::Refused);
     bench.call("issue", Delete, json!({"id": "a"})).unwrap();
     let copy = Records::open(folder.path(), &TRACKER, Start::Existing).unwrap();
     assert_eq!(copy.check().unwrap().changes, 11);
@@ -172,18 +148,9 @@ fn files_of_other_programs_and_versions_are_refused() {
     for (sql, expected) in [
         ("PRAGMA application_id = 7", "of another program"),
         ("PRAGMA user_version = 3", "update the program"),
-        (
-            "UPDATE meta SET value = '1.0.1' WHERE name = 'version'",
-            "update the program",
-        ),
-        (
-            "UPDATE meta SET value = '10.0.0' WHERE name = 'version'",
-            "update the program",
-        ),
-        (
-            "UPDATE meta SET value = 'other' WHERE name = 'contract'",
-            "not of the contract",
-        ),
+        ("UPDATE meta SET value = '1.0.1' WHERE name = 'version'", "update the program"),
+        ("UPDATE meta SET value = '10.0.0' WHERE name = 'version'", "update the program"),
+        ("UPDATE meta SET value = 'other' WHERE name = 'contract'", "not of the contract"),
     ] {
         let bench = filled();
         tamper(&bench, sql);
@@ -201,34 +168,17 @@ fn files_of_other_programs_and_versions_are_refused() {
 fn what_only_adds_is_migrated_at_the_start() {
     let bench = fill(Bench::new());
     let place = || super::tracker::place(bench.folder.path());
-    let default = |name, kind, default| FieldSpec {
-        default: Some(default),
-        ..FieldSpec::new(name, kind)
-    };
+    let default = |name, kind, default| FieldSpec { default: Some(default), ..FieldSpec::new(name, kind) };
     let text = FieldType::Text { min: 0, max: 10 };
     let mut entities = TRACKER.entities.to_vec();
     entities.push(LABELS);
     fields(&mut entities[2], |fields| {
         fields.push(default("kind", text, "\"it's\""));
         fields.push(default("flag", FieldType::Boolean, "true"));
-        fields.push(default(
-            "tags",
-            FieldType::List { max: 3, max_chars: 3 },
-            "[\"x\"]",
-        ));
-        fields.insert(
-            2,
-            FieldSpec {
-                optional: true,
-                ..FieldSpec::new("due", FieldType::Time)
-            },
-        );
+        fields.push(default("tags", FieldType::List { max: 3, max_chars: 3 }, "[\"x\"]"));
+        fields.insert(2, FieldSpec { optional: true, ..FieldSpec::new("due", FieldType::Time) });
     });
-    entities[5].uniques = &[Unique {
-        fields: &["name"],
-        folded: &[],
-        while_null: None,
-    }];
+    entities[5].uniques = &[Unique { fields: &["name"], folded: &[], while_null: None }];
     let next = leak(entities, "1.1.0");
     let records = Records::open(place(), next, Start::Serve).unwrap();
     assert_eq!(counts(&records), (11, 8));
@@ -253,28 +203,19 @@ fn what_only_adds_is_migrated_at_the_start() {
 #[test]
 fn what_loses_data_needs_a_command_and_the_rest_is_refused() {
     let dropped = || {
-        with("issue", "2.0.0", |issue| {
-            fields(issue, |fields| fields.retain(|field| field.name != "extra"))
-        })
+        with("issue", "2.0.0", |issue| fields(issue, |fields| fields.retain(|field| field.name != "extra")))
     };
     let gone = || leak(TRACKER.entities[..4].to_vec(), "2.0.0");
     for spec in [dropped(), gone()] {
         let bench = filled();
         let before = bench.export();
         let failure = Records::open(&data(&bench), spec, Start::Serve).unwrap_err();
-        assert!(
-            failure.message.contains("tabellion data migrate"),
-            "{}",
-            failure.message
-        );
+        assert!(failure.message.contains("tabellion data migrate"), "{}", failure.message);
         assert_eq!(bench.export(), before);
         let folder = tempfile::tempdir().unwrap();
         backup(&data(&bench), spec, &folder.path().join("tracker.db")).unwrap();
         let place = data(&bench);
-        for used in [
-            Records::open(&place, spec, Start::Migrate).map(drop),
-            recover(&place, spec).map(drop),
-        ] {
+        for used in [Records::open(&place, spec, Start::Migrate).map(drop), recover(&place, spec).map(drop)] {
             assert_eq!(used.unwrap_err().kind, FailureKind::Busy);
         }
         let _folder = bench.closed();
@@ -287,9 +228,7 @@ fn what_loses_data_needs_a_command_and_the_rest_is_refused() {
     }
     let required = FieldSpec::new("needed", FieldType::Boolean);
     for spec in [
-        with("issue", "2.0.0", |issue| {
-            fields(issue, |fields| fields.push(required))
-        }),
+        with("issue", "2.0.0", |issue| fields(issue, |fields| fields.push(required))),
         with("issue", "2.0.0", |issue| {
             fields(issue, |fields| {
                 let title = fields.iter_mut().find(|field| field.name == "title").unwrap();
@@ -302,31 +241,17 @@ fn what_loses_data_needs_a_command_and_the_rest_is_refused() {
         let place = data(&bench);
         let _folder = bench.closed();
         let failure = Records::open(&place, spec, Start::Migrate).unwrap_err();
-        assert!(
-            failure.message.contains("can't be migrated"),
-            "{}",
-            failure.message
-        );
-        Records::open(&place, &TRACKER, Start::Serve)
-            .unwrap()
-            .check()
-            .unwrap();
+        assert!(failure.message.contains("can't be migrated"), "{}", failure.message);
+        Records::open(&place, &TRACKER, Start::Serve).unwrap().check().unwrap();
     }
     // Rows that break a new unique value prevent the migration.
     let bench = filled();
     let unique = with("comment", "1.1.0", |comment| {
-        comment.uniques = &[Unique {
-            fields: &["body"],
-            folded: &[],
-            while_null: None,
-        }];
+        comment.uniques = &[Unique { fields: &["body"], folded: &[], while_null: None }];
     });
     let failure = Records::open(&data(&bench), unique, Start::Serve).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Conflict);
-    Records::open(&data(&bench), &TRACKER, Start::Serve)
-        .unwrap()
-        .check()
-        .unwrap();
+    Records::open(&data(&bench), &TRACKER, Start::Serve).unwrap().check().unwrap();
 }
 
 #[test]
@@ -338,57 +263,31 @@ fn a_damaged_file_is_reported_and_recovered_from_its_log() {
     let page = {
         let connection = Connection::open(&bench.records.file().path).unwrap();
         let page: i64 = connection
-            .query_row(
-                "SELECT rootpage FROM sqlite_schema WHERE name = 'issues'",
-                [],
-                |row| row.get(0),
-            )
+            .query_row("SELECT rootpage FROM sqlite_schema WHERE name = 'issues'", [], |row| row.get(0))
             .unwrap();
         usize::try_from(page).unwrap()
     };
     let path = &bench.records.file().path.to_owned();
-    let Bench {
-        folder: kept,
-        records,
-    } = bench;
+    let Bench { folder: kept, records } = bench;
     drop(records);
     let mut bytes = fs::read(path).unwrap();
     bytes[(page - 1) * 4096..page * 4096].fill(0x5a);
     fs::write(path, bytes).unwrap();
-    let damaged = Bench {
-        folder: kept,
-        records: Records::open(&folder, &TRACKER, Start::Serve).unwrap(),
-    };
+    let damaged = Bench { folder: kept, records: Records::open(&folder, &TRACKER, Start::Serve).unwrap() };
     let error = damaged.call("issue", List, json!({})).unwrap_err();
-    assert!(
-        error["message"]
-            .as_str()
-            .unwrap()
-            .contains("tabellion data recover"),
-        "{error}"
-    );
-    let error = damaged
-        .call(
-            "issue",
-            Create,
-            json!({"data": {"project_id": "p", "title": "x"}}),
-        )
-        .unwrap_err();
+    assert!(error["message"].as_str().unwrap().contains("tabellion data recover"), "{error}");
+    let error =
+        damaged.call("issue", Create, json!({"data": {"project_id": "p", "title": "x"}})).unwrap_err();
     assert!(error["message"].as_str().unwrap().contains("damaged"), "{error}");
     damaged.call("project", Get, json!({"id": "p"})).unwrap();
     damaged.records.check().unwrap_err();
-    let Bench {
-        folder: kept,
-        records,
-    } = damaged;
+    let Bench { folder: kept, records } = damaged;
     drop(records);
     let recovered = recover(&folder, &TRACKER).unwrap();
     assert!(recovered.kept.exists() && recovered.cut_off.is_none());
     let checked = recovered.checked;
-    let recovered = Bench {
-        folder: kept,
-        records: Records::open(&folder, &TRACKER, Start::Existing).unwrap(),
-    };
+    let recovered =
+        Bench { folder: kept, records: Records::open(&folder, &TRACKER, Start::Existing).unwrap() };
     assert_eq!(recovered.records.check().unwrap(), checked);
     assert_eq!(recovered.export(), before);
     let nonsense = tempfile::tempdir().unwrap();

@@ -6,10 +6,7 @@
 //!
 //! TEXTS has a text per line.
 
-#![allow(
-    clippy::disallowed_methods,
-    reason = "the person at the terminal names the file"
-)]
+#![allow(clippy::disallowed_methods, reason = "the person at the terminal names the file")]
 
 use std::{env, error::Error, fs, ops::ControlFlow, path::Path, time::Instant};
 
@@ -30,11 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let begun = Instant::now();
     model.embed(&texts, &mut |_| ControlFlow::Continue(()))?;
     let seconds = begun.elapsed().as_secs_f64();
-    println!(
-        "{} texts in {seconds:.2} s: {:.1} texts/s",
-        texts.len(),
-        texts.len() as f64 / seconds
-    );
+    println!("{} texts in {seconds:.2} s: {:.1} texts/s", texts.len(), texts.len() as f64 / seconds);
     let mut times: Vec<f64> = (0..50)
         .map(|_| {
             let begun = Instant::now();

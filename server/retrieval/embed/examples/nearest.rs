@@ -27,10 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             })
             .collect();
         times.sort_by(f64::total_cmp);
-        println!(
-            "{what} of {count}: {:.1} ms (best), {:.1} ms (median)",
-            times[0], times[10]
-        );
+        println!("{what} of {count}: {:.1} ms (best), {:.1} ms (median)", times[0], times[10]);
     }
     Ok(())
 }

@@ -60,10 +60,7 @@ pub fn download(
         Some(url) => url.to_owned(),
         None => wheel(&agent, INDEX)?,
     };
-    let failed = |problem: String| ModelError::Download {
-        url: url.clone(),
-        problem,
-    };
+    let failed = |problem: String| ModelError::Download { url: url.clone(), problem };
     let answer = agent.get(&url).call();
     let mut answer = answer.map_err(|error| failed(error.to_string()))?;
     let total = answer.body().content_length();
@@ -90,10 +87,7 @@ pub fn download(
 
 /// Returns the address of the wheel that an index at `index` names.
 fn wheel(agent: &Agent, index: &str) -> Result<String, ModelError> {
-    let failed = |problem: String| ModelError::Download {
-        url: index.to_owned(),
-        problem,
-    };
+    let failed = |problem: String| ModelError::Download { url: index.to_owned(), problem };
     let answer = agent.get(index).header("Accept", INDEX_TYPE).call();
     let mut answer = answer.map_err(|error| failed(error.to_string()))?;
     let text = answer.body_mut().read_to_string();
@@ -108,10 +102,7 @@ fn wheel(agent: &Agent, index: &str) -> Result<String, ModelError> {
 
 fn agent() -> Agent {
     let loaded = rustls_native_certs::load_native_certs().certs;
-    let roots: Vec<_> = loaded
-        .iter()
-        .map(|it| Certificate::from_der(it).to_owned())
-        .collect();
+    let roots: Vec<_> = loaded.iter().map(|it| Certificate::from_der(it).to_owned()).collect();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = TlsConfig::builder()
         .root_certs(RootCerts::Specific(Arc::new(roots)))
@@ -172,23 +163,15 @@ mod tests {
     fn what_is_not_the_model_is_refused_and_leaves_no_file() {
         for (answer, problem) in [
             (answer("404 Not Found", 0, b""), "http status: 404"),
-            (
-                answer("200 OK", 5, b"hello"),
-                "the weights have 5 bytes rather than 90868376",
-            ),
+            (answer("200 OK", 5, b"hello"), "the weights have 5 bytes rather than 90868376"),
             (answer("200 OK", 50, b"cut off"), "disconnected"),
             (answer("200 OK", 8, b"PK\x03\x04----"), "the archive is damaged"),
             (b"nonsense\r\n\r\n".to_vec(), "can't download"),
         ] {
             let folder = tempfile::tempdir().unwrap();
             let url = serve(vec![answer]);
-            let error = download(Some(&url), folder.path(), &mut |_| ())
-                .unwrap_err()
-                .to_string();
-            assert!(
-                error.contains(problem) && error.contains(&url),
-                "{problem}: {error}"
-            );
+            let error = download(Some(&url), folder.path(), &mut |_| ()).unwrap_err().to_string();
+            assert!(error.contains(problem) && error.contains(&url), "{problem}: {error}");
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         }
     }
@@ -209,14 +192,8 @@ mod tests {
         let file = |url: &str, hash: &str| json!({"url": url, "hashes": {"sha256": hash}});
         let index = |files: Value| json!({ "files": files }).to_string();
         for (index, expected) in [
-            (
-                index(json!([file("http://a/", "00"), file("http://b/", WHEEL_SHA256)])),
-                Ok("http://b/"),
-            ),
-            (
-                index(json!([file("http://a/", "00")])),
-                Err("no file whose SHA-256 is"),
-            ),
+            (index(json!([file("http://a/", "00"), file("http://b/", WHEEL_SHA256)])), Ok("http://b/")),
+            (index(json!([file("http://a/", "00")])), Err("no file whose SHA-256 is")),
             ("{}".into(), Err("no file whose SHA-256 is")),
             ("<html>".into(), Err("is not JSON")),
         ] {

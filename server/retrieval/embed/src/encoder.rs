@@ -43,11 +43,7 @@ impl Architecture {
             let shape = shape.to_vec();
             all.push(Expected { name, shape });
         };
-        let tables = [
-            ("word", self.vocabulary),
-            ("position", self.positions),
-            ("token_type", 2),
-        ];
+        let tables = [("word", self.vocabulary), ("position", self.positions), ("token_type", 2)];
         for (table, rows) in tables {
             add(format!("embeddings.{table}_embeddings.weight"), &[rows, hidden]);
         }
@@ -85,9 +81,7 @@ impl Linear {
     /// Takes several products of the same rows as one, whose columns are adjacent.
     fn take(tensors: &mut Tensors, width: usize, names: &[String]) -> Self {
         let mut take = |part: &str| -> Vec<f32> {
-            let tensors = names
-                .iter()
-                .flat_map(|name| tensors.take(&format!("{name}.{part}")));
+            let tensors = names.iter().flat_map(|name| tensors.take(&format!("{name}.{part}")));
             tensors.collect()
         };
         let weights = Packed::transposed(Rows::new(&take("weight"), width));
@@ -96,13 +90,8 @@ impl Linear {
     }
 
     fn run(&self, level: Level, rows: &PackedRows, values: &mut [f32], adds: bool) {
-        let mut sink = Sink {
-            values,
-            start: 0,
-            stride: self.weights.columns(),
-            bias: Some(&self.bias),
-            adds,
-        };
+        let mut sink =
+            Sink { values, start: 0, stride: self.weights.columns(), bias: Some(&self.bias), adds };
         product(level, rows, &self.weights, &mut sink);
     }
 }
@@ -199,10 +188,7 @@ impl Encoder {
         let hidden = &mut scratch.hidden;
         hidden.clear();
         for text in texts {
-            for (&token, position) in text
-                .iter()
-                .zip(self.positions.chunks_exact(width).take(text.len()))
-            {
+            for (&token, position) in text.iter().zip(self.positions.chunks_exact(width).take(text.len())) {
                 let word = &self.words[token as usize * width..][..width];
                 hidden.extend(word.iter().zip(position).map(|(word, position)| word + position));
             }
@@ -232,8 +218,7 @@ impl Encoder {
 impl Layer {
     fn run(&self, level: Level, width: usize, texts: &[&[u32]], scratch: &mut Scratch) {
         scratch.rows.set(Rows::new(&scratch.hidden, width));
-        self.attention
-            .run(level, &scratch.rows, &mut scratch.attention, false);
+        self.attention.run(level, &scratch.rows, &mut scratch.attention, false);
         let mut first = 0;
         for text in texts {
             for head in 0..width / HEAD {
@@ -248,9 +233,7 @@ impl Layer {
         scratch.rows.set(Rows::new(&scratch.hidden, width));
         self.inner.run(level, &scratch.rows, &mut scratch.inner, false);
         gelu(level, &mut scratch.inner);
-        scratch
-            .rows
-            .set(Rows::new(&scratch.inner, self.inner.weights.columns()));
+        scratch.rows.set(Rows::new(&scratch.inner, self.inner.weights.columns()));
         self.outer.run(level, &scratch.rows, &mut scratch.hidden, true);
         self.norm.run(level, &mut scratch.hidden);
     }
@@ -274,13 +257,7 @@ fn attend(
     scratch.keys.set_transposed(part(1));
     scratch.values.set_rows(part(2));
     scratch.scores.resize(count * count, 0.0);
-    let mut scores = Sink {
-        values: &mut scratch.scores,
-        start: 0,
-        stride: count,
-        bias: None,
-        adds: false,
-    };
+    let mut scores = Sink { values: &mut scratch.scores, start: 0, stride: count, bias: None, adds: false };
     product(level, &scratch.rows, &scratch.keys, &mut scores);
     for row in scratch.scores.chunks_exact_mut(count) {
         softmax(level, row, 1.0 / (HEAD as f32).sqrt());

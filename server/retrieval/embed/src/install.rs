@@ -45,11 +45,7 @@ pub enum Status {
 /// Returns the default folder of the model: `$TABELLION_MODEL`, or the system's place for a person's data. `None` if no
 /// home folder is known.
 pub fn default_folder() -> Option<PathBuf> {
-    let variable = |name: &str| {
-        env::var_os(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
+    let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(folder) = variable(FOLDER_VARIABLE) {
         return Some(folder);
     }
@@ -96,20 +92,13 @@ pub fn install(file: &Path, folder: &Path) -> Result<PathBuf, ModelError> {
     let from = file.display().to_string();
     let opened = tabellion_platform::open_regular(file)
         .map_err(io::Error::from)
-        .map_err(|source| ModelError::Io {
-            path: file.to_owned(),
-            source,
-        })?;
+        .map_err(|source| ModelError::Io { path: file.to_owned(), source })?;
     install_from(opened, &from, folder)
 }
 
 /// Installs from an open file, which messages call `from`.
 pub(crate) fn install_from(mut file: File, from: &str, folder: &Path) -> Result<PathBuf, ModelError> {
-    let refused = |problem: String| ModelError::Refused {
-        from: from.to_owned(),
-        problem,
-        wanted: WANTED,
-    };
+    let refused = |problem: String| ModelError::Refused { from: from.to_owned(), problem, wanted: WANTED };
     let unreadable = |error: io::Error| refused(format!("it can't be read: {error}"));
     let path = weights_in(folder);
     let at_folder = || ModelError::io(folder);
@@ -125,11 +114,7 @@ pub(crate) fn install_from(mut file: File, from: &str, folder: &Path) -> Result<
     let found = if is_archive {
         let mut archive = ZipArchive::new(file).map_err(|error| refused(damaged_archive(&error)))?;
         let is_wanted = |name: &Cow<'_, str>| name.rsplit('/').next() == Some(WEIGHTS_NAME);
-        let name = archive
-            .file_names()
-            .flatten()
-            .find(is_wanted)
-            .map(Cow::into_owned);
+        let name = archive.file_names().flatten().find(is_wanted).map(Cow::into_owned);
         let Some(name) = name else {
             return Err(refused(format!("the archive has no `{WEIGHTS_NAME}`")));
         };
@@ -143,11 +128,8 @@ pub(crate) fn install_from(mut file: File, from: &str, folder: &Path) -> Result<
         return Err(refused(found.problem()));
     }
     new.as_file().sync_all().map_err(at_folder())?;
-    new.persist(&path)
-        .map_err(|error| ModelError::io(&path)(error.error))?;
-    tabellion_platform::open_to_sync(folder)
-        .and_then(|folder| folder.sync_all())
-        .map_err(at_folder())?;
+    new.persist(&path).map_err(|error| ModelError::io(&path)(error.error))?;
+    tabellion_platform::open_to_sync(folder).and_then(|folder| folder.sync_all()).map_err(at_folder())?;
     Ok(path)
 }
 
@@ -180,14 +162,10 @@ impl FileDigest {
 
     fn problem(&self) -> String {
         match self.bytes {
-            ..WEIGHTS_BYTES => format!(
-                "the weights have {} bytes rather than {WEIGHTS_BYTES}",
-                self.bytes
-            ),
-            WEIGHTS_BYTES => format!(
-                "the weights' SHA-256 is {}, and {WEIGHTS_SHA256} is needed",
-                self.sha256
-            ),
+            ..WEIGHTS_BYTES => format!("the weights have {} bytes rather than {WEIGHTS_BYTES}", self.bytes),
+            WEIGHTS_BYTES => {
+                format!("the weights' SHA-256 is {}, and {WEIGHTS_SHA256} is needed", self.sha256)
+            }
             _ => format!("the weights have more than {WEIGHTS_BYTES} bytes"),
         }
     }

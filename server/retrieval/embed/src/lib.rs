@@ -15,10 +15,7 @@
 //! | `install` | puts weights into a folder, and checks them |
 //! | `download` | fetches them first; feature `download` |
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 
 mod compute;
 #[cfg(feature = "download")]

@@ -61,18 +61,11 @@ impl Model {
     /// # Errors
     /// If the file can't be read, or is not the model's.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
-        let file = tabellion_platform::open_regular(path)
-            .map_err(io::Error::from)
-            .map_err(ModelError::io(path))?;
+        let file =
+            tabellion_platform::open_regular(path).map_err(io::Error::from).map_err(ModelError::io(path))?;
         let length = file.metadata().map_err(ModelError::io(path))?.len();
-        let damaged = |problem: String| ModelError::Damaged {
-            path: path.to_owned(),
-            problem,
-        };
-        let mut reader = BufReader::new(Hashing {
-            source: file,
-            hash: Sha256::new(),
-        });
+        let damaged = |problem: String| ModelError::Damaged { path: path.to_owned(), problem };
+        let mut reader = BufReader::new(Hashing { source: file, hash: Sha256::new() });
         let mut tensors = match weights::read(&mut reader, length, &MINILM.tensors()) {
             Ok(tensors) => tensors,
             Err(WeightsError::Damaged(problem)) => return Err(damaged(problem)),
@@ -82,15 +75,9 @@ impl Model {
         io::copy(&mut reader, &mut io::sink()).map_err(ModelError::io(path))?;
         let found = hex(&reader.into_inner().hash.finalize());
         if found != WEIGHTS_SHA256 {
-            return Err(damaged(format!(
-                "its SHA-256 is {found}, and {WEIGHTS_SHA256} is needed"
-            )));
+            return Err(damaged(format!("its SHA-256 is {found}, and {WEIGHTS_SHA256} is needed")));
         }
-        Ok(Self {
-            encoder: Encoder::new(MINILM, &mut tensors),
-            level: Level::fastest(),
-            threads: 1,
-        })
+        Ok(Self { encoder: Encoder::new(MINILM, &mut tensors), level: Level::fastest(), threads: 1 })
     }
 
     /// Makes [`embed`](Self::embed) use `threads` threads; the default is one. A batch never uses more than one.
@@ -167,9 +154,7 @@ impl Model {
                 });
             }
             drop(sender);
-            let done = receiver
-                .iter()
-                .try_for_each(|(range, batch)| advance(range, &batch));
+            let done = receiver.iter().try_for_each(|(range, batch)| advance(range, &batch));
             is_cancelled.store(done.is_break(), Ordering::Relaxed);
             done
         })
@@ -187,9 +172,7 @@ impl Model {
 impl std::fmt::Debug for Model {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let level = &self.level;
-        f.debug_struct("Model")
-            .field("level", level)
-            .finish_non_exhaustive()
+        f.debug_struct("Model").field("level", level).finish_non_exhaustive()
     }
 }
 

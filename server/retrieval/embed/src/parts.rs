@@ -19,9 +19,7 @@ pub fn parts(text: &str) -> Vec<&str> {
     for piece in text.split_inclusive(is_token_end) {
         let more = count(piece);
         if tokens + more > PART {
-            let (end, taken) = line
-                .filter(|(_, taken)| taken * 2 >= PART)
-                .unwrap_or((at, tokens));
+            let (end, taken) = line.filter(|(_, taken)| taken * 2 >= PART).unwrap_or((at, tokens));
             parts.push(&text[start..end]);
             if parts.len() == MAX_PARTS {
                 return parts;
@@ -53,10 +51,7 @@ mod tests {
             assert_eq!(parts(text), [text]);
         }
         let line = format!("{}\n", "word ".repeat(100));
-        assert_eq!(
-            parts(&line.repeat(5)),
-            [&*line.repeat(2), &*line.repeat(2), &*line]
-        );
+        assert_eq!(parts(&line.repeat(5)), [&*line.repeat(2), &*line.repeat(2), &*line]);
         let long = "word ".repeat(PART + 1);
         assert_eq!(parts(&long), [&*"word ".repeat(PART), "word "]);
         // No cut leaves less than half a part.

@@ -37,11 +37,8 @@ struct Vocabulary {
 }
 
 static PIECES: LazyLock<Vocabulary> = LazyLock::new(|| {
-    let mut pieces = Vocabulary {
-        first: HashMap::with_capacity(VOCABULARY_SIZE),
-        later: HashMap::new(),
-        max_bytes: 0,
-    };
+    let mut pieces =
+        Vocabulary { first: HashMap::with_capacity(VOCABULARY_SIZE), later: HashMap::new(), max_bytes: 0 };
     for (id, piece) in (0..).zip(VOCABULARY.lines()) {
         pieces.max_bytes = pieces.max_bytes.max(piece.len());
         match piece.strip_prefix(CONTINUATION) {
@@ -55,16 +52,9 @@ static PIECES: LazyLock<Vocabulary> = LazyLock::new(|| {
 /// Returns the ids of the text's tokens between those of start and end, `max` in all at most: excess tokens are cut off the
 /// text's end.
 pub(crate) fn tokenize(text: &str, max: usize) -> Vec<u32> {
-    let mut tokens = Tokens {
-        ids: vec![START],
-        max: max - 1,
-        word: String::new(),
-        chars: 0,
-    };
+    let mut tokens = Tokens { ids: vec![START], max: max - 1, word: String::new(), chars: 0 };
     let cleaned = text.chars().filter(|&c| !is_dropped(c));
-    let bare = cleaned
-        .nfd()
-        .filter(|&c| c.is_ascii() || category(c) != Category::NonspacingMark);
+    let bare = cleaned.nfd().filter(|&c| c.is_ascii() || category(c) != Category::NonspacingMark);
     for c in bare.flat_map(char::to_lowercase) {
         if c.is_whitespace() {
             tokens.end_word();
@@ -162,10 +152,7 @@ fn is_dropped(c: char) -> bool {
         '\t' | '\n' | '\r' => false,
         '\0' | char::REPLACEMENT_CHARACTER => true,
         _ if c.is_ascii() => c.is_ascii_control(),
-        _ => matches!(
-            category(c),
-            Category::Control | Category::Format | Category::PrivateUse
-        ),
+        _ => matches!(category(c), Category::Control | Category::Format | Category::PrivateUse),
     }
 }
 

@@ -110,17 +110,9 @@ fn places(header: &Value, length: u64, expected: &[Expected]) -> Result<Vec<Tens
         if let Some(wanted) = wanted {
             compare(tensor, end - start, wanted)?;
         }
-        places.push(TensorRange {
-            name: name.clone(),
-            start,
-            end,
-            is_extra: wanted.is_none(),
-        });
+        places.push(TensorRange { name: name.clone(), start, end, is_extra: wanted.is_none() });
     }
-    if let Some(missing) = expected
-        .iter()
-        .find(|expected| !header.contains_key(&expected.name))
-    {
+    if let Some(missing) = expected.iter().find(|expected| !header.contains_key(&expected.name)) {
         return damaged(format!("it has no tensor `{}`", missing.name));
     }
     places.sort_by_key(|place| (place.start, place.end));
@@ -145,15 +137,11 @@ fn compare(tensor: &Value, bytes: u64, wanted: &Expected) -> Result<(), WeightsE
     let Expected { name, shape } = wanted;
     let found = &tensor["dtype"];
     if found != "F32" {
-        return damaged(format!(
-            "tensor `{name}` has values of type {found} rather than \"F32\""
-        ));
+        return damaged(format!("tensor `{name}` has values of type {found} rather than \"F32\""));
     }
     let found = &tensor["shape"];
     if *found != Value::from(shape.clone()) {
-        return damaged(format!(
-            "tensor `{name}` has the shape {found} rather than {shape:?}"
-        ));
+        return damaged(format!("tensor `{name}` has the shape {found} rather than {shape:?}"));
     }
     let size = 4 * shape.iter().product::<usize>() as u64;
     if bytes != size {
@@ -172,11 +160,7 @@ fn fill(file: &mut impl Read, bytes: &mut [u8]) -> Result<(), WeightsError> {
 
 fn skip(file: &mut impl Read, bytes: u64) -> Result<(), WeightsError> {
     let skipped = io::copy(&mut file.take(bytes), &mut io::sink())?;
-    if skipped == bytes {
-        Ok(())
-    } else {
-        damaged("it is cut off")
-    }
+    if skipped == bytes { Ok(()) } else { damaged("it is cut off") }
 }
 
 /// Reads `count` values, in blocks.

@@ -51,9 +51,7 @@ impl Inner {
             return;
         }
         let inner = Arc::clone(self);
-        let started = thread::Builder::new()
-            .name("meaning".into())
-            .spawn(move || inner.follow());
+        let started = thread::Builder::new().name("meaning".into()).spawn(move || inner.follow());
         match started {
             Ok(_) => work.follows = true,
             Err(error) => tracing::warn!(%error, "no vectors are made: no thread can be started"),
@@ -143,10 +141,8 @@ impl Inner {
                 takes
             });
             let batch: Vec<_> = batch.collect();
-            let texts: Vec<&str> = batch
-                .iter()
-                .flat_map(|wanted| wanted.parts.iter().map(String::as_str))
-                .collect();
+            let texts: Vec<&str> =
+                batch.iter().flat_map(|wanted| wanted.parts.iter().map(String::as_str)).collect();
             let Some(embedded) = model.embed(&texts, &|| self.ends()) else {
                 break;
             };
@@ -298,8 +294,7 @@ impl Claims {
         let have: HashSet<_> = shared.iter().map(|(text, _)| *text).collect();
         texts.retain(|text| !have.contains(text));
         self.mine.extend(team.claim(&texts)?);
-        self.elsewhere
-            .extend(texts.into_iter().filter(|text| !self.mine.contains(text)));
+        self.elsewhere.extend(texts.into_iter().filter(|text| !self.mine.contains(text)));
         Ok(shared)
     }
 }

@@ -18,9 +18,7 @@ impl Content for Fingerprint<'_> {
     fn create(&self, connection: &Connection) -> rusqlite::Result<()> {
         connection.execute_batch(CREATE)?;
         let sql = "INSERT INTO state (fingerprint, generation) VALUES (?, ?)";
-        connection
-            .execute(sql, params![self.0, new_generation()])
-            .map(drop)
+        connection.execute(sql, params![self.0, new_generation()]).map(drop)
     }
 
     fn is_current(&self, connection: &Connection) -> rusqlite::Result<bool> {

@@ -13,10 +13,7 @@
 //! | `vectors`, `memory` | vectors in SQLite, and those in memory |
 //! | `file` | the SQLite file |
 
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, reason = "tests open what they have made")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 
 mod background;
 mod corpus;

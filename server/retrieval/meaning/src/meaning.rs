@@ -68,10 +68,9 @@ impl Meaning {
         };
         let memory = self.0.vectors().and_then(Vectors::read_soon);
         match memory {
-            Ok(Some(memory)) if memory.len() > 0 => work(Some(&QueryNearness {
-                query: asked,
-                memory: &memory,
-            })),
+            Ok(Some(memory)) if memory.len() > 0 => {
+                work(Some(&QueryNearness { query: asked, memory: &memory }))
+            }
             Ok(_) => work(None),
             Err(error) => {
                 tracing::warn!(%error, "a search is by words alone");

@@ -47,22 +47,17 @@ impl Memory {
     /// Returns true if the file has no vectors that are unknown here.
     pub(crate) fn is_current(&self, connection: &Connection) -> Result<bool, MeaningError> {
         let sql = "SELECT generation, ifnull((SELECT max(number) FROM vector), 0) FROM state";
-        let (generation, last): (i64, i64) = connection
-            .prepare_cached(sql)?
-            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let (generation, last): (i64, i64) =
+            connection.prepare_cached(sql)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok((generation, last) == (self.generation, self.last))
     }
 
     /// Reads the added vectors, or all vectors anew if any was removed.
     pub(crate) fn refresh(&mut self, connection: &Connection) -> Result<(), MeaningError> {
-        let generation = connection
-            .prepare_cached("SELECT generation FROM state")?
-            .query_row([], |row| row.get(0))?;
+        let generation =
+            connection.prepare_cached("SELECT generation FROM state")?.query_row([], |row| row.get(0))?;
         if generation != self.generation {
-            *self = Self {
-                generation,
-                ..Self::default()
-            };
+            *self = Self { generation, ..Self::default() };
         }
         let sql = "SELECT number, key, bytes FROM vector WHERE number > ? ORDER BY number";
         let mut select = connection.prepare_cached(sql)?;
@@ -79,10 +74,7 @@ impl Memory {
                 if place.is_multiple_of(BLOCK) {
                     self.blocks.push(Vec::with_capacity(BLOCK));
                 }
-                let block = self
-                    .blocks
-                    .last_mut()
-                    .expect("one was pushed for the first place");
+                let block = self.blocks.last_mut().expect("one was pushed for the first place");
                 block.push(row.get(2)?);
             }
             self.last = row.get(0)?;

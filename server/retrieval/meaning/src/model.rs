@@ -23,11 +23,7 @@ pub trait Embedder: Send + Sync {
 impl Embedder for Model {
     fn embed(&self, texts: &[&str], stops: &dyn Fn() -> bool) -> Option<Vec<Vector>> {
         let embedded = self.embed(texts, &mut |_| {
-            if stops() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+            if stops() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         embedded.ok()
     }
@@ -99,10 +95,7 @@ enum Held {
 
 impl Holder {
     pub(crate) fn new(models: Box<dyn Models>) -> Self {
-        Self {
-            models,
-            held: Mutex::new(Held::Nothing),
-        }
+        Self { models, held: Mutex::new(Held::Nothing) }
     }
 
     pub(crate) fn models(&self) -> &dyn Models {

@@ -24,12 +24,7 @@ struct Texts(Mutex<Vec<String>>);
 
 impl Texts {
     fn with_numbers(numbers: impl IntoIterator<Item = usize>) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(
-            numbers
-                .into_iter()
-                .map(|number| format!("text {number}"))
-                .collect(),
-        )))
+        Arc::new(Self(Mutex::new(numbers.into_iter().map(|number| format!("text {number}")).collect())))
     }
 }
 
@@ -41,12 +36,7 @@ impl Corpus for Texts {
     }
 
     fn keys(&self) -> Result<Vec<TextKey>, CorpusError> {
-        Ok(self
-            .0
-            .lock()
-            .iter()
-            .map(|text| TextKey::from_text(text))
-            .collect())
+        Ok(self.0.lock().iter().map(|text| TextKey::from_text(text)).collect())
     }
 }
 
@@ -70,10 +60,7 @@ impl Counting {
 impl Embedder for Counting {
     fn embed(&self, texts: &[&str], stops: &dyn Fn() -> bool) -> Option<Vec<Vector>> {
         if texts[0].starts_with("text") {
-            assert!(
-                !self.is_used.swap(true, SeqCst),
-                "two processes embed at the same time"
-            );
+            assert!(!self.is_used.swap(true, SeqCst), "two processes embed at the same time");
             thread::sleep(Duration::from_millis(2));
             self.is_used.store(false, SeqCst);
             if self.limit.is_some_and(|limit| self.count() + texts.len() > limit) {
@@ -173,10 +160,7 @@ fn texts_are_embedded_once_and_compared() {
 #[test]
 fn without_a_model_nothing_is_near_and_there_is_no_file() {
     let (folder, path) = folder();
-    let models = Counting {
-        is_missing: true,
-        ..Counting::default()
-    };
+    let models = Counting { is_missing: true, ..Counting::default() };
     let texts = Texts::with_numbers(0..3);
     let meaning = process(&path, &models, &texts);
     assert_eq!(cosine(&meaning, "query 1", "text 1"), None);
@@ -188,10 +172,7 @@ fn without_a_model_nothing_is_near_and_there_is_no_file() {
 fn what_a_killed_process_has_left_is_made_by_the_next() {
     let (_folder, path) = folder();
     let (models, texts) = (Counting::default(), Texts::with_numbers(0..150));
-    let killed = Counting {
-        limit: Some(100),
-        ..models.clone()
-    };
+    let killed = Counting { limit: Some(100), ..models.clone() };
     let meaning = process(&path, &killed, &texts);
     wait(&meaning, &texts, 96);
     // A process that finds the lock taken waits, and uses the existing vectors.
@@ -218,13 +199,7 @@ fn several_processes_make_each_vector_once() {
 fn vectors_of_a_different_model_or_of_a_damaged_file_are_made_anew() {
     let (_folder, path) = folder();
     let texts = Texts::with_numbers(0..10);
-    let (first, second) = (
-        Counting::default(),
-        Counting {
-            fingerprint: "second",
-            ..Counting::default()
-        },
-    );
+    let (first, second) = (Counting::default(), Counting { fingerprint: "second", ..Counting::default() });
     let embed = |models: &Counting| {
         let meaning = process(&path, models, &texts);
         wait(&meaning, &texts, 10);
@@ -244,13 +219,9 @@ fn vectors_of_a_different_model_or_of_a_damaged_file_are_made_anew() {
 fn vectors_of_texts_that_are_gone_are_removed_once_they_are_many() {
     let (_folder, path) = folder();
     let vectors = crate::vectors::Vectors::open(&path, "").unwrap();
-    let keys: Vec<TextKey> = (0..20)
-        .map(|number| TextKey::from_text(&number.to_string()))
-        .collect();
+    let keys: Vec<TextKey> = (0..20).map(|number| TextKey::from_text(&number.to_string())).collect();
     let quantized = tabellion_embed::Quantized::new(&vector("1"));
-    vectors
-        .add(&keys.iter().map(|key| (*key, vec![quantized])).collect::<Vec<_>>())
-        .unwrap();
+    vectors.add(&keys.iter().map(|key| (*key, vec![quantized])).collect::<Vec<_>>()).unwrap();
     assert_eq!(vectors.read().unwrap().len(), 20);
     vectors.retain(&keys[..5].iter().copied().collect()).unwrap();
     let memory = vectors.read().unwrap();
@@ -264,19 +235,14 @@ fn a_text_is_as_near_as_its_nearest_part() {
     let vectors = crate::vectors::Vectors::open(&path, "").unwrap();
     let quantized = |text: &str| tabellion_embed::Quantized::new(&vector(text));
     let keys = ["near", "far", "none"].map(TextKey::from_text);
-    let texts = [
-        (keys[0], ["2", "1", "3"].map(quantized).to_vec()),
-        (keys[1], vec![quantized("2")]),
-    ];
+    let texts = [(keys[0], ["2", "1", "3"].map(quantized).to_vec()), (keys[1], vec![quantized("2")])];
     vectors.add(&texts).unwrap();
     // A text that has vectors keeps them.
     vectors.add(&[(keys[1], vec![quantized("1")])]).unwrap();
     let memory = vectors.read().unwrap();
     assert_eq!(memory.len(), 2);
-    let asked = crate::memory::QueryNearness {
-        query: tabellion_embed::Query::new(&quantized("1")),
-        memory: &memory,
-    };
+    let asked =
+        crate::memory::QueryNearness { query: tabellion_embed::Query::new(&quantized("1")), memory: &memory };
     let cosines = keys.map(|key| tabellion_retrieval::Nearness::cosine(&asked, &key));
     let is = |found: Option<f32>, text: &str| {
         let expected = tabellion_embed::cosine(quantized("1").dot(&quantized(text)));

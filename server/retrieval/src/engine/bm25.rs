@@ -26,9 +26,5 @@ pub fn rarity(all: usize, having: usize) -> f32 {
 /// also of those that no text has; 0 without a value.
 pub fn score(value: f32, query: f32) -> f64 {
     let (value, query) = (f64::from(value), f64::from(query));
-    if value <= 0.0 {
-        0.0
-    } else {
-        value / (value + query)
-    }
+    if value <= 0.0 { 0.0 } else { value / (value + query) }
 }

@@ -95,10 +95,8 @@ fn a_text_that_is_no_word_finds_nothing() {
 
 #[test]
 fn queries_of_function_words_alone_are_answered() {
-    let bench = Bench::with_documents([
-        document("a", "To be or not to be"),
-        document("b", "that is the question"),
-    ]);
+    let bench =
+        Bench::with_documents([document("a", "To be or not to be"), document("b", "that is the question")]);
     assert_eq!(bench.find("to be or not to be"), ["a"]);
     // In addition to other words, they don't count.
     assert_eq!(bench.find("what is not the question"), ["b"]);

@@ -19,26 +19,13 @@ const CHANGES: i64 = 6000;
 
 /// The source that parent and children share: each third change replaces a document, each fifth removes one.
 fn log(step: usize) -> Log {
-    let log = Log {
-        step,
-        ..Log::default()
-    };
+    let log = Log { step, ..Log::default() };
     for at in 0..CHANGES {
         let id = |at: i64| format!("d{at}");
         log.add(match at % 15 {
-            2 | 5 | 8 => Change::Put(member(
-                &id(at - 2),
-                &format!("g{}", at % 11),
-                at,
-                "replaced apple",
-            )),
+            2 | 5 | 8 => Change::Put(member(&id(at - 2), &format!("g{}", at % 11), at, "replaced apple")),
             4 | 9 | 14 => Change::Remove(id(at - 3)),
-            _ => Change::Put(member(
-                &id(at),
-                &format!("g{}", at % 7),
-                at,
-                &format!("apple pear{}", at % 50),
-            )),
+            _ => Change::Put(member(&id(at), &format!("g{}", at % 7), at, &format!("apple pear{}", at % 50))),
         });
     }
     log
@@ -59,11 +46,7 @@ fn follows_the_source_until_killed() {
 
 fn child(folder: &Path) -> Child {
     Command::new(env::current_exe().unwrap())
-        .args([
-            "--ignored",
-            "--exact",
-            "tests::crash::follows_the_source_until_killed",
-        ])
+        .args(["--ignored", "--exact", "tests::crash::follows_the_source_until_killed"])
         .env(FOLDER, folder)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -77,10 +60,7 @@ fn is_whole(folder: &Path) -> i64 {
     let at = index.status().unwrap().at;
     let prefix = Log::default();
     let changes = log(0).changes.into_inner();
-    prefix
-        .changes
-        .lock()
-        .extend(changes.into_iter().take(usize::try_from(at).unwrap()));
+    prefix.changes.lock().extend(changes.into_iter().take(usize::try_from(at).unwrap()));
     let expected = Bench::new();
     expected.index.update(&prefix, at).unwrap();
     for query in ["apple", "replaced", "pear7 pear8"] {
@@ -135,9 +115,7 @@ fn several_processes_follow_one_source() {
         }
     });
     std::thread::scope(|scope| {
-        threads
-            .map(|thread| scope.spawn(thread))
-            .map(|thread| thread.join().unwrap())
+        threads.map(|thread| scope.spawn(thread)).map(|thread| thread.join().unwrap())
     });
     for mut child in children {
         assert!(child.wait().unwrap().success());
@@ -165,9 +143,6 @@ fn a_rebuild_is_seen_whole_or_not_at_all() {
         }
         done.store(true, std::sync::atomic::Ordering::Release);
         let seen = reader.join().unwrap();
-        assert!(
-            seen.iter().all(|total| total % 100 == 0 && *total >= 300),
-            "{seen:?}"
-        );
+        assert!(seen.iter().all(|total| total % 100 == 0 && *total >= 300), "{seen:?}");
     });
 }

@@ -36,38 +36,18 @@ fn still_answers(index: &Index, log: &Log, what: &str) {
 fn a_damaged_file_is_built_anew() {
     let damage: [Damage; 8] = [
         ("empty", |file| fs::write(file, "").unwrap()),
-        ("not a database", |file| {
-            fs::write(file, "no database\n".repeat(1000)).unwrap()
-        }),
-        ("cut off", |file| {
-            OpenOptions::new()
-                .write(true)
-                .open(file)
-                .unwrap()
-                .set_len(20_000)
-                .unwrap()
-        }),
+        ("not a database", |file| fs::write(file, "no database\n".repeat(1000)).unwrap()),
+        ("cut off", |file| OpenOptions::new().write(true).open(file).unwrap().set_len(20_000).unwrap()),
         ("cut within a page", |file| {
-            OpenOptions::new()
-                .write(true)
-                .open(file)
-                .unwrap()
-                .set_len(5000)
-                .unwrap()
+            OpenOptions::new().write(true).open(file).unwrap().set_len(5000).unwrap()
         }),
         ("overwritten in the middle", |file| overwrite(file, 8192, 60_000)),
         ("overwritten at the beginning", |file| overwrite(file, 0, 4096)),
         ("of a different program", |file| {
-            Connection::open(file)
-                .unwrap()
-                .execute_batch("PRAGMA application_id = 7")
-                .unwrap();
+            Connection::open(file).unwrap().execute_batch("PRAGMA application_id = 7").unwrap();
         }),
         ("without a table", |file| {
-            Connection::open(file)
-                .unwrap()
-                .execute_batch("DROP TABLE posting")
-                .unwrap();
+            Connection::open(file).unwrap().execute_batch("DROP TABLE posting").unwrap();
         }),
     ];
     for (what, damage) in damage {
@@ -92,18 +72,9 @@ fn overwrite(file: &Path, from: u64, count: usize) {
 fn damage_of_an_open_index_is_found_and_repaired() {
     for (what, sql) in [
         ("a list cut off", "UPDATE posting SET entries = x'80'"),
-        (
-            "lists of documents that are not there",
-            "UPDATE posting SET entries = x'FFFFFFFF01'",
-        ),
-        (
-            "a block of records cut off",
-            "UPDATE record SET entries = x'00', generation = generation + 1",
-        ),
-        (
-            "places that don't fit",
-            "UPDATE record SET entries = randomblob(4000)",
-        ),
+        ("lists of documents that are not there", "UPDATE posting SET entries = x'FFFFFFFF01'"),
+        ("a block of records cut off", "UPDATE record SET entries = x'00', generation = generation + 1"),
+        ("places that don't fit", "UPDATE record SET entries = randomblob(4000)"),
         ("no lists", "DROP TABLE posting"),
         ("no documents", "DELETE FROM document"),
         ("no state", "DELETE FROM state"),
@@ -149,10 +120,7 @@ fn a_replaced_source_makes_a_new_index() {
     let reopened = open(bench.folder.path()).unwrap();
     let hits = reopened.search(&backup, 2, &Search::new("number", 10)).unwrap();
     assert_eq!((hits.total, reopened.status().unwrap().documents), (2, 2));
-    let other = Log {
-        name: "other",
-        ..log()
-    };
+    let other = Log { name: "other", ..log() };
     let reopened = open(bench.folder.path()).unwrap();
     reopened.search(&other, 1, &Search::new("number", 10)).unwrap();
     assert_eq!(reopened.status().unwrap().mark.as_deref(), Some("other400"));
@@ -166,25 +134,10 @@ fn an_index_never_answers_from_less_than_is_needed() {
     assert_eq!(bench.index.status().unwrap().at, 0);
     assert!(!bench.index.status().unwrap().is_current(1));
     let behind = bench.index.search_as_is(1, &search).unwrap_err();
-    assert!(
-        matches!(behind, IndexError::Behind { at: 0, needed: 1 }),
-        "{behind}"
-    );
+    assert!(matches!(behind, IndexError::Behind { at: 0, needed: 1 }), "{behind}");
     let ends = bench.index.search(&log, 401, &search).unwrap_err();
-    assert!(
-        matches!(
-            ends,
-            IndexError::SourceEnds {
-                end: 400,
-                needed: 401
-            }
-        ),
-        "{ends}"
-    );
-    let unreadable = Log {
-        fails: true,
-        ..Log::default()
-    };
+    assert!(matches!(ends, IndexError::SourceEnds { end: 400, needed: 401 }), "{ends}");
+    let unreadable = Log { fails: true, ..Log::default() };
     let error = bench.index.search(&unreadable, 500, &search).unwrap_err();
     assert!(matches!(error, IndexError::Source(_)), "{error}");
     // The failed changes had no effect, and a removed document disappears at once.
@@ -199,16 +152,10 @@ fn a_rebuild_that_fails_leaves_the_index_as_it_was() {
     let (bench, log) = (Bench::new(), log());
     still_answers(&bench.index, &log, "first");
     let documents = (0..10).map(|at| Ok(document(&format!("new {at}"), "number")));
-    let error = bench
-        .index
-        .rebuild(documents.chain([Err("unreadable".into())]), 999, None)
-        .unwrap_err();
+    let error = bench.index.rebuild(documents.chain([Err("unreadable".into())]), 999, None).unwrap_err();
     assert!(matches!(error, IndexError::Source(_)), "{error}");
     still_answers(&bench.index, &log, "after the failure");
     let changes = [Change::Put(document("x", "later"))];
-    assert!(matches!(
-        bench.index.apply(&changes, 500, 501, None),
-        Err(IndexError::Behind { .. })
-    ));
+    assert!(matches!(bench.index.apply(&changes, 500, 501, None), Err(IndexError::Behind { .. })));
     still_answers(&bench.index, &log, "after changes from too far on");
 }

@@ -28,12 +28,8 @@ fn arbitrary_document() -> impl Strategy<Value = Document> {
     let text = prop::collection::vec(prop::sample::select(&WORDS[..]), 0..7);
     (0..30_u32, text, 0..4_u32, 0..3_u32, 0..40_i64, any::<bool>()).prop_map(
         |(id, text, group, kind, time, has_time)| {
-            let mut document = member(
-                &format!("d{id}"),
-                &format!("g{group}"),
-                time * 86_400,
-                &text.join(" "),
-            );
+            let mut document =
+                member(&format!("d{id}"), &format!("g{group}"), time * 86_400, &text.join(" "));
             // No two documents of a second have the same, but their order differs from that of their ids.
             document.seq = i64::from(id) * 7 % 30;
             if group == 0 {
@@ -95,10 +91,7 @@ fn passes(document: &Document, filters: &Filters) -> bool {
         let mut facets = document.facets.iter();
         facets.any(|facet| facet.name == name && facet.value == value)
     };
-    let facets = filters
-        .any_of
-        .iter()
-        .all(|any| any.values.iter().any(|value| has(&any.name, value)));
+    let facets = filters.any_of.iter().all(|any| any.values.iter().any(|value| has(&any.name, value)));
     let in_time = match document.time {
         Some(time) => {
             filters.since.is_none_or(|since| time >= since) && filters.until.is_none_or(|until| time <= until)
@@ -112,19 +105,14 @@ fn passes(document: &Document, filters: &Filters) -> bool {
 fn matches(document: &Document, query: &str) -> bool {
     let query = words(query);
     let has_others = query.iter().any(|word| !word.is_stop_word);
-    let query = query
-        .into_iter()
-        .filter(|word| !(has_others && word.is_stop_word));
+    let query = query.into_iter().filter(|word| !(has_others && word.is_stop_word));
     let wanted: BTreeSet<String> = query.map(|word| word.term).collect();
     let mut texts = document.texts.iter().flat_map(|text| words(&text.text));
     texts.any(|word| wanted.contains(&word.term))
 }
 
 fn scores(hits: &Hits) -> BTreeMap<String, i64> {
-    let rounded = hits
-        .hits
-        .iter()
-        .map(|hit| (hit.id.clone(), (hit.score * 1e5).round() as i64));
+    let rounded = hits.hits.iter().map(|hit| (hit.id.clone(), (hit.score * 1e5).round() as i64));
     rounded.collect()
 }
 
@@ -188,11 +176,7 @@ fn long_lists_are_changed_in_any_place() {
     let bench = Bench::new();
     let log = Log::default();
     let text = |at: u32, round: u32| {
-        format!(
-            "common {} word{}",
-            ["odd", "even"][usize::from((at + round).is_multiple_of(2))],
-            at % 97
-        )
+        format!("common {} word{}", ["odd", "even"][usize::from((at + round).is_multiple_of(2))], at % 97)
     };
     for round in 0..3 {
         for at in 0..3000 {
@@ -213,20 +197,12 @@ fn long_lists_are_changed_in_any_place() {
         let documents = remaining(&log.changes.lock());
         let anew = Bench::with_documents(documents.values().cloned());
         for query in ["common", "odd", "even word5", "word96", "missing"] {
-            let (ours, theirs) = (
-                bench.search(query, Filters::default()),
-                anew.search(query, Filters::default()),
-            );
-            let expected = documents
-                .values()
-                .filter(|document| matches(document, query))
-                .count();
+            let (ours, theirs) =
+                (bench.search(query, Filters::default()), anew.search(query, Filters::default()));
+            let expected = documents.values().filter(|document| matches(document, query)).count();
             assert_eq!((ours.total, theirs.total), (expected, expected), "{query}");
             let values = |hits: &Hits| {
-                hits.hits
-                    .iter()
-                    .map(|hit| (hit.score * 1e5).round() as i64)
-                    .collect::<Vec<_>>()
+                hits.hits.iter().map(|hit| (hit.score * 1e5).round() as i64).collect::<Vec<_>>()
             };
             assert_eq!(values(&ours), values(&theirs), "{query}");
         }

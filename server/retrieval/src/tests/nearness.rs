@@ -13,9 +13,7 @@ struct Cosines(BTreeMap<TextKey, f32>);
 
 impl Cosines {
     fn new(texts: &[(&str, f32)]) -> Self {
-        let all = texts
-            .iter()
-            .map(|(text, cosine)| (TextKey::from_text(text), *cosine));
+        let all = texts.iter().map(|(text, cosine)| (TextKey::from_text(text), *cosine));
         Self(all.collect())
     }
 }
@@ -28,10 +26,7 @@ impl Nearness for Cosines {
 
 /// A document with a word, and `meaning` as the text of its meaning.
 fn with_meaning(id: &str, word: &str, meaning: &str) -> Document {
-    Document {
-        meaning: Some(meaning.into()),
-        ..document(id, word)
-    }
+    Document { meaning: Some(meaning.into()), ..document(id, word) }
 }
 
 fn search(bench: &Bench, log: &Log, search: &Search, nearness: &Cosines) -> Hits {
@@ -53,27 +48,15 @@ fn what_means_the_same_is_found_and_words_count_more() {
     // Cosines of a, b, c, d; the hits for "apple", best first; and true if meaning counts.
     let cases: [Case; 6] = [
         (&[("a", 0.2), ("b", 0.9), ("c", 0.5), ("d", 0.1)], "a e b c", true),
-        (
-            &[("a", 0.9), ("b", 0.9), ("c", 0.29), ("d", 0.3)],
-            "a e b d",
-            true,
-        ),
+        (&[("a", 0.9), ("b", 0.9), ("c", 0.29), ("d", 0.3)], "a e b d", true),
         (&[("a", -0.5), ("b", -0.4), ("c", -0.1), ("d", -0.2)], "a e", true),
-        (
-            &[("a", 0.9), ("b", 0.9), ("c", 0.9), ("d", 0.9)],
-            "a e b c d",
-            true,
-        ),
+        (&[("a", 0.9), ("b", 0.9), ("c", 0.9), ("d", 0.9)], "a e b c d", true),
         (&[("b", 0.9), ("c", 0.5), ("d", 0.1)], "a e", false),
         (&[], "a e", false),
     ];
     for (cosines, expected, by_meaning) in cases {
         let hits = search(&bench, &log, &Search::new("apple", 10), &Cosines::new(cosines));
-        assert_eq!(
-            (ids(&hits).join(" "), hits.by_meaning),
-            (expected.into(), by_meaning),
-            "{cosines:?}"
-        );
+        assert_eq!((ids(&hits).join(" "), hits.by_meaning), (expected.into(), by_meaning), "{cosines:?}");
     }
     let nothing = search(&bench, &log, &Search::new("...", 10), &Cosines::new(cases[0].0));
     assert_eq!(nothing, Hits::default());

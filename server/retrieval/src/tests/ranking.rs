@@ -4,12 +4,7 @@ use super::source::{Bench, Log, document, ids, member, with_facets};
 use crate::{Document, Filters, Search, Text};
 
 /// Documents, a query, and the ids of hits in order.
-type Case = (
-    &'static str,
-    fn() -> Vec<Document>,
-    &'static str,
-    &'static [&'static str],
-);
+type Case = (&'static str, fn() -> Vec<Document>, &'static str, &'static [&'static str]);
 
 const CASES: [Case; 9] = [
     (
@@ -88,11 +83,7 @@ const CASES: [Case; 9] = [
     ),
     (
         "of equal scores, the newest comes first",
-        || {
-            (1..5)
-                .map(|time| member(&format!("{time}"), &format!("g{time}"), time, "same text"))
-                .collect()
-        },
+        || (1..5).map(|time| member(&format!("{time}"), &format!("g{time}"), time, "same text")).collect(),
         "text",
         &["4", "3", "2", "1"],
     ),
@@ -130,12 +121,7 @@ fn scores_do_not_depend_on_what_is_filtered_out() {
     let owned = |owner: &str, count: i64, text: &str| {
         let documents = (0..count).map(|at| {
             let group = format!("{owner}/{}", at % 3);
-            let document = member(
-                &format!("{owner}/{at}"),
-                &group,
-                at,
-                &format!("{text} {}", at % 4),
-            );
+            let document = member(&format!("{owner}/{at}"), &group, at, &format!("{text} {}", at % 4));
             with_facets(document, &[("org", owner)])
         });
         documents.collect::<Vec<_>>()
@@ -182,28 +168,15 @@ fn best_and_count_are_those_of_the_search() {
     let search = Search::new("apple", 10);
     let hits = bench.index.search(&log, 3, &search).unwrap();
     assert_eq!(ids(&hits), ["a", "b"]);
-    assert_eq!(
-        bench.index.best(&log, 3, &search).unwrap(),
-        hits.hits.first().cloned()
-    );
+    assert_eq!(bench.index.best(&log, 3, &search).unwrap(), hits.hits.first().cloned());
     assert_eq!(bench.index.count(&log, 3, &search).unwrap(), 2);
-    assert_eq!(
-        bench.index.best(&log, 3, &Search::new("missing", 10)).unwrap(),
-        None
-    );
+    assert_eq!(bench.index.best(&log, 3, &Search::new("missing", 10)).unwrap(), None);
 }
 
 #[test]
 fn facets_are_compared_as_they_are() {
-    let facets = [
-        ("a", "bc"),
-        ("ab", "c"),
-        ("a\0b", "c"),
-        ("a", "\0bc"),
-        ("", ""),
-        ("Kind", "é"),
-        ("kind", "e"),
-    ];
+    let facets =
+        [("a", "bc"), ("ab", "c"), ("a\0b", "c"), ("a", "\0bc"), ("", ""), ("Kind", "é"), ("kind", "e")];
     let documents = facets.iter().enumerate();
     let bench = Bench::with_documents(
         documents.map(|(at, facet)| with_facets(document(&at.to_string(), "text"), &[*facet])),
@@ -212,10 +185,7 @@ fn facets_are_compared_as_they_are() {
         let hits = bench.search("text", Filters::default().with(name, value));
         assert_eq!(ids(&hits), [at.to_string()], "{name:?} {value:?}");
     }
-    assert_eq!(
-        bench.search("text", Filters::default().with("kind", "E")).total,
-        0
-    );
+    assert_eq!(bench.search("text", Filters::default().with("kind", "E")).total, 0);
 }
 
 #[test]
@@ -230,8 +200,5 @@ fn of_a_group_the_best_document_is_the_only_hit() {
     let found = bench.index.search_as_is(0, &search).unwrap();
     let mut ids = super::source::ids(&found);
     ids.sort();
-    assert_eq!(
-        (ids, found.total),
-        (vec!["a2".into(), "alone".into(), "b1".into()], 3)
-    );
+    assert_eq!((ids, found.total), (vec!["a2".into(), "alone".into(), "b1".into()], 3));
 }

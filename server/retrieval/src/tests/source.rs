@@ -21,10 +21,7 @@ pub(super) struct Log {
 impl Log {
     pub(super) fn with_documents(documents: impl IntoIterator<Item = Document>) -> Self {
         let changes = documents.into_iter().map(Change::Put).collect();
-        Self {
-            changes: Mutex::new(changes),
-            ..Self::default()
-        }
+        Self { changes: Mutex::new(changes), ..Self::default() }
     }
 
     pub(super) fn add(&self, change: Change) {
@@ -43,15 +40,8 @@ impl Source for Log {
         }
         let changes = self.changes.lock();
         let rest = changes.get(usize::try_from(after)?..).unwrap_or_default();
-        let step = if self.step == 0 {
-            rest.len()
-        } else {
-            self.step.min(rest.len())
-        };
-        Ok(Changes {
-            changes: rest[..step].to_vec(),
-            to: after + i64::try_from(step)?,
-        })
+        let step = if self.step == 0 { rest.len() } else { self.step.min(rest.len()) };
+        Ok(Changes { changes: rest[..step].to_vec(), to: after + i64::try_from(step)? })
     }
 
     fn mark(&self, at: i64) -> Result<Option<String>, SourceError> {
@@ -60,20 +50,12 @@ impl Source for Log {
 }
 
 pub(super) fn document(id: &str, text: &str) -> Document {
-    Document {
-        id: id.into(),
-        texts: vec![Text::plain(text)],
-        ..Document::default()
-    }
+    Document { id: id.into(), texts: vec![Text::plain(text)], ..Document::default() }
 }
 
 /// A document of a group, with its position as time.
 pub(super) fn member(id: &str, group: &str, time: i64, text: &str) -> Document {
-    Document {
-        group: Some(group.into()),
-        time: Some(time),
-        ..document(id, text)
-    }
+    Document { group: Some(group.into()), time: Some(time), ..document(id, text) }
 }
 
 pub(super) fn with_facets(mut document: Document, facets: &[(&str, &str)]) -> Document {
@@ -97,10 +79,7 @@ impl Bench {
 
     pub(super) fn with_documents(documents: impl IntoIterator<Item = Document>) -> Self {
         let bench = Self::new();
-        bench
-            .index
-            .rebuild(documents.into_iter().map(Ok), 1, None)
-            .unwrap();
+        bench.index.rebuild(documents.into_iter().map(Ok), 1, None).unwrap();
         bench
     }
 

@@ -55,9 +55,7 @@ impl Random {
 /// Letters alone: neither an identifier with parts, nor a word that a stemmer changes.
 fn spelled(rank: u64) -> String {
     let digits = format!("{rank}");
-    let letters = digits
-        .bytes()
-        .map(|digit| char::from(b"bcfghkmpqz"[usize::from(digit - b'0')]));
+    let letters = digits.bytes().map(|digit| char::from(b"bcfghkmpqz"[usize::from(digit - b'0')]));
     letters.chain("oo".chars()).collect()
 }
 
@@ -65,41 +63,22 @@ fn observation(random: &mut Random, at: u64) -> Document {
     let length = 5 + random.below(45);
     let text = (0..length).map(|_| random.word()).collect::<Vec<_>>().join(" ");
     let time = 1_700_000_000 + i64::try_from(at).unwrap() * 60;
-    let mut document = member(
-        &format!("0190-{at:012}"),
-        &format!("session {}", at / 30),
-        time,
-        &text,
-    );
+    let mut document = member(&format!("0190-{at:012}"), &format!("session {}", at / 30), time, &text);
     document.seq = i64::try_from(at).unwrap();
     let (project, kind) = (format!("p{}", random.below(20)), format!("k{}", random.below(5)));
-    with_facets(
-        document,
-        &[("org", "default"), ("project", &project), ("kind", &kind)],
-    )
+    with_facets(document, &[("org", "default"), ("project", &project), ("kind", &kind)])
 }
 
 fn percentiles(mut times: Vec<Duration>) -> String {
     times.sort_unstable();
     let at = |share: usize| times[(times.len() * share / 100).min(times.len() - 1)];
-    format!(
-        "{:.2?} (p50), {:.2?} (p95), {:.2?} (max)",
-        at(50),
-        at(95),
-        at(100)
-    )
+    format!("{:.2?} (p50), {:.2?} (p95), {:.2?} (max)", at(50), at(95), at(100))
 }
 
 fn resident() -> String {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let value = |name: &str| {
-        status
-            .lines()
-            .find_map(|line| line.strip_prefix(name))
-            .unwrap_or("?")
-            .trim()
-            .to_owned()
-    };
+    let value =
+        |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("?").trim().to_owned();
     format!("{} now, {} at most", value("VmRSS:"), value("VmHWM:"))
 }
 
@@ -107,10 +86,7 @@ fn measure(count: u64) {
     let mut random = Random(7);
     let bench = Bench::new();
     let start = Instant::now();
-    bench
-        .index
-        .rebuild((0..count).map(|at| Ok(observation(&mut random, at))), 1, None)
-        .unwrap();
+    bench.index.rebuild((0..count).map(|at| Ok(observation(&mut random, at))), 1, None).unwrap();
     let bytes = fs::metadata(bench.folder.path().join("index.db")).unwrap().len();
     eprintln!(
         "{count} documents: rebuilt in {:.1?}, {} MB; memory {}",
@@ -141,15 +117,9 @@ fn measure(count: u64) {
     searches("all", &none);
     searches("in an org", &|| none().with("org", "default"));
     searches("in a project and kind", &|| {
-        none()
-            .with("org", "default")
-            .with("project", "p3")
-            .with("kind", "k1")
+        none().with("org", "default").with("project", "p3").with("kind", "k1")
     });
-    searches("in a time", &|| Filters {
-        since: Some(1_700_500_000),
-        ..none()
-    });
+    searches("in a time", &|| Filters { since: Some(1_700_500_000), ..none() });
 
     let (mut stores, mut after) = (vec![], vec![]);
     for at in 0..200 {
@@ -163,11 +133,7 @@ fn measure(count: u64) {
         bench.index.search_as_is(to, &search).unwrap();
         after.push(start.elapsed());
     }
-    eprintln!(
-        "  one more document: {}; a search after it: {}",
-        percentiles(stores),
-        percentiles(after)
-    );
+    eprintln!("  one more document: {}; a search after it: {}", percentiles(stores), percentiles(after));
     eprintln!("  memory {}", resident());
 }
 
@@ -180,9 +146,7 @@ fn fts5(count: u64) {
     connection.execute_batch(create).unwrap();
     for at in 0..count {
         let document = observation(&mut random, at);
-        let mut insert = connection
-            .prepare_cached("INSERT INTO t (text) VALUES (?)")
-            .unwrap();
+        let mut insert = connection.prepare_cached("INSERT INTO t (text) VALUES (?)").unwrap();
         insert.execute([&document.texts[0].text]).unwrap();
     }
     connection.execute_batch("COMMIT").unwrap();
@@ -190,14 +154,9 @@ fn fts5(count: u64) {
     let times = (0..300).map(|_| {
         let query = random.query().replace(' ', " OR ");
         let start = Instant::now();
-        let mut select = connection
-            .prepare_cached("SELECT rowid FROM t(?) ORDER BY rank LIMIT 10")
-            .unwrap();
-        let found: Vec<i64> = select
-            .query_map([query], |row| row.get(0))
-            .unwrap()
-            .map(Result::unwrap)
-            .collect();
+        let mut select = connection.prepare_cached("SELECT rowid FROM t(?) ORDER BY rank LIMIT 10").unwrap();
+        let found: Vec<i64> =
+            select.query_map([query], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
         assert!(found.len() <= 10);
         start.elapsed()
     });

@@ -15,8 +15,7 @@ fn forms() -> impl Iterator<Item = (&'static str, &'static str)> {
     FORMS.lines().flat_map(|line| {
         let mut words = line.split_whitespace();
         let base = words.next();
-        base.into_iter()
-            .flat_map(move |base| words.clone().map(move |form| (form, base)))
+        base.into_iter().flat_map(move |base| words.clone().map(move |form| (form, base)))
     })
 }
 

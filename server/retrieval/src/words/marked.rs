@@ -12,10 +12,8 @@ pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
 /// Returns the names in a text of letters and marks: those that end with `++` or `#`, and the remaining letters with dots.
 fn names_of_run(mut run: &str) -> Vec<&str> {
     let mut names = vec![];
-    while let Some((at, mark)) = ["++", "#"]
-        .into_iter()
-        .filter_map(|mark| Some((run.find(mark)?, mark)))
-        .min()
+    while let Some((at, mark)) =
+        ["++", "#"].into_iter().filter_map(|mark| Some((run.find(mark)?, mark))).min()
     {
         let (before, after) = (&run[..at], &run[at + mark.len()..]);
         let is_anchor = mark == "#" && after.starts_with(is_in_name);

@@ -195,11 +195,7 @@ impl Cutter {
             term = self.stems.stem(term);
         }
         if !term.is_empty() {
-            self.words.push(Word {
-                term,
-                is_stop_word,
-                is_part,
-            });
+            self.words.push(Word { term, is_stop_word, is_part });
         }
     }
 }

@@ -17,10 +17,7 @@ pub(super) struct Stems {
 
 impl Default for Stems {
     fn default() -> Self {
-        Self {
-            stemmer: Stemmer::create(Algorithm::English),
-            known: HashMap::new(),
-        }
+        Self { stemmer: Stemmer::create(Algorithm::English), known: HashMap::new() }
     }
 }
 

@@ -3,13 +3,9 @@ use super::words;
 /// The terms of a text; stop words in brackets.
 fn cut(text: &str) -> String {
     let words = words(text);
-    let shown = words.iter().map(|word| {
-        if word.is_stop_word {
-            format!("[{}]", word.term)
-        } else {
-            word.term.clone()
-        }
-    });
+    let shown = words
+        .iter()
+        .map(|word| if word.is_stop_word { format!("[{}]", word.term) } else { word.term.clone() });
     shown.collect::<Vec<_>>().join(" ")
 }
 
@@ -30,10 +26,7 @@ fn identifiers_are_kept_whole_and_cut_into_parts() {
         ("éléphantRose", "elephantros eleph rose"),
         ("C++ & C# (g++)", "c c g c++ c# g++"),
         ("(C++17), C++/F#, .NET.", "c 17 c f net c++ c++ f# .net"),
-        (
-            "Node.js's ASP.NET 3.14",
-            "node js asp net 3 14 node.js asp.net 3.14",
-        ),
+        ("Node.js's ASP.NET 3.14", "node js asp net 3 14 node.js asp.net 3.14"),
         ("a#b #tag 'x' ... ..y z. a+b + # .", "[a] b tag x y z [a] b"),
         ("i++; ++i; a+++b; C#.NET", "[i] [i] [a] b c net i++ a++ c# .net"),
     ] {

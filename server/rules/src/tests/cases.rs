@@ -36,18 +36,11 @@ fn cases(text: &str) -> Vec<Case> {
         let (name, path) = info.split_once(' ').unwrap_or((info, ""));
         let language = Language::of_name(name);
         let extension = language.map_or("txt", |language| language.extensions()[0]);
-        let path = if path.is_empty() {
-            format!("src/case.{extension}")
-        } else {
-            path.to_owned()
-        };
+        let path = if path.is_empty() { format!("src/case.{extension}") } else { path.to_owned() };
         let (mut code, mut expected) = (Vec::new(), Vec::new());
         for (_, line) in lines.by_ref().take_while(|(_, line)| *line != "```") {
             let line = line.replace('‖', "");
-            if let Some((count, text)) = line
-                .strip_prefix("@repeat ")
-                .and_then(|rest| rest.split_once(' '))
-            {
+            if let Some((count, text)) = line.strip_prefix("@repeat ").and_then(|rest| rest.split_once(' ')) {
                 let count: usize = count.parse().expect("a number of lines");
                 code.extend((0..count).map(|number| text.replace("{n}", &number.to_string())));
                 continue;
@@ -56,25 +49,14 @@ fn cases(text: &str) -> Vec<Case> {
             code.push(marked.clone().unwrap_or(line));
             expected.extend(marked.map(|_| code.len()));
         }
-        cases.push(Case {
-            line: number + 1,
-            language,
-            path,
-            text: code.join("\n") + "\n",
-            expected,
-        });
+        cases.push(Case { line: number + 1, language, path, text: code.join("\n") + "\n", expected });
     }
     cases
 }
 
 fn found(rule: &Arc<Rule>, case: &Case) -> Vec<usize> {
     let is_test = test_paths::is_test_path(case.language, &case.path);
-    let source = Source {
-        path: &case.path,
-        text: &case.text,
-        language: case.language,
-        is_test,
-    };
+    let source = Source { path: &case.path, text: &case.text, language: case.language, is_test };
     let findings =
         check(&Plan::new(std::slice::from_ref(rule)), &source, &|| false).expect("a case is checked");
     let mut lines: Vec<usize> = findings.iter().map(|finding| finding.line).collect();

@@ -12,12 +12,7 @@ use crate::{
 };
 
 fn metrics(language: Language, text: &str) -> FileMetrics {
-    let source = Source {
-        path: "case",
-        text,
-        language: Some(language),
-        is_test: false,
-    };
+    let source = Source { path: "case", text, language: Some(language), is_test: false };
     measure(&source).expect("parsed").expect("a known language")
 }
 
@@ -25,12 +20,7 @@ fn metrics(language: Language, text: &str) -> FileMetrics {
 fn metrics_equal_the_table() {
     let mut languages = Vec::new();
     for (name, text) in data("metrics") {
-        for block in text
-            .split("\n```")
-            .skip(1)
-            .step_by(2)
-            .zip(text.split("\n```").skip(2).step_by(2))
-        {
+        for block in text.split("\n```").skip(1).step_by(2).zip(text.split("\n```").skip(2).step_by(2)) {
             let (language, code) = block.0.split_once('\n').expect("a language");
             let language = Language::of_name(language).expect("a known language");
             let measured = metrics(language, &format!("{code}\n"));
@@ -39,56 +29,26 @@ fn metrics_equal_the_table() {
                 .iter()
                 .map(|f| {
                     let (complexity, size) = ((f.cyclomatic, f.cognitive), (f.sloc, f.parameters, f.nesting));
-                    format!(
-                        "`{}` {} {} {} {} {}",
-                        f.name, complexity.0, complexity.1, size.0, size.1, size.2
-                    )
+                    format!("`{}` {} {} {} {} {}", f.name, complexity.0, complexity.1, size.0, size.1, size.2)
                 })
                 .collect();
             let rows = block.1.lines().filter(|line| line.starts_with("| `"));
             let expected: Vec<String> = rows
-                .map(|row| {
-                    row.split('|')
-                        .skip(1)
-                        .take(6)
-                        .map(str::trim)
-                        .collect::<Vec<_>>()
-                        .join(" ")
-                })
+                .map(|row| row.split('|').skip(1).take(6).map(str::trim).collect::<Vec<_>>().join(" "))
                 .collect();
             assert_eq!(actual, expected, "{name}: {}", language.name());
             assert_eq!(
                 measured.cyclomatic,
-                measured
-                    .functions
-                    .iter()
-                    .map(|function| function.cyclomatic)
-                    .sum::<u32>()
+                measured.functions.iter().map(|function| function.cyclomatic).sum::<u32>()
             );
             assert_eq!(
                 measured.cognitive,
-                measured
-                    .functions
-                    .iter()
-                    .map(|function| function.cognitive)
-                    .sum::<u32>()
+                measured.functions.iter().map(|function| function.cognitive).sum::<u32>()
             );
             languages.push(language.name());
         }
     }
-    assert_eq!(
-        languages,
-        [
-            "python",
-            "javascript",
-            "typescript",
-            "c",
-            "cpp",
-            "java",
-            "go",
-            "rust"
-        ]
-    );
+    assert_eq!(languages, ["python", "javascript", "typescript", "c", "cpp", "java", "go", "rust"]);
 }
 
 /// Operators: `fn ( : -> { +`. Operands: `f a u8 u8 a 1`, four of them distinct. 12 log₂ 10.
@@ -96,11 +56,7 @@ fn metrics_equal_the_table() {
 fn the_volume_is_halsteads() {
     let source = "// words\nfn f(a: u8) -> u8 {\n    a + 1\n}\n";
     let tree = tabellion_syntax::parse(Language::Rust, source).expect("a tree");
-    let flat = FlatTree::new(
-        &tree,
-        Grammar::for_language(Language::Rust).expect("a grammar"),
-        source,
-    );
+    let flat = FlatTree::new(&tree, Grammar::for_language(Language::Rust).expect("a grammar"), source);
     let volume = halstead::volume(&flat, 0);
     assert!((volume - 39.863_137).abs() < 1e-5, "{volume}");
 }

@@ -121,16 +121,11 @@ fn findings_do_not_depend_on_the_order_of_files() {
         let files: Vec<(&str, &str)> = names.into_iter().zip(texts).collect();
         let folder = workspace(&files);
         let root = folder.path().canonicalize().expect("a folder");
-        let report = run(&RuleSet::built_in(), &root, &root, &Selection::default(), &|| {
-            false
-        })
-        .expect("a report");
+        let report =
+            run(&RuleSet::built_in(), &root, &root, &Selection::default(), &|| false).expect("a report");
         let of_text = |name: &str| names.iter().position(|each| *each == name);
-        let mut found: Vec<_> = report
-            .findings
-            .into_iter()
-            .map(|each| (of_text(&each.file), each.line, each.id))
-            .collect();
+        let mut found: Vec<_> =
+            report.findings.into_iter().map(|each| (of_text(&each.file), each.line, each.id)).collect();
         found.sort();
         found
     };

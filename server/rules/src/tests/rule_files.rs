@@ -49,11 +49,7 @@ fn rule(id: &str, more: &str) -> String {
 }
 
 fn errors(workspace: &Path) -> Vec<String> {
-    RuleSet::of_workspace(workspace)
-        .errors()
-        .iter()
-        .map(ToString::to_string)
-        .collect()
+    RuleSet::of_workspace(workspace).errors().iter().map(ToString::to_string).collect()
 }
 
 #[test]
@@ -67,18 +63,8 @@ fn rules_of_a_workspace_join_those_of_the_server() {
     assert!(set.errors().is_empty(), "{:?}", set.errors());
     assert_eq!(set.rules().len(), RuleSet::built_in().rules().len() + 1);
     assert!(set.rules().is_sorted_by_key(|rule| rule.id.clone()));
-    let of_id = |id: &str| {
-        set.rules()
-            .iter()
-            .find(|rule| rule.id == id)
-            .expect("a rule")
-            .name
-            .clone()
-    };
-    assert_eq!(
-        (of_id("HOUSE001"), of_id("QUAL001")),
-        ("No dogs".into(), "No dogs".into())
-    );
+    let of_id = |id: &str| set.rules().iter().find(|rule| rule.id == id).expect("a rule").name.clone();
+    assert_eq!((of_id("HOUSE001"), of_id("QUAL001")), ("No dogs".into(), "No dogs".into()));
 }
 
 #[test]
@@ -125,28 +111,16 @@ fn what_a_selection_names_must_exist() {
     let set = RuleSet::built_in();
     let message = |rules: &[&str], category: Option<&str>| {
         let rules = rules.iter().map(|&id| id.to_owned()).collect();
-        let selected = set.select(&Selection {
-            rules,
-            category: category.map(str::to_owned),
-        });
+        let selected = set.select(&Selection { rules, category: category.map(str::to_owned) });
         selected
             .map(|rules| rules.iter().map(|rule| rule.id.clone()).collect::<Vec<_>>())
             .map_err(|error| error.to_string())
     };
     let unknown = message(&["QUAL001", "QUAL999"], None).expect_err("no such rule");
-    assert!(
-        unknown.starts_with("no rule `QUAL999`; there are ASYNC001, DOC001, METRIC001,"),
-        "{unknown}"
-    );
+    assert!(unknown.starts_with("no rule `QUAL999`; there are ASYNC001, DOC001, METRIC001,"), "{unknown}");
     let unknown = message(&[], Some("speed")).expect_err("no such category");
-    assert!(
-        unknown.starts_with("no category `speed`; there are architecture, configuration,"),
-        "{unknown}"
-    );
-    assert_eq!(
-        message(&["QUAL001", "METRIC001"], Some("metrics")),
-        Ok(vec!["METRIC001".to_owned()])
-    );
+    assert!(unknown.starts_with("no category `speed`; there are architecture, configuration,"), "{unknown}");
+    assert_eq!(message(&["QUAL001", "METRIC001"], Some("metrics")), Ok(vec!["METRIC001".to_owned()]));
     assert_eq!(message(&[], Some("pmat")), Ok(vec![]));
     assert_eq!(set.list_rules(Some("solid")).expect("a category").len(), 3);
 }

@@ -14,21 +14,12 @@ use crate::{
 const BAD: &str = "fn f() {\n    g().unwrap();\n}\n";
 
 fn selection(rules: &[&str]) -> Selection {
-    Selection {
-        rules: rules.iter().map(|&id| id.to_owned()).collect(),
-        category: None,
-    }
+    Selection { rules: rules.iter().map(|&id| id.to_owned()).collect(), category: None }
 }
 
 fn run_in(folder: &tempfile::TempDir, path: &str, rules: &[&str]) -> Result<Report, RunError> {
     let workspace = folder.path().canonicalize().expect("a folder");
-    run(
-        &RuleSet::of_workspace(&workspace),
-        &workspace,
-        &workspace.join(path),
-        &selection(rules),
-        &|| false,
-    )
+    run(&RuleSet::of_workspace(&workspace), &workspace, &workspace.join(path), &selection(rules), &|| false)
 }
 
 fn places(report: &Report) -> Vec<String> {
@@ -56,31 +47,19 @@ fn a_folder_is_searched_as_its_ignore_rules_say() {
         ("target.rs", BAD),
     ]);
     let report = run_in(&folder, "", &["QUAL001"]).expect("a report");
-    assert_eq!(
-        places(&report),
-        [".hidden/two.rs:2:9", "a.rs:2:9", "b/one.rs:2:9", "target.rs:2:9"]
-    );
-    assert_eq!(
-        (report.scope, report.errors, report.total(), report.passed()),
-        (Scope::Project, 4, 4, false)
-    );
+    assert_eq!(places(&report), [".hidden/two.rs:2:9", "a.rs:2:9", "b/one.rs:2:9", "target.rs:2:9"]);
+    assert_eq!((report.scope, report.errors, report.total(), report.passed()), (Scope::Project, 4, 4, false));
     let report = run_in(&folder, "b", &["QUAL001"]).expect("a report");
     assert_eq!(places(&report), ["b/one.rs:2:9"]);
     let report =
         run_in(&folder, "ignored.rs", &["QUAL001"]).expect("a file that is asked for is not ignored");
-    assert_eq!(
-        (places(&report), report.scope),
-        (vec!["ignored.rs:2:9".to_owned()], Scope::File)
-    );
+    assert_eq!((places(&report), report.scope), (vec!["ignored.rs:2:9".to_owned()], Scope::File));
 }
 
 #[test]
 fn modules_that_are_declared_for_tests_are_tests() {
     let folder = workspace(&[
-        (
-            "src/lib.rs",
-            "#[cfg(test)]\nmod helpers;\nmod real;\n#[cfg(any(test, unix))]\npub mod testing;\n",
-        ),
+        ("src/lib.rs", "#[cfg(test)]\nmod helpers;\nmod real;\n#[cfg(any(test, unix))]\npub mod testing;\n"),
         ("src/helpers.rs", BAD),
         ("src/helpers/deep.rs", BAD),
         ("src/helpers/more/mod.rs", BAD),
@@ -96,10 +75,7 @@ fn modules_that_are_declared_for_tests_are_tests() {
         ("build.rs", BAD),
     ]);
     let report = run_in(&folder, "", &["QUAL001"]).expect("a report");
-    assert_eq!(
-        places(&report),
-        ["build.rs:2:9", "src/real/kept.rs:2:9", "src/testing.rs:2:9"]
-    );
+    assert_eq!(places(&report), ["build.rs:2:9", "src/real/kept.rs:2:9", "src/testing.rs:2:9"]);
 }
 
 #[test]
@@ -107,16 +83,10 @@ fn all_findings_are_counted_and_the_severe_ones_listed() {
     let many = "// TODO one\n".repeat(MAX_FINDINGS);
     let folder = workspace(&[("a.rs", &many), ("b.rs", &many), ("z.rs", BAD)]);
     let report = run_in(&folder, "", &["QUAL001", "TODO001"]).expect("a report");
-    assert_eq!(
-        (report.errors, report.infos, report.total()),
-        (1, 2 * MAX_FINDINGS, 2 * MAX_FINDINGS + 1)
-    );
+    assert_eq!((report.errors, report.infos, report.total()), (1, 2 * MAX_FINDINGS, 2 * MAX_FINDINGS + 1));
     assert_eq!(report.findings.len(), MAX_FINDINGS);
     assert!(report.findings.is_sorted());
-    assert_eq!(
-        report.findings.last().map(|last| last.severity),
-        Some(Severity::Error)
-    );
+    assert_eq!(report.findings.last().map(|last| last.severity), Some(Severity::Error));
     let again = run_in(&folder, "", &["QUAL001", "TODO001"]).expect("a report");
     assert_eq!(again.findings, report.findings);
 }
@@ -124,37 +94,22 @@ fn all_findings_are_counted_and_the_severe_ones_listed() {
 #[test]
 fn files_that_can_not_be_looked_at_are_named() {
     let folder = workspace(&[
-        (
-            "big.rs",
-            &" ".repeat(usize::try_from(MAX_FILE_BYTES).expect("small") + 1),
-        ),
+        ("big.rs", &" ".repeat(usize::try_from(MAX_FILE_BYTES).expect("small") + 1)),
         ("fine.rs", ""),
     ]);
     fs::write(folder.path().join("latin.rs"), b"// caf\xe9\n").expect("written");
     fs::write(folder.path().join("picture.png"), b"\x89PNG\r\n\xff").expect("written");
     let report = run_in(&folder, "", &[]).expect("a report");
-    let skipped: Vec<String> = report
-        .skipped
-        .iter()
-        .map(|each| format!("{}: {}", each.file, each.reason))
-        .collect();
-    assert_eq!(
-        skipped,
-        ["big.rs: larger than 1048576 bytes", "latin.rs: not UTF-8"]
-    );
+    let skipped: Vec<String> =
+        report.skipped.iter().map(|each| format!("{}: {}", each.file, each.reason)).collect();
+    assert_eq!(skipped, ["big.rs: larger than 1048576 bytes", "latin.rs: not UTF-8"]);
     assert_eq!((report.files, report.passed()), (1, true));
     for (path, message) in [
         ("latin.rs", "`latin.rs`: not UTF-8"),
         ("big.rs", "`big.rs`: larger than 1048576 bytes"),
-        (
-            "none.rs",
-            "`none.rs` is neither a file nor a folder of the workspace",
-        ),
+        ("none.rs", "`none.rs` is neither a file nor a folder of the workspace"),
     ] {
-        assert_eq!(
-            run_in(&folder, path, &[]).expect_err("an error").to_string(),
-            message
-        );
+        assert_eq!(run_in(&folder, path, &[]).expect_err("an error").to_string(), message);
     }
 }
 
@@ -169,15 +124,9 @@ fn links_are_not_followed() {
     link("secret.rs", "link.rs");
     link("deep", "linked");
     std::os::unix::fs::symlink(folder.path(), folder.path().join("loop")).expect("a link");
-    assert_eq!(
-        places(&run_in(&folder, "", &["QUAL001"]).expect("a report")),
-        ["a.rs:2:9"]
-    );
+    assert_eq!(places(&run_in(&folder, "", &["QUAL001"]).expect("a report")), ["a.rs:2:9"]);
     for path in ["link.rs", "linked"] {
-        assert!(
-            matches!(run_in(&folder, path, &[]), Err(RunError::NoSuchPath { .. })),
-            "{path}"
-        );
+        assert!(matches!(run_in(&folder, path, &[]), Err(RunError::NoSuchPath { .. })), "{path}");
     }
     let other = outside.path().canonicalize().expect("a folder");
     let inside = folder.path().canonicalize().expect("a folder");
@@ -193,13 +142,7 @@ fn a_cancelled_run_ends() {
     let workspace = folder.path().canonicalize().expect("a folder");
     let asked = AtomicUsize::new(0);
     let cancelled = || asked.fetch_add(1, Ordering::Relaxed) >= 250;
-    let run = run(
-        &RuleSet::built_in(),
-        &workspace,
-        &workspace,
-        &selection(&[]),
-        &cancelled,
-    );
+    let run = run(&RuleSet::built_in(), &workspace, &workspace, &selection(&[]), &cancelled);
     assert_eq!(run, Err(RunError::Cancelled));
     assert!(asked.load(Ordering::Relaxed) < 300, "it went on");
 }
@@ -217,27 +160,16 @@ fn paths_are_rules_too() {
         ("src/utils_of_trees.rs", ""),
     ]);
     let report = run_in(&folder, "", &["HOUSE002"]).expect("a report");
-    assert_eq!(
-        places(&report),
-        ["src/misc/deep/a.txt:1:1", "src/utils.rs:1:1", "utils.py:1:1"]
-    );
+    assert_eq!(places(&report), ["src/misc/deep/a.txt:1:1", "src/utils.rs:1:1", "utils.py:1:1"]);
 }
 
 #[test]
 fn an_analysis_needs_a_file_of_a_known_language() {
-    let folder = workspace(&[
-        ("a.rs", "fn f() {\n    if a {}\n}\n"),
-        ("notes.txt", "words"),
-        ("d/b.rs", ""),
-    ]);
+    let folder = workspace(&[("a.rs", "fn f() {\n    if a {}\n}\n"), ("notes.txt", "words"), ("d/b.rs", "")]);
     let workspace = folder.path().canonicalize().expect("a folder");
     let analysis = analyze(&workspace, &workspace.join("a.rs")).expect("an analysis");
     assert_eq!(
-        (
-            analysis.path.as_str(),
-            analysis.language.name(),
-            analysis.metrics.cyclomatic
-        ),
+        (analysis.path.as_str(), analysis.language.name(), analysis.metrics.cyclomatic),
         ("a.rs", "rust", 2)
     );
     for (path, message) in [
@@ -246,15 +178,10 @@ fn an_analysis_needs_a_file_of_a_known_language() {
             "`notes.txt` is in none of the languages that can be measured: rust, python, javascript, typescript, tsx, go, java, c, cpp",
         ),
         ("d", "`d` is neither a file nor a folder of the workspace"),
-        (
-            "none.rs",
-            "`none.rs` is neither a file nor a folder of the workspace",
-        ),
+        ("none.rs", "`none.rs` is neither a file nor a folder of the workspace"),
     ] {
         assert_eq!(
-            analyze(&workspace, &workspace.join(path))
-                .expect_err("an error")
-                .to_string(),
+            analyze(&workspace, &workspace.join(path)).expect_err("an error").to_string(),
             message,
             "{path}"
         );
@@ -265,14 +192,7 @@ fn an_analysis_needs_a_file_of_a_known_language() {
 #[cfg(unix)]
 #[test]
 fn what_is_no_regular_file_is_not_read() {
-    for name in [
-        ".ignore",
-        ".gitignore",
-        "sub/.gitignore",
-        ".mcb/rules/a.toml",
-        "lib.rs",
-        ".mcb",
-    ] {
+    for name in [".ignore", ".gitignore", "sub/.gitignore", ".mcb/rules/a.toml", "lib.rs", ".mcb"] {
         for kind in ["pipe", "device", "large"] {
             let folder = workspace(&[("a.rs", BAD)]);
             let path = folder.path().join(name);

@@ -80,20 +80,12 @@ impl Door {
     /// Lets people with keys in; without a ring, the person whose account the server runs under.
     pub fn new(keys: Option<Arc<KeyRing>>, local: LocalCaller, kept: Option<Kept>) -> Arc<Self> {
         let failures = Failures::new(Limits::default().failures);
-        Arc::new(Self {
-            keys,
-            failures,
-            local,
-            kept,
-        })
+        Arc::new(Self { keys, failures, local, kept })
     }
 
     /// Returns the person whose account the server runs under.
     pub fn local(&self) -> Person {
-        Person {
-            id: LOCAL.into(),
-            name: self.local.user.clone(),
-        }
+        Person { id: LOCAL.into(), name: self.local.user.clone() }
     }
 
     /// Returns the name of a caller whose identity is in the log: that of the key's holder or of the account,
@@ -124,14 +116,7 @@ impl Door {
     /// roles, only owners, since sensitive texts are theirs.
     pub(crate) fn may(&self, who: &Person, library: &str, contracts: &[&'static ContractSpec]) -> May {
         if who.id == LOCAL && self.keys.is_none() {
-            return May {
-                review: true,
-                read: true,
-                inspect: true,
-                decide: true,
-                undo: true,
-                role: REVIEWER,
-            };
+            return May { review: true, read: true, inspect: true, decide: true, undo: true, role: REVIEWER };
         }
         let (Some(principal), Some(ring)) = (self.principal(who), &self.keys) else {
             return May::default();
@@ -141,9 +126,7 @@ impl Door {
         };
         let has = |contract: &ContractSpec, role: &str| {
             let scopes = grant.scopes(contract.id);
-            let roles = contract
-                .auth
-                .map(|auth| auth.roles_of(CallerKind::Human, &scopes));
+            let roles = contract.auth.map(|auth| auth.roles_of(CallerKind::Human, &scopes));
             roles.is_some_and(|roles| roles.contains(&role))
         };
         let may_all = |access| {
@@ -175,21 +158,13 @@ impl Door {
         library: &str,
         contract: &'static ContractSpec,
     ) -> Option<CallContext> {
-        let call = CallContext {
-            client: Some(CLIENT.into()),
-            ..CallContext::default()
-        };
+        let call = CallContext { client: Some(CLIENT.into()), ..CallContext::default() };
         if who.id == LOCAL && self.keys.is_none() {
-            let local = LocalCaller {
-                role: contract.auth.map(|_| REVIEWER.into()),
-                ..self.local.clone()
-            };
+            let local = LocalCaller { role: contract.auth.map(|_| REVIEWER.into()), ..self.local.clone() };
             return Some(local.makes(call, contract, Agent::default()));
         }
         let ring = self.keys.clone()?;
-        let grant = self
-            .principal(who)?
-            .grant_at(library, Validity::WhileKeyExists(ring))?;
+        let grant = self.principal(who)?.grant_at(library, Validity::WhileKeyExists(ring))?;
         let caller = contract.auth.map(|auth| {
             let scopes = grant.scopes(contract.id);
             Arc::new(KnownCaller::human(
@@ -251,8 +226,5 @@ impl Doorkeeper for Door {
 }
 
 fn person(principal: &Principal) -> Person {
-    Person {
-        id: principal.identity.subject().to_owned(),
-        name: principal.name.clone(),
-    }
+    Person { id: principal.identity.subject().to_owned(), name: principal.name.clone() }
 }

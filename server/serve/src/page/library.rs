@@ -74,17 +74,9 @@ pub struct LibrarySource {
 impl LibrarySource {
     /// Shows a library, with the review that one of its contracts has in `packs`.
     pub fn new(served: ServedLibrary, packs: Packs, door: Arc<Door>, runtime: Handle) -> Self {
-        let ServedLibrary {
-            name,
-            folder,
-            library,
-            contracts,
-            calls,
-        } = served;
+        let ServedLibrary { name, folder, library, contracts, calls } = served;
         let absolute = std::path::absolute(&folder).unwrap_or_else(|_| folder.clone());
-        let last = absolute
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
+        let last = absolute.file_name().map(|name| name.to_string_lossy().into_owned());
         let review = packs.review_of(&contracts);
         Self {
             title: name.clone().or(last).unwrap_or_else(|| "library".into()),
@@ -170,11 +162,7 @@ impl LibrarySource {
             return before.filter(|before| *before != revision).map(str::to_owned);
         }
         let before = last.map(str::to_owned);
-        let kept = before
-            .iter()
-            .map(String::as_str)
-            .chain([revision])
-            .collect::<Vec<_>>();
+        let kept = before.iter().map(String::as_str).chain([revision]).collect::<Vec<_>>();
         // If the write fails, the proposal stays new.
         let _ = self.library.keep_aside(&name, &kept.join(" "));
         before
@@ -188,18 +176,13 @@ impl LibrarySource {
         limit: usize,
     ) -> Result<review::Listed, Problem> {
         let page = review::Page { offset, limit };
-        self.runtime
-            .block_on(desk.list(call, filter, page))
-            .map_err(problem)
+        self.runtime.block_on(desk.list(call, filter, page)).map_err(problem)
     }
 }
 
 /// Returns a text that changes with a proposal, its state or its note.
 fn state_of(waiting: &Waiting) -> String {
-    format!(
-        "{} {} {:?} {}",
-        waiting.revision, waiting.state, waiting.over, waiting.stale
-    )
+    format!("{} {} {:?} {}", waiting.revision, waiting.state, waiting.over, waiting.stale)
 }
 
 fn decide(decision: &Decision) -> Decide {
@@ -276,22 +259,12 @@ impl Source for LibrarySource {
     }
 
     fn pages(&self) -> Pages {
-        Pages {
-            review: self.review.is_some(),
-            log: true,
-            memory: false,
-        }
+        Pages { review: self.review.is_some(), log: true, memory: false }
     }
 
     fn may(&self, who: &Person) -> May {
-        let may = self
-            .door
-            .may(who, self.name.as_deref().unwrap_or_default(), &self.contracts);
-        May {
-            decide: may.decide && !self.reads_only,
-            undo: may.undo && !self.reads_only,
-            ..may
-        }
+        let may = self.door.may(who, self.name.as_deref().unwrap_or_default(), &self.contracts);
+        May { decide: may.decide && !self.reads_only, undo: may.undo && !self.reads_only, ..may }
     }
 
     fn state(&self) -> String {
@@ -334,11 +307,7 @@ impl Source for LibrarySource {
         };
         let count = |state| listed.states.get(state).copied().unwrap_or_default();
         let counts = [WAITING, WITH_AGENTS, APPROVED, REJECTED].map(count);
-        Ok(Proposals {
-            rows: listed.rows.into_iter().map(row).collect(),
-            total: listed.total,
-            counts,
-        })
+        Ok(Proposals { rows: listed.rows.into_iter().map(row).collect(), total: listed.total, counts })
     }
 
     fn proposal(&self, who: &Person, id: &str) -> Result<Proposal, Problem> {
@@ -359,11 +328,8 @@ impl Source for LibrarySource {
             new_note: found.proposed_version == 1,
         };
         let before = self.look_at(&call, &found.id, &found.revision);
-        let earlier = before.map(|before| {
-            self.runtime
-                .block_on(desk.earlier(&call, &found.id, &before))
-                .map_err(problem)
-        });
+        let earlier = before
+            .map(|before| self.runtime.block_on(desk.earlier(&call, &found.id, &before)).map_err(problem));
         let earlier = earlier.transpose()?.flatten();
         // The text of a sensitive note is for owners.
         let may_read = self.may(who).read;
@@ -375,11 +341,7 @@ impl Source for LibrarySource {
             new: part.new.clone(),
             front_matter: part.front_matter,
         };
-        let parts: Vec<_> = document
-            .into_iter()
-            .flat_map(|document| &document.parts)
-            .map(part)
-            .collect();
+        let parts: Vec<_> = document.into_iter().flat_map(|document| &document.parts).map(part).collect();
         let sum = |side: fn(&Part) -> usize| parts.iter().map(side).sum();
         let row = ProposalRow {
             lines: document.map(|_| (sum(|part| part.new.len()), sum(|part| part.old.len()))),
@@ -394,11 +356,7 @@ impl Source for LibrarySource {
             text: remark.text.clone(),
         };
         let course = found.history.iter().map(|passage| {
-            let on = if passage.from.is_none() {
-                "proposed".into()
-            } else {
-                passage.on.replace('_', " ")
-            };
+            let on = if passage.from.is_none() { "proposed".into() } else { passage.on.replace('_', " ") };
             let sentence = format!("{on} by {}", passage.by);
             (sentence, Some(time(&passage.at)))
         });
@@ -429,29 +387,16 @@ impl Source for LibrarySource {
 
     fn preview(&self, who: &Person, decision: &Decision) -> Result<Preview, Problem> {
         let (desk, call) = self.desk(who)?;
-        let outcome = self
-            .runtime
-            .block_on(desk.preview(&call, &decide(decision)))
-            .map_err(problem)?;
-        let path = outcome
-            .note
-            .as_ref()
-            .map(|(path, _)| LibraryPath::parse(path))
-            .transpose()
-            .map_err(failed)?;
-        let before = path
-            .map(|path| self.library.read(&path))
-            .transpose()
-            .map_err(failed)?
-            .flatten();
+        let outcome = self.runtime.block_on(desk.preview(&call, &decide(decision))).map_err(problem)?;
+        let path =
+            outcome.note.as_ref().map(|(path, _)| LibraryPath::parse(path)).transpose().map_err(failed)?;
+        let before = path.map(|path| self.library.read(&path)).transpose().map_err(failed)?.flatten();
         let texts = before
             .iter()
             .map(|before| &before.bytes[..])
             .chain(outcome.note.iter().map(|(_, text)| text.as_bytes()));
         if !self.may(who).read && { texts }.any(|text| Parsed::parse("", text).metadata.sensitive) {
-            return Err(Problem::Forbidden(
-                "The note is sensitive: an owner looks at it.".into(),
-            ));
+            return Err(Problem::Forbidden("The note is sensitive: an owner looks at it.".into()));
         }
         let details = serde_json::to_string_pretty(&outcome.details).map_err(failed)?;
         Ok(Preview {
@@ -464,16 +409,11 @@ impl Source for LibrarySource {
 
     fn decide(&self, who: &Person, decision: &Decision) -> Result<Done, Problem> {
         if !self.may(who).decide {
-            return Err(Problem::Forbidden(
-                "You may not decide here; nothing was done.".into(),
-            ));
+            return Err(Problem::Forbidden("You may not decide here; nothing was done.".into()));
         }
         let key = IdempotencyKey::parse(&decision.key).ok();
         let (desk, call) = self.desk(who)?;
-        let call = CallContext {
-            idempotency_key: key,
-            ..call
-        };
+        let call = CallContext { idempotency_key: key, ..call };
         let made = self.runtime.block_on(desk.decide(&call, &decide(decision)));
         made.map(|commit| Done { commit }).map_err(problem)
     }
@@ -482,11 +422,8 @@ impl Source for LibrarySource {
         let all = self.entries()?;
         let today = Utc::now().date_naive();
         let first = today.checked_sub_days(Days::new(DAYS - 1)).unwrap_or(today);
-        let mut counts: BTreeMap<_, [usize; 3]> = first
-            .iter_days()
-            .take(DAYS as usize)
-            .map(|day| (day, [0; 3]))
-            .collect();
+        let mut counts: BTreeMap<_, [usize; 3]> =
+            first.iter_days().take(DAYS as usize).map(|day| (day, [0; 3])).collect();
         for entry in &all {
             if let Some(counts) = counts.get_mut(&entry.time.date_naive()) {
                 counts[self.kind(entry) as usize] += 1;
@@ -510,10 +447,7 @@ impl Source for LibrarySource {
     }
 
     fn entry(&self, commit: &str) -> Result<EntryChange, Problem> {
-        let found = self
-            .library
-            .find_entry(commit)
-            .map_err(|error| Problem::NotFound(error.to_string()))?;
+        let found = self.library.find_entry(commit).map_err(|error| Problem::NotFound(error.to_string()))?;
         let change = self.library.change_of(&found).map_err(failed)?;
         let documents = changes(change.documents.clone());
         let undo = Undo::from_entry(&found, change).and_then(|undo| undo.changes(&self.library));
@@ -523,50 +457,31 @@ impl Source for LibrarySource {
                 (Ok(changes(documents)), over)
             }
             Err(failure) => {
-                let conflicts = failure
-                    .data
-                    .get(CONFLICTS)
-                    .and_then(|all| all.as_array())
-                    .cloned()
-                    .unwrap_or_default();
+                let conflicts =
+                    failure.data.get(CONFLICTS).and_then(|all| all.as_array()).cloned().unwrap_or_default();
                 let conflicts: Vec<_> = conflicts.iter().filter_map(|text| text.as_str()).collect();
                 (
-                    Err(format!("{}\n\n{}", failure.message, conflicts.join("\n"))
-                        .trim_end()
-                        .to_owned()),
+                    Err(format!("{}\n\n{}", failure.message, conflicts.join("\n")).trim_end().to_owned()),
                     String::new(),
                 )
             }
         };
-        Ok(EntryChange {
-            entry: self.shown(&found),
-            changes: documents,
-            undo,
-            over,
-        })
+        Ok(EntryChange { entry: self.shown(&found), changes: documents, undo, over })
     }
 
     fn undo(&self, who: &Person, commit: &str, over: &str) -> Result<Done, Problem> {
         if !self.may(who).undo {
-            return Err(Problem::Forbidden(
-                "Your key may not change documents; nothing was undone.".into(),
-            ));
+            return Err(Problem::Forbidden("Your key may not change documents; nothing was undone.".into()));
         }
         let Some(contract) = self.contracts.first() else {
             return Err(Problem::NotFound("Nothing is served over this library.".into()));
         };
         let call = self.call(who, contract)?;
-        let found = self
-            .library
-            .find_entry(commit)
-            .map_err(|error| Problem::NotFound(error.to_string()))?;
+        let found = self.library.find_entry(commit).map_err(|error| Problem::NotFound(error.to_string()))?;
         let change = self.library.change_of(&found).map_err(failed)?;
         let undo = Undo::from_entry(&found, change).map_err(|failure| Problem::Refused(failure.message))?;
-        let made = self.runtime.block_on(undo.only_as_shown(over).run(
-            &self.library,
-            self.recorder.as_ref(),
-            &call,
-        ));
+        let made =
+            self.runtime.block_on(undo.only_as_shown(over).run(&self.library, self.recorder.as_ref(), &call));
         made.map(|commit| Done { commit }).map_err(|failure| {
             if failure.data.contains_key(MOVED) {
                 Problem::Moved(failure.message)
@@ -590,9 +505,7 @@ impl Source for LibrarySource {
         let entries = self.entries()?;
         let about = entries.iter().filter(|entry| is_about(entry, path));
         Ok(Note {
-            title: text
-                .as_deref()
-                .map_or_else(|| path.to_owned(), tabellion_notes::title_of),
+            title: text.as_deref().map_or_else(|| path.to_owned(), tabellion_notes::title_of),
             text,
             entries: about.take(VERSIONS).map(|found| self.shown(found)).collect(),
             path: path.to_owned(),
@@ -600,10 +513,7 @@ impl Source for LibrarySource {
     }
 
     fn search(&self, query: &str) -> Result<Vec<Hit>, Problem> {
-        let limits = search::Limits {
-            lines: HITS,
-            ..search::Limits::default()
-        };
+        let limits = search::Limits { lines: HITS, ..search::Limits::default() };
         let goes_on = |_| std::ops::ControlFlow::Continue(());
         let found = self.library.search(&LibraryDir::ROOT, query, limits, &goes_on);
         let found = found.map_err(|error| Problem::Refused(error.to_string()))?;

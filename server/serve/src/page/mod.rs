@@ -42,20 +42,13 @@ pub(crate) fn app(review: &Review, library: &Arc<Library>, server: &LocalCaller)
             is_short.then(|| tabellion_page::app::changes(&document.base, &document.after))
         })
     };
-    mcp::App {
-        page: tabellion_page::app::page(),
-        tools: review.proposing_tools,
-        draw: Box::new(draw),
-    }
+    mcp::App { page: tabellion_page::app::page(), tools: review.proposing_tools, draw: Box::new(draw) }
 }
 
 /// Returns the routes of a page for the HTTP server.
 pub fn mounted(page: &Arc<Page>) -> http::Page {
     let ending = Arc::clone(page);
-    http::Page {
-        router: page.router(),
-        end: Box::new(move || ending.close()),
-    }
+    http::Page { router: page.router(), end: Box::new(move || ending.close()) }
 }
 
 /// Returns the problem of a failure, for people.

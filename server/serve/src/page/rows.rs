@@ -39,21 +39,10 @@ impl RowsSource {
         door: Arc<Door>,
         runtime: Handle,
     ) -> Result<Self, crate::provenance::ConfigError> {
-        let environment = ServerEnvironment::new(
-            &Default::default(),
-            &[contract.spec()],
-            std::slice::from_ref(&folder),
-        )?;
+        let environment =
+            ServerEnvironment::new(&Default::default(), &[contract.spec()], std::slice::from_ref(&folder))?;
         let origin = environment.into_origin();
-        Ok(Self {
-            folder,
-            contract,
-            cards,
-            packs,
-            origin,
-            door,
-            runtime,
-        })
+        Ok(Self { folder, contract, cards, packs, origin, door, runtime })
     }
 
     fn spec(&self) -> &'static ContractSpec {
@@ -71,10 +60,7 @@ impl Source for RowsSource {
     }
 
     fn pages(&self) -> Pages {
-        Pages {
-            memory: true,
-            ..Pages::default()
-        }
+        Pages { memory: true, ..Pages::default() }
     }
 
     fn may(&self, who: &Person) -> May {
@@ -93,33 +79,22 @@ impl Source for RowsSource {
         let call = self.door.call(who, "", self.spec());
         let call =
             call.ok_or_else(|| Problem::Forbidden("Your key does not permit this any more.".into()))?;
-        let call = CallContext {
-            origin: self.origin.clone(),
-            ..call
-        };
+        let call = CallContext { origin: self.origin.clone(), ..call };
         let rows = match page {
             Memory::Observations => Rows::Observations,
             Memory::Sessions => Rows::Sessions,
             Memory::Board => Rows::Issues,
             Memory::Code => Rows::Collections,
         };
-        let found = self
-            .runtime
-            .block_on((self.cards)(&*self.contract, &call, rows, query));
+        let found = self.runtime.block_on((self.cards)(&*self.contract, &call, rows, query));
         let card = |card: cards::Card| Card {
             title: card.title,
             text: card.text,
             state: card.state,
-            time: card
-                .seconds
-                .and_then(|seconds| DateTime::from_timestamp(seconds, 0)),
+            time: card.seconds.and_then(|seconds| DateTime::from_timestamp(seconds, 0)),
             facts: card.facts,
             best: card.best,
         };
-        Ok(found
-            .map_err(|error| Problem::Refused(error.to_string()))?
-            .into_iter()
-            .map(card)
-            .collect())
+        Ok(found.map_err(|error| Problem::Refused(error.to_string()))?.into_iter().map(card).collect())
     }
 }

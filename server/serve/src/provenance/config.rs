@@ -105,33 +105,21 @@ fn table(folder: &Path, fields: &[&ProvenanceField]) -> Result<Map<String, Value
             return Err(ConfigError::Io { path, source });
         }
     };
-    let file: toml::Table = toml::from_str(&text).map_err(|source| ConfigError::Toml {
-        path: path.to_owned(),
-        source: Box::new(source),
-    })?;
-    let wrong = |key: &str, what: String| ConfigError::Key {
-        path: path.to_owned(),
-        key: key.to_owned(),
-        what,
-    };
+    let file: toml::Table = toml::from_str(&text)
+        .map_err(|source| ConfigError::Toml { path: path.to_owned(), source: Box::new(source) })?;
+    let wrong =
+        |key: &str, what: String| ConfigError::Key { path: path.to_owned(), key: key.to_owned(), what };
     let table = match file.get(TABLE) {
         None => return Ok(Map::new()),
         Some(toml::Value::Table(table)) => table,
         Some(_) => return Err(wrong(TABLE, "must be a table".into())),
     };
-    let known = || {
-        fields
-            .iter()
-            .filter(|field| field.from.contains(&ProvenancePlace::Config))
-    };
+    let known = || fields.iter().filter(|field| field.from.contains(&ProvenancePlace::Config));
     let mut found = Map::new();
     for (key, value) in table {
         let Some(field) = known().find(|field| field.name == key) else {
             let names: Vec<_> = known().map(|field| field.name).collect();
-            return Err(wrong(
-                key,
-                format!("can't be configured; these can: {}", names.join(", ")),
-            ));
+            return Err(wrong(key, format!("can't be configured; these can: {}", names.join(", "))));
         };
         let value: Value = match (field.kind, value) {
             (ProvenanceType::String, toml::Value::String(text)) => text.as_str().into(),
@@ -140,10 +128,7 @@ fn table(folder: &Path, fields: &[&ProvenanceField]) -> Result<Map<String, Value
             (kind, other) => {
                 return Err(wrong(
                     key,
-                    format!(
-                        "is of type `{}`; write a value of type `{kind}`",
-                        other.type_str()
-                    ),
+                    format!("is of type `{}`; write a value of type `{kind}`", other.type_str()),
                 ));
             }
         };

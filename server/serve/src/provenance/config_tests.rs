@@ -7,15 +7,7 @@ const fn field(
     kind: ProvenanceType,
     from: &'static [ProvenancePlace],
 ) -> ProvenanceField {
-    ProvenanceField {
-        name,
-        kind,
-        keys: &[],
-        headers: &[],
-        from,
-        discover: None,
-        default: None,
-    }
+    ProvenanceField { name, kind, keys: &[], headers: &[], from, discover: None, default: None }
 }
 
 const CONFIG: &[ProvenancePlace] = &[ProvenancePlace::Config];
@@ -36,15 +28,9 @@ fn read(files: &[(&str, &str)]) -> Result<Value, String> {
         fs::write(folder.path().join(path).join(FILE), text).expect("written");
     }
     let fields: Vec<_> = FIELDS.iter().collect();
-    let config = Config::read(
-        &folder.path().join("work/tree/deep"),
-        &[folder.path().join("data")],
-        &fields,
-    );
+    let config = Config::read(&folder.path().join("work/tree/deep"), &[folder.path().join("data")], &fields);
     let root = folder.path().display().to_string();
-    config
-        .map(|config| Value::Object(config.0))
-        .map_err(|error| error.to_string().replace(&root, ""))
+    config.map(|config| Value::Object(config.0)).map_err(|error| error.to_string().replace(&root, ""))
 }
 
 #[test]
@@ -63,16 +49,10 @@ fn the_workspaces_file_comes_before_the_servers() {
             serde_json::json!({ "project_id": "t", "model_id": "d" }),
         ),
         (
-            &[
-                ("work/tree/deep", "[git]"),
-                ("work/tree", "[provenance]\nproject_id = \"t\""),
-            ],
+            &[("work/tree/deep", "[git]"), ("work/tree", "[provenance]\nproject_id = \"t\"")],
             serde_json::json!({}),
         ),
-        (
-            &[("work", "[provenance]\nproject_id = \"outside\"")],
-            serde_json::json!({}),
-        ),
+        (&[("work", "[provenance]\nproject_id = \"outside\"")], serde_json::json!({})),
     ] {
         assert_eq!(read(files), Ok(expected), "{files:?}");
     }
@@ -82,10 +62,7 @@ fn the_workspaces_file_comes_before_the_servers() {
 fn a_wrong_configuration_is_refused_with_its_file() {
     for (text, expected) in [
         ("[provenance", "`/data/.mcp-context.toml` is not TOML: "),
-        (
-            "provenance = 3",
-            "`provenance` in `[provenance]` of `/data/.mcp-context.toml` must be a table",
-        ),
+        ("provenance = 3", "`provenance` in `[provenance]` of `/data/.mcp-context.toml` must be a table"),
         (
             "[provenance]\nmodel = \"x\"",
             "`model` in `[provenance]` of `/data/.mcp-context.toml` can't be configured; these can: model_id, project_id, level",
@@ -117,13 +94,9 @@ fn only_a_regular_file_of_the_folder_itself_is_read() {
     let link = |target: &Path| std::os::unix::fs::symlink(target, &path).expect("a link");
     for kind in ["pipe", "device", "outside", "large"] {
         match kind {
-            "pipe" => assert!(
-                std::process::Command::new("mkfifo")
-                    .arg(&path)
-                    .status()
-                    .expect("it runs")
-                    .success()
-            ),
+            "pipe" => {
+                assert!(std::process::Command::new("mkfifo").arg(&path).status().expect("it runs").success())
+            }
             "device" => link(Path::new("/dev/zero")),
             "outside" => link(&outside),
             _ => fs::File::create(&path)
@@ -131,13 +104,8 @@ fn only_a_regular_file_of_the_folder_itself_is_read() {
                 .expect("a file with holes"),
         }
         let fields: Vec<_> = FIELDS.iter().collect();
-        let error = Config::read(&folder.path().join("ws"), &[], &fields)
-            .expect_err(kind)
-            .to_string();
-        assert!(
-            error.contains(FILE) && !error.contains("secret"),
-            "{kind}: {error}"
-        );
+        let error = Config::read(&folder.path().join("ws"), &[], &fields).expect_err(kind).to_string();
+        assert!(error.contains(FILE) && !error.contains("secret"), "{kind}: {error}");
         fs::remove_file(&path).expect("removed");
     }
 }

@@ -170,10 +170,7 @@ fn discover(workspace: &Path) -> Discovered {
         repository: Some(facts.repository),
         repository_path: Some(facts.top.to_string_lossy().into_owned()),
         work_tree: Some(facts.work_tree),
-        operator: PERSON
-            .into_iter()
-            .find_map(variable)
-            .or_else(platform::account_name),
+        operator: PERSON.into_iter().find_map(variable).or_else(platform::account_name),
         machine: MACHINE
             .into_iter()
             .find_map(variable)
@@ -222,16 +219,10 @@ mod tests {
         session: None,
         required: &[],
         also_if: &[],
-        missing: MissingProvenance {
-            error: "",
-            message: "",
-        },
+        missing: MissingProvenance { error: "", message: "" },
     };
-    static WITH_BOTH: ContractSpec = ContractSpec {
-        modes: Some(&MODES),
-        provenance: Some(&PROVENANCE),
-        ..ContractSpec::EMPTY
-    };
+    static WITH_BOTH: ContractSpec =
+        ContractSpec { modes: Some(&MODES), provenance: Some(&PROVENANCE), ..ContractSpec::EMPTY };
 
     fn options(mode: Option<&str>, discovery: Option<Discovery>) -> Options {
         let mode = mode.map(str::to_owned);
@@ -258,12 +249,7 @@ mod tests {
                 neither,
                 "`--provenance` is for contracts with provenance, and none is served; omit it",
             ),
-            (
-                Some("dusk"),
-                None,
-                both,
-                "`--mode`: there is no 'dusk'; choose day, night",
-            ),
+            (Some("dusk"), None, both, "`--mode`: there is no 'dusk'; choose day, night"),
         ] {
             let checked = check(&options(mode, discovery), contracts);
             let said = checked.err().map_or_else(String::new, |error| error.to_string());
@@ -303,10 +289,7 @@ mod tests {
                 ("operator", &found.operator),
                 ("machine", &found.machine),
             ] {
-                assert!(
-                    fact.as_ref().is_some_and(|fact| !fact.trim().is_empty()),
-                    "{name}: {found:?}"
-                );
+                assert!(fact.as_ref().is_some_and(|fact| !fact.trim().is_empty()), "{name}: {found:?}");
             }
         }
         assert!(platform::account_name().is_some() || cfg!(windows));

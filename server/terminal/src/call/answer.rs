@@ -37,8 +37,7 @@ pub(super) fn add(
 pub(super) fn notes(meta: &Map<String, Value>) -> Vec<String> {
     let silent = [context::BASE, context::COMMIT, context::CHANGE];
     let said = meta.iter().filter(|(key, _)| !silent.contains(&key.as_str()));
-    said.map(|(key, value)| format!("{}: {value}", key.strip_prefix("tabellion/").unwrap_or(key)))
-        .collect()
+    said.map(|(key, value)| format!("{}: {value}", key.strip_prefix("tabellion/").unwrap_or(key))).collect()
 }
 
 fn add_value(page: &mut Page, value: &Value, depth: usize) {

@@ -41,16 +41,8 @@ impl Approver for AtTerminal {
 impl AtTerminal {
     /// Returns the proposed change as text. It is shown on standard error's terminal.
     fn shown(&self, proposal: &Proposal) -> String {
-        let colour = if self.colour == When::Never {
-            When::Never
-        } else {
-            When::Always
-        };
-        let mut page = Page::on_terminal(Output {
-            json: false,
-            colour,
-            pager: false,
-        });
+        let colour = if self.colour == When::Never { When::Never } else { When::Always };
+        let mut page = Page::on_terminal(Output { json: false, colour, pager: false });
         page.diff_or_text(&proposal.shown);
         page.into_text()
     }

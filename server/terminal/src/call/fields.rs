@@ -39,11 +39,7 @@ impl Field {
     /// Returns the name of the option: `operation-content`. A name in `taken` gets a prefix.
     pub fn option(&self, taken: &[&str]) -> String {
         let name = self.at.join("-").replace('_', "-");
-        if taken.contains(&name.as_str()) {
-            format!("field-{name}")
-        } else {
-            name
-        }
+        if taken.contains(&name.as_str()) { format!("field-{name}") } else { name }
     }
 
     /// Puts a value of the command line into the arguments.
@@ -93,10 +89,7 @@ pub fn from_schema(schema: &Value) -> Vec<Field> {
 }
 
 fn add(schema: &Value, above: &[String], is_required: bool, fields: &mut Vec<Field>) {
-    let required = schema["required"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
+    let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
         let at = [above, std::slice::from_ref(name)].concat();
         let is_required = is_required && required.iter().any(|wanted| wanted == name);
@@ -136,11 +129,7 @@ fn kind(schema: &Value) -> Kind {
 fn help(schema: &Value) -> String {
     let description = schema["description"].as_str().unwrap_or_default().to_owned();
     let mut limits = Vec::new();
-    for (key, name) in [
-        ("minimum", "at least"),
-        ("maximum", "at most"),
-        ("default", "default:"),
-    ] {
+    for (key, name) in [("minimum", "at least"), ("maximum", "at most"), ("default", "default:")] {
         if let Some(value) = schema.get(key) {
             limits.push(format!("{name} {value}"));
         }
@@ -170,38 +159,18 @@ mod tests {
     fn a_field_takes_what_its_schema_says() {
         for (schema, texts, expected) in [
             (json!({ "type": "string" }), &["5"][..], Some(json!("5"))),
-            (
-                json!({ "type": "string", "enum": ["x"] }),
-                &["x"],
-                Some(json!("x")),
-            ),
+            (json!({ "type": "string", "enum": ["x"] }), &["x"], Some(json!("x"))),
             (json!({ "type": "integer" }), &["-5"], Some(json!(-5))),
             (json!({ "type": "integer" }), &["five"], None),
             (json!({ "type": "boolean" }), &["true"], Some(json!(true))),
-            (
-                json!({ "type": "object" }),
-                &[r#"{"x":1}"#],
-                Some(json!({ "x": 1 })),
-            ),
+            (json!({ "type": "object" }), &[r#"{"x":1}"#], Some(json!({ "x": 1 }))),
             (json!({ "type": "object" }), &["{"], None),
-            (
-                json!({ "type": "array", "items": { "type": "string" } }),
-                &["x", "y"],
-                Some(json!(["x", "y"])),
-            ),
-            (
-                json!({ "type": "array", "items": { "type": "object" } }),
-                &["[{}]"],
-                Some(json!([{}])),
-            ),
+            (json!({ "type": "array", "items": { "type": "string" } }), &["x", "y"], Some(json!(["x", "y"]))),
+            (json!({ "type": "array", "items": { "type": "object" } }), &["[{}]"], Some(json!([{}]))),
         ] {
             let (field, mut arguments) = (field(schema.clone()), json!({}));
             let set = texts.iter().try_for_each(|text| field.set(&mut arguments, text));
-            assert_eq!(
-                set.ok().map(|()| arguments["a_b"].clone()),
-                expected,
-                "{schema} {texts:?}"
-            );
+            assert_eq!(set.ok().map(|()| arguments["a_b"].clone()), expected, "{schema} {texts:?}");
         }
     }
 
@@ -219,10 +188,7 @@ mod tests {
             .collect();
         assert_eq!(
             shown,
-            [
-                ("field-in-type".to_owned(), true, ""),
-                ("in-page-size".to_owned(), false, "[at most 9]")
-            ]
+            [("field-in-type".to_owned(), true, ""), ("in-page-size".to_owned(), false, "[at most 9]")]
         );
         let mut arguments = json!({ "in": { "type": "x" } });
         fields[1].set(&mut arguments, "3").unwrap();

@@ -30,10 +30,7 @@ use super::open;
 
 /// Returns the name and version that this program reports as an agent.
 fn program() -> Agent {
-    Agent {
-        name: Some("tabellion".into()),
-        version: Some(env!("CARGO_PKG_VERSION").into()),
-    }
+    Agent { name: Some("tabellion".into()), version: Some(env!("CARGO_PKG_VERSION").into()) }
 }
 
 /// The place of the contract's data.
@@ -78,15 +75,10 @@ impl Call {
             DataSource::Library(folder) => self.in_library(folder)?,
             DataSource::Data(folder) => self.in_data(folder.as_deref())?,
         };
-        let (service, rows) = packs
-            .service(self.contract.id, &grounds)
-            .map_err(TerminalError::new)?;
+        let (service, rows) = packs.service(self.contract.id, &grounds).map_err(TerminalError::new)?;
         let client = Some(concat!("tabellion/", env!("CARGO_PKG_VERSION")).into());
         let context = CallContext::from_meta(client, &self.conditions).map_err(|violations| {
-            let said: Vec<_> = violations
-                .iter()
-                .map(|violation| violation.message.clone())
-                .collect();
+            let said: Vec<_> = violations.iter().map(|violation| violation.message.clone()).collect();
             TerminalError::new(said.join("; "))
         })?;
         let folders: Vec<_> = match &self.place {
@@ -95,15 +87,10 @@ impl Call {
         };
         let environment = ServerEnvironment::new(&Default::default(), &[self.contract], &folders);
         let environment = environment.map_err(TerminalError::new)?;
-        let context = CallContext {
-            origin: environment.into_origin(),
-            ..context
-        };
+        let context = CallContext { origin: environment.into_origin(), ..context };
         let context = serve::local_caller(self.role.as_deref()).makes(context, self.contract, program());
-        let context = context.with_approver(Arc::new(AtTerminal {
-            yes: self.yes,
-            colour: self.output.colour,
-        }));
+        let context =
+            context.with_approver(Arc::new(AtTerminal { yes: self.yes, colour: self.output.colour }));
         let calls = match &grounds.library {
             Some(library) => calls::open(library, [&self.contract])?,
             None => None,
@@ -116,9 +103,7 @@ impl Call {
             Err(rejection) => return Err(self.rejected(rejection)?),
         };
         if self.output.json {
-            return Ok(page::json(
-                &json!({ "response": answer.response, "meta": answer.meta }),
-            )?);
+            return Ok(page::json(&json!({ "response": answer.response, "meta": answer.meta }))?);
         }
         for note in answer::notes(&answer.meta) {
             console::say_in_colour(&format!("{}note{:#}: {note}", page::NAME, page::NAME));
@@ -153,11 +138,7 @@ impl Call {
         let document = self.document.as_deref().map(LibraryPath::parse).transpose();
         let document = document.map_err(|error| TerminalError::new(format_args!("`--document`: {error}")))?;
         let document = document.map(|path| library.true_path(&path));
-        Ok(Grounds {
-            library: Some(library),
-            document,
-            ..Grounds::default()
-        })
+        Ok(Grounds { library: Some(library), document, ..Grounds::default() })
     }
 
     /// A call that changes something creates the data folder, as the server does; one that reads does not.
@@ -165,11 +146,7 @@ impl Call {
         let data = Data::choose(folder).map_err(TerminalError::new)?;
         let operation = self.contract.taker(self.tool.name, &self.arguments);
         let changes = operation.is_some_and(|operation| operation.mutating);
-        let create = if changes {
-            CreateFolders::Last
-        } else {
-            CreateFolders::Nothing
-        };
+        let create = if changes { CreateFolders::Last } else { CreateFolders::Nothing };
         data.check(create).map_err(TerminalError::new)?;
         if !changes && !data.may_have_rows_of(self.contract) {
             return Err(TerminalError::new(format_args!(
@@ -181,10 +158,7 @@ impl Call {
                 "name their folder with `--data DIR`; the first change, and `tabellion serve`, create them",
             ));
         }
-        Ok(Grounds {
-            data: Some(data.place()),
-            ..Grounds::default()
-        })
+        Ok(Grounds { data: Some(data.place()), ..Grounds::default() })
     }
 
     /// Returns the error for a rejection; also shows it as JSON, if requested.
@@ -201,24 +175,17 @@ impl Call {
             Rejection::Breach { detail, .. } => Ok(TerminalError::new(format_args!(
                 "the implementation broke its contract, and nothing was written: {detail}"
             ))),
-            other => Ok(TerminalError::new(format_args!(
-                "the call was rejected: {other:?}"
-            ))),
+            other => Ok(TerminalError::new(format_args!("the call was rejected: {other:?}"))),
         }
     }
 
     /// Returns the error of a contract, with violations by the name of their option.
     fn declared(&self, error: &ErrorAnswer) -> TerminalError {
-        let hint = format!(
-            "`tabellion call {} {} --help` describes the fields",
-            self.contract.id, self.tool.name
-        );
+        let hint =
+            format!("`tabellion call {} {} --help` describes the fields", self.contract.id, self.tool.name);
         let violations = error.data.get("violations").and_then(Value::as_array);
-        let said: Vec<String> = violations
-            .into_iter()
-            .flatten()
-            .filter_map(|violation| self.violation(violation))
-            .collect();
+        let said: Vec<String> =
+            violations.into_iter().flatten().filter_map(|violation| self.violation(violation)).collect();
         if said.is_empty() {
             return TerminalError::new(page::visible(&error.message));
         }
@@ -229,17 +196,12 @@ impl Call {
         let message = violation["message"].as_str()?;
         let pointer = violation["pointer"].as_str()?;
         let fields = fields::from_schema(&self.tool.input.wire());
-        let field = fields
-            .iter()
-            .find(|field| format!("/{}", field.at.join("/")) == pointer);
+        let field = fields.iter().find(|field| format!("/{}", field.at.join("/")) == pointer);
         Some(match field {
             Some(field) => format!("`--{}`: {message}", field.option(RESERVED)),
-            None => Violation {
-                rule: "".into(),
-                pointer: pointer.into(),
-                message: message.into(),
+            None => {
+                Violation { rule: "".into(), pointer: pointer.into(), message: message.into() }.to_string()
             }
-            .to_string(),
         })
     }
 }

@@ -31,20 +31,14 @@ impl DataFolder {
     /// # Errors
     /// If nothing is given and the user has no home folder.
     pub fn choose(given: Option<&Path>) -> Result<Self, String> {
-        let named = |path: &Path| Self {
-            path: path.into(),
-            is_named: true,
-        };
+        let named = |path: &Path| Self { path: path.into(), is_named: true };
         if let Some(path) = given {
             return Ok(named(path));
         }
         if let Some(path) = env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
             return Ok(named(&home::expanded(path.into())?));
         }
-        Ok(Self {
-            path: Self::of_system()?,
-            is_named: false,
-        })
+        Ok(Self { path: Self::of_system()?, is_named: false })
     }
 
     /// Returns the system's place for this program's data.
@@ -100,11 +94,7 @@ pub(super) fn of_user(machine: &Machine) -> PathBuf {
         // The XDG specification requires that relative paths are ignored.
         path.filter(|path| path.is_absolute())
     };
-    let home = |below: &[&str]| {
-        below
-            .iter()
-            .fold(machine.home.clone(), |path, name| path.join(name))
-    };
+    let home = |below: &[&str]| below.iter().fold(machine.home.clone(), |path, name| path.join(name));
     let of_programs = match machine.system {
         System::Linux => variable("XDG_DATA_HOME").unwrap_or_else(|| home(&[".local", "share"])),
         System::MacOs => home(&["Library", "Application Support"]),

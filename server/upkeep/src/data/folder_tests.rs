@@ -12,16 +12,8 @@ fn the_place_is_that_of_the_system() {
     for (system, variables, expected) in [
         (System::Linux, &[][..], "/home/p/.local/share/tabellion"),
         (System::Linux, &[("XDG_DATA_HOME", "/d")], "/d/tabellion"),
-        (
-            System::Linux,
-            &[("XDG_DATA_HOME", "d")],
-            "/home/p/.local/share/tabellion",
-        ),
-        (
-            System::MacOs,
-            &[("XDG_DATA_HOME", "/d")],
-            "/home/p/Library/Application Support/tabellion",
-        ),
+        (System::Linux, &[("XDG_DATA_HOME", "d")], "/home/p/.local/share/tabellion"),
+        (System::MacOs, &[("XDG_DATA_HOME", "/d")], "/home/p/Library/Application Support/tabellion"),
         (System::Windows, &[], "/home/p/AppData/Local/tabellion"),
         (System::Windows, &[("LOCALAPPDATA", "/l")], "/l/tabellion"),
     ] {
@@ -33,11 +25,7 @@ fn the_place_is_that_of_the_system() {
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect(),
         };
-        assert_eq!(
-            of_user(&machine),
-            Path::new(expected),
-            "{system:?}, {variables:?}"
-        );
+        assert_eq!(of_user(&machine), Path::new(expected), "{system:?}, {variables:?}");
     }
 }
 
@@ -46,26 +34,14 @@ fn folders_that_can_only_be_a_mistake_are_refused() {
     let below = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     for (path, create, expected) in [
         (PathBuf::new(), CreateFolders::Last, Some("has no name")),
-        (
-            "/".into(),
-            CreateFolders::Last,
-            Some("is the root of the file system; choose another"),
-        ),
-        (
-            "/etc/rows".into(),
-            CreateFolders::All,
-            Some("belongs to the system"),
-        ),
+        ("/".into(), CreateFolders::Last, Some("is the root of the file system; choose another")),
+        ("/etc/rows".into(), CreateFolders::All, Some("belongs to the system")),
         (below(""), CreateFolders::Nothing, None),
         (below("new"), CreateFolders::Last, None),
         (below("new"), CreateFolders::Nothing, Some("does not exist")),
         (below("a/b"), CreateFolders::Last, Some("add `--create`")),
         (below("a/b"), CreateFolders::All, None),
-        (
-            below("Cargo.toml"),
-            CreateFolders::Last,
-            Some("is not a folder; choose another data folder"),
-        ),
+        (below("Cargo.toml"), CreateFolders::Last, Some("is not a folder; choose another data folder")),
     ] {
         let folder = DataFolder::choose(Some(&path)).expect("it is given");
         let found = folder.check(create);

@@ -47,9 +47,7 @@ impl Data {
         if let Some(text) = given.and_then(Path::to_str).filter(|text| is_address(text)) {
             return database(text, true);
         }
-        let named = env::var(VARIABLE)
-            .ok()
-            .filter(|text| given.is_none() && is_address(text));
+        let named = env::var(VARIABLE).ok().filter(|text| given.is_none() && is_address(text));
         match named {
             Some(text) => database(&text, false),
             None => DataFolder::choose(given).map(Self::Folder),
@@ -73,10 +71,9 @@ impl Data {
         match self {
             Self::Folder(folder) => Location::Folder(folder.path.clone()),
             #[cfg(feature = "postgres")]
-            Self::Database { address, derived } => Location::Postgres {
-                address: address.clone(),
-                derived: derived.clone(),
-            },
+            Self::Database { address, derived } => {
+                Location::Postgres { address: address.clone(), derived: derived.clone() }
+            }
         }
     }
 
@@ -101,16 +98,12 @@ impl Data {
     /// Returns true if there are rows of this contract, or if that is unknown, because they are in a database.
     pub fn may_have_rows_of(&self, contract: &ContractSpec) -> bool {
         let Some(folder) = self.folder() else { return true };
-        contract
-            .rows
-            .is_some_and(|rows| tabellion_records::path(&folder.path, rows).exists())
+        contract.rows.is_some_and(|rows| tabellion_records::path(&folder.path, rows).exists())
     }
 }
 
 fn is_address(text: &str) -> bool {
-    ["postgres://", "postgresql://"]
-        .iter()
-        .any(|scheme| text.starts_with(scheme))
+    ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme))
 }
 
 #[cfg(feature = "postgres")]

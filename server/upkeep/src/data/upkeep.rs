@@ -109,10 +109,7 @@ impl Upkeep {
             )
         };
         self.show(
-            &[
-                format!("`{}` is a copy of `{}`", to.display(), kept.name.display()),
-                way_back,
-            ],
+            &[format!("`{}` is a copy of `{}`", to.display(), kept.name.display()), way_back],
             json!({ "file": kept.name, "backup": to }),
         )
     }
@@ -260,33 +257,19 @@ impl Upkeep {
         let counts = words.rebuild(&mut |taken, all| {
             let is_last = taken == all;
             if told.is_none_or(|(at, before)| before < taken && (is_last || at.elapsed() >= PROGRESS)) {
-                say(format_args!(
-                    "{taken} of {} are in the index",
-                    counted(all, "row")
-                ));
+                say(format_args!("{taken} of {} are in the index", counted(all, "row")));
                 told = Some((Instant::now(), taken));
             }
         })?;
         let rows: u64 = counts.iter().map(|count| count.rows).sum();
-        let of = counts
-            .iter()
-            .map(|count| format!("{} of `{}`", count.rows, count.entity));
-        let entities: Map<String, Value> = counts
-            .iter()
-            .map(|count| (count.entity.to_owned(), count.rows.into()))
-            .collect();
+        let of = counts.iter().map(|count| format!("{} of `{}`", count.rows, count.entity));
+        let entities: Map<String, Value> =
+            counts.iter().map(|count| (count.entity.to_owned(), count.rows.into())).collect();
         let said = [
-            format!(
-                "`{}`: made anew from {}",
-                words.path().display(),
-                counted(rows, "row")
-            ),
+            format!("`{}`: made anew from {}", words.path().display(), counted(rows, "row")),
             of.collect::<Vec<_>>().join(", "),
         ];
-        self.show(
-            &said,
-            json!({ "file": words.path(), "rows": rows, "entities": entities }),
-        )
+        self.show(&said, json!({ "file": words.path(), "rows": rows, "entities": entities }))
     }
 
     /// Rebuilds the tables in a database from its log, in the form of this version of the contract.
@@ -327,14 +310,11 @@ impl Upkeep {
     fn file(&self, create: CreateFolders) -> Result<Kept, TerminalError> {
         let data = Data::choose(self.folder.as_deref()).map_err(TerminalError::new)?;
         data.check(create).map_err(TerminalError::new)?;
-        let file = data.folder().map(|_| DataFile {
-            path: records::path(&data.name(), self.rows),
-            folder: data.name(),
-        });
+        let file = data
+            .folder()
+            .map(|_| DataFile { path: records::path(&data.name(), self.rows), folder: data.name() });
         Ok(Kept {
-            name: file
-                .as_ref()
-                .map_or_else(|| data.name(), |file| file.path.clone()),
+            name: file.as_ref().map_or_else(|| data.name(), |file| file.path.clone()),
             place: data.place(),
             file,
         })
@@ -346,13 +326,8 @@ impl Upkeep {
         let name = format!("{}-{version}-{now}", self.rows.contract);
         let first = format!("{name}.backup");
         let more = (2..).map(|number| format!("{name}-{number}.backup"));
-        let mut paths = [first.clone()]
-            .into_iter()
-            .chain(more)
-            .map(|name| file.folder.join(name));
-        paths
-            .find(|path| !path.exists())
-            .unwrap_or_else(|| file.folder.join(first))
+        let mut paths = [first.clone()].into_iter().chain(more).map(|name| file.folder.join(name));
+        paths.find(|path| !path.exists()).unwrap_or_else(|| file.folder.join(first))
     }
 
     fn tell(&self, kept: &Kept, done: &str, checked: &Checked) -> Result<(), TerminalError> {

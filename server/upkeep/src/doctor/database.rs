@@ -24,10 +24,7 @@ pub(super) fn of_database(address: &Address, place: &Location, packs: Packs) -> 
     };
     let mut findings = vec![Finding::green(
         "database",
-        format!(
-            "`{address}`, PostgreSQL {}; it waits for its disk",
-            health.version
-        ),
+        format!("`{address}`, PostgreSQL {}; it waits for its disk", health.version),
     )];
     findings.extend(server(&health));
     let specs = packs.over_rows().filter_map(|spec| spec.rows);
@@ -38,11 +35,7 @@ pub(super) fn of_database(address: &Address, place: &Location, packs: Packs) -> 
 fn server(health: &Health) -> Vec<Finding> {
     let mut findings = vec![];
     let mut add = |is_well: bool, id, well: String, wrong: String, mend: &str| {
-        findings.push(if is_well {
-            Finding::green(id, well)
-        } else {
-            Finding::yellow(id, wrong, mend)
-        });
+        findings.push(if is_well { Finding::green(id, well) } else { Finding::yellow(id, wrong, mend) });
     };
     add(
         health.can_create,
@@ -103,10 +96,8 @@ fn rows(spec: &'static RowsSpec, place: &Location, packs: Packs) -> Vec<Finding>
     let found = match records::inspect(place.clone(), spec) {
         Ok(found) => found,
         Err(failure) if failure.kind == FailureKind::NotFound => {
-            let said = format!(
-                "there are no rows of `{}`; the first start of a server makes them",
-                spec.contract
-            );
+            let said =
+                format!("there are no rows of `{}`; the first start of a server makes them", spec.contract);
             return vec![Finding::green("version", said)];
         }
         Err(failure) => {
@@ -117,9 +108,9 @@ fn rows(spec: &'static RowsSpec, place: &Location, packs: Packs) -> Vec<Finding>
     let (said, contract) = (found.describe(spec), spec.contract);
     let mend = match found.standing {
         SchemaDifference::Current | SchemaDifference::Adds => None,
-        SchemaDifference::Loses(_) => Some(format!(
-            "`tabellion data migrate --contract {contract}`, which keeps the schema as it was"
-        )),
+        SchemaDifference::Loses(_) => {
+            Some(format!("`tabellion data migrate --contract {contract}`, which keeps the schema as it was"))
+        }
         SchemaDifference::Newer => Some("the program that wrote the data can read it".into()),
         SchemaDifference::Impossible(_) => {
             Some("`tabellion data export`, with the program that wrote the data".into())

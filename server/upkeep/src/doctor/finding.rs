@@ -58,35 +58,19 @@ pub(super) enum Fix {
 
 impl Finding {
     pub(super) fn green(id: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            id,
-            status: Status::Green,
-            message: message.into(),
-            mend: None,
-            fix: None,
-        }
+        Self { id, status: Status::Green, message: message.into(), mend: None, fix: None }
     }
 
     pub(super) fn yellow(id: &'static str, message: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self {
-            status: Status::Yellow,
-            mend: Some(mend.into()),
-            ..Self::green(id, message)
-        }
+        Self { status: Status::Yellow, mend: Some(mend.into()), ..Self::green(id, message) }
     }
 
     pub(super) fn red(id: &'static str, message: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self {
-            status: Status::Red,
-            ..Self::yellow(id, message, mend)
-        }
+        Self { status: Status::Red, ..Self::yellow(id, message, mend) }
     }
 
     /// Adds the repair that `--fix` makes.
     pub(super) fn with(self, fix: Fix) -> Self {
-        Self {
-            fix: Some(fix),
-            ..self
-        }
+        Self { fix: Some(fix), ..self }
     }
 }

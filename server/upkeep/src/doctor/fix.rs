@@ -48,21 +48,14 @@ fn mend(folder: &Path, fix: &Fix) -> Result<(), TerminalError> {
     match fix {
         Fix::Init => {
             crate::folder::check(folder).map_err(TerminalError::new)?;
-            let options = library::Options {
-                create: CreateFolders::Last,
-                ..library::Options::default()
-            };
+            let options = library::Options { create: CreateFolders::Last, ..library::Options::default() };
             Library::open(folder, options)?;
         }
         Fix::Recover => Library::inspect(folder)?.recover()?,
         Fix::PermitLogCache => Library::inspect(folder)?.permit_run(BackgroundRun::LogCache),
         Fix::RemoveLock(lock) => Library::inspect(folder)?.remove_lock(lock)?,
         Fix::Pack(top) => {
-            let ended = Command::new("git")
-                .arg("-C")
-                .arg(top)
-                .args(["gc", "--quiet"])
-                .status()?;
+            let ended = Command::new("git").arg("-C").arg(top).args(["gc", "--quiet"]).status()?;
             if !ended.success() {
                 return Err(TerminalError::new("`git gc` failed"));
             }

@@ -13,10 +13,7 @@ pub(super) struct Mount {
 
 /// Returns the file system of an absolute path without links.
 pub(super) fn holding(path: &Path) -> Option<Mount> {
-    find(
-        &tabellion_platform::read_text(Path::new("/proc/self/mountinfo")).ok()?,
-        path,
-    )
+    find(&tabellion_platform::read_text(Path::new("/proc/self/mountinfo")).ok()?, path)
 }
 
 fn find(mounts: &str, path: &Path) -> Option<Mount> {
@@ -28,9 +25,7 @@ fn find(mounts: &str, path: &Path) -> Option<Mount> {
         })
     });
     // A later mount hides an earlier one at the same place; `max_by_key` returns the last.
-    mounts
-        .filter(|mount| path.starts_with(&mount.at))
-        .max_by_key(|mount| mount.at.components().count())
+    mounts.filter(|mount| path.starts_with(&mount.at)).max_by_key(|mount| mount.at.components().count())
 }
 
 /// Returns a path from `mountinfo`, where the kernel writes `\040` for a space.
@@ -73,12 +68,9 @@ mod tests {
         let mounts = "21 1 8:1 / / rw - ext4 /dev/a rw\n\
                       22 21 0:5 / /home/a\\040b rw shared:1 - nfs4 host:/x rw\n\
                       23 21 0:6 / /mnt rw - ext4 /dev/b rw\n24 23 0:7 / /mnt rw - 9p host rw\n";
-        for (path, expected) in [
-            ("/x", "ext4"),
-            ("/home/a b/notes", "nfs4"),
-            ("/home/a bc", "ext4"),
-            ("/mnt/notes", "9p"),
-        ] {
+        for (path, expected) in
+            [("/x", "ext4"), ("/home/a b/notes", "nfs4"), ("/home/a bc", "ext4"), ("/mnt/notes", "9p")]
+        {
             assert_eq!(
                 find(mounts, Path::new(path)).map(|mount| mount.kind).as_deref(),
                 Some(expected),

@@ -32,21 +32,13 @@ pub(super) fn show(
     for finding in findings {
         add(&mut page, finding);
     }
-    let of = |status| {
-        findings
-            .iter()
-            .filter(move |finding| finding.status == status)
-            .count()
-    };
+    let of = |status| findings.iter().filter(move |finding| finding.status == status).count();
     let (red, yellow) = (of(Status::Red), of(Status::Yellow));
     page.line("");
     if (red, yellow) == (0, 0) {
         page.put(STRONG, "all is well\n");
     } else {
-        page.put(
-            STRONG,
-            &format!("{}, {}\n", counted(red, "problem"), counted(yellow, "warning")),
-        );
+        page.put(STRONG, &format!("{}, {}\n", counted(red, "problem"), counted(yellow, "warning")));
     }
     if findings.iter().any(|finding| finding.fix.is_some()) {
         page.line("`tabellion doctor --fix` offers to mend what is marked with *");
@@ -61,10 +53,7 @@ fn add(page: &mut Page, finding: &Finding) {
         Status::Red => ("FAIL", REMOVED.bold()),
     };
     let star = if finding.fix.is_some() { "*" } else { " " };
-    page.put(style, mark).put(
-        Style::new(),
-        &format!(" {:<width$}", finding.id, width = MARGIN - 6),
-    );
+    page.put(style, mark).put(Style::new(), &format!(" {:<width$}", finding.id, width = MARGIN - 6));
     page.put(STRONG, star);
     add_wrapped(page, Style::new(), &finding.message);
     if let Some(mend) = &finding.mend {
@@ -79,8 +68,7 @@ fn add_wrapped(page: &mut Page, style: Style, text: &str) {
     for word in text.split(' ') {
         let length = word.chars().count();
         if column > 0 && MARGIN + column + 1 + length > WIDTH {
-            page.put(style, &line)
-                .put(Style::new(), &format!("\n{}", " ".repeat(MARGIN)));
+            page.put(style, &line).put(Style::new(), &format!("\n{}", " ".repeat(MARGIN)));
             line.clear();
             column = 0;
         }

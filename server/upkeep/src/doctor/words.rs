@@ -19,10 +19,9 @@ pub(super) fn of_rows(spec: &'static RowsSpec, records: Arc<Records>, packs: Pac
             ID,
             format!("none of {rows} rows are indexed: there is no `{shown}` yet; the first search makes it"),
         ),
-        Ok(Indexed::Current { rows, at }) => Finding::green(
-            ID,
-            format!("`{shown}` is current: {rows} of {rows} rows, up to change {at}"),
-        ),
+        Ok(Indexed::Current { rows, at }) => {
+            Finding::green(ID, format!("`{shown}` is current: {rows} of {rows} rows, up to change {at}"))
+        }
         Ok(Indexed::Behind { has, rows, at, end }) => Finding::green(
             ID,
             format!(
@@ -40,10 +39,8 @@ pub(super) fn of_rows(spec: &'static RowsSpec, records: Arc<Records>, packs: Pac
             format!("`{shown}` says that it has everything, and has {has} rows where {rows} are there"),
             reindex,
         ),
-        Err(failure) => Finding::red(
-            ID,
-            failure.to_string(),
-            "give your user access to the file, or delete it",
-        ),
+        Err(failure) => {
+            Finding::red(ID, failure.to_string(), "give your user access to the file, or delete it")
+        }
     })
 }

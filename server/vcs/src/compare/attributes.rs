@@ -54,17 +54,8 @@ impl<'r> Attributes<'r> {
         let mut names = MetadataCollection::default();
         // Without files it contains only git's macro `binary`, and can't fail.
         let search = Search::new_globals(None::<PathBuf>, &mut Vec::new(), &mut names).unwrap_or_default();
-        let state = State {
-            search,
-            names,
-            read: HashSet::new(),
-            has_any: false,
-        };
-        Self {
-            repository,
-            tree,
-            state: RefCell::new(state),
-        }
+        let state = State { search, names, read: HashSet::new(), has_any: false };
+        Self { repository, tree, state: RefCell::new(state) }
     }
 
     /// Returns the effect of the attributes on the regular file at `path`.
@@ -84,9 +75,7 @@ impl<'r> Attributes<'r> {
         }
         let mut outcome = Outcome::default();
         outcome.initialize_with_selection(&state.names, [ATTRIBUTE]);
-        state
-            .search
-            .pattern_matching_relative_path(path, Case::Sensitive, Some(false), &mut outcome);
+        state.search.pattern_matching_relative_path(path, Case::Sensitive, Some(false), &mut outcome);
         let found = outcome.iter_selected().next();
         match found.map(|found| found.assignment.state) {
             Some(StateRef::Set) => DiffAttribute::Text,

@@ -40,10 +40,7 @@ pub(super) struct Contents<'r> {
 impl<'r> Contents<'r> {
     /// Returns a reader that uses the attributes in the tree `attributes`.
     pub(super) fn new(repository: &'r GitRepository, attributes: ObjectId) -> Self {
-        Self {
-            repository,
-            attributes: Attributes::new(repository, attributes),
-        }
+        Self { repository, attributes: Attributes::new(repository, attributes) }
     }
 
     /// Returns a file's size in bytes.
@@ -52,9 +49,7 @@ impl<'r> Contents<'r> {
             return Ok(of_submodule(file.id).len() as u64);
         }
         let header = self.repository.git.find_header(file.id);
-        Ok(header
-            .map_err(|error| self.repository.damaged("a file", &error))?
-            .size())
+        Ok(header.map_err(|error| self.repository.damaged("a file", &error))?.size())
     }
 
     /// Returns the content of the file at `path`.
@@ -62,11 +57,8 @@ impl<'r> Contents<'r> {
         if file.kind == EntryKind::Commit {
             return Ok(Content::Text(of_submodule(file.id)));
         }
-        let attribute = if file.is_regular() {
-            self.attributes.diff_attribute(path)
-        } else {
-            DiffAttribute::ByContent
-        };
+        let attribute =
+            if file.is_regular() { self.attributes.diff_attribute(path) } else { DiffAttribute::ByContent };
         if self.size(file)? > MAX_FILE_BYTES {
             return Ok(Content::Binary(Vec::new()));
         }

@@ -60,10 +60,7 @@ impl Differing {
         };
         let old: Vec<u32> = lines(old).map(&mut number).collect();
         let new: Vec<u32> = lines(new).map(&mut number).collect();
-        let mut differing = Self {
-            old: vec![false; old.len()],
-            new: vec![false; new.len()],
-        };
+        let mut differing = Self { old: vec![false; old.len()], new: vec![false; new.len()] };
         let same = |(one, other): &(&u32, &u32)| one == other;
         let start = old.iter().zip(&new).take_while(same).count();
         let rest = old[start..].iter().rev().zip(new[start..].iter().rev());
@@ -72,10 +69,7 @@ impl Differing {
         let kept_old = keep(&old, start..old.len() - end, &counts[1], &mut differing.old);
         let kept_new = keep(&new, start..new.len() - end, &counts[0], &mut differing.new);
         let line = |lines: &[u32], kept: &[usize]| kept.iter().map(|at| lines[*at]).collect::<Vec<_>>();
-        let Self {
-            old: removed,
-            new: added,
-        } = &mut differing;
+        let Self { old: removed, new: added } = &mut differing;
         edit(
             &line(&old, &kept_old),
             &line(&new, &kept_new),
@@ -92,10 +86,7 @@ impl Differing {
             let end = |differs: &[bool], at: usize| {
                 at + differs[at..].iter().take_while(|differs| **differs).count()
             };
-            let range = LineRange {
-                old: old..end(&self.old, old),
-                new: new..end(&self.new, new),
-            };
+            let range = LineRange { old: old..end(&self.old, old), new: new..end(&self.new, new) };
             (old, new) = (range.old.end, range.new.end);
             if !range.old.is_empty() || !range.new.is_empty() {
                 ranges.push(range);

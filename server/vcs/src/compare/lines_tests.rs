@@ -5,13 +5,7 @@ use super::*;
 /// Returns the ranges in short: `old+length/new+length`.
 fn ranges(old: &str, new: &str) -> String {
     let show = |range: &LineRange| {
-        format!(
-            "{}+{}/{}+{}",
-            range.old.start,
-            range.old.len(),
-            range.new.start,
-            range.new.len()
-        )
+        format!("{}+{}/{}+{}", range.old.start, range.old.len(), range.new.start, range.new.len())
     };
     let ranges = line_ranges(old.as_bytes(), new.as_bytes());
     ranges.iter().map(show).collect::<Vec<_>>().join(" ")
@@ -48,11 +42,8 @@ fn shortest(old: &[String], new: &[String]) -> usize {
     let mut common = vec![vec![0; new.len() + 1]; old.len() + 1];
     for (i, one) in old.iter().enumerate() {
         for (j, other) in new.iter().enumerate() {
-            common[i + 1][j + 1] = if one == other {
-                common[i][j] + 1
-            } else {
-                common[i][j + 1].max(common[i + 1][j])
-            };
+            common[i + 1][j + 1] =
+                if one == other { common[i][j] + 1 } else { common[i][j + 1].max(common[i + 1][j]) };
         }
     }
     old.len() + new.len() - 2 * common[old.len()][new.len()]

@@ -34,12 +34,7 @@ pub(super) fn edit(old: &[u32], new: &[u32], removed: impl FnMut(usize), added: 
         zero: as_i32(new.len()) + 1,
         max_cost: as_i32(rough_root(diagonals)).max(MIN_MAX_COST),
     };
-    let all = Area {
-        old_start: 0,
-        old_end: as_i32(old.len()),
-        new_start: 0,
-        new_end: as_i32(new.len()),
-    };
+    let all = Area { old_start: 0, old_end: as_i32(old.len()), new_start: 0, new_end: as_i32(new.len()) };
     edit.area(all, Effort::Bounded);
 }
 
@@ -83,11 +78,7 @@ struct Reached {
 
 impl Reached {
     fn new(middle: i32) -> Self {
-        Self {
-            middle,
-            lowest: middle,
-            highest: middle,
-        }
+        Self { middle, lowest: middle, highest: middle }
     }
 
     fn has(&self, diagonal: i32) -> bool {
@@ -155,11 +146,7 @@ impl<R: FnMut(usize), A: FnMut(usize)> Edit<'_, R, A> {
                 return;
             }
             let split = self.split(area, effort);
-            let before = Area {
-                old_end: split.old,
-                new_end: split.new,
-                ..area
-            };
+            let before = Area { old_end: split.old, new_end: split.new, ..area };
             self.area(before, split.before);
             area.old_start = split.old;
             area.new_start = split.new;
@@ -224,11 +211,7 @@ impl<R: FnMut(usize), A: FnMut(usize)> Edit<'_, R, A> {
         for diagonal in reached.diagonals() {
             let after_removal = *self.forward(diagonal - 1);
             let after_addition = *self.forward(diagonal + 1);
-            let start = if after_removal >= after_addition {
-                after_removal + 1
-            } else {
-                after_addition
-            };
+            let start = if after_removal >= after_addition { after_removal + 1 } else { after_addition };
             let mut at = start;
             while at < area.old_end && at - diagonal < area.new_end && self.equal(at, at - diagonal) {
                 at += 1;
@@ -265,11 +248,7 @@ impl<R: FnMut(usize), A: FnMut(usize)> Edit<'_, R, A> {
         for diagonal in reached.diagonals() {
             let before_addition = *self.backward(diagonal - 1);
             let before_removal = *self.backward(diagonal + 1);
-            let start = if before_addition < before_removal {
-                before_addition
-            } else {
-                before_removal - 1
-            };
+            let start = if before_addition < before_removal { before_addition } else { before_removal - 1 };
             let mut at = start;
             while at > area.old_start
                 && at - diagonal > area.new_start
@@ -301,12 +280,7 @@ impl<R: FnMut(usize), A: FnMut(usize)> Edit<'_, R, A> {
                 best = Some((value, old, new));
             }
         }
-        best.map(|(_, old, new)| Split {
-            old,
-            new,
-            before: Effort::Full,
-            after: Effort::Bounded,
-        })
+        best.map(|(_, old, new)| Split { old, new, before: Effort::Full, after: Effort::Bounded })
     }
 
     /// As [`Self::promising_ahead`], from the end.
@@ -328,21 +302,14 @@ impl<R: FnMut(usize), A: FnMut(usize)> Edit<'_, R, A> {
                 best = Some((value, old, new));
             }
         }
-        best.map(|(_, old, new)| Split {
-            old,
-            new,
-            before: Effort::Bounded,
-            after: Effort::Full,
-        })
+        best.map(|(_, old, new)| Split { old, new, before: Effort::Bounded, after: Effort::Full })
     }
 
     /// Returns the end of the longest path from either end.
     fn furthest(&mut self, area: Area, ahead: Reached, back: Reached) -> Split {
         let (mut most, mut most_old) = (-1, -1);
         for diagonal in ahead.diagonals() {
-            let old = (*self.forward(diagonal))
-                .min(area.old_end)
-                .min(area.new_end + diagonal);
+            let old = (*self.forward(diagonal)).min(area.old_end).min(area.new_end + diagonal);
             let sum = old + old - diagonal;
             if sum > most {
                 (most, most_old) = (sum, old);
@@ -350,9 +317,7 @@ impl<R: FnMut(usize), A: FnMut(usize)> Edit<'_, R, A> {
         }
         let (mut least, mut least_old) = (i32::MAX, i32::MAX);
         for diagonal in back.diagonals() {
-            let old = (*self.backward(diagonal))
-                .max(area.old_start)
-                .max(area.new_start + diagonal);
+            let old = (*self.backward(diagonal)).max(area.old_start).max(area.new_start + diagonal);
             // Saturates for a path without a predecessor.
             let sum = old.saturating_add(old.saturating_sub(diagonal));
             if sum < least {
@@ -368,21 +333,11 @@ impl<R: FnMut(usize), A: FnMut(usize)> Edit<'_, R, A> {
                 after: Effort::Bounded,
             };
         }
-        Split {
-            old: least_old,
-            new: least - least_old,
-            before: Effort::Bounded,
-            after: Effort::Full,
-        }
+        Split { old: least_old, new: least - least_old, before: Effort::Bounded, after: Effort::Full }
     }
 }
 
 /// Returns the point of a diagonal where the paths meet: it is on a shortest edit.
 fn met(old: i32, diagonal: i32) -> Split {
-    Split {
-        old,
-        new: old - diagonal,
-        before: Effort::Full,
-        after: Effort::Full,
-    }
+    Split { old, new: old - diagonal, before: Effort::Full, after: Effort::Full }
 }

@@ -47,12 +47,7 @@ pub(super) fn find(
 ) -> Result<Renames, VcsError> {
     let file = |index: usize, file: Option<TreeFile>| {
         let path = &differences[index].path;
-        file.map(|file| Candidate {
-            index,
-            path: path.as_ref(),
-            file,
-            renamed: false,
-        })
+        file.map(|file| Candidate { index, path: path.as_ref(), file, renamed: false })
     };
     let mut old = Vec::new();
     let mut new = Vec::new();
@@ -131,9 +126,7 @@ impl RenameSearch<'_> {
             let same = by_id.get(&new.file.id).into_iter().flatten();
             let mut same = same.filter(can_be);
             let first = same.clone().next();
-            let best = same
-                .find(|old| self.old[**old].base_name() == new.base_name())
-                .or(first);
+            let best = same.find(|old| self.old[**old].base_name() == new.base_name()).or(first);
             if let Some(old) = best.copied() {
                 self.record(old, at);
             }
@@ -183,13 +176,8 @@ impl RenameSearch<'_> {
                     continue;
                 }
                 // The first of the worst is replaced, as in git, where this decides among equal ones.
-                let worst = (1..CANDIDATES).fold(0, |worst, at| {
-                    if best[at].rank > best[worst].rank {
-                        at
-                    } else {
-                        worst
-                    }
-                });
+                let worst = (1..CANDIDATES)
+                    .fold(0, |worst, at| if best[at].rank > best[worst].rank { at } else { worst });
                 if best[worst].rank > pair.rank {
                     best[worst] = pair;
                 }
@@ -197,12 +185,7 @@ impl RenameSearch<'_> {
             pairs.extend(best);
         }
         pairs.sort_by_key(|pair| pair.rank);
-        for Pair {
-            rank: Reverse((score, _)),
-            old,
-            new,
-        } in pairs
-        {
+        for Pair { rank: Reverse((score, _)), old, new } in pairs {
             if score >= MIN_SCORE && !self.old[old].renamed && !self.new[new].renamed {
                 self.record(old, new);
             }

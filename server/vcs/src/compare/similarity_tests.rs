@@ -2,10 +2,7 @@ use super::*;
 
 fn score_of(old: &Content, new: &Content) -> u64 {
     let size = |content: &Content| content.bytes().len() as u64;
-    score(
-        (&Pieces::from_content(old), size(old)),
-        (&Pieces::from_content(new), size(new)),
-    )
+    score((&Pieces::from_content(old), size(old)), (&Pieces::from_content(new), size(new)))
 }
 
 fn text(text: &str) -> Content {
@@ -44,13 +41,9 @@ fn in_text_alone_a_line_end_of_two_characters_is_one_of_one() {
 
 #[test]
 fn sizes_alone_can_tell_that_files_are_not_similar() {
-    for (one, other, expected) in [
-        (100, 50, true),
-        (50, 100, true),
-        (100, 49, false),
-        (0, 0, true),
-        (0, 1, false),
-    ] {
+    for (one, other, expected) in
+        [(100, 50, true), (50, 100, true), (100, 49, false), (0, 0, true), (0, 1, false)]
+    {
         assert_eq!(sizes_permit(one, other, MAX_SCORE / 2), expected, "{one} {other}");
     }
 }

@@ -72,13 +72,9 @@ impl Agreement {
         for (old, path) in of_git.symmetric_difference(&ours) {
             self.paths.push(format!("{what}: {old:?} {path}"));
         }
-        for (one, other) in expected
-            .iter()
-            .flat_map(|one| found.iter().map(move |other| (one, other)))
-        {
+        for (one, other) in expected.iter().flat_map(|one| found.iter().map(move |other| (one, other))) {
             if (&one.1, &one.2) == (&other.1, &other.2) && one.0 != other.0 {
-                self.counts
-                    .push(format!("{what}: {} git {:?}, here {:?}", one.2, one.0, other.0));
+                self.counts.push(format!("{what}: {} git {:?}, here {:?}", one.2, one.0, other.0));
             }
         }
         let order = |lines: &[Line]| lines.iter().map(|(_, _, path)| path.clone()).collect::<Vec<_>>();
@@ -104,11 +100,7 @@ fn pairs(top: &Path, count: usize, seed: u64) -> Agreement {
         };
         let (base, target) = (commits[base], commits[target]);
         let what = format!("{base}...{target}");
-        agreement.add(
-            &what,
-            reference(top, base, target),
-            ours(&repository, base, target),
-        );
+        agreement.add(&what, reference(top, base, target), ours(&repository, base, target));
     }
     agreement
 }
@@ -166,11 +158,7 @@ fn random_text(random: &mut Random) -> String {
             0 => String::new(),
             1 => "}".into(),
             2 => format!("line {}", random.below(12)),
-            _ => format!(
-                "{} {}",
-                "a longer line ".repeat(random.below(9)),
-                random.below(40)
-            ),
+            _ => format!("{} {}", "a longer line ".repeat(random.below(9)), random.below(40)),
         };
         text.push_str(&line);
         text.push_str(if random.below(20) == 0 { "\r\n" } else { "\n" });
@@ -249,11 +237,8 @@ fn random_commit(top: &Path, random: &mut Random, number: usize) {
                 fs::write(&other, edited(&text, random)).expect("a file");
                 fs::remove_file(&path).expect("removed");
             }
-            3 => fs::write(
-                &path,
-                text.into_bytes().into_iter().chain([0, 1]).collect::<Vec<_>>(),
-            )
-            .expect("a file"),
+            3 => fs::write(&path, text.into_bytes().into_iter().chain([0, 1]).collect::<Vec<_>>())
+                .expect("a file"),
             #[cfg(unix)]
             4 => {
                 fs::remove_file(&path).expect("removed");
@@ -278,11 +263,9 @@ fn random_commit(top: &Path, random: &mut Random, number: usize) {
         "*.txt diff=special\n",
     ];
     match random.below(6) {
-        0 => fs::write(
-            top.join(".gitattributes"),
-            attributes[random.below(attributes.len())],
-        )
-        .expect("a file"),
+        0 => {
+            fs::write(top.join(".gitattributes"), attributes[random.below(attributes.len())]).expect("a file")
+        }
         1 if top.join("sub").is_dir() => {
             fs::write(top.join("sub/.gitattributes"), "a.txt diff\nb.txt -diff\n").expect("a file");
         }
@@ -327,11 +310,7 @@ fn comparisons_of_random_repositories_equal_gits() {
 #[test]
 fn each_kind_of_change_is_told() {
     use FileStatus::{Added, Deleted, Modified, Renamed};
-    let lines = |from: usize, to: usize| {
-        (from..to)
-            .map(|line| format!("line {line}\n"))
-            .collect::<String>()
-    };
+    let lines = |from: usize, to: usize| (from..to).map(|line| format!("line {line}\n")).collect::<String>();
     let ten = lines(10, 20);
     type Files<'a> = &'a [(&'a str, &'a str)];
     type Expected<'a> = &'a [(&'a str, Option<&'a str>, FileStatus, u64, u64, bool)];
@@ -339,75 +318,35 @@ fn each_kind_of_change_is_told() {
     let cases: &[(Files<'_>, Files<'_>, Expected<'_>)] = &[
         (&[], &[("a", &ten)], &[("a", None, Added, 10, 0, false)]),
         (&[], &[("a", "")], &[("a", None, Added, 0, 0, false)]),
-        (
-            &[("a", "x")],
-            &[("a", "x\n")],
-            &[("a", None, Modified, 1, 1, false)],
-        ),
+        (&[("a", "x")], &[("a", "x\n")], &[("a", None, Modified, 1, 1, false)]),
         (&[("a", &ten)], &[], &[("a", None, Deleted, 0, 10, false)]),
-        (
-            &[("a", &ten)],
-            &[("b", &ten)],
-            &[("b", Some("a"), Renamed, 0, 0, false)],
-        ),
-        (
-            &[("a", "")],
-            &[("b", "")],
-            &[("b", Some("a"), Renamed, 0, 0, false)],
-        ),
-        (
-            &[("a", &ten)],
-            &[("b", &half)],
-            &[("b", Some("a"), Renamed, 5, 5, false)],
-        ),
+        (&[("a", &ten)], &[("b", &ten)], &[("b", Some("a"), Renamed, 0, 0, false)]),
+        (&[("a", "")], &[("b", "")], &[("b", Some("a"), Renamed, 0, 0, false)]),
+        (&[("a", &ten)], &[("b", &half)], &[("b", Some("a"), Renamed, 5, 5, false)]),
         (
             &[("a", &ten)],
             &[("b", &less)],
-            &[
-                ("a", None, Deleted, 0, 10, false),
-                ("b", None, Added, 10, 0, false),
-            ],
+            &[("a", None, Deleted, 0, 10, false), ("b", None, Added, 10, 0, false)],
         ),
-        (
-            &[("a", "x\0")],
-            &[("a", "y\0")],
-            &[("a", None, Modified, 0, 0, true)],
-        ),
-        (
-            &[("a", "x\0")],
-            &[("c/a", "x\0")],
-            &[("c/a", Some("a"), Renamed, 0, 0, true)],
-        ),
+        (&[("a", "x\0")], &[("a", "y\0")], &[("a", None, Modified, 0, 0, true)]),
+        (&[("a", "x\0")], &[("c/a", "x\0")], &[("c/a", Some("a"), Renamed, 0, 0, true)]),
         // Among identical files, the one with the same base name is the source; or else the first.
         (
             &[("p/x", &ten), ("q/y", &ten)],
             &[("r/y", &ten)],
-            &[
-                ("p/x", None, Deleted, 0, 10, false),
-                ("r/y", Some("q/y"), Renamed, 0, 0, false),
-            ],
+            &[("p/x", None, Deleted, 0, 10, false), ("r/y", Some("q/y"), Renamed, 0, 0, false)],
         ),
         (
             &[("p/x", &ten), ("q/y", &ten)],
             &[("r/z", &ten)],
-            &[
-                ("q/y", None, Deleted, 0, 10, false),
-                ("r/z", Some("p/x"), Renamed, 0, 0, false),
-            ],
+            &[("q/y", None, Deleted, 0, 10, false), ("r/z", Some("p/x"), Renamed, 0, 0, false)],
         ),
         // A folder in place of a file.
-        (
-            &[("a", &ten)],
-            &[("a/b", &half)],
-            &[("a/b", Some("a"), Renamed, 5, 5, false)],
-        ),
+        (&[("a", &ten)], &[("a/b", &half)], &[("a/b", Some("a"), Renamed, 5, 5, false)]),
         (
             &[("a", "x\n"), ("a.b", "y\n")],
             &[("a/c", "z\n"), ("a.b", "y\n")],
-            &[
-                ("a", None, Deleted, 0, 1, false),
-                ("a/c", None, Added, 1, 0, false),
-            ],
+            &[("a", None, Deleted, 0, 1, false), ("a/c", None, Added, 1, 0, false)],
         ),
     ];
     for (before, after, expected) in cases {
@@ -415,27 +354,18 @@ fn each_kind_of_change_is_told() {
         let top = folder.path();
         git(top, &["init", "-q"]);
         let write = |files: Files<'_>| -> Vec<(String, Option<String>)> {
-            files
-                .iter()
-                .map(|(path, text)| ((*path).to_owned(), Some((*text).to_owned())))
-                .collect()
+            files.iter().map(|(path, text)| ((*path).to_owned(), Some((*text).to_owned()))).collect()
         };
         let make = |files: Vec<(String, Option<String>)>, name: &str| {
             for entry in fs::read_dir(top).expect("a folder").flatten() {
                 if entry.file_name() != ".git" {
                     let path = entry.path();
-                    let removed = if path.is_dir() {
-                        fs::remove_dir_all(path)
-                    } else {
-                        fs::remove_file(path)
-                    };
+                    let removed =
+                        if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
                     removed.expect("removed");
                 }
             }
-            let files: Vec<_> = files
-                .iter()
-                .map(|(path, text)| (path.as_str(), text.as_deref()))
-                .collect();
+            let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_deref())).collect();
             commit(top, &files, name);
             git(top, &["tag", name]);
         };
@@ -443,39 +373,16 @@ fn each_kind_of_change_is_told() {
         make(write(after), "two");
         let repository = open(top);
         let revision = |name| repository.revision(name).expect("a tag");
-        let found = repository
-            .compare(&revision("one"), &revision("two"), GO_ON)
-            .expect("a comparison");
+        let found = repository.compare(&revision("one"), &revision("two"), GO_ON).expect("a comparison");
         let told = found.files.iter().map(|file| {
-            let FileChange {
-                path,
-                old_path,
-                status,
-                additions,
-                deletions,
-                binary,
-                ..
-            } = file;
-            (
-                path.as_str(),
-                old_path.as_deref(),
-                *status,
-                *additions,
-                *deletions,
-                *binary,
-            )
+            let FileChange { path, old_path, status, additions, deletions, binary, .. } = file;
+            (path.as_str(), old_path.as_deref(), *status, *additions, *deletions, *binary)
         });
         let told: Vec<_> = told.collect();
         assert_eq!(told, *expected, "{before:?} {after:?}");
-        let totals = expected
-            .iter()
-            .fold((0, 0), |sum, file| (sum.0 + file.3, sum.1 + file.4));
+        let totals = expected.iter().fold((0, 0), |sum, file| (sum.0 + file.3, sum.1 + file.4));
         assert_eq!((found.additions, found.deletions), totals);
-        assert_eq!(
-            reference(top, "one", "two"),
-            ours(&repository, "one", "two"),
-            "{before:?} {after:?}"
-        );
+        assert_eq!(reference(top, "one", "two"), ours(&repository, "one", "two"), "{before:?} {after:?}");
     }
 }
 
@@ -493,20 +400,11 @@ fn only_the_targets_side_is_compared() {
     commit(top, &[("d", Some("d\n"))], "other");
     let repository = open(top);
     let revision = |name| repository.revision(name).expect("a branch");
-    let found = repository
-        .compare(&revision("main"), &revision("topic"), GO_ON)
-        .expect("a comparison");
-    assert_eq!(
-        found.merge_base.to_string(),
-        git(top, &["merge-base", "main", "topic"])
-    );
-    assert_eq!(
-        found.files.iter().map(|file| &*file.path).collect::<Vec<_>>(),
-        ["b"]
-    );
-    let unrelated = repository
-        .compare(&revision("main"), &revision("alone"), GO_ON)
-        .expect_err("nothing in common");
+    let found = repository.compare(&revision("main"), &revision("topic"), GO_ON).expect("a comparison");
+    assert_eq!(found.merge_base.to_string(), git(top, &["merge-base", "main", "topic"]));
+    assert_eq!(found.files.iter().map(|file| &*file.path).collect::<Vec<_>>(), ["b"]);
+    let unrelated =
+        repository.compare(&revision("main"), &revision("alone"), GO_ON).expect_err("nothing in common");
     assert_eq!(
         unrelated.to_string(),
         "`main` and `alone` have no commit in common; compare branches of one history"
@@ -532,15 +430,8 @@ fn too_many_files_are_compared_by_base_name_alone() {
             let text = format!(
                 "{file} first line of it\n{file} second line of it\n{file} third line\n{extra} {file}\n"
             );
-            let name = if file == 0 {
-                "same".to_owned()
-            } else {
-                format!("{folder}{file}")
-            };
-            stream.push_str(&format!(
-                "M 644 inline {folder}/{name}\ndata {}\n{text}\n",
-                text.len()
-            ));
+            let name = if file == 0 { "same".to_owned() } else { format!("{folder}{file}") };
+            stream.push_str(&format!("M 644 inline {folder}/{name}\ndata {}\n{text}\n", text.len()));
         }
     }
     fs::write(top.join("stream"), stream).expect("a file");
@@ -555,8 +446,5 @@ fn too_many_files_are_compared_by_base_name_alone() {
     let found = ours(&open(top), "before", "main").expect("a comparison");
     assert_eq!(Some(&found), reference(top, "before", "main").as_ref());
     let renamed: Vec<_> = found.iter().filter(|(_, old, _)| old.is_some()).collect();
-    assert_eq!(
-        renamed,
-        [&(Some((1, 1)), Some("old/same".to_owned()), "new/same".to_owned())]
-    );
+    assert_eq!(renamed, [&(Some((1, 1)), Some("old/same".to_owned()), "new/same".to_owned())]);
 }

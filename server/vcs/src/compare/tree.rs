@@ -45,20 +45,10 @@ pub(crate) fn differences(
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Vec<Difference>, VcsError> {
     let walk = Walk { repository };
-    let file = |id| {
-        Some(TreeFile {
-            id,
-            kind: EntryKind::Tree,
-        })
-    };
+    let file = |id| Some(TreeFile { id, kind: EntryKind::Tree });
     let mut found = Vec::new();
     // Pending pairs, the next one last.
-    let mut pending = vec![Pair {
-        path: BString::default(),
-        old: file(old),
-        new: file(new),
-        depth: 0,
-    }];
+    let mut pending = vec![Pair { path: BString::default(), old: file(old), new: file(new), depth: 0 }];
     let (mut seen, mut path_bytes) = (0, 0);
     while let Some(pair) = pending.pop() {
         check(cancelled)?;
@@ -67,11 +57,7 @@ pub(crate) fn differences(
             continue;
         }
         if kind != Some(EntryKind::Tree) {
-            found.push(Difference {
-                path: pair.path,
-                old: pair.old,
-                new: pair.new,
-            });
+            found.push(Difference { path: pair.path, old: pair.old, new: pair.new });
             continue;
         }
         if pair.depth > MAX_DEPTH {
@@ -103,10 +89,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Adds the pairs of entries in two trees to `pairs`, except for identical ones.
     fn open(&self, at: &Pair, pairs: &mut Vec<Pair>) -> Result<(), VcsError> {
-        let (old, new) = (
-            self.read(at.old.map(|tree| tree.id))?,
-            self.read(at.new.map(|tree| tree.id))?,
-        );
+        let (old, new) = (self.read(at.old.map(|tree| tree.id))?, self.read(at.new.map(|tree| tree.id))?);
         let (old, new) = (self.entries(&old)?, self.entries(&new)?);
         let (mut old, mut new) = (&old[..], &new[..]);
         loop {
@@ -121,10 +104,7 @@ impl Walk<'_> {
                 let (first, rest) = entries.split_first().filter(|_| is_next)?;
                 name.get_or_insert_with(|| first.filename.to_owned());
                 *entries = rest;
-                Some(TreeFile {
-                    id: first.oid.to_owned(),
-                    kind: first.mode.kind(),
-                })
+                Some(TreeFile { id: first.oid.to_owned(), kind: first.mode.kind() })
             };
             let (before, after) = (take(&mut old, order.is_le()), take(&mut new, order.is_ge()));
             let (false, Some(name)) = (before == after, name) else {
@@ -135,12 +115,7 @@ impl Walk<'_> {
                 path.push(b'/');
             }
             path.extend_from_slice(&name);
-            pairs.push(Pair {
-                path,
-                old: before,
-                new: after,
-                depth: at.depth + 1,
-            });
+            pairs.push(Pair { path, old: before, new: after, depth: at.depth + 1 });
         }
     }
 

@@ -90,11 +90,8 @@ const PATTERNS: &[&str] = &[
 ];
 
 /// Nodes in which a name refers to a part of another definition: an argument, a member of a literal.
-const LABELS: &[(&str, &str)] = &[
-    ("keyword_argument", "name"),
-    ("pair", "key"),
-    ("field_initializer", "field"),
-];
+const LABELS: &[(&str, &str)] =
+    &[("keyword_argument", "name"), ("pair", "key"), ("field_initializer", "field")];
 
 /// The kind of a node, and the field of it that the walk is in.
 type Step<'t> = (&'t str, Option<&'t str>);
@@ -132,11 +129,7 @@ pub(super) fn mentions(source: &Source, is_wanted: impl Fn(&str) -> bool) -> Vec
             };
             let at = node.start_byte() + at;
             leaves.push(Leaf {
-                mention: Mention {
-                    name: name.to_owned(),
-                    at,
-                    line: node.start_position().row + 1,
-                },
+                mention: Mention { name: name.to_owned(), at, line: node.start_position().row + 1 },
                 function: functions.around(at),
                 role: role(node, path),
             });
@@ -144,8 +137,7 @@ pub(super) fn mentions(source: &Source, is_wanted: impl Fn(&str) -> bool) -> Vec
     });
     let with = |role: Role| {
         let all = leaves.iter().filter(move |leaf| leaf.role == role);
-        all.map(|leaf| (leaf.function, leaf.mention.name.as_str()))
-            .collect::<HashSet<_>>()
+        all.map(|leaf| (leaf.function, leaf.mention.name.as_str())).collect::<HashSet<_>>()
     };
     let (bound, global) = (with(Role::Binding), with(Role::Global));
     let is_local = |leaf: &Leaf| {
@@ -186,24 +178,14 @@ fn role(node: Node<'_>, path: &[Step<'_>]) -> Role {
     if is_member(field) || matches!(node.kind(), "field_identifier" | "property_identifier") {
         return Role::Member;
     }
-    let binding = path
-        .iter()
-        .rev()
-        .enumerate()
-        .find(|(_, (kind, _))| !PATTERNS.contains(kind));
+    let binding = path.iter().rev().enumerate().find(|(_, (kind, _))| !PATTERNS.contains(kind));
     let binds = binding.is_some_and(|(_, (kind, field))| {
         let field = field.unwrap_or_default();
-        BINDINGS
-            .iter()
-            .any(|(of, within)| of == kind && (within.is_empty() || *within == field))
+        BINDINGS.iter().any(|(of, within)| of == kind && (within.is_empty() || *within == field))
     });
     // The default of a parameter is a use.
     let is_value = field == "value" || field == "type";
-    if binds && !is_value {
-        Role::Binding
-    } else {
-        Role::Use
-    }
+    if binds && !is_value { Role::Binding } else { Role::Use }
 }
 
 /// Calls `each` with each name of a tree, and the nodes around it.
@@ -252,21 +234,13 @@ struct Functions<'s> {
 
 impl<'s> Functions<'s> {
     fn new(source: &'s Source) -> Self {
-        Self {
-            source,
-            outer: vec![None; source.symbols.len()],
-            open: vec![],
-            next: 0,
-        }
+        Self { source, outer: vec![None; source.symbols.len()], open: vec![], next: 0 }
     }
 
     /// Returns the innermost function that contains a byte. Bytes must be queried in ascending order.
     fn around(&mut self, at: usize) -> Option<usize> {
         let symbols = &self.source.symbols;
-        while symbols
-            .get(self.next)
-            .is_some_and(|symbol| symbol.bytes.start <= at)
-        {
+        while symbols.get(self.next).is_some_and(|symbol| symbol.bytes.start <= at) {
             let start = symbols[self.next].bytes.start;
             self.open.retain(|open| symbols[*open].bytes.end > start);
             if matches!(symbols[self.next].kind, SymbolKind::Function | SymbolKind::Method) {

@@ -75,10 +75,7 @@ impl GitRepository {
         });
         let files = files.collect();
         Ok(Impact {
-            score: score(
-                comparison.files.len() as u64,
-                comparison.additions + comparison.deletions,
-            ),
+            score: score(comparison.files.len() as u64, comparison.additions + comparison.deletions),
             files,
             skipped,
         })

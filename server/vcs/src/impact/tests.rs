@@ -57,13 +57,7 @@ const CASES: &[Case] = &[
         after: &[("lib.rs", None)],
         expected: &[(
             "lib.rs",
-            &[
-                "fn unused",
-                "impl Price",
-                "impl Price > fn half",
-                "impl Price > fn total",
-                "struct Price",
-            ],
+            &["fn unused", "impl Price", "impl Price > fn half", "impl Price > fn total", "struct Price"],
             &["shop.rs:1 ", "shop.rs:3 fn sum", "shop.rs:6 fn sum"],
         )],
     },
@@ -75,21 +69,13 @@ const CASES: &[Case] = &[
     },
     Case {
         name: "lines outside of all symbols, texts, and files of no language",
-        before: &[
-            ("lib.rs", "// one\nfn a() {}\n"),
-            ("notes.txt", "a\n"),
-            ("binary.rs", "fn a() {}\0"),
-        ],
+        before: &[("lib.rs", "// one\nfn a() {}\n"), ("notes.txt", "a\n"), ("binary.rs", "fn a() {}\0")],
         after: &[
             ("lib.rs", Some("// two\nfn a() {}\n")),
             ("notes.txt", Some("b\n")),
             ("binary.rs", Some("fn b() {}\0")),
         ],
-        expected: &[
-            ("lib.rs", &[], &[]),
-            ("notes.txt", &[], &[]),
-            ("binary.rs", &[], &[]),
-        ],
+        expected: &[("lib.rs", &[], &[]), ("notes.txt", &[], &[]), ("binary.rs", &[], &[])],
     },
     Case {
         name: "a name that many files define",
@@ -105,24 +91,15 @@ const CASES: &[Case] = &[
     },
     Case {
         name: "a function that calls itself, and a use in the same file",
-        before: &[(
-            "a.py",
-            "def f(n):\n    return f(n - 1)\n\ndef g():\n    return f(3)\n",
-        )],
-        after: &[(
-            "a.py",
-            Some("def f(n):\n    return f(n - 2)\n\ndef g():\n    return f(3)\n"),
-        )],
+        before: &[("a.py", "def f(n):\n    return f(n - 1)\n\ndef g():\n    return f(3)\n")],
+        after: &[("a.py", Some("def f(n):\n    return f(n - 2)\n\ndef g():\n    return f(3)\n"))],
         expected: &[("a.py", &["def f"], &["a.py:5 def g"])],
     },
     Case {
         name: "comments, texts, local variables, parameters, labels, other languages, and files with a symbol of their own",
         before: &[
             ("lib.py", "def total(x):\n    return x\n"),
-            (
-                "comment.py",
-                "# the total is printed\n\ndef f():\n    \"\"\"total\"\"\"\n    return 'total'\n",
-            ),
+            ("comment.py", "# the total is printed\n\ndef f():\n    \"\"\"total\"\"\"\n    return 'total'\n"),
             (
                 "local.py",
                 "def f():\n    total = 1\n    return total\n\ndef g(total, a=2):\n    return [total for a in b]\n",
@@ -134,30 +111,15 @@ const CASES: &[Case] = &[
             ("label.py", "def f():\n    return g(total=1)\n"),
             ("own.py", "total = 1\n\ndef f():\n    return total\n"),
             ("page.js", "function f() {\n  return total(1);\n}\n"),
-            (
-                "user.py",
-                "from lib import total\n\ndef f(x=total(1)):\n    y = 2\n    return f'{total(y)}'\n",
-            ),
-            (
-                "member.py",
-                "import lib\n\ndef f():\n    total = lib.total(2)\n    return total\n",
-            ),
-            (
-                "global.py",
-                "def f():\n    global total\n    total = 2\n\nprint(total(3))\n",
-            ),
+            ("user.py", "from lib import total\n\ndef f(x=total(1)):\n    y = 2\n    return f'{total(y)}'\n"),
+            ("member.py", "import lib\n\ndef f():\n    total = lib.total(2)\n    return total\n"),
+            ("global.py", "def f():\n    global total\n    total = 2\n\nprint(total(3))\n"),
         ],
         after: &[("lib.py", Some("def total(x):\n    return x + 1\n"))],
         expected: &[(
             "lib.py",
             &["def total"],
-            &[
-                "global.py:3 def f",
-                "global.py:5 ",
-                "member.py:4 def f",
-                "user.py:1 ",
-                "user.py:3 def f",
-            ],
+            &["global.py:3 def f", "global.py:5 ", "member.py:4 def f", "user.py:1 ", "user.py:3 def f"],
         )],
     },
     Case {
@@ -168,10 +130,7 @@ const CASES: &[Case] = &[
                 "a.rs",
                 "fn f(total: u8) {\n    let g = |x| x;\n    total + 1;\n}\nfn h() {\n    let (a, total) = b;\n    a + total;\n}\n",
             ),
-            (
-                "b.rs",
-                "// total\nfn f() -> u8 {\n    log!(\"total\", total());\n    crate::total()\n}\n",
-            ),
+            ("b.rs", "// total\nfn f() -> u8 {\n    log!(\"total\", total());\n    crate::total()\n}\n"),
             ("lib.ts", "export function sum() {\n  return 1;\n}\n"),
             (
                 "a.js",
@@ -203,11 +162,7 @@ const CASES: &[Case] = &[
         expected: &[
             ("lib.rs", &["fn total"], &["b.rs:3 fn f"]),
             ("lib.ts", &["function sum"], &["b.tsx:1 const f"]),
-            (
-                "lib.c",
-                &["function add"],
-                &["b.cpp:3 function f", "lib.h:2 #define TWICE"],
-            ),
+            ("lib.c", &["function add"], &["b.cpp:3 function f", "lib.h:2 #define TWICE"]),
             ("lib.go", &["func Max"], &[]),
             ("lib.sh", &["function build"], &["a.sh:2 "]),
         ],
@@ -219,19 +174,14 @@ fn changed_lines_touch_symbols_and_these_have_dependents() {
     for case in CASES {
         let place = Playground::new();
         let top = place.init("ws/repo");
-        let before: Vec<_> = case
-            .before
-            .iter()
-            .map(|(path, text)| (*path, Some(*text)))
-            .collect();
+        let before: Vec<_> = case.before.iter().map(|(path, text)| (*path, Some(*text))).collect();
         commit(&top, &before, "before");
         git(&top, &["checkout", "-q", "-b", "topic"]);
         commit(&top, case.after, "after");
         let repository = place.open("repo").expect("a repository");
         let revision = |name| repository.revision(name).expect("a branch");
-        let comparison = repository
-            .compare(&revision("main"), &revision("topic"), GO_ON)
-            .expect("a comparison");
+        let comparison =
+            repository.compare(&revision("main"), &revision("topic"), GO_ON).expect("a comparison");
         let impact = repository.impact(&comparison, 10, GO_ON).expect("an impact");
         let mut found: Vec<_> = impact
             .files
@@ -240,11 +190,7 @@ fn changed_lines_touch_symbols_and_these_have_dependents() {
                 let dependents = file.dependents.iter();
                 let dependents =
                     dependents.map(|user| format!("{}:{} {}", user.path, user.line, user.symbol));
-                (
-                    file.change.path.clone(),
-                    file.symbols.clone(),
-                    dependents.collect::<Vec<_>>(),
-                )
+                (file.change.path.clone(), file.symbols.clone(), dependents.collect::<Vec<_>>())
             })
             .collect();
         found.sort();
@@ -265,34 +211,20 @@ fn changed_lines_touch_symbols_and_these_have_dependents() {
 fn the_files_with_most_lines_come_first_and_dependents_are_bounded() {
     let place = Playground::new();
     let top = place.init("ws/repo");
-    let users: String = (0..150)
-        .map(|user| format!("def user_{user}():\n    return helper()\n\n"))
-        .collect();
-    commit(
-        &top,
-        &[
-            ("users.py", Some(&users)),
-            ("a.py", Some("def helper():\n    return 1\n")),
-        ],
-        "before",
-    );
+    let users: String = (0..150).map(|user| format!("def user_{user}():\n    return helper()\n\n")).collect();
+    commit(&top, &[("users.py", Some(&users)), ("a.py", Some("def helper():\n    return 1\n"))], "before");
     git(&top, &["checkout", "-q", "-b", "topic"]);
     commit(
         &top,
         &[
-            (
-                "a.py",
-                Some("def helper():\n    x = 1\n    y = 2\n    return x + y\n"),
-            ),
+            ("a.py", Some("def helper():\n    x = 1\n    y = 2\n    return x + y\n")),
             ("b.py", Some("z = 1\n")),
         ],
         "after",
     );
     let repository = place.open("repo").expect("a repository");
     let revision = |name| repository.revision(name).expect("a branch");
-    let comparison = repository
-        .compare(&revision("main"), &revision("topic"), GO_ON)
-        .expect("a comparison");
+    let comparison = repository.compare(&revision("main"), &revision("topic"), GO_ON).expect("a comparison");
     let impact = repository.impact(&comparison, 1, GO_ON).expect("an impact");
     let files: Vec<_> = impact
         .files

@@ -41,11 +41,8 @@ impl Touched {
         let (old, new) = (side(old)?, side(new)?);
         let language = new.as_ref().or(old.as_ref()).map(|source| source.language);
         touched.family = language.map(Family::from);
-        let text = |source: &Option<Source>| {
-            source
-                .as_ref()
-                .map_or(String::new(), |source| source.text.clone())
-        };
+        let text =
+            |source: &Option<Source>| source.as_ref().map_or(String::new(), |source| source.text.clone());
         for range in line_ranges(text(&old).as_bytes(), text(&new).as_bytes()) {
             touched.add(old.as_ref(), range.old);
             touched.add(new.as_ref(), range.new);
@@ -62,9 +59,7 @@ impl Touched {
             };
             let symbol = &source.symbols[*symbol];
             let is_followed = !matches!(symbol.kind, SymbolKind::Impl | SymbolKind::Section);
-            self.symbols
-                .entry(symbol.path.clone())
-                .or_insert_with(|| (symbol.name.clone(), is_followed));
+            self.symbols.entry(symbol.path.clone()).or_insert_with(|| (symbol.name.clone(), is_followed));
         }
     }
 
@@ -121,13 +116,7 @@ impl Source {
                 *symbol = None;
             }
         }
-        Some(Self {
-            language,
-            text,
-            tree,
-            symbols,
-            innermost,
-        })
+        Some(Self { language, text, tree, symbols, innermost })
     }
 }
 

@@ -150,10 +150,8 @@ impl Uses {
     pub(super) fn into_dependents(self) -> Vec<Dependents> {
         let mut of_files: Vec<BTreeSet<&Dependent>> = vec![BTreeSet::new(); self.files.len()];
         for (name, files) in &self.wanted {
-            let is_ambiguous = self
-                .defining
-                .get(name)
-                .is_some_and(|defining| defining.len() > MAX_DEFINING_FILES);
+            let is_ambiguous =
+                self.defining.get(name).is_some_and(|defining| defining.len() > MAX_DEFINING_FILES);
             let Some(found) = self.found.get(name).filter(|_| !is_ambiguous) else {
                 continue;
             };

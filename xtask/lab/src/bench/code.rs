@@ -48,11 +48,8 @@ struct Tree {
 /// Copies each tree to `folder`, `copies` times.
 fn plant(folder: &Path, sources: &Path, copies: usize) -> Outcome<Vec<Tree>> {
     let entries: Vec<_> = fs::read_dir(sources)?.collect::<Result<_, _>>()?;
-    let mut folders: Vec<PathBuf> = entries
-        .iter()
-        .map(fs::DirEntry::path)
-        .filter(|path| path.is_dir())
-        .collect();
+    let mut folders: Vec<PathBuf> =
+        entries.iter().map(fs::DirEntry::path).filter(|path| path.is_dir()).collect();
     if folders.len() < entries.len() {
         folders = vec![sources.canonicalize()?];
     }
@@ -163,45 +160,27 @@ fn measure(folder: &Path, sources: &Path, copies: usize, calls: usize) -> Outcom
     }
     let collections = settle(&mut server)?;
     let elapsed = since.elapsed();
-    let sum = |field: &str| {
-        collections
-            .iter()
-            .filter_map(|it| it[field].as_u64())
-            .sum::<u64>()
-    };
+    let sum = |field: &str| collections.iter().filter_map(|it| it[field].as_u64()).sum::<u64>();
     let mut table = Table::new(format!(
         "{} chunks of {} files in {} trees",
         sum("chunks"),
         sum("files_total"),
         trees.len()
     ));
-    table.note(
-        "indexing all of them, to the last status",
-        format!("{:.2} s", elapsed.as_secs_f64()),
-    );
+    table.note("indexing all of them, to the last status", format!("{:.2} s", elapsed.as_secs_f64()));
     table.note(
         "peak memory while indexing",
-        format!(
-            "{:.0} MB (aim ≤ 300 MB)",
-            peak(server.process()).unwrap_or(f64::NAN)
-        ),
+        format!("{:.0} MB (aim ≤ 300 MB)", peak(server.process()).unwrap_or(f64::NAN)),
     );
     let since = Instant::now();
     for tree in &trees {
         start(&mut server, tree)?;
     }
     settle(&mut server)?;
-    table.note(
-        "the same again, nothing changed",
-        format!("{:.2} s", since.elapsed().as_secs_f64()),
-    );
+    table.note("the same again, nothing changed", format!("{:.2} s", since.elapsed().as_secs_f64()));
     server.close()?;
 
-    let mut first = Row::new(
-        "start to the first `tools/list`",
-        "without an index",
-        "≤ 10 ms more",
-    );
+    let mut first = Row::new("start to the first `tools/list`", "without an index", "≤ 10 ms more");
     for _ in 0..20 {
         for (data, is_ours) in [(&data, true), (&empty, false)] {
             let since = Instant::now();
@@ -242,21 +221,15 @@ fn measure(folder: &Path, sources: &Path, copies: usize, calls: usize) -> Outcom
     for number in 0..calls.min(30) {
         let tree = &trees[number % trees.len()];
         let name = format!("changed_by_bench_{number}");
-        let mut file = fs::OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(tree.path.join("changed.rs"))?;
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(tree.path.join("changed.rs"))?;
         writeln!(file, "/// A change.\npub fn {name}() {{}}\n")?;
         let since = Instant::now();
         start(&mut server, tree)?;
         loop {
             let (_, found) = server.ask("search", &search(&name, Some(&tree.name)))?;
             let results = found["structuredContent"]["results"].as_array();
-            let is_there = |hit: &Value| {
-                hit["file_path"]
-                    .as_str()
-                    .is_some_and(|path| path.ends_with("changed.rs"))
-            };
+            let is_there =
+                |hit: &Value| hit["file_path"].as_str().is_some_and(|path| path.ends_with("changed.rs"));
             if results.into_iter().flatten().any(is_there) {
                 break;
             }

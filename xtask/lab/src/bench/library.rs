@@ -28,11 +28,7 @@ impl Library {
     /// Creates a library of `files` files inside a folder; the first of `commits` commits contains all of them.
     pub(super) fn make(within: &Path, files: usize, commits: usize) -> Outcome<Self> {
         let folder = tempfile::tempdir_in(root().join(within))?;
-        let library = Self {
-            folder,
-            files,
-            commits,
-        };
+        let library = Self { folder, files, commits };
         let top = library.root();
         ledger::git(top, &["init", "--quiet", "--initial-branch=main"])?;
         library.import()?;
@@ -68,33 +64,17 @@ impl Library {
         let mut stream = std::io::BufWriter::new(git.stdin.take().ok_or("git has no input")?);
         for commit in 0..self.commits {
             let person = format!("A Person <person@localhost> {} +0000", 1_700_000_000 + commit);
-            write!(
-                stream,
-                "commit refs/heads/main\ncommitter {person}\ndata 5\nedit\n\n"
-            )?;
+            write!(stream, "commit refs/heads/main\ncommitter {person}\ndata 5\nedit\n\n")?;
             let changed = if commit == 0 { 0..self.files } else { 0..1 };
             for file in changed {
-                let number = if commit == 0 {
-                    file
-                } else {
-                    commit * 7919 % self.files
-                };
+                let number = if commit == 0 { file } else { commit * 7919 % self.files };
                 let text = words(number + commit, FILE_BYTES);
-                write!(
-                    stream,
-                    "M 100644 inline {}\ndata {}\n{text}\n",
-                    path(number),
-                    text.len()
-                )?;
+                write!(stream, "M 100644 inline {}\ndata {}\n{text}\n", path(number), text.len())?;
             }
         }
         writeln!(stream, "done")?;
         drop(stream.into_inner()?);
-        if git.wait()?.success() {
-            Ok(())
-        } else {
-            Err("git fast-import failed".into())
-        }
+        if git.wait()?.success() { Ok(()) } else { Err("git fast-import failed".into()) }
     }
 }
 
@@ -112,9 +92,7 @@ pub(super) fn words(seed: usize, bytes: usize) -> String {
     let mut text = format!("# Note {seed}\n\n");
     let mut state = seed as u64;
     while text.len() < bytes {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let word = WORDS[(state >> 60) as usize];
         let end = if state >> 32 & 15 == 0 { ".\n\n" } else { " " };
         let _ = write!(text, "{word}{end}");

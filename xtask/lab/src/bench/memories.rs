@@ -46,16 +46,10 @@ fn measure(data: &Path, size: usize, calls: usize) -> Outcome<Table> {
 
     let mut server = Pipe::serve(data)?;
     let first = server.request(CALL, &search(&texts.words(3), None))?;
-    table.note(
-        "the first search, which indexes all of them",
-        format!("{:.1} s", first.as_secs_f64()),
-    );
+    table.note("the first search, which indexes all of them", format!("{:.1} s", first.as_secs_f64()));
     server.close()?;
     let mut server = Pipe::serve(data)?;
-    table.note(
-        "memory at rest",
-        format!("{:.1} MB (aim ≤ 60 MB at 100,000)", server.megabytes()?),
-    );
+    table.note("memory at rest", format!("{:.1} MB (aim ≤ 60 MB at 100,000)", server.megabytes()?));
 
     let mut store = Row::alone("store, durable");
     let mut fresh = Row::alone("search right after a store");
@@ -122,10 +116,7 @@ fn together(data: &Path, long: Duration) -> Outcome<Table> {
             .map(|which| scope.spawn(move || crowd(data, which, until).map_err(|error| error.to_string())));
         crowds.map(|crowd| crowd.join().unwrap_or_else(|_| Err("the clients failed".into())))
     });
-    let mut table = Table::new(format!(
-        "2 processes, {CLIENTS} clients each, {} s",
-        long.as_secs()
-    ));
+    let mut table = Table::new(format!("2 processes, {CLIENTS} clients each, {} s", long.as_secs()));
     let mut stored = Row::alone("store, durable");
     let mut found = Row::alone("search");
     let mut acknowledged = Vec::new();
@@ -142,17 +133,12 @@ fn together(data: &Path, long: Duration) -> Outcome<Table> {
         lost += usize::from(!is_there.exists([id])?);
     }
     if lost > 0 {
-        return Err(format!(
-            "{lost} of {} acknowledged observations are not there",
-            acknowledged.len()
-        )
-        .into());
+        return Err(
+            format!("{lost} of {} acknowledged observations are not there", acknowledged.len()).into()
+        );
     }
     let rate = acknowledged.len() as f64 / long.as_secs_f64();
-    table.note(
-        "acknowledged, and there",
-        format!("{} ({rate:.0} a second)", acknowledged.len()),
-    );
+    table.note("acknowledged, and there", format!("{} ({rate:.0} a second)", acknowledged.len()));
     table.add(stored);
     table.add(found);
     println!("{table}");
@@ -218,11 +204,7 @@ fn call(tool: &str, arguments: Value, session: usize) -> Value {
 fn store_of(text: &str, session: usize) -> Value {
     let data =
         json!({ "content": text, "observation_type": "context", "tags": [format!("tag-{}", session % 50)] });
-    call(
-        "memory",
-        json!({ "action": "store", "resource": "observation", "data": data }),
-        session,
-    )
+    call("memory", json!({ "action": "store", "resource": "observation", "data": data }), session)
 }
 
 fn search(query: &str, session: Option<usize>) -> Value {

@@ -103,24 +103,14 @@ pub(crate) fn all(options: &Options) -> Outcome {
     }
     if is_meant(Only::Memories) {
         let long = Duration::from_secs(options.seconds);
-        tables.extend(memories::all(
-            &options.within,
-            &options.observations,
-            options.calls,
-            long,
-        )?);
+        tables.extend(memories::all(&options.within, &options.observations, options.calls, long)?);
     }
     if is_meant(Only::Notes) {
         let long = Duration::from_secs(options.seconds);
         tables.extend(notes::all(&options.within, &options.notes, options.calls, long)?);
     }
     if is_meant(Only::Code) {
-        tables.extend(code::all(
-            &options.within,
-            &options.sources,
-            &options.copies,
-            options.calls,
-        )?);
+        tables.extend(code::all(&options.within, &options.sources, &options.copies, options.calls)?);
     }
     let tables: Vec<_> = tables.iter().map(Table::to_json).collect();
     let path = root().join(&options.json);
@@ -157,23 +147,15 @@ fn over_libraries(options: &Options) -> Outcome<Vec<Table>> {
 
 fn measure(library: &Library, calls: usize) -> Outcome<Table> {
     let root = library.root();
-    let mut table = Table::new(format!(
-        "{} files, {} commits",
-        library.files(),
-        library.commits()
-    ));
+    let mut table = Table::new(format!("{} files, {} commits", library.files(), library.commits()));
     table.add(starts(root)?);
     let meta = json!({ "tabellion/idempotencyKey": "bench-first" });
-    table.add(without_cache(
-        root,
-        "log, 50 entries, without a cache",
-        |server| server.time("get_markdown_activity_log", json!({ "limit": 50 })),
-    )?);
-    table.add(without_cache(
-        root,
-        "refused edit with a new key, without a cache",
-        |server| server.time_refused("edit_markdown", append("nothing.md", 0), meta.clone()),
-    )?);
+    table.add(without_cache(root, "log, 50 entries, without a cache", |server| {
+        server.time("get_markdown_activity_log", json!({ "limit": 50 }))
+    })?);
+    table.add(without_cache(root, "refused edit with a new key, without a cache", |server| {
+        server.time_refused("edit_markdown", append("nothing.md", 0), meta.clone())
+    })?);
 
     let mut server = Server::start(root)?;
     let mut floor = Floor::start(root)?;
@@ -184,21 +166,10 @@ fn measure(library: &Library, calls: usize) -> Outcome<Table> {
         read.peer(floor.read(&path)?);
     }
     table.add(read);
-    table.note(
-        "memory at rest",
-        format!("{:.1} MB (aim ≤ 30 MB)", server.megabytes()?),
-    );
+    table.note("memory at rest", format!("{:.1} MB (aim ≤ 30 MB)", server.megabytes()?));
 
-    let mut edit = Row::new(
-        "edit, durable",
-        "`git add` + `git commit`, as durable",
-        "≥ 5 to 20× faster",
-    );
-    let mut least = Row::new(
-        "edit, durable",
-        "write, fsync, rename, fsync of the folder",
-        "≤ 2×",
-    );
+    let mut edit = Row::new("edit, durable", "`git add` + `git commit`, as durable", "≥ 5 to 20× faster");
+    let mut least = Row::new("edit, durable", "write, fsync, rename, fsync of the folder", "≤ 2×");
     for i in 0..calls {
         let ours = server.time("edit_markdown", append(&library.path(i), i))?;
         edit.ours(ours);
@@ -237,11 +208,7 @@ fn measure(library: &Library, calls: usize) -> Outcome<Table> {
 
 /// Measures the time from the start to the first `tools/list`.
 fn starts(root: &Path) -> Outcome<Row> {
-    let mut row = Row::new(
-        "start to the first `tools/list`",
-        "hand-written line loop",
-        "≤ 10 ms more",
-    );
+    let mut row = Row::new("start to the first `tools/list`", "hand-written line loop", "≤ 10 ms more");
     for _ in 0..20 {
         let since = Instant::now();
         let mut server = Server::start(root)?;
@@ -304,11 +271,7 @@ fn documents(within: &Path, calls: usize) -> Outcome<Table> {
     }
     let mut server = Server::start(scratch.path())?;
     let preview = |name: &str| json!({ "path": name, "operation": { "type": "replace_section", "target": "## Section 500", "content": "## Section 500\n\nnew\n" } });
-    let mut row = Row::new(
-        "preview in a document of 10 MB",
-        "the same of 1 MB",
-        "10× (linear)",
-    );
+    let mut row = Row::new("preview in a document of 10 MB", "the same of 1 MB", "10× (linear)");
     for _ in 0..calls.min(10) {
         row.ours(server.time("preview_markdown_change", preview("ten.md"))?);
         row.peer(server.time("preview_markdown_change", preview("one.md"))?);

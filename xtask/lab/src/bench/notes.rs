@@ -84,11 +84,7 @@ fn fill(library: &Path, size: usize, texts: &mut Texts) -> Outcome {
 }
 
 fn serve(contract: &str, library: &Path) -> Outcome<Pipe> {
-    let role: &[&str] = if contract == "brainforge" {
-        &["--as", "owner"]
-    } else {
-        &[]
-    };
+    let role: &[&str] = if contract == "brainforge" { &["--as", "owner"] } else { &[] };
     let options = [&["--contract", contract][..], role, &["--library"]].concat();
     Pipe::greet(&options, library)
 }
@@ -137,10 +133,7 @@ fn measure(library: &Path, size: usize, calls: usize) -> Outcome<Table> {
     server.close()?;
     let mut server = serve("brainforge", library)?;
     let (again, _) = server.ask("semantic_search", &search(&mut texts))?;
-    table.note(
-        "the first search after a restart",
-        format!("{:.0} ms", again.as_secs_f64() * 1e3),
-    );
+    table.note("the first search after a restart", format!("{:.0} ms", again.as_secs_f64() * 1e3));
     table.note("memory after that", format!("{:.1} MB", server.megabytes()?));
 
     let mut found = Row::alone("search, 3 words (aim ≤ 50, 100, 300 ms p95 at 1,000, 10,000, 100,000)");
@@ -226,10 +219,7 @@ fn together(library: &Path, long: Duration) -> Outcome<Table> {
             .collect()
     });
     let after = server.memory()?;
-    let name = format!(
-        "{CALLERS} callers over HTTP, half of them over REST, {} s",
-        long.as_secs()
-    );
+    let name = format!("{CALLERS} callers over HTTP, half of them over REST, {} s", long.as_secs());
     let mut table = Table::new(name);
     let (mut acknowledged, mut waits, mut notes) = (0_usize, 0, BTreeMap::new());
     let mut rows = Face::ALL.map(|face| {
@@ -268,14 +258,8 @@ fn together(library: &Path, long: Duration) -> Outcome<Table> {
         table.add(found);
     }
     table.note("audit", said);
-    table.note(
-        "memory of the server before and after",
-        format!("{before:.0} and {after:.0} MB"),
-    );
-    table.note(
-        "changes that were acknowledged, and are there",
-        acknowledged.to_string(),
-    );
+    table.note("memory of the server before and after", format!("{before:.0} and {after:.0} MB"));
+    table.note("changes that were acknowledged, and are there", acknowledged.to_string());
     table.note("refused by the rate limit, and repeated", waits.to_string());
     println!("{table}");
     Ok(table)
@@ -284,9 +268,7 @@ fn together(library: &Path, long: Duration) -> Outcome<Table> {
 /// Creates a key that may write.
 fn key(file: &Path, number: usize) -> Outcome<String> {
     let mut command = Command::new(root().join("target/release/tabellion"));
-    command
-        .args(["key", "create", "--scope", "write", "--keys"])
-        .arg(file);
+    command.args(["key", "create", "--scope", "write", "--keys"]).arg(file);
     let output = command.args(["--name", &format!("caller {number}")]).output()?;
     let secret = String::from_utf8(output.stdout)?;
     if output.status.success() {
@@ -344,17 +326,9 @@ struct Caller<'a> {
 
 impl<'a> Caller<'a> {
     fn new(url: &'a str, secret: &'a str, number: usize) -> Self {
-        let config = Agent::config_builder()
-            .timeout_global(Some(TIMEOUT))
-            .http_status_as_error(false)
-            .build();
-        Self {
-            face: Face::ALL[number % 2],
-            agent: config.into(),
-            url,
-            secret,
-            number,
-        }
+        let config =
+            Agent::config_builder().timeout_global(Some(TIMEOUT)).http_status_as_error(false).build();
+        Self { face: Face::ALL[number % 2], agent: config.into(), url, secret, number }
     }
 
     /// Creates notes, changes its own and searches in turn, as often as the limits permit.
@@ -364,11 +338,7 @@ impl<'a> Caller<'a> {
         while Instant::now() < until {
             made += 1;
             let word = format!("caller{}word{made}", self.number);
-            let own = seen
-                .notes
-                .iter()
-                .nth(made % 7)
-                .map(|(id, (version, _))| (id.clone(), *version));
+            let own = seen.notes.iter().nth(made % 7).map(|(id, (version, _))| (id.clone(), *version));
             let (tool, arguments) = match (made % 3, own) {
                 (0, _) => ("semantic_search", search(&mut texts)),
                 (1, Some((id, version))) => {
@@ -378,10 +348,7 @@ impl<'a> Caller<'a> {
                 }
                 _ => {
                     let content = format!("{}\n{word}\n", note(&mut texts));
-                    (
-                        "create_note",
-                        json!({ "content": content, "note_type": "permanent" }),
-                    )
+                    ("create_note", json!({ "content": content, "note_type": "permanent" }))
                 }
             };
             let since = Instant::now();
@@ -428,11 +395,7 @@ impl<'a> Caller<'a> {
                     thread::sleep(EXECUTION_INTERVAL);
                     let id = answer["execution_id"].as_str().unwrap_or_default();
                     let request = self.agent.get(format!("{}/executions/{id}", self.url));
-                    let text = request
-                        .header("Authorization", &key)
-                        .call()?
-                        .body_mut()
-                        .read_to_string()?;
+                    let text = request.header("Authorization", &key).call()?.body_mut().read_to_string()?;
                     answer = serde_json::from_str(&text)?;
                 }
                 Ok(answer)

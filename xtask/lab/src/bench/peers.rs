@@ -14,14 +14,8 @@ use tabellion_conformance::{Target, ledger};
 use xtask::{Outcome, root};
 
 /// Options with which git's commits are as durable as ours, without other work.
-const DURABLE: [&str; 6] = [
-    "-c",
-    "core.fsync=all",
-    "-c",
-    "core.fsyncMethod=fsync",
-    "-c",
-    "maintenance.auto=false",
-];
+const DURABLE: [&str; 6] =
+    ["-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync", "-c", "maintenance.auto=false"];
 
 /// A minimal server that reads files.
 pub(super) struct Floor(Target);
@@ -29,9 +23,7 @@ pub(super) struct Floor(Target);
 impl Floor {
     pub(super) fn start(library: &Path) -> Outcome<Self> {
         let mut command = Command::new(root().join("target/release/examples/floor"));
-        Ok(Self(Target::start(
-            command.arg(library).stderr(Stdio::inherit()),
-        )?))
+        Ok(Self(Target::start(command.arg(library).stderr(Stdio::inherit()))?))
     }
 
     pub(super) fn list(&mut self) -> Outcome {

@@ -27,12 +27,7 @@ impl Pipe {
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let (input, output) = (process.stdin.take(), process.stdout.take());
         let (input, output) = input.zip(output).ok_or("the process has no pipes")?;
-        Ok(Self {
-            process,
-            input,
-            output: BufReader::new(output),
-            id: 0,
-        })
+        Ok(Self { process, input, output: BufReader::new(output), id: 0 })
     }
 
     /// Starts Tabellion with the contract mcb, and greets it.
@@ -113,9 +108,7 @@ impl Pipe {
 
     /// Ends the server, and waits for its end.
     pub(super) fn close(self) -> Outcome {
-        let Self {
-            mut process, input, ..
-        } = self;
+        let Self { mut process, input, .. } = self;
         drop(input);
         process.wait()?;
         Ok(())

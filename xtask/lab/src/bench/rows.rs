@@ -51,10 +51,7 @@ struct Data {
 impl Data {
     /// Creates data of `size` rows. They are written by SQL, without entries of the log, which reading calls do not use.
     fn create(within: &Path, size: usize) -> Outcome<Self> {
-        let data = Self {
-            folder: tempfile::tempdir_in(root().join(within))?,
-            size,
-        };
+        let data = Self { folder: tempfile::tempdir_in(root().join(within))?, size };
         data.serve()?.close()?;
         let connection = Connection::open(data.file())?;
         connection.execute(
@@ -95,11 +92,7 @@ fn measure(data: &Data, calls: usize) -> Outcome<Table> {
     let size = data.size;
     let mut table = Table::new(format!("{size} rows"));
     let empty = Data::create(&data.folder.path().join(".."), 0)?;
-    let mut start = Row::new(
-        "start to the first `tools/list`",
-        "the same without rows",
-        "≤ 10 ms more",
-    );
+    let mut start = Row::new("start to the first `tools/list`", "the same without rows", "≤ 10 ms more");
     for _ in 0..STARTS {
         start.ours(data.start()?);
         start.peer(empty.start()?);
@@ -109,16 +102,8 @@ fn measure(data: &Data, calls: usize) -> Outcome<Table> {
     let mut server = data.serve()?;
     table.note("memory at rest", format!("{:.1} MB", server.megabytes()?));
     let mut floor = floor(data.folder.path(), size)?;
-    let mut change = Row::new(
-        "create, durable",
-        "a line loop over SQLite: the row alone",
-        "≤ 2×",
-    );
-    let mut same = Row::new(
-        "create, durable",
-        "a line loop over SQLite: the row and its log entry",
-        "≤ 2×",
-    );
+    let mut change = Row::new("create, durable", "a line loop over SQLite: the row alone", "≤ 2×");
+    let mut same = Row::new("create, durable", "a line loop over SQLite: the row and its log entry", "≤ 2×");
     for i in 0..calls * 5 {
         let ours = server.call(TOOL, create(&format!("new {i}")))?;
         change.ours(ours);
@@ -187,11 +172,7 @@ fn space(within: &Path) -> Outcome<Table> {
     let mut table = Table::new("space".to_owned());
     table.note(
         "on the disk for 1,000 changes, with their log",
-        format!(
-            "{:.0} KB, after {:.0} KB without any",
-            grown as f64 / 1e3,
-            before as f64 / 1e3
-        ),
+        format!("{:.0} KB, after {:.0} KB without any", grown as f64 / 1e3, before as f64 / 1e3),
     );
     println!("{table}");
     Ok(table)

@@ -22,11 +22,7 @@ pub(super) struct Row {
 
 impl Table {
     pub(super) fn new(title: String) -> Self {
-        Self {
-            title,
-            rows: Vec::new(),
-            notes: Vec::new(),
-        }
+        Self { title, rows: Vec::new(), notes: Vec::new() }
     }
 
     pub(super) fn add(&mut self, mut row: Row) {
@@ -56,11 +52,8 @@ impl Table {
                 })
             })
             .collect();
-        let notes: serde_json::Map<_, _> = self
-            .notes
-            .iter()
-            .map(|(what, value)| ((*what).to_owned(), value.clone().into()))
-            .collect();
+        let notes: serde_json::Map<_, _> =
+            self.notes.iter().map(|(what, value)| ((*what).to_owned(), value.clone().into())).collect();
         json!({ "on": self.title, "rows": rows, "notes": notes })
     }
 }
@@ -68,20 +61,12 @@ impl Table {
 impl Row {
     /// Creates a row that is compared to `peer`; `aim` is the intended ratio.
     pub(super) fn new(what: &'static str, peer: &'static str, aim: &'static str) -> Self {
-        Self {
-            what,
-            ours: Vec::new(),
-            peer: Some((peer, aim, Vec::new())),
-        }
+        Self { what, ours: Vec::new(), peer: Some((peer, aim, Vec::new())) }
     }
 
     /// Creates a row without a peer.
     pub(super) fn alone(what: &'static str) -> Self {
-        Self {
-            what,
-            ours: Vec::new(),
-            peer: None,
-        }
+        Self { what, ours: Vec::new(), peer: None }
     }
 
     pub(super) fn ours(&mut self, time: Duration) {
@@ -104,21 +89,11 @@ impl Row {
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "\n### {}\n", self.title)?;
-        writeln!(
-            f,
-            "| what | min | median | p99 | beside | its median | its p99 | ratio | aim |"
-        )?;
+        writeln!(f, "| what | min | median | p99 | beside | its median | its p99 | ratio | aim |")?;
         writeln!(f, "|---|---|---|---|---|---|---|---|---|")?;
         for row in &self.rows {
             let shown = |share| percentile(&row.ours, share).map_or("-".to_owned(), shown);
-            write!(
-                f,
-                "| {} | {} | {} | {} |",
-                row.what,
-                shown(0),
-                shown(50),
-                shown(99)
-            )?;
+            write!(f, "| {} | {} | {} | {} |", row.what, shown(0), shown(50), shown(99))?;
             match &row.peer {
                 Some((name, aim, times)) => {
                     let its = |share| percentile(times, share).map_or("not found".to_owned(), self::shown);

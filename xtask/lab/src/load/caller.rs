@@ -95,10 +95,9 @@ impl Caller {
                 ("edit_markdown", json!({ "path": SHARED, "operation": operation }))
             }
             (Dialect::Filesystem(root), Kind::Read) => ("read_text_file", json!({ "path": root.join(read) })),
-            (Dialect::Filesystem(root), Kind::WriteOwn) => (
-                "write_file",
-                json!({ "path": root.join(own), "content": self.text() }),
-            ),
+            (Dialect::Filesystem(root), Kind::WriteOwn) => {
+                ("write_file", json!({ "path": root.join(own), "content": self.text() }))
+            }
             (Dialect::Filesystem(root), Kind::AddToShared) => {
                 let edit =
                     json!({ "oldText": "# Shared\n", "newText": format!("# Shared\n{}", self.line()) });
@@ -152,10 +151,7 @@ impl Caller {
 
     /// Returns a number below `sides`, deterministic per caller.
     fn roll(&mut self, sides: u32) -> u32 {
-        self.dice = self
-            .dice
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.dice >> 33) as u32 % sides
     }
 }

@@ -100,10 +100,8 @@ struct Connection<'a> {
 
 impl<'a> Connection<'a> {
     fn to(door: Address<'a>) -> Self {
-        let config = Agent::config_builder()
-            .timeout_global(Some(ANSWER_TIMEOUT))
-            .http_status_as_error(false)
-            .build();
+        let config =
+            Agent::config_builder().timeout_global(Some(ANSWER_TIMEOUT)).http_status_as_error(false).build();
         Self {
             agent: match door.certificate {
                 None => config.into(),
@@ -154,11 +152,7 @@ fn last(mut events: Events<impl BufRead>) -> io::Result<String> {
 
 /// Headers that 2026-07-28 requires of each request.
 fn headers(tool: &str) -> [(&'static str, &str); 3] {
-    [
-        ("MCP-Protocol-Version", Era::Stateless.revision()),
-        ("Mcp-Method", "tools/call"),
-        ("Mcp-Name", tool),
-    ]
+    [("MCP-Protocol-Version", Era::Stateless.revision()), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)]
 }
 
 fn request(tool: &str, arguments: &Value) -> Value {

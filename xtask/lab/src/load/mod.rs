@@ -110,21 +110,14 @@ pub(crate) fn all(options: &Options) -> Outcome {
         let tally = beside(options, command, library.path())?;
         println!("{}", tally.row("filesystem server, lines"));
     }
-    if wrong.is_empty() {
-        Ok(())
-    } else {
-        Err(wrong.join("\n").into())
-    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
 }
 
 /// Uses TLS if there is a certificate.
 fn over_http(options: &Options, library: &Path, certificate: Option<&Certificate>) -> Outcome<Tally> {
     let secure = certificate.map(Certificate::options).unwrap_or_default();
     let server = Served::start(&program(), library, &secure)?;
-    let door = Address {
-        url: &server.url,
-        certificate,
-    };
+    let door = Address { url: &server.url, certificate };
     let callers = callers(options, Dialect::Ours);
     http::run(door, server.id(), callers, Duration::from_secs(options.seconds))
         .and_then(|(callers, usage)| Tally::count(callers, usage, library, options.seconds))
@@ -138,9 +131,7 @@ fn over_lines(options: &Options, library: &Path) -> Outcome<Tally> {
 
 fn beside(options: &Options, command: &str, library: &Path) -> Outcome<Tally> {
     let at = library.to_str().ok_or("a folder with a strange name")?;
-    let mut words = command
-        .split_whitespace()
-        .map(|word| word.replace("{library}", at));
+    let mut words = command.split_whitespace().map(|word| word.replace("{library}", at));
     let mut command = Command::new(words.next().ok_or("no command")?);
     let server = Target::start(command.args(words).stderr(Stdio::null()))?;
     let dialect = Dialect::Filesystem(library.to_owned());
@@ -160,9 +151,7 @@ fn ours(library: &Path) -> Command {
 }
 
 fn callers(options: &Options, dialect: Dialect) -> Vec<Caller> {
-    (0..options.callers.get())
-        .map(|number| Caller::new(number, dialect.clone(), options.changes))
-        .collect()
+    (0..options.callers.get()).map(|number| Caller::new(number, dialect.clone(), options.changes)).collect()
 }
 
 /// Creates a library with the documents to read, in one commit.

@@ -24,11 +24,7 @@ pub(super) struct Usage {
 
 impl Usage {
     pub(super) fn begins(process: u32) -> Self {
-        Self {
-            process,
-            memory: [resident(process), None, None],
-            processor: processor_time(process),
-        }
+        Self { process, memory: [resident(process), None, None], processor: processor_time(process) }
     }
 
     /// Measures once, when first called.
@@ -70,9 +66,7 @@ impl Tally {
             usage,
         };
         if there.len() != all.len() {
-            tally
-                .lost
-                .push(format!("{} lines came twice", all.len() - there.len()));
+            tally.lost.push(format!("{} lines came twice", all.len() - there.len()));
         }
         for caller in callers {
             if let Some((path, text)) = caller.acknowledged()

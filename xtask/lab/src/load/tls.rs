@@ -47,21 +47,13 @@ impl Certificate {
             .with_safe_default_protocol_versions()?
             .with_root_certificates(roots)
             .with_no_client_auth();
-        Ok(Self {
-            folder,
-            trusting: config.into(),
-        })
+        Ok(Self { folder, trusting: config.into() })
     }
 
     /// Returns the server's options with certificate and key.
     pub(super) fn options(&self) -> Vec<PathBuf> {
         let file = |name: &str| self.folder.path().join(name);
-        vec![
-            "--tls-cert".into(),
-            file("cert.pem"),
-            "--tls-key".into(),
-            file("key.pem"),
-        ]
+        vec!["--tls-cert".into(), file("cert.pem"), "--tls-key".into(), file("key.pem")]
     }
 
     /// Returns a client that speaks TLS with the server.

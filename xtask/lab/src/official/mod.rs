@@ -30,10 +30,7 @@ const SERVER: &str = "official-suite";
 /// Scenarios, by the prefixes of their names, about optional features that the server does not offer, and the reasons. A
 /// scenario listed here that passes is a failure too: the row is out of date.
 const NOT_OFFERED: [(&str, &str); 2] = [
-    (
-        "tasks-",
-        "the tasks extension: a call is answered when it is done, and can be cancelled",
-    ),
+    ("tasks-", "the tasks extension: a call is answered when it is done, and can be cancelled"),
     (
         "http-custom-header-server-validation",
         "headers of a tool's own (`x-mcp-header`): no contract can ask for any",
@@ -83,9 +80,7 @@ fn judge(scenarios: &[Scenario]) -> Vec<String> {
             None if !scenario.is_checked() => wrong.push(format!("{name}: nothing was checked")),
             None => wrong.extend(scenario.failures().map(|failure| format!("{name}: {failure}"))),
             Some(_) if scenario.is_checked() && scenario.failures().next().is_none() => {
-                wrong.push(format!(
-                    "{name}: passes, so it is offered: take it off `NOT_OFFERED`"
-                ));
+                wrong.push(format!("{name}: passes, so it is offered: take it off `NOT_OFFERED`"));
             }
             Some(_) => {}
         }
@@ -125,20 +120,11 @@ mod tests {
         };
         for (scenarios, expected) in [
             (vec![], &["the suite ran no scenario"][..]),
-            (
-                vec![scenario("ping", &["SUCCESS", "INFO", "WARNING", "SKIPPED"])],
-                &[],
-            ),
-            (
-                vec![scenario("ping", &["SUCCESS", "FAILURE"])],
-                &["ping: a (A): why"],
-            ),
+            (vec![scenario("ping", &["SUCCESS", "INFO", "WARNING", "SKIPPED"])], &[]),
+            (vec![scenario("ping", &["SUCCESS", "FAILURE"])], &["ping: a (A): why"]),
             (vec![scenario("ping", &["SOMETHING"])], &["ping: a (A): why"]),
             (vec![scenario("ping", &[])], &["ping: nothing was checked"]),
-            (
-                vec![scenario("ping", &["SKIPPED", "INFO"])],
-                &["ping: nothing was checked"],
-            ),
+            (vec![scenario("ping", &["SKIPPED", "INFO"])], &["ping: nothing was checked"]),
             (vec![scenario("tasks-lifecycle", &["SUCCESS", "FAILURE"])], &[]),
             (vec![scenario("tasks-lifecycle", &["SKIPPED"])], &[]),
             (

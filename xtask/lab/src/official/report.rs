@@ -76,9 +76,7 @@ pub(super) fn scenarios(folder: &Path) -> Outcome<Vec<Scenario>> {
             continue;
         }
         let name = entry.file_name().to_string_lossy().into_owned();
-        let named = name
-            .strip_prefix(BEFORE)
-            .and_then(|name| name.get(..name.len().checked_sub(TIME)?));
+        let named = name.strip_prefix(BEFORE).and_then(|name| name.get(..name.len().checked_sub(TIME)?));
         let named = named.ok_or_else(|| format!("`{name}` is not the name of a scenario's report"))?;
         let checks = serde_json::from_str(&fs::read_to_string(&checks)?)?;
         scenarios.push(Scenario::new(named.into(), checks)?);
@@ -110,14 +108,8 @@ pub(super) fn table(
         }
         row(&scenario.name, counts, why.map_or("", |_| "not offered"));
     }
-    let offered = scenarios
-        .iter()
-        .filter(|scenario| not_offered(&scenario.name).is_none());
-    row(
-        &format!("{} scenarios that are offered", offered.count()),
-        sum,
-        "",
-    );
+    let offered = scenarios.iter().filter(|scenario| not_offered(&scenario.name).is_none());
+    row(&format!("{} scenarios that are offered", offered.count()), sum, "");
     table
 }
 
@@ -131,11 +123,7 @@ mod tests {
         let one = folder.path().join("server-tools-list-2026-11-22T14-42-53-123Z");
         fs::create_dir(&one).unwrap();
         fs::write(folder.path().join("said.txt"), "").unwrap();
-        fs::write(
-            one.join("checks.json"),
-            r#"[{ "id": "a", "name": "A", "status": "SUCCESS" }]"#,
-        )
-        .unwrap();
+        fs::write(one.join("checks.json"), r#"[{ "id": "a", "name": "A", "status": "SUCCESS" }]"#).unwrap();
         let found = scenarios(folder.path()).unwrap();
         assert_eq!(found[0].name, "tools-list");
         let table = table("2025-11-25", &found, |_| None);

@@ -61,13 +61,9 @@ pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
     run.by_meaning = agent.has_model();
     run.indexing = begun.elapsed();
     run.search(|query| {
-        let found = agent.call(
-            "search",
-            json!({ "resource": "memory", "query": query.text, "limit": LIMIT }),
-        )?;
-        let results = found["results"]
-            .as_array()
-            .ok_or("a search was answered without `results`")?;
+        let found =
+            agent.call("search", json!({ "resource": "memory", "query": query.text, "limit": LIMIT }))?;
+        let results = found["results"].as_array().ok_or("a search was answered without `results`")?;
         let id = |hit: &Value| Some((*by_observation.get(hit["observation_id"].as_str()?)?).to_owned());
         let ids: Option<Vec<String>> = results.iter().map(id).collect();
         ids.ok_or_else(|| "a search found what was not stored".into())

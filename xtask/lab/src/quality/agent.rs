@@ -54,15 +54,8 @@ impl Agent {
             .map_err(|error| format!("`{}` does not start: {error}", program.display()))?;
         target.initialize(REVISION)?;
         let mut status = Command::new(&program);
-        let status = status
-            .args(["model", "status"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        Ok(Self {
-            target,
-            has_model: status.status()?.success(),
-            _temporary: temporary,
-        })
+        let status = status.args(["model", "status"]).stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(Self { target, has_model: status.status()?.success(), _temporary: temporary })
     }
 
     pub(super) fn has_model(&self) -> bool {
@@ -130,27 +123,16 @@ impl Agent {
     pub(super) fn settle_index(&mut self) -> Outcome<u64> {
         loop {
             let status = self.call("index", json!({ "action": "status" }))?;
-            let collections = status["collections"]
-                .as_array()
-                .ok_or("a status without `collections`")?;
+            let collections = status["collections"].as_array().ok_or("a status without `collections`")?;
             let is_done = |collection: &&Value| {
                 collection["state"] == "idle"
                     && (!self.has_model || collection["vectors_done"] == collection["chunks"])
             };
-            let sum = |field: &str| {
-                collections
-                    .iter()
-                    .filter_map(|of| of[field].as_u64())
-                    .sum::<u64>()
-            };
+            let sum = |field: &str| collections.iter().filter_map(|of| of[field].as_u64()).sum::<u64>();
             if collections.iter().all(|collection| is_done(&collection)) {
                 return Ok(sum("chunks"));
             }
-            eprint!(
-                "\r{} of {} chunks have vectors ",
-                sum("vectors_done"),
-                sum("chunks")
-            );
+            eprint!("\r{} of {} chunks have vectors ", sum("vectors_done"), sum("chunks"));
             thread::sleep(POLL_INTERVAL);
         }
     }

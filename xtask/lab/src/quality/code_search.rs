@@ -47,9 +47,7 @@ pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
     let mut repositories: Vec<Repository> = serde_json::from_str(&text)?;
     repositories.truncate(options.parts.unwrap_or(usize::MAX));
     if options.whole {
-        repositories
-            .iter_mut()
-            .for_each(|repository| repository.root.clear());
+        repositories.iter_mut().for_each(|repository| repository.root.clear());
     }
     let roots: HashMap<&str, &str> = repositories.iter().map(|it| (&*it.name, &*it.root)).collect();
 
@@ -57,16 +55,11 @@ pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
     let begun = Instant::now();
     for Repository { name, root } in &repositories {
         let path = sources.join(name).join(root);
-        agent.call(
-            "index",
-            json!({ "action": "start", "path": path, "collection": name }),
-        )?;
+        agent.call("index", json!({ "action": "start", "path": path, "collection": name }))?;
     }
     let chunks = agent.settle_index()?;
     let questions: Vec<Question> = lines(&folder.join("queries.jsonl"))?;
-    let asked = questions
-        .into_iter()
-        .filter(|question| roots.contains_key(&*question.repo));
+    let asked = questions.into_iter().filter(|question| roots.contains_key(&*question.repo));
     let (names, queries): (Vec<_>, Vec<_>) = asked.map(Question::split).unzip();
     let mut run = Run::new(queries, usize::try_from(chunks)?);
     run.by_meaning = agent.has_model();
@@ -83,16 +76,10 @@ pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
 
 /// Returns the ranges of lines in an answer, in the labels' form of file names.
 fn found(answer: &Value, root: &str) -> Outcome<Vec<String>> {
-    let results = answer["results"]
-        .as_array()
-        .ok_or("a search was answered without `results`")?;
+    let results = answer["results"].as_array().ok_or("a search was answered without `results`")?;
     let range = |hit: &Value| {
         let path = hit["file_path"].as_str()?;
-        let path = if root.is_empty() {
-            path.to_owned()
-        } else {
-            format!("{root}/{path}")
-        };
+        let path = if root.is_empty() { path.to_owned() } else { format!("{root}/{path}") };
         Some(format!("{path}:{}-{}", hit["start_line"], hit["end_line"]))
     };
     let ranges: Option<Vec<String>> = results.iter().map(range).collect();

@@ -29,11 +29,7 @@ pub(super) struct Query {
 #[serde(untagged)]
 pub(super) enum Label {
     File(String),
-    Lines {
-        path: String,
-        start_line: u32,
-        end_line: u32,
-    },
+    Lines { path: String, start_line: u32, end_line: u32 },
 }
 
 impl Label {
@@ -43,15 +39,10 @@ impl Label {
         let (path, lines) = split(result);
         let (own, own_lines) = match self {
             Self::File(path) => (path, None),
-            Self::Lines {
-                path,
-                start_line,
-                end_line,
-            } => (path, Some((*start_line, *end_line))),
+            Self::Lines { path, start_line, end_line } => (path, Some((*start_line, *end_line))),
         };
-        let is_path = path
-            .strip_suffix(own.as_str())
-            .is_some_and(|before| before.is_empty() || before.ends_with('/'));
+        let is_path =
+            path.strip_suffix(own.as_str()).is_some_and(|before| before.is_empty() || before.ends_with('/'));
         let overlap = lines
             .zip(own_lines)
             .is_none_or(|((first, last), (own_first, own_last))| first <= own_last && own_first <= last);
@@ -83,10 +74,7 @@ impl Query {
             new.first().map_or(format!("miss {place}"), usize::to_string)
         };
         let found = found.iter().enumerate().map(judge).collect();
-        (
-            found,
-            (0..self.labels.len()).map(|number| number.to_string()).collect(),
-        )
+        (found, (0..self.labels.len()).map(|number| number.to_string()).collect())
     }
 }
 
@@ -105,11 +93,7 @@ mod tests {
 
     #[test]
     fn files_are_judged_as_the_benchmark_does() {
-        let lines = Label::Lines {
-            path: "b.rs".into(),
-            start_line: 10,
-            end_line: 20,
-        };
+        let lines = Label::Lines { path: "b.rs".into(), start_line: 10, end_line: 20 };
         let query = Query {
             labels: vec![Label::File("src/a.rs".into()), lines, Label::File("a.rs".into())],
             ..Query::default()
@@ -123,11 +107,7 @@ mod tests {
         ] {
             let found: Vec<String> = found.split_whitespace().map(String::from).collect();
             let (judged, relevant) = query.judged(&found);
-            assert_eq!(
-                (judged.join(" "), relevant.len()),
-                (expected.into(), 3),
-                "{found:?}"
-            );
+            assert_eq!((judged.join(" "), relevant.len()), (expected.into(), 3), "{found:?}");
         }
     }
 }

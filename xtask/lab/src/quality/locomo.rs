@@ -53,18 +53,12 @@ pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
     conversations.truncate(options.parts.unwrap_or(usize::MAX));
     let questions: Vec<Question> = lines(&folder.join("queries.jsonl"))?;
     let is_there = |question: &Question| conversations.iter().any(|it| it.id == question.conversation);
-    let (projects, queries): (Vec<_>, Vec<_>) = questions
-        .into_iter()
-        .filter(is_there)
-        .map(|question| question.split(options.sessions))
-        .unzip();
+    let (projects, queries): (Vec<_>, Vec<_>) =
+        questions.into_iter().filter(is_there).map(|question| question.split(options.sessions)).unzip();
 
     let mut agent = Agent::start(options, "locomo", None)?;
     let begun = Instant::now();
-    let mut turns = Turns {
-        are_joined: options.sessions,
-        ..Turns::default()
-    };
+    let mut turns = Turns { are_joined: options.sessions, ..Turns::default() };
     for conversation in &conversations {
         turns.store(&mut agent, conversation)?;
     }
@@ -99,9 +93,7 @@ impl Question {
             id: self.id,
             text: self.query,
             category: self.category,
-            relevant: relevant
-                .map(|turn| if by_session { session(turn) } else { turn })
-                .collect(),
+            relevant: relevant.map(|turn| if by_session { session(turn) } else { turn }).collect(),
             has_sessions: !by_session,
             ..Query::default()
         };
@@ -126,10 +118,7 @@ impl Turns {
         agent.add_project(project)?;
         for session in &conversation.sessions {
             self.last_session = format!("{project}/{}", session.id);
-            let turns = session
-                .turns
-                .iter()
-                .map(|turn| (turn.dia_id.clone(), turn.content()));
+            let turns = session.turns.iter().map(|turn| (turn.dia_id.clone(), turn.content()));
             let mut texts: Vec<_> = turns.collect();
             if self.are_joined {
                 let lines: Vec<_> = texts.into_iter().map(|(_, content)| content).collect();
@@ -148,9 +137,7 @@ impl Turns {
 
     /// Returns the turns in an answer, best first.
     fn in_answer(&self, found: &Value) -> Outcome<Vec<String>> {
-        let results = found["results"]
-            .as_array()
-            .ok_or("a search was answered without `results`")?;
+        let results = found["results"].as_array().ok_or("a search was answered without `results`")?;
         let turn = |hit: &Value| Some(self.by_observation.get(hit["observation_id"].as_str()?)?.clone());
         let turns: Option<Vec<_>> = results.iter().map(turn).collect();
         turns.ok_or_else(|| "a search found what was not stored".into())

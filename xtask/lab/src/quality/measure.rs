@@ -27,10 +27,7 @@ impl Ranking {
         };
         let gain = |rank: usize| 1.0 / ((rank + 2) as f64).log2();
         let places = found.iter().take(10).enumerate();
-        let gained: f64 = places
-            .filter(|(_, id)| relevant.contains(*id))
-            .map(|(rank, _)| gain(rank))
-            .sum();
+        let gained: f64 = places.filter(|(_, id)| relevant.contains(*id)).map(|(rank, _)| gain(rank)).sum();
         let ideal: f64 = (0..relevant.len().min(10)).map(gain).sum();
         Self {
             recall_5: recall(5),
@@ -56,10 +53,7 @@ impl Ranking {
     }
 
     fn row(self) -> String {
-        format!(
-            "{:>9.4} {:>9.4} {:>9.4}",
-            self.recall_5, self.recall_10, self.ndcg_10
-        )
+        format!("{:>9.4} {:>9.4} {:>9.4}", self.recall_5, self.recall_10, self.ndcg_10)
     }
 }
 
@@ -74,10 +68,7 @@ impl Measures {
             let relevant = relevant.iter().map(|id| session(id)).collect();
             Ranking::new(&sessions.collect::<Vec<_>>(), &relevant)
         });
-        Self {
-            sessions,
-            documents: Ranking::new(&found, &relevant),
-        }
+        Self { sessions, documents: Ranking::new(&found, &relevant) }
     }
 
     pub(super) fn header(&self) -> String {
@@ -100,15 +91,10 @@ impl Measures {
 pub(super) fn mean(rows: &[&Measures]) -> Measures {
     let sum = |of: fn(&Measures) -> Option<Ranking>| {
         let rankings = rows.iter().filter_map(|row| of(row));
-        rankings
-            .fold(Ranking::default(), Ranking::plus)
-            .over(rows.len().max(1) as f64)
+        rankings.fold(Ranking::default(), Ranking::plus).over(rows.len().max(1) as f64)
     };
     Measures {
-        sessions: rows
-            .first()
-            .and_then(|row| row.sessions)
-            .map(|_| sum(|row| row.sessions)),
+        sessions: rows.first().and_then(|row| row.sessions).map(|_| sum(|row| row.sessions)),
         documents: sum(|row| Some(row.documents)),
     }
 }
@@ -128,18 +114,8 @@ mod tests {
         for (found, relevant, documents, sessions) in [
             ("a:1 b:1", "a:1", [1.0, 1.0, 1.0], [1.0, 1.0, 1.0]),
             ("b:1 a:1", "a:1", [1.0, 1.0, 0.6309], [1.0, 1.0, 0.6309]),
-            (
-                "b:1 a:2 b:2 a:1",
-                "a:1 c:1",
-                [0.5, 0.5, 0.2641],
-                [0.5, 0.5, 0.3869],
-            ),
-            (
-                "b:1 b:2 b:3 b:4 b:5 a:1",
-                "a:1",
-                [0.0, 1.0, 0.3562],
-                [1.0, 1.0, 0.6309],
-            ),
+            ("b:1 a:2 b:2 a:1", "a:1 c:1", [0.5, 0.5, 0.2641], [0.5, 0.5, 0.3869]),
+            ("b:1 b:2 b:3 b:4 b:5 a:1", "a:1", [0.0, 1.0, 0.3562], [1.0, 1.0, 0.6309]),
             ("", "a:1", [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]),
         ] {
             let query = Query {
@@ -149,10 +125,8 @@ mod tests {
             };
             let ids: Vec<String> = found.split_whitespace().map(String::from).collect();
             let measures = Measures::new(&query, &ids);
-            for (ranking, expected) in [
-                (Some(measures.documents), documents),
-                (measures.sessions, sessions),
-            ] {
+            for (ranking, expected) in [(Some(measures.documents), documents), (measures.sessions, sessions)]
+            {
                 let ranking = ranking.expect("sessions");
                 let figures = [ranking.recall_5, ranking.recall_10, ranking.ndcg_10];
                 for (figure, expected) in figures.iter().zip(expected) {

@@ -90,25 +90,14 @@ impl Run {
         let mut categories: Vec<&str> = measured.iter().map(|(category, _)| *category).collect();
         categories.sort_unstable();
         categories.dedup();
-        let by = if self.by_meaning {
-            "words and meaning"
-        } else {
-            "words alone: there is no model"
-        };
-        println!(
-            "{name}: {} documents, {} queries, by {by}",
-            self.documents,
-            measured.len()
-        );
+        let by = if self.by_meaning { "words and meaning" } else { "words alone: there is no model" };
+        println!("{name}: {} documents, {} queries, by {by}", self.documents, measured.len());
         println!("{:12} {:>7} {}", "", "queries", first.1.header());
         for category in categories.into_iter().filter(|category| !category.is_empty()) {
             let rows = measured.iter().filter(|(of, _)| *of == category);
             print_row(category, &rows.map(|(_, measures)| measures).collect::<Vec<_>>());
         }
-        print_row(
-            "all",
-            &measured.iter().map(|(_, measures)| measures).collect::<Vec<_>>(),
-        );
+        print_row("all", &measured.iter().map(|(_, measures)| measures).collect::<Vec<_>>());
         print_baselines(folder)?;
         let time = |share| percentile(&self.searches, share).unwrap_or_default();
         println!(

@@ -48,20 +48,13 @@ fn judge(bench: &Bench<'_>, branched: &Branched) -> Judgement {
     server.idle(SHOP)?;
     for (branch, tree) in [(MAIN, &branched.main), (TOPIC, &branched.topic)] {
         let of_branch = || Question::member("branch", branch);
-        let all = server.search(
-            COMMON,
-            &of_branch()
-                .and(Question::member("collection", &collection))
-                .arguments,
-        )?;
+        let all =
+            server.search(COMMON, &of_branch().and(Question::member("collection", &collection)).arguments)?;
         let wrong = all.iter().find(|hit| hit.all["branch"] != branch);
         ensure(wrong.is_none(), || format!("`branch:{branch}` finds {wrong:?}"))?;
         let paths: BTreeSet<_> = all.iter().map(|hit| hit.file_path.as_str()).collect();
         ensure(paths.iter().copied().eq(tree.keys()), || {
-            format!(
-                "`{COMMON}` with `branch:{branch}` finds {paths:?}, and the branch has {:?}",
-                tree.keys()
-            )
+            format!("`{COMMON}` with `branch:{branch}` finds {paths:?}, and the branch has {:?}", tree.keys())
         })?;
         let others = [
             Question::member("language", "rust"),
@@ -74,14 +67,9 @@ fn judge(bench: &Bench<'_>, branched: &Branched) -> Judgement {
         ];
         for other in others {
             let of_collection = Question::member("collection", &collection);
-            of_branch()
-                .and(of_collection)
-                .and(other)
-                .holds(&mut server, COMMON, &all)?;
+            of_branch().and(of_collection).and(other).holds(&mut server, COMMON, &all)?;
         }
     }
     let nowhere = server.search(COMMON, &json!({ "filters": ["branch:no/such"] }))?;
-    ensure(nowhere.is_empty(), || {
-        format!("`branch:no/such` finds {nowhere:?}")
-    })
+    ensure(nowhere.is_empty(), || format!("`branch:no/such` finds {nowhere:?}"))
 }

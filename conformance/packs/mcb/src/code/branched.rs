@@ -43,11 +43,7 @@ impl Branched {
         let gone: Vec<_> = main.keys().skip(1).step_by(4).cloned().collect();
         topic.retain(|path, _| !gone.contains(path));
         for number in many..many + 4 {
-            let own = Source {
-                kind: number,
-                word: 600 + number,
-                functions: dice.usize(1..9),
-            };
+            let own = Source { kind: number, word: 600 + number, functions: dice.usize(1..9) };
             topic.insert(tree::path("topic", number, number), own);
         }
         Self { main, topic }
@@ -161,11 +157,7 @@ impl Server<'_, '_> {
         let all = self.must(STATUS, &json!({}))?;
         let mut all = all["collections"].as_array().into_iter().flatten();
         let found = all.find(|it| it["operation_id"] == *operation);
-        let none = || {
-            fail(format!(
-                "no status has the operation of the run that began: {begun}"
-            ))
-        };
+        let none = || fail(format!("no status has the operation of the run that began: {begun}"));
         let name = found.and_then(|it| it["collection"].as_str()).ok_or_else(none)?;
         self.idle(name)
     }
@@ -202,10 +194,7 @@ impl Server<'_, '_> {
                     )
                 })?;
                 ensure(there.contains(number) || !hit.content.contains(&own), || {
-                    format!(
-                        "{when}, `{own}` finds `{}`, which does not have it",
-                        hit.file_path
-                    )
+                    format!("{when}, `{own}` finds `{}`, which does not have it", hit.file_path)
                 })?;
             }
             for (path, _) in tree.iter().filter(|(_, source)| source.word == *number) {
@@ -227,8 +216,6 @@ impl Server<'_, '_> {
         let own = word(number);
         let found = self.search(&own, &json!({ "collection": collection }))?;
         let wrong = found.iter().find(|hit| hit.content.contains(&own));
-        ensure(wrong.is_none(), || {
-            format!("`{own}` is found, which is {why}: {wrong:?}")
-        })
+        ensure(wrong.is_none(), || format!("`{own}` is found, which is {why}: {wrong:?}"))
     }
 }

@@ -31,13 +31,7 @@ pub(super) const INCREMENTAL: Check = Check {
         let without = |gone: usize| {
             let mut steps = steps.clone();
             steps.remove(gone);
-            Case::new(
-                case.name.clone(),
-                Program {
-                    tree: tree.clone(),
-                    steps,
-                },
-            )
+            Case::new(case.name.clone(), Program { tree: tree.clone(), steps })
         };
         (0..steps.len()).map(without).collect()
     },
@@ -119,13 +113,8 @@ impl Filter {
             _ => name.starts_with("file_3."),
         };
         (self.extensions.is_empty()
-            || self
-                .extensions
-                .iter()
-                .any(|it| it.trim_start_matches('.') == extension))
-            && !folder
-                .split('/')
-                .any(|part| self.exclude_dirs.iter().any(|it| it == part))
+            || self.extensions.iter().any(|it| it.trim_start_matches('.') == extension))
+            && !folder.split('/').any(|part| self.exclude_dirs.iter().any(|it| it == part))
             && !self.ignore_patterns.iter().any(is_ignored)
     }
 }
@@ -144,16 +133,9 @@ fn programs(bench: &Bench<'_>) -> Vec<Case> {
                     0..=2 => Step::Write { file, word: next },
                     3..=4 => Step::Add {
                         path: tree::path(folder, kind, next),
-                        source: Source {
-                            kind,
-                            word: next,
-                            functions: 1 + dice.usize(..4),
-                        },
+                        source: Source { kind, word: next, functions: 1 + dice.usize(..4) },
                     },
-                    5..=6 => Step::Rename {
-                        file,
-                        to: format!("{folder}/moved_{next}"),
-                    },
+                    5..=6 => Step::Rename { file, to: format!("{folder}/moved_{next}") },
                     7..=8 => Step::Remove { file },
                     9..=10 => Step::Filter(Filter::random(&mut dice)),
                     _ => Step::Restart,
@@ -161,10 +143,7 @@ fn programs(bench: &Bench<'_>) -> Vec<Case> {
             })
             .collect();
         // Each case contains the changes that servers miss most often.
-        let only = |extension: &str| Filter {
-            extensions: vec![extension.into()],
-            ..Filter::default()
-        };
+        let only = |extension: &str| Filter { extensions: vec![extension.into()], ..Filter::default() };
         steps.extend([
             Step::Remove { file: number },
             Step::Filter(only("rs")),
@@ -263,11 +242,7 @@ fn fresh(bench: &Bench<'_>, times: usize) -> Judgement {
     let mut server = Server::start(bench)?;
     let path = "src/changing.rs";
     for number in 0..times {
-        let source = Source {
-            kind: 0,
-            word: 200 + number,
-            functions: 2,
-        };
+        let source = Source { kind: 0, word: 200 + number, functions: 2 };
         server.put(&format!("{SHOP}/{path}"), source.text())?;
         server.index(&json!({}))?;
         let tree = Tree::from([(path.to_owned(), source)]);

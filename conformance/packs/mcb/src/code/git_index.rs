@@ -32,12 +32,7 @@ pub(super) const INDEXED: Check = Check {
             let branched = Branched::random(&mut dice, bench.pick(8, 20));
             Case::new(format!("{checkout:?}"), Indexed { branched, checkout })
         };
-        let all = [
-            Checkout::Main,
-            Checkout::Topic,
-            Checkout::Detached,
-            Checkout::Bare,
-        ];
+        let all = [Checkout::Main, Checkout::Topic, Checkout::Detached, Checkout::Bare];
         Ok(all.map(case).into())
     },
     judge: |bench, case| indexed(bench, &case.read()?),
@@ -55,9 +50,7 @@ pub(super) const MOVED: Check = Check {
     cases: |bench| {
         let mut dice = bench.dice("moves");
         let cases = 1..=bench.pick(1, 5);
-        Ok(cases
-            .map(|number| Case::new(format!("branch {number}"), moves(&mut dice)))
-            .collect())
+        Ok(cases.map(|number| Case::new(format!("branch {number}"), moves(&mut dice))).collect())
     },
     judge: |bench, case| moved(bench, &case.read::<Vec<Tree>>()?),
     shrink: as_small_as_can_be,
@@ -103,11 +96,7 @@ fn indexed(bench: &Bench<'_>, Indexed { branched, checkout }: &Indexed) -> Judge
         Checkout::Bare => drop(git(&made, &["clone", "--quiet", "--bare", ".", "../bare"])?),
     }
     if *checkout != Checkout::Bare {
-        let here = if *checkout == Checkout::Main {
-            &branched.main
-        } else {
-            &branched.topic
-        };
+        let here = if *checkout == Checkout::Main { &branched.main } else { &branched.topic };
         leave_uncommitted(&root, here)?;
     }
     settings(&root, &[MAIN, TOPIC])?;
@@ -115,9 +104,7 @@ fn indexed(bench: &Bench<'_>, Indexed { branched, checkout }: &Indexed) -> Judge
     let begun = begin(&mut server, place)?;
     server.idle(SHOP)?;
     let differs = before.differs(&RepositoryState::read(&root)?);
-    ensure(differs.is_none(), || {
-        format!("indexing the branches changed {}", differs.unwrap_or_default())
-    })?;
+    ensure(differs.is_none(), || format!("indexing the branches changed {}", differs.unwrap_or_default()))?;
     let branches: Vec<_> = begun["branches"].as_array().into_iter().flatten().collect();
     ensure(!branches.is_empty(), || format!("no branch is indexed: {begun}"))?;
     let all = branched.words();
@@ -151,11 +138,7 @@ fn settings(root: &Path, branches: &[&str]) -> Result<(), Stop> {
 
 /// Changes one file, stages a new one, and writes a third.
 fn leave_uncommitted(root: &Path, here: &Tree) -> Result<(), Stop> {
-    let source = |word| Source {
-        kind: 0,
-        word,
-        functions: 1,
-    };
+    let source = |word| Source { kind: 0, word, functions: 1 };
     let [changed, staged, new] = UNCOMMITTED.map(source);
     if let Some(path) = here.keys().next() {
         write(&root.join(path), changed.text().as_bytes())?;
@@ -183,11 +166,7 @@ fn moves(dice: &mut fastrand::Rng) -> Vec<Tree> {
         if let Some(changed) = nth(&tree, dice.usize(..6)).and_then(|path| tree.get_mut(&path)) {
             changed.word = 100 * number + 1;
         }
-        let added = Source {
-            kind: number,
-            word: 100 * number + 2,
-            functions: 2,
-        };
+        let added = Source { kind: number, word: 100 * number + 2, functions: 2 };
         tree.insert(tree::path("src/added", number, number), added);
         trees.push(tree.clone());
     }
@@ -198,10 +177,7 @@ fn moved(bench: &Bench<'_>, trees: &[Tree]) -> Judgement {
     let mut server = Server::start(bench)?;
     let root = server.path(REPO);
     let [first, later @ ..] = trees else { return Ok(()) };
-    let branched = Branched {
-        main: first.clone(),
-        topic: Tree::new(),
-    };
+    let branched = Branched { main: first.clone(), topic: Tree::new() };
     branched.make(&root)?;
     let mut commits = vec![git(&root, &["rev-parse", MAIN])?.trim().to_owned()];
     for tree in later {
@@ -210,25 +186,16 @@ fn moved(bench: &Bench<'_>, trees: &[Tree]) -> Judgement {
     }
     git(&root, &["checkout", "--quiet", TOPIC])?;
     settings(&root, &[MAIN])?;
-    let all: BTreeSet<_> = trees
-        .iter()
-        .flat_map(Tree::values)
-        .map(|source| source.word)
-        .collect();
+    let all: BTreeSet<_> = trees.iter().flat_map(Tree::values).map(|source| source.word).collect();
     // Forward, one by one, and back to the first.
-    for (number, (tree, commit)) in trees
-        .iter()
-        .zip(&commits)
-        .chain(trees.iter().zip(&commits).take(1))
-        .enumerate()
+    for (number, (tree, commit)) in
+        trees.iter().zip(&commits).chain(trees.iter().zip(&commits).take(1)).enumerate()
     {
         git(&root, &["branch", "--quiet", "--force", MAIN, commit])?;
         server.scene.trace(format!("`{MAIN}` is at {commit}"));
         let begun = begin(&mut server, REPO)?;
         let mut named = begun["branches"].as_array().into_iter().flatten();
-        ensure(named.any(|branch| branch == MAIN), || {
-            format!("the main branch is not indexed: {begun}")
-        })?;
+        ensure(named.any(|branch| branch == MAIN), || format!("the main branch is not indexed: {begun}"))?;
         server.idle(SHOP)?;
         let there: BTreeSet<_> = tree.values().map(|source| source.word).collect();
         let gone = all.difference(&there).copied().collect();

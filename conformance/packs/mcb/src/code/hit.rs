@@ -37,13 +37,7 @@ impl Hit {
     /// Returns the identity of a chunk: collection, branch, path and lines.
     pub(super) fn place(&self) -> (String, String, String, usize, usize) {
         let text = |name: &str| self.all[name].as_str().unwrap_or_default().to_owned();
-        (
-            text("collection"),
-            text("branch"),
-            self.file_path.clone(),
-            self.start,
-            self.end,
-        )
+        (text("collection"), text("branch"), self.file_path.clone(), self.start, self.end)
     }
 
     /// Returns true if both have lines of the same text.
@@ -74,21 +68,13 @@ impl Hit {
         let lines: Vec<_> = text.lines().collect();
         let (first, last) = (self.start, self.end);
         ensure(1 <= first && first <= last && last <= lines.len(), || {
-            format!(
-                "{when}, a hit in `{path}` has the lines {first} to {last} of {}",
-                lines.len()
-            )
+            format!("{when}, a hit in `{path}` has the lines {first} to {last} of {}", lines.len())
         })?;
-        ensure(
-            lines[first - 1..last]
-                .join("\n")
-                .contains(self.content.trim_matches('\n')),
-            || {
-                format!(
-                    "{when}, a hit in `{path}` has a content that its lines {first} to {last} do not have: {:?}",
-                    self.content
-                )
-            },
-        )
+        ensure(lines[first - 1..last].join("\n").contains(self.content.trim_matches('\n')), || {
+            format!(
+                "{when}, a hit in `{path}` has a content that its lines {first} to {last} do not have: {:?}",
+                self.content
+            )
+        })
     }
 }

@@ -45,14 +45,9 @@ fn calling() -> Repository {
             "pub fn lend(text: &str) -> i64 {{\n    // Nothing is free.\n    let rate = 3;\n    rate * {CALLED}(text)\n}}\n"
         );
         let far = "pub fn far() -> i64 {\n    untouched_price()\n}\n".to_owned();
-        let all = [
-            ("src/price.rs", price),
-            ("src/shop.rs", shop),
-            ("src/deep/bank.rs", bank),
-            ("src/far.rs", far),
-        ];
-        all.map(|(path, text)| (path.to_owned(), text.into_bytes()))
-            .into()
+        let all =
+            [("src/price.rs", price), ("src/shop.rs", shop), ("src/deep/bank.rs", bank), ("src/far.rs", far)];
+        all.map(|(path, text)| (path.to_owned(), text.into_bytes())).into()
     };
     Repository {
         base: files("text.len() as i64"),
@@ -89,9 +84,7 @@ fn numbers(answer: &Value, right: &[Changed]) -> Judgement {
     ];
     for (name, right) in sums {
         let found = &answer["summary"][name];
-        ensure(*found == right, || {
-            format!("`{name}` is {found}, and {right} for git")
-        })?;
+        ensure(*found == right, || format!("`{name}` is {found}, and {right} for git"))?;
     }
     for file in right {
         let found = impacted(answer, &file.path);
@@ -106,10 +99,7 @@ fn numbers(answer: &Value, right: &[Changed]) -> Judgement {
     let score = (10.0 * count(right.len() as u64).ln_1p() + 5.0 * count(lines).ln_1p()).min(100.0);
     let found = answer["impact_score"].as_f64().unwrap_or(f64::NAN);
     ensure((found - score).abs() < 0.1, || {
-        format!(
-            "{} files with {lines} changed lines have the score {score:.2}, not {found}",
-            right.len()
-        )
+        format!("{} files with {lines} changed lines have the score {score:.2}, not {found}", right.len())
     })
 }
 
@@ -129,18 +119,13 @@ fn dependents(answer: &Value) -> Judgement {
     })?;
     let untouched = |symbol: &Value| symbol.as_str().is_some_and(|it| it.ends_with("untouched_price"));
     ensure(!symbols.clone().any(untouched), || {
-        format!(
-            "`untouched_price` was not changed, but the symbols are {}",
-            file["symbols"]
-        )
+        format!("`untouched_price` was not changed, but the symbols are {}", file["symbols"])
     })?;
     let all: Vec<_> = file["dependents"].as_array().into_iter().flatten().collect();
     // The contract leaves open whether `symbol` is the called function or its caller.
     for (path, line) in CALLERS {
         let has = all.iter().any(|it| it["path"] == *path && it["line"] == *line);
-        ensure(has, || {
-            format!("line {line} of `{path}` calls `{CALLED}`, but the dependents are {all:?}")
-        })?;
+        ensure(has, || format!("line {line} of `{path}` calls `{CALLED}`, but the dependents are {all:?}"))?;
     }
     ensure(!all.iter().any(|it| it["path"] == "src/far.rs"), || {
         format!("`src/far.rs` does not call `{CALLED}`, but the dependents are {all:?}")

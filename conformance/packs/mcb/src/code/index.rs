@@ -65,10 +65,7 @@ pub(super) const KILLED: Check = Check {
         let delays: &[u64] = bench.pick(&[0, 1, 3, 6], &[0, 1, 2, 4, 8, 16, 32, 64, 128, 256]);
         let case = |delay: &u64| {
             let tree = tree::random(&mut dice, 240);
-            let killed = Killed {
-                tree,
-                delays: vec![*delay; 1 + dice.usize(..2)],
-            };
+            let killed = Killed { tree, delays: vec![*delay; 1 + dice.usize(..2)] };
             Case::new(format!("after {delay} ms"), killed)
         };
         Ok(delays.iter().map(case).collect())
@@ -84,12 +81,7 @@ pub(super) const CLEARED: Check = Check {
     states: "A collection that is cleared is gone, also after a restart; others stay, and the same files can be indexed again.",
     explains: "Indexes a tree into two collections and clears one of them. It has no status and no hits then; the other one finds all. \
                Then it is indexed again, which must find all files. A server that keeps the hashes of files skips all of them.",
-    cases: |bench| {
-        Ok(vec![Case::new(
-            "a tree",
-            tree::random(&mut bench.dice("clear"), 10),
-        )])
-    },
+    cases: |bench| Ok(vec![Case::new("a tree", tree::random(&mut bench.dice("clear"), 10))]),
     judge: |bench, case| clear(bench, &case.read()?),
     shrink: as_small_as_can_be,
 };
@@ -158,19 +150,11 @@ fn numbers(
     })?;
     let hits = server.search(COMMON, &json!({ "collection": SHOP }))?;
     let files: BTreeSet<_> = hits.iter().map(|hit| &hit.file_path).collect();
-    ensure(files.len() == indexed, || {
-        format!("{indexed} files have `{COMMON}`, but it finds {files:?}")
-    })?;
+    ensure(files.len() == indexed, || format!("{indexed} files have `{COMMON}`, but it finds {files:?}"))?;
     let chunks = status["chunks"].as_u64().unwrap_or_default();
-    ensure(
-        chunks >= hits.len() as u64 && (chunks == 0) == (indexed == 0),
-        || {
-            format!(
-                "`{COMMON}` finds {} chunks, but the status is {status}",
-                hits.len()
-            )
-        },
-    )
+    ensure(chunks >= hits.len() as u64 && (chunks == 0) == (indexed == 0), || {
+        format!("`{COMMON}` finds {} chunks, but the status is {status}", hits.len())
+    })
 }
 
 fn restart(bench: &Bench<'_>, files: &Tree) -> Judgement {
@@ -180,17 +164,9 @@ fn restart(bench: &Bench<'_>, files: &Tree) -> Judgement {
     let found = server.search(COMMON, &json!({}))?;
     let mut server = server.restarted()?;
     let after = server.idle(SHOP)?;
-    let names = [
-        "files_total",
-        "files_done",
-        "chunks",
-        "operation_id",
-        "finished_at",
-    ];
+    let names = ["files_total", "files_done", "chunks", "operation_id", "finished_at"];
     let differs = names.iter().find(|name| before[**name] != after[**name]);
-    ensure(differs.is_none(), || {
-        format!("the status was {before}, and is {after} after a restart")
-    })?;
+    ensure(differs.is_none(), || format!("the status was {before}, and is {after} after a restart"))?;
     let again = server.search(COMMON, &json!({}))?;
     let places = |hits: &[Hit]| -> Vec<_> {
         let place = |hit: &Hit| (hit.file_path.clone(), hit.start, hit.end);
@@ -229,17 +205,11 @@ fn killed(bench: &Bench<'_>, killed: &Killed) -> Judgement {
     }
     let status = server.idle(SHOP)?;
     ensure(status["files_total"] == killed.tree.len(), || {
-        format!(
-            "there are {} files, but the status is {status}",
-            killed.tree.len()
-        )
+        format!("there are {} files, but the status is {status}", killed.tree.len())
     })?;
     server.holds(&killed.tree, &[], "after the server was killed and the run ended")?;
     let found = server.search(COMMON, &json!({}))?;
-    let places: BTreeSet<_> = found
-        .iter()
-        .map(|hit| (&hit.file_path, hit.start, hit.end))
-        .collect();
+    let places: BTreeSet<_> = found.iter().map(|hit| (&hit.file_path, hit.start, hit.end)).collect();
     ensure(places.len() == found.len(), || {
         "after the server was killed and the run ended, a chunk is found twice".into()
     })
@@ -252,15 +222,9 @@ fn clear(bench: &Bench<'_>, files: &Tree) -> Result<(), Stop> {
     server.index(&json!({ "collection": "other" }))?;
     let cleared = json!({ "collection": SHOP });
     let answer = server.must(CLEAR, &cleared)?;
-    ensure(
-        answer["files"] == files.len() && answer["cleared"] == true,
-        || {
-            format!(
-                "a collection of {} files was cleared, but the answer is {answer}",
-                files.len()
-            )
-        },
-    )?;
+    ensure(answer["files"] == files.len() && answer["cleared"] == true, || {
+        format!("a collection of {} files was cleared, but the answer is {answer}", files.len())
+    })?;
     for time in ["when the collection was cleared", "after a restart"] {
         let why = format!("although {time} there is no such collection");
         server.must_not(STATUS_OF, &cleared, &why)?;
@@ -269,11 +233,7 @@ fn clear(bench: &Bench<'_>, files: &Tree) -> Result<(), Stop> {
         let all = server.search(COMMON, &json!({}))?;
         let other = server.search(COMMON, &json!({ "collection": "other" }))?;
         ensure(all.len() == other.len() && !other.is_empty(), || {
-            format!(
-                "{time}, the other collection has {} hits, and all have {}",
-                other.len(),
-                all.len()
-            )
+            format!("{time}, the other collection has {} hits, and all have {}", other.len(), all.len())
         })?;
         server = server.restarted()?;
     }

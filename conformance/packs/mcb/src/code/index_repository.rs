@@ -50,10 +50,7 @@ pub(super) const COMMITS: Check = Check {
         let few: &[(usize, usize)] = &[(5, 3), (4, 10)];
         let many: &[(usize, usize)] = &[(5, 1), (5, 3), (5, 5), (4, 10), (60, 55)];
         let case = |&(commits, depth): &(usize, usize)| {
-            Case::new(
-                format!("{depth} of {commits} commits"),
-                History { commits, depth },
-            )
+            Case::new(format!("{depth} of {commits} commits"), History { commits, depth })
         };
         Ok(bench.pick(few, many).iter().map(case).collect())
     },
@@ -84,11 +81,7 @@ fn indexed(bench: &Bench<'_>, branched: &Branched) -> Judgement {
     let mut earlier: &[&str] = &[];
     let (one, both): (&[&str], &[&str]) = (&[TOPIC], &[MAIN, TOPIC]);
     for asked in [both, one, &[], both] {
-        let more = if asked.is_empty() {
-            json!({})
-        } else {
-            json!({ "branches": asked })
-        };
+        let more = if asked.is_empty() { json!({}) } else { json!({ "branches": asked }) };
         let (answer, collection) = index(&mut server, more)?;
         // Without any, the default branch is indexed.
         let branches = if asked.is_empty() { &[MAIN] } else { asked };
@@ -99,11 +92,7 @@ fn indexed(bench: &Bench<'_>, branched: &Branched) -> Judgement {
     let unknown = repository(&server, json!({ "branches": [MAIN, "no/such"] }));
     server.must_not(INDEX_REPOSITORY, &unknown, "although there is no such branch")?;
     let another = repository(&server, json!({ "repo_id": "another" }));
-    server.must_not(
-        INDEX_REPOSITORY,
-        &another,
-        "although the repository has another id",
-    )?;
+    server.must_not(INDEX_REPOSITORY, &another, "although the repository has another id")?;
     let (_, collection) = index(&mut server, json!({ "branches": earlier }))?;
     let mut server = server.restarted()?;
     finds(&mut server, &collection, &root, earlier, branched)
@@ -122,22 +111,14 @@ fn numbers(answer: &Value, branches: &[&str], branched: &Branched) -> Judgement 
         },
     )?;
     // Files of several branches may be counted once or more.
-    let trees: Vec<&Tree> = branches
-        .iter()
-        .filter_map(|branch| branched.tree(branch))
-        .collect();
+    let trees: Vec<&Tree> = branches.iter().filter_map(|branch| branched.tree(branch)).collect();
     let sum: usize = trees.iter().map(|tree| tree.len()).sum();
     let different: BTreeSet<_> = trees.iter().flat_map(|tree| tree.keys()).collect();
-    let said = answer["total_files"]
-        .as_u64()
-        .and_then(|files| usize::try_from(files).ok());
-    ensure(
-        said.is_some_and(|said| (different.len()..=sum).contains(&said)),
-        || format!("the branches {branches:?} have {sum} files, but the answer is {answer}"),
-    )?;
-    ensure(answer["commits_indexed"] == 0, || {
-        format!("no commits are asked for, but the answer is {answer}")
-    })
+    let said = answer["total_files"].as_u64().and_then(|files| usize::try_from(files).ok());
+    ensure(said.is_some_and(|said| (different.len()..=sum).contains(&said)), || {
+        format!("the branches {branches:?} have {sum} files, but the answer is {answer}")
+    })?;
+    ensure(answer["commits_indexed"] == 0, || format!("no commits are asked for, but the answer is {answer}"))
 }
 
 /// Fails unless the collection has exactly the files of these branches.
@@ -198,10 +179,7 @@ fn commits(bench: &Bench<'_>, history: &History) -> Judgement {
         let (answer, collection) = index(&mut server, with.clone())?;
         let many = main.len().min(depth);
         ensure(answer["commits_indexed"] == many, || {
-            format!(
-                "of {} commits, {depth} are asked for, but the answer is {answer}",
-                main.len()
-            )
+            format!("of {} commits, {depth} are asked for, but the answer is {answer}", main.len())
         })?;
         for (age, commit) in main.iter().rev().enumerate() {
             has(&mut server, (&collection, None), commit, age < depth)?;
@@ -243,17 +221,12 @@ fn has(
     for own in [&commit.title, &commit.body] {
         let found = server.search(own, &asked)?;
         let wrong = found.iter().find(|hit| hit.all["kind"] != "commit");
-        ensure(wrong.is_none(), || {
-            format!("`{own}` with {filters:?} finds {wrong:?}")
-        })?;
+        ensure(wrong.is_none(), || format!("`{own}` with {filters:?} finds {wrong:?}"))?;
         let mut having = found.iter().filter(|hit| hit.content.contains(own.as_str()));
         let names = having.next().map(|hit| hit.all.to_string().contains(&commit.id));
         ensure(names == is_there.then_some(true), || {
             let expected = if is_there { "must find" } else { "must not find" };
-            format!(
-                "`{own}` with {filters:?} {expected} the commit {}, but finds {found:?}",
-                commit.id
-            )
+            format!("`{own}` with {filters:?} {expected} the commit {}, but finds {found:?}", commit.id)
         })?;
     }
     Ok(())

@@ -52,18 +52,12 @@ const SAMPLES: &[Sample] = &[
         name: "counted.py",
         text: "def straight(a, b):\n    return a + b\n\n\ndef nested(rows):\n    total = 0\n    for row in rows:\n        if row > 0:\n            total += \
                row\n    return total\n",
-        functions: &[
-            Counted("straight", 1, 2, 1, 0, 2),
-            Counted("nested", 5, 10, 3, 3, 1),
-        ],
+        functions: &[Counted("straight", 1, 2, 1, 0, 2), Counted("nested", 5, 10, 3, 3, 1)],
     },
     Sample {
         name: "counted.js",
         text: "function straight() {\n  return 1;\n}\n\nfunction loops(a, b, c) {\n  while (a > b) {\n    a -= c;\n  }\n  return a;\n}\n",
-        functions: &[
-            Counted("straight", 1, 3, 1, 0, 0),
-            Counted("loops", 5, 10, 2, 1, 3),
-        ],
+        functions: &[Counted("straight", 1, 3, 1, 0, 0), Counted("loops", 5, 10, 2, 1, 3)],
     },
 ];
 
@@ -91,21 +85,14 @@ fn metrics(bench: &Bench<'_>, name: &str) -> Judgement {
         }
     }
     ensure(all.len() == sample.functions.len(), || {
-        format!(
-            "there are {} functions, but {all:?} are answered",
-            sample.functions.len()
-        )
+        format!("there are {} functions, but {all:?} are answered", sample.functions.len())
     })?;
     let sum = |of: fn(&Counted) -> u64| sample.functions.iter().map(of).sum::<u64>();
-    for (member, right) in [
-        ("cyclomatic", sum(|function| function.3)),
-        ("cognitive", sum(|function| function.4)),
-    ] {
+    for (member, right) in
+        [("cyclomatic", sum(|function| function.3)), ("cognitive", sum(|function| function.4))]
+    {
         ensure(answer[member] == right, || {
-            format!(
-                "`{member}` of the file is {}, but {right} of its functions",
-                answer[member]
-            )
+            format!("`{member}` of the file is {}, but {right} of its functions", answer[member])
         })?;
     }
     let index = answer["maintainability_index"].as_f64().unwrap_or(f64::NAN);

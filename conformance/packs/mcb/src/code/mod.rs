@@ -42,10 +42,7 @@ use tabellion_conformance::check::Check;
 
 /// The operations of each family: the values of their selectors.
 const OPERATIONS: &[(&str, &[&[&str]])] = &[
-    (
-        "index",
-        &[server::START, server::STATUS, server::CLEAR, server::CODE],
-    ),
+    ("index", &[server::START, server::STATUS, server::CLEAR, server::CODE]),
     ("search", &[server::START, server::STATUS, server::CODE]),
     ("vcs", &[vcs::COMPARE, vcs::SEARCH, impact::IMPACT]),
     ("validate", &[validate::RUN, validate::LIST, metrics::ANALYZE]),

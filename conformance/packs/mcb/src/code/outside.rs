@@ -81,9 +81,7 @@ fn outside(bench: &Bench<'_>, way: Way) -> Judgement {
             server.must(START, &arguments)?;
             server.idle(SHOP)?;
             let hits = server.search("inside", &json!({}))?;
-            return ensure(hits.len() == 1, || {
-                "a file whose name has two dots is not found".to_owned()
-            });
+            return ensure(hits.len() == 1, || "a file whose name has two dots is not found".to_owned());
         }
     };
     let file = format!("{folder}/secret.rs");
@@ -91,10 +89,7 @@ fn outside(bench: &Bench<'_>, way: Way) -> Judgement {
         json!({ "repo_id": "*", "repo_path": folder, "base_branch": "main", "target_branch": "main" });
     let mut in_repository = of_repository.clone();
     in_repository["query"] = SECRET.into();
-    in_repository
-        .as_object_mut()
-        .into_iter()
-        .for_each(|members| drop(members.remove("base_branch")));
+    in_repository.as_object_mut().into_iter().for_each(|members| drop(members.remove("base_branch")));
     let named = json!({ "repo_id": "*", "repo_path": folder });
     let calls: [(&[&str], Value); 10] = [
         (START, json!({ "path": folder, "collection": SHOP })),
@@ -115,10 +110,7 @@ fn outside(bench: &Bench<'_>, way: Way) -> Judgement {
             message => message?,
         };
         ensure(!message.contains(SECRET), || {
-            format!(
-                "the refusal of `{}` says what is outside: {message}",
-                is.join(" ")
-            )
+            format!("the refusal of `{}` says what is outside: {message}", is.join(" "))
         })?;
     }
     Ok(())

@@ -19,14 +19,8 @@ pub(super) struct Question {
 impl Question {
     /// A hit's member that must have a value.
     pub(super) fn member(member: &'static str, value: &str) -> Self {
-        let (arguments, value) = (
-            json!({ "filters": [format!("{member}:{value}")] }),
-            value.to_owned(),
-        );
-        Self {
-            arguments,
-            passes: Box::new(move |hit| hit.all[member] == value.as_str()),
-        }
+        let (arguments, value) = (json!({ "filters": [format!("{member}:{value}")] }), value.to_owned());
+        Self { arguments, passes: Box::new(move |hit| hit.all[member] == value.as_str()) }
     }
 
     pub(super) fn paths(pattern: &'static str) -> Self {
@@ -57,10 +51,7 @@ impl Question {
             }
         }
         let (one, two) = (self.passes, other.passes);
-        Self {
-            arguments,
-            passes: Box::new(move |hit| one(hit) && two(hit)),
-        }
+        Self { arguments, passes: Box::new(move |hit| one(hit) && two(hit)) }
     }
 
     /// Returns the arguments of a search.
@@ -74,9 +65,7 @@ impl Question {
     /// Returns true if a hit may be part of an unfiltered hit: the matching definition in it.
     fn is_of_definitions(&self) -> bool {
         let filters = self.arguments["filters"].as_array().into_iter().flatten();
-        filters
-            .filter_map(Value::as_str)
-            .any(|filter| filter.starts_with("kind:"))
+        filters.filter_map(Value::as_str).any(|filter| filter.starts_with("kind:"))
     }
 
     /// Searches for definitions, with and without a limit. Each hit must pass and overlap one of `all`, and each of `all` that passes must
@@ -86,26 +75,19 @@ impl Question {
             let asked = self.search(query, limit);
             let answer = server.must(CODE, &asked)?;
             let found = hits(&answer);
-            let wrong = found
-                .iter()
-                .find(|hit| !(self.passes)(hit) || !all.iter().any(|other| hit.overlaps(other)));
+            let wrong =
+                found.iter().find(|hit| !(self.passes)(hit) || !all.iter().any(|other| hit.overlaps(other)));
             ensure(wrong.is_none(), || {
                 format!("the search by `{asked}` has a hit that does not pass: {wrong:?}")
             })?;
             let is_missing =
                 |hit: &&Hit| (self.passes)(hit) && !found.iter().any(|other| hit.overlaps(other));
             let missing = all.iter().find(is_missing).filter(|_| limit == ALL);
-            ensure(missing.is_none(), || {
-                format!("the search by `{asked}` has no hit in {missing:?}")
-            })?;
+            ensure(missing.is_none(), || format!("the search by `{asked}` has no hit in {missing:?}"))?;
             let total = answer["total"].as_u64().unwrap_or_default();
             let counts = found.len() as u64 == total.min(limit) && answer["count"] == found.len();
             ensure(counts, || {
-                format!(
-                    "the search by `{asked}` has {} hits, and counts {}",
-                    found.len(),
-                    answer["count"]
-                )
+                format!("the search by `{asked}` has {} hits, and counts {}", found.len(), answer["count"])
             })?;
         }
         Ok(())
@@ -119,11 +101,7 @@ impl Question {
         if self.is_of_definitions() {
             return self.holds_in_part(server, query, all);
         }
-        let right: BTreeSet<_> = all
-            .iter()
-            .filter(|hit| (self.passes)(hit))
-            .map(Hit::place)
-            .collect();
+        let right: BTreeSet<_> = all.iter().filter(|hit| (self.passes)(hit)).map(Hit::place).collect();
         for limit in [ALL, 3] {
             let asked = self.search(query, limit);
             let answer = server.must(CODE, &asked)?;
@@ -133,18 +111,15 @@ impl Question {
                 format!("the search by `{asked}` has a hit that does not pass: {wrong:?}")
             })?;
             let many = right.len().min(usize::try_from(limit).unwrap_or(usize::MAX));
-            ensure(
-                found.len() == many && answer["count"] == many && answer["total"] == right.len(),
-                || {
-                    format!(
-                        "the search by `{asked}` has {} hits, counts {} of {}, but {} chunks pass",
-                        found.len(),
-                        answer["count"],
-                        answer["total"],
-                        right.len()
-                    )
-                },
-            )?;
+            ensure(found.len() == many && answer["count"] == many && answer["total"] == right.len(), || {
+                format!(
+                    "the search by `{asked}` has {} hits, counts {} of {}, but {} chunks pass",
+                    found.len(),
+                    answer["count"],
+                    answer["total"],
+                    right.len()
+                )
+            })?;
         }
         Ok(())
     }

@@ -60,37 +60,14 @@ use PathKind::{Empty, Folder, Link, Outside, Repository};
 const CASES: &[(&str, &[(&str, PathKind)])] = &[
     ("nothing", &[]),
     ("folders", &[("a", Folder), ("b/c", Folder)]),
-    (
-        "side by side",
-        &[
-            ("a", Repository),
-            ("b", Repository),
-            ("c", Folder),
-            ("c/d", Repository),
-        ],
-    ),
-    (
-        "in each other",
-        &[
-            ("a", Repository),
-            ("a/vendor/b", Repository),
-            ("a/vendor/b/c", Repository),
-        ],
-    ),
+    ("side by side", &[("a", Repository), ("b", Repository), ("c", Folder), ("c/d", Repository)]),
+    ("in each other", &[("a", Repository), ("a/vendor/b", Repository), ("a/vendor/b/c", Repository)]),
     (
         "at all depths",
-        &[
-            ("a", Repository),
-            ("b/c", Repository),
-            ("b/d/e", Repository),
-            ("b/d/f/g", Repository),
-        ],
+        &[("a", Repository), ("b/c", Repository), ("b/d/e", Repository), ("b/d/f/g", Repository)],
     ),
     ("without commits", &[("a", Repository), ("b", Empty)]),
-    (
-        "behind links",
-        &[("a", Repository), ("b", Link), ("c/d", Link), ("e", Outside)],
-    ),
+    ("behind links", &[("a", Repository), ("b", Link), ("c/d", Link), ("e", Outside)]),
 ];
 
 /// Depth below the folder to which repositories are listed.
@@ -111,10 +88,8 @@ fn judge(bench: &Bench<'_>, places: &Places) -> Judgement {
         make(&top, &top.join(path), *place, &outside)?;
     }
     let top = top.canonicalize()?;
-    for from in ["", "a", "b"]
-        .map(|from| top.join(from))
-        .iter()
-        .filter(|from| from.is_dir() && !from.is_symlink())
+    for from in
+        ["", "a", "b"].map(|from| top.join(from)).iter().filter(|from| from.is_dir() && !from.is_symlink())
     {
         let right = expected(&top, from, places)?;
         let all = list(&mut server, from, json!({ "limit": 1_000 }))?;
@@ -123,9 +98,7 @@ fn judge(bench: &Bench<'_>, places: &Places) -> Judgement {
             format!("in `{}` are {right:?}, but the list is {found:?}", from.display())
         })?;
         let ids: BTreeSet<_> = all.iter().map(|(id, _)| id).collect();
-        ensure(ids.len() == all.len(), || {
-            format!("two repositories have one id: {all:?}")
-        })?;
+        ensure(ids.len() == all.len(), || format!("two repositories have one id: {all:?}"))?;
         for (id, listed) in &all {
             let chosen = list(&mut server, from, json!({ "repo_id": id, "limit": 1_000 }))?;
             ensure(chosen == [(id.clone(), listed.clone())], || {
@@ -133,10 +106,9 @@ fn judge(bench: &Bench<'_>, places: &Places) -> Judgement {
             })?;
         }
         let cut = list(&mut server, from, json!({ "limit": 1 }))?;
-        ensure(
-            cut.len() == right.len().min(1) && cut.iter().all(|one| all.contains(one)),
-            || format!("the limit 1 lists {cut:?} of {all:?}"),
-        )?;
+        ensure(cut.len() == right.len().min(1) && cut.iter().all(|one| all.contains(one)), || {
+            format!("the limit 1 lists {cut:?} of {all:?}")
+        })?;
     }
     Ok(())
 }

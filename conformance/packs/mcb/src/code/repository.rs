@@ -25,9 +25,7 @@ pub(super) struct Repository {
 /// Contents of files, by their paths.
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
-const WORDS: &[&str] = &[
-    "amount", "Till", "price", "rate", "count(", "x * y", "größe", "TODO",
-];
+const WORDS: &[&str] = &["amount", "Till", "price", "rate", "count(", "x * y", "größe", "TODO"];
 
 /// Returns cases of random repositories.
 pub(super) fn repositories(bench: &Bench<'_>, what: &str, many: usize) -> Vec<Case> {
@@ -51,10 +49,8 @@ fn one(dice: &mut fastrand::Rng) -> &'static str {
 
 /// Changes few of the lines, so that a renamed file is still similar.
 fn edited(dice: &mut fastrand::Rng, content: &[u8]) -> Vec<u8> {
-    let mut lines: Vec<Vec<u8>> = content
-        .split_inclusive(|byte| *byte == b'\n')
-        .map(<[u8]>::to_vec)
-        .collect();
+    let mut lines: Vec<Vec<u8>> =
+        content.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
     for _ in 0..1 + dice.usize(..3) {
         let at = dice.usize(..lines.len().max(1));
         match dice.u8(..3) {
@@ -160,10 +156,7 @@ pub(super) fn of_git(root: &Path, base: &str, target: &str) -> Result<(String, V
     // A folder may have the name of a branch.
     let between = [merge_base.as_str(), target, "--"];
     let numbers = git(root, &[&["diff", "--numstat", "-z", "-M"][..], &between].concat())?;
-    let names = git(
-        root,
-        &[&["diff", "--name-status", "-z", "-M"][..], &between].concat(),
-    )?;
+    let names = git(root, &[&["diff", "--name-status", "-z", "-M"][..], &between].concat())?;
     let mut statuses = BTreeMap::new();
     let mut parts = names.split('\0').filter(|part| !part.is_empty());
     while let Some(letter) = parts.next() {

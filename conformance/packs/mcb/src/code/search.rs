@@ -89,11 +89,7 @@ fn filters(bench: &Bench<'_>, files: &Tree) -> Judgement {
     let all = server.search(COMMON, &json!({}))?;
     let in_shop = all.iter().filter(|hit| hit.all["collection"] == SHOP).count();
     ensure(in_shop >= files.len() && all.len() > in_shop, || {
-        format!(
-            "`{COMMON}`, which all {} files have, finds {} chunks",
-            files.len(),
-            all.len()
-        )
+        format!("`{COMMON}`, which all {} files have, finds {} chunks", files.len(), all.len())
     })?;
     for question in questions(&all) {
         question.holds(&mut server, COMMON, &all)?;
@@ -109,10 +105,7 @@ fn by_symbol(server: &mut Server<'_, '_>, files: &Tree) -> Judgement {
     let asked = json!({ "collection": SHOP, "filters": [format!("symbol:{name}")] });
     let found = server.search(COMMON, &asked)?;
     ensure(
-        !found.is_empty()
-            && found
-                .iter()
-                .all(|hit| hit.is_in(path) && hit.content.contains(&name)),
+        !found.is_empty() && found.iter().all(|hit| hit.is_in(path) && hit.content.contains(&name)),
         || format!("`symbol:{name}` finds {found:?}, but it is in `{path}` only"),
     )
 }
@@ -190,20 +183,14 @@ fn one_hit(bench: &Bench<'_>, files: &Tree) -> Judgement {
             };
             let twice = found[..number].iter().find(meets);
             ensure(twice.is_none(), || {
-                format!(
-                    "`{query}` finds lines {} to {} of `{}` twice",
-                    hit.start, hit.end, hit.file_path
-                )
+                format!("`{query}` finds lines {} to {} of `{}` twice", hit.start, hit.end, hit.file_path)
             })?;
         }
         if time == 0 {
             server = server.restarted()?;
         } else if let Some((path, source)) = files.iter_mut().next() {
             let functions = source.functions + 1;
-            *source = Source {
-                functions,
-                ..source.clone()
-            };
+            *source = Source { functions, ..source.clone() };
             server.put(&format!("{SHOP}/{path}"), source.text())?;
         }
         server.index(&json!({}))?;

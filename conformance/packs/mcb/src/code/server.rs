@@ -149,10 +149,9 @@ impl<'b, 'a> Server<'b, 'a> {
     /// If there is no answer, or the server accepts the call.
     pub(super) fn must_not(&mut self, is: &[&str], arguments: &Value, why: &str) -> Result<String, Stop> {
         match self.ask(is, arguments)? {
-            Reply::Done(_) => Err(accepted(format!(
-                "`{}` with `{arguments}` was accepted, {why}",
-                is.join(" ")
-            ))),
+            Reply::Done(_) => {
+                Err(accepted(format!("`{}` with `{arguments}` was accepted, {why}", is.join(" "))))
+            }
             Reply::Refused(refusal) => Ok(refusal.message),
         }
     }
@@ -203,10 +202,7 @@ impl<'b, 'a> Server<'b, 'a> {
             match status["state"].as_str() {
                 Some("idle") => return Ok(status),
                 Some("failed") => {
-                    return Err(fail(format!(
-                        "the run of `{collection}` failed: {}",
-                        status["error"]
-                    )));
+                    return Err(fail(format!("the run of `{collection}` failed: {}", status["error"])));
                 }
                 _ if since.elapsed() > RUN_TIMEOUT => {
                     let seconds = RUN_TIMEOUT.as_secs();
@@ -224,10 +220,8 @@ impl<'b, 'a> Server<'b, 'a> {
     /// # Errors
     /// If the call is refused.
     pub(super) fn search(&mut self, query: &str, more: &Value) -> Result<Vec<Hit>, Stop> {
-        let mut arguments = Map::from_iter([
-            ("query".to_owned(), json!(query)),
-            ("limit".to_owned(), json!(ALL)),
-        ]);
+        let mut arguments =
+            Map::from_iter([("query".to_owned(), json!(query)), ("limit".to_owned(), json!(ALL))]);
         arguments.extend(more.as_object().cloned().unwrap_or_default());
         let answer = self.must(CODE, &arguments.into())?;
         Ok(hits(&answer))
@@ -239,19 +233,15 @@ impl<'b, 'a> Server<'b, 'a> {
     /// # Errors
     /// The failure.
     pub(super) fn holds(&mut self, tree: &Tree, gone: &[usize], when: &str) -> Judgement {
-        let texts: BTreeMap<_, _> = tree
-            .iter()
-            .map(|(path, source)| (path.as_str(), source.text()))
-            .collect();
+        let texts: BTreeMap<_, _> =
+            tree.iter().map(|(path, source)| (path.as_str(), source.text())).collect();
         for (path, source) in tree {
             let own = word(source.word);
             let found = self.search(&own, &json!({ "collection": SHOP }))?;
             for hit in &found {
                 hit.is_of(&texts, &own, when)?;
             }
-            let has = found
-                .iter()
-                .any(|hit| hit.is_in(path) && hit.content.contains(&own));
+            let has = found.iter().any(|hit| hit.is_in(path) && hit.content.contains(&own));
             ensure(has, || {
                 let paths: Vec<_> = found.iter().map(|hit| &hit.file_path).collect();
                 format!("{when}, `{own}` does not find `{path}`, which has it, but {paths:?}")
@@ -262,10 +252,7 @@ impl<'b, 'a> Server<'b, 'a> {
             for hit in self.search(&old, &json!({}))? {
                 hit.is_of(&texts, &old, when)?;
                 ensure(!hit.content.contains(&old), || {
-                    format!(
-                        "{when}, `{old}` finds `{}`, which no longer has it",
-                        hit.file_path
-                    )
+                    format!("{when}, `{old}` finds `{}`, which no longer has it", hit.file_path)
                 })?;
             }
         }

@@ -8,13 +8,8 @@ use serde::{Deserialize, Serialize};
 pub(super) const COMMON: &str = "till";
 
 /// Extensions, with the names of their languages.
-pub(super) const KINDS: &[(&str, &str)] = &[
-    ("rs", "rust"),
-    ("py", "python"),
-    ("js", "javascript"),
-    ("go", "go"),
-    ("md", "markdown"),
-];
+pub(super) const KINDS: &[(&str, &str)] =
+    &[("rs", "rust"), ("py", "python"), ("js", "javascript"), ("go", "go"), ("md", "markdown")];
 /// Folders of a tree.
 pub(super) const FOLDERS: &[&str] = &["src", "src/deep", "lib", "fixtures"];
 
@@ -98,11 +93,7 @@ pub(super) fn path(folder: &str, kind: usize, number: usize) -> String {
 pub(super) fn random(dice: &mut fastrand::Rng, many: usize) -> Tree {
     let file = |number| {
         let kind = number % KINDS.len();
-        let source = Source {
-            kind,
-            word: number,
-            functions: dice.usize(1..9),
-        };
+        let source = Source { kind, word: number, functions: dice.usize(1..9) };
         (path(FOLDERS[dice.usize(..FOLDERS.len())], kind, number), source)
     };
     (0..many).map(file).collect()

@@ -52,10 +52,7 @@ const BAD: &[(&str, &str)] = &[
             "IOSFODNN7EXAMPLQ\"\n\n\ndef total(rows):\n    # FIXME: slow\n    return sum(rows)\n"
         ),
     ),
-    (
-        "src/good.rs",
-        "//! Sums.\n\n/// Returns the sum.\npub fn sum(a: i64, b: i64) -> i64 {\n    a + b\n}\n",
-    ),
+    ("src/good.rs", "//! Sums.\n\n/// Returns the sum.\npub fn sum(a: i64, b: i64) -> i64 {\n    a + b\n}\n"),
 ];
 
 /// A finding: its rule, file, line and column.
@@ -67,16 +64,9 @@ fn parse_findings(answer: &Value) -> Vec<Finding> {
     all.map(|found| {
         let (line, column) = (found["line"].as_u64(), found["column"].as_u64());
         let file = text(&found["file"]);
-        let known = BAD
-            .iter()
-            .find(|(path, _)| file == *path || file.ends_with(&format!("/{path}")));
+        let known = BAD.iter().find(|(path, _)| file == *path || file.ends_with(&format!("/{path}")));
         let file = known.map_or(file, |(path, _)| (*path).to_owned());
-        (
-            text(&found["id"]),
-            file,
-            line.unwrap_or_default(),
-            column.unwrap_or_default(),
-        )
+        (text(&found["id"]), file, line.unwrap_or_default(), column.unwrap_or_default())
     })
     .collect()
 }
@@ -92,10 +82,7 @@ fn findings(bench: &Bench<'_>) -> Judgement {
     let all = match server.ask(RUN, &json!({ "path": folder }))? {
         Reply::Done(done) => done.response,
         Reply::Refused(refusal) => {
-            return Err(fail(format!(
-                "running the rules was refused, with: {}",
-                refusal.message
-            )));
+            return Err(fail(format!("running the rules was refused, with: {}", refusal.message)));
         }
     };
     let found = parse_findings(&all);
@@ -124,25 +111,15 @@ fn findings(bench: &Bench<'_>) -> Judgement {
         let mut right: Vec<_> = found.iter().filter(|place| passes(place)).cloned().collect();
         part.sort();
         right.sort();
-        ensure(part == right, || {
-            format!("`{asked}` finds {part:?}, but {right:?} of all pass")
-        })
+        ensure(part == right, || format!("`{asked}` finds {part:?}, but {right:?} of all pass"))
     };
     let ids: BTreeSet<_> = found.iter().map(|(id, ..)| id.clone()).collect();
     for id in &ids {
         parts(&mut server, json!({ "rules": [id] }), &|place| place.0 == *id)?;
     }
     for category in listed["categories"].as_array().into_iter().flatten() {
-        let of = |id: &str| {
-            rules
-                .iter()
-                .any(|rule| rule["id"] == id && rule["category"] == *category)
-        };
-        parts(
-            &mut server,
-            json!({ "category": category }),
-            &|place| of(&place.0),
-        )?;
+        let of = |id: &str| rules.iter().any(|rule| rule["id"] == id && rule["category"] == *category);
+        parts(&mut server, json!({ "category": category }), &|place| of(&place.0))?;
     }
     for (path, _) in BAD {
         let file = server.named(&format!("{SHOP}/{path}"));
@@ -151,9 +128,7 @@ fn findings(bench: &Bench<'_>) -> Judgement {
         let answer = server.must(RUN, &json!({ "path": file, "scope": "file" }))?;
         sums(&answer)?;
         let part: BTreeSet<_> = parse_findings(&answer).into_iter().collect();
-        ensure(part == lines, || {
-            format!("`{path}` alone has {part:?}, and {lines:?} in its folder")
-        })?;
+        ensure(part == lines, || format!("`{path}` alone has {part:?}, and {lines:?} in its folder"))?;
     }
     let file = server.named("shop/src/bad.rs");
     let wrong = [
@@ -199,9 +174,7 @@ fn rules(bench: &Bench<'_>) -> Judgement {
     let mut server = Server::start(bench)?;
     let ids = |answer: &Value| -> Vec<String> {
         let rules = answer["rules"].as_array().into_iter().flatten();
-        rules
-            .map(|rule| rule["id"].as_str().unwrap_or_default().to_owned())
-            .collect()
+        rules.map(|rule| rule["id"].as_str().unwrap_or_default().to_owned()).collect()
     };
     let all = server.must(LIST, &json!({}))?;
     let every = ids(&all);
@@ -218,18 +191,15 @@ fn rules(bench: &Bench<'_>) -> Judgement {
         let answer = server.must(LIST, &json!({ "category": category }))?;
         let of = |rule: &&Value| rule["category"] == *category;
         let right = all["rules"].as_array().into_iter().flatten().filter(of);
-        let right: BTreeSet<_> = right
-            .map(|rule| rule["id"].as_str().unwrap_or_default().to_owned())
-            .collect();
+        let right: BTreeSet<_> =
+            right.map(|rule| rule["id"].as_str().unwrap_or_default().to_owned()).collect();
         let part: BTreeSet<_> = ids(&answer).into_iter().collect();
         ensure(part == right && answer["count"] == right.len(), || {
             format!("the category {category} has {part:?}, but {right:?} of all are of it")
         })?;
         together.extend(part);
     }
-    ensure(together == once, || {
-        format!("the categories {categories:?} do not have all rules")
-    })?;
+    ensure(together == once, || format!("the categories {categories:?} do not have all rules"))?;
     let none = json!({ "category": "no-such" });
     server.must_not(LIST, &none, "although there is no such category")?;
     Ok(())

@@ -93,17 +93,11 @@ fn compare(bench: &Bench<'_>, made: &Repository) -> Judgement {
         ];
         for (name, right) in sums {
             ensure(answer[name] == right, || {
-                format!(
-                    "from `{base}` to `{target}`, `{name}` is {}, and {right} for git",
-                    answer[name]
-                )
+                format!("from `{base}` to `{target}`, `{name}` is {}, and {right} for git", answer[name])
             })?;
         }
         ensure(answer["merge_base"] == merge_base.as_str(), || {
-            format!(
-                "the merge base is {}, and {merge_base} for git",
-                answer["merge_base"]
-            )
+            format!("the merge base is {}, and {merge_base} for git", answer["merge_base"])
         })?;
     }
     let unknown = repository(&server, json!({ "base_branch": "no/such" }));
@@ -119,15 +113,12 @@ fn search(bench: &Bench<'_>, made: &Repository) -> Judgement {
         write(&root.join(file), b"amount Till price: only in the work tree\n")?;
     }
     for (branch, files) in [("main", &made.main), ("topic/x", &made.topic)] {
-        for query in [
-            "amount", "Till", "till", "ount", "count(", "x * y", "größe", "todo", "only in", ".*",
-        ] {
+        for query in ["amount", "Till", "till", "ount", "count(", "x * y", "größe", "todo", "only in", ".*"]
+        {
             let right = holding(files, query);
             for limit in [1_000, 4] {
-                let asked = repository(
-                    &server,
-                    json!({ "query": query, "target_branch": branch, "limit": limit }),
-                );
+                let asked =
+                    repository(&server, json!({ "query": query, "target_branch": branch, "limit": limit }));
                 let answer = server.must(SEARCH, &asked)?;
                 let results = answer["results"].as_array().into_iter().flatten();
                 let found: Vec<_> = results
@@ -141,27 +132,21 @@ fn search(bench: &Bench<'_>, made: &Repository) -> Judgement {
                     format!("in `{branch}`, {query:?} finds {wrong:?}, which does not have it")
                 })?;
                 let once: BTreeSet<_> = found.iter().collect();
-                ensure(
-                    once.len() == found.len() && found.len() == right.len().min(limit),
-                    || {
-                        format!(
-                            "in `{branch}`, {query:?} finds {} lines with the limit {limit}, of {}",
-                            once.len(),
-                            right.len()
-                        )
-                    },
-                )?;
-                ensure(
-                    answer["total"] == right.len() && answer["count"] == found.len(),
-                    || {
-                        format!(
-                            "in `{branch}`, {query:?} counts {} of {}, of {} lines",
-                            answer["count"],
-                            answer["total"],
-                            right.len()
-                        )
-                    },
-                )?;
+                ensure(once.len() == found.len() && found.len() == right.len().min(limit), || {
+                    format!(
+                        "in `{branch}`, {query:?} finds {} lines with the limit {limit}, of {}",
+                        once.len(),
+                        right.len()
+                    )
+                })?;
+                ensure(answer["total"] == right.len() && answer["count"] == found.len(), || {
+                    format!(
+                        "in `{branch}`, {query:?} counts {} of {}, of {} lines",
+                        answer["count"],
+                        answer["total"],
+                        right.len()
+                    )
+                })?;
             }
         }
     }
@@ -177,11 +162,7 @@ fn holding(files: &Files, query: &str) -> BTreeSet<(String, u64)> {
             continue;
         };
         for (number, line) in (1..).zip(text.lines()) {
-            let has = if is_exact {
-                line.contains(query)
-            } else {
-                line.to_lowercase().contains(query)
-            };
+            let has = if is_exact { line.contains(query) } else { line.to_lowercase().contains(query) };
             if has && !text.contains('\0') {
                 found.insert((path.clone(), number));
             }

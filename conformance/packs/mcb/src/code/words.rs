@@ -81,10 +81,9 @@ fn any_text(bench: &Bench<'_>, names: &[String]) -> Judgement {
         }
         if let Some(word) = &text.word {
             let found = server.search(word, &json!({}))?;
-            ensure(
-                found.iter().any(|hit| hit.is_in(&format!("text_{number}.md"))),
-                || format!("{}: `{word}` does not find {:?}", text.name, text.text),
-            )?;
+            ensure(found.iter().any(|hit| hit.is_in(&format!("text_{number}.md"))), || {
+                format!("{}: `{word}` does not find {:?}", text.name, text.text)
+            })?;
         }
     }
     Ok(())
@@ -108,14 +107,8 @@ const SOUGHT_AMONG: &[(&str, &str)] = &[
         "notes.md",
         "# Prices\n\nTo parse a price, parse the text of the price. A price that does not parse is no price. Parse each price.\n",
     ),
-    (
-        "web/price.js",
-        "// Reads an amount.\nfunction parsePrice(text) {\n  return Number(text);\n}\n",
-    ),
-    (
-        "web/caller.js",
-        "const both = (a, b) => parsePrice(a) === parsePrice(b) && parsePrice(a) > 0;\n",
-    ),
+    ("web/price.js", "// Reads an amount.\nfunction parsePrice(text) {\n  return Number(text);\n}\n"),
+    ("web/caller.js", "const both = (a, b) => parsePrice(a) === parsePrice(b) && parsePrice(a) > 0;\n"),
     (
         "src/surplus.rs",
         "pub fn due(rate: i64, amount: i64, surplus: i64) -> i64 {\n    rate * amount + surplus\n}\n",
@@ -125,10 +118,7 @@ const SOUGHT_AMONG: &[(&str, &str)] = &[
         "/// Rate, amount, surplus: the surplus of an amount is a rate of the amount.\npub fn other(surplus: i64, amount: i64, rate: i64) -> i64 \
          {\n    surplus * rate + amount * rate + surplus * amount\n}\n",
     ),
-    (
-        "src/messages.py",
-        "def complain():\n    raise ValueError(\"no till was open\")\n",
-    ),
+    ("src/messages.py", "def complain():\n    raise ValueError(\"no till was open\")\n"),
     (
         "src/till.py",
         "def open_till(till, was):\n    # open the till: no till was till the till is open\n    return till if was else open(till)\n",
@@ -144,9 +134,6 @@ fn exact(bench: &Bench<'_>, sought: &Sought) -> Judgement {
     let found = server.search(&sought.query, &json!({}))?;
     ensure(found.first().is_some_and(|hit| hit.is_in(&sought.path)), || {
         let paths: Vec<_> = found.iter().map(|hit| &hit.file_path).collect();
-        format!(
-            "`{}` finds {paths:?}, but `{}` must be first",
-            sought.query, sought.path
-        )
+        format!("`{}` finds {paths:?}, but `{}` must be first", sought.query, sought.path)
     })
 }

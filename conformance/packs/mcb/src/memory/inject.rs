@@ -59,10 +59,7 @@ fn cases(bench: &Bench<'_>) -> Vec<Case> {
             let asked = if dice.bool() {
                 Filters::random(&mut dice)
             } else {
-                Filters {
-                    tags: Filters::random_tags(&mut dice),
-                    ..Filters::default()
-                }
+                Filters { tags: Filters::random_tags(&mut dice), ..Filters::default() }
             };
             Question {
                 resource,
@@ -105,36 +102,19 @@ fn judge_one(shelf: &Shelf, question: &Question, answer: &Value, what: &str) -> 
     let limit = question.limit.unwrap_or(DEFAULTS.0);
     let max_chars = question.max_tokens.unwrap_or(DEFAULTS.1) * CHARS_PER_TOKEN;
     ensure(chars <= max_chars, || {
-        format!(
-            "{what} has {chars} characters, {} tokens: {context:?}",
-            chars.div_ceil(CHARS_PER_TOKEN)
-        )
+        format!("{what} has {chars} characters, {} tokens: {context:?}", chars.div_ceil(CHARS_PER_TOKEN))
     })?;
-    ensure(
-        answer["estimated_tokens"] == chars.div_ceil(CHARS_PER_TOKEN),
-        || {
-            let tokens = &answer["estimated_tokens"];
-            format!("{what} is said to be {tokens} tokens, and has {chars} characters")
-        },
-    )?;
-    let ids: Vec<_> = answer["observation_ids"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .collect();
-    let ids: Vec<_> = ids
-        .into_iter()
-        .map(|id| id.as_str().unwrap_or_default())
-        .collect();
-    ensure(
-        answer["observation_count"] == ids.len() && ids.len() <= limit,
-        || format!("{what} counts {} of {ids:?}", answer["observation_count"]),
-    )?;
+    ensure(answer["estimated_tokens"] == chars.div_ceil(CHARS_PER_TOKEN), || {
+        let tokens = &answer["estimated_tokens"];
+        format!("{what} is said to be {tokens} tokens, and has {chars} characters")
+    })?;
+    let ids: Vec<_> = answer["observation_ids"].as_array().into_iter().flatten().collect();
+    let ids: Vec<_> = ids.into_iter().map(|id| id.as_str().unwrap_or_default()).collect();
+    ensure(answer["observation_count"] == ids.len() && ids.len() <= limit, || {
+        format!("{what} counts {} of {ids:?}", answer["observation_count"])
+    })?;
     // Tags rank entries; they do not filter.
-    let selected = Filters {
-        tags: Vec::new(),
-        ..question.asked.clone()
-    };
+    let selected = Filters { tags: Vec::new(), ..question.asked.clone() };
     let all = shelf.newest(question.resource, &selected);
     let mut taken: Vec<&Note> = Vec::new();
     for id in &ids {
@@ -142,9 +122,7 @@ fn judge_one(shelf: &Shelf, question: &Question, answer: &Value, what: &str) -> 
         let is_new = !taken.iter().any(|other| other.id == *id);
         match note.filter(|_| is_new) {
             Some(note) => taken.push(note),
-            None => ensure(false, || {
-                format!("{what} has `{id}` twice, or though it does not pass")
-            })?,
+            None => ensure(false, || format!("{what} has `{id}` twice, or though it does not pass"))?,
         }
     }
     if question.resource.has_text() {
@@ -155,27 +133,16 @@ fn judge_one(shelf: &Shelf, question: &Question, answer: &Value, what: &str) -> 
     }
     let is_cut = answer["truncated"] == true;
     let is_all = taken.len() == all.len();
-    ensure(!(is_cut && is_all), || {
-        format!("{what} has all, and says `truncated`")
-    })?;
+    ensure(!(is_cut && is_all), || format!("{what} has all, and says `truncated`"))?;
     if question.query.is_none() && question.asked.tags.is_empty() && question.resource.has_text() {
         let (right, is_skipping) = newest_that_fit(&all, limit, max_chars);
-        ensure(ids == right, || {
-            format!("{what} has {ids:?}, where {right:?} are the newest that fit")
-        })?;
+        ensure(ids == right, || format!("{what} has {ids:?}, where {right:?} are the newest that fit"))?;
         ensure(!is_skipping || is_cut, || {
             format!("{what} leaves out what does not fit without saying `truncated`")
         })?;
     }
     if question.query.is_none() && !question.asked.tags.is_empty() {
-        let shared = |note: &&Note| {
-            question
-                .asked
-                .tags
-                .iter()
-                .filter(|tag| note.tags.contains(tag))
-                .count()
-        };
+        let shared = |note: &&Note| question.asked.tags.iter().filter(|tag| note.tags.contains(tag)).count();
         let shares: Vec<_> = taken.iter().map(shared).collect();
         ensure(shares.is_sorted_by(|one, next| one >= next), || {
             format!("{what} has entries that share {shares:?} of the tags, in this order")

@@ -23,13 +23,7 @@ pub(super) const KEPT: Check = Check {
     explains: "Runs random programs of stores of all resources by several callers, with restarts. Then another caller reads each by its \
                id, several in the order that it asks for, and one that is not there; the tables on the disk must have what was stored \
                and no row more. A memory that stores sentences about its own calls is full of them after a day.",
-    cases: |bench| {
-        Ok(Mix {
-            restarts: 1,
-            ..Mix::ALL
-        }
-        .cases(bench, "kept", bench.pick(3, 20)))
-    },
+    cases: |bench| Ok(Mix { restarts: 1, ..Mix::ALL }.cases(bench, "kept", bench.pick(3, 20))),
     judge: |bench, case| judge(bench, case),
     shrink: fewer_steps::<Step>,
 };
@@ -63,11 +57,7 @@ pub(super) const RUNS: Check = Check {
                either of its ids; an id that is taken and a run that is not there are refused. A memory that merges equal runs can't \
                say how often a test failed.",
     cases: |bench| {
-        let mix = Mix {
-            resources: &[Resource::Execution, Resource::QualityGate],
-            repeats: true,
-            ..Mix::ALL
-        };
+        let mix = Mix { resources: &[Resource::Execution, Resource::QualityGate], repeats: true, ..Mix::ALL };
         Ok(mix.cases(bench, "runs", bench.pick(3, 20)))
     },
     judge: |bench, case| runs(bench, case),
@@ -104,20 +94,12 @@ fn read_back(memory: &mut Memory<'_, '_>, shelf: &Shelf) -> Judgement {
             let answer = memory.read("get", resource, &json!({ "ids": ids }))?;
             let what = format!("`get` of `{}`", resource.word());
             ensure(answer["missing"] == json!(["no-such-id"]), || {
-                format!(
-                    "{what} says that {} are missing, where one id was made up",
-                    answer["missing"]
-                )
+                format!("{what} says that {} are missing, where one id was made up", answer["missing"])
             })?;
             let (member, _) = resource.answered();
             let read = answer[member].as_array().map(Vec::as_slice).unwrap_or_default();
             ensure(read.len() == part.len() && answer["count"] == part.len(), || {
-                format!(
-                    "{what} has {} of {}, and counts {}",
-                    read.len(),
-                    part.len(),
-                    answer["count"]
-                )
+                format!("{what} has {} of {}, and counts {}", read.len(), part.len(), answer["count"])
             })?;
             for (found, note) in read.iter().zip(order) {
                 same(found, note, &what)?;
@@ -148,16 +130,10 @@ fn summaries(memory: &mut Memory<'_, '_>, shelf: &Shelf) -> Judgement {
 fn same(found: &Value, note: &Note, what: &str) -> Judgement {
     for (name, expected) in &note.fields {
         ensure(found[name] == *expected, || {
-            format!(
-                "{what} has {} as `{name}`, where {expected} was stored: {found}",
-                found[name]
-            )
+            format!("{what} has {} as `{name}`, where {expected} was stored: {found}", found[name])
         })?;
     }
-    let at = (
-        found["seq"].as_i64(),
-        found["created_at"].as_i64().or(found["first_seen_at"].as_i64()),
-    );
+    let at = (found["seq"].as_i64(), found["created_at"].as_i64().or(found["first_seen_at"].as_i64()));
     ensure(at == (Some(note.at.1), Some(note.at.0)), || {
         format!("{what} has another time or `seq` than a list: {found}")
     })
@@ -183,18 +159,12 @@ fn on_disk(memory: &Memory<'_, '_>, shelf: &Shelf) -> Judgement {
         let lost = expected.iter().find(|id| !found.contains(id));
         let table = resource.entity();
         if let Some(id) = extra {
-            return Err(fail(format!(
-                "the table of `{table}` has the row `{id}`, which no call stored"
-            )));
+            return Err(fail(format!("the table of `{table}` has the row `{id}`, which no call stored")));
         }
         if let Some(id) = lost {
-            return Err(fail(format!(
-                "the table of `{table}` lacks `{id}`, which was stored"
-            )));
+            return Err(fail(format!("the table of `{table}` lacks `{id}`, which was stored")));
         }
-        ensure(found.len() == expected.len(), || {
-            format!("the table of `{table}` has a row twice")
-        })?;
+        ensure(found.len() == expected.len(), || format!("the table of `{table}` has a row twice"))?;
     }
     Ok(())
 }
@@ -206,8 +176,7 @@ fn runs(bench: &Bench<'_>, case: &Case) -> Judgement {
         let newest = shelf.newest(resource, &super::note::Filters::default());
         let ids_of = |answer: &Value| {
             let runs = answer[member].as_array().into_iter().flatten();
-            runs.map(|run| run[id].as_str().unwrap_or_default().to_owned())
-                .collect::<Vec<_>>()
+            runs.map(|run| run[id].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
         };
         let mut projects: Vec<_> = newest.iter().map(|note| note.project.as_str()).collect();
         projects.sort_unstable();
@@ -226,21 +195,13 @@ fn runs(bench: &Bench<'_>, case: &Case) -> Judgement {
         }
         // By either id, in one request and newest first.
         let named = |note: &&&Note| note.run.clone().unwrap_or_else(|| note.id.clone());
-        let ids: Vec<_> = newest
-            .iter()
-            .rev()
-            .take(MAX_IDS)
-            .map(|note| named(&note))
-            .collect();
+        let ids: Vec<_> = newest.iter().rev().take(MAX_IDS).map(|note| named(&note)).collect();
         if !ids.is_empty() {
             let expected: Vec<_> = newest.iter().filter(|note| ids.contains(&named(note))).collect();
             let expected: Vec<_> = expected.iter().map(|note| note.id.clone()).collect();
             let found = ids_of(&memory.read("get", resource, &json!({ "ids": ids }))?);
             ensure(found == expected, || {
-                format!(
-                    "`get` of `{}` by ids has {found:?}, not {expected:?}",
-                    resource.word()
-                )
+                format!("`get` of `{}` by ids has {found:?}, not {expected:?}", resource.word())
             })?;
         }
     }
@@ -255,10 +216,7 @@ fn wrong_runs(memory: &mut Memory<'_, '_>, shelf: &Shelf) -> Judgement {
         ["store", "quality_gate"],
         json!({ "gate_name": "coverage", "status": "passed", "execution_id": "no-such-run" }),
     )];
-    if let Some(run) = shelf
-        .notes(Resource::Execution)
-        .find_map(|note| note.run.as_deref())
-    {
+    if let Some(run) = shelf.notes(Resource::Execution).find_map(|note| note.run.as_deref()) {
         let mut data = Map::new();
         for (name, value) in [
             ("command", json!("make")),
@@ -270,17 +228,11 @@ fn wrong_runs(memory: &mut Memory<'_, '_>, shelf: &Shelf) -> Judgement {
         ] {
             data.insert(name.to_owned(), value);
         }
-        trials.push((
-            "an execution with an id that is taken",
-            ["store", "execution"],
-            data.into(),
-        ));
+        trials.push(("an execution with an id that is taken", ["store", "execution"], data.into()));
     }
     for (what, is, data) in trials {
         let reply = memory.ask(by, &is, &json!({ "data": data }))?;
-        ensure(matches!(reply, Reply::Refused(_)), || {
-            format!("{what} was accepted")
-        })?;
+        ensure(matches!(reply, Reply::Refused(_)), || format!("{what} was accepted"))?;
     }
     on_disk(memory, shelf)
 }

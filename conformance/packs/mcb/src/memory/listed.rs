@@ -58,11 +58,7 @@ fn cases(bench: &Bench<'_>, what: &str) -> Vec<Case> {
         let steps = Mix::ALL.program(&mut dice);
         let question = |_| {
             let resource = Resource::ALL[dice.usize(..Resource::ALL.len())];
-            (
-                resource,
-                Filters::random(&mut dice).fit("list", resource),
-                dice.u64(1..12),
-            )
+            (resource, Filters::random(&mut dice).fit("list", resource), dice.u64(1..12))
         };
         let questions = (0..QUESTIONS).map(question).collect();
         Case::new(format!("program {number}"), Listing { steps, questions })
@@ -80,31 +76,19 @@ fn listed(bench: &Bench<'_>, case: &Case) -> Judgement {
         let answer = memory.read("list", resource, &arguments)?;
         let what = format!("a list of `{}` by `{arguments}`", resource.word());
         let all = shelf.newest(resource, &asked);
-        let expected: Vec<_> = all
-            .iter()
-            .take(usize::try_from(limit).unwrap_or(usize::MAX))
-            .collect();
-        let listed = answer["results"]
-            .as_array()
-            .map(Vec::as_slice)
-            .unwrap_or_default();
+        let expected: Vec<_> = all.iter().take(usize::try_from(limit).unwrap_or(usize::MAX)).collect();
+        let listed = answer["results"].as_array().map(Vec::as_slice).unwrap_or_default();
         let [found, passing]: [Vec<_>; 2] = [
-            listed
-                .iter()
-                .map(|entry| entry["id"].as_str().unwrap_or_default())
-                .collect(),
+            listed.iter().map(|entry| entry["id"].as_str().unwrap_or_default()).collect(),
             expected.iter().map(|note| note.id.as_str()).collect(),
         ];
         ensure(found == passing, || {
             format!("{what} has {found:?}, where {passing:?} are the newest that pass")
         })?;
-        ensure(
-            answer["total"] == all.len() && answer["count"] == found.len(),
-            || {
-                let (total, count) = (&answer["total"], &answer["count"]);
-                format!("{what} counts {count} of {total}, where {} pass", all.len())
-            },
-        )?;
+        ensure(answer["total"] == all.len() && answer["count"] == found.len(), || {
+            let (total, count) = (&answer["total"], &answer["count"]);
+            format!("{what} counts {count} of {total}, where {} pass", all.len())
+        })?;
         for (entry, note) in listed.iter().zip(expected) {
             previews(entry, note).map_err(|why| fail(format!("{what}: {why}")))?;
         }
@@ -124,22 +108,13 @@ fn previews(entry: &Value, note: &Note) -> Result<(), String> {
     let cut = preview.trim_end_matches(['…', '.']);
     let is_beginning = note.content.starts_with(cut) && !cut.is_empty() && many >= MAX_PREVIEW_CHARS / 2;
     if note.resource.has_text() && !is_whole && !is_beginning {
-        return Err(format!(
-            "the preview {preview:?} is not the beginning of {:?}",
-            note.content
-        ));
+        return Err(format!("the preview {preview:?} is not the beginning of {:?}", note.content));
     }
     if entry["observation_type"] != note.word.as_str() {
-        return Err(format!(
-            "a `{}` is listed as {}",
-            note.word, entry["observation_type"]
-        ));
+        return Err(format!("a `{}` is listed as {}", note.word, entry["observation_type"]));
     }
     if entry["tags"] != json!(note.tags) {
-        return Err(format!(
-            "{} are listed as the tags {:?}",
-            entry["tags"], note.tags
-        ));
+        return Err(format!("{} are listed as the tags {:?}", entry["tags"], note.tags));
     }
     Ok(())
 }
@@ -169,11 +144,7 @@ fn no_filter(bench: &Bench<'_>, case: &Case) -> Judgement {
         }
     }
     for is in [MEMORY, CONTEXT] {
-        same(
-            &mut memory,
-            is,
-            &json!({ "query": "prices cents память", "limit": 100 }),
-        )?;
+        same(&mut memory, is, &json!({ "query": "prices cents память", "limit": 100 }))?;
     }
     Ok(())
 }

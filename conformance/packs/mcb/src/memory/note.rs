@@ -15,13 +15,8 @@ pub(super) enum Resource {
 }
 
 impl Resource {
-    pub(super) const ALL: [Self; 5] = [
-        Self::Observation,
-        Self::Execution,
-        Self::QualityGate,
-        Self::ErrorPattern,
-        Self::Session,
-    ];
+    pub(super) const ALL: [Self; 5] =
+        [Self::Observation, Self::Execution, Self::QualityGate, Self::ErrorPattern, Self::Session];
 
     /// Returns the word for it in requests and answers.
     pub(super) fn word(self) -> &'static str {
@@ -153,13 +148,7 @@ impl Filters {
         let [project_id, repo_id, session_id] = [PROJECTS, REPOS, SESSIONS].map(&mut pick);
         let observation_types = [pick(TYPES), pick(TYPES)].into_iter().flatten().collect();
         let tags = Self::random_tags(dice);
-        Self {
-            project_id,
-            repo_id,
-            session_id,
-            tags,
-            observation_types,
-        }
+        Self { project_id, repo_id, session_id, tags, observation_types }
     }
 }
 

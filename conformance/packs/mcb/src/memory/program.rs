@@ -46,13 +46,8 @@ pub(super) struct Mix {
 
 impl Mix {
     /// All resources, without repeated notes.
-    pub(super) const ALL: Self = Self {
-        resources: &Resource::ALL,
-        repeats: false,
-        pauses: 0,
-        restarts: 0,
-        steps: 24,
-    };
+    pub(super) const ALL: Self =
+        Self { resources: &Resource::ALL, repeats: false, pauses: 0, restarts: 0, steps: 24 };
 
     /// Returns a program.
     pub(super) fn program(&self, dice: &mut fastrand::Rng) -> Vec<Step> {
@@ -71,9 +66,7 @@ impl Mix {
     pub(super) fn cases(&self, bench: &Bench<'_>, what: &str, many: usize) -> Vec<Case> {
         let mut dice = bench.dice(what);
         let programs = (1..=many).map(|number| (number, self.program(&mut dice)));
-        programs
-            .map(|(number, steps)| Case::new(format!("program {number}"), steps))
-            .collect()
+        programs.map(|(number, steps)| Case::new(format!("program {number}"), steps)).collect()
     }
 
     fn store(&self, dice: &mut fastrand::Rng, number: usize) -> Store {
@@ -97,10 +90,7 @@ impl Mix {
                 set("exit_code", exit_code.into());
                 set("duration_ms", dice.u64(..100_000).into());
                 set("success", (exit_code == 0).into());
-                set(
-                    "execution_type",
-                    one(dice, &["test", "lint", "build", "ci"]).into(),
-                );
+                set("execution_type", one(dice, &["test", "lint", "build", "ci"]).into());
                 if dice.bool() {
                     set("coverage", json!(87.5));
                     set("files_affected", json!(["src/a.rs", "src/ä b.rs"]));
@@ -113,14 +103,8 @@ impl Mix {
                 }
             }
             Resource::QualityGate => {
-                set(
-                    "gate_name",
-                    text.chars().take(MAX_NAME_CHARS).collect::<String>().into(),
-                );
-                set(
-                    "status",
-                    one(dice, &["passed", "failed", "warning", "skipped"]).into(),
-                );
+                set("gate_name", text.chars().take(MAX_NAME_CHARS).collect::<String>().into());
+                set("status", one(dice, &["passed", "failed", "warning", "skipped"]).into());
                 if dice.bool() {
                     set("message", "coverage fell to 81 %".into());
                     set("timestamp", 1_700_000_000_i64.into());
@@ -132,10 +116,7 @@ impl Mix {
             }
             Resource::ErrorPattern => {
                 set("pattern_signature", text.into());
-                set(
-                    "description",
-                    one(dice, &["the lock is held", "out of cents"]).into(),
-                );
+                set("description", one(dice, &["the lock is held", "out of cents"]).into());
                 if self.repeats || dice.bool() {
                     set("category", one(dice, &["runtime", "test", "network"]).into());
                 }
@@ -155,17 +136,8 @@ impl Mix {
         if matches!(resource, Resource::Observation | Resource::ErrorPattern) {
             set("tags", some(dice, TAGS));
         }
-        let mut store = Store {
-            by: Caller(dice.usize(..Caller::MANY)),
-            resource,
-            data,
-            place: Map::new(),
-        };
-        let sides = [
-            ("project_id", PROJECTS),
-            ("repo_id", REPOS),
-            ("session_id", SESSIONS),
-        ];
+        let mut store = Store { by: Caller(dice.usize(..Caller::MANY)), resource, data, place: Map::new() };
+        let sides = [("project_id", PROJECTS), ("repo_id", REPOS), ("session_id", SESSIONS)];
         for (name, words) in sides {
             let of_session = resource == Resource::Session && name == "session_id";
             match dice.u8(..4) {
@@ -179,22 +151,11 @@ impl Mix {
 
     fn text(&self, dice: &mut fastrand::Rng, number: usize) -> String {
         if self.repeats {
-            return one(
-                dice,
-                &["prices are cents", "Prices are cents", "the parser waits"],
-            )
-            .to_owned();
+            return one(dice, &["prices are cents", "Prices are cents", "the parser waits"]).to_owned();
         }
         let subject = one(dice, &["prices", "der Zähler", "память", "価格", "cafe\u{301}"]);
-        let long = if dice.u8(..4) == 0 {
-            " – ääää".repeat(dice.usize(1..40))
-        } else {
-            String::new()
-        };
-        format!(
-            "{number} {subject} {}{long}",
-            one(dice, &["are cents", "grow", "wait\nfor it"])
-        )
+        let long = if dice.u8(..4) == 0 { " – ääää".repeat(dice.usize(1..40)) } else { String::new() };
+        format!("{number} {subject} {}{long}", one(dice, &["are cents", "grow", "wait\nfor it"]))
     }
 }
 

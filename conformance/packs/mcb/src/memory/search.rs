@@ -97,9 +97,7 @@ fn cases(bench: &Bench<'_>, what: &str) -> Vec<Case> {
                 }
             }
         }
-        let questions = (0..QUESTIONS)
-            .map(|_| Question::random(&mut dice, &mix))
-            .collect();
+        let questions = (0..QUESTIONS).map(|_| Question::random(&mut dice, &mix)).collect();
         Case::new(format!("program {number}"), Searches { steps, questions })
     };
     (1..=bench.pick(3, 20)).map(case).collect()
@@ -107,13 +105,7 @@ fn cases(bench: &Bench<'_>, what: &str) -> Vec<Case> {
 
 impl Question {
     fn random(dice: &mut fastrand::Rng, mix: &Mix) -> Self {
-        let Filters {
-            project_id,
-            repo_id,
-            session_id,
-            tags,
-            observation_types,
-        } = Filters::random(dice);
+        let Filters { project_id, repo_id, session_id, tags, observation_types } = Filters::random(dice);
         let mut filters = Vec::new();
         let mut given = |name: &str, value: Option<String>| {
             filters.extend(value.map(|value| (name.to_owned(), value)));
@@ -122,13 +114,7 @@ impl Question {
         given("repo", repo_id);
         let words = ["execution", "quality_gate"].map(str::to_owned);
         let other = words[dice.usize(..2)].clone();
-        given(
-            "type",
-            observation_types
-                .into_iter()
-                .next()
-                .or((dice.u8(..8) == 0).then_some(other)),
-        );
+        given("type", observation_types.into_iter().next().or((dice.u8(..8) == 0).then_some(other)));
         given("file", (dice.u8(..6) == 0).then(|| "src/a.rs".into()));
         given("branch", (dice.u8(..6) == 0).then(|| "topic/x".into()));
         let side = if dice.bool() { Side::Since } else { Side::Until };
@@ -144,19 +130,13 @@ impl Question {
 
     /// Returns the arguments, and the notes that pass.
     fn arguments<'s>(&self, shelf: &'s Shelf) -> (Value, Vec<&'s Note>) {
-        let mut arguments = Map::from_iter([
-            ("query".to_owned(), json!(COMMON)),
-            ("limit".to_owned(), json!(self.limit)),
-        ]);
-        let mut filters: Vec<_> = self
-            .filters
-            .iter()
-            .map(|(name, value)| format!("{name}:{value}"))
-            .collect();
+        let mut arguments =
+            Map::from_iter([("query".to_owned(), json!(COMMON)), ("limit".to_owned(), json!(self.limit))]);
+        let mut filters: Vec<_> =
+            self.filters.iter().map(|(name, value)| format!("{name}:{value}")).collect();
         let all: Vec<_> = shelf.notes(Resource::Observation).collect();
-        let bound = self
-            .bound
-            .and_then(|(place, side)| Some((all.get(place % all.len().max(1))?.at.0, side)));
+        let bound =
+            self.bound.and_then(|(place, side)| Some((all.get(place % all.len().max(1))?.at.0, side)));
         match bound {
             Some((time, Side::Since)) => filters.push(format!("since:{time}")),
             Some((time, Side::Until)) => filters.push(format!("until:{time}")),
@@ -186,10 +166,7 @@ impl Question {
             };
             is_in_time
                 && (!self.is_context || note.word == "context")
-                && self
-                    .session
-                    .as_deref()
-                    .is_none_or(|session| note.session == session)
+                && self.session.as_deref().is_none_or(|session| note.session == session)
                 && self.tags.iter().all(|tag| note.tags.contains(tag))
                 && self.filters.iter().all(|(name, value)| holds(note, name, value))
         };
@@ -210,26 +187,14 @@ fn filters(bench: &Bench<'_>, case: &Case) -> Judgement {
         let wrong = found.iter().find(|id| !right.contains(id));
         if let Some(wrong) = wrong {
             let note = shelf.0.iter().find(|note| note.id == *wrong);
-            return ensure(false, || {
-                format!("{what} has `{wrong}`, which does not pass: {note:?}")
-            });
+            return ensure(false, || format!("{what} has `{wrong}`, which does not pass: {note:?}"));
         }
         let limit = usize::try_from(question.limit).unwrap_or(usize::MAX);
-        ensure(
-            found.len() == right.len().min(limit) && answer["count"] == found.len(),
-            || {
-                format!(
-                    "{what} has {found:?} and counts {}, where {right:?} pass",
-                    answer["count"]
-                )
-            },
-        )?;
+        ensure(found.len() == right.len().min(limit) && answer["count"] == found.len(), || {
+            format!("{what} has {found:?} and counts {}, where {right:?} pass", answer["count"])
+        })?;
         ensure(answer["total"] == right.len(), || {
-            format!(
-                "{what} has {} hits in all, where {} pass",
-                answer["total"],
-                right.len()
-            )
+            format!("{what} has {} hits in all, where {} pass", answer["total"], right.len())
         })?;
     }
     Ok(())
@@ -243,13 +208,7 @@ fn ids<'v>(answer: &'v Value, member: &str) -> Vec<&'v str> {
 fn scores(bench: &Bench<'_>, case: &Case) -> Judgement {
     let Searches { steps, .. } = case.read()?;
     let (mut memory, _) = shelf::play(bench, &steps)?;
-    let queries = [
-        "cents",
-        "prices are cents",
-        "Zähler wait cents",
-        "память",
-        "passed tests of prices",
-    ];
+    let queries = ["cents", "prices are cents", "Zähler wait cents", "память", "passed tests of prices"];
     for query in queries {
         for is in [MEMORY, CONTEXT] {
             let all = json!({ "query": query, "limit": ALL });
@@ -293,10 +252,7 @@ fn lowest(
     let between = scores.windows(2).enumerate();
     let between = between.filter(|(_, pair)| pair[0] - pair[1] > 1e-6);
     let between = between.map(|(place, pair)| (place + 1, f64::midpoint(pair[0], pair[1])));
-    let top = scores
-        .first()
-        .filter(|top| **top < 0.999)
-        .map(|top| (0, f64::midpoint(*top, 1.0)));
+    let top = scores.first().filter(|top| **top < 0.999).map(|top| (0, f64::midpoint(*top, 1.0)));
     for (many, lowest) in between.chain(top).take(6) {
         let asked = json!({ "query": query, "limit": ALL, "min_score": lowest });
         let cut = memory.must(READER, is, &asked)?;

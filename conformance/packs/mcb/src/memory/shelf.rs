@@ -87,11 +87,8 @@ impl Shelf {
             _ => Err(fail(format!("{what} was answered without `{name}`: {answer}"))),
         };
         let (_, id) = store.resource.answered();
-        note.id = text(if id == "id" && store.resource == Resource::Observation {
-            "observation_id"
-        } else {
-            id
-        })?;
+        note.id =
+            text(if id == "id" && store.resource == Resource::Observation { "observation_id" } else { id })?;
         if store.resource == Resource::Execution {
             let run = text("execution_id")?;
             let given = store.data.get("execution_id").and_then(Value::as_str);
@@ -110,38 +107,26 @@ impl Shelf {
         let is_again = earlier.is_some();
         if store.resource != Resource::Session {
             ensure(answer["deduplicated"] == is_again, || {
-                let is = if is_again {
-                    "is there already"
-                } else {
-                    "was not there"
-                };
+                let is = if is_again { "is there already" } else { "was not there" };
                 format!("{what} was answered with {answer}, but it {is}")
             })?;
         }
         match earlier {
             Some(earlier) => {
                 ensure(earlier.id == note.id, || {
-                    format!(
-                        "{what} is there as `{}`, and was answered as `{}`",
-                        earlier.id, note.id
-                    )
+                    format!("{what} is there as `{}`, and was answered as `{}`", earlier.id, note.id)
                 })?;
                 count(earlier, &note);
                 if store.resource == Resource::ErrorPattern {
-                    ensure(
-                        answer["occurrence_count"] == earlier.fields["occurrence_count"],
-                        || {
-                            let count = &earlier.fields["occurrence_count"];
-                            format!("{what} is number {count} of its kind, and was answered with {answer}")
-                        },
-                    )?;
+                    ensure(answer["occurrence_count"] == earlier.fields["occurrence_count"], || {
+                        let count = &earlier.fields["occurrence_count"];
+                        format!("{what} is number {count} of its kind, and was answered with {answer}")
+                    })?;
                 }
             }
             None => {
                 let is_taken = self.0.iter().any(|other| other.id == note.id);
-                ensure(!is_taken, || {
-                    format!("{what} got the id of an earlier entry: {answer}")
-                })?;
+                ensure(!is_taken, || format!("{what} got the id of an earlier entry: {answer}"))?;
                 note.fields.insert(id.into(), note.id.as_str().into());
                 self.0.push(note);
             }
@@ -151,12 +136,7 @@ impl Shelf {
 
     /// Returns the expected note.
     fn note(&self, store: &Store) -> Note {
-        let Store {
-            by,
-            resource,
-            data,
-            place,
-        } = store;
+        let Store { by, resource, data, place } = store;
         let of = |name: &str, else_: &str| {
             let given = place.get(name).or(data.get(name)).and_then(Value::as_str);
             given.unwrap_or(else_).to_owned()
@@ -171,10 +151,7 @@ impl Shelf {
                 Resource::Observation => word("content"),
                 Resource::Execution => {
                     let [code, success] = ["exit_code", "success"].map(|name| &data[name]);
-                    format!(
-                        "Execution: {} (exit_code={code}, success={success})",
-                        word("command")
-                    )
+                    format!("Execution: {} (exit_code={code}, success={success})", word("command"))
                 }
                 Resource::QualityGate => {
                     format!("Quality Gate: {} (status={})", word("gate_name"), word("status"))
@@ -206,20 +183,13 @@ impl Shelf {
         let session = of("session_id", by.session());
         match resource {
             Resource::Observation => {
-                fields.insert(
-                    "content_hash".into(),
-                    HEXLOWER.encode(&Sha256::digest(&content)).into(),
-                );
+                fields.insert("content_hash".into(), HEXLOWER.encode(&Sha256::digest(&content)).into());
                 fields.insert("times_seen".into(), 1.into());
                 fields.insert("session_id".into(), session.as_str().into());
                 fields.insert("repo_id".into(), of("repo_id", by.repo()).into());
             }
             Resource::Execution => {
-                let outcome = if data["success"] == true {
-                    "success"
-                } else {
-                    "failure"
-                };
+                let outcome = if data["success"] == true { "success" } else { "failure" };
                 tags = vec!["execution".into(), word("execution_type"), outcome.into()];
                 fields.insert("files_affected".into(), json!(texts(data.get("files_affected"))));
             }
@@ -271,35 +241,21 @@ impl Shelf {
     pub(super) fn learn(&mut self, memory: &mut Memory<'_, '_>) -> Judgement {
         for resource in Resource::ALL {
             let answer = memory.read("list", resource, &json!({ "limit": ALL }))?;
-            let listed = answer["results"]
-                .as_array()
-                .map(Vec::as_slice)
-                .unwrap_or_default();
+            let listed = answer["results"].as_array().map(Vec::as_slice).unwrap_or_default();
             for entry in listed {
                 let id = entry["id"].as_str().unwrap_or_default();
-                let note = self
-                    .0
-                    .iter_mut()
-                    .find(|note| note.id == id && resource.has(note.resource));
+                let note = self.0.iter_mut().find(|note| note.id == id && resource.has(note.resource));
                 let note = note.ok_or_else(|| {
-                    fail(format!(
-                        "a list of `{}` has what was never stored: {entry}",
-                        resource.word()
-                    ))
+                    fail(format!("a list of `{}` has what was never stored: {entry}", resource.word()))
                 })?;
                 let number = |name: &str| entry[name].as_i64().ok_or_else(|| missing(name, entry));
                 note.at = (number("created_at")?, number("seq")?);
                 let now = now();
-                ensure(
-                    (now - note.at.0) < ALL && note.at.0 <= now + CLOCK_TOLERANCE,
-                    || format!("`created_at` of what was just stored is another time than now: {entry}"),
-                )?;
+                ensure((now - note.at.0) < ALL && note.at.0 <= now + CLOCK_TOLERANCE, || {
+                    format!("`created_at` of what was just stored is another time than now: {entry}")
+                })?;
             }
-            let ids: Vec<_> = listed
-                .iter()
-                .rev()
-                .filter_map(|entry| entry["id"].as_str())
-                .collect();
+            let ids: Vec<_> = listed.iter().rev().filter_map(|entry| entry["id"].as_str()).collect();
             let expected: Vec<_> = self.notes(resource).map(|note| note.id.as_str()).collect();
             ensure(ids == expected, || {
                 format!(
@@ -358,9 +314,7 @@ fn count(earlier: &mut Note, note: &Note) {
 /// Returns the texts of a list.
 pub(super) fn texts(list: Option<&Value>) -> Vec<String> {
     let items = list.and_then(Value::as_array).into_iter().flatten();
-    items
-        .filter_map(|item| item.as_str().map(str::to_owned))
-        .collect()
+    items.filter_map(|item| item.as_str().map(str::to_owned)).collect()
 }
 
 /// Returns two lists as one, without duplicates, in the order of arrival.

@@ -55,11 +55,7 @@ struct Question {
 
 fn cases(bench: &Bench<'_>) -> Vec<Case> {
     let mut dice = bench.dice("timeline");
-    let mix = Mix {
-        pauses: 3,
-        steps: 30,
-        ..Mix::ALL
-    };
+    let mix = Mix { pauses: 3, steps: 30, ..Mix::ALL };
     let case = |number| {
         let steps = mix.program(&mut dice);
         let question = |_| {
@@ -68,11 +64,7 @@ fn cases(bench: &Bench<'_>) -> Vec<Case> {
             let (before, after) = (depth(), depth());
             let window = dice.bool().then(|| dice.u64(..4));
             let is_filtered = dice.bool();
-            let asked = if is_filtered {
-                Filters::random(&mut dice)
-            } else {
-                Filters::default()
-            };
+            let asked = if is_filtered { Filters::random(&mut dice) } else { Filters::default() };
             Question {
                 resource,
                 anchor: dice.usize(..mix.steps),
@@ -102,10 +94,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             let is = ["timeline", resource.word()];
             let reply = memory.ask(READER, &is, &json!({ "anchor_id": id }))?;
             ensure(matches!(reply, Reply::Refused(_)), || {
-                format!(
-                    "a timeline of `{}` around `{id}`, which is none, was answered",
-                    resource.word()
-                )
+                format!("a timeline of `{}` around `{id}`, which is none, was answered", resource.word())
             })?;
         }
     }
@@ -136,11 +125,9 @@ fn around(memory: &mut Memory<'_, '_>, shelf: &Shelf, question: &Question) -> Ju
 
     let mut arguments = question.asked.arguments();
     arguments.insert("anchor_id".into(), anchor.id.as_str().into());
-    for (name, value) in [
-        ("depth_before", question.before),
-        ("depth_after", question.after),
-        ("window_secs", question.window),
-    ] {
+    for (name, value) in
+        [("depth_before", question.before), ("depth_after", question.after), ("window_secs", question.window)]
+    {
         if let Some(value) = value {
             arguments.insert(name.into(), value.into());
         }
@@ -148,38 +135,22 @@ fn around(memory: &mut Memory<'_, '_>, shelf: &Shelf, question: &Question) -> Ju
     let arguments = Value::Object(arguments);
     let answer = memory.read("timeline", question.resource, &arguments)?;
     let what = format!("a timeline of `{}` by `{arguments}`", question.resource.word());
-    let found = answer["timeline"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
+    let found = answer["timeline"].as_array().map(Vec::as_slice).unwrap_or_default();
     let is_at = |entry: &Value, name: &str| entry[name].as_i64().unwrap_or(i64::MIN);
     let shown: Vec<_> = found
         .iter()
-        .map(|entry| {
-            (
-                is_at(entry, "offset"),
-                entry["observation_id"].as_str().unwrap_or_default(),
-            )
-        })
+        .map(|entry| (is_at(entry, "offset"), entry["observation_id"].as_str().unwrap_or_default()))
         .collect();
-    let right: Vec<_> = (first..)
-        .zip(expected.iter().map(|note| note.id.as_str()))
-        .collect();
-    ensure(shown == right, || {
-        format!("{what} has {shown:?}, where {right:?} lie around the anchor")
+    let right: Vec<_> = (first..).zip(expected.iter().map(|note| note.id.as_str())).collect();
+    ensure(shown == right, || format!("{what} has {shown:?}, where {right:?} lie around the anchor"))?;
+    ensure(answer["anchor_id"] == anchor.id.as_str() && answer["count"] == found.len(), || {
+        format!("{what} is of another anchor, or counts wrongly: {answer}")
     })?;
-    ensure(
-        answer["anchor_id"] == anchor.id.as_str() && answer["count"] == found.len(),
-        || format!("{what} is of another anchor, or counts wrongly: {answer}"),
-    )?;
     for (entry, note) in found.iter().zip(expected) {
         let has_time = (is_at(entry, "created_at"), is_at(entry, "seq")) == note.at;
         let has_text = !note.resource.has_text() || entry["content"] == note.content.as_str();
         ensure(has_time && has_text, || {
-            format!(
-                "{what} has {entry}, where {:?} was stored at {:?}",
-                note.content, note.at
-            )
+            format!("{what} has {entry}, where {:?} was stored at {:?}", note.content, note.at)
         })?;
     }
     Ok(())

@@ -34,11 +34,7 @@ pub(super) const FOUND: Check = Check {
     explains: "Stores an entry of each resource and searches it at once: by the same server, by a second one beside it, and by one that \
                is started later. Then something is stored by the new one, and a tag is joined to what was there. An index that follows \
                later, or in one process only, says that there is nothing where there is something.",
-    cases: |_| {
-        Ok(Resource::ALL
-            .map(|resource| Case::new(resource.word(), resource))
-            .into())
-    },
+    cases: |_| Ok(Resource::ALL.map(|resource| Case::new(resource.word(), resource)).into()),
     judge: |bench, case| judge_found(bench, case),
     shrink: tabellion_conformance::check::as_small_as_can_be,
 };
@@ -74,12 +70,7 @@ fn judge_texts(bench: &Bench<'_>, case: &Case) -> Judgement {
                 let answer = memory.must(READER, is, &json!({ "query": word, "limit": 100 }))?;
                 let has = hits(&answer).any(|hit| hit["observation_id"] == id.as_str());
                 ensure(has, || {
-                    format!(
-                        "`{}` {}: `{word}` does not find {:?}",
-                        is.join(" "),
-                        text.name,
-                        text.text
-                    )
+                    format!("`{}` {}: `{word}` does not find {:?}", is.join(" "), text.name, text.text)
                 })?;
             }
         }
@@ -114,11 +105,7 @@ fn answered(memory: &mut Memory<'_, '_>, query: &str) -> Judgement {
     ways.push(vec!["get", Resource::ErrorPattern.word()]);
     for is in ways {
         if let Reply::Refused(refusal) = memory.ask(READER, &is, &asked)? {
-            return Err(fail(format!(
-                "{} was refused: {}",
-                said(&is, &asked),
-                refusal.message
-            )));
+            return Err(fail(format!("{} was refused: {}", said(&is, &asked), refusal.message)));
         }
     }
     Ok(())
@@ -150,26 +137,17 @@ fn judge_found(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut memory = Memory::start(bench)?;
     let is = ["list", resource.word()];
     let store = |memory: &mut Memory<'_, '_>, word: &str| {
-        memory.must(
-            Caller(0),
-            &["store", resource.word()],
-            &json!({ "data": sample(resource, word) }),
-        )
+        memory.must(Caller(0), &["store", resource.word()], &json!({ "data": sample(resource, word) }))
     };
     let asked = |word: &str| json!({ "query": word });
     let ensure_found = |answer: &Value, word: &str, when: &str| {
         ensure(answer["total"] == 1 && hits(answer).count() == 1, || {
-            format!(
-                "`{word}` was stored, and {when} a list of `{}` by it has {answer}",
-                resource.word()
-            )
+            format!("`{word}` was stored, and {when} a list of `{}` by it has {answer}", resource.word())
         })
     };
     // A note is not found before it is stored, so an index that was already read must be updated.
     let none = memory.must(READER, &is, &asked("heron"))?;
-    ensure(hits(&none).count() == 0, || {
-        format!("`heron` is found before it is stored: {none}")
-    })?;
+    ensure(hits(&none).count() == 0, || format!("`heron` is found before it is stored: {none}"))?;
     for word in ["heron", "egret", "stork"] {
         store(&mut memory, word)?;
         let answer = memory.must(READER, &is, &asked(word))?;
@@ -184,11 +162,7 @@ fn judge_found(bench: &Bench<'_>, case: &Case) -> Judgement {
     }
     store(&mut memory, "bittern")?;
     let answer = memory.must(READER, &is, &asked("bittern"))?;
-    ensure_found(
-        &answer,
-        "bittern",
-        "after it was stored by a server that was restarted,",
-    )?;
+    ensure_found(&answer, "bittern", "after it was stored by a server that was restarted,")?;
     if resource == Resource::Observation {
         // The same note, with a different tag.
         let mut again = sample(resource, "heron");

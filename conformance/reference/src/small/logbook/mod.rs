@@ -33,11 +33,7 @@ pub(super) struct Logbook {
 
 impl Logbook {
     pub(super) fn new(folder: &Path, mode: Option<&str>) -> Self {
-        Self {
-            store: Store::new(folder),
-            mode: Mode::of_process(mode),
-            said: Fields::new(),
-        }
+        Self { store: Store::new(folder), mode: Mode::of_process(mode), said: Fields::new() }
     }
 
     fn read(&self, action: &str, entity: &str, id: Option<&str>) -> Result<Answer, Refusal> {
@@ -49,13 +45,9 @@ impl Logbook {
         }
         if action == "list" {
             let (count, total) = (rows.len(), rows.len());
-            return Ok(Answer::Response(
-                json!({ "count": count, "total": total, "items": rows }),
-            ));
+            return Ok(Answer::Response(json!({ "count": count, "total": total, "items": rows })));
         }
-        let found = rows
-            .into_iter()
-            .find(|row| row.get("id").and_then(Value::as_str) == id);
+        let found = rows.into_iter().find(|row| row.get("id").and_then(Value::as_str) == id);
         let row = found.ok_or_else(|| gone(entity))?;
         Ok(Answer::Response(row.into()))
     }
@@ -98,10 +90,7 @@ impl Logbook {
         state.set_rows(entity, rows);
         state.log.push(entry);
         self.store.write(&state)?;
-        Ok(Answer::Noted {
-            response,
-            meta: json!({ CHANGE: id }),
-        })
+        Ok(Answer::Noted { response, meta: json!({ CHANGE: id }) })
     }
 }
 
@@ -134,10 +123,7 @@ impl ContractServer for Logbook {
         _: Option<PersonAnswer>,
     ) -> Result<Answer, Refusal> {
         let tool = CONTRACT.operation(operation).map_or("", |tool| tool.name);
-        let entity = TOOLS
-            .iter()
-            .find(|(name, _)| *name == tool)
-            .map(|(_, entity)| *entity);
+        let entity = TOOLS.iter().find(|(name, _)| *name == tool).map(|(_, entity)| *entity);
         let (Some(tool), Some(entity)) = (CONTRACT.tool(tool), entity) else {
             return Err((INVALID, "unknown operation".to_owned()));
         };
@@ -150,19 +136,13 @@ impl ContractServer for Logbook {
 }
 
 fn gone(entity: &str) -> Refusal {
-    let code = if is(Mutant::CodeOfItsOwn) {
-        UNDECLARED
-    } else {
-        NOT_FOUND
-    };
+    let code = if is(Mutant::CodeOfItsOwn) { UNDECLARED } else { NOT_FOUND };
     (code, format!("there is no such {entity}"))
 }
 
 /// Prints the rows in `folder` and their log as lines of JSON.
 pub(super) fn export(folder: &Path, to: &mut dyn Write) -> io::Result<()> {
-    let state: State = Store::new(folder)
-        .read()
-        .map_err(|(_, message)| io::Error::other(message))?;
+    let state: State = Store::new(folder).read().map_err(|(_, message)| io::Error::other(message))?;
     for entry in &state.log {
         writeln!(to, "{}", json!({ "change": entry }))?;
     }

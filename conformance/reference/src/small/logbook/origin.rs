@@ -30,18 +30,10 @@ impl Mode {
         let argument = argument.map(str::to_owned);
         let variable = modes.env.and_then(|name| env::var(name).ok());
         let variable = variable.filter(|value| !value.trim().is_empty());
-        let set = if is(Mutant::EnvironmentFirst) {
-            variable.or(argument)
-        } else {
-            argument.or(variable)
-        };
+        let set = if is(Mutant::EnvironmentFirst) { variable.or(argument) } else { argument.or(variable) };
         let set = set.unwrap_or_else(|| modes.lines.to_owned());
         let is_known = modes.names.contains(&&*set);
-        Self(if is_known || !is(Mutant::TakesUnknownModes) {
-            set
-        } else {
-            modes.lines.to_owned()
-        })
+        Self(if is_known || !is(Mutant::TakesUnknownModes) { set } else { modes.lines.to_owned() })
     }
 
     /// Refuses a tool that is not for the mode.
@@ -87,12 +79,7 @@ pub(super) fn said(tool: &ToolSpec, meta: &Value) -> Result<Fields, Refusal> {
             said.insert(field.name.to_owned(), value);
         }
     }
-    for field in spec
-        .fields
-        .iter()
-        .filter(|field| !said.contains_key(field.name))
-        .collect::<Vec<_>>()
-    {
+    for field in spec.fields.iter().filter(|field| !said.contains_key(field.name)).collect::<Vec<_>>() {
         let value = match field.default {
             None => continue,
             Some(ProvenanceDefault::Now) => now().into(),
@@ -102,11 +89,7 @@ pub(super) fn said(tool: &ToolSpec, meta: &Value) -> Result<Fields, Refusal> {
     }
     let missing = missing(spec, &said);
     if is_required(tool) && !missing.is_empty() && !is(Mutant::NeedsNoProvenance) {
-        let named = if is(Mutant::NamesOneField) {
-            &missing[..1]
-        } else {
-            &missing[..]
-        };
+        let named = if is(Mutant::NamesOneField) { &missing[..1] } else { &missing[..] };
         let sentence = spec.missing.message.replace("{tool}", tool.name);
         return Err((INVALID, sentence.replace("{fields}", &named.join(", "))));
     }
@@ -132,25 +115,17 @@ fn of_request(field: &ProvenanceField, meta: &Value) -> Option<Value> {
 
 fn is_said(field: &ProvenanceField, value: &Value) -> bool {
     match field.kind {
-        ProvenanceType::String => value
-            .as_str()
-            .is_some_and(|text| !text.trim().is_empty() || is(Mutant::BlankWillDo)),
+        ProvenanceType::String => {
+            value.as_str().is_some_and(|text| !text.trim().is_empty() || is(Mutant::BlankWillDo))
+        }
         ProvenanceType::Integer => value.is_i64(),
         ProvenanceType::Boolean => value.is_boolean(),
     }
 }
 
 fn missing(spec: &ProvenanceSpec, said: &Fields) -> Vec<&'static str> {
-    let further = spec
-        .also_if
-        .iter()
-        .filter(|also| said.get(also.field) == Some(&Value::Bool(true)));
-    let further = further
-        .flat_map(|also| also.then)
-        .filter(|_| !is(Mutant::OrdersOfNoOne));
+    let further = spec.also_if.iter().filter(|also| said.get(also.field) == Some(&Value::Bool(true)));
+    let further = further.flat_map(|also| also.then).filter(|_| !is(Mutant::OrdersOfNoOne));
     let needed = spec.required.iter().chain(further);
-    needed
-        .filter(|name| !said.contains_key(**name))
-        .copied()
-        .collect()
+    needed.filter(|name| !said.contains_key(**name)).copied().collect()
 }

@@ -92,14 +92,12 @@ impl Store {
     /// Replaces the file.
     pub(super) fn write(&self, state: &State) -> Result<(), Refusal> {
         let (path, new) = (self.0.join(FILE), self.0.join("logbook.new"));
-        let replaced = serde_json::to_vec(state)
-            .map_err(io::Error::from)
-            .and_then(|bytes| {
-                let mut file = File::create(&new)?;
-                file.write_all(&bytes)?;
-                file.sync_all()?;
-                fs::rename(&new, &path)
-            });
+        let replaced = serde_json::to_vec(state).map_err(io::Error::from).and_then(|bytes| {
+            let mut file = File::create(&new)?;
+            file.write_all(&bytes)?;
+            file.sync_all()?;
+            fs::rename(&new, &path)
+        });
         replaced.map_err(|error| failed("write the log", &path, &error))
     }
 }

@@ -62,26 +62,15 @@ pub(super) enum OnDelete {
 const LAST: i64 = (1 << 53) - 1;
 
 const fn field(name: &'static str, kind: Kind) -> Field {
-    Field {
-        name,
-        kind,
-        is_fixed: false,
-        default: None,
-    }
+    Field { name, kind, is_fixed: false, default: None }
 }
 
 const fn fixed(name: &'static str, kind: Kind) -> Field {
-    Field {
-        is_fixed: true,
-        ..field(name, kind)
-    }
+    Field { is_fixed: true, ..field(name, kind) }
 }
 
 const fn or(name: &'static str, kind: Kind, default: &'static str) -> Field {
-    Field {
-        default: Some(default),
-        ..field(name, kind)
-    }
+    Field { default: Some(default), ..field(name, kind) }
 }
 
 pub(super) static ENTITIES: &[Entity] = &[
@@ -178,14 +167,9 @@ impl Field {
             return Ok(Value::Null);
         }
         let is_text = |min: usize, max: usize| {
-            value
-                .as_str()
-                .is_some_and(|text| (min..=max).contains(&text.chars().count()))
+            value.as_str().is_some_and(|text| (min..=max).contains(&text.chars().count()))
         };
-        let whole = value
-            .as_f64()
-            .filter(|number| number.fract() == 0.0)
-            .map(|number| number as i64);
+        let whole = value.as_f64().filter(|number| number.fract() == 0.0).map(|number| number as i64);
         let whole = value.as_i64().or(whole.filter(|_| !value.is_u64()));
         let right = match self.kind {
             Kind::Id | Kind::Of(..) => value.as_str().is_some_and(is_id),

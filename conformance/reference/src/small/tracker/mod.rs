@@ -53,21 +53,13 @@ pub(super) fn export(folder: &Path, to: &mut dyn Write) -> io::Result<()> {
 
 impl Tracker {
     pub(super) fn new(folder: &Path) -> Self {
-        Self {
-            store: Store::new(folder),
-            left: None,
-            secrets: BTreeMap::new(),
-            keys: serde_json::Map::new(),
-        }
+        Self { store: Store::new(folder), left: None, secrets: BTreeMap::new(), keys: serde_json::Map::new() }
     }
 
     fn get(&self, state: &State, request: &Request<'_>) -> Result<Answer, Refusal> {
         let row = rules::find(state, request, is(Mutant::GetsAcrossOrgs))?;
         let base = digest(&Value::Object(row.clone()));
-        Ok(Answer::Noted {
-            response: self.shown(&row),
-            meta: json!({ BASE: base }),
-        })
+        Ok(Answer::Noted { response: self.shown(&row), meta: json!({ BASE: base }) })
     }
 
     /// Returns a row in the form of answers.
@@ -124,15 +116,7 @@ impl Tracker {
                 // It may be there without being in this list.
                 None => {
                     let id = after.as_str().unwrap_or_default();
-                    let row = rules::find(
-                        state,
-                        &Request {
-                            id,
-                            data: Row::new(),
-                            ..*request
-                        },
-                        false,
-                    );
+                    let row = rules::find(state, &Request { id, data: Row::new(), ..*request }, false);
                     let row = row.map_err(|_| gone())?;
                     rows.retain(|other| order(other) > order(&row));
                     rows.insert(0, row);
@@ -144,9 +128,7 @@ impl Tracker {
         rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         let items: Vec<_> = rows.iter().map(|row| self.shown(row)).collect();
         let count = items.len();
-        Ok(Answer::Response(
-            json!({ "count": count, "total": total, "items": items }),
-        ))
+        Ok(Answer::Response(json!({ "count": count, "total": total, "items": items })))
     }
 
     /// Makes a change, once.
@@ -156,15 +138,9 @@ impl Tracker {
         if is(Mutant::RowsWithoutLock) {
             thread::sleep(Duration::from_millis(2));
         }
-        let name = meta[IDEMPOTENCY_KEY]
-            .as_str()
-            .filter(|_| !is(Mutant::IgnoresKeys));
+        let name = meta[IDEMPOTENCY_KEY].as_str().filter(|_| !is(Mutant::IgnoresKeys));
         let asked = digest(request.arguments);
-        let known = if is(Mutant::KeysOfAProcess) {
-            &self.keys
-        } else {
-            &state.keys
-        };
+        let known = if is(Mutant::KeysOfAProcess) { &self.keys } else { &state.keys };
         if let Some(before) = name.and_then(|name| known.get(name)) {
             if before["request"] != asked {
                 return Err((-32002, "the idempotency key was used for another request".into()));
@@ -197,9 +173,9 @@ impl Tracker {
         }
         match () {
             () if is(Mutant::LogsNoRows) => {}
-            () if is(Mutant::LogsRowsTwice) => next
-                .log
-                .extend([entry.clone(), json!({ "id": "again", "rows": [] })]),
+            () if is(Mutant::LogsRowsTwice) => {
+                next.log.extend([entry.clone(), json!({ "id": "again", "rows": [] })])
+            }
             () if is(Mutant::LogsOneRow) => {
                 if let Some(rows) = entry["rows"].as_array_mut() {
                     rows.truncate(1);
@@ -237,10 +213,7 @@ impl Tracker {
         } else {
             self.store.write(&next)?;
         }
-        Ok(Answer::Noted {
-            response,
-            meta: json!({ CHANGE: id }),
-        })
+        Ok(Answer::Noted { response, meta: json!({ CHANGE: id }) })
     }
 }
 
@@ -263,9 +236,7 @@ impl ContractServer for Tracker {
     fn call_with_meta(&mut self, _: &str, arguments: &Value, meta: &Value) -> Result<Answer, Refusal> {
         let text = |name: &str| arguments[name].as_str();
         let (action, resource) = (text("action").unwrap_or_default(), text("resource"));
-        let entity = fields::ENTITIES
-            .iter()
-            .find(|entity| Some(entity.name) == resource);
+        let entity = fields::ENTITIES.iter().find(|entity| Some(entity.name) == resource);
         let request = Request {
             entity: entity.ok_or_else(|| (-32602, "unknown resource".to_owned()))?,
             org: text("org_id").unwrap_or("home"),
@@ -280,11 +251,7 @@ impl ContractServer for Tracker {
             let _lock = self.store.lock()?;
             self.store.read()?
         };
-        if action == "get" {
-            self.get(&state, &request)
-        } else {
-            self.list(&state, &request)
-        }
+        if action == "get" { self.get(&state, &request) } else { self.list(&state, &request) }
     }
 
     fn answered(&mut self) {

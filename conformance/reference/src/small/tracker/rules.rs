@@ -40,12 +40,7 @@ pub(super) fn is_of_org(row: &Row, request: &Request<'_>) -> bool {
 pub(super) fn find(state: &State, request: &Request<'_>, in_any_org: bool) -> Result<Row, Refusal> {
     let is_it = |row: &Row| row["id"] == request.id && (in_any_org || is_of_org(row, request));
     let found = state.rows(request.entity.name).into_iter().find(is_it);
-    found.ok_or_else(|| {
-        (
-            -32001,
-            format!("there is no {} `{}`", request.entity.name, request.id),
-        )
-    })
+    found.ok_or_else(|| (-32001, format!("there is no {} `{}`", request.entity.name, request.id)))
 }
 
 pub(super) fn create(state: &mut State, request: &Request<'_>) -> Result<Changed, Refusal> {
@@ -83,10 +78,7 @@ pub(super) fn create(state: &mut State, request: &Request<'_>) -> Result<Changed
     let is_same = |other: &Row| other["id"] == row["id"] && other["org_id"] == org;
     let was_removed = state.removed.contains(&name(entity.name, &row)) && !is(Mutant::UsesIdsAgain);
     if was_removed || state.rows(entity.name).iter().any(is_same) {
-        return Err((
-            -32002,
-            format!("there is a {} with this `id` already", entity.name),
-        ));
+        return Err((-32002, format!("there is a {} with this `id` already", entity.name)));
     }
     follow(None, &mut row);
     check(state, entity, None, &row)?;
@@ -100,10 +92,7 @@ pub(super) fn create(state: &mut State, request: &Request<'_>) -> Result<Changed
     if let Some(secret) = &secret {
         response.insert("secret".into(), secret.as_str().into());
     }
-    Ok(Changed {
-        response: response.into(),
-        secret: secret.map(|secret| (id, secret)),
-    })
+    Ok(Changed { response: response.into(), secret: secret.map(|secret| (id, secret)) })
 }
 
 /// Returns the first value of a field.
@@ -150,10 +139,7 @@ pub(super) fn update(state: &mut State, request: &Request<'_>) -> Result<Changed
     also(state, entity, "update", Some(&old), &row)?;
     let mut response = row;
     response.shift_remove("secret");
-    Ok(Changed {
-        response: response.into(),
-        secret: None,
-    })
+    Ok(Changed { response: response.into(), secret: None })
 }
 
 /// Replaces a row, with all consequences.
@@ -164,9 +150,7 @@ fn put(state: &mut State, entity: &'static Entity, old: &Row, mut row: Row) -> R
     }
     check(state, entity, Some(old), &row)?;
     let mut rows = state.rows(entity.name);
-    rows.iter_mut()
-        .filter(|it| *it == old)
-        .for_each(|it| it.clone_from(&row));
+    rows.iter_mut().filter(|it| *it == old).for_each(|it| it.clone_from(&row));
     state.set_rows(entity.name, rows);
     take_mark(state, Some(old), &row);
     Ok(row)
@@ -217,21 +201,10 @@ fn also(
 /// Returns true if each word of the query is in the title or the body of an issue.
 pub(super) fn has_words(issue: &Row, query: &str) -> bool {
     let lower = |text: &str| {
-        if is(Mutant::WordsHaveCase) {
-            text.to_owned()
-        } else {
-            text.to_ascii_lowercase()
-        }
+        if is(Mutant::WordsHaveCase) { text.to_owned() } else { text.to_ascii_lowercase() }
     };
-    let fields: &[&str] = if is(Mutant::WordsOfTitle) {
-        &["title"]
-    } else {
-        &["title", "body"]
-    };
-    let texts: Vec<_> = fields
-        .iter()
-        .filter_map(|name| Some(lower(issue[*name].as_str()?)))
-        .collect();
+    let fields: &[&str] = if is(Mutant::WordsOfTitle) { &["title"] } else { &["title", "body"] };
+    let texts: Vec<_> = fields.iter().filter_map(|name| Some(lower(issue[*name].as_str()?))).collect();
     let query = lower(query);
     let has = |word: &str| texts.iter().any(|text| text.contains(word));
     if is(Mutant::WordsArePhrases) {
@@ -289,11 +262,7 @@ fn circle(state: &State, row: &Row, mut at: Row) -> Result<(), ()> {
     let issues = state.rows("issue");
     for _ in 0..=issues.len() {
         if at["id"] == row["id"] && at["org_id"] == row["org_id"] {
-            return if is(Mutant::GoesInCircles) {
-                Ok(())
-            } else {
-                Err(())
-            };
+            return if is(Mutant::GoesInCircles) { Ok(()) } else { Err(()) };
         }
         let is_parent = |it: &&Row| it["id"] == at["parent_id"] && it["org_id"] == at["org_id"];
         match issues.iter().find(is_parent) {
@@ -325,11 +294,7 @@ fn unique(state: &State, entity: &'static Entity, old: Option<&Row>, row: &Row) 
             && names.iter().all(|name| form(other, name) == form(row, name))
     };
     if state.rows(entity.name).iter().any(is_same) && !is(Mutant::IgnoresUnique) {
-        let message = format!(
-            "there is a {} with this `{}` already",
-            entity.name,
-            names.join("` and `")
-        );
+        let message = format!("there is a {} with this `{}` already", entity.name, names.join("` and `"));
         return Err((-32002, message));
     }
     Ok(())
@@ -366,10 +331,7 @@ pub(super) fn delete(state: &mut State, request: &Request<'_>) -> Result<Changed
                 }
                 match on_delete {
                     OnDelete::Refused if !is(Mutant::DeletesWhatIsUsed) => {
-                        return Err((
-                            -32002,
-                            format!("the {} is in use by a {}", entity.name, other.name),
-                        ));
+                        return Err((-32002, format!("the {} is in use by a {}", entity.name, other.name)));
                     }
                     OnDelete::Clears if !is(Mutant::ForgetsClear) => {
                         let mut cleared = it.clone();
@@ -381,17 +343,12 @@ pub(super) fn delete(state: &mut State, request: &Request<'_>) -> Result<Changed
             }
         }
     }
-    Ok(Changed {
-        response: json!({ "deleted": true, "id": request.id }),
-        secret: None,
-    })
+    Ok(Changed { response: json!({ "deleted": true, "id": request.id }), secret: None })
 }
 
 /// Returns the entities with a field that names rows of `entity`.
 fn referring(entity: &'static Entity) -> impl Iterator<Item = (&'static Entity, &'static str, OnDelete)> {
-    let fields = ENTITIES
-        .iter()
-        .flat_map(|it| it.fields.iter().map(move |field| (it, field)));
+    let fields = ENTITIES.iter().flat_map(|it| it.fields.iter().map(move |field| (it, field)));
     fields.filter_map(move |(it, field)| match field.kind {
         Kind::Org if entity.name == "org" => Some((it, field.name, OnDelete::Refused)),
         Kind::Of(to, on_delete) if to == entity.name => Some((it, field.name, on_delete)),

@@ -73,9 +73,7 @@ impl State {
                     Some(_) => {}
                 }
             }
-            let added = new
-                .iter()
-                .filter(|row| !old.iter().any(|other| is_same(row, other)));
+            let added = new.iter().filter(|row| !old.iter().any(|other| is_same(row, other)));
             changes.extend(added.map(|row| change(None, Some(row))));
         }
         json!({ "id": id, "rows": changes })
@@ -134,11 +132,7 @@ impl Store {
         let new = self.0.join(format!("new-{}", std::process::id()));
         let written = File::create(&new).and_then(|mut file| {
             file.write_all(&bytes)?;
-            if is(Mutant::NeverSyncs) {
-                Ok(())
-            } else {
-                file.sync_all()
-            }
+            if is(Mutant::NeverSyncs) { Ok(()) } else { file.sync_all() }
         });
         let replaced = written.and_then(|()| fs::rename(&new, path));
         if replaced.is_err() {

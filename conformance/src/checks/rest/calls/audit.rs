@@ -48,9 +48,8 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     endpoint(bench, RestOperation::ExecutionGet)?;
     endpoint(bench, RestOperation::ToolExecute)?;
     let programs = program::all(bench).into_iter();
-    let mut cases: Vec<_> = programs
-        .map(|(name, program)| Case::new(name, Attempt::Calls(program)))
-        .collect();
+    let mut cases: Vec<_> =
+        programs.map(|(name, program)| Case::new(name, Attempt::Calls(program))).collect();
     cases.push(Case::new("an execution of another caller", Attempt::Foreign));
     Ok(cases)
 }
@@ -107,12 +106,7 @@ impl KnownCall {
             End::Success { commit, .. } => (SUCCESS, commit.as_deref()),
             End::Failed => (FAILED, None),
         };
-        let says = json!([
-            found["execution_id"],
-            found["tool"],
-            found["status"],
-            found["commit"]
-        ]);
+        let says = json!([found["execution_id"], found["tool"], found["status"], found["commit"]]);
         let expected = json!([self.id, self.tool, status, commit]);
         ensure(says == expected, || {
             format!(
@@ -143,10 +137,7 @@ fn calls(bench: &Bench<'_>, program: &Program) -> Judgement {
         let ran = program::run(&mut faces, Face::Rest, step, &mut memory, key.as_deref())?;
         let Outcome::Done(done) = &ran.outcome else {
             // The answer to a refused call names no execution, unless it comes first.
-            let later = Conditions {
-                is_async: true,
-                ..Conditions::default()
-            };
+            let later = Conditions { is_async: true, ..Conditions::default() };
             let accepted = step.send_with(&faces, &mut memory, later)?;
             if accepted.status == 202 {
                 let id = accepted.body["execution_id"].as_str().map(str::to_owned);
@@ -154,20 +145,12 @@ fn calls(bench: &Bench<'_>, program: &Program) -> Judgement {
                     fail(format!("an accepted call has no execution: {}", accepted.shown()))
                 })?;
                 let (what, end) = (ran.what, End::Failed);
-                known.push(KnownCall {
-                    what,
-                    tool: tool.name,
-                    id,
-                    end,
-                });
+                known.push(KnownCall { what, tool: tool.name, id, end });
             }
             continue;
         };
         ensure(ran.changes == 0 || done.commit == ran.head, || {
-            format!(
-                "{} says the commit {:?}, but it made {:?}",
-                ran.what, done.commit, ran.head
-            )
+            format!("{} says the commit {:?}, but it made {:?}", ran.what, done.commit, ran.head)
         })?;
         known.push(KnownCall::success(ran.what, tool.name, done, ran.changes > 0)?);
         if key.is_some() {
@@ -242,15 +225,12 @@ fn foreign(bench: &Bench<'_>) -> Judgement {
     let own = KnownCall::success(ran.what, step.tool(bench)?.name, done, ran.changes > 0)?;
     own.ensure_kept(&faces)?;
     let mut refusals = Vec::new();
-    for (what, id) in [
-        ("an execution of another caller", own.id.as_str()),
-        ("an execution that does not exist", UNKNOWN),
-    ] {
+    for (what, id) in
+        [("an execution of another caller", own.id.as_str()), ("an execution that does not exist", UNKNOWN)]
+    {
         let answer = kept::ask(&faces, RestOperation::ExecutionGet, &[id], Some(other))?;
         kept::refusal(bench.subject.contract, &answer, what)?;
-        ensure(answer.status == 404, || {
-            format!("the status for {what} should be 404: {}", answer.shown())
-        })?;
+        ensure(answer.status == 404, || format!("the status for {what} should be 404: {}", answer.shown()))?;
         refusals.push((Ids::all_alike().value(&answer.body), answer));
     }
     let [foreign, unknown] = &refusals[..] else {

@@ -76,10 +76,7 @@ impl Life {
     /// "Not applicable", if it is too short to be tried.
     fn from_spec(spec: &SessionsSpec) -> Result<Self, Stop> {
         let seconds = |seconds: u32| Duration::from_secs(seconds.into());
-        let life = Self {
-            idle: seconds(spec.idle_seconds),
-            most: seconds(spec.seconds),
-        };
+        let life = Self { idle: seconds(spec.idle_seconds), most: seconds(spec.seconds) };
         if life.idle < 5 * MARGIN || life.most < 2 * life.idle {
             let why =
                 "the contract's sessions live so short that what is tried of them depends on this machine";
@@ -132,9 +129,7 @@ fn age_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 fn ensure_lives(faces: &mut Faces<'_, '_>, id: &str, usage: Usage, when: &str) -> Judgement {
     let expired = sessions(faces.bench)?.expired;
     let error = used(faces, id, usage)?;
-    ensure(error != expired, || {
-        format!("{} was refused with `{expired}` {when}", usage.name())
-    })
+    ensure(error != expired, || format!("{} was refused with `{expired}` {when}", usage.name()))
 }
 
 fn in_use(bench: &Bench<'_>, usage: Usage) -> Judgement {

@@ -81,8 +81,7 @@ pub(super) fn open(faces: &Faces<'_, '_>, by: Option<&str>) -> Result<String, St
 /// The failure, if it was not.
 pub(super) fn opened(answer: &RestAnswer) -> Result<String, Stop> {
     let id = answer.body["session_id"].as_str().filter(|_| answer.is_success());
-    id.map(str::to_owned)
-        .ok_or_else(|| fail(format!("a session could not be opened: {}", answer.shown())))
+    id.map(str::to_owned).ok_or_else(|| fail(format!("a session could not be opened: {}", answer.shown())))
 }
 
 /// Returns the caller's execution with this id, once it has ended.
@@ -94,18 +93,13 @@ pub(super) fn ended(faces: &Faces<'_, '_>, id: &str) -> Result<RestAnswer, Stop>
     loop {
         let answer = ask(faces, RestOperation::ExecutionGet, &[id], None)?;
         ensure(answer.status == 200, || {
-            format!(
-                "the execution `{id}` of the caller was answered with {}",
-                answer.shown()
-            )
+            format!("the execution `{id}` of the caller was answered with {}", answer.shown())
         })?;
         let status = answer.body["status"].as_str().unwrap_or_default();
         if !["pending", "running"].contains(&status) {
             return Ok(answer);
         }
-        ensure(Instant::now() < until, || {
-            format!("the execution `{id}` does not end: {}", answer.shown())
-        })?;
+        ensure(Instant::now() < until, || format!("the execution `{id}` does not end: {}", answer.shown()))?;
         sleep(LOOK_INTERVAL);
     }
 }
@@ -115,16 +109,11 @@ pub(super) fn ended(faces: &Faces<'_, '_>, id: &str) -> Result<RestAnswer, Stop>
 /// # Errors
 /// The failure.
 pub(super) fn refusal(contract: &ContractSpec, answer: &RestAnswer, what: &str) -> Result<Refused, Stop> {
-    ensure(answer.status >= 400, || {
-        format!("{what} was answered with {}", answer.shown())
-    })?;
+    ensure(answer.status >= 400, || format!("{what} was answered with {}", answer.shown()))?;
     let refused = Refused::of_rest(contract, answer)?;
     let declared = refused.declared_status(contract);
     ensure(declared == Some(answer.status), || {
-        format!(
-            "the contract declares another status for this error: {}",
-            answer.shown()
-        )
+        format!("the contract declares another status for this error: {}", answer.shown())
     })?;
     Ok(refused)
 }

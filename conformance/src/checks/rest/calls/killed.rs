@@ -66,10 +66,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
                 operation: tool.label().to_owned(),
                 microseconds: (duration.as_micros() as f64 * part) as u64,
             };
-            Case::new(
-                format!("`{}`, moment {} of {kills}", tool.label(), number + 1),
-                kill,
-            )
+            Case::new(format!("`{}`, moment {} of {kills}", tool.label(), number + 1), kill)
         }));
     }
     Ok(cases)
@@ -111,18 +108,10 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let tool = tool.ok_or_else(|| fail(format!("there is no operation `{}`", kill.operation)))?;
     let mut prepared = prepare(bench, tool)?;
     let before = prepared.faces.scene.view()?;
-    let is_async = Conditions {
-        is_async: true,
-        ..Conditions::default()
-    };
-    let accepted = prepared
-        .step
-        .send_with(&prepared.faces, &mut prepared.memory, is_async)?;
+    let is_async = Conditions { is_async: true, ..Conditions::default() };
+    let accepted = prepared.step.send_with(&prepared.faces, &mut prepared.memory, is_async)?;
     let Some(id) = accepted.body["execution_id"].as_str() else {
-        return Err(Stop::NotApplicable(format!(
-            "a valid call is not made: {}",
-            accepted.shown()
-        )));
+        return Err(Stop::NotApplicable(format!("a valid call is not made: {}", accepted.shown())));
     };
     thread::sleep(Duration::from_micros(kill.microseconds));
     let faces = prepared.faces.killed()?;
@@ -134,25 +123,16 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let [made] = made.as_slice() else {
         ensure(made.is_empty(), || format!("one call is {} commits", made.len()))?;
         ensure([FAILED, CANCELLED].contains(&status) && commit.is_none(), || {
-            format!(
-                "the server was killed before it made a commit, and the execution is {}",
-                ended.shown()
-            )
+            format!("the server was killed before it made a commit, and the execution is {}", ended.shown())
         })?;
         return faces.close();
     };
     ensure(status == SUCCESS && commit == Some(made), || {
-        format!(
-            "the server was killed after the commit {made}, and the execution is {}",
-            ended.shown()
-        )
+        format!("the server was killed after the commit {made}, and the execution is {}", ended.shown())
     })?;
     let message = faces.scene.git(&["log", "-1", "--format=%B", made])?;
     ensure(message.contains(id), || {
-        format!(
-            "the message of the commit does not name the execution `{id}`: {:?}",
-            message.trim()
-        )
+        format!("the message of the commit does not name the execution `{id}`: {:?}", message.trim())
     })?;
     faces.close()
 }

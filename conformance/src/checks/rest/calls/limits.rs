@@ -134,10 +134,7 @@ impl<'b, 'a> Trial<'b, 'a> {
 
     /// Makes the call in a session.
     fn call(&mut self, session: &str) -> Result<RestAnswer, Stop> {
-        let within = Conditions {
-            session: Some(session.to_owned()),
-            ..Conditions::default()
-        };
+        let within = Conditions { session: Some(session.to_owned()), ..Conditions::default() };
         self.step.send_with(&self.faces, &mut self.memory, within)
     }
 
@@ -198,18 +195,10 @@ fn retry_after(bench: &Bench<'_>, label: &str) -> Judgement {
     let seconds = kept::retry_after(&answer)?;
     // Rounded up, and a second for servers that add one to be sure.
     let most = u64::from(trial.limit.seconds.div_ceil(trial.limit.calls.get())) + 1;
-    ensure(seconds <= most, || {
-        format!("`Retry-After` should be no more than {most}: {}", answer.shown())
-    })?;
-    let said = refused
-        .details
-        .get(DETAIL)
-        .or(refused.details.get(RETRY_AFTER_SECONDS));
+    ensure(seconds <= most, || format!("`Retry-After` should be no more than {most}: {}", answer.shown()))?;
+    let said = refused.details.get(DETAIL).or(refused.details.get(RETRY_AFTER_SECONDS));
     ensure(said.is_none_or(|said| *said == seconds), || {
-        format!(
-            "`Retry-After` is {seconds}, and the body says otherwise: {}",
-            answer.shown()
-        )
+        format!("`Retry-After` is {seconds}, and the body says otherwise: {}", answer.shown())
     })?;
     trial.faces.close()
 }
@@ -221,10 +210,7 @@ fn shared(bench: &Bench<'_>, label: &str) -> Judgement {
     let trial = Trial::begin(bench, label)?;
     let second = trial.faces.another_server()?;
     let session = kept::open(&trial.faces, None)?;
-    let within = Conditions {
-        session: Some(session),
-        ..Conditions::default()
-    };
+    let within = Conditions { session: Some(session), ..Conditions::default() };
     let (path, request) = trial.step.request(&trial.faces, &trial.memory, within)?;
     let call = |number: u32| {
         if number.is_multiple_of(2) {

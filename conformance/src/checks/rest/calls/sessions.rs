@@ -142,15 +142,11 @@ fn one_more(bench: &Bench<'_>) -> Judgement {
     kept::retry_after(&more)?;
     // Others have their own, and none was ended for the one that was refused.
     kept::open(&faces, Some(other))?;
-    for (id, is) in own
-        .iter()
-        .map(|id| (id, RestOperation::SessionRenew))
-        .chain([(&own[0], RestOperation::SessionEnd)])
+    for (id, is) in
+        own.iter().map(|id| (id, RestOperation::SessionRenew)).chain([(&own[0], RestOperation::SessionEnd)])
     {
         let answer = kept::ask(&faces, is, &[id], None)?;
-        ensure(answer.is_success(), || {
-            format!("the caller's own session was refused: {}", answer.shown())
-        })?;
+        ensure(answer.is_success(), || format!("the caller's own session was refused: {}", answer.shown()))?;
     }
     kept::open(&faces, None)?;
     faces.close()
@@ -168,17 +164,13 @@ fn not_own(bench: &Bench<'_>, whose: Whose, usage: Usage) -> Judgement {
     };
     if whose == Whose::Ended {
         let ended = kept::ask(&faces, RestOperation::SessionEnd, &[&id], None)?;
-        ensure(ended.is_success(), || {
-            format!("a session could not be ended: {}", ended.shown())
-        })?;
+        ensure(ended.is_success(), || format!("a session could not be ended: {}", ended.shown()))?;
     }
     let what = format!("{} with {}", usage.name(), whose.name());
     ensure_of_no_use(&mut faces, &id, usage, &what)?;
     if whose == Whose::Foreign {
         let renewed = kept::ask(&faces, RestOperation::SessionRenew, &[&id], other)?;
-        ensure(renewed.is_success(), || {
-            format!("{what} has ended it: {}", renewed.shown())
-        })?;
+        ensure(renewed.is_success(), || format!("{what} has ended it: {}", renewed.shown()))?;
     }
     faces.close()
 }
@@ -192,9 +184,7 @@ pub(super) fn ensure_of_no_use(faces: &mut Faces<'_, '_>, id: &str, usage: Usage
     let before = faces.scene.view()?;
     let error = used(faces, id, usage)?;
     before.same(&faces.scene.view()?, what)?;
-    ensure(error == expired, || {
-        format!("{what} should be refused with `{expired}`, and came to {error}")
-    })
+    ensure(error == expired, || format!("{what} should be refused with `{expired}`, and came to {error}"))
 }
 
 /// Uses a session; returns the name of the error, or the answer if there is none.
@@ -203,10 +193,7 @@ pub(super) fn ensure_of_no_use(faces: &mut Faces<'_, '_>, id: &str, usage: Usage
 /// If no answer arrives, or it can't be read.
 pub(super) fn used(faces: &mut Faces<'_, '_>, id: &str, usage: Usage) -> Result<String, Stop> {
     let contract = faces.bench.subject.contract;
-    let within = Conditions {
-        session: Some(id.to_owned()),
-        ..Conditions::default()
-    };
+    let within = Conditions { session: Some(id.to_owned()), ..Conditions::default() };
     let mut changing = program::operations(faces.bench).filter(|tool| tool.mutating);
     let step = changing.find_map(|tool| Some((tool, program::example(tool)?)));
     let (tool, step) =

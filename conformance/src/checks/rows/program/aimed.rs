@@ -21,11 +21,7 @@ const QUERIES: [&str; 6] = ["red pear", "PEAR Red", "green fig", "ear", "fig lim
 
 /// Returns a program for each rule, with its name.
 pub(super) fn programs(spec: &RowsSpec, operations: &[Operation]) -> Vec<(String, Vec<Step>)> {
-    let aim = Aim {
-        spec,
-        operations,
-        created: operation::created(operations),
-    };
+    let aim = Aim { spec, operations, created: operation::created(operations) };
     let mut all: Vec<_> = aim.default_org().into_iter().collect();
     for entity in aim.created.iter().copied() {
         let rules = entity.rules.iter().filter_map(|rule| match rule {
@@ -116,10 +112,8 @@ impl Aim<'_> {
                 between.call.give(field.name, Choice::Value(value));
             }
         }
-        let updates = self
-            .operations
-            .iter()
-            .filter(|it| it.entity.name == entity.name && it.name == Name::Update);
+        let updates =
+            self.operations.iter().filter(|it| it.entity.name == entity.name && it.name == Name::Update);
         for update in updates {
             let is_own = update.tool.rows.is_some_and(|rows| !rows.set.is_empty());
             let mut call = first_row_call(update);
@@ -134,10 +128,7 @@ impl Aim<'_> {
             }
             steps.extend([call.clone(), between.call.clone(), call].map(step));
         }
-        Some((
-            format!("{} that also changes {}", entity.name, also.entity),
-            steps,
-        ))
+        Some((format!("{} that also changes {}", entity.name, also.entity), steps))
     }
 
     /// Gives a field the value of a hook, again, a different value, and the first one once more.
@@ -152,10 +143,7 @@ impl Aim<'_> {
             update.call.give(field.name, Choice::Value(value.clone()));
             steps.push(step(update.call));
         }
-        Some((
-            format!("{} of {} that is {}", hook.field, entity.name, hook.is),
-            steps,
-        ))
+        Some((format!("{} of {} that is {}", hook.field, entity.name, hook.is), steps))
     }
 
     /// Makes a row refer to one that refers to it.
@@ -190,10 +178,8 @@ impl Aim<'_> {
 
     /// Searches rows for several words.
     fn searched(&self, entity: &'static EntitySpec) -> Option<(String, Vec<Step>)> {
-        let lists = self
-            .operations
-            .iter()
-            .filter(|it| it.entity.name == entity.name && it.name == Name::List);
+        let lists =
+            self.operations.iter().filter(|it| it.entity.name == entity.name && it.name == Name::List);
         let mut by = lists.flat_map(|list| {
             let filters = list.tool.rows.map_or(&[][..], |rows| rows.filters).iter();
             filters.map(move |filter| (list, filter))
@@ -214,16 +200,11 @@ impl Aim<'_> {
         for query in QUERIES {
             let mut call = first_row_call(list);
             let named = list.tool.rows.map_or(&[][..], |rows| rows.arguments).iter();
-            call.set = named
-                .map(|(_, field)| ((*field).to_owned(), Choice::Row(0)))
-                .collect();
+            call.set = named.map(|(_, field)| ((*field).to_owned(), Choice::Row(0))).collect();
             call.filters = vec![(member.to_owned(), Choice::Value(query.into()))];
             steps.push(step(call));
         }
-        Some((
-            format!("words in {} of {}", names.join(" or "), entity.name),
-            steps,
-        ))
+        Some((format!("words in {} of {}", names.join(" or "), entity.name), steps))
     }
 
     /// Returns the steps that create the rows that a row of the entity needs.
@@ -250,10 +231,7 @@ impl Aim<'_> {
     /// Returns an update of the first row of an entity.
     fn update(&self, entity: &str) -> Option<Update> {
         let update = self.find(entity, Name::Update)?;
-        Some(Update {
-            entity: update.entity,
-            call: first_row_call(update),
-        })
+        Some(Update { entity: update.entity, call: first_row_call(update) })
     }
 }
 
@@ -313,10 +291,7 @@ mod tests {
             ("the default org", 2),
             // A project, a user, an issue, and each of four words.
             ("from_issue_id and to_issue_id that must differ", 7),
-            (
-                "words in title or description of issue",
-                2 + TEXTS.len() + QUERIES.len(),
-            ),
+            ("words in title or description of issue", 2 + TEXTS.len() + QUERIES.len()),
             ("status of issue that is \"closed\"", 7),
         ] {
             assert_eq!(calls(name), expected, "{name}");

@@ -20,18 +20,12 @@ pub(super) fn some_of(
     dice: &mut fastrand::Rng,
 ) -> (Vec<&'static EntitySpec>, Vec<Operation>) {
     let turn = number * 2 % created.len();
-    let other = if number * 2 <= created.len() {
-        turn + 1
-    } else {
-        dice.usize(..created.len())
-    };
+    let other = if number * 2 <= created.len() { turn + 1 } else { dice.usize(..created.len()) };
     let mut chosen: Vec<&'static EntitySpec> = Vec::new();
     for entity in [created[turn], created[other % created.len()]] {
         with_needed(entity, created, &mut chosen);
     }
-    let of = operations
-        .iter()
-        .filter(|it| chosen.iter().any(|entity| entity.name == it.entity.name));
+    let of = operations.iter().filter(|it| chosen.iter().any(|entity| entity.name == it.entity.name));
     let of = of.copied().collect();
     (chosen, of)
 }
@@ -44,9 +38,7 @@ pub(super) fn with_needed(
 ) {
     for (field, reference) in entity.references() {
         let is_made = field.optional || field.default.is_some() || field.is_of_store();
-        let to = created
-            .iter()
-            .find(|to| to.name == reference.to && to.name != entity.name);
+        let to = created.iter().find(|to| to.name == reference.to && to.name != entity.name);
         if let Some(to) = to.filter(|to| !is_made && to.scope != Scope::Root) {
             with_needed(to, created, chosen);
         }
@@ -81,9 +73,7 @@ pub(super) fn row(entity: &'static EntitySpec, number: usize) -> Call {
     });
     let fields = entity.fields.iter().filter(is_needed).chain(any);
     Call {
-        set: fields
-            .map(|field| (field.name.to_owned(), value(field)))
-            .collect(),
+        set: fields.map(|field| (field.name.to_owned(), value(field))).collect(),
         names_no_org: entity.scope == Scope::Root,
         ..Call::new(Name::Create, entity)
     }

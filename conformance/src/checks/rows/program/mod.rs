@@ -37,9 +37,7 @@ pub(super) fn cases(bench: &Bench<'_>, name: &str, many: usize) -> Result<Vec<Ca
     let operations = operation::all(bench)?;
     let created = operation::created(&operations);
     if created.is_empty() {
-        return Err(Stop::NotApplicable(
-            "the server has no operation that creates a row".into(),
-        ));
+        return Err(Stop::NotApplicable("the server has no operation that creates a row".into()));
     }
     let orgs = requests::orgs_of(bench.subject.contract).len().max(1);
     let cases = (1..=many).map(|number| {

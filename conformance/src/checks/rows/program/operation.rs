@@ -21,9 +21,7 @@ pub(super) struct Operation {
 /// Returns the operations that the server has.
 pub(super) fn all(bench: &Bench<'_>) -> Result<Vec<Operation>, Stop> {
     spec(bench)?;
-    Ok(select(bench.subject.contract, |tool| {
-        bench.subject.adapter.has(tool, None)
-    }))
+    Ok(select(bench.subject.contract, |tool| bench.subject.adapter.has(tool, None)))
 }
 
 /// Returns the operations on rows of a contract that `has` is true of.
@@ -41,12 +39,7 @@ pub(super) fn select(contract: &ContractSpec, has: impl Fn(&ToolSpec) -> bool) -
                 let is_of_other_tool = first.is_none_or(|first| first.name != tool.name);
                 let is_own = tool.rows.is_some_and(|rows| !rows.set.is_empty());
                 if is_first || is_of_other_tool || is_own {
-                    all.push(Operation {
-                        entity,
-                        name,
-                        tool,
-                        is_first,
-                    });
+                    all.push(Operation { entity, name, tool, is_first });
                 }
             }
         }
@@ -56,8 +49,6 @@ pub(super) fn select(contract: &ContractSpec, has: impl Fn(&ToolSpec) -> bool) -
 
 /// Returns the entities whose rows can be created.
 pub(super) fn created(operations: &[Operation]) -> Vec<&'static EntitySpec> {
-    let creations = operations
-        .iter()
-        .filter(|it| it.name == Name::Create && it.is_first);
+    let creations = operations.iter().filter(|it| it.name == Name::Create && it.is_first);
     creations.map(|it| it.entity).collect()
 }

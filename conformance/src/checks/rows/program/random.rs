@@ -32,12 +32,7 @@ pub(super) fn step(at: usize, operations: &[Operation], orgs: usize, dice: &mut 
         left = left.saturating_sub(weight);
         is_it
     });
-    let Operation {
-        entity,
-        name,
-        tool,
-        is_first,
-    } = chosen.copied().unwrap_or(operations[0]);
+    let Operation { entity, name, tool, is_first } = chosen.copied().unwrap_or(operations[0]);
     let row = match dice.u8(..10) {
         0 => Choice::Missing,
         1 => Choice::Elsewhere(dice.usize(..8)),
@@ -65,10 +60,8 @@ pub(super) fn step(at: usize, operations: &[Operation], orgs: usize, dice: &mut 
 }
 
 fn created(entity: &'static EntitySpec, dice: &mut fastrand::Rng) -> Vec<(String, Choice)> {
-    let given = entity
-        .fields
-        .iter()
-        .filter(|field| !field.is_of_store() && entity.org_field() != Some(field.name));
+    let given =
+        entity.fields.iter().filter(|field| !field.is_of_store() && entity.org_field() != Some(field.name));
     let mut set = Vec::new();
     for field in given {
         let is_made = field.optional
@@ -97,11 +90,7 @@ fn updated(entity: &'static EntitySpec, dice: &mut fastrand::Rng) -> Vec<(String
         let field = settable[dice.usize(..settable.len())];
         if !set.iter().any(|(name, _)| name == field.name) {
             let can_stay = !field.hidden && !matches!(field.kind, FieldType::Secret { .. });
-            let value = if can_stay && dice.u8(..5) == 0 {
-                Choice::Same
-            } else {
-                choice(field, dice)
-            };
+            let value = if can_stay && dice.u8(..5) == 0 { Choice::Same } else { choice(field, dice) };
             set.push((field.name.to_owned(), value));
         }
     }
@@ -117,9 +106,7 @@ fn listed(entity: &'static EntitySpec, dice: &mut fastrand::Rng) -> Vec<(String,
 fn choice(field: &'static FieldSpec, dice: &mut fastrand::Rng) -> Choice {
     if dice.u8(..25) == 0 {
         let wrong = values::wrong(field).into_iter();
-        let small: Vec<_> = wrong
-            .filter(|(_, value)| value.to_string().len() < MAX_WRONG)
-            .collect();
+        let small: Vec<_> = wrong.filter(|(_, value)| value.to_string().len() < MAX_WRONG).collect();
         if !small.is_empty() {
             return Choice::Value(small[dice.usize(..small.len())].1.clone());
         }
@@ -153,33 +140,26 @@ impl Call {
         }
         let is_callers = |field: &FieldSpec| field.from == Some(CALLER);
         if self.action == Name::Create && entity.fields.iter().any(is_callers) && dice.bool() {
-            let user = if dice.u8(..5) == 0 {
-                Choice::Missing
-            } else {
-                Choice::Row(dice.usize(..8))
-            };
+            let user = if dice.u8(..5) == 0 { Choice::Missing } else { Choice::Row(dice.usize(..8)) };
             self.caller = Some((user, dice.usize(..4)));
         }
         if let Some(wildcard) = operation.wildcard
             && dice.bool()
         {
             let named = operation.arguments.iter().map(|(_, field)| *field);
-            self.set = named
-                .map(|field| (field.to_owned(), Choice::Value(wildcard.into())))
-                .collect();
+            self.set = named.map(|field| (field.to_owned(), Choice::Value(wildcard.into()))).collect();
         }
         for filter in operation.filters {
             if dice.u8(..3) > 0 {
                 continue;
             }
             let value = match filter.by {
-                FilterBy::Value(names) => names
-                    .first()
-                    .and_then(|name| entity.field(name))
-                    .map(|it| choice(it, dice)),
-                FilterBy::Item(_) => Some(Choice::Value(
-                    values::TEXTS[dice.usize(..values::TEXTS.len())].into(),
-                )),
+                FilterBy::Value(names) => {
+                    names.first().and_then(|name| entity.field(name)).map(|it| choice(it, dice))
+                }
+                FilterBy::Item(_) => {
+                    Some(Choice::Value(values::TEXTS[dice.usize(..values::TEXTS.len())].into()))
+                }
                 FilterBy::Words(names) => {
                     let name = names[dice.usize(..names.len())];
                     let words = [
@@ -196,8 +176,7 @@ impl Call {
                     Some(Choice::Value(words[dice.usize(..words.len())].into()))
                 }
             };
-            self.filters
-                .extend(value.map(|value| (filter.member.to_owned(), value)));
+            self.filters.extend(value.map(|value| (filter.member.to_owned(), value)));
         }
     }
 }

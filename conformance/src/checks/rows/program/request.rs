@@ -21,17 +21,10 @@ impl Call {
         let orgs = rows.org_keys();
         let org = orgs.get(self.org % orgs.len().max(1)).cloned();
         let org = org.filter(|_| !self.names_no_org);
-        let place = NamedRows {
-            rows,
-            model,
-            org: org.as_deref(),
-        };
+        let place = NamedRows { rows, model, org: org.as_deref() };
         let tool = rows.tool(entity, self.action.action(), self.label.as_deref())?;
         let operation = tool.rows?;
-        let mut said = Said {
-            org: org.clone(),
-            ..Said::default()
-        };
+        let mut said = Said { org: org.clone(), ..Said::default() };
         for (name, choice) in &self.set {
             let Some(field) = entity.field(name) else { continue };
             let is_taken = operation.arguments.iter().any(|(_, field)| field == name);
@@ -39,9 +32,7 @@ impl Call {
                 continue;
             }
             let value = match choice {
-                Choice::Same => place
-                    .row(entity, &self.row)
-                    .and_then(|row| row.get(name).cloned()),
+                Choice::Same => place.row(entity, &self.row).and_then(|row| row.get(name).cloned()),
                 _ => place.value(entity, field, choice, &said.data),
             };
             if let Some(value) = value {
@@ -101,8 +92,7 @@ impl Call {
                     rows.find(|row| row.get(of.key[0]) == Some(key))
                 });
                 let value = row.and_then(|row| row.get(copy.field).cloned());
-                said.data
-                    .insert(field.name.to_owned(), value.unwrap_or_else(|| MISSING.into()));
+                said.data.insert(field.name.to_owned(), value.unwrap_or_else(|| MISSING.into()));
             }
             let Some(value) = said.data.get(field.name).cloned() else {
                 continue;
@@ -135,8 +125,7 @@ impl Call {
             }
             let value = row.and_then(|row| row.get(*name).cloned());
             let value = value.filter(|_| self.beside != Beside::Wrong);
-            said.key
-                .insert((*name).to_owned(), value.unwrap_or_else(|| MISSING.into()));
+            said.key.insert((*name).to_owned(), value.unwrap_or_else(|| MISSING.into()));
         }
         if self.beside == Beside::Alone && !required.iter().any(|name| key.contains_key(*name)) {
             said.key.retain(|name, _| !key.contains_key(name));

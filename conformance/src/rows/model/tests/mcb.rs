@@ -18,10 +18,7 @@ use crate::{
 };
 
 /// The cases of the server, in the same workspace.
-const CASES: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../server/records/tests/mcb/cases.json"
-);
+const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../server/records/tests/mcb/cases.json");
 
 fn cases() -> Map<String, Value> {
     let text = fs::read_to_string(CASES).expect("the server's cases");
@@ -36,10 +33,7 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let mut bench = Self {
-            model: Model::new(&ROWS, &Tables::default()),
-            made: 0,
-        };
+        let mut bench = Self { model: Model::new(&ROWS, &Tables::default()), made: 0 };
         for seed in ROWS.seeds {
             let row = serde_json::from_str(seed.row).expect("a row");
             bench.create(seed.entity, seed.org, &row);
@@ -59,10 +53,7 @@ impl Bench {
     fn settle(&mut self) {
         for entity in ROWS.entities {
             let rows = self.model.rows.entry(entity.name).or_default();
-            for value in rows
-                .iter_mut()
-                .flat_map(|row| row.iter_mut().map(|(_, value)| value))
-            {
+            for value in rows.iter_mut().flat_map(|row| row.iter_mut().map(|(_, value)| value)) {
                 let Some(made) = Made::from_value(value) else {
                     continue;
                 };
@@ -102,14 +93,8 @@ impl Bench {
                 let rows = self.model.all(request.entity);
                 Ok(match request.operation.action {
                     Action::Delete => answer.into(),
-                    Action::Update => self
-                        .model
-                        .answer(request.entity, &rows[at.expect("a row")])
-                        .into(),
-                    _ => self
-                        .model
-                        .answer(request.entity, rows.last().expect("a row"))
-                        .into(),
+                    Action::Update => self.model.answer(request.entity, &rows[at.expect("a row")]).into(),
+                    _ => self.model.answer(request.entity, rows.last().expect("a row")).into(),
                 })
             }
         }
@@ -124,17 +109,11 @@ fn request(tool: &'static ToolSpec, arguments: &Value) -> Request {
     for selector in ["action", "resource"] {
         members.shift_remove(selector);
     }
-    let org = members
-        .shift_remove("org_id")
-        .and_then(|org| org.as_str().map(str::to_owned));
+    let org = members.shift_remove("org_id").and_then(|org| org.as_str().map(str::to_owned));
     let default = (entity.scope != Scope::Root).then(|| "org_default".to_owned());
     let mut key = Row::new();
     for (member, field) in operation.arguments {
-        key.extend(
-            members
-                .shift_remove(*member)
-                .map(|value| ((*field).to_owned(), value)),
-        );
+        key.extend(members.shift_remove(*member).map(|value| ((*field).to_owned(), value)));
     }
     let object = |value: Option<Value>| match value {
         Some(Value::Object(members)) => members,
@@ -176,10 +155,7 @@ fn difference(found: &Value, expected: &Value) -> Option<String> {
             if all.len() != items.len() {
                 return Some(format!("{found} has not {} items", items.len()));
             }
-            return all
-                .iter()
-                .zip(items)
-                .find_map(|(found, expected)| difference(found, expected));
+            return all.iter().zip(items).find_map(|(found, expected)| difference(found, expected));
         }
         _ => match expected.as_str() {
             Some("<time>" | "<number>") => found.is_i64(),
@@ -210,11 +186,7 @@ fn judge(bench: &mut Bench, case: &Value) -> Option<String> {
     let [tool, action, resource] = words[..] else {
         let mut row = json!({ "agent_type": "claude-code", "model": "m", "project_id": "p" });
         row["id"] = case[1]["id"].clone();
-        bench.create(
-            "agent_session",
-            Some("org_default"),
-            row.as_object().expect("a row"),
-        );
+        bench.create("agent_session", Some("org_default"), row.as_object().expect("a row"));
         return None;
     };
     let mut arguments = json!({ "action": action, "resource": resource });
@@ -279,25 +251,8 @@ fn a_request_says_what_it_was_made_of() {
         if rule(&case[2]).is_some() || arguments.get("org_id").is_none() {
             continue;
         }
-        let Request {
-            org,
-            key,
-            data,
-            limit,
-            after,
-            filters,
-            caller,
-            ..
-        } = request(tool, &arguments);
-        let again = Said {
-            org,
-            key,
-            data,
-            limit,
-            after,
-            filters,
-            caller,
-        };
+        let Request { org, key, data, limit, after, filters, caller, .. } = request(tool, &arguments);
+        let again = Said { org, key, data, limit, after, filters, caller };
         let made = Request::new(&CONTRACT, tool, again).expect("a request");
         // Data that may be left out can be empty.
         let mut made = made.arguments;

@@ -32,14 +32,7 @@ impl Plan<'_> {
             }
             Ok(())
         });
-        let is_new = |unique: &&Unique| {
-            unique
-                .fields
-                .iter()
-                .copied()
-                .chain(unique.while_null)
-                .any(differs)
-        };
+        let is_new = |unique: &&Unique| unique.fields.iter().copied().chain(unique.while_null).any(differs);
         let uniques = entity.uniques.iter().filter(is_new);
         let uniques = uniques.map(|unique| self.check_unique(entity, unique, row));
         let (references, uniques) = join(join_all(references), join_all(uniques)).await;
@@ -48,10 +41,7 @@ impl Plan<'_> {
             let by = edges.by.map(|by| row.get(by).cloned().unwrap_or_default());
             let is = |text: &&str| constant(text).ok() == by;
             if (edges.among.is_empty() || edges.among.iter().any(is))
-                && [Some(edges.from), Some(edges.to), edges.by]
-                    .into_iter()
-                    .flatten()
-                    .any(differs)
+                && [Some(edges.from), Some(edges.to), edges.by].into_iter().flatten().any(differs)
             {
                 self.check_edges(entity, edges, row).await?;
             }
@@ -72,15 +62,10 @@ impl Plan<'_> {
                 continue;
             }
             let pairs = || fields.windows(2).map(|pair| (pair[0], pair[1]));
-            let wrong = |field: &str, problem: String| RowError::Value {
-                field: field.into(),
-                problem,
-            };
+            let wrong = |field: &str, problem: String| RowError::Value { field: field.into(), problem };
             match rule {
                 RowRule::AnyOf(fields) if fields.iter().all(|name| value(name).is_none()) => {
-                    return Err(RowError::NoneOf {
-                        fields: fields.to_vec(),
-                    });
+                    return Err(RowError::NoneOf { fields: fields.to_vec() });
                 }
                 RowRule::AnyOf(_) => {}
                 RowRule::Differ(_) => {
@@ -106,10 +91,7 @@ impl Plan<'_> {
         let key = entity.key.first().and_then(|name| row.get(*name));
         match self.spec.org {
             Some(org) if entity.scope == Scope::Root && key.is_some_and(|key| key == org.default) => {
-                Err(RowError::Kept {
-                    entity: entity.name,
-                    key: key.map(shown).unwrap_or_default(),
-                })
+                Err(RowError::Kept { entity: entity.name, key: key.map(shown).unwrap_or_default() })
             }
             _ => Ok(()),
         }
@@ -141,15 +123,8 @@ impl Plan<'_> {
         let Some(target) = self.get(to, std::slice::from_ref(key)).await? else {
             return Err(no_such(field.name, to, key));
         };
-        match reference
-            .same
-            .iter()
-            .find(|name| row.get(**name) != target.get(**name))
-        {
-            Some(same) => Err(RowError::Elsewhere {
-                field: field.name,
-                same,
-            }),
+        match reference.same.iter().find(|name| row.get(**name) != target.get(**name)) {
+            Some(same) => Err(RowError::Elsewhere { field: field.name, same }),
             None => Ok(()),
         }
     }
@@ -171,9 +146,7 @@ impl Plan<'_> {
                 return Err(circle(field.name, way));
             }
             let next = self.get(entity, &[at]).await?;
-            at = next
-                .and_then(|row| row.get(field.name).cloned())
-                .unwrap_or_default();
+            at = next.and_then(|row| row.get(field.name).cloned()).unwrap_or_default();
         }
         Ok(())
     }

@@ -20,10 +20,7 @@ use crate::{
 impl Plan<'_> {
     /// Returns a new row with the given values, and with the values derived from them.
     pub(super) async fn draft(&self, entity: &'static EntitySpec, given: &Row) -> Result<Draft, RowError> {
-        let mut draft = Draft {
-            row: Row::new(),
-            made: BTreeSet::new(),
-        };
+        let mut draft = Draft { row: Row::new(), made: BTreeSet::new() };
         // Copies follow from references, and numbers and slugs from any field.
         let rank = |field: &&FieldSpec| match (field.copy, field.kind) {
             (Some(_), _) => 1,
@@ -53,10 +50,7 @@ impl Plan<'_> {
             (Some(Range::UntilNow), Some(time)) if time > now => "can't be later than now",
             _ => return Ok(value),
         };
-        Err(RowError::Value {
-            field: field.name.into(),
-            problem: problem.into(),
-        })
+        Err(RowError::Value { field: field.name.into(), problem: problem.into() })
     }
 
     /// Sets a field of a new row to the value of a row that it refers to. A given value must be the same.
@@ -76,10 +70,7 @@ impl Plan<'_> {
                     return Err(no_such(field.name, to, given));
                 }
             }
-            return Err(RowError::Elsewhere {
-                field: copy.reference,
-                same: field.name,
-            });
+            return Err(RowError::Elsewhere { field: copy.reference, same: field.name });
         }
         draft.set(field.name, value);
         Ok(())
@@ -232,10 +223,7 @@ impl Plan<'_> {
         next: Next,
         draft: &Draft,
     ) -> Result<Value, RowError> {
-        let filters = next
-            .within
-            .iter()
-            .map(|name| Filter::is(name, draft.get(name).clone()));
+        let filters = next.within.iter().map(|name| Filter::is(name, draft.get(name).clone()));
         let mut select = Select::new(entity, filters.collect());
         select.order = vec![(field.name, Order::Down)];
         select.limit = Some(1);

@@ -84,15 +84,7 @@ impl<'a> Plan<'a> {
         within: Within,
         facts: &'a Map<String, Value>,
     ) -> Self {
-        Self {
-            spec,
-            view,
-            within,
-            facts,
-            planned: vec![],
-            places: BTreeMap::new(),
-            secrets: vec![],
-        }
+        Self { spec, view, within, facts, planned: vec![], places: BTreeMap::new(), secrets: vec![] }
     }
 
     /// Returns the change. Rows that were created and removed again are not part of it.
@@ -101,14 +93,7 @@ impl<'a> Plan<'a> {
     /// If the plan is empty.
     pub fn finish(self, operation: &'static str) -> Result<RowsChange, RowError> {
         let mut rows = vec![];
-        for Planned {
-            entity,
-            key,
-            before,
-            after,
-            made,
-        } in self.planned
-        {
+        for Planned { entity, key, before, after, made } in self.planned {
             let edit = match (before, after) {
                 (None, None) => continue,
                 (None, Some(row)) => RowEdit::Insert(row),
@@ -183,10 +168,7 @@ impl<'a> Plan<'a> {
         }
         let mut rows = self.view.select(&select).await?;
         rows.retain(|row| !touched(row));
-        let planned = self
-            .planned
-            .iter()
-            .filter(|it| it.entity.name == select.entity.name);
+        let planned = self.planned.iter().filter(|it| it.entity.name == select.entity.name);
         let planned = planned.filter_map(|it| it.after.clone());
         rows.extend(planned.filter(|row| select.passes(row)));
         if let Some(limit) = limit.and_then(|limit| usize::try_from(limit).ok()) {
@@ -228,11 +210,7 @@ impl<'a> Plan<'a> {
     /// Returns the number of rows that pass the filters once the plan is made.
     async fn count_left(&self, select: &Select) -> Result<u64, RowError> {
         let passes = |row: &Option<Row>| row.as_ref().is_some_and(|row| select.passes(row));
-        let planned = || {
-            self.planned
-                .iter()
-                .filter(|it| it.entity.name == select.entity.name)
-        };
+        let planned = || self.planned.iter().filter(|it| it.entity.name == select.entity.name);
         let gone = planned().filter(|it| passes(&it.before)).count() as u64;
         let there = planned().filter(|it| passes(&it.after)).count() as u64;
         Ok((self.view.count(select).await? + there).saturating_sub(gone))
@@ -254,13 +232,7 @@ impl<'a> Plan<'a> {
             return;
         }
         self.places.insert(place(entity, &key), self.planned.len());
-        self.planned.push(Planned {
-            entity,
-            key,
-            before,
-            after,
-            made,
-        });
+        self.planned.push(Planned { entity, key, before, after, made });
     }
 }
 
@@ -290,20 +262,12 @@ fn equal(names: &'static [&'static str], row: &Row) -> impl Iterator<Item = Filt
 fn check_names(entity: &'static EntitySpec, given: &Row, is_new: bool) -> Result<(), RowError> {
     let can_be_given = |field: &&FieldSpec| !field.is_of_store();
     let is_kept_back = |field: &FieldSpec| field.hidden && !(is_new && field.copy.is_some());
-    match given
-        .keys()
-        .find(|name| entity.field(name).is_none_or(is_kept_back))
-    {
+    match given.keys().find(|name| entity.field(name).is_none_or(is_kept_back)) {
         None => Ok(()),
         Some(unknown) => Err(RowError::Unknown {
             field: unknown.clone(),
             entity: entity.name,
-            fields: entity
-                .fields
-                .iter()
-                .filter(can_be_given)
-                .map(|field| field.name)
-                .collect(),
+            fields: entity.fields.iter().filter(can_be_given).map(|field| field.name).collect(),
         }),
     }
 }
@@ -320,16 +284,8 @@ fn constant(text: &str) -> Result<Value, RowError> {
 }
 
 fn taken(entity: &EntitySpec, fields: &[&'static str]) -> RowError {
-    let article = if entity.name.starts_with(['a', 'e', 'i', 'o', 'u']) {
-        "an"
-    } else {
-        "a"
-    };
-    RowError::Taken {
-        article,
-        entity: entity.name,
-        fields: fields.to_vec(),
-    }
+    let article = if entity.name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    RowError::Taken { article, entity: entity.name, fields: fields.to_vec() }
 }
 
 fn immutable(field: &'static str, on_create: bool) -> RowError {
@@ -337,16 +293,9 @@ fn immutable(field: &'static str, on_create: bool) -> RowError {
 }
 
 fn no_such(field: &'static str, entity: &EntitySpec, key: &Value) -> RowError {
-    RowError::NoSuch {
-        field,
-        entity: entity.name,
-        key: shown(key),
-    }
+    RowError::NoSuch { field, entity: entity.name, key: shown(key) }
 }
 
 pub(super) fn not_found(entity: &EntitySpec, key: &[Value]) -> RowError {
-    RowError::NotFound {
-        entity: entity.name,
-        key: key.iter().map(shown).collect::<Vec<_>>().join(" "),
-    }
+    RowError::NotFound { entity: entity.name, key: key.iter().map(shown).collect::<Vec<_>>().join(" ") }
 }

@@ -26,10 +26,8 @@ impl Plan<'_> {
         let mut draft = self.draft(entity, &given).await?;
         let key = identity(entity, &draft.row);
         if entity.scope == Scope::Root && self.within.is_bound {
-            let message = format!(
-                "a caller that is bound to one {0} can't create a different {0}",
-                entity.name
-            );
+            let message =
+                format!("a caller that is bound to one {0} can't create a different {0}", entity.name);
             return Err(Failure::new(FailureKind::AccessDenied, message).into());
         }
         self.apply_hooks(entity, None, &given, &mut draft);
@@ -46,10 +44,7 @@ impl Plan<'_> {
             return Err(taken(entity, entity.key));
         }
         if was_removed? {
-            return Err(RowError::UsedBefore {
-                field: entity.key[0],
-                entity: entity.name,
-            });
+            return Err(RowError::UsedBefore { field: entity.key[0], entity: entity.name });
         }
         checked?;
         // Last: a refused call wastes no random bits.
@@ -113,10 +108,9 @@ impl Plan<'_> {
             };
             let given = given.get(field.name).cloned();
             let given = given.map(|value| match value {
-                Value::Null => Err(RowError::Value {
-                    field: field.name.into(),
-                    problem: "can't be null".into(),
-                }),
+                Value::Null => {
+                    Err(RowError::Value { field: field.name.into(), problem: "can't be null".into() })
+                }
                 value => self.given(field, value),
             });
             let given = given.transpose()?;
@@ -141,10 +135,7 @@ impl Plan<'_> {
         made: BTreeSet<&'static str>,
     ) -> Result<Row, RowError> {
         let key = identity(entity, &old);
-        let mut draft = Draft {
-            row: old.clone(),
-            made,
-        };
+        let mut draft = Draft { row: old.clone(), made };
         for (name, value) in &set {
             draft.row.insert(name.clone(), value.clone());
         }
@@ -226,15 +217,8 @@ impl Plan<'_> {
         if by.is_empty() {
             return Ok(());
         }
-        let key = entity
-            .key
-            .iter()
-            .map(|name| shown(row.get(*name).unwrap_or(&Value::Null)));
-        Err(RowError::InUse {
-            entity: entity.name,
-            key: key.collect::<Vec<_>>().join(" "),
-            by,
-        })
+        let key = entity.key.iter().map(|name| shown(row.get(*name).unwrap_or(&Value::Null)));
+        Err(RowError::InUse { entity: entity.name, key: key.collect::<Vec<_>>().join(" "), by })
     }
 
     /// Applies the assignments of hooks whose fields take or lose a certain value.

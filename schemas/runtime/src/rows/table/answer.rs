@@ -26,11 +26,9 @@ impl Table {
         request: Request,
     ) -> Result<Value, RowError> {
         plan.check_org(entity).await.map_err(|error| match error {
-            RowError::NotFound { entity, key } => RowError::NoSuch {
-                field: self.org_argument().unwrap_or_default(),
-                entity,
-                key,
-            },
+            RowError::NotFound { entity, key } => {
+                RowError::NoSuch { field: self.org_argument().unwrap_or_default(), entity, key }
+            }
             error => error,
         })?;
         let mut select = Select::new(entity, vec![]);
@@ -82,11 +80,7 @@ impl Table {
         let row = match self.operation.after_by {
             None => plan.get(entity, std::slice::from_ref(&after)).await?,
             Some(name) if entity.order == [name] => {
-                select.all.push(Filter {
-                    field: name,
-                    test: Test::More,
-                    value: after,
-                });
+                select.all.push(Filter { field: name, test: Test::More, value: after });
                 return Ok(());
             }
             Some(name) => {
@@ -129,10 +123,7 @@ impl Table {
 
     fn named(&self) -> Map<String, Value> {
         let resource = self.operation.resource;
-        resource
-            .map(|name| ("resource".to_owned(), name.into()))
-            .into_iter()
-            .collect()
+        resource.map(|name| ("resource".to_owned(), name.into())).into_iter().collect()
     }
 }
 
@@ -148,10 +139,7 @@ async fn narrow(
         let field = entity.field(name);
         field.ok_or_else(|| breach(format!("there is no field `{name}` to list by")))
     };
-    let wrong = |problem: &str| RowError::Value {
-        field: filter.member.into(),
-        problem: problem.into(),
-    };
+    let wrong = |problem: &str| RowError::Value { field: filter.member.into(), problem: problem.into() };
     match filter.by {
         FilterBy::Value(names) => {
             let mut any = vec![];
@@ -166,22 +154,17 @@ async fn narrow(
             }
             select.any.push(any);
         }
-        FilterBy::Item(name) => select.all.push(Filter {
-            field: field(name)?.name,
-            test: Test::HasItem,
-            value: value.clone(),
-        }),
+        FilterBy::Item(name) => {
+            select.all.push(Filter { field: field(name)?.name, test: Test::HasItem, value: value.clone() })
+        }
         FilterBy::Words(names) => {
             let words: Vec<_> = value.as_str().unwrap_or_default().split_whitespace().collect();
             if words.is_empty() {
                 return Err(wrong("can't be blank"));
             }
             for word in words {
-                let contains = |name: &&'static str| Filter {
-                    field: name,
-                    test: Test::Contains,
-                    value: word.into(),
-                };
+                let contains =
+                    |name: &&'static str| Filter { field: name, test: Test::Contains, value: word.into() };
                 select.any.push(names.iter().map(contains).collect());
             }
         }
@@ -203,11 +186,7 @@ async fn check_there(
     if field.loose || plan.get(to, std::slice::from_ref(value)).await?.is_some() {
         return Ok(());
     }
-    Err(RowError::NoSuch {
-        field: member,
-        entity: to.name,
-        key: shown(value),
-    })
+    Err(RowError::NoSuch { field: member, entity: to.name, key: shown(value) })
 }
 
 /// Returns the row as in answers, with the members that they add from other rows.

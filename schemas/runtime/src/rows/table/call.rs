@@ -21,10 +21,7 @@ pub fn facts_of(call: &CallContext) -> Map<String, Value> {
     let user = call.user.as_deref().map(Value::from);
     let provenance = call.provenance.as_deref().map(Provenance::to_value);
     let facts = [(USER, user), (PROVENANCE, provenance)];
-    facts
-        .into_iter()
-        .filter_map(|(name, fact)| Some((name.to_owned(), fact?)))
-        .collect()
+    facts.into_iter().filter_map(|(name, fact)| Some((name.to_owned(), fact?))).collect()
 }
 
 /// An operation on the rows of a contract, for one call.
@@ -41,11 +38,7 @@ pub struct Table {
 impl Table {
     /// Creates the table of an operation, without facts other than the call's.
     pub fn new(spec: &'static RowsSpec, operation: &'static RowOperation) -> Self {
-        Self {
-            spec,
-            operation,
-            facts: Map::new(),
-        }
+        Self { spec, operation, facts: Map::new() }
     }
 
     pub(super) fn entity(&self) -> Result<&'static EntitySpec, RowError> {
@@ -60,12 +53,7 @@ impl Table {
         let is_given = |(member, field): &(&str, &str)| {
             request.get(member).is_some() && data.is_none_or(|data| data.get(field).is_none())
         };
-        self.operation
-            .arguments
-            .iter()
-            .copied()
-            .filter(is_given)
-            .collect()
+        self.operation.arguments.iter().copied().filter(is_given).collect()
     }
 
     /// Returns the member of a request that names the org.
@@ -77,9 +65,7 @@ impl Table {
     pub(super) fn failure(&self, arguments: &[(&'static str, &'static str)], error: RowError) -> Failure {
         let within = self.operation.data.or(self.operation.filters_in);
         let within = within.map(|member| pointer::push("", member));
-        let of_list = self
-            .org_argument()
-            .filter(|_| self.operation.action == Action::List);
+        let of_list = self.org_argument().filter(|_| self.operation.action == Action::List);
         let of_list = of_list.map(|member| (member, member));
         let mut arguments = arguments.iter().copied().chain(of_list);
         let argument = arguments.find(|(_, field)| error.field() == Some(*field));

@@ -38,25 +38,9 @@ pub async fn run<Error: ContractError, S>(
         return Err(Rejection::UnknownTool);
     };
     let service = &Table::new(spec, rows);
-    let Run {
-        operation,
-        store,
-        call,
-        arguments,
-        ..
-    } = run;
-    let run = Run {
-        operation,
-        service,
-        store,
-        call,
-        arguments,
-    };
-    if operation.mutating {
-        run.mutate(mutate::<Error>).await
-    } else {
-        run.read(read::<Error>).await
-    }
+    let Run { operation, store, call, arguments, .. } = run;
+    let run = Run { operation, service, store, call, arguments };
+    if operation.mutating { run.mutate(mutate::<Error>).await } else { run.read(read::<Error>).await }
 }
 
 /// Runs a reading operation: `Get` or `List`.

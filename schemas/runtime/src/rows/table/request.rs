@@ -51,9 +51,7 @@ impl Table {
             None => {
                 let names = operation.filters.iter().map(|filter| filter.member);
                 let names = names.chain(operation.limit).chain(operation.after);
-                names
-                    .filter_map(|name| members.shift_remove_entry(name))
-                    .collect()
+                names.filter_map(|name| members.shift_remove_entry(name)).collect()
             }
         };
         let mut take = |member: Option<&str>| filters.shift_remove(member?).filter(|it| !it.is_null());
@@ -67,9 +65,7 @@ impl Table {
             return Err(RowError::Unknown {
                 field: unknown.clone(),
                 entity: entity.name,
-                fields: fields
-                    .chain(operation.filters.iter().map(|it| it.member))
-                    .collect(),
+                fields: fields.chain(operation.filters.iter().map(|it| it.member)).collect(),
             });
         }
         take_aliases(entity, &mut data)?;
@@ -88,14 +84,7 @@ impl Table {
                 fields: operation.fields.to_vec(),
             });
         }
-        Ok(Request {
-            within,
-            arguments,
-            data,
-            filters,
-            limit: self.limit(limit)?,
-            after,
-        })
+        Ok(Request { within, arguments, data, filters, limit: self.limit(limit)?, after })
     }
 
     /// Returns true if the operation permits this member in the data; the entity has further rules.
@@ -110,12 +99,10 @@ impl Table {
     fn limit(&self, given: Option<Value>) -> Result<u64, RowError> {
         let (default, max) = self.operation.limits;
         let limit = given.map_or(Some(default), |limit| limit.as_u64());
-        limit
-            .filter(|limit| (1..=max).contains(limit))
-            .ok_or_else(|| RowError::Value {
-                field: self.operation.limit.unwrap_or("limit").into(),
-                problem: format!("must be an integer from 1 to {max}"),
-            })
+        limit.filter(|limit| (1..=max).contains(limit)).ok_or_else(|| RowError::Value {
+            field: self.operation.limit.unwrap_or("limit").into(),
+            problem: format!("must be an integer from 1 to {max}"),
+        })
     }
 
     /// Returns the org of the call (the named one, that of the caller, or the default), and the named one.
@@ -126,20 +113,14 @@ impl Table {
         let named = org.argument.and_then(|member| members.shift_remove(member));
         let named = named.filter(|named| !named.is_null());
         let bound = call.org.as_deref();
-        let not_there = |named: &Value| RowError::NotFound {
-            entity: org.entity,
-            key: shown(named),
-        };
+        let not_there = |named: &Value| RowError::NotFound { entity: org.entity, key: shown(named) };
         let key = match (&named, bound) {
             (Some(named), Some(bound)) if named != bound => return Err(not_there(named)),
             (_, Some(bound)) => bound,
             (Some(named), None) => named.as_str().ok_or_else(|| not_there(named))?,
             (None, None) => org.default,
         };
-        let within = Within {
-            org: Some(key.to_owned()),
-            is_bound: bound.is_some(),
-        };
+        let within = Within { org: Some(key.to_owned()), is_bound: bound.is_some() };
         Ok((within, named))
     }
 
@@ -181,10 +162,7 @@ fn object(member: &str, value: Option<Value>) -> Result<Row, RowError> {
     match value {
         Some(Value::Object(members)) => Ok(members),
         None => Ok(Row::new()),
-        Some(_) => Err(RowError::Value {
-            field: member.into(),
-            problem: "must be an object".into(),
-        }),
+        Some(_) => Err(RowError::Value { field: member.into(), problem: "must be an object".into() }),
     }
 }
 
@@ -221,11 +199,7 @@ pub(super) async fn find(
     arguments: &Row,
 ) -> Result<Row, RowError> {
     let missing = || not_found(entity, &arguments.values().cloned().collect::<Vec<_>>());
-    let values: Vec<_> = entity
-        .key
-        .iter()
-        .filter_map(|name| arguments.get(*name).cloned())
-        .collect();
+    let values: Vec<_> = entity.key.iter().filter_map(|name| arguments.get(*name).cloned()).collect();
     if values.len() == entity.key.len() {
         let row = plan.get(entity, &values).await?;
         let has = |row: &Row| {

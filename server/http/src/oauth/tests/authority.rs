@@ -71,10 +71,7 @@ impl Authority {
 
     /// A token with these claims.
     pub(crate) fn token(&self, claims: &Value) -> String {
-        self.sign(
-            &json!({ "alg": "EdDSA", "kid": "ed", "typ": "at+jwt" }).to_string(),
-            &claims.to_string(),
-        )
+        self.sign(&json!({ "alg": "EdDSA", "kid": "ed", "typ": "at+jwt" }).to_string(), &claims.to_string())
     }
 
     /// A token with this header, signed with its algorithm's key; with the Ed25519 key if the algorithm is unknown.
@@ -134,10 +131,7 @@ fn rsa() -> RsaKeyPair {
     let key = rfc7515();
     let part = |name: &str| URL_SAFE_NO_PAD.decode(key[name].as_str().unwrap()).unwrap();
     let components = KeyPairComponents {
-        public_key: PublicKeyComponents {
-            n: part("n"),
-            e: part("e"),
-        },
+        public_key: PublicKeyComponents { n: part("n"), e: part("e") },
         d: part("d"),
         p: part("p"),
         q: part("q"),

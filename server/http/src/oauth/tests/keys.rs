@@ -20,36 +20,18 @@ fn a_key_is_used_only_for_its_purpose() {
     let short = "AQ".repeat(127);
     for (key, expected) in [
         (with(ed, &json!({})), Ok(())),
-        (
-            with(
-                ed,
-                &json!({ "use": "sig", "alg": "EdDSA", "key_ops": ["sign", "verify"] }),
-            ),
-            Ok(()),
-        ),
+        (with(ed, &json!({ "use": "sig", "alg": "EdDSA", "key_ops": ["sign", "verify"] })), Ok(())),
         (with(ed, &json!({ "use": "enc" })), Err(KeySetError::Empty)),
-        (
-            with(ed, &json!({ "key_ops": ["encrypt"] })),
-            Err(KeySetError::Empty),
-        ),
+        (with(ed, &json!({ "key_ops": ["encrypt"] })), Err(KeySetError::Empty)),
         (with(ed, &json!({ "key_ops": "verify" })), Err(KeySetError::Empty)),
         (with(ed, &json!({ "alg": "HS256" })), Err(KeySetError::Empty)),
         (with(ed, &json!({ "crv": "X25519" })), Err(KeySetError::Empty)),
         (with(ed, &json!({ "x": "AAAA" })), Err(KeySetError::Empty)),
         (with(p256, &json!({ "crv": "P-384" })), Err(KeySetError::Empty)),
-        (
-            with(p256, &json!({ "crv": "secp256k1" })),
-            Err(KeySetError::Empty),
-        ),
+        (with(p256, &json!({ "crv": "secp256k1" })), Err(KeySetError::Empty)),
         (with(p256, &json!({ "y": null })), Err(KeySetError::Empty)),
         (with(rsa, &json!({ "n": short })), Err(KeySetError::Empty)),
-        (
-            with(
-                rsa,
-                &json!({ "n": format!("AAAA{}", rsa["n"].as_str().unwrap()) }),
-            ),
-            Ok(()),
-        ),
+        (with(rsa, &json!({ "n": format!("AAAA{}", rsa["n"].as_str().unwrap()) })), Ok(())),
         (json!({ "kty": "oct", "k": "c2VjcmV0" }), Err(KeySetError::Empty)),
         (json!("key"), Err(KeySetError::Empty)),
     ] {

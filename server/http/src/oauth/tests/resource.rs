@@ -9,10 +9,7 @@ fn secrets_are_sent_only_to_safe_urls() {
         ("https://notes.example/", Some("https://notes.example/mcp")),
         ("https://notes.example:443", Some("https://notes.example/mcp")),
         ("http://localhost:80", Some("http://localhost/mcp")),
-        (
-            "HTTPS://Notes.Example:8443",
-            Some("https://notes.example:8443/mcp"),
-        ),
+        ("HTTPS://Notes.Example:8443", Some("https://notes.example:8443/mcp")),
         ("http://localhost:8000", Some("http://localhost:8000/mcp")),
         ("http://127.0.0.1:8000", Some("http://127.0.0.1:8000/mcp")),
         ("http://[::1]:8000", Some("http://[::1]:8000/mcp")),
@@ -38,11 +35,7 @@ fn secrets_are_sent_only_to_safe_urls() {
         ("login.example", false),
     ] {
         let issuer = text.parse::<Issuer>();
-        assert_eq!(
-            issuer.as_ref().map(Issuer::as_str).ok(),
-            fine.then_some(text),
-            "{text}"
-        );
+        assert_eq!(issuer.as_ref().map(Issuer::as_str).ok(), fine.then_some(text), "{text}");
     }
 }
 
@@ -55,11 +48,7 @@ fn only_scheme_and_host_ignore_case() {
         ("https://notes.example/mcp", "https://notes.example/mcp/", false),
         ("https://notes.example/mcp", "https://notes.example/mcp/a", false),
         ("https://notes.example/mcp", "http://notes.example/mcp", false),
-        (
-            "https://notes.example",
-            "https://notes.example.attacker.example",
-            false,
-        ),
+        ("https://notes.example", "https://notes.example.attacker.example", false),
         ("api", "API", false),
         ("api", "api", true),
     ] {

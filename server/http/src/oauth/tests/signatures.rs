@@ -51,10 +51,7 @@ fn the_examples_of_the_rfcs_verify() {
         ),
     ] {
         let keys = json!({ "keys": [key] });
-        assert_eq!(
-            checked(&keys, &format!("{header}.{payload}.{signature}")),
-            expected
-        );
+        assert_eq!(checked(&keys, &format!("{header}.{payload}.{signature}")), expected);
         // One flipped bit.
         let flipped = if let Some(rest) = signature.strip_prefix('c') {
             format!("d{rest}")
@@ -73,30 +70,15 @@ fn an_algorithm_verifies_only_with_a_key_of_its_type() {
         for (_, key) in ALGORITHMS {
             let header = json!({ "alg": algorithm, "kid": key }).to_string();
             let found = checked(&authority.keys(), &authority.sign(&header, "{}"));
-            let expected = if key == own {
-                Ok(json!({}))
-            } else {
-                Err(TokenError::Key)
-            };
+            let expected = if key == own { Ok(json!({})) } else { Err(TokenError::Key) };
             assert_eq!(found, expected, "{algorithm} with {key}");
         }
         // Without a key id, each key of the kind is tried.
         let header = json!({ "alg": algorithm }).to_string();
-        assert_eq!(
-            checked(&authority.keys(), &authority.sign(&header, "{}")),
-            Ok(json!({}))
-        );
+        assert_eq!(checked(&authority.keys(), &authority.sign(&header, "{}")), Ok(json!({})));
         let other = Authority::new().sign(&header, "{}");
-        let expected = if own == "rsa" {
-            Ok(json!({}))
-        } else {
-            Err(TokenError::Signature)
-        };
-        assert_eq!(
-            checked(&authority.keys(), &other),
-            expected,
-            "{algorithm} of another issuer"
-        );
+        let expected = if own == "rsa" { Ok(json!({})) } else { Err(TokenError::Signature) };
+        assert_eq!(checked(&authority.keys(), &other), expected, "{algorithm} of another issuer");
     }
 }
 
@@ -110,30 +92,15 @@ fn a_token_with_another_type_or_critical_header_is_rejected() {
         (r#"{"alg":"EdDSA"}"#.to_owned(), Ok(json!({}))),
         (r#"{"alg":"EdDSA","typ":"JWT"}"#.into(), Ok(json!({}))),
         (r#"{"alg":"EdDSA","typ":"at+jwt"}"#.into(), Ok(json!({}))),
-        (
-            r#"{"alg":"EdDSA","typ":"application/AT+JWT"}"#.into(),
-            Ok(json!({})),
-        ),
-        (
-            r#"{"alg":"EdDSA","typ":"dpop+jwt"}"#.into(),
-            Err(TokenError::Kind),
-        ),
-        (
-            r#"{"alg":"EdDSA","typ":"logout+jwt"}"#.into(),
-            Err(TokenError::Kind),
-        ),
+        (r#"{"alg":"EdDSA","typ":"application/AT+JWT"}"#.into(), Ok(json!({}))),
+        (r#"{"alg":"EdDSA","typ":"dpop+jwt"}"#.into(), Err(TokenError::Kind)),
+        (r#"{"alg":"EdDSA","typ":"logout+jwt"}"#.into(), Err(TokenError::Kind)),
         (r#"{"alg":"EdDSA","crit":["exp"]}"#.into(), Err(TokenError::Kind)),
-        (
-            r#"{"alg":"EdDSA","crit":[],"b64":false}"#.into(),
-            Err(TokenError::Kind),
-        ),
+        (r#"{"alg":"EdDSA","crit":[],"b64":false}"#.into(), Err(TokenError::Kind)),
         (r#"{"alg":"none"}"#.into(), Err(TokenError::Algorithm)),
         (r#"{"alg":"None"}"#.into(), Err(TokenError::Algorithm)),
         (r#"{"alg":"HS256","kid":"ed"}"#.into(), Err(TokenError::Algorithm)),
-        (
-            r#"{"alg":"HS256","kid":"secret"}"#.into(),
-            Err(TokenError::Algorithm),
-        ),
+        (r#"{"alg":"HS256","kid":"secret"}"#.into(), Err(TokenError::Algorithm)),
         (r#"{"alg":"ES256K"}"#.into(), Err(TokenError::Algorithm)),
         (r#"{"alg":"eddsa"}"#.into(), Err(TokenError::Algorithm)),
         (r#"{"alg":["EdDSA"]}"#.into(), Err(TokenError::Form)),
@@ -145,11 +112,7 @@ fn a_token_with_another_type_or_critical_header_is_rejected() {
         ("[]".into(), Err(TokenError::Form)),
         (String::new(), Err(TokenError::Form)),
     ] {
-        assert_eq!(
-            checked(&keys, &authority.sign(&header, "{}")),
-            expected,
-            "{header}"
-        );
+        assert_eq!(checked(&keys, &authority.sign(&header, "{}")), expected, "{header}");
     }
     // A key in the token's header is ignored.
     for header in [
@@ -174,10 +137,7 @@ fn a_changed_token_is_rejected() {
     for (token, expected) in [
         (format!("{header}.{bert}.{signature}"), TokenError::Signature),
         (format!("{header}.{payload}."), TokenError::Signature),
-        (
-            format!("{header}.{payload}.{}", &signature[..80]),
-            TokenError::Signature,
-        ),
+        (format!("{header}.{payload}.{}", &signature[..80]), TokenError::Signature),
         (format!("{header}.{payload}"), TokenError::Form),
         (format!("{good}."), TokenError::Form),
         (format!("{good}.{payload}"), TokenError::Form),
@@ -187,10 +147,7 @@ fn a_changed_token_is_rejected() {
         (format!("..{signature}"), TokenError::Form),
         (String::new(), TokenError::Form),
         (".".repeat(1000), TokenError::Form),
-        (
-            format!("{header}.{}.{signature}", "A".repeat(20_000)),
-            TokenError::Form,
-        ),
+        (format!("{header}.{}.{signature}", "A".repeat(20_000)), TokenError::Form),
     ] {
         assert_eq!(checked(&authority.keys(), &token), Err(expected), "{token:.200}");
     }

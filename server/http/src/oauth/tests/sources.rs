@@ -65,11 +65,7 @@ async fn answer(mut stream: TcpStream, mut shown: watch::Receiver<Vec<u8>>) {
 }
 
 fn response(status: &str, body: &str) -> Vec<u8> {
-    format!(
-        "HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .into_bytes()
+    format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
 fn keys(authority: &Authority) -> Vec<u8> {
@@ -96,9 +92,7 @@ async fn until(so: impl Fn() -> bool) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), waiting)
-        .await
-        .expect("it comes");
+    tokio::time::timeout(Duration::from_secs(60), waiting).await.expect("it comes");
 }
 
 async fn found(tokens: &Tokens, token: &str) -> Result<(), AuthenticationError> {
@@ -109,10 +103,7 @@ async fn found(tokens: &Tokens, token: &str) -> Result<(), AuthenticationError> 
 async fn keys_from_a_url_stay_while_its_server_is_unavailable() {
     let (authority, next) = (Authority::new(), Authority::new());
     let site = Site::new(keys(&authority)).await;
-    let pace = PollingLimits {
-        between: Duration::ZERO,
-        ..PollingLimits::default()
-    };
+    let pace = PollingLimits { between: Duration::ZERO, ..PollingLimits::default() };
     let tokens = tokens(&site.url, pace);
     assert!(!tokens.is_ready());
     let token = authority.token(&claims(HERE, "read"));
@@ -132,10 +123,7 @@ async fn keys_from_a_url_stay_while_its_server_is_unavailable() {
         // An unknown key causes a request.
         let unknown = authority.sign(&json!({ "alg": "EdDSA", "kid": "new" }).to_string(), "{}");
         let denied = found(&tokens, &unknown).await;
-        assert!(
-            matches!(denied, Err(AuthenticationError::Token(TokenError::Key))),
-            "{denied:?}"
-        );
+        assert!(matches!(denied, Err(AuthenticationError::Token(TokenError::Key))), "{denied:?}");
         assert_eq!(site.asked(), asked + 1);
         found(&tokens, &token).await.unwrap();
         assert_eq!(site.asked(), asked + 1, "a key that is known is not asked for");
@@ -151,18 +139,12 @@ async fn a_token_with_an_unknown_key_causes_a_request_but_not_too_often() {
     let tokens = tokens(&site.url, PollingLimits::default());
     let token = authority.token(&claims(HERE, "read"));
     let denied = found(&tokens, &token).await;
-    assert!(
-        matches!(denied, Err(AuthenticationError::Token(TokenError::Key))),
-        "{denied:?}"
-    );
+    assert!(matches!(denied, Err(AuthenticationError::Token(TokenError::Key))), "{denied:?}");
     site.shown.send_replace(keys(&authority));
     // Many tokens with unknown keys do not increase the number of requests.
     for _ in 0..20 {
         let denied = found(&tokens, &token).await;
-        assert!(
-            matches!(denied, Err(AuthenticationError::Token(TokenError::Key))),
-            "{denied:?}"
-        );
+        assert!(matches!(denied, Err(AuthenticationError::Token(TokenError::Key))), "{denied:?}");
     }
     assert_eq!(site.asked(), 1);
     tokio::time::pause();
@@ -186,17 +168,11 @@ async fn without_keys_no_token_is_called_invalid() {
     };
     let tokens = tokens(&site.url, pace);
     let token = authority.token(&claims(HERE, "read"));
-    assert!(matches!(
-        found(&tokens, &token).await,
-        Err(AuthenticationError::NoKeys)
-    ));
+    assert!(matches!(found(&tokens, &token).await, Err(AuthenticationError::NoKeys)));
     assert!(!tokens.is_ready());
     // A text that is not a token causes no request.
     let asked = site.asked();
-    assert!(matches!(
-        found(&tokens, "nonsense").await,
-        Err(AuthenticationError::Token(TokenError::Form))
-    ));
+    assert!(matches!(found(&tokens, "nonsense").await, Err(AuthenticationError::Token(TokenError::Form))));
     assert_eq!(site.asked(), asked);
     site.shown.send_replace(keys(&authority));
     found(&tokens, &token).await.unwrap();
@@ -225,10 +201,7 @@ async fn a_client_that_disconnects_does_not_cancel_a_request_for_keys() {
 async fn keys_are_fetched_before_the_first_token() {
     let authority = Authority::new();
     let site = Site::new(b"220 not yet\r\n".to_vec()).await;
-    let pace = PollingLimits {
-        first: Duration::from_millis(1),
-        ..PollingLimits::default()
-    };
+    let pace = PollingLimits { first: Duration::from_millis(1), ..PollingLimits::default() };
     let tokens = Arc::new(tokens(&site.url, pace));
     let keeping = tokio::spawn({
         let tokens = tokens.clone();
@@ -252,10 +225,7 @@ async fn a_regular_request_does_not_delay_one_for_an_unknown_key() {
     });
     until(|| tokens.is_ready()).await;
     site.shown.send_replace(response("200 OK", &renamed(&next)));
-    let token = next.sign(
-        r#"{"alg":"EdDSA","kid":"ed-next"}"#,
-        &claims(HERE, "read").to_string(),
-    );
+    let token = next.sign(r#"{"alg":"EdDSA","kid":"ed-next"}"#, &claims(HERE, "read").to_string());
     found(&tokens, &token).await.unwrap();
     assert_eq!(site.asked(), 2);
     keeping.abort();
@@ -295,36 +265,16 @@ async fn keys_are_fetched_over_tls_from_trusted_servers() {
         (good, true, "localhost", true),
         (good, true, "127.0.0.1", false),
         (good, false, "localhost", false),
-        (
-            |params| params.not_after = date_time_ymd(2001, 1, 1),
-            true,
-            "localhost",
-            false,
-        ),
-        (
-            |params| params.not_before = date_time_ymd(4000, 1, 1),
-            true,
-            "localhost",
-            false,
-        ),
+        (|params| params.not_after = date_time_ymd(2001, 1, 1), true, "localhost", false),
+        (|params| params.not_before = date_time_ymd(4000, 1, 1), true, "localhost", false),
         (
             |params| params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth],
             true,
             "localhost",
             false,
         ),
-        (
-            |params| params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained),
-            true,
-            "localhost",
-            false,
-        ),
-        (
-            |params| params.subject_alt_names.clear(),
-            true,
-            "localhost",
-            false,
-        ),
+        (|params| params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained), true, "localhost", false),
+        (|params| params.subject_alt_names.clear(), true, "localhost", false),
     ] {
         let shows = certified(change, &signing_key);
         let other = certified(good, &rcgen::KeyPair::generate().unwrap());
@@ -345,22 +295,13 @@ async fn a_file_is_read_again_when_it_changes() {
     let folder = tempfile::TempDir::new().unwrap();
     let file = folder.path().join("jwks.json");
     let path = file.to_str().unwrap();
-    assert!(matches!(
-        Source::new(path, PollingLimits::default()),
-        Err(SourceError::Io { .. })
-    ));
+    assert!(matches!(Source::new(path, PollingLimits::default()), Err(SourceError::Io { .. })));
     std::fs::write(&file, "{}").unwrap();
-    assert!(matches!(
-        Source::new(path, PollingLimits::default()),
-        Err(SourceError::Set { .. })
-    ));
+    assert!(matches!(Source::new(path, PollingLimits::default()), Err(SourceError::Set { .. })));
     std::fs::write(&file, authority.keys().to_string()).unwrap();
     let tokens = tokens(path, PollingLimits::default());
     assert!(tokens.is_ready());
-    let (old, new) = (
-        authority.token(&claims(HERE, "read")),
-        next.token(&claims(HERE, "read")),
-    );
+    let (old, new) = (authority.token(&claims(HERE, "read")), next.token(&claims(HERE, "read")));
     let good = async |token: &str| found(&tokens, token).await.is_ok();
     assert_eq!((good(&old).await, good(&new).await), (true, false));
     std::fs::write(&file, "half").unwrap();
@@ -373,11 +314,7 @@ async fn a_file_is_read_again_when_it_changes() {
 
 #[test]
 fn keys_are_not_fetched_unencrypted_over_a_network() {
-    for url in [
-        "http://login.example/keys",
-        "ftp://login.example/keys",
-        "https://user@login.example/keys",
-    ] {
+    for url in ["http://login.example/keys", "ftp://login.example/keys", "https://user@login.example/keys"] {
         let source = Source::new(url, PollingLimits::default());
         assert!(matches!(source, Err(SourceError::Url(_))), "{url}");
     }

@@ -57,25 +57,13 @@ async fn a_token_must_be_for_this_server_and_not_expired() {
     for (changes, expected) in [
         (json!({}), None),
         (json!({ "iss": null }), Some(TokenError::Issuer)),
-        (
-            json!({ "iss": "https://login.example/tenant/" }),
-            Some(TokenError::Issuer),
-        ),
-        (
-            json!({ "iss": "https://login.example" }),
-            Some(TokenError::Issuer),
-        ),
+        (json!({ "iss": "https://login.example/tenant/" }), Some(TokenError::Issuer)),
+        (json!({ "iss": "https://login.example" }), Some(TokenError::Issuer)),
         (json!({ "iss": [ISSUER] }), Some(TokenError::Form)),
         (json!({ "aud": null }), Some(TokenError::Audience)),
         (json!({ "aud": [] }), Some(TokenError::Audience)),
-        (
-            json!({ "aud": "https://notes.example" }),
-            Some(TokenError::Audience),
-        ),
-        (
-            json!({ "aud": "https://notes.example/mcp/other" }),
-            Some(TokenError::Audience),
-        ),
+        (json!({ "aud": "https://notes.example" }), Some(TokenError::Audience)),
+        (json!({ "aud": "https://notes.example/mcp/other" }), Some(TokenError::Audience)),
         (json!({ "aud": ["https://other.example/mcp", HERE] }), None),
         (json!({ "aud": "HTTPS://NOTES.example/mcp" }), None),
         (json!({ "aud": "api-1" }), None),
@@ -125,45 +113,17 @@ async fn a_token_has_a_principal_with_scopes() {
     };
     for (changes, identity, name) in [
         (json!({}), ada(Some("agent")), "ada"),
-        (
-            json!({ "client_id": null, "azp": "other" }),
-            ada(Some("other")),
-            "ada",
-        ),
+        (json!({ "client_id": null, "azp": "other" }), ada(Some("other")), "ada"),
         (json!({ "client_id": null }), ada(None), "ada"),
-        (
-            known(json!({ "name": "Ada Example" })),
-            ada(Some("agent")),
-            "Ada Example",
-        ),
-        (
-            known(json!({ "preferred_username": "ada1" })),
-            ada(Some("agent")),
-            "ada1",
-        ),
+        (known(json!({ "name": "Ada Example" })), ada(Some("agent")), "Ada Example"),
+        (known(json!({ "preferred_username": "ada1" })), ada(Some("agent")), "ada1"),
         // The name of a person without a verified address is ignored.
         (json!({ "name": "s1@example.com" }), ada(Some("agent")), "ada"),
-        (
-            json!({ "name": "agent:helper/s1@example.com" }),
-            ada(Some("agent")),
-            "ada",
-        ),
-        (
-            known(json!({ "name": "Ada\nCo-authored-by: x" })),
-            ada(Some("agent")),
-            "ada",
-        ),
+        (json!({ "name": "agent:helper/s1@example.com" }), ada(Some("agent")), "ada"),
+        (known(json!({ "name": "Ada\nCo-authored-by: x" })), ada(Some("agent")), "ada"),
         (known(json!({ "name": "Ada <x>" })), ada(Some("agent")), "ada"),
-        (
-            json!({ "sub": "a/b", "client_id": "c" }),
-            Identity::token(ISSUER, "a/b").with_client("c"),
-            "a/b",
-        ),
-        (
-            json!({ "sub": "a\n\u{fc}" }),
-            Identity::token(ISSUER, "a\n\u{fc}").with_client("agent"),
-            "oauth-",
-        ),
+        (json!({ "sub": "a/b", "client_id": "c" }), Identity::token(ISSUER, "a/b").with_client("c"), "a/b"),
+        (json!({ "sub": "a\n\u{fc}" }), Identity::token(ISSUER, "a\n\u{fc}").with_client("agent"), "oauth-"),
     ] {
         let principal = principal(changes.clone()).await;
         assert_eq!(principal.identity, identity, "{changes}");
@@ -176,26 +136,13 @@ async fn a_token_has_a_principal_with_scopes() {
         );
     }
     for (changes, email) in [
-        (
-            json!({ "email": "ada@example.org", "email_verified": true }),
-            Some("ada@example.org"),
-        ),
+        (json!({ "email": "ada@example.org", "email_verified": true }), Some("ada@example.org")),
         (json!({ "email": "ada@example.org" }), None),
-        (
-            json!({ "email": "ada@example.org", "email_verified": "true" }),
-            None,
-        ),
-        (
-            json!({ "email": "<ada@example.org>", "email_verified": true }),
-            None,
-        ),
+        (json!({ "email": "ada@example.org", "email_verified": "true" }), None),
+        (json!({ "email": "<ada@example.org>", "email_verified": true }), None),
     ] {
         let found = principal(changes.clone()).await.email.clone();
-        assert_eq!(
-            email.is_some_and(|email| email == found),
-            email.is_some(),
-            "{changes}: {found}"
-        );
+        assert_eq!(email.is_some_and(|email| email == found), email.is_some(), "{changes}: {found}");
         assert_ne!(email.is_none(), found.starts_with("ada"), "{changes}: {found}");
     }
     // Principals that differ in client or subject are different authors.
@@ -209,10 +156,7 @@ async fn a_token_has_a_principal_with_scopes() {
     for (claim, agent) in [
         (json!("helper@1.2"), Some((Some("helper"), Some("1.2")))),
         (json!("helper"), Some((Some("helper"), None))),
-        (
-            json!({ "name": "helper", "version": "1.2" }),
-            Some((Some("helper"), Some("1.2"))),
-        ),
+        (json!({ "name": "helper", "version": "1.2" }), Some((Some("helper"), Some("1.2")))),
         (json!({ "version": null }), Some((None, None))),
         (json!(true), Some((None, None))),
         (json!(false), None),
@@ -223,13 +167,7 @@ async fn a_token_has_a_principal_with_scopes() {
         let found = found.map(|agent| (agent.name.as_deref(), agent.version.as_deref()));
         assert_eq!(found, agent, "{claim}");
     }
-    for claim in [
-        json!(""),
-        json!("@"),
-        json!(7),
-        json!(["helper"]),
-        json!({ "name": 7 }),
-    ] {
+    for claim in [json!(""), json!("@"), json!(7), json!(["helper"]), json!({ "name": 7 })] {
         let found = denied(&tokens, &authority, &changed(&json!({ "agent": claim }))).await;
         assert_eq!(found, Some(TokenError::Form), "{claim}");
     }
@@ -239,30 +177,13 @@ async fn a_token_has_a_principal_with_scopes() {
         (json!({}), "plans", Access::Write, false),
         (json!({}), "notes", Access::Write, true),
         (json!({ "scope": "write" }), "plans", Access::Write, true),
-        (
-            json!({ "scope": "writer offline_access" }),
-            "plans",
-            Access::Read,
-            false,
-        ),
+        (json!({ "scope": "writer offline_access" }), "plans", Access::Read, false),
         (json!({ "scope": null }), "plans", Access::Read, false),
-        (
-            json!({ "scope": null, "scp": ["read"] }),
-            "plans",
-            Access::Read,
-            true,
-        ),
-        (
-            json!({ "scope": null, "scp": "openid write" }),
-            "plans",
-            Access::Write,
-            true,
-        ),
+        (json!({ "scope": null, "scp": ["read"] }), "plans", Access::Read, true),
+        (json!({ "scope": null, "scp": "openid write" }), "plans", Access::Write, true),
         (json!({ "scope": "write@other" }), "plans", Access::Read, false),
     ] {
-        let grant = principal(changes.clone())
-            .await
-            .grant_at("", Validity::Until(SystemTime::now()));
+        let grant = principal(changes.clone()).await.grant_at("", Validity::Until(SystemTime::now()));
         let found = grant.is_some_and(|grant| grant.allows(contract, access));
         assert_eq!(found, allowed, "{changes}: {access:?} of {contract}");
     }
@@ -275,13 +196,7 @@ async fn a_payload_must_be_an_object_with_distinct_names() {
     let good = claims(HERE, "read").to_string();
     let twice = format!(r#"{},"aud":"{HERE}"}}"#, good.trim_end_matches('}'));
     let header = json!({ "alg": "EdDSA" }).to_string();
-    for (payload, fine) in [
-        (&*good, true),
-        (&twice, false),
-        ("[]", false),
-        ("", false),
-        ("{} {}", false),
-    ] {
+    for (payload, fine) in [(&*good, true), (&twice, false), ("[]", false), ("", false), ("{} {}", false)] {
         let token = authority.sign(&header, payload);
         let found = tokens.bearer(&token, &[HERE.into()]).await;
         assert_eq!(found.is_ok(), fine, "{payload}: {found:?}");

@@ -36,15 +36,7 @@ fn the_calls_of_a_key_are_in_its_org_and_by_its_user() {
     let file = data.beside("keys.json");
     let file = file.to_str().expect("a path");
     let new = |more: &[&str]| {
-        let all = [
-            "create",
-            "--keys",
-            file,
-            "--name",
-            "Ada Example",
-            "--scope",
-            "write",
-        ];
+        let all = ["create", "--keys", file, "--name", "Ada Example", "--scope", "write"];
         key(&[&all, more].concat()).trim().to_owned()
     };
     let (bound, free) = (new(&["--org", "acme", "--user", "ada"]), new(&[]));

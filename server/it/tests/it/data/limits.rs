@@ -23,21 +23,14 @@ fn create_large(server: &mut Server, name: &str) -> Outcome<()> {
 
 #[test]
 fn a_full_disk_refuses_changes_and_keeps_the_rest() {
-    for mount in [Mount::memory("8m"), Mount::image(32 << 20)]
-        .into_iter()
-        .flatten()
-    {
+    for mount in [Mount::memory("8m"), Mount::image(32 << 20)].into_iter().flatten() {
         let data = Data::new_in(mount.path());
         let mut server = data.serve();
         create_team(&mut server, "a").expect("made");
         let filler = mount.path().join("filler");
         let mut file = File::create(&filler).expect("a file");
         for size in [1 << 16, 1 << 10, 1] {
-            while file
-                .write_all(&vec![7; size])
-                .and_then(|()| file.sync_data())
-                .is_ok()
-            {}
+            while file.write_all(&vec![7; size]).and_then(|()| file.sync_data()).is_ok() {}
         }
         drop(file);
         let mut made = 0;
@@ -56,11 +49,7 @@ fn a_full_disk_refuses_changes_and_keeps_the_rest() {
         server.close();
         let export = data.checked();
         let orgs = export.rows.iter().filter(|(entity, _)| entity == "org");
-        assert_eq!(
-            orgs.count(),
-            made + 2,
-            "the default one, those made, and the last"
-        );
+        assert_eq!(orgs.count(), made + 2, "the default one, those made, and the last");
     }
 }
 
@@ -92,17 +81,10 @@ fn a_folder_that_can_not_be_made_is_said() {
     let Some(mount) = Mount::memory("1m") else { return };
     let data = Data::new_in(mount.path());
     mount.remount("ro");
-    let output = data
-        .command()
-        .stdin(Stdio::null())
-        .stderr(Stdio::piped())
-        .output();
+    let output = data.command().stdin(Stdio::null()).stderr(Stdio::piped()).output();
     let output = output.expect("it runs");
     let said = String::from_utf8(output.stderr).expect("text");
     assert_eq!(output.status.code(), Some(1));
-    assert!(
-        said.contains("can't create `") && said.contains("Read-only"),
-        "{said}"
-    );
+    assert!(said.contains("can't create `") && said.contains("Read-only"), "{said}");
     mount.remount("rw");
 }

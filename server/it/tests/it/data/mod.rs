@@ -32,16 +32,12 @@ pub(crate) struct Data {
 
 impl Data {
     pub(crate) fn new() -> Self {
-        Self {
-            dir: TempDir::new().expect("a temporary folder"),
-        }
+        Self { dir: TempDir::new().expect("a temporary folder") }
     }
 
     /// Like [`new`](Self::new), below `place`.
     pub(crate) fn new_in(place: &Path) -> Self {
-        Self {
-            dir: TempDir::new_in(place).expect("a temporary folder"),
-        }
+        Self { dir: TempDir::new_in(place).expect("a temporary folder") }
     }
 
     pub(crate) fn folder(&self) -> PathBuf {
@@ -60,9 +56,7 @@ impl Data {
     /// Returns the command that serves the rows.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(TABELLION);
-        command
-            .args(["serve", "--contract", "mcb", "--data"])
-            .arg(self.folder());
+        command.args(["serve", "--contract", "mcb", "--data"]).arg(self.folder());
         command.stderr(Stdio::inherit());
         command
     }
@@ -80,11 +74,7 @@ impl Data {
 
     fn run(&self, command: &[&str], arguments: &[&str]) -> (Option<i32>, String, String) {
         let mut program = Command::new(TABELLION);
-        let program = program
-            .args(command)
-            .args(arguments)
-            .arg("--data")
-            .arg(self.folder());
+        let program = program.args(command).args(arguments).arg("--data").arg(self.folder());
         let output = program.stdin(Stdio::null()).output().expect("it runs");
         let text = |bytes| {
             let text = String::from_utf8(bytes).expect("text");
@@ -119,13 +109,9 @@ impl Data {
     /// Overwrites the pages of a table with nonsense.
     pub(crate) fn damage(&self, table: &str) {
         let connection = Connection::open(self.file()).expect("a database");
-        connection
-            .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
-            .expect("a checkpoint");
+        connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").expect("a checkpoint");
         let sql = "SELECT rootpage FROM sqlite_schema WHERE name = ?";
-        let page: u32 = connection
-            .query_row(sql, [table], |row| row.get(0))
-            .expect("a table");
+        let page: u32 = connection.query_row(sql, [table], |row| row.get(0)).expect("a table");
         drop(connection);
         let mut bytes = fs::read(self.file()).expect("a file");
         let page = page as usize;
@@ -161,10 +147,7 @@ pub(crate) struct Export {
 
 impl Export {
     fn read(lines: &str) -> Self {
-        let mut export = Self {
-            changes: vec![],
-            rows: vec![],
-        };
+        let mut export = Self { changes: vec![], rows: vec![] };
         for line in lines.lines() {
             let mut line: Value = serde_json::from_str(line).expect("JSON");
             if line["change"].is_object() {

@@ -57,11 +57,7 @@ fn the_option_goes_before_the_environment_which_goes_before_the_default() {
         (None, Some("client-hybrid"), not_allowed("client-hybrid")),
         (None, Some("server-hybrid"), None),
         (Some("stdio-only"), Some("client-hybrid"), None),
-        (
-            Some("client-hybrid"),
-            Some("stdio-only"),
-            not_allowed("client-hybrid"),
-        ),
+        (Some("client-hybrid"), Some("stdio-only"), not_allowed("client-hybrid")),
         (None, Some("offline"), unknown("offline")),
         (None, Some(" "), None),
     ] {
@@ -87,27 +83,19 @@ fn over_http_each_request_has_its_mode_unless_the_server_has_one() {
         (None, Some("stdio-only"), None),
         (None, Some("offline"), unknown("offline")),
         (Some("server-hybrid"), Some("client-hybrid"), None),
-        (
-            Some("client-hybrid"),
-            Some("stdio-only"),
-            not_allowed("client-hybrid"),
-        ),
+        (Some("client-hybrid"), Some("stdio-only"), not_allowed("client-hybrid")),
     ] {
         let mut command = data.command();
         command.args(option.map(|mode| format!("--mode={mode}")));
         command.env_remove(VARIABLE).args(["--http", "0"]);
         let over_http = http::Server::start(command.stdin(Stdio::null()).stdout(Stdio::null()));
-        let mut server = Server {
-            target: over_http.connect(),
-        };
+        let mut server = Server { target: over_http.connect() };
         let headers = header.map(|mode| (HEADER.to_owned(), mode.to_owned()));
         assert!(server.target.set_headers(headers.into_iter().collect()));
         assert_eq!(refusal(&mut server), expected, "{option:?} {header:?}");
         // The next request has no header, so the server's mode applies again.
         server.target.set_headers(vec![]);
-        let without = option
-            .filter(|mode| *mode == "client-hybrid")
-            .and_then(not_allowed);
+        let without = option.filter(|mode| *mode == "client-hybrid").and_then(not_allowed);
         assert_eq!(refusal(&mut server), without, "{option:?} {header:?}");
         drop(server);
         assert_eq!(over_http.terminate(), Some(0));
@@ -119,14 +107,8 @@ fn a_mode_that_no_contract_has_stops_the_start() {
     let data = Data::new();
     let library = Library::empty();
     for (mut command, expected) in [
-        (
-            data.command(),
-            "Expected one of: stdio-only, client-hybrid, server-hybrid",
-        ),
-        (
-            library.command(),
-            "`--mode` is for contracts with modes of operation",
-        ),
+        (data.command(), "Expected one of: stdio-only, client-hybrid, server-hybrid"),
+        (library.command(), "`--mode` is for contracts with modes of operation"),
     ] {
         let output = command
             .args(["--mode", "offline"])

@@ -23,16 +23,10 @@ fn serve(place: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> (Opt
     let mut command = Command::new(TABELLION);
     let command = command.arg("serve").args(arguments).current_dir(place);
     command.env_remove("TABELLION_DATA").env_remove("XDG_DATA_HOME");
-    let output = command
-        .envs(environment.iter().copied())
-        .stdin(Stdio::null())
-        .output();
+    let output = command.envs(environment.iter().copied()).stdin(Stdio::null()).output();
     let output = output.expect("it runs");
     assert_eq!(output.stdout, b"", "{arguments:?}");
-    (
-        output.status.code(),
-        String::from_utf8(output.stderr).expect("text"),
-    )
+    (output.status.code(), String::from_utf8(output.stderr).expect("text"))
 }
 
 /// Options, the exit code, and the part of standard error about them.
@@ -41,56 +35,25 @@ fn options_must_fit_the_contracts() {
     let place = Library::empty();
     fs::write(place.path("file"), "").expect("a file");
     let cases: [(&[&str], Option<i32>, &str); 11] = [
-        (
-            &["--contract", "mcb", "--data", "d", "lib"],
-            Some(2),
-            "a library is for contracts over documents",
-        ),
-        (
-            &["--contract", "mcb", "--data", "d", "--library", "lib"],
-            Some(2),
-            "leave it out, or add",
-        ),
+        (&["--contract", "mcb", "--data", "d", "lib"], Some(2), "a library is for contracts over documents"),
+        (&["--contract", "mcb", "--data", "d", "--library", "lib"], Some(2), "leave it out, or add"),
         (
             &["--contract", "mcb", "--data", "d", "--document", "a.md"],
             Some(2),
             "`--document` is for contracts over",
         ),
-        (
-            &["--data", "d", "lib"],
-            Some(2),
-            "leave it out, or add `--contract mcb`",
-        ),
+        (&["--data", "d", "lib"], Some(2), "leave it out, or add `--contract mcb`"),
         (
             &["--contract", "mcb", "--contract", "learning-os", "--data", "d"],
             Some(2),
             "contract `learning-os` works on a library",
         ),
-        (
-            &[],
-            Some(2),
-            "or serve a contract over rows, which needs none: `--contract mcb`",
-        ),
+        (&[], Some(2), "or serve a contract over rows, which needs none: `--contract mcb`"),
         (&["--contract", "mcb", "--data", "a/b"], Some(1), "add `--create`"),
+        (&["--contract", "mcb", "--data", "file"], Some(1), "is not a folder; choose another data folder"),
+        (&["--contract", "mcb", "--data", "/etc/d"], Some(1), "belongs to the system"),
         (
-            &["--contract", "mcb", "--data", "file"],
-            Some(1),
-            "is not a folder; choose another data folder",
-        ),
-        (
-            &["--contract", "mcb", "--data", "/etc/d"],
-            Some(1),
-            "belongs to the system",
-        ),
-        (
-            &[
-                "--contract",
-                "mcb",
-                "--data",
-                "d",
-                "--approve",
-                "entity/list-team",
-            ],
+            &["--contract", "mcb", "--data", "d", "--approve", "entity/list-team"],
             Some(1),
             "is not a tool that changes",
         ),
@@ -114,10 +77,7 @@ fn options_must_fit_the_contracts() {
     ];
     for (arguments, code, expected) in cases {
         let (exit, said) = serve(place.root(), arguments, &[]);
-        assert!(
-            exit == code && said.contains(expected),
-            "{arguments:?}: {exit:?} {said}"
-        );
+        assert!(exit == code && said.contains(expected), "{arguments:?}: {exit:?} {said}");
         for created in ["d", "lib", "a"] {
             assert!(!place.path(created).exists(), "{arguments:?} created {created}");
         }
@@ -144,17 +104,11 @@ fn the_folder_is_named_or_that_of_the_system_and_for_its_owner_alone() {
         let home = [("HOME", at(&place, "home"))];
         let variables = variables.iter().map(|(name, value)| (*name, at(&place, value)));
         let environment: Vec<_> = home.into_iter().chain(variables).collect();
-        let environment: Vec<_> = environment
-            .iter()
-            .map(|(name, value)| (*name, &**value))
-            .collect();
+        let environment: Vec<_> = environment.iter().map(|(name, value)| (*name, &**value)).collect();
         let (code, said) = serve(place.root(), &[MCB, arguments].concat(), &environment);
         let folder = place.path(created);
         assert_eq!(code, Some(0), "{said}");
-        assert!(
-            folder.join("mcb.db").exists(),
-            "{arguments:?}, {environment:?}: {said}"
-        );
+        assert!(folder.join("mcb.db").exists(), "{arguments:?}, {environment:?}: {said}");
         assert!(said.starts_with("tabellion: created the data folder `"), "{said}");
         let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
         assert_eq!(mode(&folder), 0o700);
@@ -181,44 +135,23 @@ fn rows_are_at_the_path_without_a_name() {
     for (libraries, contracts, paths) in [
         (&[][..], MCB, &[("/mcp", true, false)][..]),
         (&["lib"], BOTH, &[("/mcp", true, true)]),
-        (
-            &["a=lib"],
-            BOTH,
-            &[("/mcp", true, false), ("/mcp/a", false, true)],
-        ),
-        (
-            &["lib", "a=other"],
-            BOTH,
-            &[("/mcp", true, true), ("/mcp/a", false, true)],
-        ),
+        (&["a=lib"], BOTH, &[("/mcp", true, false), ("/mcp/a", false, true)]),
+        (&["lib", "a=other"], BOTH, &[("/mcp", true, true), ("/mcp/a", false, true)]),
     ] {
         let data = Data::new();
         let place = Library::empty();
         let mut command = Command::new(TABELLION);
-        command
-            .arg("serve")
-            .args(contracts)
-            .args(["--http", "0", "--data"])
-            .arg(data.folder());
+        command.arg("serve").args(contracts).args(["--http", "0", "--data"]).arg(data.folder());
         for library in libraries {
             command.args(["--library", library]);
         }
-        let command = command
-            .current_dir(place.root())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null());
+        let command = command.current_dir(place.root()).stdin(Stdio::null()).stdout(Stdio::null());
         // The test accepts any line with an address that the helper waits for.
         let server = http::Server::start(command);
         for (path, rows, documents) in paths {
-            assert_eq!(
-                tools(&mut server.connect_at(path)),
-                (*rows, *documents),
-                "{libraries:?}, {path}"
-            );
+            assert_eq!(tools(&mut server.connect_at(path)), (*rows, *documents), "{libraries:?}, {path}");
         }
-        let mut rows = Server {
-            target: server.connect_at("/mcp"),
-        };
+        let mut rows = Server { target: server.connect_at("/mcp") };
         create_team(&mut rows, "a").expect("made");
         assert_eq!(server.terminate(), Some(0));
     }
@@ -228,26 +161,18 @@ fn rows_are_at_the_path_without_a_name() {
 fn one_client_on_stdio_has_both() {
     let (data, library) = (Data::new(), Library::empty());
     let mut command = data.command();
-    command
-        .args(["--contract", "braindrive-markdown", "--library"])
-        .arg(library.root());
+    command.args(["--contract", "braindrive-markdown", "--library"]).arg(library.root());
     let mut target = Target::start(&mut command).expect("it starts");
     let hello = target.initialize("2025-11-25").expect("a handshake");
     let said = hello["result"]["instructions"].as_str().expect("instructions");
-    assert!(
-        said.contains("A library of Markdown files") && said.contains("A database of rows"),
-        "{said}"
-    );
+    assert!(said.contains("A library of Markdown files") && said.contains("A database of rows"), "{said}");
     assert_eq!(tools(&mut target), (true, true));
     let mut server = Server { target };
     create_team(&mut server, "a").expect("made");
     let write = json!({ "path": "a.md", "content": "# A\n" });
     server.call("write_markdown", write).expect("written");
     server.close();
-    assert_eq!(
-        (data.checked().teams(), library.get("a.md")),
-        (["a"].into(), b"# A\n".to_vec())
-    );
+    assert_eq!((data.checked().teams(), library.get("a.md")), (["a"].into(), b"# A\n".to_vec()));
 }
 
 #[test]
@@ -256,10 +181,7 @@ fn an_entry_of_a_client_names_the_data_folder() {
     let run = |arguments: &[&str]| {
         let mut command = Command::new(TABELLION);
         command.arg("install").args(arguments).args(["cursor", "--print"]);
-        command
-            .current_dir(place.root())
-            .env("HOME", place.root())
-            .env_remove("TABELLION_DATA");
+        command.current_dir(place.root()).env("HOME", place.root()).env_remove("TABELLION_DATA");
         let output = command.stdin(Stdio::null()).output().expect("it runs");
         let text = |bytes: Vec<u8>| {
             let text = String::from_utf8(bytes).expect("text");
@@ -268,31 +190,16 @@ fn an_entry_of_a_client_names_the_data_folder() {
         (output.status.code(), text(output.stdout), text(output.stderr))
     };
     for (arguments, expected) in [
-        (
-            &["--contract", "mcb", "--data", "d"][..],
-            "\"serve\",\"--data\",\"~/d\",\"--contract\",\"mcb\"",
-        ),
+        (&["--contract", "mcb", "--data", "d"][..], "\"serve\",\"--data\",\"~/d\",\"--contract\",\"mcb\""),
         (&["--contract", "mcb"], "\"--data\",\"~/.local/share/tabellion\""),
         (
-            &[
-                "--contract",
-                "mcb",
-                "--contract",
-                "learning-os",
-                "--library",
-                "lib",
-                "--data",
-                "d",
-            ],
+            &["--contract", "mcb", "--contract", "learning-os", "--library", "lib", "--data", "d"],
             "\"serve\",\"--library\",\"~/lib\",\"--data\",\"~/d\"",
         ),
     ] {
         let (code, printed, said) = run(arguments);
         let printed: String = printed.split_whitespace().collect();
-        assert!(
-            code == Some(0) && printed.contains(expected),
-            "{arguments:?}: {printed} {said}"
-        );
+        assert!(code == Some(0) && printed.contains(expected), "{arguments:?}: {printed} {said}");
     }
     for (arguments, expected) in [
         (&["--contract", "mcb", "--library", "lib"][..], "leave it out"),
@@ -300,9 +207,6 @@ fn an_entry_of_a_client_names_the_data_folder() {
         (&[], "--library <DIR>"),
     ] {
         let (code, _, said) = run(arguments);
-        assert!(
-            code == Some(2) && said.contains(expected),
-            "{arguments:?}: {code:?} {said}"
-        );
+        assert!(code == Some(2) && said.contains(expected), "{arguments:?}: {code:?} {said}");
     }
 }

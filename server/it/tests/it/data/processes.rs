@@ -36,17 +36,9 @@ fn changes_of_several_processes_are_all_there_once() {
     });
     let export = data.checked();
     assert_eq!(export.teams().len(), CLIENTS * 25);
-    let places: Vec<_> = export
-        .changes
-        .iter()
-        .map(|change| change["seq"].as_u64())
-        .collect();
+    let places: Vec<_> = export.changes.iter().map(|change| change["seq"].as_u64()).collect();
     let expected = 1..=places.len() as u64;
-    assert_eq!(
-        places,
-        expected.map(Some).collect::<Vec<_>>(),
-        "the log has no gap"
-    );
+    assert_eq!(places, expected.map(Some).collect::<Vec<_>>(), "the log has no gap");
 }
 
 /// Servers that start at once on a folder that does not exist yet.
@@ -86,10 +78,7 @@ fn an_orderly_end_leaves_a_file_that_is_whole_alone() {
         } else {
             let id = Pid::from_raw(process(&server.target) as i32).expect("a process");
             kill_process(id, Signal::TERM).expect("asked to end");
-            assert!(
-                exited(server.target).success(),
-                "asked to end, it ends as otherwise"
-            );
+            assert!(exited(server.target).success(), "asked to end, it ends as otherwise");
         }
         let copy = Data::new();
         fs::create_dir(copy.folder()).expect("a folder");
@@ -120,22 +109,12 @@ fn changes_that_are_missing_are_told() {
             let (code, _, said) = data.upkeep(&[command]);
             assert!(code == Some(1) && said.contains(expected), "{said}");
         }
-        let output = data
-            .command()
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped())
-            .output();
+        let output = data.command().stdin(Stdio::null()).stderr(Stdio::piped()).output();
         let output = output.expect("it runs");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(
-            output.status.code() == Some(1) && said.contains(expected),
-            "{said}"
-        );
+        assert!(output.status.code() == Some(1) && said.contains(expected), "{said}");
         let (code, out, said) = data.upkeep(&["recover"]);
-        assert!(
-            code == Some(0) && out.contains("later entries are lost"),
-            "{out}{said}"
-        );
+        assert!(code == Some(0) && out.contains("later entries are lost"), "{out}{said}");
         data.serve().close();
         data.checked();
     }
@@ -185,16 +164,9 @@ fn what_a_killed_server_acknowledged_stays() {
         let export = data.checked();
         let teams = export.teams();
         let acknowledged = acknowledged.lock().expect("no panic");
-        let lost: Vec<_> = acknowledged
-            .iter()
-            .filter(|name| !teams.contains(name.as_str()))
-            .collect();
+        let lost: Vec<_> = acknowledged.iter().filter(|name| !teams.contains(name.as_str())).collect();
         assert!(lost.is_empty(), "{lost:?}");
-        assert!(
-            teams.len() <= acknowledged.len() + 2 * (round as usize + 1),
-            "{}",
-            teams.len()
-        );
+        assert!(teams.len() <= acknowledged.len() + 2 * (round as usize + 1), "{}", teams.len());
     }
     assert!(!acknowledged.into_inner().expect("no panic").is_empty());
     let mut server = data.serve();

@@ -31,9 +31,7 @@ fn store(server: &mut Server, meta: Value) -> Outcome<Value> {
     let arguments = json!({
         "action": "store", "resource": "observation", "data": { "content": "Prices are in cents.", "observation_type": "decision" },
     });
-    server
-        .call_with("memory", arguments, meta)
-        .map(|answer| answer.response)
+    server.call_with("memory", arguments, meta).map(|answer| answer.response)
 }
 
 /// Returns a strict server's refusal of a call that lacks these fields, and does not mention those with a default.
@@ -49,9 +47,7 @@ fn defaulted() -> Map<String, Value> {
 }
 
 fn all() -> Map<String, Value> {
-    let all = NEEDED
-        .iter()
-        .map(|(name, value, _)| ((*name).to_owned(), (*value).into()));
+    let all = NEEDED.iter().map(|(name, value, _)| ((*name).to_owned(), (*value).into()));
     all.chain(defaulted()).collect()
 }
 
@@ -98,26 +94,15 @@ fn strict_takes_only_what_is_said() {
         }
         said.insert(field.into(), value);
         let refusal = store(&mut server, said.into()).expect_err("it is of another type");
-        assert_eq!(
-            (&*refusal.message, &refusal.data["rule"]),
-            (expected, &json!("provenance"))
-        );
+        assert_eq!((&*refusal.message, &refusal.data["rule"]), (expected, &json!("provenance")));
     }
-    assert!(
-        data.checked()
-            .changes
-            .iter()
-            .all(|change| change["tool"] != "memory/store-observation")
-    );
+    assert!(data.checked().changes.iter().all(|change| change["tool"] != "memory/store-observation"));
     store(&mut server, all().into()).expect("all is said");
     let kept = last_provenance(&data);
     for (name, value, _) in NEEDED {
         assert_eq!(kept[name], value, "{name}");
     }
-    assert_eq!(
-        (&kept["delegated"], &kept["discovered"]),
-        (&json!(false), &json!([]))
-    );
+    assert_eq!((&kept["delegated"], &kept["discovered"]), (&json!(false), &json!([])));
     assert_eq!(kept["timestamp"], 1_700_000_000);
     server.close();
 }
@@ -170,26 +155,17 @@ fn what_is_configured_counts_after_what_is_said_and_a_wrong_file_stops_the_start
     fs::create_dir_all(&folder).expect("a folder");
     let file = folder.join(".mcp-context.toml");
     let strict = ["--provenance", "strict"];
-    fs::write(
-        &file,
-        "[provenance]\nproject_id = \"configured\"\nmodel_id = \"m-9\"\n",
-    )
-    .expect("a file");
+    fs::write(&file, "[provenance]\nproject_id = \"configured\"\nmodel_id = \"m-9\"\n").expect("a file");
     let mut server = serve(data.command().args(strict));
     let refusal = store(&mut server, json!({})).expect_err("the rest is missing");
-    let rest: Vec<_> = names()
-        .into_iter()
-        .filter(|name| !matches!(*name, "project_id" | "model_id"))
-        .collect();
+    let rest: Vec<_> =
+        names().into_iter().filter(|name| !matches!(*name, "project_id" | "model_id")).collect();
     assert_eq!(refusal.message, missing(&rest));
     let mut said = all();
     said.shift_remove("project_id");
     store(&mut server, said.into()).expect("all is said or configured");
     let kept = last_provenance(&data);
-    assert_eq!(
-        (&kept["project_id"], &kept["model_id"]),
-        (&json!("configured"), &json!("m-2"))
-    );
+    assert_eq!((&kept["project_id"], &kept["model_id"]), (&json!("configured"), &json!("m-2")));
     server.close();
     for (text, expected) in [
         ("[provenance]\nmodel_id = 7\n", "`model_id` in `[provenance]`"),
@@ -197,19 +173,11 @@ fn what_is_configured_counts_after_what_is_said_and_a_wrong_file_stops_the_start
         ("[provenance\n", "is not TOML"),
     ] {
         fs::write(&file, text).expect("a file");
-        let output = data
-            .command()
-            .args(strict)
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped())
-            .output();
+        let output = data.command().args(strict).stdin(Stdio::null()).stderr(Stdio::piped()).output();
         let output = output.expect("it runs");
         let said = String::from_utf8(output.stderr).expect("text");
         assert!(!output.status.success(), "{text}");
-        assert!(
-            said.contains(expected) && said.contains(".mcp-context.toml"),
-            "{said}"
-        );
+        assert!(said.contains(expected) && said.contains(".mcp-context.toml"), "{said}");
     }
 }
 
@@ -230,9 +198,6 @@ fn a_later_call_has_the_session_of_the_first_and_another_session_has_nothing_of_
     }
     store(&mut server, rest.into()).expect("the rest is bound");
     let kept = last_provenance(&data);
-    assert_eq!(
-        (&kept["session_id"], &kept["model_id"]),
-        (&json!("s-17"), &json!("later"))
-    );
+    assert_eq!((&kept["session_id"], &kept["model_id"]), (&json!("s-17"), &json!("later")));
     server.close();
 }

@@ -20,26 +20,13 @@ fn rows_outlive_their_server_and_reach_every_way_in() {
     server.close();
     // A second server, HTTP in addition to stdio, and the command line, all at once.
     let mut server = data.serve();
-    let over_http = http::Server::start(
-        data.command()
-            .args(["--http", "0"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null()),
-    );
-    let mut web = Server {
-        target: over_http.connect(),
-    };
+    let over_http =
+        http::Server::start(data.command().args(["--http", "0"]).stdin(Stdio::null()).stdout(Stdio::null()));
+    let mut web = Server { target: over_http.connect() };
     create_team(&mut web, "two").expect("made");
     let (code, _, said) = data.run(
         &["call", "mcb", "entity"],
-        &[
-            "--action",
-            "create",
-            "--resource",
-            "team",
-            "--field-data",
-            r#"{ "name": "three" }"#,
-        ],
+        &["--action", "create", "--resource", "team", "--field-data", r#"{ "name": "three" }"#],
     );
     assert_eq!(code, Some(0), "{said}");
     for server in [&mut server, &mut web] {
@@ -47,10 +34,8 @@ fn rows_outlive_their_server_and_reach_every_way_in() {
         let found = entity(server, "get", "team", json!({ "id": id })).expect("a row");
         assert_eq!(found.response, made.response);
     }
-    let (code, answer, _) = data.run(
-        &["call", "mcb", "entity"],
-        &["--action", "list", "--resource", "team", "--json"],
-    );
+    let (code, answer, _) =
+        data.run(&["call", "mcb", "entity"], &["--action", "list", "--resource", "team", "--json"]);
     assert_eq!(code, Some(0));
     let answer: Value = serde_json::from_str(&answer).expect("JSON");
     assert_eq!(answer["response"]["total"], 3);
@@ -90,26 +75,14 @@ fn conditions_hold_for_rows() {
     }
     let another = json!({ "data": { "user_id": "user_default", "name": "other" } });
     let reused = entity_with(&mut other, "create", "api_key", another, key).expect_err("another request");
-    assert!(
-        reused.message.contains("was used for another request"),
-        "{reused:?}"
-    );
+    assert!(reused.message.contains("was used for another request"), "{reused:?}");
     other.close();
     server.close();
 
     // One entry for each change, with its client.
     let export = data.checked();
-    let tools: Vec<_> = export
-        .changes
-        .iter()
-        .map(|change| change["tool"].as_str())
-        .collect();
-    let expected = [
-        "seed",
-        "entity/create-team",
-        "entity/update-team",
-        "entity/create-api-key",
-    ];
+    let tools: Vec<_> = export.changes.iter().map(|change| change["tool"].as_str()).collect();
+    let expected = ["seed", "entity/create-team", "entity/update-team", "entity/create-api-key"];
     assert_eq!(tools, expected.map(Some));
     assert_eq!(export.changes[2]["id"], renamed.meta["tabellion/change"]);
     assert!(export.changes[1]["client"].is_string(), "{}", export.changes[1]);
@@ -156,11 +129,5 @@ fn a_person_approves_what_the_operator_lists() {
     }
     // Other changes need no approver.
     let mut server = Server { target };
-    entity(
-        &mut server,
-        "create",
-        "org",
-        json!({ "data": { "name": "Other" } }),
-    )
-    .expect("made");
+    entity(&mut server, "create", "org", json!({ "data": { "name": "Other" } })).expect("made");
 }

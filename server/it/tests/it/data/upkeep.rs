@@ -47,57 +47,26 @@ fn each_command_says_what_it_did_or_what_to_do() {
         ("", &["migrate"], 0, "nothing to migrate"),
         ("", &["backup", "/proc/no/file"], 1, "can't create"),
         ("", &["import"], 1, "is there already; name an empty folder"),
-        (
-            "",
-            &["import", "/no/such/export"],
-            1,
-            "can't read `/no/such/export`",
-        ),
-        (
-            "",
-            &["check", "--contract", "learning-os"],
-            2,
-            "possible values: mcb",
-        ),
-        (
-            UNLOGGED,
-            &["check"],
-            1,
-            "is not what the log gives; `tabellion data recover`",
-        ),
-        (
-            NEWER,
-            &["check"],
-            1,
-            "is of version 99.0.0 of `mcb`, and this program has version",
-        ),
+        ("", &["import", "/no/such/export"], 1, "can't read `/no/such/export`"),
+        ("", &["check", "--contract", "learning-os"], 2, "possible values: mcb"),
+        (UNLOGGED, &["check"], 1, "is not what the log gives; `tabellion data recover`"),
+        (NEWER, &["check"], 1, "is of version 99.0.0 of `mcb`, and this program has version"),
         (NEWER, &["migrate"], 1, "update the program"),
         (NEWER, &["export"], 1, "update the program"),
         (FOREIGN, &["check"], 1, "is of another program"),
         (FOREIGN, &["migrate"], 1, "is of another program"),
-        (
-            OLDER,
-            &["check"],
-            1,
-            "run `tabellion data migrate`, which makes a backup first",
-        ),
+        (OLDER, &["check"], 1, "run `tabellion data migrate`, which makes a backup first"),
     ] {
         let data = filled();
         data.tamper(tampered);
         let (exit, out, said) = data.upkeep(arguments);
         assert_eq!(exit, Some(code), "{arguments:?}: {out}{said}");
-        assert!(
-            [out.as_str(), &said].concat().contains(expected),
-            "{arguments:?}: {out}{said}"
-        );
+        assert!([out.as_str(), &said].concat().contains(expected), "{arguments:?}: {out}{said}");
     }
     let missing = Data::new();
     for command in ["check", "export", "migrate", "recover"] {
         let (exit, _, said) = missing.upkeep(&[command]);
-        assert!(
-            exit == Some(1) && said.contains("name the data folder with `--data DIR`"),
-            "{said}"
-        );
+        assert!(exit == Some(1) && said.contains("name the data folder with `--data DIR`"), "{said}");
         assert!(!missing.folder().exists(), "{command}");
     }
 }
@@ -107,18 +76,11 @@ fn a_server_refuses_data_that_it_can_not_serve() {
     for (tampered, expected) in [
         (NEWER, "this program has version"),
         (FOREIGN, "is of another program"),
-        (
-            OLDER,
-            "the field `motto` of `team` is dropped; run `tabellion data migrate`",
-        ),
+        (OLDER, "the field `motto` of `team` is dropped; run `tabellion data migrate`"),
     ] {
         let data = filled();
         data.tamper(tampered);
-        let output = data
-            .command()
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped())
-            .output();
+        let output = data.command().stdin(Stdio::null()).stderr(Stdio::piped()).output();
         let output = output.expect("it runs");
         let said = String::from_utf8(output.stderr).expect("text");
         assert_eq!(output.status.code(), Some(1));
@@ -137,10 +99,7 @@ fn an_export_is_the_data_and_a_backup_too() {
     let (code, said, _) = data.upkeep(&["backup", &backup.to_string_lossy()]);
     assert!(code == Some(0) && said.contains("is a copy of"), "{said}");
     let (code, _, said) = data.upkeep(&["backup", &backup.to_string_lossy()]);
-    assert!(
-        code == Some(1) && said.contains("is there already; name a new file"),
-        "{said}"
-    );
+    assert!(code == Some(1) && said.contains("is there already; name a new file"), "{said}");
     server.close();
 
     let imported = Data::new();
@@ -155,10 +114,7 @@ fn an_export_is_the_data_and_a_backup_too() {
     let broken = Data::new();
     fs::write(broken.beside("cut"), &lines[..lines.len() - 20]).expect("written");
     let (code, _, said) = broken.upkeep(&["import", &broken.beside("cut").to_string_lossy()]);
-    assert!(
-        code == Some(1) && said.contains("is not one of an export"),
-        "{said}"
-    );
+    assert!(code == Some(1) && said.contains("is not one of an export"), "{said}");
     assert!(!broken.file().exists(), "what can't be imported leaves no file");
 }
 
@@ -173,20 +129,13 @@ fn the_reader_of_an_export_may_leave() {
     server.close();
     let mut command = Command::new(TABELLION);
     command.args(["data", "export", "--data"]).arg(data.folder());
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it runs");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
     let mut first = [0; 10];
     let mut out = child.stdout.take().expect("its output");
     out.read_exact(&mut first).expect("a beginning");
     drop(out);
     let output = child.wait_with_output().expect("it ends");
-    assert_eq!(
-        (output.status.code(), &*String::from_utf8_lossy(&output.stderr)),
-        (Some(0), "")
-    );
+    assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stderr)), (Some(0), ""));
 }
 
 #[test]
@@ -199,14 +148,10 @@ fn a_migration_that_loses_something_keeps_a_backup_of_it() {
     let said: Value = serde_json::from_str(&said).expect("JSON");
     assert_eq!(said["from"], "0.0.1");
     assert_eq!(said["lost"][0], "the field `motto` of `team` is dropped");
-    let backup = said["backup"]
-        .as_str()
-        .expect("a path")
-        .replace('~', &data.beside("").to_string_lossy());
+    let backup = said["backup"].as_str().expect("a path").replace('~', &data.beside("").to_string_lossy());
     let kept = rusqlite::Connection::open(backup).expect("a database");
-    let motto: String = kept
-        .query_row("SELECT motto FROM teams WHERE name = 'a'", [], |row| row.get(0))
-        .expect("the field");
+    let motto: String =
+        kept.query_row("SELECT motto FROM teams WHERE name = 'a'", [], |row| row.get(0)).expect("the field");
     assert_eq!(motto, "onwards");
     data.serve().close();
     assert_eq!(data.checked().teams(), ["a", "b", "c"].into());
@@ -218,19 +163,13 @@ fn a_damaged_file_comes_back_from_its_log() {
     let before = data.checked();
     data.damage("teams");
     let (code, _, said) = data.upkeep(&["check"]);
-    assert!(
-        code == Some(1) && said.contains("`tabellion data recover`"),
-        "{said}"
-    );
+    assert!(code == Some(1) && said.contains("`tabellion data recover`"), "{said}");
     let mut server = data.serve();
     let refused = create_team(&mut server, "d").expect_err("the table is damaged");
     // The cause is for the operator, not for the client.
     assert_eq!(refused.code, -32603, "{refused:?}");
     let (code, _, said) = data.upkeep(&["recover"]);
-    assert!(
-        code == Some(1) && said.contains("is in use; stop the servers"),
-        "{said}"
-    );
+    assert!(code == Some(1) && said.contains("is in use; stop the servers"), "{said}");
     server.close();
     let (code, said, error) = data.upkeep(&["recover"]);
     assert_eq!(code, Some(0), "{error}");
@@ -247,20 +186,14 @@ fn a_damaged_file_comes_back_from_its_log() {
     data.damage("change");
     let bytes = fs::read(data.file()).expect("a file");
     let (code, _, said) = data.upkeep(&["recover"]);
-    assert!(
-        code == Some(1) && said.contains("put a backup in its place"),
-        "{said}"
-    );
+    assert!(code == Some(1) && said.contains("put a backup in its place"), "{said}");
     assert_eq!(fs::read(data.file()).expect("a file"), bytes);
 }
 
 /// Runs `doctor --data --json`; returns the exit code and each line's id, status and text.
 pub(super) fn doctor(data: &Data) -> (Option<i32>, Vec<(String, String, String)>) {
     let mut command = Command::new(TABELLION);
-    command
-        .args(["doctor", "--json", "--data"])
-        .arg(data.folder())
-        .env("HOME", data.beside(""));
+    command.args(["doctor", "--json", "--data"]).arg(data.folder()).env("HOME", data.beside(""));
     let output = command.output().expect("it runs");
     let shown: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -288,27 +221,12 @@ fn doctor_tells_what_is_wrong_with_data() {
     let gone = |data: &Data| fs::remove_dir_all(data.folder()).expect("removed");
     type Case<'a> = (&'a dyn Fn(&Data), &'a str, &'a str, &'a str);
     let cases: [Case<'_>; 10] = [
-        (
-            &|_| {},
-            "log",
-            "green",
-            "the 4 changes in the log of `mcb` give its 5 rows",
-        ),
+        (&|_| {}, "log", "green", "the 4 changes in the log of `mcb` give its 5 rows"),
         (&|_| {}, "version", "green", "of `mcb`"),
         (&|data| data.tamper(NEWER), "version", "red", "update the program"),
-        (
-            &|data| data.tamper(OLDER),
-            "version",
-            "red",
-            "`tabellion data migrate --contract mcb`",
-        ),
+        (&|data| data.tamper(OLDER), "version", "red", "`tabellion data migrate --contract mcb`"),
         (&|data| data.tamper(FOREIGN), "version", "red", "another program"),
-        (
-            &|data| data.tamper(UNLOGGED),
-            "log",
-            "red",
-            "`tabellion data recover --contract mcb`",
-        ),
+        (&|data| data.tamper(UNLOGGED), "log", "red", "`tabellion data recover --contract mcb`"),
         (&damaged, "log", "red", "`tabellion data recover --contract mcb`"),
         (&kept, "leftovers", "yellow", "mcb.damaged`"),
         (&open, "permissions", "yellow", "`chmod go= "),

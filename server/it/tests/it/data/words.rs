@@ -15,11 +15,8 @@ fn call(server: &mut Server, tool: &str, arguments: Value) -> Outcome<Answer> {
 
 fn note(server: &mut Server, content: &str) {
     let data = json!({ "content": content, "observation_type": "decision" });
-    let stored = call(
-        server,
-        "memory",
-        json!({ "action": "store", "resource": "observation", "data": data }),
-    );
+    let stored =
+        call(server, "memory", json!({ "action": "store", "resource": "observation", "data": data }));
     stored.expect("stored");
 }
 
@@ -43,10 +40,7 @@ fn the_index_is_made_anew_while_it_is_served() {
         out,
         "`~/data/mcb-words.db`: made anew from 30 rows\n30 of `observation`, 0 of `error_pattern`, 0 of `session_summary`\n"
     );
-    assert_eq!(
-        said,
-        "tabellion: 0 of 30 rows are in the index\ntabellion: 30 of 30 rows are in the index\n"
-    );
+    assert_eq!(said, "tabellion: 0 of 30 rows are in the index\ntabellion: 30 of 30 rows are in the index\n");
     // The server that kept running finds the old notes, and those that it stores now.
     assert_eq!(found(&mut server, "heron"), 30);
     note(&mut server, "the heron lands");
@@ -57,10 +51,7 @@ fn the_index_is_made_anew_while_it_is_served() {
     assert_eq!(shown["entities"]["observation"], 31);
     server.close();
     let (code, _, said) = Data::new().upkeep(&["reindex"]);
-    assert!(
-        code == Some(1) && said.contains("name the data folder with `--data DIR`"),
-        "{said}"
-    );
+    assert!(code == Some(1) && said.contains("name the data folder with `--data DIR`"), "{said}");
 }
 
 #[test]
@@ -78,11 +69,7 @@ fn doctor_tells_what_is_indexed() {
     type Case<'a> = (&'a dyn Fn(&Data), &'a str, &'a str);
     let cases: [Case<'_>; 7] = [
         (&|_| {}, "green", "none of 2 rows are indexed: there is no `"),
-        (
-            &|data| search(data),
-            "green",
-            "is current: 2 of 2 rows, up to change 3",
-        ),
+        (&|data| search(data), "green", "is current: 2 of 2 rows, up to change 3"),
         (
             &|data| {
                 search(data);
@@ -138,9 +125,6 @@ fn doctor_tells_what_is_indexed() {
         let (_, findings) = super::upkeep::doctor(&data);
         let is_current =
             |(id, _, said): &&(String, String, String)| id == "words" && said.contains("is current");
-        assert!(
-            findings.iter().any(|finding| is_current(&finding)),
-            "{findings:?}"
-        );
+        assert!(findings.iter().any(|finding| is_current(&finding)), "{findings:?}");
     }
 }

@@ -12,14 +12,8 @@ fn undo_and_redo_survive_restarts_and_other_processes() {
     for step in 0..120 {
         let (tool, arguments) = match step % 4 {
             0 => ("insert_section", insert(&format!("N{step}"), "text", 1)),
-            1 => (
-                "update_section",
-                json!({ "section_id": "@D", "content": format!("text {step}\n\n- x") }),
-            ),
-            2 => (
-                "move_section",
-                json!({ "section_id": "@D", "new_position": 1 + step / 4 % 2 }),
-            ),
+            1 => ("update_section", json!({ "section_id": "@D", "content": format!("text {step}\n\n- x") })),
+            2 => ("move_section", json!({ "section_id": "@D", "new_position": 1 + step / 4 % 2 })),
             _ => ("delete_section", json!({ "heading": format!("N{}", step - 3) })),
         };
         session.edit(tool, arguments);
@@ -37,23 +31,13 @@ fn undo_and_redo_survive_restarts_and_other_processes() {
         }
         assert_eq!(&session.text(), text, "step {step}");
     }
-    assert!(
-        session
-            .refuse("undo", json!({}))
-            .message
-            .contains("nothing to undo")
-    );
+    assert!(session.refuse("undo", json!({})).message.contains("nothing to undo"));
     session.restart();
     for text in &texts[1..] {
         session.edit("redo", json!({}));
         assert_eq!(&session.text(), text);
     }
-    assert!(
-        session
-            .refuse("redo", json!({}))
-            .message
-            .contains("nothing to redo")
-    );
+    assert!(session.refuse("redo", json!({})).message.contains("nothing to redo"));
     ledger::fsck(session.library.root()).expect("a sound repository");
 }
 
@@ -77,10 +61,7 @@ fn a_new_edit_clears_the_redo_stack() {
 fn undo_and_redo_keep_a_hand_edit_of_other_lines() {
     for commits in [false, true] {
         for (tool, arguments) in [
-            (
-                "update_section",
-                json!({ "section_id": "@B", "content": "changed\n\n###### Below" }),
-            ),
+            ("update_section", json!({ "section_id": "@B", "content": "changed\n\n###### Below" })),
             ("delete_section", json!({ "section_id": "@B" })),
             ("insert_section", insert("X", "x", 1)),
             ("move_section", json!({ "section_id": "@D", "new_position": 1 })),
@@ -94,11 +75,9 @@ fn undo_and_redo_keep_a_hand_edit_of_other_lines() {
             if commits {
                 session.library.commit_all("by hand");
             }
-            for (call, text, ids) in [
-                ("undo", TREE, &before),
-                ("redo", &changed, &after),
-                ("undo", TREE, &before),
-            ] {
+            for (call, text, ids) in
+                [("undo", TREE, &before), ("redo", &changed, &after), ("undo", TREE, &before)]
+            {
                 // The first of them commits the person's uncommitted bytes.
                 session.call(call, json!({})).expect("done");
                 assert_eq!(session.text(), format!("{line}{text}"), "{call} of {tool}");
@@ -115,20 +94,15 @@ fn undo_and_redo_keep_a_hand_edit_of_other_lines() {
 #[test]
 fn undo_never_reverts_a_hand_edit() {
     let by_hand: [HandEdit; 4] = [
-        ("not committed", |session| {
-            session.library.put(PATH, "# A\n\nby hand\n")
-        }),
+        ("not committed", |session| session.library.put(PATH, "# A\n\nby hand\n")),
         ("committed", |session| {
             session.library.put(PATH, "# A\n\nby hand\n");
             session.library.commit_all("by hand");
         }),
         ("amended", |session| {
             session.library.put(PATH, "# A\n\nby hand\n");
-            ledger::git(
-                session.library.root(),
-                &["commit", "--quiet", "--amend", "--all", "--no-edit"],
-            )
-            .expect("amended");
+            ledger::git(session.library.root(), &["commit", "--quiet", "--amend", "--all", "--no-edit"])
+                .expect("amended");
         }),
         ("by another contract", |session| {
             let mut other = session.library.serve();
@@ -153,9 +127,7 @@ fn undo_never_reverts_a_hand_edit() {
             continue;
         }
         // The edit after it can be undone; then the hand edit prevents further undo.
-        session
-            .call("insert_section", insert("X", "", 0))
-            .expect("inserted");
+        session.call("insert_section", insert("X", "", 0)).expect("inserted");
         session.edit("undo", json!({}));
         assert_eq!(session.text(), "# A\n\nby hand\n", "{how}");
         assert_eq!(session.refuse("undo", json!({})).code, -32000, "{how}");
@@ -189,10 +161,7 @@ fn a_repeated_request_gets_the_id_of_the_first() {
     let mut session = EditorSession::with(TREE);
     let mut once = || {
         let meta = json!({ "tabellion/idempotencyKey": "k-1" });
-        session
-            .server
-            .call_with("insert_section", insert("X", "x", 1), meta)
-            .expect("inserted")
+        session.server.call_with("insert_section", insert("X", "x", 1), meta).expect("inserted")
     };
     let (first, second) = (once(), once());
     assert_eq!(first.response, second.response);
@@ -217,18 +186,11 @@ fn concurrent_inserts_all_arrive_and_can_be_undone() {
                 .collect::<Vec<_>>()
         };
         let processes: Vec<_> = (0..3).map(|name| scope.spawn(move || process(name))).collect();
-        processes
-            .into_iter()
-            .flat_map(|process| process.join().expect("a process"))
-            .collect()
+        processes.into_iter().flat_map(|process| process.join().expect("a process")).collect()
     });
     let mut session = session;
-    let mut listed: Vec<String> = session
-        .list()
-        .into_iter()
-        .map(|(id, _)| id)
-        .filter(|id| ids.contains(id))
-        .collect();
+    let mut listed: Vec<String> =
+        session.list().into_iter().map(|(id, _)| id).filter(|id| ids.contains(id)).collect();
     ids.sort();
     listed.sort();
     assert_eq!(listed, ids);

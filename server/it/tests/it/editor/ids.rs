@@ -6,16 +6,11 @@ use super::*;
 fn ids_are_stable_and_never_reused() {
     let mut session = EditorSession::with(TREE);
     let before = session.list();
-    let inserted = session.edit("insert_section", insert("X", "x", 1))["section_id"]
-        .as_str()
-        .expect("an id")
-        .to_owned();
+    let inserted =
+        session.edit("insert_section", insert("X", "x", 1))["section_id"].as_str().expect("an id").to_owned();
     assert_eq!(session.id("X"), inserted);
     session.edit("move_section", json!({ "section_id": "@D", "new_position": 1 }));
-    session.edit(
-        "update_section",
-        json!({ "section_id": "@B", "content": "other" }),
-    );
+    session.edit("update_section", json!({ "section_id": "@B", "content": "other" }));
     for (id, heading) in &before {
         assert_eq!(&session.id(heading), id);
     }
@@ -28,19 +23,9 @@ fn ids_are_stable_and_never_reused() {
     session.edit("delete_section", json!({ "section_id": inserted }));
     let again = session.edit("insert_section", insert("X", "x", 2));
     assert_ne!(again["section_id"], inserted);
-    assert_eq!(
-        session
-            .refuse("get_section", json!({ "section_id": inserted }))
-            .code,
-        -32000
-    );
+    assert_eq!(session.refuse("get_section", json!({ "section_id": inserted })).code, -32000);
     session.edit("undo", json!({}));
-    assert_eq!(
-        session
-            .refuse("get_section", json!({ "section_id": again["section_id"] }))
-            .code,
-        -32000
-    );
+    assert_eq!(session.refuse("get_section", json!({ "section_id": again["section_id"] })).code, -32000);
     session.edit("undo", json!({}));
     assert_eq!(session.id("X"), inserted);
     assert_eq!(session.list(), all);
@@ -53,23 +38,11 @@ fn equal_sections_have_different_ids() {
     let mut session = EditorSession::with("# A\n\n## Notes\n\n## Notes\n\n## Notes\n");
     let before = session.list();
     session.edit("delete_section", json!({ "section_id": before[2].0 }));
-    assert_eq!(
-        session.list(),
-        [before[0].clone(), before[1].clone(), before[3].clone()]
-    );
+    assert_eq!(session.list(), [before[0].clone(), before[1].clone(), before[3].clone()]);
     session.restart();
-    assert_eq!(
-        session.list(),
-        [before[0].clone(), before[1].clone(), before[3].clone()]
-    );
-    session.edit(
-        "move_section",
-        json!({ "section_id": before[3].0, "new_position": 1 }),
-    );
-    assert_eq!(
-        session.list(),
-        [before[0].clone(), before[3].clone(), before[1].clone()]
-    );
+    assert_eq!(session.list(), [before[0].clone(), before[1].clone(), before[3].clone()]);
+    session.edit("move_section", json!({ "section_id": before[3].0, "new_position": 1 }));
+    assert_eq!(session.list(), [before[0].clone(), before[3].clone(), before[1].clone()]);
     session.edit("undo", json!({}));
     session.edit("undo", json!({}));
     assert_eq!(session.list(), before);
@@ -96,12 +69,7 @@ fn a_hand_edit_keeps_the_ids_of_recognized_sections() {
     // A change that adopts the hand edit keeps the ids too.
     session.library.put(PATH, format!("{by_hand}\n## Last\n\nlast\n"));
     let uncommitted = session.list();
-    session
-        .call(
-            "update_section",
-            json!({ "section_id": "@Last", "content": "text" }),
-        )
-        .expect("updated");
+    session.call("update_section", json!({ "section_id": "@Last", "content": "text" })).expect("updated");
     assert_eq!(session.list(), uncommitted);
     session.restart();
     assert_eq!(session.list(), uncommitted);
@@ -117,10 +85,7 @@ fn a_merged_branch_keeps_its_ids() {
     };
     git(&session, &["checkout", "--quiet", "-b", "draft"]);
     session.edit("insert_section", insert("X", "x", 1));
-    session.edit(
-        "update_section",
-        json!({ "section_id": "@C", "content": "draft" }),
-    );
+    session.edit("update_section", json!({ "section_id": "@C", "content": "draft" }));
     let draft = session.list();
     git(&session, &["checkout", "--quiet", "main"]);
     assert_eq!(session.list().len(), 4);

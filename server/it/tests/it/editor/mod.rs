@@ -55,11 +55,7 @@ impl EditorSession {
     /// Replaces each `@Heading` in the arguments by that section's id.
     fn arguments(&mut self, arguments: &Value) -> Value {
         let mut arguments = arguments.clone();
-        for value in arguments
-            .as_object_mut()
-            .into_iter()
-            .flat_map(|members| members.values_mut())
-        {
+        for value in arguments.as_object_mut().into_iter().flat_map(|members| members.values_mut()) {
             if let Some(heading) = value.as_str().and_then(|text| text.strip_prefix('@')) {
                 *value = self.id(heading).into();
             }
@@ -84,18 +80,10 @@ impl EditorSession {
         let after = self.library.ledger();
         let commits = after.commits_since(&before);
         assert_eq!(commits.len(), 1, "{tool} {arguments}");
-        let shown = ledger::git(
-            self.library.root(),
-            &["show", "--format=%B", "--name-only", &commits[0]],
-        );
+        let shown = ledger::git(self.library.root(), &["show", "--format=%B", "--name-only", &commits[0]]);
         let shown = shown.expect("git show");
         assert!(shown.contains(&format!("Tabellion-Tool: {tool}")), "{shown}");
-        assert!(
-            after
-                .changed_since(&before)
-                .iter()
-                .all(|path| path.to_str() == Some(PATH))
-        );
+        assert!(after.changed_since(&before).iter().all(|path| path.to_str() == Some(PATH)));
         assert_eq!(after.status, before.status, "{tool} {arguments}");
         answer
     }
@@ -109,11 +97,7 @@ impl EditorSession {
             Err(refusal) => refusal,
             Ok(answer) => panic!("{tool} accepted {arguments}: {answer}"),
         };
-        assert_eq!(
-            self.library.ledger(),
-            before,
-            "{tool} refused {arguments} and changed something"
-        );
+        assert_eq!(self.library.ledger(), before, "{tool} refused {arguments} and changed something");
         refusal
     }
 
@@ -136,10 +120,7 @@ fn list(server: &mut Server) -> Vec<(String, String)> {
         assert_eq!(section["position"], position);
     }
     let text = |value: &Value| value.as_str().expect("text").to_owned();
-    sections
-        .iter()
-        .map(|section| (text(&section["section_id"]), text(&section["heading"])))
-        .collect()
+    sections.iter().map(|section| (text(&section["section_id"]), text(&section["heading"]))).collect()
 }
 
 fn insert(heading: &str, content: &str, position: usize) -> Value {

@@ -27,10 +27,7 @@ fn the_resources_describe_the_document_and_its_history() {
     session.restart();
     let history = read(&mut session, "history");
     let history = history["history"].as_array().expect("a history");
-    let tools: Vec<_> = history
-        .iter()
-        .map(|entry| entry["operation"].as_str().expect("a tool"))
-        .collect();
+    let tools: Vec<_> = history.iter().map(|entry| entry["operation"].as_str().expect("a tool")).collect();
     assert_eq!(tools, ["insert_section", "undo"]);
     assert_eq!(history[0]["details"]["heading"], "X");
     assert_eq!(history[1]["details"]["undoes"], history[0]["details"]["commit"]);
@@ -42,11 +39,7 @@ fn the_resources_describe_the_document_and_its_history() {
     let metadata = read(&mut session, "metadata");
     assert_eq!(
         (&metadata["title"], &metadata["author"], &metadata["created"]),
-        (
-            &json!("The plan"),
-            &json!("A. B."),
-            &json!("2020-01-02T00:00:00Z")
-        )
+        (&json!("The plan"), &json!("A. B."), &json!("2020-01-02T00:00:00Z"))
     );
 }
 
@@ -55,26 +48,14 @@ fn prompts_contain_the_sections_own_text() {
     let mut session = EditorSession::with(TREE);
     let id = session.id("B");
     for (name, arguments, text) in [
-        (
-            "summarize_section",
-            json!({ "section": id }),
-            "Summarize the following section:\nb".to_owned(),
-        ),
-        (
-            "summarize_section",
-            json!({ "section": "C" }),
-            "Summarize the following section:\nc".into(),
-        ),
+        ("summarize_section", json!({ "section": id }), "Summarize the following section:\nb".to_owned()),
+        ("summarize_section", json!({ "section": "C" }), "Summarize the following section:\nc".into()),
         (
             "rewrite_section",
             json!({ "section": "## B" }),
             "Rewrite the following section for clarity and conciseness:\nb".into(),
         ),
-        (
-            "generate_outline",
-            json!({}),
-            format!("Generate an outline for the following document:\n{TREE}"),
-        ),
+        ("generate_outline", json!({}), format!("Generate an outline for the following document:\n{TREE}")),
     ] {
         let prompt = session.ask("prompts/get", json!({ "name": name, "arguments": arguments }));
         assert_eq!(prompt["messages"][0]["content"]["text"], text, "{name}");

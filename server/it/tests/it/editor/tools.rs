@@ -12,30 +12,10 @@ fn each_tool_changes_exactly_the_expected_bytes() {
             "# A\n\na\n\n## X\n\nx\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n",
         ),
         ("", "insert_section", insert("X", "x", 0), "# X\n\nx\n"),
-        (
-            "---\ntitle: T\n---\n",
-            "insert_section",
-            insert("## X", "", 0),
-            "---\ntitle: T\n---\n\n## X\n",
-        ),
-        (
-            "\u{feff}# A\r\n",
-            "insert_section",
-            insert("X", "x", 1),
-            "\u{feff}# A\r\n\r\n# X\r\n\r\nx\r\n",
-        ),
-        (
-            TREE,
-            "delete_section",
-            json!({ "section_id": "@B" }),
-            "# A\n\na\n\n## D\n\nd\n",
-        ),
-        (
-            TREE,
-            "delete_section",
-            json!({ "heading": "B" }),
-            "# A\n\na\n\n## D\n\nd\n",
-        ),
+        ("---\ntitle: T\n---\n", "insert_section", insert("## X", "", 0), "---\ntitle: T\n---\n\n## X\n"),
+        ("\u{feff}# A\r\n", "insert_section", insert("X", "x", 1), "\u{feff}# A\r\n\r\n# X\r\n\r\nx\r\n"),
+        (TREE, "delete_section", json!({ "section_id": "@B" }), "# A\n\na\n\n## D\n\nd\n"),
+        (TREE, "delete_section", json!({ "heading": "B" }), "# A\n\na\n\n## D\n\nd\n"),
         (
             TREE,
             "delete_section",
@@ -48,12 +28,7 @@ fn each_tool_changes_exactly_the_expected_bytes() {
             json!({ "section_id": "@B", "content": "x\n" }),
             "# A\n\na\n\n## B\n\nx\n\n### C\n\nc\n\n## D\n\nd\n",
         ),
-        (
-            TREE,
-            "update_section",
-            json!({ "section_id": "@B", "content": "## B\n\nb" }),
-            TREE,
-        ),
+        (TREE, "update_section", json!({ "section_id": "@B", "content": "## B\n\nb" }), TREE),
         (
             TREE,
             "move_section",
@@ -80,20 +55,8 @@ fn each_tool_changes_exactly_the_expected_bytes() {
 fn a_refused_call_changes_nothing() {
     let twice = "# A\n\n## Notes\n\n# B\n\n## Notes\n";
     for (document, tool, arguments, code, part) in [
-        (
-            TREE,
-            "get_section",
-            json!({ "section_id": "abc123" }),
-            -32000,
-            "Section not found",
-        ),
-        (
-            TREE,
-            "get_section",
-            json!({ "section_id": "s-0000000000000000" }),
-            -32000,
-            "Section not found",
-        ),
+        (TREE, "get_section", json!({ "section_id": "abc123" }), -32000, "Section not found"),
+        (TREE, "get_section", json!({ "section_id": "s-0000000000000000" }), -32000, "Section not found"),
         (TREE, "get_section", json!({}), -32602, "section_id"),
         (
             TREE,
@@ -109,27 +72,9 @@ fn a_refused_call_changes_nothing() {
             -32000,
             "would end the section",
         ),
-        (
-            TREE,
-            "update_section",
-            json!({ "section_id": "@B", "content": "```" }),
-            -32000,
-            "\"C\" (line 9)",
-        ),
-        (
-            TREE,
-            "insert_section",
-            insert("X", "", 5),
-            -32602,
-            "there are 0 to 4",
-        ),
-        (
-            TREE,
-            "insert_section",
-            json!({ "heading": "X", "content": "", "position": -1 }),
-            -32602,
-            "0",
-        ),
+        (TREE, "update_section", json!({ "section_id": "@B", "content": "```" }), -32000, "\"C\" (line 9)"),
+        (TREE, "insert_section", insert("X", "", 5), -32602, "there are 0 to 4"),
+        (TREE, "insert_section", json!({ "heading": "X", "content": "", "position": -1 }), -32602, "0"),
         (
             TREE,
             "insert_section",
@@ -137,21 +82,9 @@ fn a_refused_call_changes_nothing() {
             -32602,
             "outside",
         ),
-        (
-            TREE,
-            "insert_section",
-            insert("X\n# Y", "", 0),
-            -32602,
-            "one line",
-        ),
+        (TREE, "insert_section", insert("X\n# Y", "", 0), -32602, "one line"),
         (TREE, "insert_section", insert("##", "", 0), -32602, "text"),
-        (
-            TREE,
-            "insert_section",
-            insert("X", "<!--", 0),
-            -32000,
-            "\"A\" (line 1)",
-        ),
+        (TREE, "insert_section", insert("X", "<!--", 0), -32000, "\"A\" (line 1)"),
         (
             TREE,
             "move_section",
@@ -159,13 +92,7 @@ fn a_refused_call_changes_nothing() {
             -32602,
             "it can't stand in itself",
         ),
-        (
-            TREE,
-            "move_section",
-            json!({ "section_id": "@A", "new_position": 1 }),
-            -32602,
-            "the only one is 0",
-        ),
+        (TREE, "move_section", json!({ "section_id": "@A", "new_position": 1 }), -32602, "the only one is 0"),
         (
             TREE,
             "move_section",
@@ -174,38 +101,16 @@ fn a_refused_call_changes_nothing() {
             "Section not found",
         ),
         (TREE, "delete_section", json!({}), -32602, "section_id"),
-        (
-            TREE,
-            "delete_section",
-            json!({ "heading": "Bb" }),
-            -32000,
-            "did you mean",
-        ),
-        (
-            TREE,
-            "delete_section",
-            json!({ "heading": "D", "section_id": "@B" }),
-            -32602,
-            "not \"D\"",
-        ),
-        (
-            twice,
-            "delete_section",
-            json!({ "heading": "Notes" }),
-            -32000,
-            "2 sections have the heading",
-        ),
+        (TREE, "delete_section", json!({ "heading": "Bb" }), -32000, "did you mean"),
+        (TREE, "delete_section", json!({ "heading": "D", "section_id": "@B" }), -32602, "not \"D\""),
+        (twice, "delete_section", json!({ "heading": "Notes" }), -32000, "2 sections have the heading"),
         (TREE, "undo", json!({}), -32000, "nothing to undo"),
         (TREE, "redo", json!({}), -32000, "nothing to redo"),
     ] {
         let mut session = EditorSession::with(document);
         let refusal = session.refuse(tool, arguments.clone());
         assert_eq!(refusal.code, code, "{tool} {arguments}: {}", refusal.message);
-        assert!(
-            refusal.message.contains(part),
-            "{tool} {arguments}: {}",
-            refusal.message
-        );
+        assert!(refusal.message.contains(part), "{tool} {arguments}: {}", refusal.message);
         session.server.close();
     }
 }
@@ -215,19 +120,10 @@ fn a_refused_call_changes_nothing() {
 fn an_ambiguous_heading_yields_candidate_ids() {
     let mut session = EditorSession::with("# A\n\n## Notes\n\na\n\n# B\n\n## Notes\n\nb\n");
     let refusal = session.refuse("delete_section", json!({ "heading": "Notes" }));
-    let candidates = refusal.data["candidates"]
-        .as_array()
-        .cloned()
-        .expect("candidates");
+    let candidates = refusal.data["candidates"].as_array().cloned().expect("candidates");
     assert_eq!(candidates.len(), 2);
-    assert_eq!(
-        (&candidates[1]["position"], &candidates[1]["line"]),
-        (&json!(3), &json!(9))
-    );
-    session.edit(
-        "delete_section",
-        json!({ "section_id": candidates[1]["section_id"], "heading": "Notes" }),
-    );
+    assert_eq!((&candidates[1]["position"], &candidates[1]["line"]), (&json!(3), &json!(9)));
+    session.edit("delete_section", json!({ "section_id": candidates[1]["section_id"], "heading": "Notes" }));
     assert_eq!(session.text(), "# A\n\n## Notes\n\na\n\n# B\n");
 }
 
@@ -236,14 +132,9 @@ fn content_that_is_read_and_written_back_changes_nothing() {
     let text = "intro\n\n# A #\n\n\n  indented\n\n    code\n\n\nB\n===\r\n\r\ntext  \r\n## C\n## D\n\n```\n# no\n```";
     let mut session = EditorSession::with(text);
     for (id, heading) in session.list() {
-        let read = session
-            .call("get_section", json!({ "section_id": id }))
-            .expect("a section");
+        let read = session.call("get_section", json!({ "section_id": id })).expect("a section");
         assert_eq!(read["heading"], heading);
-        session.edit(
-            "update_section",
-            json!({ "section_id": id, "content": read["content"] }),
-        );
+        session.edit("update_section", json!({ "section_id": id, "content": read["content"] }));
         assert_eq!(session.text(), text);
     }
 }
@@ -251,10 +142,7 @@ fn content_that_is_read_and_written_back_changes_nothing() {
 #[test]
 fn the_first_section_creates_a_missing_document() {
     let mut session = EditorSession::over(Library::empty());
-    assert_eq!(
-        session.call("get_document", json!({})).expect("nothing")["document"],
-        ""
-    );
+    assert_eq!(session.call("get_document", json!({})).expect("nothing")["document"], "");
     assert_eq!(session.list(), []);
     session.edit("insert_section", insert("Plan", "text", 0));
     assert_eq!(session.text(), "# Plan\n\ntext\n");

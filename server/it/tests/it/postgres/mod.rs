@@ -39,10 +39,7 @@ impl Rows {
     }
 
     fn new(address: String) -> Self {
-        Self {
-            address,
-            derived: tempfile::tempdir().expect("a folder"),
-        }
+        Self { address, derived: tempfile::tempdir().expect("a folder") }
     }
 
     /// Returns the name of the database.
@@ -75,24 +72,16 @@ async fn call(records: &Records, tool: &str, arguments: Value, key: Option<&str>
         ..CallContext::default()
     };
     let operation = dispatch::operation::<ToolError>(tool, &arguments).expect("an operation");
-    let run = dispatch::Run {
-        operation,
-        service: &(),
-        store: records,
-        call: &call,
-        arguments,
-    };
+    let run = dispatch::Run { operation, service: &(), store: records, call: &call, arguments };
     let answer = rows::run::<ToolError, _>(&ROWS, run).await;
-    answer
-        .map(|answer| answer.response)
-        .map_err(|rejection| match rejection {
-            Rejection::Declared(error) => {
-                let mut data = Value::Object(error.data);
-                data["message"] = error.message.into();
-                data
-            }
-            other => panic!("{other:?}"),
-        })
+    answer.map(|answer| answer.response).map_err(|rejection| match rejection {
+        Rejection::Declared(error) => {
+            let mut data = Value::Object(error.data);
+            data["message"] = error.message.into();
+            data
+        }
+        other => panic!("{other:?}"),
+    })
 }
 
 /// Numbers that follow from a seed.

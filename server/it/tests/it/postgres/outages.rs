@@ -48,10 +48,7 @@ impl Load {
             let (records, is_over) = (Arc::clone(records), Arc::clone(&is_over));
             thread::spawn(move || create(&records, caller, &is_over))
         });
-        Self {
-            callers: callers.collect(),
-            is_over,
-        }
+        Self { callers: callers.collect(), is_over }
     }
 
     fn end(self) -> Told {
@@ -101,19 +98,11 @@ fn judge(records: &Records, told: &Told) {
     records.export(&mut export).expect("an export");
     let (_, wrong) = State::replay(&String::from_utf8(export.clone()).expect("text"));
     assert_eq!(wrong, Vec::<String>::new());
-    let lines = export
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty());
-    let rows = lines.filter_map(|line| {
-        serde_json::from_slice::<Value>(line)
-            .expect("a line")
-            .get("row")
-            .cloned()
-    });
+    let lines = export.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let rows =
+        lines.filter_map(|line| serde_json::from_slice::<Value>(line).expect("a line").get("row").cloned());
     let projects = rows.filter(|row| row["entity"] == "project");
-    let there: BTreeSet<_> = projects
-        .filter_map(|row| Some(row["row"]["id"].as_str()?.to_owned()))
-        .collect();
+    let there: BTreeSet<_> = projects.filter_map(|row| Some(row["row"]["id"].as_str()?.to_owned())).collect();
     let lost: Vec<_> = told.made.difference(&there).collect();
     assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");
     let denied: Vec<_> = told.not_made.intersection(&there).collect();
@@ -158,12 +147,8 @@ fn a_synchronous_standby_that_is_promoted_has_all_that_was_acknowledged() {
     // The calls continue there without a restart.
     let runtime = Runtime::new().expect("a runtime");
     until("calls are answered by the new primary", || {
-        runtime
-            .block_on(add(&records, "after the failover", None))
-            .is_ok()
-            || runtime
-                .block_on(add(&records, "after.the.failover", None))
-                .is_ok()
+        runtime.block_on(add(&records, "after the failover", None)).is_ok()
+            || runtime.block_on(add(&records, "after.the.failover", None)).is_ok()
     });
     judge(&records, &load.end());
 }
@@ -183,9 +168,7 @@ fn a_database_that_is_away_is_said_and_nothing_changes() {
     cluster.kill();
     assert!(!records.is_reachable());
     let runtime = Runtime::new().expect("a runtime");
-    let error = runtime
-        .block_on(add(&records, "x", None))
-        .expect_err("it is away");
+    let error = runtime.block_on(add(&records, "x", None)).expect_err("it is away");
     let message = error["message"].as_str().expect("a message");
     assert!(message.contains("try again"), "{message}");
     let failure = Records::open(rows.place(), &tabellion_contracts::mcb::ROWS, Start::Existing)
@@ -219,12 +202,7 @@ fn calls_with_one_key_at_the_same_time_have_one_answer() {
             }
             answers
         });
-        assert!(
-            answers
-                .iter()
-                .all(|answer| *answer == answers[0] && answer.is_ok()),
-            "{answers:?}"
-        );
+        assert!(answers.iter().all(|answer| *answer == answers[0] && answer.is_ok()), "{answers:?}");
     }
     assert_eq!(servers[0].check().expect("the log gives the tables").changes, 41);
 }
@@ -237,26 +215,15 @@ fn a_change_that_no_standby_confirms_is_unknown_in_the_end() {
     let rows = Rows::on(&cluster);
     let records = rows.open();
     let runtime = Runtime::new().expect("a runtime");
-    runtime
-        .block_on(add(&records, "before", None))
-        .expect("a project");
+    runtime.block_on(add(&records, "before", None)).expect("a project");
     let set = |value: &str| {
         let sql = format!("ALTER SYSTEM SET synchronous_standby_names = '{value}'");
         for sql in [&*sql, "SELECT pg_reload_conf()"] {
-            assert!(
-                cluster
-                    .psql("postgres", sql)
-                    .expect("psql")
-                    .status()
-                    .expect("it runs")
-                    .success()
-            );
+            assert!(cluster.psql("postgres", sql).expect("psql").status().expect("it runs").success());
         }
     };
     set("nowhere");
-    let told = runtime
-        .block_on(add(&records, "late", Some("late")))
-        .expect_err("it is not confirmed");
+    let told = runtime.block_on(add(&records, "late", Some("late"))).expect_err("it is not confirmed");
     assert_eq!(told["rule"], "unknown_outcome", "{told}");
     set("");
     // It was made all the same, and once.
@@ -274,12 +241,8 @@ fn a_full_disk_of_the_database_changes_nothing_by_half() {
     // For the user without rights.
     let around = disk.path().parent().expect("a folder");
     std::fs::set_permissions(around, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("permitted");
-    let cluster = Cluster::start_in(
-        &programs,
-        disk.path(),
-        &["max_wal_size=64MB", "min_wal_size=32MB"],
-    )
-    .expect("a cluster");
+    let cluster = Cluster::start_in(&programs, disk.path(), &["max_wal_size=64MB", "min_wal_size=32MB"])
+        .expect("a cluster");
     let rows = Rows::on(&cluster);
     let records = Arc::new(rows.open());
     let load = Load::begin(&records);
@@ -312,13 +275,8 @@ struct Proxy {
 impl Proxy {
     fn before(port: u16) -> Self {
         let runtime = Runtime::new().expect("a runtime");
-        let listener = runtime
-            .block_on(TcpListener::bind("127.0.0.1:0"))
-            .expect("a port");
-        let address = format!(
-            "postgres://postgres@{}",
-            listener.local_addr().expect("an address")
-        );
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
+        let address = format!("postgres://postgres@{}", listener.local_addr().expect("an address"));
         let is_cutting = Arc::new(AtomicBool::new(false));
         let cutting = Arc::clone(&is_cutting);
         runtime.spawn(async move {
@@ -326,11 +284,7 @@ impl Proxy {
                 tokio::spawn(forward(client, port, Arc::clone(&cutting)));
             }
         });
-        Self {
-            address,
-            is_cutting,
-            _runtime: runtime,
-        }
+        Self { address, is_cutting, _runtime: runtime }
     }
 }
 

@@ -66,10 +66,7 @@ impl State {
                 _ => false,
             };
             if !is_as_before {
-                wrong.push(format!(
-                    "entry {}: {place:?} is not as it was before",
-                    entry["seq"]
-                ));
+                wrong.push(format!("entry {}: {place:?} is not as it was before", entry["seq"]));
             }
             match row["after"].as_object() {
                 None => drop(self.0.remove(&place)),
@@ -89,9 +86,7 @@ impl State {
                 let left = self.0.iter().filter(|((name, _), _)| {
                     let other = ROWS.entity(name);
                     other.is_some_and(|other| {
-                        other
-                            .references()
-                            .any(|(field, it)| it.to == entity.name && !field.loose)
+                        other.references().any(|(field, it)| it.to == entity.name && !field.loose)
                     })
                 });
                 for ((name, _), other) in left {
@@ -111,22 +106,14 @@ impl State {
     /// Returns a rule that a row breaks.
     fn broken(&self, entity: &'static EntitySpec, row: &Row) -> Option<&'static str> {
         let value = |row: &Row, name: &str| row.get(name).cloned().unwrap_or_default();
-        let org = entity
-            .org_field()
-            .map(|field| value(row, field))
-            .unwrap_or_default();
+        let org = entity.org_field().map(|field| value(row, field)).unwrap_or_default();
         let own = place(entity, row);
         let is_other = |at: &(String, String), other: &Row| {
             at.0 == entity.name
                 && *at != own
                 && entity.org_field().is_none_or(|field| value(other, field) == org)
         };
-        let others = || {
-            self.0
-                .iter()
-                .filter(|(at, other)| is_other(at, other))
-                .map(|(_, other)| other)
-        };
+        let others = || self.0.iter().filter(|(at, other)| is_other(at, other)).map(|(_, other)| other);
         for (field, reference) in entity.references().filter(|(field, _)| !field.loose) {
             let id = value(row, field.name);
             if id.is_null() {
@@ -136,11 +123,7 @@ impl State {
             let Some(target) = self.get(to, &org, &id) else {
                 return Some("a reference");
             };
-            if reference
-                .same
-                .iter()
-                .any(|name| value(target, name) != value(row, name))
-            {
+            if reference.same.iter().any(|name| value(target, name) != value(row, name)) {
                 return Some("what both rows must have in common");
             }
             let (mut at, mut steps) = (id, 0);
@@ -149,10 +132,7 @@ impl State {
                     return Some("a chain without circles");
                 }
                 steps += 1;
-                at = self
-                    .get(entity, &org, &at)
-                    .map(|row| value(row, field.name))
-                    .unwrap_or_default();
+                at = self.get(entity, &org, &at).map(|row| value(row, field.name)).unwrap_or_default();
             }
         }
         for unique in entity.uniques {
@@ -163,11 +143,7 @@ impl State {
                 (counts && !values.iter().any(Value::is_null)).then(|| {
                     let folded = |(name, value): (&&str, &Value)| {
                         let text = value.to_string();
-                        if unique.folded.contains(name) {
-                            text.to_ascii_lowercase()
-                        } else {
-                            text
-                        }
+                        if unique.folded.contains(name) { text.to_ascii_lowercase() } else { text }
                     };
                     unique.fields.iter().zip(&values).map(folded).collect::<Vec<_>>()
                 })
@@ -180,12 +156,8 @@ impl State {
         }
         for field in entity.fields {
             let is_marked = |row: &Row| row.get(field.name) == Some(&Value::Bool(true));
-            let is_with = |other: &Row| {
-                field
-                    .one_true_in
-                    .iter()
-                    .all(|name| value(other, name) == value(row, name))
-            };
+            let is_with =
+                |other: &Row| field.one_true_in.iter().all(|name| value(other, name) == value(row, name));
             if !field.one_true_in.is_empty()
                 && is_marked(row)
                 && others().any(|other| is_marked(other) && is_with(other))
@@ -193,11 +165,8 @@ impl State {
                 return Some("one mark");
             }
             if let FieldType::Next(next) = field.kind {
-                let is_with = |other: &Row| {
-                    next.within
-                        .iter()
-                        .all(|name| value(other, name) == value(row, name))
-                };
+                let is_with =
+                    |other: &Row| next.within.iter().all(|name| value(other, name) == value(row, name));
                 if others().any(|other| is_with(other) && value(other, field.name) == value(row, field.name))
                 {
                     return Some("a number that is counted");
@@ -210,11 +179,8 @@ impl State {
             if !edges.among.is_empty() && edges.among.iter().all(is_free) {
                 continue;
             }
-            let (start, mut waiting, mut passed) = (
-                value(row, edges.from),
-                vec![value(row, edges.to)],
-                BTreeSet::new(),
-            );
+            let (start, mut waiting, mut passed) =
+                (value(row, edges.from), vec![value(row, edges.to)], BTreeSet::new());
             while let Some(at) = waiting.pop() {
                 if at == start {
                     return Some("a graph without circles");
@@ -237,10 +203,7 @@ fn text(value: &Value) -> &str {
 fn place(entity: &EntitySpec, row: &Row) -> (String, String) {
     let org = entity.org_field().map_or("", |field| text(&row[field]));
     let key = entity.key.iter().map(|name| text(&row[*name]));
-    (
-        entity.name.into(),
-        format!("{org}/{}", key.collect::<Vec<_>>().join("/")),
-    )
+    (entity.name.into(), format!("{org}/{}", key.collect::<Vec<_>>().join("/")))
 }
 
 /// Makes a random change that mostly conflicts with others. Returns true if it was made.
@@ -260,59 +223,26 @@ async fn change(records: &Records, random: &Random, number: u64) -> bool {
         9..11 => ("project", "delete", "project", json!({"project_id": project()})),
         11..30 => {
             let data = json!({"id": issue(), "title": "t"});
-            (
-                "entity",
-                "create",
-                "issue",
-                json!({"project_id": project(), "data": data}),
-            )
+            ("entity", "create", "issue", json!({"project_id": project(), "data": data}))
         }
         30..38 => ("entity", "delete", "issue", json!({"id": issue()})),
-        38..50 => (
-            "entity",
-            "update",
-            "issue",
-            json!({"id": issue(), "data": {"parent_issue_id": issue()}}),
-        ),
-        50..58 => (
-            "entity",
-            "update",
-            "issue",
-            json!({"id": issue(), "data": {"title": pick(&["a", "b", "c"])}}),
-        ),
+        38..50 => ("entity", "update", "issue", json!({"id": issue(), "data": {"parent_issue_id": issue()}})),
+        50..58 => {
+            ("entity", "update", "issue", json!({"id": issue(), "data": {"title": pick(&["a", "b", "c"])}}))
+        }
         58..70 => {
             let data = json!({"from_issue_id": issue(), "to_issue_id": issue()});
-            (
-                "project",
-                "create",
-                "dependency",
-                json!({"project_id": project(), "data": data}),
-            )
+            ("project", "create", "dependency", json!({"project_id": project(), "data": data}))
         }
         70..74 => {
             let data = json!({"id": pick(&["r1", "r2"]), "name": pick(&["one", "two"]), "url": "https://example.org/r"});
-            (
-                "entity",
-                "create",
-                "repository",
-                json!({"project_id": project(), "data": data}),
-            )
+            ("entity", "create", "repository", json!({"project_id": project(), "data": data}))
         }
-        74..76 => (
-            "entity",
-            "delete",
-            "repository",
-            json!({"id": pick(&["r1", "r2"])}),
-        ),
+        74..76 => ("entity", "delete", "repository", json!({"id": pick(&["r1", "r2"])})),
         76..86 => {
             let is_default = random.below(2) == 0;
             let data = json!({"id": branch(), "name": pick(&["main", "next"]), "is_default": is_default, "head_commit": "0123abc"});
-            (
-                "entity",
-                "create",
-                "branch",
-                json!({"repository_id": pick(&["r1", "r2"]), "data": data}),
-            )
+            ("entity", "create", "branch", json!({"repository_id": pick(&["r1", "r2"]), "data": data}))
         }
         86..96 => (
             "entity",
@@ -332,15 +262,7 @@ async fn change(records: &Records, random: &Random, number: u64) -> bool {
         Ok(_) => true,
         Err(error) => {
             let rule = text(&error["rule"]);
-            let expected = [
-                "taken",
-                "no_such",
-                "not_found",
-                "in_use",
-                "circular",
-                "value",
-                "elsewhere",
-            ];
+            let expected = ["taken", "no_such", "not_found", "in_use", "circular", "value", "elsewhere"];
             let is_full = text(&error["message"]).contains("kept changing");
             assert!(expected.contains(&rule) || is_full, "{arguments}: {error}");
             false
@@ -353,10 +275,8 @@ fn renamed(arguments: &str, round: &str) -> String {
     let mut renamed = arguments.to_owned();
     for letter in ["p", "i", "r", "b"] {
         for number in 1..9 {
-            renamed = renamed.replace(
-                &format!("\"{letter}{number}\""),
-                &format!("\"{letter}{number}.{round}\""),
-            );
+            renamed =
+                renamed.replace(&format!("\"{letter}{number}\""), &format!("\"{letter}{number}.{round}\""));
         }
     }
     renamed
@@ -366,9 +286,7 @@ fn renamed(arguments: &str, round: &str) -> String {
 #[ignore = "needs PostgreSQL: `cargo xtask postgres`"]
 fn conflicting_changes_keep_the_rules_in_the_order_of_the_log() {
     let cluster = cluster(&[]);
-    let changes = std::env::var("TABELLION_TEST_CHANGES")
-        .ok()
-        .and_then(|it| it.parse().ok());
+    let changes = std::env::var("TABELLION_TEST_CHANGES").ok().and_then(|it| it.parse().ok());
     let mut left = changes.unwrap_or(CHANGES);
     for part in 0.. {
         let name = format!("part_{part}");
@@ -386,11 +304,8 @@ fn conflicting_changes_keep_the_rules_in_the_order_of_the_log() {
 pub(super) fn prove(cluster: &Cluster, rows: &Rows, changes: u64, seed: u64) {
     // The rows as two servers have them.
     let servers = [Arc::new(rows.open()), Arc::new(rows.open())];
-    let (tried, made, is_over) = (
-        Arc::new(AtomicU64::new(0)),
-        Arc::new(AtomicU64::new(0)),
-        Arc::new(AtomicBool::new(false)),
-    );
+    let (tried, made, is_over) =
+        (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
     let is_all = Arc::new(AtomicBool::new(false));
     let follower = {
         let (records, is_all) = (rows.open(), Arc::clone(&is_all));
@@ -406,21 +321,15 @@ pub(super) fn prove(cluster: &Cluster, rows: &Rows, changes: u64, seed: u64) {
     runtime.block_on(async {
         let callers = (0..CALLERS).map(|caller| {
             let records = Arc::clone(&servers[usize::try_from(caller % 2).expect("small")]);
-            let (tried, made, random) = (
-                Arc::clone(&tried),
-                Arc::clone(&made),
-                Random::new(seed + caller + 1),
-            );
+            let (tried, made, random) =
+                (Arc::clone(&tried), Arc::clone(&made), Random::new(seed + caller + 1));
             tokio::spawn(async move {
                 loop {
                     let number = tried.fetch_add(1, Ordering::Relaxed);
                     if number >= changes {
                         return;
                     }
-                    made.fetch_add(
-                        u64::from(change(&records, &random, number).await),
-                        Ordering::Relaxed,
-                    );
+                    made.fetch_add(u64::from(change(&records, &random, number).await), Ordering::Relaxed);
                 }
             })
         });
@@ -453,9 +362,7 @@ pub(super) fn prove(cluster: &Cluster, rows: &Rows, changes: u64, seed: u64) {
 
 /// Returns the places of an export's entries.
 fn entries(export: &str) -> Vec<i64> {
-    let lines = export
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).expect("a line"));
+    let lines = export.lines().map(|line| serde_json::from_str::<Value>(line).expect("a line"));
     lines.filter_map(|line| line["change"]["seq"].as_i64()).collect()
 }
 

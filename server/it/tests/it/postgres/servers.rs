@@ -22,15 +22,10 @@ use crate::{
 
 fn serve(rows: &Rows) -> Target {
     // Provenance is that of a work tree.
-    let made = Command::new("git")
-        .args(["init", "--quiet"])
-        .current_dir(rows.derived.path())
-        .status();
+    let made = Command::new("git").args(["init", "--quiet"]).current_dir(rows.derived.path()).status();
     assert!(made.expect("git").success());
     let mut command = tabellion(rows);
-    command
-        .args(["serve", "--contract", "mcb"])
-        .stderr(Stdio::inherit());
+    command.args(["serve", "--contract", "mcb"]).stderr(Stdio::inherit());
     let mut target = Target::start(&mut command).expect("it starts");
     target.initialize("2025-11-25").expect("a handshake");
     target
@@ -55,11 +50,7 @@ fn call(target: &mut Target, tool: &str, arguments: Value) -> Value {
 
 /// Runs a command for people. Returns its JSON.
 fn run(rows: &Rows, arguments: &[&str]) -> Value {
-    let output = tabellion(rows)
-        .args(arguments)
-        .arg("--json")
-        .output()
-        .expect("it runs");
+    let output = tabellion(rows).args(arguments).arg("--json").output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{arguments:?}: {said}");
     serde_json::from_slice(&output.stdout).expect("JSON")
@@ -73,16 +64,10 @@ fn share_a_memory(rows: &Rows) -> ([Target; 2], Value) {
     let stored = json!({"action": "store", "resource": "observation", "project_id": "p",
         "data": {"content": "The fjord freezes in January", "observation_type": "context"}});
     let stored = call(&mut one, "memory", stored);
-    assert!(
-        stored["id"].is_string() || stored["observation_id"].is_string(),
-        "{stored}"
-    );
+    assert!(stored["id"].is_string() || stored["observation_id"].is_string(), "{stored}");
     let search = json!({"resource": "memory", "query": "fjord"});
     let found = call(&mut two, "search", search.clone());
-    assert!(
-        found.to_string().contains("The fjord freezes in January"),
-        "{found}"
-    );
+    assert!(found.to_string().contains("The fjord freezes in January"), "{found}");
     ([one, two], search)
 }
 
@@ -103,10 +88,7 @@ fn a_team_shares_its_memory() {
     assert!(exited(two).success());
     // The same data, whichever database has it.
     let checked = run(&rows, &["data", "check"]);
-    let export = tabellion(&rows)
-        .args(["data", "export"])
-        .output()
-        .expect("it runs");
+    let export = tabellion(&rows).args(["data", "export"]).output().expect("it runs");
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("export");
     std::fs::write(&file, &export.stdout).expect("written");
@@ -116,10 +98,7 @@ fn a_team_shares_its_memory() {
     assert_eq!(imported["digest"], checked["digest"]);
     cluster.create("other").expect("a database");
     let other = Rows::new(format!("{}/other", cluster.address()));
-    assert_eq!(
-        run(&other, &["data", "import", file])["digest"],
-        checked["digest"]
-    );
+    assert_eq!(run(&other, &["data", "import", file])["digest"], checked["digest"]);
     assert_eq!(run(&other, &["data", "check"])["digest"], checked["digest"]);
     // Made anew from its log, it is the same, and the schema as it was is kept.
     let remade = run(&other, &["data", "recover"]);
@@ -151,9 +130,7 @@ fn a_turn_asks_nothing_twice() {
     for (number, called) in calls.as_array().expect("calls").iter().enumerate() {
         let (tool, key) = (called[0].as_str().expect("a tool"), format!("key-{number}"));
         let answered = super::call(&records, tool, called[1].clone(), Some(&key));
-        runtime
-            .block_on(answered)
-            .unwrap_or_else(|error| panic!("{called}: {error}"));
+        runtime.block_on(answered).unwrap_or_else(|error| panic!("{called}: {error}"));
     }
     drop(records);
     let log = std::fs::read_to_string(cluster.data().join("log/statements")).expect("the log");
@@ -172,10 +149,7 @@ fn a_turn_asks_nothing_twice() {
             continue;
         };
         number += 1;
-        assert!(
-            asked.insert((statement, parameters)),
-            "asked twice: {statement} {parameters}"
-        );
+        assert!(asked.insert((statement, parameters)), "asked twice: {statement} {parameters}");
     }
     assert!(number > 20, "{number} statements");
 }
@@ -209,14 +183,8 @@ impl Pooler {
         std::fs::write(&file, settings).expect("written");
         let mut command = unprivileged(Command::new(program)).expect("this user");
         let process = command.arg("--quiet").arg(&file).spawn().expect("it starts");
-        until("the pooler listens", || {
-            TcpStream::connect(("127.0.0.1", port)).is_ok()
-        });
-        Some(Self {
-            process,
-            port,
-            _folder: folder,
-        })
+        until("the pooler listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        Some(Self { process, port, _folder: folder })
     }
 
     /// Returns the rows of a database behind it.
@@ -275,10 +243,7 @@ fn a_pooler_that_loses_prepared_statements_is_refused() {
 fn the_document_for_teams_is_as_it_says() {
     let cluster = cluster(&[]);
     cluster.create("team").expect("a database");
-    let stranger = cluster
-        .psql("team", "CREATE ROLE stranger")
-        .expect("psql")
-        .status();
+    let stranger = cluster.psql("team", "CREATE ROLE stranger").expect("psql").status();
     assert!(stranger.expect("it runs").success());
     // The user of the servers, which the document's commands make.
     let host = format!("127.0.0.1:{}", cluster.port());
@@ -306,10 +271,7 @@ fn the_document_for_teams_is_as_it_says() {
     );
     for (step, said) in steps.iter().zip(&said) {
         let (command, says) = (&step.command, &step.says);
-        assert!(
-            documented::agrees(says, said),
-            "$ {command}\ndocumented: {says}\nfound: {said}"
-        );
+        assert!(documented::agrees(says, said), "$ {command}\ndocumented: {says}\nfound: {said}");
     }
     the_servers_role_has_no_more_rights(&cluster, &rows);
 }

@@ -36,9 +36,7 @@ COMMIT;
 #[test]
 #[ignore = "measures; see the module"]
 fn speed_of_creating_rows() {
-    let seconds = std::env::var("TABELLION_TEST_SECONDS")
-        .ok()
-        .and_then(|it| it.parse().ok());
+    let seconds = std::env::var("TABELLION_TEST_SECONDS").ok().and_then(|it| it.parse().ok());
     let Some(seconds) = seconds else {
         eprintln!("nothing is measured without TABELLION_TEST_SECONDS");
         return;
@@ -65,12 +63,8 @@ fn speed_of_creating_rows() {
 
 /// Returns the transactions a second that pgbench makes.
 fn pgbench(cluster: &xtask::foreign::postgres::Cluster, database: &str, callers: usize, seconds: u64) -> f64 {
-    let output = cluster
-        .pgbench(database, SCRIPT, callers, seconds)
-        .expect("pgbench");
-    let rate = output
-        .lines()
-        .find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok());
+    let output = cluster.pgbench(database, SCRIPT, callers, seconds).expect("pgbench");
+    let rate = output.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok());
     rate.unwrap_or_else(|| panic!("{output}"))
 }
 
@@ -95,9 +89,7 @@ fn measure(place: &str, servers: usize, callers: usize, seconds: u64) -> (f64, D
         .collect();
     let mut says = |number: usize| {
         let mut lines = outputs[number].by_ref().map(|line| line.expect("text"));
-        lines
-            .find_map(|line| Some(line.split_once(SAYS)?.1.to_owned()))
-            .expect("it says so")
+        lines.find_map(|line| Some(line.split_once(SAYS)?.1.to_owned())).expect("it says so")
     };
     let numbers = 0..servers.len();
     assert!(numbers.clone().all(|number| says(number) == "ready"));
@@ -123,17 +115,12 @@ fn a_server() {
     let (place, callers, seconds): (String, u64, u64) = serde_json::from_str(&told).expect("a place");
     let derived = tempfile::tempdir().expect("a folder");
     let location = match Address::parse(&place) {
-        Ok(address) => Location::Postgres {
-            address,
-            derived: derived.path().into(),
-        },
+        Ok(address) => Location::Postgres { address, derived: derived.path().into() },
         Err(_) => Location::Folder(place.into()),
     };
     let records = Arc::new(Records::open(location, &ROWS, Start::Serve).expect("rows"));
     println!("{SAYS}ready");
-    std::io::stdin()
-        .read_to_end(&mut vec![])
-        .expect("the end of the input");
+    std::io::stdin().read_to_end(&mut vec![]).expect("the end of the input");
     let time = Duration::from_secs(seconds);
     let runtime = Runtime::new().expect("a runtime");
     let begun = Instant::now();
@@ -155,9 +142,7 @@ fn a_server() {
             })
         })
         .collect();
-    let waits: Vec<_> = callers
-        .into_iter()
-        .flat_map(|caller| runtime.block_on(caller).expect("a caller"))
-        .collect();
+    let waits: Vec<_> =
+        callers.into_iter().flat_map(|caller| runtime.block_on(caller).expect("a caller")).collect();
     println!("{SAYS}{}", json!(waits));
 }

@@ -51,9 +51,7 @@ fn call_with_keys(server: &mut Server, prefix: &str, tool: &str, arguments: [Val
     while answers.iter().any(Option::is_none)
         && let Ok(message) = server.target.receive()
     {
-        let caller = message["id"]
-            .as_u64()
-            .and_then(|id| usize::try_from(id).ok()?.checked_sub(100));
+        let caller = message["id"].as_u64().and_then(|id| usize::try_from(id).ok()?.checked_sub(100));
         if let Some(answer) = caller.and_then(|caller| answers.get_mut(caller)) {
             *answer = Some(outcome(&message));
         }
@@ -94,13 +92,8 @@ fn made(library: &MountedLibrary, problems: &mut Vec<String>) -> [bool; CALLERS]
     }
     std::array::from_fn(|caller| {
         let key = format!("key-{caller}");
-        let of_key: Vec<_> = commits
-            .iter()
-            .filter(|commit| commit.key() == Some(&*key))
-            .collect();
-        let is_whole = of_key
-            .iter()
-            .all(|commit| commit.paths.iter().eq([&path(caller)]));
+        let of_key: Vec<_> = commits.iter().filter(|commit| commit.key() == Some(&*key)).collect();
+        let is_whole = of_key.iter().all(|commit| commit.paths.iter().eq([&path(caller)]));
         let text = std::fs::read_to_string(library.path(&path(caller))).ok();
         if of_key.len() > 1 || !is_whole || text.is_some_and(|text| text != format!("{caller}\n")) {
             problems.push(format!("{caller} is not whole: {of_key:?}"));
@@ -111,14 +104,8 @@ fn made(library: &MountedLibrary, problems: &mut Vec<String>) -> [bool; CALLERS]
 
 /// Returns all problems after the fault.
 fn judge(struck: &Struck) -> Vec<String> {
-    let Struck {
-        library,
-        answers,
-        calls,
-    } = struck;
-    let is_once = calls
-        .iter()
-        .any(|call| matches!(call.effect, Some(Effect::Fail(_))));
+    let Struck { library, answers, calls } = struck;
+    let is_once = calls.iter().any(|call| matches!(call.effect, Some(Effect::Fail(_))));
     let mut problems = vec![];
     let mut server = match faults::serve(library) {
         Ok(server) => server,
@@ -187,9 +174,7 @@ impl Sweep {
         assert!(undisturbed.answers.iter().all(is_made));
         let first = first(&undisturbed).expect("found above");
         let effort = Effort::from_environment();
-        let all: Vec<_> = faults::each_of(&undisturbed.calls)
-            .filter(|fault| fault.at >= first)
-            .collect();
+        let all: Vec<_> = faults::each_of(&undisturbed.calls).filter(|fault| fault.at >= first).collect();
         let some = (0..3).map(|number| all[effort.chance(number, all.len() as u64) as usize]);
         let points: Vec<_> = effort.pick_with(|| some.collect(), || effort.shuffled(all.clone()));
         let report = Report::of_all(self.name, points.len());
@@ -213,24 +198,13 @@ impl Sweep {
         let answers = server.as_mut().map(write).unwrap_or_default();
         (self.wait)(&library, &stepper);
         let calls = stepper.disarm();
-        Some(Struck {
-            library,
-            answers,
-            calls,
-        })
+        Some(Struck { library, answers, calls })
     }
 }
 
 #[test]
 fn a_fault_at_any_point_of_a_batch_keeps_each_of_its_commits_whole() {
-    Sweep {
-        name: "batch of commits",
-        prepare: |_| (),
-        wait: |_, _| (),
-        first: |_| Some(1),
-        judge,
-    }
-    .run();
+    Sweep { name: "batch of commits", prepare: |_| (), wait: |_, _| (), first: |_| Some(1), judge }.run();
 }
 
 /// Number of packs from which on they are gathered.
@@ -240,13 +214,9 @@ const GATHERING: &str = ".git/tabellion/gathering.lock";
 
 /// Returns the names of files in the folder of packs with this extension, without the extension.
 fn packs(library: &Library, extension: &str) -> BTreeSet<String> {
-    let names = fs::read_dir(library.path(".git/objects/pack"))
-        .into_iter()
-        .flatten();
+    let names = fs::read_dir(library.path(".git/objects/pack")).into_iter().flatten();
     let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    names
-        .filter_map(|name| name.strip_suffix(extension).map(str::to_owned))
-        .collect()
+    names.filter_map(|name| name.strip_suffix(extension).map(str::to_owned)).collect()
 }
 
 /// Makes batches of changes until `is_enough`.
@@ -256,16 +226,8 @@ fn make_packs(library: &Library, prefix: &str, is_enough: impl Fn(&Library) -> b
         let arguments =
             |caller| json!({ "path": format!("{prefix}/{caller}/{round}.md"), "content": "text\n" });
         let prefix = format!("{prefix}-{round}");
-        let answers = call_with_keys(
-            &mut server,
-            &prefix,
-            "write_markdown",
-            std::array::from_fn(arguments),
-        );
-        assert!(
-            answers.iter().all(|answer| matches!(answer, Some(Ok(_)))),
-            "{answers:?}"
-        );
+        let answers = call_with_keys(&mut server, &prefix, "write_markdown", std::array::from_fn(arguments));
+        assert!(answers.iter().all(|answer| matches!(answer, Some(Ok(_)))), "{answers:?}");
         if is_enough(library) {
             break;
         }
@@ -292,9 +254,7 @@ fn a_fault_at_any_point_of_gathering_loses_no_commit() {
     Sweep {
         name: "gathering",
         prepare: |library| {
-            make_packs(library, "before", |library| {
-                packs(library, ".pack").len() == MANY_PACKS
-            })
+            make_packs(library, "before", |library| packs(library, ".pack").len() == MANY_PACKS)
         },
         wait: wait_for_gathering,
         first: |calls| {

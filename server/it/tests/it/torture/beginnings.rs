@@ -44,9 +44,7 @@ fn many_servers_start_in_an_empty_folder() {
         };
         let write = &write;
         let calls: Vec<_> = thread::scope(|scope| {
-            let clients: Vec<_> = (0..SERVERS)
-                .map(|name| scope.spawn(move || write(name)))
-                .collect();
+            let clients: Vec<_> = (0..SERVERS).map(|name| scope.spawn(move || write(name))).collect();
             let calls = clients.into_iter().map(|client| client.join().expect("a client"));
             calls.flatten().collect()
         });
@@ -60,8 +58,5 @@ fn many_servers_start_in_an_empty_folder() {
         assert_eq!(commits.len(), 1 + SERVERS, "a root commit and the calls'");
         assert_eq!(library.ledger().status, "");
     }
-    println!(
-        "beginnings: seed {}, {round} rounds of {SERVERS} servers",
-        effort.seed
-    );
+    println!("beginnings: seed {}, {round} rounds of {SERVERS} servers", effort.seed);
 }

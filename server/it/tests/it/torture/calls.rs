@@ -170,9 +170,8 @@ pub(super) fn faults_of_branch(
     let mut winners: HashMap<(&str, &str), &str> = HashMap::new();
     let mut accounted = 0;
     for call in calls {
-        let made = made
-            .get(&*call.token)
-            .map_or(0, |made| made.iter().filter(|commit| call.made(commit)).count());
+        let made =
+            made.get(&*call.token).map_or(0, |made| made.iter().filter(|commit| call.made(commit)).count());
         accounted += made;
         let fits = match &call.end {
             CallOutcome::Commit(_) => made == 1,
@@ -180,18 +179,12 @@ pub(super) fn faults_of_branch(
             CallOutcome::Unknown => made <= 1,
         };
         if !fits {
-            faults.push(format!(
-                "{}: {:?}, and {made} commits have it",
-                call.token, call.end
-            ));
+            faults.push(format!("{}: {:?}, and {made} commits have it", call.token, call.end));
         }
         if let Some(text) = texts.get(call.path()) {
             let lines = text.lines().filter(|line| has(line, &call.token)).count();
             if lines != made {
-                faults.push(format!(
-                    "{}: {made} commits, and {lines} lines of the file",
-                    call.token
-                ));
+                faults.push(format!("{}: {made} commits, and {lines} lines of the file", call.token));
             }
         }
         if let (1, Some(base)) = (made, call.meta["tabellion/ifBase"].as_str())
@@ -200,10 +193,7 @@ pub(super) fn faults_of_branch(
             faults.push(format!("{} and {other} both replaced {base}", call.token));
         }
     }
-    let ours = commits
-        .iter()
-        .filter(|commit| commit.trailer("Operation").is_some())
-        .count();
+    let ours = commits.iter().filter(|commit| commit.trailer("Operation").is_some()).count();
     if ours != accounted {
         faults.push(format!("{ours} commits of ours, {accounted} of them a call's"));
     }
@@ -214,9 +204,7 @@ pub(super) fn faults_of_branch(
 pub(super) fn doubled<'a>(calls: &[Call], text: &'a str) -> BTreeSet<&'a str> {
     let tokens: BTreeSet<&str> = calls.iter().map(|call| &*call.token).collect();
     let mut seen = BTreeSet::new();
-    text.split_whitespace()
-        .filter(|word| tokens.contains(word) && !seen.insert(*word))
-        .collect()
+    text.split_whitespace().filter(|word| tokens.contains(word) && !seen.insert(*word)).collect()
 }
 
 #[cfg(test)]
@@ -250,10 +238,7 @@ mod tests {
             call("t3", CallOutcome::Unknown),
             call("t4", CallOutcome::Refused("CONFLICT".to_owned())),
         ];
-        let commits = vec![
-            commit("c1", &["a.md"], &["- t1"]),
-            commit("c2", &["a.md"], &["- t2"]),
-        ];
+        let commits = vec![commit("c1", &["a.md"], &["- t1"]), commit("c2", &["a.md"], &["- t2"])];
         let text = "# A\n- t1\n- t2\n";
         let faults = |commits: &[Commit], text: &str| {
             let texts = BTreeMap::from([("a.md".to_owned(), text.to_owned())]);
@@ -268,39 +253,16 @@ mod tests {
             ("a line doubled", commits.clone(), "# A\n- t1\n- t2\n- t2\n"),
             ("a commit lost", commits[..1].to_vec(), text),
             ("a commit doubled", also(commit("c3", &["a.md"], &["- t1"])), text),
-            (
-                "a refused call made",
-                also(commit("c3", &["a.md"], &["- t4"])),
-                text,
-            ),
-            (
-                "a commit of no call",
-                also(commit("c3", &["a.md"], &["- t5"])),
-                text,
-            ),
-            (
-                "two paths",
-                vec![commits[0].clone(), commit("c2", &["a.md", "b.md"], &["- t2"])],
-                text,
-            ),
-            (
-                "another line with it",
-                vec![commits[0].clone(), commit("c2", &["a.md"], &["- t2", "x"])],
-                text,
-            ),
-            (
-                "an unknown call's line without a commit",
-                commits.clone(),
-                "- t1\n- t2\n- t3\n",
-            ),
+            ("a refused call made", also(commit("c3", &["a.md"], &["- t4"])), text),
+            ("a commit of no call", also(commit("c3", &["a.md"], &["- t5"])), text),
+            ("two paths", vec![commits[0].clone(), commit("c2", &["a.md", "b.md"], &["- t2"])], text),
+            ("another line with it", vec![commits[0].clone(), commit("c2", &["a.md"], &["- t2", "x"])], text),
+            ("an unknown call's line without a commit", commits.clone(), "- t1\n- t2\n- t3\n"),
         ];
         for (what, commits, text) in broken {
             assert!(!faults(&commits, text).is_empty(), "{what}");
         }
-        assert_eq!(
-            doubled(&calls, "- t1\n- x\n- t2\n- x\n- t1\n"),
-            BTreeSet::from(["t1"])
-        );
+        assert_eq!(doubled(&calls, "- t1\n- x\n- t2\n- x\n- t1\n"), BTreeSet::from(["t1"]));
     }
 
     #[test]

@@ -41,69 +41,25 @@ pub(crate) fn all() -> Vec<Case> {
     let (writes, edits, deletes) = ("write_markdown", "edit_markdown", "delete_markdown");
     let mut cases = vec![
         case("create", writes, "notes/new.md", write("notes/new.md"), in_use),
-        case(
-            "create in new folders",
-            writes,
-            "x/y/new.md",
-            write("x/y/new.md"),
-            in_use,
-        ),
+        case("create in new folders", writes, "x/y/new.md", write("x/y/new.md"), in_use),
         case("overwrite", writes, "notes/a.md", write("notes/a.md"), in_use),
         case("delete", deletes, "notes/a.md", delete("notes/a.md"), in_use),
-        case(
-            "delete the last in its folder",
-            deletes,
-            "solo/a.md",
-            delete("solo/a.md"),
-            in_use,
-        ),
-        case(
-            "adopt, overwrite",
-            writes,
-            "notes/a.md",
-            write("notes/a.md"),
-            dirty,
-        ),
-        case(
-            "adopt, delete",
-            deletes,
-            "notes/a.md",
-            delete("notes/a.md"),
-            dirty,
-        ),
-        case(
-            "adopt an untracked file",
-            edits,
-            "draft.md",
-            edit("draft.md", "append", "", "- e\n"),
-            in_use,
-        ),
+        case("delete the last in its folder", deletes, "solo/a.md", delete("solo/a.md"), in_use),
+        case("adopt, overwrite", writes, "notes/a.md", write("notes/a.md"), dirty),
+        case("adopt, delete", deletes, "notes/a.md", delete("notes/a.md"), dirty),
+        case("adopt an untracked file", edits, "draft.md", edit("draft.md", "append", "", "- e\n"), in_use),
         case("first commit", writes, "notes/a.md", write("notes/a.md"), unborn),
         Case {
             makes_repository: true,
-            ..case(
-                "first repository",
-                writes,
-                "notes/a.md",
-                write("notes/a.md"),
-                |_| (),
-            )
+            ..case("first repository", writes, "notes/a.md", write("notes/a.md"), |_| ())
         },
     ];
     for (name, tool, path, arguments) in [
-        (
-            "mounted: create",
-            writes,
-            "notes/x/new.md",
-            write("notes/x/new.md"),
-        ),
+        ("mounted: create", writes, "notes/x/new.md", write("notes/x/new.md")),
         ("mounted: overwrite", writes, "notes/a.md", write("notes/a.md")),
         ("mounted: delete", deletes, "notes/a.md", delete("notes/a.md")),
     ] {
-        cases.push(Case {
-            mounted: Some("notes"),
-            ..case(name, tool, path, arguments, dirty)
-        });
+        cases.push(Case { mounted: Some("notes"), ..case(name, tool, path, arguments, dirty) });
     }
     for (name, target) in [
         ("append", ""),
@@ -120,23 +76,14 @@ pub(crate) fn all() -> Vec<Case> {
 }
 
 /// A name, the preparation, the mounted folder if there is one, and two documents with their content afterwards.
-type TwoDocuments = (
-    &'static str,
-    fn(&Library),
-    Option<&'static str>,
-    [(&'static str, Option<&'static str>); 2],
-);
+type TwoDocuments =
+    (&'static str, fn(&Library), Option<&'static str>, [(&'static str, Option<&'static str>); 2]);
 
 /// Two documents in one commit. A document without content is deleted. The first one always changes: `tabellion/ifBase` is
 /// compared with it.
 fn of_two_documents() -> impl Iterator<Item = Case> {
     let cases: [TwoDocuments; 9] = [
-        (
-            "two: overwrite",
-            in_use,
-            None,
-            [("notes/a.md", Some("new\n")), ("solo/a.md", Some("new too\n"))],
-        ),
+        ("two: overwrite", in_use, None, [("notes/a.md", Some("new\n")), ("solo/a.md", Some("new too\n"))]),
         (
             "two: create in new folders",
             in_use,
@@ -147,41 +94,13 @@ fn of_two_documents() -> impl Iterator<Item = Case> {
             "two: create in deep folders, in a pack",
             in_use,
             None,
-            [
-                ("x/y/z/1/new.md", Some("new\n")),
-                ("z/y/x/1/new.md", Some("new too\n")),
-            ],
+            [("x/y/z/1/new.md", Some("new\n")), ("z/y/x/1/new.md", Some("new too\n"))],
         ),
-        (
-            "two: rename",
-            in_use,
-            None,
-            [("moved/a.md", Some(DOCUMENT)), ("solo/a.md", None)],
-        ),
-        (
-            "two: delete all of a folder",
-            in_use,
-            None,
-            [("notes/a.md", None), ("notes/b.md", None)],
-        ),
-        (
-            "two: adopt both",
-            dirty,
-            None,
-            [("notes/a.md", Some("new\n")), ("draft.md", None)],
-        ),
-        (
-            "two: one as it was",
-            in_use,
-            None,
-            [("solo/a.md", Some("new\n")), ("notes/a.md", Some(DOCUMENT))],
-        ),
-        (
-            "two: first commit",
-            unborn,
-            None,
-            [("notes/a.md", Some("new\n")), ("b.md", Some("new too\n"))],
-        ),
+        ("two: rename", in_use, None, [("moved/a.md", Some(DOCUMENT)), ("solo/a.md", None)]),
+        ("two: delete all of a folder", in_use, None, [("notes/a.md", None), ("notes/b.md", None)]),
+        ("two: adopt both", dirty, None, [("notes/a.md", Some("new\n")), ("draft.md", None)]),
+        ("two: one as it was", in_use, None, [("solo/a.md", Some("new\n")), ("notes/a.md", Some(DOCUMENT))]),
+        ("two: first commit", unborn, None, [("notes/a.md", Some("new\n")), ("b.md", Some("new too\n"))]),
         (
             "two: one of them mounted",
             in_use,
@@ -207,15 +126,8 @@ fn of_two_documents() -> impl Iterator<Item = Case> {
 /// Creates a library with a history, and with a person's work in all states: changed, staged, staged and changed, removed, untracked.
 fn in_use(library: &Library) {
     ledger::git(library.root(), &["init", "--quiet", "--initial-branch=main"]).expect("git init");
-    for path in [
-        "notes/a.md",
-        "notes/b.md",
-        "solo/a.md",
-        "staged.md",
-        "both.md",
-        "changed.md",
-        "removed.md",
-    ] {
+    for path in ["notes/a.md", "notes/b.md", "solo/a.md", "staged.md", "both.md", "changed.md", "removed.md"]
+    {
         library.put(path, DOCUMENT);
     }
     library.commit_all("first");

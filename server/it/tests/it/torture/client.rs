@@ -35,21 +35,13 @@ pub(super) struct Client<'a> {
 
 impl<'a> Client<'a> {
     pub(super) fn new(library: &'a Library) -> Self {
-        Self {
-            library,
-            server: None,
-            calls: vec![],
-            in_flight: HashMap::new(),
-            kills: 0,
-        }
+        Self { library, server: None, calls: vec![], in_flight: HashMap::new(), kills: 0 }
     }
 
     /// Returns the id of the document's content; `None` if there is no document.
     pub(super) fn base(&mut self, path: &str) -> Option<String> {
         assert!(self.in_flight.is_empty(), "answers would get lost");
-        let read = self
-            .server()
-            .call_with("read_markdown", json!({ "path": path }), json!({}));
+        let read = self.server().call_with("read_markdown", json!({ "path": path }), json!({}));
         read.ok()?.meta["tabellion/base"].as_str().map(String::from)
     }
 
@@ -159,15 +151,10 @@ pub(super) fn append_beside<T: Send>(
     };
     let append = &append;
     thread::scope(|scope| {
-        let clients: Vec<_> = (0..servers)
-            .map(|name| scope.spawn(move || append(name)))
-            .collect();
+        let clients: Vec<_> = (0..servers).map(|name| scope.spawn(move || append(name))).collect();
         let did = scope.spawn(|| person(&answers)).join();
         over.store(true, Ordering::Relaxed);
-        let calls = clients
-            .into_iter()
-            .flat_map(|client| client.join().expect("a client"))
-            .collect();
+        let calls = clients.into_iter().flat_map(|client| client.join().expect("a client")).collect();
         (calls, did.expect("a person"))
     })
 }

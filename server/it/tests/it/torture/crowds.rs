@@ -54,9 +54,9 @@ fn many_servers_lose_double_and_tear_no_change() {
             read_until(&over, |path| {
                 let read = server.call("read_markdown", json!({ "path": path }));
                 match read {
-                    Ok(answer) => Ok(Some(
-                        answer["content"].as_str().unwrap_or_default().as_bytes().to_vec(),
-                    )),
+                    Ok(answer) => {
+                        Ok(Some(answer["content"].as_str().unwrap_or_default().as_bytes().to_vec()))
+                    }
                     Err(refusal) if refusal.name == "NOT_FOUND" => Ok(None),
                     Err(refusal) => Err(format!("{refusal:?}")),
                 }
@@ -64,10 +64,7 @@ fn many_servers_lose_double_and_tear_no_change() {
         });
         let clients: Vec<_> = clients.into_iter().map(thread::ScopedJoinHandle::join).collect();
         over.store(true, Ordering::Relaxed);
-        let clients: Vec<_> = clients
-            .into_iter()
-            .map(|client| client.expect("a client"))
-            .collect();
+        let clients: Vec<_> = clients.into_iter().map(|client| client.expect("a client")).collect();
         let reads = [by_file, by_server].map(|reads| reads.join().expect("a reader"));
         (clients, reads)
     });
@@ -85,16 +82,9 @@ fn many_servers_lose_double_and_tear_no_change() {
 }
 
 fn library() -> Library {
-    let parts: String = (0..SERVERS)
-        .map(|name| format!("## Part {name}\n\n- none\n\n"))
-        .collect();
+    let parts: String = (0..SERVERS).map(|name| format!("## Part {name}\n\n- none\n\n")).collect();
     let first = described::content("first", 500);
-    Library::with(&[
-        (LIST, "# List\n"),
-        (PARTS, &parts),
-        (WHOLE[0], &first),
-        (WHOLE[1], &first),
-    ])
+    Library::with(&[(LIST, "# List\n"), (PARTS, &parts), (WHOLE[0], &first), (WHOLE[1], &first)])
 }
 
 /// One of the concurrent clients.
@@ -106,11 +96,7 @@ struct Member<'a> {
 
 impl<'a> Member<'a> {
     fn new(library: &'a Library, effort: Effort, name: u64) -> Self {
-        Self {
-            name,
-            dice: Dice::new(effort, name),
-            client: Client::new(library),
-        }
+        Self { name, dice: Dice::new(effort, name), client: Client::new(library) }
     }
 
     fn work(mut self, effort: Effort) -> Client<'a> {
@@ -142,19 +128,11 @@ impl<'a> Member<'a> {
         let size = self.dice.roll(LARGEST) as usize;
         let whole = |path: &str| json!({ "path": path, "content": described::content(&token, size) });
         let call = match self.dice.roll(10) {
-            0..4 => Call::new(
-                &token,
-                "edit_markdown",
-                edit(LIST, "append", "", &format!("- {token}\n")),
-            ),
+            0..4 => Call::new(&token, "edit_markdown", edit(LIST, "append", "", &format!("- {token}\n"))),
             4..6 => {
                 let part = format!("## Part {}", self.name);
                 let content = format!("{part}\n\n- {token}\n\n");
-                Call::new(
-                    &token,
-                    "edit_markdown",
-                    edit(PARTS, "replace_section", &part, &content),
-                )
+                Call::new(&token, "edit_markdown", edit(PARTS, "replace_section", &part, &content))
             }
             6 => Call::new(&token, "write_markdown", whole(FLEETING[which])),
             7 => {
@@ -167,11 +145,7 @@ impl<'a> Member<'a> {
                 call
             }
         };
-        if self.dice.roll(2) == 0 {
-            call.with_key()
-        } else {
-            call
-        }
+        if self.dice.roll(2) == 0 { call.with_key() } else { call }
     }
 }
 
@@ -206,10 +180,7 @@ fn judge(library: &Library, calls: &[Call]) {
     let calls = [calls, &last_change(library, LIST)].concat();
 
     let commits = history::commits(library.root(), history::HERE);
-    let texts = BTreeMap::from([(
-        LIST.to_owned(),
-        String::from_utf8(library.get(LIST)).expect("UTF-8"),
-    )]);
+    let texts = BTreeMap::from([(LIST.to_owned(), String::from_utf8(library.get(LIST)).expect("UTF-8"))]);
     let mut faults = calls::faults_of_branch(&calls, &commits, &texts);
     for call in &calls {
         let expected = match &call.end {
@@ -228,12 +199,7 @@ fn judge(library: &Library, calls: &[Call]) {
             Some(name) => Some(format!("w{name}")),
             None => line.split('-').nth(1).map(|owner| owner.trim().to_owned()),
         };
-        let owners: Vec<_> = commit
-            .added
-            .iter()
-            .chain(&commit.removed)
-            .filter_map(owner)
-            .collect();
+        let owners: Vec<_> = commit.added.iter().chain(&commit.removed).filter_map(owner).collect();
         let foreign = |owner: &String| *owner != owners[0] && owner != "none";
         if commit.trailer("Operation").is_some() && owners.iter().any(foreign) {
             faults.push(format!("{} changes parts of {owners:?}", commit.id));
@@ -243,18 +209,9 @@ fn judge(library: &Library, calls: &[Call]) {
         faults.extend(described::fault(&library.get(path)));
     }
     faults.extend(judge::faults_of_library(library, &commits));
-    assert!(
-        faults.is_empty(),
-        "{} faults:\n{}",
-        faults.len(),
-        faults.join("\n")
-    );
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 
     let ours = commits.iter().filter(|commit| commit.trailer("Tool").is_some());
-    assert_eq!(
-        commits.len(),
-        ours.count() + 1,
-        "all but the first commit are calls'"
-    );
+    assert_eq!(commits.len(), ours.count() + 1, "all but the first commit are calls'");
     assert_eq!(library.ledger().status, "");
 }

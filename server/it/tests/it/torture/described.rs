@@ -9,11 +9,7 @@ pub(super) fn content(token: &str, size: usize) -> String {
         let line = format!("line {} of {token}, at {}\n", sum(body.as_bytes()), body.len());
         body.push_str(&line.replace(token, "it"));
     }
-    format!(
-        "{HEAD}\n{} bytes, sum {}\n{body}",
-        body.len(),
-        sum(body.as_bytes())
-    )
+    format!("{HEAD}\n{} bytes, sum {}\n{body}", body.len(), sum(body.as_bytes()))
 }
 
 /// Returns the fault of content that should be described, if any.
@@ -22,20 +18,15 @@ pub(super) fn fault(content: &[u8]) -> Option<String> {
     let mut parts = text.splitn(3, '\n');
     let (head, said, body) = (parts.next(), parts.next(), parts.next().unwrap_or_default());
     let is = format!("{} bytes, sum {}", body.len(), sum(body.as_bytes()));
-    (head != Some(HEAD) || said != Some(&is)).then(|| {
-        format!(
-            "{} bytes that say `{}` and are `{is}`",
-            content.len(),
-            said.unwrap_or_default()
-        )
-    })
+    (head != Some(HEAD) || said != Some(&is))
+        .then(|| format!("{} bytes that say `{}` and are `{is}`", content.len(), said.unwrap_or_default()))
 }
 
 /// FNV-1a.
 fn sum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
-        (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[test]

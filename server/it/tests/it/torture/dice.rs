@@ -14,10 +14,7 @@ pub(super) struct Dice {
 impl Dice {
     /// Returns the `row`-th sequence of the effort's seed.
     pub(super) fn new(effort: Effort, row: u64) -> Self {
-        Self {
-            effort,
-            at: row << 32,
-        }
+        Self { effort, at: row << 32 }
     }
 
     /// Returns the next number, below `below`.

@@ -63,19 +63,9 @@ impl Disk {
             ledger::git(root, &["log", "--reverse", format])?
         };
         let recorded = log.lines().filter_map(|line| {
-            Some(
-                line.split_once(' ')
-                    .filter(|(_, tool)| !tool.is_empty())?
-                    .0
-                    .to_string(),
-            )
+            Some(line.split_once(' ').filter(|(_, tool)| !tool.is_empty())?.0.to_string())
         });
-        Ok(Self {
-            ledger,
-            folders,
-            git_names,
-            recorded: recorded.collect(),
-        })
+        Ok(Self { ledger, folders, git_names, recorded: recorded.collect() })
     }
 
     /// Returns HEAD's commit; empty if there is none.
@@ -85,10 +75,7 @@ impl Disk {
 
     /// Returns the bytes of a file.
     pub(crate) fn document(&self, path: &str) -> Option<&[u8]> {
-        self.ledger
-            .files
-            .get(Path::new(path))
-            .map(|(_, bytes)| &bytes[..])
+        self.ledger.files.get(Path::new(path)).map(|(_, bytes)| &bytes[..])
     }
 }
 
@@ -114,23 +101,15 @@ impl Sides {
             }
         };
         let (is, should) = (&disk.ledger, &expected.ledger);
-        hold(
-            "the number of commits",
-            is.commits.len() == should.commits.len(),
-            &|| format!("{} for {}", is.commits.len(), should.commits.len()),
-        );
+        hold("the number of commits", is.commits.len() == should.commits.len(), &|| {
+            format!("{} for {}", is.commits.len(), should.commits.len())
+        });
         let earlier = &self.before.ledger.commits;
-        hold(
-            "the earlier commits",
-            self.makes_repository || is.commits.ends_with(earlier),
-            &|| format!("{:?}", is.commits),
-        );
-        hold("the files", is.files == should.files, &|| {
-            format!("{:?} differ", is.changed_since(should))
+        hold("the earlier commits", self.makes_repository || is.commits.ends_with(earlier), &|| {
+            format!("{:?}", is.commits)
         });
-        hold("the folders", disk.folders == expected.folders, &|| {
-            format!("{:?}", disk.folders)
-        });
+        hold("the files", is.files == should.files, &|| format!("{:?} differ", is.changed_since(should)));
+        hold("the folders", disk.folders == expected.folders, &|| format!("{:?}", disk.folders));
         hold("git status", is.status == should.status, &|| is.status.clone());
         hold("the index", is.index == should.index, &|| is.index.clone());
         let left: Vec<_> = disk
@@ -154,10 +133,7 @@ pub(crate) fn judge_log(server: &mut Server, disk: &Disk, problems: &mut Vec<Str
     let entries = log["entries"].as_array().map(Vec::as_slice).unwrap_or_default();
     let told: Vec<_> = entries.iter().map(|entry| &entry["git_commit_sha"]).collect();
     if told != disk.recorded.iter().collect::<Vec<_>>() {
-        problems.push(format!(
-            "the log tells {told:?}, and the commits are {:?}",
-            disk.recorded
-        ));
+        problems.push(format!("the log tells {told:?}, and the commits are {:?}", disk.recorded));
     }
 }
 
@@ -209,10 +185,7 @@ fn names(root: &Path, dir: &Path, each: &mut dyn FnMut(PathBuf, bool)) -> io::Re
         let entry = entry?;
         let is_dir = entry.file_type()?.is_dir();
         let path = entry.path();
-        each(
-            path.strip_prefix(root).map_err(io::Error::other)?.to_path_buf(),
-            is_dir,
-        );
+        each(path.strip_prefix(root).map_err(io::Error::other)?.to_path_buf(), is_dir);
         if is_dir {
             names(root, &path, each)?;
         }

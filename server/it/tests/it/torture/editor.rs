@@ -64,11 +64,7 @@ pub(super) struct Editor {
 
 impl Editor {
     pub(super) fn new(path: PathBuf, style: Style) -> Self {
-        Self {
-            path,
-            style,
-            saves: vec![],
-        }
+        Self { path, style, saves: vec![] }
     }
 
     /// Saves `content`, without reading the file first.
@@ -82,22 +78,14 @@ impl Editor {
                 let there = fs::rename(&self.path, &backup).is_ok();
                 let (late, prompt) = write_in_place(&self.path, &content);
                 // A file that another process created meanwhile is overwritten.
-                let replaced = if there {
-                    fs::read(&backup).expect("a backup")
-                } else {
-                    late
-                };
+                let replaced = if there { fs::read(&backup).expect("a backup") } else { late };
                 (replaced, prompt)
             }
         };
         if let Some(last) = self.saves.last_mut() {
             last.later = Some(replaced);
         }
-        self.saves.push(Save {
-            content,
-            later: None,
-            prompt,
-        });
+        self.saves.push(Save { content, later: None, prompt });
     }
 
     /// Replaces the file by a new one, and returns the old content.
@@ -160,10 +148,7 @@ pub(super) fn lost(saves: &[Save], versions: &HashSet<Vec<u8>>) -> Vec<String> {
 
 /// Returns the lines added in saves that are in none of `versions`.
 pub(super) fn lost_lines(saves: &[Save], versions: &HashSet<Vec<u8>>) -> Vec<String> {
-    let texts: Vec<_> = versions
-        .iter()
-        .map(|version| String::from_utf8_lossy(version))
-        .collect();
+    let texts: Vec<_> = versions.iter().map(|version| String::from_utf8_lossy(version)).collect();
     let lines: HashSet<&str> = texts.iter().flat_map(|text| text.lines()).collect();
     let added = saves.iter().filter(|save| save.prompt).map(Save::last_line);
     added.filter(|line| !lines.contains(&**line)).collect()

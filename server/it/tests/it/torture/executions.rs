@@ -92,18 +92,13 @@ fn judge(library: &Path, answer: Option<&Outcome<Answer>>) -> Vec<String> {
         problems.push(format!("executions and commits disagree: {said}"));
     }
     let (_, made) = audit(library, &["--json", "--status", "success"]);
-    let made = made
-        .lines()
-        .filter(|line| line.contains("\"create_note\""))
-        .count();
+    let made = made.lines().filter(|line| line.contains("\"create_note\"")).count();
     match answer {
         Some(Ok(_)) if made != 2 => {
             problems.push(format!("acknowledged, and {made} executions of 2 are successes"));
         }
         Some(Err(refusal)) if made != 1 => {
-            problems.push(format!(
-                "refused, and {made} executions of 1 are successes: {refusal:?}"
-            ));
+            problems.push(format!("refused, and {made} executions of 1 are successes: {refusal:?}"));
         }
         _ => {}
     }
@@ -137,10 +132,7 @@ fn a_fault_at_any_point_leaves_executions_and_commits_in_agreement() {
     let all = (1..=calls.len()).flat_map(|at| able(at).map(move |effect| Fault { at, effect }));
     let all: Vec<_> = all.collect();
     let kills = (1..=calls.len()).step_by(calls.len().div_ceil(FEW).max(1));
-    let some = kills.map(|at| Fault {
-        at,
-        effect: Effect::Kill,
-    });
+    let some = kills.map(|at| Fault { at, effect: Effect::Kill });
     let points: Vec<_> = effort.pick_with(|| some.collect(), || effort.shuffled(all.clone()));
     let report = Report::of_all("recorded call", points.len());
     at_once(points, |fault| {

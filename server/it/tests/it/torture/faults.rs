@@ -39,12 +39,7 @@ pub(super) const EFFECTS: [Effect; 5] = [
 
 /// Returns each fault at each call that it can happen at.
 pub(super) fn each_of(calls: &[Call]) -> impl Iterator<Item = Fault> + '_ {
-    let able = |call: &Call| {
-        EFFECTS
-            .into_iter()
-            .filter(|effect| effect.is_of(call.name))
-            .collect::<Vec<_>>()
-    };
+    let able = |call: &Call| EFFECTS.into_iter().filter(|effect| effect.is_of(call.name)).collect::<Vec<_>>();
     let all = (1..).zip(calls);
     all.flat_map(move |(at, call)| able(call).into_iter().map(move |effect| Fault { at, effect }))
 }
@@ -87,10 +82,7 @@ fn a_fault_at_any_point_keeps_a_mutation_atomic() {
     let all = all.flat_map(|(sweep, at)| EFFECTS.map(|effect| (sweep, Fault { at, effect })));
     let some = (0..).zip(&sweeps).map(|(number, sweep)| {
         let chance = |at, below: usize| effort.chance(at, below as u64) as usize;
-        let (at, effect) = (
-            1 + chance(number, sweep.points),
-            EFFECTS[number as usize % EFFECTS.len()],
-        );
+        let (at, effect) = (1 + chance(number, sweep.points), EFFECTS[number as usize % EFFECTS.len()]);
         (sweep, Fault { at, effect })
     });
     let points: Vec<_> = effort.pick(some.collect(), effort.shuffled(all.collect()));
@@ -110,26 +102,19 @@ fn a_fault_at_any_point_keeps_a_mutation_atomic() {
 fn a_fault_at_any_point_keeps_a_recovery_atomic() {
     let effort = Effort::from_environment();
     // Edits are recovered like overwritten documents.
-    let cases = cases::all()
-        .into_iter()
-        .filter(|case| case.tool != "edit_markdown");
+    let cases = cases::all().into_iter().filter(|case| case.tool != "edit_markdown");
     let Some(sweeps) = sweeps(cases.take(effort.pick(2, usize::MAX)).collect()) else {
         return;
     };
     let effort = Effort::from_environment();
     let kinds = Mutex::new(Kinds::new());
-    let deaths = sweeps
-        .iter()
-        .flat_map(|sweep| (1..=sweep.points).map(move |at| (sweep, at)));
-    at_once(
-        deaths.filter(|(_, at)| effort.pick(at % 9 == 0, true)).collect(),
-        |(sweep, at)| {
-            if let Some((kind, library)) = sweep.crash(at) {
-                let mut kinds = kinds.lock().expect("no panic");
-                kinds.entry((sweep.case.name, kind)).or_insert((sweep, library));
-            }
-        },
-    );
+    let deaths = sweeps.iter().flat_map(|sweep| (1..=sweep.points).map(move |at| (sweep, at)));
+    at_once(deaths.filter(|(_, at)| effort.pick(at % 9 == 0, true)).collect(), |(sweep, at)| {
+        if let Some((kind, library)) = sweep.crash(at) {
+            let mut kinds = kinds.lock().expect("no panic");
+            kinds.entry((sweep.case.name, kind)).or_insert((sweep, library));
+        }
+    });
     let crashes: Vec<_> = kinds.into_inner().expect("no panic").into_values().collect();
     // Making the crashes takes long, and does not count in the time for the points.
     let effort = Effort::from_environment();
@@ -138,25 +123,16 @@ fn a_fault_at_any_point_keeps_a_recovery_atomic() {
     let all = all.flat_map(|(crash, at)| EFFECTS.map(|effect| (crash, Fault { at, effect })));
     let some = (0..).zip(&crashes).map(|(number, crash)| {
         let effect = EFFECTS[number as usize % EFFECTS.len()];
-        (
-            crash,
-            Fault {
-                at: 4 + effort.chance(number, 6) as usize,
-                effect,
-            },
-        )
+        (crash, Fault { at: 4 + effort.chance(number, 6) as usize, effect })
     });
-    at_once(
-        effort.pick(some.collect(), effort.shuffled(all.collect())),
-        |((sweep, crashed), fault)| {
-            if !effort.is_over()
-                && let Some(struck) = sweep.strike_recovery(crashed, fault)
-            {
-                let calls = struck.calls.clone();
-                report.add(sweep.case.name, fault, &calls, sweep.judge(struck));
-            }
-        },
-    );
+    at_once(effort.pick(some.collect(), effort.shuffled(all.collect())), |((sweep, crashed), fault)| {
+        if !effort.is_over()
+            && let Some(struck) = sweep.strike_recovery(crashed, fault)
+        {
+            let calls = struck.calls.clone();
+            report.add(sweep.case.name, fault, &calls, sweep.judge(struck));
+        }
+    });
     report.finish(effort);
 }
 
@@ -181,18 +157,14 @@ pub(super) fn at_once<T: Send>(what: Vec<T>, work: impl Fn(T) + Sync) {
 /// Runs each case once without a fault; `None`, with a message, if a program can't be stepped through. Cases with a mount
 /// are skipped, with a message, if mounting is not permitted.
 fn sweeps(cases: Vec<Case>) -> Option<Vec<Sweep>> {
-    let templates = cases
-        .into_iter()
-        .filter_map(|case| match MountedLibrary::empty(&case) {
-            Ok(template) => Some((case, template)),
-            Err(error) => {
-                eprintln!("SKIPPED, `{}`: {error}", case.name);
-                None
-            }
-        });
-    templates
-        .map(|(case, template)| Sweep::new(case, template))
-        .collect()
+    let templates = cases.into_iter().filter_map(|case| match MountedLibrary::empty(&case) {
+        Ok(template) => Some((case, template)),
+        Err(error) => {
+            eprintln!("SKIPPED, `{}`: {error}", case.name);
+            None
+        }
+    });
+    templates.map(|(case, template)| Sweep::new(case, template)).collect()
 }
 
 impl Sweep {
@@ -239,20 +211,15 @@ impl Sweep {
     fn call(&self, server: &mut Server) -> Result<Outcome<Answer>, WireError> {
         let meta = json!({ "tabellion/idempotencyKey": "the-one" });
         let meta = meta.as_object().cloned().unwrap_or_default();
-        let message = server
-            .target
-            .call(self.case.tool, self.case.arguments.clone(), meta);
+        let message = server.target.call(self.case.tool, self.case.arguments.clone(), meta);
         message.map(|message| outcome(&message))
     }
 
     /// Makes the call on a fresh copy of the library with a fault; `None` if there are fewer points.
     fn strike(&self, fault: Fault) -> Option<FaultResult> {
         let library = MountedLibrary::copy_of(&self.template, &self.case);
-        let counting = if self.case.makes_repository {
-            Counting::FromStart(Some(fault))
-        } else {
-            Counting::WhenArmed
-        };
+        let counting =
+            if self.case.makes_repository { Counting::FromStart(Some(fault)) } else { Counting::WhenArmed };
         let (mut server, stepper) = step(&library, counting)?;
         if !self.case.makes_repository {
             stepper.arm(Some(fault));
@@ -278,12 +245,7 @@ impl Sweep {
         // The fault ends here.
         let calls = stepper.disarm();
         let is_there = server.is_some() && !calls.iter().any(|call| call.effect == Some(Effect::Kill));
-        has_struck.then(|| FaultResult {
-            library,
-            server: server.filter(|_| is_there),
-            answer,
-            calls,
-        })
+        has_struck.then(|| FaultResult { library, server: server.filter(|_| is_there), answer, calls })
     }
 
     /// Returns the library after a kill at this point, with its leftovers, if there is something to recover.
@@ -298,24 +260,14 @@ impl Sweep {
             }
         }
         left.sort();
-        library
-            .path(".git/tabellion/intent")
-            .exists()
-            .then_some((left, library))
+        library.path(".git/tabellion/intent").exists().then_some((left, library))
     }
 
     /// Returns all problems after the fault.
     fn judge(&self, struck: FaultResult) -> Vec<String> {
         let mut problems = vec![];
-        let FaultResult {
-            library,
-            server,
-            answer,
-            calls,
-        } = struck;
-        let once = calls
-            .iter()
-            .any(|call| matches!(call.effect, Some(Effect::Fail(_))));
+        let FaultResult { library, server, answer, calls } = struck;
+        let once = calls.iter().any(|call| matches!(call.effect, Some(Effect::Fail(_))));
 
         for path in &self.case.paths {
             let document = fs::read(library.path(path)).ok();
@@ -348,11 +300,7 @@ impl Sweep {
         judge_log(&mut restarted, &disk, &mut problems);
         match &answer {
             Some(Ok(answer)) if side == Side::Before || answer.response["git_commit_sha"] != disk.head() => {
-                problems.push(format!(
-                    "{} was acknowledged; HEAD is {}",
-                    answer.response,
-                    disk.head()
-                ));
+                problems.push(format!("{} was acknowledged; HEAD is {}", answer.response, disk.head()));
             }
             Some(Err(refusal)) if side == Side::After => {
                 problems.push(format!("refused, and made all the same: {refusal:?}"));
@@ -402,16 +350,11 @@ impl Sweep {
         let (now, after) = self.sides.judge(library, problems);
         let commit = &answer.response["git_commit_sha"];
         if now == Side::Before || commit != after.head() {
-            problems.push(format!(
-                "the same call again named {commit}; HEAD is {}",
-                after.head()
-            ));
+            problems.push(format!("the same call again named {commit}; HEAD is {}", after.head()));
         }
         let replayed = answer.meta.get("tabellion/replayed") == Some(&json!(true));
         if replayed != (side == Side::After) || replayed && commit != disk.head() {
-            problems.push(format!(
-                "the same call again was replayed: {replayed}, of {side:?}"
-            ));
+            problems.push(format!("the same call again was replayed: {replayed}, of {side:?}"));
         }
         judge_log(server, &after, problems);
     }
@@ -427,10 +370,7 @@ pub(super) fn step(library: &Library, counting: Counting) -> Option<(Option<Serv
         }
         started => {
             let (mut target, stepper) = started.expect("the server starts");
-            let session = target
-                .initialize("2025-11-25")
-                .is_ok()
-                .then_some(Server { target });
+            let session = target.initialize("2025-11-25").is_ok().then_some(Server { target });
             Some((session, stepper))
         }
     }
@@ -442,10 +382,7 @@ pub(super) fn serve(library: &Library) -> Result<Server, String> {
     match target.initialize("2025-11-25") {
         Ok(_) => Ok(Server { target }),
         Err(_) => {
-            let again = quiet(library)
-                .stdin(Stdio::null())
-                .stderr(Stdio::piped())
-                .output();
+            let again = quiet(library).stdin(Stdio::null()).stderr(Stdio::piped()).output();
             Err(String::from_utf8_lossy(&again.expect("it starts").stderr).into_owned())
         }
     }
@@ -477,20 +414,13 @@ impl MountedLibrary {
     /// Creates a library in memory if possible: the tests concern system calls, not the disk.
     pub(super) fn empty(case: &Case) -> io::Result<Self> {
         let memory = Path::new("/dev/shm");
-        let library = if memory.is_dir() {
-            Library::empty_in(memory)
-        } else {
-            Library::empty()
-        };
+        let library = if memory.is_dir() { Library::empty_in(memory) } else { Library::empty() };
         let library = library.served_by(case.server);
         let mount = |folder: &str| {
             fs::create_dir(library.path(folder))?;
             Mount::over(&library.path(folder))
         };
-        Ok(Self {
-            _mount: case.mounted.map(mount).transpose()?,
-            library,
-        })
+        Ok(Self { _mount: case.mounted.map(mount).transpose()?, library })
     }
 
     pub(super) fn copy_of(template: &Library, case: &Case) -> Self {
@@ -517,20 +447,12 @@ struct Findings {
 
 impl Report {
     pub(super) fn new(of: &'static str) -> Self {
-        Self {
-            of,
-            points: None,
-            since: Instant::now(),
-            found: Mutex::default(),
-        }
+        Self { of, points: None, since: Instant::now(), found: Mutex::default() }
     }
 
     /// As [`new`](Self::new), of a known number of points.
     pub(super) fn of_all(of: &'static str, points: usize) -> Self {
-        Self {
-            points: Some(points),
-            ..Self::new(of)
-        }
+        Self { points: Some(points), ..Self::new(of) }
     }
 
     /// Adds the result of a fault: the calls up to it, and the problems that were found.
@@ -552,14 +474,8 @@ impl Report {
         let found = self.found.into_inner().expect("no panic");
         let all: usize = found.points.values().map(|(tried, _)| tried).sum();
         let seconds = self.since.elapsed().as_secs();
-        let end = if effort.is_over() {
-            ", when the time was over"
-        } else {
-            ""
-        };
-        let there_are = self
-            .points
-            .map_or_else(String::new, |points| format!(" of {points}"));
+        let end = if effort.is_over() { ", when the time was over" } else { "" };
+        let there_are = self.points.map_or_else(String::new, |points| format!(" of {points}"));
         println!("{}: {all}{there_are} points in {seconds} s{end}", self.of);
         for ((case, effect), (tried, bad)) in &found.points {
             println!("  {case}, {effect}: {tried} points, {bad} bad");

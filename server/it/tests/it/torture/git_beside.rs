@@ -38,17 +38,8 @@ const COMMIT: &[&str] = &["commit", "--quiet", "--all", "--message", BY_HAND];
 /// Sequences of git commands that the person repeats.
 const HABITS: [(&str, &[&[&str]]); 6] = [
     ("commit", &[COMMIT]),
-    (
-        "switch",
-        &[
-            &["checkout", "--quiet", "other"],
-            &["checkout", "--quiet", "main"],
-        ],
-    ),
-    (
-        "stash",
-        &[&["stash", "push", "--quiet"], &["stash", "pop", "--quiet"]],
-    ),
+    ("switch", &[&["checkout", "--quiet", "other"], &["checkout", "--quiet", "main"]]),
+    ("stash", &[&["stash", "push", "--quiet"], &["stash", "pop", "--quiet"]]),
     ("rebase", &[COMMIT, &["rebase", "--quiet", "--no-ff", "HEAD~2"]]),
     ("collect", &[COMMIT, &["gc", "--quiet"]]),
     ("repack", &[COMMIT, &["repack", "-a", "-d", "--quiet"]]),
@@ -60,9 +51,7 @@ fn git_commands_and_calls_do_not_harm_each_other() {
     let mut round = 0;
     while round == 0 || effort.pick(false, !effort.is_over()) {
         let documents = effort.pick(&[NOTE][..], &[MINE, NOTE]);
-        let cases = HABITS
-            .iter()
-            .flat_map(|habit| documents.iter().map(move |document| (habit, *document)));
+        let cases = HABITS.iter().flat_map(|habit| documents.iter().map(move |document| (habit, *document)));
         for ((name, commands), document) in cases {
             round += 1;
             let library = library();
@@ -215,18 +204,14 @@ impl<'a> Person<'a> {
     }
 
     fn rest(&mut self) {
-        let rest = self
-            .dice
-            .time(Duration::from_millis(5), Duration::from_millis(60));
+        let rest = self.dice.time(Duration::from_millis(5), Duration::from_millis(60));
         thread::sleep(rest);
     }
 }
 
 /// Returns true if git failed because another process blocked it.
 fn is_in_the_way(error: &str) -> bool {
-    [".lock", "could not write index", "cannot lock ref"]
-        .iter()
-        .any(|sign| error.contains(sign))
+    [".lock", "could not write index", "cannot lock ref"].iter().any(|sign| error.contains(sign))
 }
 
 fn faults(library: &Library, calls: &[Call], person: &Person<'_>) -> Vec<String> {
@@ -237,10 +222,7 @@ fn faults(library: &Library, calls: &[Call], person: &Person<'_>) -> Vec<String>
     faults.extend(judge::faults_of_versions(calls, &versions));
     faults.extend(judge::faults_of_library(library, &here));
     faults.extend(person.lost(&versions).iter().map(|line| format!("lost: {line}")));
-    for commit in everywhere
-        .iter()
-        .filter(|commit| commit.message.starts_with(BY_HAND))
-    {
+    for commit in everywhere.iter().filter(|commit| commit.message.starts_with(BY_HAND)) {
         let swept = calls.iter().find(|call| call.made(commit));
         faults.extend(swept.map(|call| format!("the person's commit {} has {}", commit.id, call.token)));
     }

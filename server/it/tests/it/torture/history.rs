@@ -32,11 +32,9 @@ pub(super) struct Commit {
 impl Commit {
     /// Returns the value of the trailer `Tabellion-` and `name`.
     pub(super) fn trailer(&self, name: &str) -> Option<&str> {
-        self.message.lines().find_map(|line| {
-            line.strip_prefix("Tabellion-")?
-                .strip_prefix(name)?
-                .strip_prefix(": ")
-        })
+        self.message
+            .lines()
+            .find_map(|line| line.strip_prefix("Tabellion-")?.strip_prefix(name)?.strip_prefix(": "))
     }
 
     /// Returns the caller's idempotency key, which is kept with the caller's identity.
@@ -47,18 +45,12 @@ impl Commit {
     fn parse(record: &str) -> Option<Self> {
         let mut parts = record.splitn(3, '\u{2}');
         let (id, message, diff) = (parts.next()?, parts.next()?, parts.next()?);
-        let mut commit = Self {
-            id: id.to_owned(),
-            message: message.to_owned(),
-            ..Self::default()
-        };
+        let mut commit = Self { id: id.to_owned(), message: message.to_owned(), ..Self::default() };
         let mut in_content = false;
         for line in diff.lines() {
             if let Some(names) = line.strip_prefix("diff --git ") {
                 in_content = false;
-                commit
-                    .paths
-                    .extend(names.rsplit_once(" b/").map(|(_, path)| path.to_owned()));
+                commit.paths.extend(names.rsplit_once(" b/").map(|(_, path)| path.to_owned()));
             } else if line.starts_with("@@ ") {
                 in_content = true;
             } else if let (true, Some(added)) = (in_content, line.strip_prefix('+')) {
@@ -73,14 +65,8 @@ impl Commit {
 
 /// Returns the commits that `revisions` reach, newest first.
 pub(super) fn commits(root: &Path, revisions: &[&str]) -> Vec<Commit> {
-    let command = [
-        "log",
-        "--topo-order",
-        "--patch",
-        "--unified=0",
-        "--no-renames",
-        "--format=%x01%H%x02%B%x02",
-    ];
+    let command =
+        ["log", "--topo-order", "--patch", "--unified=0", "--no-renames", "--format=%x01%H%x02%B%x02"];
     let log = ledger::git(root, &[&command, revisions].concat()).expect("git log");
     log.split('\u{1}').filter_map(Commit::parse).collect()
 }
@@ -132,11 +118,7 @@ pub(super) fn leftovers(root: &Path) -> Vec<String> {
                 folders.push(path);
                 continue;
             }
-            let name = path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let in_git = path.starts_with(root.join(".git"));
             let is_ours = folder == root.join(".git/tabellion");
             // An empty intent counts as none.

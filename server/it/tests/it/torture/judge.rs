@@ -14,26 +14,17 @@ use crate::support::Library;
 
 /// Returns the faults of the library, whose current branch has `commits`.
 pub(super) fn faults_of_library(library: &Library, commits: &[Commit]) -> Vec<String> {
-    let mut faults: Vec<_> = history::leftovers(library.root())
-        .iter()
-        .map(|left| format!("`{left}` is left"))
-        .collect();
+    let mut faults: Vec<_> =
+        history::leftovers(library.root()).iter().map(|left| format!("`{left}` is left")).collect();
     if let Err(error) = ledger::fsck(library.root()) {
         faults.push(error.to_string());
     }
-    let log = library
-        .serve()
-        .call("get_markdown_activity_log", json!({ "limit": 1_000_000 }))
-        .expect("a log");
+    let log =
+        library.serve().call("get_markdown_activity_log", json!({ "limit": 1_000_000 })).expect("a log");
     let entries = log["entries"].as_array().expect("entries");
-    let logged = entries
-        .iter()
-        .filter_map(|entry| entry["git_commit_sha"].as_str());
-    let ours = |commit: &&Commit| {
-        commit
-            .trailer("Operation")
-            .is_some_and(|operation| operation != "external")
-    };
+    let logged = entries.iter().filter_map(|entry| entry["git_commit_sha"].as_str());
+    let ours =
+        |commit: &&Commit| commit.trailer("Operation").is_some_and(|operation| operation != "external");
     if !logged.eq(commits.iter().rev().filter(ours).map(|commit| &*commit.id)) {
         faults.push(format!("the log's {} entries are not the history", entries.len()));
     }
@@ -66,29 +57,20 @@ pub(super) fn late(library: &Library) -> usize {
 pub(super) fn faults_of_versions(calls: &[Call], versions: &HashSet<Vec<u8>>) -> Vec<String> {
     let mut doubled = HashSet::new();
     let mut all = HashSet::new();
-    let texts: Vec<_> = versions
-        .iter()
-        .map(|version| String::from_utf8_lossy(version))
-        .collect();
+    let texts: Vec<_> = versions.iter().map(|version| String::from_utf8_lossy(version)).collect();
     for text in &texts {
         doubled.extend(calls::doubled(calls, text));
         all.extend(text.split_whitespace());
     }
-    let refused = calls
-        .iter()
-        .filter(|call| matches!(call.end, CallOutcome::Refused(_)) && all.contains(&*call.token));
+    let refused =
+        calls.iter().filter(|call| matches!(call.end, CallOutcome::Refused(_)) && all.contains(&*call.token));
     let doubled = doubled.iter().map(|token| format!("{token} is there twice"));
-    doubled
-        .chain(refused.map(|call| format!("{} was refused and is there", call.token)))
-        .collect()
+    doubled.chain(refused.map(|call| format!("{} was refused and is there", call.token))).collect()
 }
 
 #[test]
 fn the_check_reports_unexpected_tokens() {
-    let call = |token: &str, end: CallOutcome| Call {
-        end,
-        ..Call::new(token, "edit_markdown", json!({}))
-    };
+    let call = |token: &str, end: CallOutcome| Call { end, ..Call::new(token, "edit_markdown", json!({})) };
     let calls = [
         call("t1", CallOutcome::Commit("c1".to_owned())),
         call("t2", CallOutcome::Refused("CONFLICT".to_owned())),

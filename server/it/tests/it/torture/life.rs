@@ -37,13 +37,9 @@ const BYTES_TO_WARM_UP: u64 = 32 * 1024 * 1024;
 #[cfg(target_os = "linux")]
 fn a_long_life_needs_constant_resources() {
     let effort = Effort::from_environment();
-    let contents: Vec<_> = (0..FILES)
-        .map(|nth| (name(nth), described::content(&format!("file-{nth}"), 2000)))
-        .collect();
-    let files: Vec<_> = contents
-        .iter()
-        .map(|(path, content)| (&**path, &**content))
-        .collect();
+    let contents: Vec<_> =
+        (0..FILES).map(|nth| (name(nth), described::content(&format!("file-{nth}"), 2000))).collect();
+    let files: Vec<_> = contents.iter().map(|(path, content)| (&**path, &**content)).collect();
     let library = Library::with(&files);
     let mut client = Client::new(&library);
     let mut dice = Dice::new(effort, 0);
@@ -101,35 +97,15 @@ fn change(client: &mut Client<'_>, dice: &mut Dice) {
     // Every hundredth change deletes a file, and the next one restores it.
     let passing = name(FILES);
     let call = match nth % 100 {
-        98 => Call::new(
-            &token,
-            "write_markdown",
-            json!({ "path": passing, "content": token }),
-        ),
-        99 => Call::new(
-            &token,
-            "delete_markdown",
-            json!({ "path": passing, "confirm": true }),
-        ),
+        98 => Call::new(&token, "write_markdown", json!({ "path": passing, "content": token })),
+        99 => Call::new(&token, "delete_markdown", json!({ "path": passing, "confirm": true })),
         _ if dice.roll(4) == 0 => {
             let content = described::content(&token, 2000);
-            Call::new(
-                &token,
-                "write_markdown",
-                json!({ "path": path, "content": content }),
-            )
+            Call::new(&token, "write_markdown", json!({ "path": path, "content": content }))
         }
-        _ => Call::new(
-            &token,
-            "edit_markdown",
-            edit(&path, "append", "", &format!("- {token}\n")),
-        ),
+        _ => Call::new(&token, "edit_markdown", edit(&path, "append", "", &format!("- {token}\n"))),
     };
-    let call = if nth.is_multiple_of(3) {
-        call.with_key()
-    } else {
-        call
-    };
+    let call = if nth.is_multiple_of(3) { call.with_key() } else { call };
     let end = &client.call(call).end;
     assert!(matches!(end, CallOutcome::Commit(_)), "{nth}: {end:?}");
     let (tool, request) = match nth % 20 {
@@ -163,10 +139,7 @@ impl Sample {
         let process = Path::new("/proc").join(pid.to_string());
         let status = fs::read_to_string(process.join("status")).expect("the server's status");
         let number = |name: &str| {
-            let line = status
-                .lines()
-                .find_map(|line| line.strip_prefix(name))
-                .expect("a line");
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line");
             let digits = line.trim_start_matches(':').trim().trim_end_matches(" kB");
             digits.parse::<u64>().expect("a number")
         };
@@ -216,11 +189,7 @@ fn faults(samples: &[Sample]) -> Vec<String> {
     let (early, late) = samples.split_at(samples.len() / 2);
     let most = |samples: &[Sample], of: Measure| samples.iter().map(of).max().unwrap_or_default();
     let allowed: [(&str, Measure, u64); 4] = [
-        (
-            "descriptors",
-            |sample| sample.descriptors as u64,
-            COMING_AND_GOING,
-        ),
+        ("descriptors", |sample| sample.descriptors as u64, COMING_AND_GOING),
         ("threads", |sample| sample.threads, COMING_AND_GOING),
         ("own files", |sample| sample.own_files as u64, 0),
         (
@@ -239,9 +208,7 @@ fn faults(samples: &[Sample]) -> Vec<String> {
 }
 
 fn is_loose(git: &Path, path: &Path) -> bool {
-    let folder = path
-        .parent()
-        .and_then(|folder| folder.strip_prefix(git.join("objects")).ok());
+    let folder = path.parent().and_then(|folder| folder.strip_prefix(git.join("objects")).ok());
     folder.is_some_and(|folder| folder.as_os_str().len() == 2)
 }
 

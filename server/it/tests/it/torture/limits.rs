@@ -33,19 +33,10 @@ const LARGE: usize = 200_000;
 fn changes() -> [(&'static str, Value); 4] {
     let large = "x".repeat(LARGE);
     [
-        (
-            "write_markdown",
-            json!({ "path": "x/y/new.md", "content": large }),
-        ),
-        (
-            "write_markdown",
-            json!({ "path": "notes/a.md", "content": large }),
-        ),
+        ("write_markdown", json!({ "path": "x/y/new.md", "content": large })),
+        ("write_markdown", json!({ "path": "notes/a.md", "content": large })),
         ("edit_markdown", edit("notes/b.md", "append", "", &large)),
-        (
-            "delete_markdown",
-            json!({ "path": "notes/c.md", "confirm": true }),
-        ),
+        ("delete_markdown", json!({ "path": "notes/c.md", "confirm": true })),
     ]
 }
 
@@ -58,10 +49,7 @@ fn fill(library: &Library) {
     // Creates the server's own folder.
     library
         .serve()
-        .call(
-            "write_markdown",
-            json!({ "path": "notes/b.md", "content": "# B\n" }),
-        )
+        .call("write_markdown", json!({ "path": "notes/b.md", "content": "# B\n" }))
         .expect("written");
 }
 
@@ -77,28 +65,19 @@ fn refuse_then_make(
 ) {
     hinder();
     let read = || Disk::read(library).expect("a library");
-    let unchanged = Sides {
-        before: read(),
-        after: read(),
-        makes_repository: false,
-    };
+    let unchanged = Sides { before: read(), after: read(), makes_repository: false };
     for (tool, request) in changes {
         let path = &request["path"];
         let refusal = match server.call(tool, request.clone()) {
             Err(refusal) => refusal,
             Ok(answer) => panic!("{tool} {path}: {answer}"),
         };
-        assert!(
-            refusal.name == name && refusal.message.contains(advice),
-            "{tool} {path}: {refusal:?}"
-        );
+        assert!(refusal.name == name && refusal.message.contains(advice), "{tool} {path}: {refusal:?}");
         let mut problems = vec![];
         let (side, _) = unchanged.judge(library, &mut problems);
         assert_eq!((side, problems), (Side::Before, vec![]), "{tool} {path}");
     }
-    server
-        .call("get_markdown_activity_log", json!({}))
-        .expect("reading needs nothing");
+    server.call("get_markdown_activity_log", json!({})).expect("reading needs nothing");
     mend();
     for (tool, request) in changes {
         server
@@ -111,10 +90,7 @@ fn refuse_then_make(
 
 #[test]
 fn a_full_disk_refuses_changes() {
-    for mount in [Mount::memory("2m"), Mount::image(16 << 20)]
-        .into_iter()
-        .flatten()
-    {
+    for mount in [Mount::memory("2m"), Mount::image(16 << 20)].into_iter().flatten() {
         let library = Library::empty_in(mount.path());
         fill(&library);
         let filler = mount.path().join("filler");
@@ -126,11 +102,7 @@ fn a_full_disk_refuses_changes() {
             || {
                 let mut file = fs::File::create(&filler).expect("a file");
                 for size in [1 << 16, 1 << 10, 1] {
-                    while file
-                        .write_all(&vec![7; size])
-                        .and_then(|()| file.sync_data())
-                        .is_ok()
-                    {}
+                    while file.write_all(&vec![7; size]).and_then(|()| file.sync_data()).is_ok() {}
                 }
             },
             || fs::remove_file(&filler).expect("removed"),
@@ -152,8 +124,7 @@ fn a_read_only_mount_refuses_changes() {
         || {
             mount.remount("ro");
             let mut late = library.serve();
-            late.call("read_markdown", json!({ "path": "notes/a.md" }))
-                .expect("one that starts now reads");
+            late.call("read_markdown", json!({ "path": "notes/a.md" })).expect("one that starts now reads");
             late.close();
         },
         || mount.remount("rw"),
@@ -171,18 +142,8 @@ fn missing_permissions_refuse_changes() {
         ("notes", 0o555, "IO_ERROR", "give the server's user access"),
         (".git", 0o555, "IO_ERROR", "give the server's user access"),
         (".git/objects", 0o555, "IO_ERROR", "give the server's user access"),
-        (
-            ".git/tabellion",
-            0o555,
-            "IO_ERROR",
-            "give the server's user access",
-        ),
-        (
-            ".git/refs/heads",
-            0o555,
-            "IO_ERROR",
-            "give the server's user access",
-        ),
+        (".git/tabellion", 0o555, "IO_ERROR", "give the server's user access"),
+        (".git/refs/heads", 0o555, "IO_ERROR", "give the server's user access"),
         ("notes/a.md", 0o444, "REFUSED", "chmod u+w"),
     ];
     for (place, mode, name, advice) in hindrances {
@@ -191,10 +152,7 @@ fn missing_permissions_refuse_changes() {
         give_to(library.root(), UNPRIVILEGED_USER).expect("chown");
         let mut command = library.command();
         // The user must not use root's home.
-        let command = command
-            .uid(UNPRIVILEGED_USER)
-            .gid(UNPRIVILEGED_USER)
-            .env("HOME", "/nonexistent");
+        let command = command.uid(UNPRIVILEGED_USER).gid(UNPRIVILEGED_USER).env("HOME", "/nonexistent");
         let mut target = Target::start(command).expect("the server starts");
         target.initialize("2025-11-25").expect("a handshake");
         let place = library.path(place);
@@ -202,10 +160,7 @@ fn missing_permissions_refuse_changes() {
         refuse_then_make(
             &library,
             &mut Server { target },
-            &[(
-                "write_markdown",
-                json!({ "path": "notes/a.md", "content": "new\n" }),
-            )],
+            &[("write_markdown", json!({ "path": "notes/a.md", "content": "new\n" }))],
             (name, advice),
             || fs::set_permissions(&place, Permissions::from_mode(mode)).expect("chmod"),
             || fs::set_permissions(&place, usual).expect("chmod"),
@@ -250,9 +205,7 @@ fn a_file_size_limit_refuses_changes() {
         ("IO_ERROR", "ulimit -f"),
         || (),
         || {
-            let raised = Command::new("prlimit")
-                .args(["--fsize=unlimited:", "--pid", &pid])
-                .status();
+            let raised = Command::new("prlimit").args(["--fsize=unlimited:", "--pid", &pid]).status();
             assert!(raised.expect("prlimit").success());
         },
     );
@@ -278,10 +231,7 @@ fn a_limit_on_open_files_refuses_changes() {
         match (Server { target }).call("write_markdown", request) {
             Err(refusal) => {
                 refusals += 1;
-                assert!(
-                    refusal.message.contains("ulimit -n"),
-                    "{most} open files: {refusal:?}"
-                );
+                assert!(refusal.message.contains("ulimit -n"), "{most} open files: {refusal:?}");
                 assert_eq!(library.ledger(), before, "{most} open files");
             }
             Ok(_) => assert_eq!(library.ledger().status, ""),

@@ -18,10 +18,7 @@ pub(crate) struct Mount {
 impl Mount {
     /// Mounts a file system in memory; `None`, with a message, if mounting is not permitted.
     pub(crate) fn memory(size: &str) -> Option<Self> {
-        Self::make(
-            |_| Ok(()),
-            &["-t", "tmpfs", "-o", &format!("size={size},mode=755"), "none"],
-        )
+        Self::make(|_| Ok(()), &["-t", "tmpfs", "-o", &format!("size={size},mode=755"), "none"])
     }
 
     /// Mounts an ext4 file system of `bytes` in a file; `None`, with a message, if mounting is not permitted.
@@ -37,10 +34,7 @@ impl Mount {
     /// Mounts a file system in memory over the folder `at`.
     pub(crate) fn over(at: &Path) -> io::Result<Self> {
         run(Command::new("mount").args(["-t", "tmpfs", "none"]).arg(at))?;
-        Ok(Self {
-            at: at.to_path_buf(),
-            _dir: None,
-        })
+        Ok(Self { at: at.to_path_buf(), _dir: None })
     }
 
     fn make(prepare: impl FnOnce(&Path) -> io::Result<()>, arguments: &[&str]) -> Option<Self> {
@@ -83,7 +77,5 @@ fn run(command: &mut Command) -> io::Result<()> {
     if output.status.success() {
         return Ok(());
     }
-    Err(io::Error::other(
-        String::from_utf8_lossy(&output.stderr).trim().to_string(),
-    ))
+    Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_string()))
 }

@@ -43,10 +43,7 @@ fn saves_over_the_servers_edits_are_never_lost() {
             let faults = spell.run(&mut tally, editor::lost, |editor| {
                 editor.save(format!("# Note\n\nversion {}\n", editor.saves.len()));
             });
-            assert!(
-                faults.is_empty(),
-                "{style:?} each {pace:?} ms: {faults:#?}\n{tally:?}"
-            );
+            assert!(faults.is_empty(), "{style:?} each {pace:?} ms: {faults:#?}\n{tally:?}");
         }
     }
     println!("saves: seed {}, {tally:?}", effort.seed);
@@ -73,17 +70,8 @@ fn lines_added_to_what_the_server_just_wrote_double_and_drop_nothing() {
         });
         broken.extend((!faults.is_empty()).then_some((style, faults)));
     }
-    println!(
-        "additions: seed {}, {} spells broken, {tally:?}",
-        effort.seed,
-        broken.len()
-    );
-    assert!(
-        broken.is_empty(),
-        "{} of {} spells: {broken:#?}",
-        broken.len(),
-        tally.spells
-    );
+    println!("additions: seed {}, {} spells broken, {tally:?}", effort.seed, broken.len());
+    assert!(broken.is_empty(), "{} of {} spells: {broken:#?}", broken.len(), tally.spells);
 }
 
 /// Returns the saves that are missing from the kept versions.
@@ -132,10 +120,7 @@ impl Spell {
         let versions = judge::kept_versions(&self.library);
         let mut faults = calls::faults_of_commits(calls, &history::commits(root, history::ANYWHERE));
         faults.extend(judge::faults_of_versions(calls, &versions));
-        faults.extend(judge::faults_of_library(
-            &self.library,
-            &history::commits(root, history::HERE),
-        ));
+        faults.extend(judge::faults_of_library(&self.library, &history::commits(root, history::HERE)));
         faults.extend(lost(saves, &versions).iter().map(|line| format!("lost: {line}")));
         faults.extend(calls.iter().filter_map(|call| match &call.end {
             CallOutcome::Refused(name) if name == "CONFLICT" || name == "BUSY" => None,

@@ -15,13 +15,7 @@ const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn straight(length: usize) -> Told {
     let plans: Vec<_> = (0..length)
-        .map(|at| Plan {
-            parents: vec![1],
-            later: 10,
-            path: at % 4,
-            delete: false,
-            kind: at % 6,
-        })
+        .map(|at| Plan { parents: vec![1], later: 10, path: at % 4, delete: false, kind: at % 6 })
         .collect();
     Told::new(&plans)
 }
@@ -72,9 +66,7 @@ fn a_cache_that_is_deleted() {
 fn a_cache_of_another_version() {
     survives("another version", |told| {
         let other = Connection::open(told.cache()).unwrap();
-        other
-            .execute_batch("PRAGMA user_version = 77; DELETE FROM entry")
-            .unwrap();
+        other.execute_batch("PRAGMA user_version = 77; DELETE FROM entry").unwrap();
     });
     survives("another program's", |told| {
         let other = Connection::open(told.cache()).unwrap();
@@ -85,10 +77,7 @@ fn a_cache_of_another_version() {
             .unwrap();
     });
     survives("no rows", |told| {
-        Connection::open(told.cache())
-            .unwrap()
-            .execute_batch("DELETE FROM state")
-            .unwrap();
+        Connection::open(told.cache()).unwrap().execute_batch("DELETE FROM state").unwrap();
     });
 }
 
@@ -130,9 +119,7 @@ fn a_cache_that_is_damaged() {
         drop(before);
         // Into the file itself with everything.
         let database = Connection::open(told.cache()).unwrap();
-        database
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
-            .unwrap();
+        database.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
         drop(database);
         let mut bytes = fs::read(told.cache()).unwrap();
         damage(&mut bytes);
@@ -173,9 +160,7 @@ fn a_cache_that_is_locked() {
     told.put_head(100);
     drop(other);
     let exclusive = Connection::open(told.cache()).unwrap();
-    exclusive
-        .execute_batch("PRAGMA locking_mode = EXCLUSIVE")
-        .unwrap();
+    exclusive.execute_batch("PRAGMA locking_mode = EXCLUSIVE").unwrap();
     let _ = exclusive.execute_batch("BEGIN IMMEDIATE");
     let since = Instant::now();
     assert_eq!(told.history("").answers(5), library.expected(5));

@@ -30,20 +30,8 @@ fn plans() -> impl Strategy<Value = Vec<Plan>> {
         1 => Just(vec![1, 2, 3]),
     ];
     let later = prop_oneof![6 => 1..100_i64, 1 => Just(0_i64), 3 => -500..0_i64];
-    let plan = (
-        parents,
-        later,
-        0..PATHS.len(),
-        prop::bool::weighted(0.2),
-        0..=KEYS.len() + 2,
-    )
-        .prop_map(|(parents, later, path, delete, kind)| Plan {
-            parents,
-            later,
-            path,
-            delete,
-            kind,
-        });
+    let plan = (parents, later, 0..PATHS.len(), prop::bool::weighted(0.2), 0..=KEYS.len() + 2)
+        .prop_map(|(parents, later, path, delete, kind)| Plan { parents, later, path, delete, kind });
     prop::collection::vec(plan, 1..40)
 }
 
@@ -98,20 +86,9 @@ proptest! {
 /// their history, built at once or continued from the first commit.
 #[test]
 fn a_commit_visited_too_early_is_in_the_log() {
-    let plan = |parents: &[usize], later| Plan {
-        parents: parents.to_vec(),
-        later,
-        path: 0,
-        delete: false,
-        kind: 1,
-    };
-    let plans = [
-        plan(&[], 0),
-        plan(&[], 1000),
-        plan(&[1, 2], -500),
-        plan(&[1], 100),
-        plan(&[1, 3], 1400),
-    ];
+    let plan =
+        |parents: &[usize], later| Plan { parents: parents.to_vec(), later, path: 0, delete: false, kind: 1 };
+    let plans = [plan(&[], 0), plan(&[], 1000), plan(&[1, 2], -500), plan(&[1], 100), plan(&[1, 3], 1400)];
     for goes_on in [false, true] {
         let told = Told::new(&plans);
         let library = told.history("");
@@ -166,17 +143,8 @@ fn last_by_git(folder: &Path, path: &str, full: bool) -> String {
     }
     let (_, commits) = git(folder, &["log", "--full-history", "--format=%H", "--", path]);
     let differs = |commit: &&str| {
-        let arguments = [
-            "diff-tree",
-            "-c",
-            "--root",
-            "-r",
-            "--name-only",
-            "--no-commit-id",
-            commit,
-            "--",
-            path,
-        ];
+        let arguments =
+            ["diff-tree", "-c", "--root", "-r", "--name-only", "--no-commit-id", commit, "--", path];
         !git(folder, &arguments).1.is_empty()
     };
     commits.lines().find(differs).unwrap_or_default().to_owned()
@@ -185,13 +153,8 @@ fn last_by_git(folder: &Path, path: &str, full: bool) -> String {
 /// A merge with one of its own ancestors continues there if that has its bytes, although the log reaches the other side first.
 #[test]
 fn a_line_of_versions_is_not_taken_past_a_merge() {
-    let plan = |parents: &[usize], path| Plan {
-        parents: parents.to_vec(),
-        later: 10,
-        path,
-        delete: false,
-        kind: 1,
-    };
+    let plan =
+        |parents: &[usize], path| Plan { parents: parents.to_vec(), later: 10, path, delete: false, kind: 1 };
     let (document, other) = (0, 3);
     let plans = [
         plan(&[], document),

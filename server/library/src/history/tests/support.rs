@@ -84,10 +84,7 @@ impl Told {
                 (mark.parse().unwrap(), ObjectId::from_hex(id.as_bytes()).unwrap())
             })
             .collect();
-        let told = Self {
-            folder,
-            commits: commits.into_values().collect(),
-        };
+        let told = Self { folder, commits: commits.into_values().collect() };
         told.put_head(told.commits.len() - 1);
         told
     }
@@ -107,16 +104,10 @@ impl Told {
     }
 
     pub(super) fn history(&self, prefix: &str) -> WakeState {
-        let (repository, _) = Repository::open(
-            &self.path().canonicalize().unwrap().join(prefix),
-            Default::default(),
-        )
-        .unwrap();
+        let (repository, _) =
+            Repository::open(&self.path().canonicalize().unwrap().join(prefix), Default::default()).unwrap();
         assert_eq!(repository.prefix(), prefix);
-        WakeState {
-            history: History::new(&repository),
-            repository,
-        }
+        WakeState { history: History::new(&repository), repository }
     }
 }
 
@@ -143,10 +134,8 @@ fn stream(plans: &[Plan]) -> String {
                 key: KEYS.get(kind - 1).map(|key| (*key).into()),
                 request: KEYS.get(kind - 1).map(|_| at.to_string()),
                 caller: (at % 3 == 1).then(|| format!("local:{at}")),
-                call: (at % 4 == 1).then(|| RecordedCall {
-                    execution: format!("execution {at}"),
-                    session: None,
-                }),
+                call: (at % 4 == 1)
+                    .then(|| RecordedCall { execution: format!("execution {at}"), session: None }),
                 // Their records claim unchanged bytes, which is true where the commit before wrote the same.
                 tool_details: (kind != 5 && at % 5 < 3).then(|| {
                     let content = (!plan.delete).then(|| CONTENTS[at % 3].to_owned());
@@ -164,11 +153,7 @@ fn stream(plans: &[Plan]) -> String {
             text,
             "reset refs/heads/main\ncommit refs/heads/main\nmark :{mark}\ncommitter A <a@b> {time} +0000\ndata {length}\n{message}\n"
         );
-        let mut parents: Vec<_> = plan
-            .parents
-            .iter()
-            .filter(|back| **back <= at && **back > 0)
-            .collect();
+        let mut parents: Vec<_> = plan.parents.iter().filter(|back| **back <= at && **back > 0).collect();
         parents.dedup();
         for (number, back) in parents.into_iter().enumerate() {
             let word = if number == 0 { "from" } else { "merge" };
@@ -199,23 +184,13 @@ fn lines(
     let known: Vec<_> = entries.iter().rev().skip(few).step_by(5).collect();
     let known: Vec<_> = known.iter().map(|entry| entry.commit.as_str()).collect();
     let line = |path: &str, known: &[&str]| {
-        let ids: Vec<_> = known
-            .iter()
-            .map(|id| ObjectId::from_hex(id.as_bytes()).unwrap())
-            .collect();
-        let until = Until {
-            known,
-            ..Until::BEGINNING
-        };
+        let ids: Vec<_> = known.iter().map(|id| ObjectId::from_hex(id.as_bytes()).unwrap()).collect();
+        let until = Until { known, ..Until::BEGINNING };
         let mut line = VersionLine::default();
-        line.go_back(git, head, path, until, &|commit| unchanged(path, commit, &ids))
-            .unwrap();
+        line.go_back(git, head, path, until, &|commit| unchanged(path, commit, &ids)).unwrap();
         line.past(None, None, head)
     };
-    PATHS
-        .iter()
-        .map(|path| [line(path, &[]), line(path, &known)])
-        .collect()
+    PATHS.iter().map(|path| [line(path, &[]), line(path, &known)]).collect()
 }
 
 /// A history to query.
@@ -254,10 +229,7 @@ impl WakeState {
         Answers {
             few: self.history.last(&git, head, few).unwrap(),
             lines: lines(&git, head, &entries, few, &unchanged),
-            with_keys: KEYS
-                .iter()
-                .map(|key| with_key(key).map(|entry| (*entry).clone()))
-                .collect(),
+            with_keys: KEYS.iter().map(|key| with_key(key).map(|entry| (*entry).clone())).collect(),
             last_commits: PATHS
                 .iter()
                 .map(|path| self.history.last_commit(&git, head, path).unwrap())
@@ -290,12 +262,7 @@ impl WakeState {
                 record.and_then(|record| LogEntry::from_record(visited.id, record, self.repository.prefix())),
             );
         }
-        let with_key = |key: &&str| {
-            entries
-                .iter()
-                .find(|entry| entry.key.as_deref() == Some(key))
-                .cloned()
-        };
+        let with_key = |key: &&str| entries.iter().find(|entry| entry.key.as_deref() == Some(key)).cloned();
         let with_keys = KEYS.iter().map(with_key).collect();
         entries.reverse();
         Answers {

@@ -19,11 +19,7 @@ fn check(old: &str, new: &str, expected: &str) {
         let position = before.iter().position(|(_, other)| other == id);
         position.map_or("_".to_owned(), |position| position.to_string())
     });
-    assert_eq!(
-        names.collect::<Vec<_>>().join(" "),
-        expected,
-        "{old:?} to {new:?}"
-    );
+    assert_eq!(names.collect::<Vec<_>>().join(" "), expected, "{old:?} to {new:?}");
 }
 
 const LONG: &str = "a text that is long enough to say which section it is";
@@ -41,22 +37,14 @@ fn the_lineage_recognizes_unchanged_sections() {
 fn the_lineage_recognizes_a_section_with_changed_text() {
     check("# A\na\n# B\nb\n", "# A\nother\n# B\nb\n", "0 1");
     check("# A\na\n# B\nb\n", "# A\nother\n# B\nothers\n# C\n", "0 1 _");
-    check(
-        "# A\n## Notes\na\n# B\n## Notes\nb\n",
-        "# A\n## Notes\nx\n# B\n## Notes\ny\n",
-        "0 1 2 3",
-    );
+    check("# A\n## Notes\na\n# B\n## Notes\nb\n", "# A\n## Notes\nx\n# B\n## Notes\ny\n", "0 1 2 3");
     check("# A\nx\n# A\ny\n", "# A\nx\n# A\nz\n", "0 1");
     check("# A\nx\n# A\ny\n", "# A\nv\n# A\nz\n", "0 1");
 }
 
 #[test]
 fn the_lineage_recognizes_a_renamed_section_by_text_or_children() {
-    check(
-        &format!("# A\n{LONG}\n# B\n"),
-        &format!("# C\n{LONG}\n# B\n"),
-        "0 1",
-    );
+    check(&format!("# A\n{LONG}\n# B\n"), &format!("# C\n{LONG}\n# B\n"), "0 1");
     check("# A\na\n# B\nb\n", "# C\na\n# B\nb\n", "0 1");
     check("# A\n## B\nb\n## C\nc\n", "# X\n## B\nb\n## C\nc\n", "0 1 2");
     check("# A\n## B\nb\n## C\nc\n", "# X\n## B\nb\n## C\nother\n", "0 1 2");
@@ -68,27 +56,15 @@ fn the_lineage_recognizes_moved_sections() {
     check("# A\na\n# B\nb\n# C\nc\n", "# C\nc\n# A\na\n# B\nb\n", "2 0 1");
     check("# A\n## X\nx\n# B\n", "# A\n# B\n## X\nx\n", "0 2 1");
     check("# A\n# B\nb\n", "# A\n### B\nb\n", "0 1");
-    check(
-        "# A\n## X\nx\n## Y\n# B\n",
-        "# B\n# A\n## Y\n## X\nx\n",
-        "3 0 2 1",
-    );
+    check("# A\n## X\nx\n## Y\n# B\n", "# B\n# A\n## Y\n## X\nx\n", "3 0 2 1");
 }
 
 #[test]
 fn added_and_removed_sections_leave_other_ids() {
     check("# A\na\n# B\nb\n", "# A\na\n# X\nx\n# B\nb\n", "0 _ 1");
     check("# A\na\n# B\nb\n# C\nc\n", "# A\na\n# C\nc\n", "0 2");
-    check(
-        "# A\n## Notes\nsame\n# B\n## Notes\nsame\n",
-        "# B\n## Notes\nsame\n",
-        "2 3",
-    );
-    check(
-        "# A\n## Notes\n# B\n## Notes\n",
-        "# X\n## Notes\n# A\n## Notes\n# B\n## Notes\n",
-        "_ _ 0 1 2 3",
-    );
+    check("# A\n## Notes\nsame\n# B\n## Notes\nsame\n", "# B\n## Notes\nsame\n", "2 3");
+    check("# A\n## Notes\n# B\n## Notes\n", "# X\n## Notes\n# A\n## Notes\n# B\n## Notes\n", "_ _ 0 1 2 3");
     check("", "# A\n", "_");
     check("# A\n", "", "");
 }
@@ -114,10 +90,7 @@ fn an_uncommitted_section_keeps_its_id() {
             Err(never) => match never {},
         };
         let named = document.sections().iter().zip(ids);
-        named
-            .filter(|(section, _)| section.text == heading)
-            .map(|(_, id)| id)
-            .collect()
+        named.filter(|(section, _)| section.text == heading).map(|(_, id)| id).collect()
     };
     let first = id("# A\n# X\n", "X");
     assert_eq!(id("# A\n# X\nmore\n", "X"), first);
@@ -132,24 +105,14 @@ fn an_uncommitted_section_keeps_its_id() {
 fn ids_depend_on_path_contents_and_order() {
     let made = |path: &str, contents: &[&str]| {
         let mut lineage = Lineage::new(path);
-        follow(
-            &mut lineage,
-            &contents
-                .iter()
-                .map(|content| by_hand(content))
-                .collect::<Vec<_>>(),
-        );
+        follow(&mut lineage, &contents.iter().map(|content| by_hand(content)).collect::<Vec<_>>());
         ids(&lineage, contents[contents.len() - 1])
     };
     let some = made(PATH, &["# A\n"]);
     assert_eq!(some, made(PATH, &["# A\n"]));
     assert_ne!(some, made("other.md", &["# A\n"]));
     assert_ne!(some, made(PATH, &["", "# A\n"]));
-    assert_ne!(
-        some,
-        made(PATH, &["# A\n", "", "# A\n"]),
-        "gone and come again by hand"
-    );
+    assert_ne!(some, made(PATH, &["# A\n", "", "# A\n"]), "gone and come again by hand");
 }
 
 #[test]

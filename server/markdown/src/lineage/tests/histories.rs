@@ -25,13 +25,8 @@ enum Action {
     CutOut(usize),
 }
 
-const TEXTS: [&str; 5] = [
-    "",
-    "text\n",
-    "more\n\n- a\n",
-    "x\n\n###### Below\n\ny",
-    "###### Below\n###### Below\n",
-];
+const TEXTS: [&str; 5] =
+    ["", "text\n", "more\n\n- a\n", "x\n\n###### Below\n\ny", "###### Below\n###### Below\n"];
 
 fn action() -> impl Strategy<Value = Action> {
     let (at, to) = (any::<usize>(), any::<usize>());
@@ -78,11 +73,7 @@ impl Model {
     }
 
     fn commit(&mut self, text: Option<String>, change: Option<SectionChange>) {
-        let version = Version {
-            commit: self.versions.len().to_string(),
-            content: text.clone(),
-            change,
-        };
+        let version = Version { commit: self.versions.len().to_string(), content: text.clone(), change };
         follow(self.lineage(), std::slice::from_ref(&version));
         self.versions.push(version);
         self.text = text;
@@ -123,15 +114,7 @@ impl Model {
                 let content = self.text.clone();
                 let section_id = self.lineage().new_id(content.as_deref());
                 let (heading, sections) = (heading.to_string(), plan.sections);
-                (
-                    plan.text,
-                    SectionChange::Insert {
-                        section_id,
-                        heading,
-                        position,
-                        sections,
-                    },
-                )
+                (plan.text, SectionChange::Insert { section_id, heading, position, sections })
             }
             Action::Update(at, content) => {
                 let position = at % count;
@@ -141,15 +124,7 @@ impl Model {
                 let labels = self.labelled(plan.sections);
                 self.labels.splice(position + 1..position + 1, labels);
                 let (section_id, heading) = name(self.lineage(), position);
-                (
-                    plan.text,
-                    SectionChange::Update {
-                        section_id,
-                        heading,
-                        position,
-                        sections: plan.sections,
-                    },
-                )
+                (plan.text, SectionChange::Update { section_id, heading, position, sections: plan.sections })
             }
             Action::Delete(at) => {
                 let position = at % count;
@@ -158,15 +133,7 @@ impl Model {
                 };
                 self.labels.drain(position..position + plan.sections);
                 let (section_id, heading) = name(self.lineage(), position);
-                (
-                    plan.text,
-                    SectionChange::Delete {
-                        section_id,
-                        heading,
-                        position,
-                        sections: plan.sections,
-                    },
-                )
+                (plan.text, SectionChange::Delete { section_id, heading, position, sections: plan.sections })
             }
             Action::Move(from, to) => {
                 let from = from % count;
@@ -178,23 +145,11 @@ impl Model {
                 self.labels.splice(plan.position..plan.position, moved);
                 let (section_id, heading) = name(self.lineage(), from);
                 let (position, sections) = (plan.position, plan.sections);
-                (
-                    plan.text,
-                    SectionChange::Move {
-                        section_id,
-                        heading,
-                        from,
-                        position,
-                        sections,
-                    },
-                )
+                (plan.text, SectionChange::Move { section_id, heading, from, position, sections })
             }
         };
         // The change survives being written to the log and read back.
-        prop_assert_eq!(
-            SectionChange::read(change.operation(), &change.details()),
-            Some(change.clone())
-        );
+        prop_assert_eq!(SectionChange::read(change.operation(), &change.details()), Some(change.clone()));
         self.commit(Some(new), Some(change));
         let after = (self.text.clone(), self.labels.clone());
         self.undo.push(Transition { before, after });
@@ -217,10 +172,7 @@ impl Model {
             (&transition.before, &transition.after)
         };
         let done = found.map_err(|error| TestCaseError::fail(error.to_string()))?;
-        prop_assert_eq!(
-            done.contents(direction),
-            (current.0.as_deref(), restored.0.as_deref())
-        );
+        prop_assert_eq!(done.contents(direction), (current.0.as_deref(), restored.0.as_deref()));
         let text = if current.0 == now {
             restored.0.clone()
         } else {
@@ -331,13 +283,7 @@ fn undo_and_redo_restore_the_ids_of_twins() {
     let by_hand = Action::Write("# Plan\n\nby hand\n\n## Notes\n\n## Notes\n");
     let histories = [
         // The merge of the undo restores the very content from before the move.
-        vec![
-            by_hand.clone(),
-            Action::Update(1, "text\n"),
-            Action::Move(1, 2),
-            by_hand.clone(),
-            Action::Undo,
-        ],
+        vec![by_hand.clone(), Action::Update(1, "text\n"), Action::Move(1, 2), by_hand.clone(), Action::Undo],
         // A twin has the id of the section that the redo restores.
         vec![
             by_hand.clone(),
@@ -368,12 +314,7 @@ fn the_lineage_ignores_changes_that_do_not_fit() {
     let before = ids(&lineage, "# A\n# B\n");
     let (section_id, heading) = (before[0].1, String::new());
     let changes = [
-        SectionChange::Insert {
-            section_id,
-            heading: heading.clone(),
-            position: 0,
-            sections: 1,
-        },
+        SectionChange::Insert { section_id, heading: heading.clone(), position: 0, sections: 1 },
         SectionChange::Insert {
             section_id: lineage.new_id(None),
             heading: heading.clone(),
@@ -386,49 +327,18 @@ fn the_lineage_ignores_changes_that_do_not_fit() {
             position: 0,
             sections: 0,
         },
-        SectionChange::Delete {
-            section_id,
-            heading: heading.clone(),
-            position: 1,
-            sections: 2,
-        },
-        SectionChange::Delete {
-            section_id,
-            heading: heading.clone(),
-            position: usize::MAX,
-            sections: 2,
-        },
-        SectionChange::Update {
-            section_id,
-            heading: heading.clone(),
-            position: 2,
-            sections: 0,
-        },
-        SectionChange::Move {
-            section_id,
-            heading,
-            from: 0,
-            position: 2,
-            sections: 1,
-        },
-        SectionChange::Undo {
-            undoes: "by hand".into(),
-        },
-        SectionChange::Redo {
-            redoes: "by hand".into(),
-        },
+        SectionChange::Delete { section_id, heading: heading.clone(), position: 1, sections: 2 },
+        SectionChange::Delete { section_id, heading: heading.clone(), position: usize::MAX, sections: 2 },
+        SectionChange::Update { section_id, heading: heading.clone(), position: 2, sections: 0 },
+        SectionChange::Move { section_id, heading, from: 0, position: 2, sections: 1 },
+        SectionChange::Undo { undoes: "by hand".into() },
+        SectionChange::Redo { redoes: "by hand".into() },
     ];
     for change in changes {
-        let version = Version {
-            commit: "x".into(),
-            content: Some("# A\n# B\n".into()),
-            change: Some(change),
-        };
+        let version =
+            Version { commit: "x".into(), content: Some("# A\n# B\n".into()), change: Some(change) };
         follow(&mut lineage, &[version]);
         assert_eq!(ids(&lineage, "# A\n# B\n"), before);
-        assert!(matches!(
-            lineage.next(Direction::Undo),
-            Err(UndoError::Nothing { .. })
-        ));
+        assert!(matches!(lineage.next(Direction::Undo), Err(UndoError::Nothing { .. })));
     }
 }

@@ -27,11 +27,7 @@ fn follow(lineage: &mut Lineage, versions: &[Version]) {
 }
 
 fn by_hand(content: &str) -> Version {
-    Version {
-        commit: "by hand".into(),
-        content: Some(content.into()),
-        change: None,
-    }
+    Version { commit: "by hand".into(), content: Some(content.into()), change: None }
 }
 
 /// Returns the headings of a document, each with its id.

@@ -29,10 +29,8 @@ async fn scopes_limit_a_key() {
             ("page", request("resources/read", json!({ "uri": URI }))),
         ] {
             let expected = if allowed.contains(&name) { 200 } else { 403 };
-            for said in [
-                place.stateless(request.clone()).await,
-                place.post(&session, request.clone()).await,
-            ] {
+            for said in [place.stateless(request.clone()).await, place.post(&session, request.clone()).await]
+            {
                 assert_eq!(said.status, expected, "{name} with {scope}");
                 let answer = said.json().await;
                 assert_eq!(answer["error"]["code"] == 403, expected == 403, "{answer}");
@@ -43,11 +41,7 @@ async fn scopes_limit_a_key() {
         assert_eq!(subscribe.await.status == 200, may_read, "{scope}");
         let listen = place.stateless(request("subscriptions/listen", subscriptions.clone()));
         assert_eq!(listen.await.status == 200, may_read, "{scope}");
-        let kept = if allowed.contains(&"keep") {
-            vec!["x", "x"]
-        } else {
-            vec![]
-        };
+        let kept = if allowed.contains(&"keep") { vec!["x", "x"] } else { vec![] };
         assert_eq!(place.notes.stored_texts(), kept, "{scope}");
         place.end().await;
     }
@@ -117,21 +111,14 @@ async fn a_contracts_rate_limit_sets_the_status_of_json_rpc_errors() {
         let answer = said.json().await;
         let error = answer.pointer(at).expect("an error");
         let data = json!({ "retryAfterSeconds": 7, "who": "ada" });
-        assert_eq!(
-            (&error["code"], &error["data"]),
-            (&json!(-32005), &data),
-            "{answer}"
-        );
+        assert_eq!((&error["code"], &error["data"]), (&json!(-32005), &data), "{answer}");
     }
 }
 
 #[tokio::test]
 async fn a_session_belongs_to_its_owner() {
     let place = TestServer::new(Limits::default());
-    let (ada, bert) = (
-        place.by(grant("Ada", &["write"])),
-        place.by(grant("Bert", &["write"])),
-    );
+    let (ada, bert) = (place.by(grant("Ada", &["write"])), place.by(grant("Bert", &["write"])));
     let session = ada.open().await;
     let own = [("accept", BOTH), ("mcp-session-id", &*session)];
     for other in [&bert, &place] {
@@ -147,10 +134,7 @@ async fn a_session_belongs_to_its_owner() {
 
 #[tokio::test(start_paused = true)]
 async fn revocation_ends_the_callers_streams() {
-    let (good, expired) = (
-        TestGrant::new("Ada", &["write"]),
-        TestGrant::new("Ada", &["write"]),
-    );
+    let (good, expired) = (TestGrant::new("Ada", &["write"]), TestGrant::new("Ada", &["write"]));
     expired.revoke();
     let subscriptions = json!({ "notifications": { "resourceSubscriptions": [URI] } });
     let listen =
@@ -161,10 +145,8 @@ async fn revocation_ends_the_callers_streams() {
         let place = place.by(Some(grant.clone()));
         let session = place.open().await;
         let own = [("accept", BOTH), ("mcp-session-id", &*session)];
-        let mut streams = [
-            place.send("GET", &own, &Value::Null).await,
-            place.stateless(listen.clone()).await,
-        ];
+        let mut streams =
+            [place.send("GET", &own, &Value::Null).await, place.stateless(listen.clone()).await];
         let mut called = place.post(&session, call(1, "slow", "a")).await;
         if is_good {
             for stream in &mut streams {
@@ -197,10 +179,7 @@ async fn revocation_ends_the_callers_streams() {
 #[tokio::test]
 async fn an_approval_belongs_to_its_caller() {
     let place = TestServer::new(Limits::default());
-    let (ada, bert) = (
-        place.by(grant("Ada", &["write"])),
-        place.by(grant("Bert", &["write"])),
-    );
+    let (ada, bert) = (place.by(grant("Ada", &["write"])), place.by(grant("Bert", &["write"])));
     let question = ada.alone(1, "append", "two").await.json().await;
     let mut repeated = call(2, "append", "two");
     repeated["params"]["requestState"] = question["result"]["requestState"].clone();

@@ -8,10 +8,7 @@ use super::{BOTH, Limits, TestServer, call, grant, text};
 
 #[tokio::test]
 async fn requests_beyond_the_limit_are_refused() {
-    let place = TestServer::new(Limits {
-        in_flight: 2,
-        ..Limits::default()
-    });
+    let place = TestServer::new(Limits { in_flight: 2, ..Limits::default() });
     let session = place.open().await;
     let slow = async {
         let first = place.post(&session, call(1, "slow", "a"));
@@ -20,10 +17,7 @@ async fn requests_beyond_the_limit_are_refused() {
     };
     let others = async {
         place.notes.has_begun(2).await;
-        for said in [
-            place.post(&session, call(3, "keep", "x")).await,
-            place.alone(3, "keep", "x").await,
-        ] {
+        for said in [place.post(&session, call(3, "keep", "x")).await, place.alone(3, "keep", "x").await] {
             assert_eq!(said.status, 503);
             assert_eq!(said.json().await["id"], 3);
         }
@@ -41,10 +35,7 @@ async fn requests_beyond_the_limit_are_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn a_new_session_ends_the_longest_idle_one() {
-    let place = TestServer::new(Limits {
-        sessions: 2,
-        ..Limits::default()
-    });
+    let place = TestServer::new(Limits { sessions: 2, ..Limits::default() });
     let ping = || json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     let (first, second) = (place.open().await, place.open().await);
     tokio::time::advance(Duration::from_secs(1)).await;
@@ -79,10 +70,7 @@ async fn a_stopping_endpoint_finishes_requests_and_accepts_none() {
     let ending = async {
         place.notes.has_begun(2).await;
         place.endpoint.intake().close();
-        for said in [
-            place.post(&session, call(2, "keep", "x")).await,
-            place.alone(2, "keep", "x").await,
-        ] {
+        for said in [place.post(&session, call(2, "keep", "x")).await, place.alone(2, "keep", "x").await] {
             assert_eq!(said.status, 503);
         }
         place.notes.open(2);
@@ -96,29 +84,20 @@ async fn a_stopping_endpoint_finishes_requests_and_accepts_none() {
 
 #[tokio::test]
 async fn a_caller_has_at_most_half_of_the_requests_and_of_the_sessions() {
-    let place = TestServer::new(Limits {
-        in_flight: 4,
-        sessions: 4,
-    });
+    let place = TestServer::new(Limits { in_flight: 4, sessions: 4 });
     let [ada, bert] = ["Ada", "Bert"].map(|name| place.by(grant(name, &["write"])));
     let ping = || json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     let others = bert.open().await;
     let [first, second, third] = [ada.open().await, ada.open().await, ada.open().await];
-    for (place, session, status) in [
-        (&ada, &first, 404),
-        (&ada, &second, 200),
-        (&ada, &third, 200),
-        (&bert, &others, 200),
-    ] {
+    for (place, session, status) in
+        [(&ada, &first, 404), (&ada, &second, 200), (&ada, &third, 200), (&bert, &others, 200)]
+    {
         assert_eq!(place.post(session, ping()).await.status, status);
     }
     let slow = async { tokio::join!(ada.alone(1, "slow", "a"), ada.post(&third, call(1, "slow", "a"))) };
     let meanwhile = async {
         place.notes.has_begun(2).await;
-        for said in [
-            ada.alone(2, "keep", "x").await,
-            ada.post(&third, call(2, "keep", "x")).await,
-        ] {
+        for said in [ada.alone(2, "keep", "x").await, ada.post(&third, call(2, "keep", "x")).await] {
             assert_eq!(said.status, 503);
             assert!(said.json().await.to_string().contains("2 requests of yours"));
         }
@@ -134,20 +113,15 @@ async fn a_caller_has_at_most_half_of_the_requests_and_of_the_sessions() {
 
 #[tokio::test(start_paused = true)]
 async fn the_callers_with_most_idle_sessions_give_way() {
-    let place = TestServer::new(Limits {
-        sessions: 3,
-        ..Limits::default()
-    });
+    let place = TestServer::new(Limits { sessions: 3, ..Limits::default() });
     let [ada, bert, carl] = ["Ada", "Bert", "Carl"].map(|name| place.by(grant(name, &["write"])));
     let ping = || json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     let berts = bert.open().await;
     tokio::time::advance(Duration::from_secs(1)).await;
     let [first, second] = [ada.open().await, ada.open().await];
     let carls = carl.open().await;
-    let open = [
-        ada.post(&first, ping()).await.status.as_u16(),
-        ada.post(&second, ping()).await.status.as_u16(),
-    ];
+    let open =
+        [ada.post(&first, ping()).await.status.as_u16(), ada.post(&second, ping()).await.status.as_u16()];
     assert!(open == [404, 200] || open == [200, 404], "{open:?}");
     assert_eq!(bert.post(&berts, ping()).await.status, 200);
     assert_eq!(carl.post(&carls, ping()).await.status, 200);

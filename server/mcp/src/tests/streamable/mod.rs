@@ -58,10 +58,7 @@ impl TestGrant {
                 None => (*scope, None),
             };
             let all = [Access::Read, Access::Write];
-            (
-                all.into_iter().find(|it| it.as_str() == access).unwrap(),
-                contract,
-            )
+            (all.into_iter().find(|it| it.as_str() == access).unwrap(), contract)
         };
         Self {
             name,
@@ -82,10 +79,7 @@ impl Grant for TestGrant {
     }
 
     fn author(&self) -> Author {
-        Author {
-            name: self.name.into(),
-            email: format!("{}@example.org", self.name),
-        }
+        Author { name: self.name.into(), email: format!("{}@example.org", self.name) }
     }
 
     fn allows(&self, contract: &str, access: Access) -> bool {
@@ -113,16 +107,9 @@ struct TestBudget {
 impl TestBudget {
     fn per_minute(caller: &str, reads: u32, writes: u32) -> Option<Arc<dyn Budget>> {
         let a_minute = |times| {
-            RateLimiter::new(Rate {
-                times: NonZeroU32::new(times).unwrap(),
-                within: Duration::from_secs(60),
-            })
+            RateLimiter::new(Rate { times: NonZeroU32::new(times).unwrap(), within: Duration::from_secs(60) })
         };
-        Some(Arc::new(Self {
-            caller: caller.into(),
-            reads: a_minute(reads),
-            writes: a_minute(writes),
-        }))
+        Some(Arc::new(Self { caller: caller.into(), reads: a_minute(reads), writes: a_minute(writes) }))
     }
 }
 
@@ -178,12 +165,7 @@ impl TestServer {
         let notes = Memory::new(&NOTES);
         let contracts: Vec<Arc<dyn Contract>> = vec![notes.clone(), Memory::new(&RPC), Page::new()];
         let adapter = adapter(contracts, ApprovalPolicy::default());
-        Self {
-            notes,
-            endpoint: Arc::new(Endpoint::new(adapter, limits)),
-            grant: None,
-            budget: None,
-        }
+        Self { notes, endpoint: Arc::new(Endpoint::new(adapter, limits)), grant: None, budget: None }
     }
 
     /// Returns the same server for another caller.
@@ -207,12 +189,7 @@ impl TestServer {
         };
         let response: Response<Body> = self
             .endpoint
-            .answer(
-                request.body(body).unwrap(),
-                "test".into(),
-                self.grant.clone(),
-                self.budget.clone(),
-            )
+            .answer(request.body(body).unwrap(), "test".into(), self.grant.clone(), self.budget.clone())
             .await;
         let header = |name: &str| response.headers().get(name).and_then(|it| it.to_str().ok());
         TestResponse {
@@ -226,11 +203,7 @@ impl TestServer {
 
     /// Posts a message in a session.
     async fn post(&self, session: &str, message: Value) -> TestResponse {
-        let headers = [
-            ("accept", BOTH),
-            ("content-type", "application/json"),
-            ("mcp-session-id", session),
-        ];
+        let headers = [("accept", BOTH), ("content-type", "application/json"), ("mcp-session-id", session)];
         self.send("POST", &headers, &message).await
     }
 

@@ -28,24 +28,14 @@ async fn invalid_http_is_refused() {
         (404, "POST", &[both, json_, ("mcp-session-id", "guess")], &ping),
         (404, "POST", &[both, json_, ("mcp-session-id", "guess")], &note),
         (400, "POST", &[both, json_, own, own], &ping),
-        (
-            400,
-            "POST",
-            &[both, json_, own, ("mcp-protocol-version", "1999-01-01")],
-            &ping,
-        ),
+        (400, "POST", &[both, json_, own, ("mcp-protocol-version", "1999-01-01")], &ping),
         (405, "PUT", &[both, json_, own], &ping),
         (405, "PATCH", &[both, json_, own], &ping),
         (406, "GET", &[("accept", "application/json"), own], &Value::Null),
         (400, "GET", &[both], &Value::Null),
         (404, "GET", &[both, ("mcp-session-id", "guess")], &Value::Null),
         (405, "GET", &[both, new], &Value::Null),
-        (
-            400,
-            "GET",
-            &[both, own, ("last-event-id", "nonsense")],
-            &Value::Null,
-        ),
+        (400, "GET", &[both, own, ("last-event-id", "nonsense")], &Value::Null),
         (405, "DELETE", &[new, own], &Value::Null),
         (400, "DELETE", &[], &Value::Null),
         (404, "DELETE", &[("mcp-session-id", "guess")], &Value::Null),
@@ -72,9 +62,8 @@ async fn without_a_session_the_methods_of_sessions_are_not_found() {
         "resources/unsubscribe",
         "no/such/method",
     ] {
-        let said = place
-            .stateless(json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": {} }))
-            .await;
+        let said =
+            place.stateless(json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": {} })).await;
         assert_eq!((said.status.as_u16(), method), (404, method));
         assert_eq!(said.json().await["error"]["code"], -32601, "{method}");
     }

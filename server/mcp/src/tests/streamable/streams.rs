@@ -18,11 +18,8 @@ async fn a_broken_stream_resumes_where_it_was() {
     place.notes.open(1);
     // The answer arrives while no reader is connected, and can be read more than once.
     for _ in 0..2 {
-        let headers = [
-            ("accept", "text/event-stream"),
-            ("mcp-session-id", &*session),
-            ("last-event-id", &*first),
-        ];
+        let headers =
+            [("accept", "text/event-stream"), ("mcp-session-id", &*session), ("last-event-id", &*first)];
         let mut again = place.send("GET", &headers, &Value::Null).await;
         assert_eq!(again.event().await.unwrap().1, Value::Null);
         let (_, answer) = again.event().await.unwrap();
@@ -31,11 +28,8 @@ async fn a_broken_stream_resumes_where_it_was() {
     }
     // Resuming at an event already read, or at an unknown one, yields no event.
     for last in ["1-1", "77-0"] {
-        let headers = [
-            ("accept", "text/event-stream"),
-            ("mcp-session-id", &*session),
-            ("last-event-id", last),
-        ];
+        let headers =
+            [("accept", "text/event-stream"), ("mcp-session-id", &*session), ("last-event-id", last)];
         let mut again = place.send("GET", &headers, &Value::Null).await;
         while let Some((_, message)) = again.event().await {
             assert_eq!(message, Value::Null, "{last}");
@@ -70,9 +64,6 @@ async fn hanging_up_cancels_a_stateless_call() {
         let _ = tokio::time::timeout(after, reading).await;
         place.end().await;
         let kept = place.notes.stored_texts();
-        assert!(
-            matches!(&*kept, [kept] if kept.starts_with("cancelled at ")),
-            "{after:?}: {kept:?}"
-        );
+        assert!(matches!(&*kept, [kept] if kept.starts_with("cancelled at ")), "{after:?}: {kept:?}");
     }
 }

@@ -35,10 +35,8 @@ fn the_url_of_a_caller_with_a_key_names_the_key() {
 
 fn leads_to_its_export(by: Option<&Identity>) {
     let folder = tempfile::tempdir().unwrap();
-    let exports = Exports {
-        folder: folder.path().join("exports"),
-        key: SecretFile::new(folder.path().join(KEY)),
-    };
+    let exports =
+        Exports { folder: folder.path().join("exports"), key: SecretFile::new(folder.path().join(KEY)) };
     fs::create_dir(&exports.folder).unwrap();
     let (id, other) = (Uuid::new_v4(), Uuid::new_v4());
     for (id, text) in [(id, "{}"), (other, "[]")] {
@@ -49,9 +47,7 @@ fn leads_to_its_export(by: Option<&Identity>) {
     assert_eq!(open(&exports, &url).unwrap(), "application/json: {}");
     assert_eq!(url, exports.url(ENDPOINT, id, soon, by).unwrap(), "the key stays");
     #[cfg(unix)]
-    assert!(!platform::is_for_others(
-        &fs::metadata(exports.key.path()).unwrap()
-    ));
+    assert!(!platform::is_for_others(&fs::metadata(exports.key.path()).unwrap()));
 
     // Any other character at any place invalidates the URL.
     for (at, is) in url.char_indices().skip(ENDPOINT.len() + "/exports/".len()) {
@@ -65,13 +61,7 @@ fn leads_to_its_export(by: Option<&Identity>) {
     let later = url.replace(&soon.timestamp().to_string(), &(soon.timestamp() + 1).to_string());
     let past = exports.url(ENDPOINT, id, Utc::now(), by).unwrap();
     let twice = format!("{url}&signature=00");
-    for wrong in [
-        moved,
-        later,
-        past,
-        twice,
-        url[..url.find('?').unwrap() + 1].to_owned(),
-    ] {
+    for wrong in [moved, later, past, twice, url[..url.find('?').unwrap() + 1].to_owned()] {
         assert_eq!(open(&exports, &wrong), None, "{wrong}");
     }
     let out = exports.open("../exports.key", "expires=99999999999&signature=00");
@@ -86,11 +76,5 @@ fn leads_to_its_export(by: Option<&Identity>) {
     fs::remove_file(exports.folder.join(format!("{id}.json"))).unwrap();
     assert_eq!(open(&exports, &new), None);
     fs::write(exports.key.path(), "short").unwrap();
-    assert!(
-        exports
-            .url(ENDPOINT, id, soon, by)
-            .unwrap_err()
-            .to_string()
-            .contains("is no key")
-    );
+    assert!(exports.url(ENDPOINT, id, soon, by).unwrap_err().to_string().contains("is no key"));
 }

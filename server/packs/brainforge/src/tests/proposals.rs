@@ -58,8 +58,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
 impl Bench {
     fn git(&self, arguments: &[&str]) {
         let mut git = Command::new("git");
-        git.current_dir(self.folder.path())
-            .args(["-c", "user.name=ada", "-c", "user.email=a@b"]);
+        git.current_dir(self.folder.path()).args(["-c", "user.name=ada", "-c", "user.email=a@b"]);
         // Git may refuse a switch over changed files; the test allows that.
         git.args(arguments).output().unwrap();
     }
@@ -68,9 +67,7 @@ impl Bench {
     fn reopen(&mut self) {
         let library = Arc::new(Library::open(self.folder.path(), Options::default()).unwrap());
         let shelf = Shelf::new(Arc::clone(&library), Box::new(NoModel), instances::parse);
-        let forge = Forge {
-            shelf: Arc::clone(&shelf),
-        };
+        let forge = Forge { shelf: Arc::clone(&shelf) };
         self.contract = Arc::new(Service::new(forge, Arc::clone(&library) as _));
         self.desk = Desk::over(shelf, library);
     }
@@ -82,27 +79,12 @@ impl Bench {
             Act::Create(by) => drop(self.note(*by, &format!("word{number}"))),
             Act::Update(at) => {
                 let Some((path, text)) = path(at) else { return };
-                let front = FrontMatter::parse(text)
-                    .map(|front| front.values())
-                    .unwrap_or_default();
-                let note = Note::parse(path, text.as_bytes())
-                    .metadata
-                    .id
-                    .map(|id| id.to_string());
-                let id = front
-                    .get("note_id")
-                    .and_then(Value::as_str)
-                    .map(String::from)
-                    .or(note);
-                let version = front
-                    .get("proposed_version")
-                    .or(front.get("version"))
-                    .and_then(Value::as_u64);
-                let request = updated(
-                    &id.unwrap_or_default(),
-                    version.unwrap_or(1),
-                    &format!("word{number}"),
-                );
+                let front = FrontMatter::parse(text).map(|front| front.values()).unwrap_or_default();
+                let note = Note::parse(path, text.as_bytes()).metadata.id.map(|id| id.to_string());
+                let id = front.get("note_id").and_then(Value::as_str).map(String::from).or(note);
+                let version = front.get("proposed_version").or(front.get("version")).and_then(Value::as_u64);
+                let request =
+                    updated(&id.unwrap_or_default(), version.unwrap_or(1), &format!("word{number}"));
                 // A refused call changes no file.
                 let _ = self.try_call(AGENT, tool::UPDATE_NOTE, request);
             }
@@ -124,11 +106,7 @@ impl Bench {
             }
             Act::Rename(at) => {
                 if let Some((path, _)) = path(at) {
-                    let folder = if path.starts_with("workflows") {
-                        "workflows"
-                    } else {
-                        "notes"
-                    };
+                    let folder = if path.starts_with("workflows") { "workflows" } else { "notes" };
                     let other = format!("{folder}/{}.md", digest(&number.to_string()));
                     fs::rename(self.folder.path().join(path), self.folder.path().join(other)).unwrap();
                 }
@@ -153,9 +131,7 @@ impl Bench {
     /// Reads all documents; returns the open proposals, each as it is shown alone, with numbers of lines.
     fn all_documents(&self) -> Vec<Row> {
         let files = self.files();
-        let reviews = files
-            .iter()
-            .filter_map(|(path, text)| Review::parse(path, text.as_bytes()));
+        let reviews = files.iter().filter_map(|(path, text)| Review::parse(path, text.as_bytes()));
         let mut open: Vec<_> = reviews.filter(Review::is_open).collect();
         open.sort_by_key(|review| (review.started_at().to_owned(), review.id));
         let row = |review: Review| {

@@ -16,13 +16,8 @@ use super::{AGENT, Bench, By, created, run, updated};
 const OTHER: By = By::Agent("other");
 /// The callers of each case; the agent is the author of the instances that they act on.
 const CALLERS: [By; 5] = [By::Owner, By::Reviewer, By::Reader, AGENT, OTHER];
-const STEPS: [&str; 5] = [
-    "topic_analysis",
-    "source_discovery",
-    "content_analysis",
-    "synthesis",
-    "report_generation",
-];
+const STEPS: [&str; 5] =
+    ["topic_analysis", "source_discovery", "content_analysis", "synthesis", "report_generation"];
 
 fn name(is: RestOperation) -> &'static str {
     CONTRACT.call_of(is).unwrap().name
@@ -46,20 +41,15 @@ impl Bench {
     fn listed(&self, by: By, query: Value) -> Vec<String> {
         let listed = self.call(by, name(RestOperation::InstanceList), query);
         let listed = listed["instances"].as_array().unwrap();
-        listed
-            .iter()
-            .map(|instance| text(&instance["instance_id"]))
-            .collect()
+        listed.iter().map(|instance| text(&instance["instance_id"])).collect()
     }
 
     fn complete(&self, by: By, id: &str, task: &str, decision: &str) -> Result<Value, Value> {
         let request =
             json!({ "instance_id": id, "task_id": task, "decision": decision, "notes": "a remark" });
         let base = self.base(by, id);
-        let context = CallContext {
-            if_base: base.map(|base| Precondition::Has(ContentId::new(base))),
-            ..by.context()
-        };
+        let context =
+            CallContext { if_base: base.map(|base| Precondition::Has(ContentId::new(base))), ..by.context() };
         self.call_in(&context, name(RestOperation::TaskComplete), request)
     }
 
@@ -85,12 +75,10 @@ impl Bench {
         match state {
             "human_review" => {}
             "needs_revision" => {
-                self.complete(By::Reviewer, &id, "human_review", "needs_revision")
-                    .unwrap();
+                self.complete(By::Reviewer, &id, "human_review", "needs_revision").unwrap();
             }
             "approved" => {
-                self.complete(By::Reviewer, &id, "human_review", "approve")
-                    .unwrap();
+                self.complete(By::Reviewer, &id, "human_review", "approve").unwrap();
             }
             other => panic!("{other}"),
         }
@@ -116,76 +104,26 @@ fn who_may_decide_on_a_proposal_depends_on_its_state() {
     let bench = Bench::new();
     // The outcome for each of `CALLERS`: the next state, or the reason of the refusal.
     for (state, decision, expected) in [
-        (
-            "human_review",
-            "approve",
-            ["role", "approved", "role", "role", "not_found"],
-        ),
-        (
-            "human_review",
-            "reject",
-            ["role", "rejected", "role", "role", "not_found"],
-        ),
-        (
-            "human_review",
-            "needs_revision",
-            ["role", "needs_revision", "role", "role", "not_found"],
-        ),
-        (
-            "human_review",
-            "withdraw",
-            ["role", "role", "role", "withdrawn", "not_found"],
-        ),
-        (
-            "human_review",
-            "revise",
-            ["decision", "decision", "role", "decision", "not_found"],
-        ),
-        (
-            "human_review",
-            "sleep_on_it",
-            ["decision", "decision", "role", "decision", "not_found"],
-        ),
-        (
-            "needs_revision",
-            "approve",
-            ["not_ready", "not_ready", "role", "not_ready", "not_found"],
-        ),
-        (
-            "needs_revision",
-            "withdraw",
-            ["role", "role", "role", "withdrawn", "not_found"],
-        ),
-        (
-            "approved",
-            "approve",
-            ["not_ready", "not_ready", "role", "not_ready", "not_found"],
-        ),
-        (
-            "approved",
-            "withdraw",
-            ["not_ready", "not_ready", "role", "not_ready", "not_found"],
-        ),
+        ("human_review", "approve", ["role", "approved", "role", "role", "not_found"]),
+        ("human_review", "reject", ["role", "rejected", "role", "role", "not_found"]),
+        ("human_review", "needs_revision", ["role", "needs_revision", "role", "role", "not_found"]),
+        ("human_review", "withdraw", ["role", "role", "role", "withdrawn", "not_found"]),
+        ("human_review", "revise", ["decision", "decision", "role", "decision", "not_found"]),
+        ("human_review", "sleep_on_it", ["decision", "decision", "role", "decision", "not_found"]),
+        ("needs_revision", "approve", ["not_ready", "not_ready", "role", "not_ready", "not_found"]),
+        ("needs_revision", "withdraw", ["role", "role", "role", "withdrawn", "not_found"]),
+        ("approved", "approve", ["not_ready", "not_ready", "role", "not_ready", "not_found"]),
+        ("approved", "withdraw", ["not_ready", "not_ready", "role", "not_ready", "not_found"]),
     ] {
         let mut id = bench.proposal_in(state);
-        let task = if state == "approved" {
-            "human_review"
-        } else {
-            state
-        };
+        let task = if state == "approved" { "human_review" } else { state };
         for (by, expected) in CALLERS.into_iter().zip(expected) {
             let before = bench.shown(By::Reader, &id).unwrap();
             let outcome = bench.outcome(by, &id, task, decision);
             assert_eq!(outcome, expected, "{decision} in {state} by {by:?}");
             let after = bench.shown(By::Reader, &id).unwrap();
             if after == before {
-                assert!(
-                    CONTRACT
-                        .workflow("agent_note_review")
-                        .unwrap()
-                        .state(expected)
-                        .is_none()
-                );
+                assert!(CONTRACT.workflow("agent_note_review").unwrap().state(expected).is_none());
             } else {
                 assert_eq!(after["state"], expected);
                 id = bench.proposal_in(state);
@@ -213,10 +151,7 @@ fn who_may_complete_a_step_of_research() {
         assert_eq!(bench.outcome(By::Owner, &by_others, step, "done"), *next);
     }
     let done = bench.shown(AGENT, &id).unwrap();
-    assert_eq!(
-        (&done["status"], &done["state"]),
-        (&json!("completed"), &json!("done"))
-    );
+    assert_eq!((&done["status"], &done["state"]), (&json!("completed"), &json!("done")));
     id.replace_range(..1, if id.starts_with('0') { "1" } else { "0" });
     for unknown in [id.as_str(), "nothing", "../notes/a", ""] {
         assert_eq!(bench.outcome(AGENT, unknown, STEPS[0], "done"), "not_found");
@@ -229,28 +164,13 @@ fn what_does_not_start_is_refused_and_leaves_nothing() {
     let before = (bench.files(), bench.commits());
     let long = "x".repeat(70_000);
     for (by, workflow, parameters, expected) in [
-        (
-            By::Reader,
-            "research_workflow",
-            json!({ "topic": "locks" }),
-            "role",
-        ),
+        (By::Reader, "research_workflow", json!({ "topic": "locks" }), "role"),
         (By::Owner, "agent_note_review", json!({}), "started_by_tool"),
         (By::Owner, "nothing", json!({}), "not_found"),
         (By::Owner, "research_workflow", json!({}), "none"),
         (By::Owner, "research_workflow", json!({ "topic": "" }), "none"),
-        (
-            By::Owner,
-            "research_workflow",
-            json!({ "topic": "x", "priority": "urgent" }),
-            "none",
-        ),
-        (
-            By::Owner,
-            "research_workflow",
-            json!({ "topic": long }),
-            "too_large",
-        ),
+        (By::Owner, "research_workflow", json!({ "topic": "x", "priority": "urgent" }), "none"),
+        (By::Owner, "research_workflow", json!({ "topic": long }), "too_large"),
     ] {
         let request = json!({ "workflow_id": workflow, "parameters": parameters });
         let refused = bench.try_call(by, name(RestOperation::WorkflowStart), request);
@@ -265,10 +185,7 @@ fn what_does_not_start_is_refused_and_leaves_nothing() {
     let auth = CONTRACT.auth.unwrap();
     let agent = tabellion_runtime::Agent::parse("helper@1").unwrap();
     let caller = KnownCaller::agent(auth, agent, Identity::local("ada"), "ada", vec![ScopeWord::Read]);
-    let context = CallContext {
-        caller: Some(caller.into()),
-        ..CallContext::default()
-    };
+    let context = CallContext { caller: Some(caller.into()), ..CallContext::default() };
     let request = json!({ "workflow_id": "research_workflow", "parameters": { "topic": "locks" } });
     for (context, expected) in [(context, "scope"), (CallContext::default(), "missing")] {
         let refused = bench.call_in(&context, name(RestOperation::WorkflowStart), request.clone());
@@ -281,16 +198,9 @@ fn what_does_not_start_is_refused_and_leaves_nothing() {
 fn a_reviewer_can_not_approve_their_own_note() {
     let bench = Bench::new();
     let auth = CONTRACT.auth.unwrap();
-    let both = KnownCaller::human(
-        auth,
-        Identity::local("ada"),
-        "ada",
-        vec![ScopeWord::Write, ScopeWord::Review],
-    );
-    let context = CallContext {
-        caller: Some(both.into()),
-        ..CallContext::default()
-    };
+    let both =
+        KnownCaller::human(auth, Identity::local("ada"), "ada", vec![ScopeWord::Write, ScopeWord::Review]);
+    let context = CallContext { caller: Some(both.into()), ..CallContext::default() };
     let mut request = created("own");
     request["note_type"] = "agent_generated".into();
     let note = bench.call_in(&context, tool::CREATE_NOTE, request).unwrap();
@@ -298,10 +208,7 @@ fn a_reviewer_can_not_approve_their_own_note() {
     let request = json!({ "instance_id": id, "task_id": "human_review", "decision": "approve" });
     let refused = bench.call_in(&context, name(RestOperation::TaskComplete), request);
     assert_eq!(reason(&refused.unwrap_err()), "own");
-    assert_eq!(
-        bench.outcome(By::Reviewer, &id, "human_review", "approve"),
-        "approved"
-    );
+    assert_eq!(bench.outcome(By::Reviewer, &id, "human_review", "approve"), "approved");
     assert_eq!(bench.exported().len(), 1);
 }
 
@@ -380,49 +287,31 @@ fn parts_are_approved_exactly_as_previewed_and_the_rest_goes_on() {
         let (decide, waiting) = on_shown(&bench, &id, "approve_part", parts);
         let document = waiting.document.unwrap();
         assert_eq!(
-            document
-                .parts
-                .iter()
-                .map(|part| part.front_matter)
-                .collect::<Vec<_>>(),
+            document.parts.iter().map(|part| part.front_matter).collect::<Vec<_>>(),
             [true, false, false]
         );
         let (before, commits) = (bench.files(), bench.commits());
         let preview = run(bench.desk.preview(&By::Reviewer.context(), &decide)).unwrap();
-        assert_eq!(
-            (bench.files(), bench.commits()),
-            (before, commits),
-            "a preview changes nothing"
-        );
+        assert_eq!((bench.files(), bench.commits()), (before, commits), "a preview changes nothing");
         run(bench.desk.decide(&By::Reviewer.context(), &decide)).unwrap();
         assert_eq!(bench.commits(), commits + 1, "{parts:?}");
         let (path, published) = preview.note.unwrap();
         assert_eq!(bench.files()[&path], published, "{parts:?}");
         for (part, new) in [(1, "backup"), (2, "35 days"), (3, "each month")] {
-            assert_eq!(
-                published.contains(new),
-                parts.contains(&part),
-                "{parts:?} {part}: {published}"
-            );
+            assert_eq!(published.contains(new), parts.contains(&part), "{parts:?} {part}: {published}");
         }
         let shown = bench.shown(AGENT, &id).unwrap();
         assert_eq!(shown["state"], "needs_revision");
         let notes = text(&shown["data"]["notes"]);
         assert_eq!(Some(&notes), preview.message.as_ref());
-        assert!(
-            notes.starts_with("the rest please again") && notes.contains("```diff"),
-            "{notes}"
-        );
+        assert!(notes.starts_with("the rest please again") && notes.contains("```diff"), "{notes}");
         // The author proposes the rest again, on top of the note as it is now.
         let version = shown["proposed_version"].as_u64().unwrap();
         bench.call(AGENT, tool::UPDATE_NOTE, change(version, NEW));
         let (decide, _) = on_shown(&bench, &id, "approve", &[]);
         run(bench.desk.decide(&By::Reviewer.context(), &decide)).unwrap();
         let text = &bench.files()[&path];
-        assert!(
-            text.ends_with(NEW) && text.contains("backup"),
-            "{parts:?}: {text}"
-        );
+        assert!(text.ends_with(NEW) && text.contains("backup"), "{parts:?}: {text}");
     }
 }
 
@@ -443,9 +332,7 @@ fn agents_read_the_message_on_their_own_proposals() {
     ] {
         let (bench, id) = with_a_change();
         let version = || run(bench.contract.resource_version("mine")).unwrap();
-        let [waits] = &mine(&bench, AGENT)[..] else {
-            panic!("one proposal waits")
-        };
+        let [waits] = &mine(&bench, AGENT)[..] else { panic!("one proposal waits") };
         assert_eq!(
             (&waits["review_workflow_id"], &waits["state"], &waits["stale"]),
             (&json!(id), &json!("human_review"), &json!(false))
@@ -523,15 +410,8 @@ fn what_moved_is_not_decided_on_and_parts_are_parts() {
         let previewed = run(bench.desk.preview(&By::Reviewer.context(), &decide)).unwrap_err();
         assert_eq!(previewed.to_string(), refused.to_string());
         assert_eq!((bench.files(), bench.commits()), before, "{on} {parts:?}");
-        let earlier = run(bench
-            .desk
-            .earlier(&By::Reviewer.context(), &id, &waiting.revision))
-        .unwrap();
-        assert_eq!(
-            earlier.map(|text| text.ends_with(NEW)),
-            Some(true),
-            "what was shown is still known"
-        );
+        let earlier = run(bench.desk.earlier(&By::Reviewer.context(), &id, &waiting.revision)).unwrap();
+        assert_eq!(earlier.map(|text| text.ends_with(NEW)), Some(true), "what was shown is still known");
     }
 }
 
@@ -540,9 +420,7 @@ fn an_approval_publishes_in_the_same_commit_and_a_stale_one_is_refused() {
     let bench = Bench::new();
     let id = bench.proposal_in("human_review");
     let before = bench.commits();
-    let approved = bench
-        .complete(By::Reviewer, &id, "human_review", "approve")
-        .unwrap();
+    let approved = bench.complete(By::Reviewer, &id, "human_review", "approve").unwrap();
     assert_eq!(bench.commits(), before + 1);
     assert_eq!(bench.exported().len(), 1);
     assert!(approved["data"].get("content").is_none(), "{approved}");
@@ -555,22 +433,14 @@ fn an_approval_publishes_in_the_same_commit_and_a_stale_one_is_refused() {
     };
     bench.call(By::Owner, tool::UPDATE_NOTE, updated(&note, 1, "meanwhile"));
     assert_eq!(bench.shown(By::Reviewer, waiting).unwrap()["data"]["stale"], true);
-    assert_eq!(
-        bench.outcome(By::Reviewer, waiting, "human_review", "approve"),
-        "stale"
-    );
-    assert_eq!(
-        bench.outcome(By::Reviewer, waiting, "human_review", "reject"),
-        "rejected"
-    );
+    assert_eq!(bench.outcome(By::Reviewer, waiting, "human_review", "approve"), "stale");
+    assert_eq!(bench.outcome(By::Reviewer, waiting, "human_review", "reject"), "rejected");
 }
 
 #[test]
 fn an_instance_says_what_happened_when_by_whom_and_in_which_commit() {
     let bench = Bench::new();
-    let started = bench
-        .start(AGENT, json!({ "topic": "locks", "depth": 3 }))
-        .unwrap();
+    let started = bench.start(AGENT, json!({ "topic": "locks", "depth": 3 })).unwrap();
     assert_eq!(started["next_task"]["state"], "ready");
     let id = text(&started["instance_id"]);
     let data =
@@ -607,9 +477,7 @@ fn an_instance_says_what_happened_when_by_whom_and_in_which_commit() {
     );
     let commits = |shown: &Value| -> Vec<Option<String>> {
         let history = shown["history"].as_array().unwrap().iter();
-        history
-            .map(|step| step["commit"].as_str().map(String::from))
-            .collect()
+        history.map(|step| step["commit"].as_str().map(String::from)).collect()
     };
     let named = commits(&shown);
     assert!(named.iter().all(Option::is_some), "{shown}");
@@ -639,25 +507,15 @@ fn a_repeated_call_is_answered_as_the_first_and_a_condition_is_kept() {
         ..AGENT.context()
     };
     let start = json!({ "workflow_id": "research_workflow", "parameters": { "topic": "keys" } });
-    let start = |key| {
-        bench.call_in(
-            &with(Some(key), None),
-            name(RestOperation::WorkflowStart),
-            start.clone(),
-        )
-    };
+    let start =
+        |key| bench.call_in(&with(Some(key), None), name(RestOperation::WorkflowStart), start.clone());
     assert_eq!(start("one").unwrap(), start("one").unwrap());
     assert_ne!(start("one").unwrap(), start("two").unwrap());
 
     let base = bench.base(AGENT, &id).unwrap();
     let request = json!({ "instance_id": id, "task_id": STEPS[0], "decision": "done" });
-    let complete = |key, base| {
-        bench.call_in(
-            &with(key, base),
-            name(RestOperation::TaskComplete),
-            request.clone(),
-        )
-    };
+    let complete =
+        |key, base| bench.call_in(&with(key, base), name(RestOperation::TaskComplete), request.clone());
     let first = complete(Some("three"), Some(&base)).unwrap();
     assert_eq!(complete(Some("three"), Some(&base)).unwrap(), first);
     assert_eq!(bench.shown(AGENT, &id).unwrap(), first);
@@ -699,28 +557,18 @@ fn instances_are_listed_oldest_first_for_those_who_may_see_them() {
         let refused = bench.try_call(by, name(RestOperation::InstanceList), query);
         assert_eq!(reason(&refused.unwrap_err()), expected);
     }
-    for (by, id, is_shown) in [
-        (AGENT, &by_other, true),
-        (OTHER, &proposal, false),
-        (By::Reader, &proposal, true),
-    ] {
+    for (by, id, is_shown) in
+        [(AGENT, &by_other, true), (OTHER, &proposal, false), (By::Reader, &proposal, true)]
+    {
         assert_eq!(bench.shown(by, id).is_ok(), is_shown, "{by:?}");
     }
     // A proposal's content is shown to its author, reviewers and owners, and is in no list.
-    for (by, is_shown) in [
-        (AGENT, true),
-        (By::Reviewer, true),
-        (By::Owner, true),
-        (By::Reader, false),
-    ] {
+    for (by, is_shown) in [(AGENT, true), (By::Reviewer, true), (By::Owner, true), (By::Reader, false)] {
         let shown = bench.shown(by, &proposal).unwrap();
         assert_eq!(shown["data"].get("content").is_some(), is_shown, "{by:?}");
     }
     let listed = bench.call(By::Owner, name(RestOperation::InstanceList), json!({}));
-    assert!(
-        !listed.to_string().contains("proposed, and nothing else"),
-        "{listed}"
-    );
+    assert!(!listed.to_string().contains("proposed, and nothing else"), "{listed}");
 }
 
 #[test]
@@ -748,10 +596,7 @@ fn both_kinds_of_documents_lie_in_one_folder_and_neither_is_taken_for_the_other(
         assert!(sound.contains(what), "{sound}");
         fs::write(&path, sound.replace(what, by)).unwrap();
         assert_eq!(bench.listed(By::Owner, json!({})), [proposal.as_str()], "{by}");
-        assert_eq!(
-            reason(&bench.shown(By::Owner, &research).unwrap_err()),
-            "not_found"
-        );
+        assert_eq!(reason(&bench.shown(By::Owner, &research).unwrap_err()), "not_found");
         assert_eq!(bench.outcome(By::Owner, &research, STEPS[0], "done"), "not_found");
     }
     fs::write(&path, sound).unwrap();
@@ -761,17 +606,8 @@ fn both_kinds_of_documents_lie_in_one_folder_and_neither_is_taken_for_the_other(
 /// A step of a program.
 #[derive(Debug, Clone)]
 enum Step {
-    Start {
-        by: By,
-        topic: Option<u8>,
-    },
-    Complete {
-        by: By,
-        instance: Index,
-        task: usize,
-        is_next: bool,
-        decision: &'static str,
-    },
+    Start { by: By, topic: Option<u8> },
+    Complete { by: By, instance: Index, task: usize, is_next: bool, decision: &'static str },
 }
 
 fn programs() -> impl Strategy<Value = Vec<Step>> {
@@ -779,20 +615,9 @@ fn programs() -> impl Strategy<Value = Vec<Step>> {
     let start = (by(), proptest::option::weighted(0.8, any::<u8>()))
         .prop_map(|(by, topic)| Step::Start { by, topic });
     let decision = proptest::sample::select(vec!["done", "done", "done", "undone"]);
-    let complete = (
-        by(),
-        any::<Index>(),
-        0..STEPS.len(),
-        prop::bool::weighted(0.8),
-        decision,
-    )
-        .prop_map(|(by, instance, task, is_next, decision)| Step::Complete {
-            by,
-            instance,
-            task,
-            is_next,
-            decision,
-        });
+    let complete = (by(), any::<Index>(), 0..STEPS.len(), prop::bool::weighted(0.8), decision).prop_map(
+        |(by, instance, task, is_next, decision)| Step::Complete { by, instance, task, is_next, decision },
+    );
     vec(prop_oneof![1 => start, 4 => complete], 1..30)
 }
 

@@ -30,11 +30,7 @@ pub(super) fn shown(heading: &str) -> String {
     if heading.chars().count() <= MAX_HEADING_CHARACTERS {
         return heading.into();
     }
-    heading
-        .chars()
-        .take(MAX_HEADING_CHARACTERS)
-        .chain(['…'])
-        .collect()
+    heading.chars().take(MAX_HEADING_CHARACTERS).chain(['…']).collect()
 }
 
 pub(super) fn no_such_id(id: &str) -> ToolError {
@@ -54,10 +50,7 @@ pub(super) fn no_such_heading(heading: &str, nearest: &[Candidate]) -> ToolError
         "Section not found: no section has the heading \"{}\"; {advice}",
         shown(heading).escape_debug()
     );
-    with_candidates(
-        ToolError::application_error(message).with("heading", heading),
-        nearest,
-    )
+    with_candidates(ToolError::application_error(message).with("heading", heading), nearest)
 }
 
 pub(super) fn ambiguous(heading: &str, candidates: &[Candidate]) -> ToolError {
@@ -67,10 +60,7 @@ pub(super) fn ambiguous(heading: &str, candidates: &[Candidate]) -> ToolError {
         shown(heading).escape_debug(),
         listed(candidates)
     );
-    with_candidates(
-        ToolError::application_error(message).with("heading", heading),
-        candidates,
-    )
+    with_candidates(ToolError::application_error(message).with("heading", heading), candidates)
 }
 
 pub(super) fn disagree(id: &SectionId, title: &str, heading: &str) -> ToolError {
@@ -79,9 +69,7 @@ pub(super) fn disagree(id: &SectionId, title: &str, heading: &str) -> ToolError 
         shown(title).escape_debug(),
         shown(heading).escape_debug()
     );
-    ToolError::invalid_params(message)
-        .with("section_id", id.to_string())
-        .with("heading", heading)
+    ToolError::invalid_params(message).with("section_id", id.to_string()).with("heading", heading)
 }
 
 pub(super) fn not_named() -> ToolError {
@@ -106,12 +94,7 @@ fn listed(candidates: &[Candidate]) -> String {
         .take(MAX_LISTED)
         .map(|candidate| {
             let heading = shown(&candidate.heading);
-            format!(
-                "{} (\"{}\", line {})",
-                candidate.section_id,
-                heading.escape_debug(),
-                candidate.line
-            )
+            format!("{} (\"{}\", line {})", candidate.section_id, heading.escape_debug(), candidate.line)
         })
         .collect();
     match candidates.len() - names.len() {
@@ -124,9 +107,9 @@ fn listed(candidates: &[Candidate]) -> String {
 pub(super) fn section(error: SectionError) -> ToolError {
     let message = error.to_string();
     match error {
-        SectionError::Position { position, max, .. } => ToolError::invalid_params(message)
-            .with("position", position)
-            .with("most", max),
+        SectionError::Position { position, max, .. } => {
+            ToolError::invalid_params(message).with("position", position).with("most", max)
+        }
         SectionError::HeadingLines | SectionError::HeadingEmpty => ToolError::invalid_params(message),
         SectionError::NoHeading { .. }
         | SectionError::EndsSection { .. }

@@ -16,9 +16,7 @@ pub(super) fn read(front_matter: &str) -> FrontMatter {
     let separator = if front_matter.starts_with("+++") { '=' } else { ':' };
     for line in front_matter.lines() {
         // An indented line belongs to the key above it.
-        let Some((key, value)) = line
-            .split_once(separator)
-            .filter(|_| !line.starts_with([' ', '\t', '#']))
+        let Some((key, value)) = line.split_once(separator).filter(|_| !line.starts_with([' ', '\t', '#']))
         else {
             continue;
         };
@@ -49,10 +47,7 @@ fn moment(value: &str) -> Option<DateTime<FixedOffset>> {
 }
 
 fn unquoted(value: &str) -> &str {
-    ['"', '\'']
-        .iter()
-        .find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote))
-        .unwrap_or(value)
+    ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote)).unwrap_or(value)
 }
 
 #[cfg(test)]
@@ -70,18 +65,12 @@ mod tests {
             ("", said("", "", "")),
             ("---\ntitle: A b\nauthor: 'C: d'\n---\n", said("A b", "C: d", "")),
             ("---\r\nTitle: \"A\"\r\n---\r\n", said("A", "", "")),
-            (
-                "---\ndate: 2024-02-03\n---\n",
-                said("", "", "2024-02-03T00:00:00+00:00"),
-            ),
+            ("---\ndate: 2024-02-03\n---\n", said("", "", "2024-02-03T00:00:00+00:00")),
             (
                 "---\ndate: 2024-02-03\ncreated: 2020-01-02T03:04:05+02:00\n---\n",
                 said("", "", "2020-01-02T03:04:05+02:00"),
             ),
-            (
-                "---\nauthor: [a, b]\nbook:\n  title: no\n# title: no\n---\n",
-                said("", "", ""),
-            ),
+            ("---\nauthor: [a, b]\nbook:\n  title: no\n# title: no\n---\n", said("", "", "")),
             (
                 "+++\ntitle = \"A: b\"\ndate = 2024-02-03T04:05:06Z\n+++\n",
                 said("A: b", "", "2024-02-03T04:05:06Z"),

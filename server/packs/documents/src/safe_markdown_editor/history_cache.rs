@@ -56,10 +56,7 @@ impl HistoryCache {
         let known: Vec<_> = self.lock().iter().cloned().collect();
         let at = |commit: &str| known.iter().find(|(state, _)| state == commit);
         let states: Vec<_> = known.iter().map(|(state, _)| state.as_str()).collect();
-        let past = read(Until {
-            known: &states,
-            ..Until::BEGINNING
-        })?;
+        let past = read(Until { known: &states, ..Until::BEGINNING })?;
         let base = past.since.as_deref().and_then(at).map(|(_, timeline)| timeline);
         let timeline = match base {
             Some(base) if past.versions.is_empty() => Arc::clone(base),
@@ -92,12 +89,7 @@ impl HistoryCache {
 
 impl DocumentTimeline {
     fn new(path: &str) -> Self {
-        Self {
-            lineage: Lineage::new(path),
-            operations: VecDeque::new(),
-            created: None,
-            modified: None,
-        }
+        Self { lineage: Lineage::new(path), operations: VecDeque::new(), created: None, modified: None }
     }
 
     fn follow(

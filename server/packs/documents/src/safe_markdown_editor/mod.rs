@@ -76,9 +76,7 @@ impl Editor {
 }
 
 fn acknowledged(message: &'static str) -> impl FnOnce() -> Acknowledged + Send + 'static {
-    move || Acknowledged {
-        message: message.into(),
-    }
+    move || Acknowledged { message: message.into() }
 }
 
 /// Converts a position. One that does not fit is beyond the end of every document.
@@ -94,13 +92,8 @@ impl SafeMarkdownEditor for Editor {
     ) -> Result<Staged<InsertSectionResponse>, ToolError> {
         let view = DocumentView::read(self, cx)?;
         let document = view.parse()?;
-        let plan = editor::insert(
-            &document,
-            position(request.position),
-            &request.heading,
-            &request.content,
-        )
-        .map_err(errors::section)?;
+        let plan = editor::insert(&document, position(request.position), &request.heading, &request.content)
+            .map_err(errors::section)?;
         let section_id = view.fresh_id();
         let step = SectionChange::Insert {
             section_id,
@@ -108,12 +101,10 @@ impl SafeMarkdownEditor for Editor {
             position: plan.position,
             sections: plan.sections,
         };
-        Ok(
-            self.stage(cx, self.written(plan), &step, move || InsertSectionResponse {
-                section_id: section_id.to_string(),
-                message: "Section inserted.".into(),
-            }),
-        )
+        Ok(self.stage(cx, self.written(plan), &step, move || InsertSectionResponse {
+            section_id: section_id.to_string(),
+            message: "Section inserted.".into(),
+        }))
     }
 
     async fn delete_section(
@@ -199,9 +190,7 @@ impl SafeMarkdownEditor for Editor {
             heading: list.title(position),
             position: position as u64,
         });
-        Ok(ListSectionsResponse {
-            sections: entries.collect(),
-        })
+        Ok(ListSectionsResponse { sections: entries.collect() })
     }
 
     async fn undo(&self, cx: &WriteCx<'_>, _: UndoRequest) -> Result<Staged<Acknowledged>, ToolError> {
@@ -237,15 +226,9 @@ impl SafeMarkdownEditor for Editor {
         let operations = view.operations().map(|operation| {
             let mut details = operation.details.clone();
             details.insert("commit".into(), operation.commit.clone().into());
-            PastOperation {
-                operation: operation.tool.clone(),
-                timestamp: operation.time,
-                details,
-            }
+            PastOperation { operation: operation.tool.clone(), timestamp: operation.time, details }
         });
-        Ok(HistoryResource {
-            history: operations.collect(),
-        })
+        Ok(HistoryResource { history: operations.collect() })
     }
 
     async fn history_version(&self, _: &ReadCx<'_>) -> Result<String, ToolError> {

@@ -50,9 +50,8 @@ impl<'e> DocumentView<'e> {
             |content| cx.past_content(path.as_str(), content),
         )?;
         let exists = past.document.is_some();
-        let (bytes, id) = past
-            .document
-            .map_or_else(Default::default, |document| (document.bytes, Some(document.id)));
+        let (bytes, id) =
+            past.document.map_or_else(Default::default, |document| (document.bytes, Some(document.id)));
         Ok(Self {
             editor,
             text: failures::utf8(path, bytes)?,
@@ -72,11 +71,7 @@ impl<'e> DocumentView<'e> {
         let (path, last) = (self.path(), &self.editor.last_parsed);
         let flavor = Flavor::of_path(path.as_str());
         if let Some(outline) = last.outline(&self.text) {
-            return Ok(ParsedDocument {
-                text: &self.text,
-                flavor,
-                outline,
-            });
+            return Ok(ParsedDocument { text: &self.text, flavor, outline });
         }
         let parsed = ParsedDocument::new(&self.text, flavor).map_err(|error| {
             let message = format!("`{path}` can't be edited by its sections: {error}");
@@ -93,9 +88,7 @@ impl<'e> DocumentView<'e> {
         let ids = if lineage.content() == self.now.as_deref() {
             lineage.ids(&document)
         } else {
-            lineage.ids_uncommitted(&document, |content| {
-                cx.past_content(self.path().as_str(), content)
-            })?
+            lineage.ids_uncommitted(&document, |content| cx.past_content(self.path().as_str(), content))?
         };
         Ok(Sections { document, ids })
     }
@@ -146,18 +139,11 @@ impl<'e> DocumentView<'e> {
         }
         let document = self.parse()?;
         let front_matter = front_matter::read(&self.text[document.outline.front_matter()]);
-        let first_heading = || {
-            document
-                .sections()
-                .first()
-                .map(|section| section.text.trim().to_owned())
-        };
+        let first_heading = || document.sections().first().map(|section| section.text.trim().to_owned());
         let is_committed = self.timeline.lineage.content() == self.now.as_deref();
         let on_disk = match (&self.timeline.created, is_committed) {
             (Some(_), true) => None,
-            _ => library
-                .read(self.path())?
-                .map(|file| file.modified.fixed_offset()),
+            _ => library.read(self.path())?.map(|file| file.modified.fixed_offset()),
         };
         let (created, author) = self.timeline.created.clone().unzip();
         let modified = on_disk.or(self.timeline.modified);
@@ -239,22 +225,14 @@ impl Sections<'_> {
         if agrees {
             Ok(position)
         } else {
-            Err(errors::disagree(
-                &self.ids[position],
-                &self.title(position),
-                heading,
-            ))
+            Err(errors::disagree(&self.ids[position], &self.title(position), heading))
         }
     }
 
     /// Returns the position of the section that `name` identifies, an id or a heading.
     pub(super) fn named(&self, name: &str) -> Result<usize, ToolError> {
         let is_id = name.parse::<SectionId>().is_ok();
-        if is_id {
-            self.with_id(name)
-        } else {
-            self.with_heading(name)
-        }
+        if is_id { self.with_id(name) } else { self.with_heading(name) }
     }
 
     /// Returns names of sections that begin with `value`, ignoring case: unique headings, and ids.
@@ -277,18 +255,12 @@ impl Sections<'_> {
     }
 
     fn at_line(&self, line: usize) -> usize {
-        self.document
-            .sections()
-            .partition_point(|section| section.line < line)
+        self.document.sections().partition_point(|section| section.line < line)
     }
 
     /// Returns the error for a heading of no section, or of several.
     fn unclear(&self, error: &TargetError) -> ToolError {
-        let (TargetError::NotFound {
-            target,
-            nearest: candidates,
-            ..
-        }
+        let (TargetError::NotFound { target, nearest: candidates, .. }
         | TargetError::Ambiguous { target, candidates }) = error;
         let candidates: Vec<_> = candidates
             .iter()

@@ -37,9 +37,7 @@ pub(in super::super) async fn code(
     filters.extensions(&req.extensions.unwrap_or_default());
     for (at, filter) in req.filters.iter().flatten().enumerate() {
         let wrong = |message: String| invalid("filter", &format!("/filters/{at}"), message);
-        let (field, value) = filter
-            .split_once(':')
-            .ok_or_else(|| wrong("must be `field:value`".into()))?;
+        let (field, value) = filter.split_once(':').ok_or_else(|| wrong("must be `field:value`".into()))?;
         let (field, value) = (field.trim(), value.trim());
         if field == COLLECTION {
             rows.retain(|row| text(row, NAME).is_some_and(|name| is_same_name(name, value)));
@@ -55,20 +53,13 @@ pub(in super::super) async fn code(
                 relative.ok_or_else(|| wrong(format!("`{path}` is in no collection that is searched")))?;
             rows.retain(|row| within(row) == Some(value));
         }
-        filters
-            .add(field, value)
-            .map_err(|error| wrong(error.to_string()))?;
+        filters.add(field, value).map_err(|error| wrong(error.to_string()))?;
     }
-    let names: HashMap<&str, &str> = rows
-        .iter()
-        .filter_map(|row| Some((text(row, "id")?, text(row, NAME)?)))
-        .collect();
+    let names: HashMap<&str, &str> =
+        rows.iter().filter_map(|row| Some((text(row, "id")?, text(row, NAME)?))).collect();
     let query = CodeQuery {
         text: req.query.clone(),
-        collections: rows
-            .iter()
-            .filter_map(|row| text(row, "id").map(String::from))
-            .collect(),
+        collections: rows.iter().filter_map(|row| text(row, "id").map(String::from)).collect(),
         filters,
         limit: usize::try_from(req.limit).unwrap_or(usize::MAX),
         min_score: req.min_score.unwrap_or_default(),
@@ -82,11 +73,7 @@ pub(in super::super) async fn code(
         .hits
         .into_iter()
         .map(|hit| CodeHit {
-            collection: names
-                .get(hit.collection.as_str())
-                .copied()
-                .unwrap_or_default()
-                .to_owned(),
+            collection: names.get(hit.collection.as_str()).copied().unwrap_or_default().to_owned(),
             file_path: hit.path,
             start_line: hit.start_line.into(),
             end_line: hit.end_line.into(),

@@ -92,11 +92,7 @@ impl Indexer {
 
     /// Announces that a call will write a row with this operation, or remove the row with this key, and returns at once.
     pub(super) fn expect(&self, operation: &str) {
-        self.0
-            .work
-            .lock()
-            .awaited
-            .insert(operation.to_owned(), Instant::now());
+        self.0.work.lock().awaited.insert(operation.to_owned(), Instant::now());
         self.0.look();
     }
 
@@ -172,13 +168,7 @@ impl Corpus for Inner {
             return Ok(vec![]);
         }
         let texts = self.index()?.texts_of(&|key| !has(key), max)?;
-        Ok(texts
-            .into_iter()
-            .map(|(key, text)| Wanted {
-                key,
-                parts: vec![text],
-            })
-            .collect())
+        Ok(texts.into_iter().map(|(key, text)| Wanted { key, parts: vec![text] }).collect())
     }
 
     fn keys(&self) -> Result<Vec<TextKey>, CorpusError> {
@@ -226,10 +216,7 @@ impl Inner {
                 }
             }
             if let Err(error) = self.compare() {
-                tracing::error!(
-                    error = &*error,
-                    "the index of code can't follow what is to be indexed"
-                );
+                tracing::error!(error = &*error, "the index of code can't follow what is to be indexed");
                 thread::sleep(Duration::from_secs(1));
             }
         }

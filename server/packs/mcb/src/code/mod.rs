@@ -72,20 +72,14 @@ fn no_collection(name: &str) -> RowError {
         "there is no collection `{}`; the status of all names those that there are",
         name.escape_debug()
     );
-    Failure::new(FailureKind::NotFound, message)
-        .with("rule", "no_collection")
-        .into()
+    Failure::new(FailureKind::NotFound, message).with("rule", "no_collection").into()
 }
 
 /// Returns the refusal of a token, since tokens can't be checked here.
 fn refuse_token(token: Option<&String>) -> Result<(), RowError> {
     match token {
         None => Ok(()),
-        Some(_) => Err(invalid(
-            "token",
-            "/token",
-            "token can't be checked here; leave it out",
-        )),
+        Some(_) => Err(invalid("token", "/token", "token can't be checked here; leave it out")),
     }
 }
 
@@ -96,11 +90,8 @@ fn unusable(error: CodeError) -> Failure {
         CodeError::Filter(message) => Failure::new(FailureKind::Invalid, message),
         _ => {
             tracing::error!(%error, "the index of code can't be used");
-            Failure::new(
-                FailureKind::Io,
-                "the index of code can't be used now; the server's log says why",
-            )
-            .with_source(error)
+            Failure::new(FailureKind::Io, "the index of code can't be used now; the server's log says why")
+                .with_source(error)
         }
     }
 }

@@ -26,11 +26,7 @@ pub(super) struct GitSettings {
 
 impl Default for GitSettings {
     fn default() -> Self {
-        Self {
-            branches: vec![],
-            depth: DEPTH,
-            ignore_patterns: vec![],
-        }
+        Self { branches: vec![], depth: DEPTH, ignore_patterns: vec![] }
     }
 }
 
@@ -46,10 +42,7 @@ impl GitSettings {
     /// # Errors
     /// If it is a link or not a regular file, is not TOML, or a key has a value of another type.
     pub(super) fn read(root: &Path, top: &Path) -> Result<Self, String> {
-        let path = top
-            .strip_prefix(root)
-            .ok()
-            .and_then(|top| slashed(&top.join(FILE)));
+        let path = top.strip_prefix(root).ok().and_then(|top| slashed(&top.join(FILE)));
         let read = Dir::open(root).map_err(OpenError::from);
         let read = read.and_then(|root| root.read(&path.unwrap_or_default(), MAX_BYTES));
         let bytes = match read {

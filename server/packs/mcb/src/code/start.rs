@@ -67,11 +67,7 @@ pub(in super::super) async fn start(
             depth: 0,
         },
     };
-    let _ = wanted
-        .request
-        .selection()
-        .choose(folder.path())
-        .map_err(unusable)?;
+    let _ = wanted.request.selection().choose(folder.path()).map_err(unusable)?;
     let planned = plan(cx, indexer, &wanted).await?;
     let answer = IndexStartResponse {
         operation_id: planned.operation.clone(),
@@ -89,12 +85,7 @@ pub(in super::super) async fn git_index(
     req: IndexGitIndexRequest,
 ) -> Result<Staged<IndexGitIndexResponse, Rows>, RowError> {
     refuse_token(req.token.as_ref())?;
-    let path = req.path.or_else(|| {
-        Call::from_context(cx)
-            .provenance
-            .text("repo_path")
-            .map(String::from)
-    });
+    let path = req.path.or_else(|| Call::from_context(cx).provenance.text("repo_path").map(String::from));
     let path = path.ok_or(RowError::Missing { field: "path" })?;
     let listed = listed(cx, indexer.workspaces(), &RepositoryRequest::branch(path))
         .map_err(|error| error.refusal("/path"))?;
@@ -114,11 +105,7 @@ pub(in super::super) async fn git_index(
             depth: 0,
         },
     };
-    let _ = wanted
-        .request
-        .selection()
-        .choose(&listed.path)
-        .map_err(unusable)?;
+    let _ = wanted.request.selection().choose(&listed.path).map_err(unusable)?;
     let planned = plan(cx, indexer, &wanted).await?;
     let answer = IndexGitIndexResponse {
         operation_id: planned.operation.clone(),
@@ -211,18 +198,14 @@ async fn plan<'v>(
     let call = Call::from_context(cx);
     let earlier = find_collection(&call, &wanted.name).await?;
     if let Some(row) = &earlier {
-        let (key, operation) = (
-            text(row, "id").unwrap_or_default(),
-            text(row, OPERATION_ID).unwrap_or_default(),
-        );
+        let (key, operation) =
+            (text(row, "id").unwrap_or_default(), text(row, OPERATION_ID).unwrap_or_default());
         let (state, _) = blocking(|| indexer.standing(key, operation)).map_err(unusable)?;
         if state == State::Indexing {
             let message = format!(
                 "the collection is being indexed by operation `{operation}`; wait until its status is idle"
             );
-            return Err(Failure::new(FailureKind::Busy, message)
-                .with(OPERATION_ID, operation)
-                .into());
+            return Err(Failure::new(FailureKind::Busy, message).with(OPERATION_ID, operation).into());
         }
     }
     let (operation, started_at) = (call.fresh_id(), call.now());
@@ -235,10 +218,7 @@ async fn plan<'v>(
     data.insert("provenance".into(), call.provenance.to_value());
     let mut plan = call.plan();
     let row = match &earlier {
-        Some(earlier) => {
-            plan.update(entity(COLLECTION)?, &[earlier["id"].clone()], data)
-                .await?
-        }
+        Some(earlier) => plan.update(entity(COLLECTION)?, &[earlier["id"].clone()], data).await?,
         None => {
             data.insert(NAME.into(), wanted.name.as_str().into());
             if let Some(project) = call.provenance.text(PROJECT_ID) {
@@ -247,12 +227,7 @@ async fn plan<'v>(
             plan.create(entity(COLLECTION)?, data).await?
         }
     };
-    Ok(Planned {
-        plan,
-        row,
-        operation,
-        started_at,
-    })
+    Ok(Planned { plan, row, operation, started_at })
 }
 
 fn begin<T: Send + 'static>(
@@ -275,9 +250,8 @@ fn named(given: Option<String>, path: &Path, branch: Option<&String>) -> Result<
         return Err(invalid("not_blank", "/collection", message));
     }
     Ok(given.unwrap_or_else(|| {
-        let folder = path
-            .file_name()
-            .map_or_else(|| "root".into(), |name| name.to_string_lossy().into_owned());
+        let folder =
+            path.file_name().map_or_else(|| "root".into(), |name| name.to_string_lossy().into_owned());
         match branch {
             Some(branch) => format!("{folder}@{branch}"),
             None => folder,
@@ -300,11 +274,7 @@ pub(in super::super) struct RepositoryRequest {
 
 impl RepositoryRequest {
     fn branch(path: String) -> Self {
-        Self {
-            path,
-            branches: None,
-            counts: None,
-        }
+        Self { path, branches: None, counts: None }
     }
 
     fn repository(req: &VcsIndexRepositoryRequest) -> Self {
@@ -399,10 +369,7 @@ impl From<VcsError> for Refused {
     fn from(error: VcsError) -> Self {
         match error {
             VcsError::Cancelled => Self::Stopped,
-            _ => Self::Repository {
-                rule: rule(&error),
-                message: error.to_string(),
-            },
+            _ => Self::Repository { rule: rule(&error), message: error.to_string() },
         }
     }
 }
@@ -419,10 +386,7 @@ impl Listed {
             let path = repository.path().to_owned();
             let settings = GitSettings::read(at.root(), &path).map_err(Refused::Settings)?;
             let default_branch = repository.default_branch()?;
-            let mut branches = asked
-                .branches
-                .clone()
-                .unwrap_or_else(|| settings.branches.clone());
+            let mut branches = asked.branches.clone().unwrap_or_else(|| settings.branches.clone());
             if branches.is_empty() {
                 branches.extend(default_branch.clone());
             }

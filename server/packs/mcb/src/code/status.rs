@@ -26,14 +26,8 @@ pub(in super::super) async fn status(
         Some(name) => vec![collection(&call, name).await?],
         None => collections(&call).await?,
     };
-    let told: Vec<IndexedCollection> = rows
-        .iter()
-        .map(|row| told(indexer, row))
-        .collect::<Result<_, _>>()?;
-    Ok(IndexStatusResponse {
-        count: told.len() as u64,
-        collections: told,
-    })
+    let told: Vec<IndexedCollection> = rows.iter().map(|row| told(indexer, row)).collect::<Result<_, _>>()?;
+    Ok(IndexStatusResponse { count: told.len() as u64, collections: told })
 }
 
 fn told(indexer: &Indexer, row: &Row) -> Result<IndexedCollection, RowError> {
@@ -70,9 +64,7 @@ fn told(indexer: &Indexer, row: &Row) -> Result<IndexedCollection, RowError> {
         vectors_done: count(|status| status.chunks).min(vectors as u64),
         started_at: status
             .as_ref()
-            .map_or(integer(row, "started_at").unwrap_or_default(), |status| {
-                status.started_at
-            }),
+            .map_or(integer(row, "started_at").unwrap_or_default(), |status| status.started_at),
         finished_at: status.as_ref().and_then(|status| status.finished_at),
         error: status.and_then(|status| status.error),
     })

@@ -49,9 +49,7 @@ pub(super) fn tree(row: &Row, workspaces: &Workspaces) -> Result<Box<dyn Tree>, 
         serde_json::from_value(row["request"].clone()).map_err(|error| listing(error.to_string()))?;
     let path = text(row, "path").unwrap_or_default();
     // The folder may have become a link, or its workspace may have been removed.
-    let folder = workspaces
-        .folder(path)
-        .map_err(|error| listing(error.to_string()))?;
+    let folder = workspaces.folder(path).map_err(|error| listing(error.to_string()))?;
     Ok(if request.branches.is_empty() {
         Box::new(Folder::new(folder.root(), folder.relative(), request.selection()))
     } else {

@@ -45,9 +45,7 @@ impl Caller {
             ("agent_program", "claude-code"),
             ("model_id", "m-1"),
         ];
-        fields.iter().fold(Self::default(), |caller, (field, value)| {
-            caller.with(field, value)
-        })
+        fields.iter().fold(Self::default(), |caller, (field, value)| caller.with(field, value))
     }
 
     /// The caller without a field of its provenance.
@@ -89,10 +87,7 @@ impl Caller {
         CallContext {
             org: self.org.map(Into::into),
             if_base: base.map(Precondition::Has),
-            origin: CallOrigin {
-                meta: Arc::new(self.meta.clone()),
-                ..CallOrigin::default()
-            },
+            origin: CallOrigin { meta: Arc::new(self.meta.clone()), ..CallOrigin::default() },
             ..CallContext::default()
         }
     }
@@ -128,11 +123,7 @@ impl Bench {
         let parts = Parts::new(&records, &workspaces, models);
         parts.begin();
         let contract = over(store, parts.words, parts.code, workspaces);
-        Self {
-            folder,
-            contract,
-            records,
-        }
+        Self { folder, contract, records }
     }
 
     /// A bench with a project, and calls of its caller.
@@ -181,9 +172,7 @@ impl Bench {
             Err(error) => error,
         };
         assert_eq!(error["code"], -32602, "{request}: {error}");
-        let first = error["rule"]
-            .as_str()
-            .unwrap_or_else(|| panic!("{request}: {error}"));
+        let first = error["rule"].as_str().unwrap_or_else(|| panic!("{request}: {error}"));
         let Some(violations) = error["violations"].as_array() else {
             return first.to_owned();
         };
@@ -192,9 +181,7 @@ impl Bench {
             [&error["rule"], &error["pointer"]],
             "{request}: {error}"
         );
-        let rules = violations
-            .iter()
-            .filter_map(|violation| violation["rule"].as_str());
+        let rules = violations.iter().filter_map(|violation| violation["rule"].as_str());
         rules.collect::<Vec<_>>().join(" ")
     }
 
@@ -213,26 +200,17 @@ impl Bench {
     /// Returns the stored rows of an entity.
     pub(super) fn rows(&self, entity: &str) -> Vec<Value> {
         let lines = self.export();
-        let lines = lines
-            .lines()
-            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let rows = lines.filter(|line| line["row"]["entity"] == entity || line["entity"] == entity);
         rows.map(|line| {
-            if line["row"]["row"].is_object() {
-                line["row"]["row"].clone()
-            } else {
-                line["row"].clone()
-            }
+            if line["row"]["row"].is_object() { line["row"]["row"].clone() } else { line["row"].clone() }
         })
         .collect()
     }
 
     /// Adds a project to the default org, as its own tool would.
     pub(super) fn add_project(&self, id: &str) {
-        self.add(
-            "project",
-            json!({ "id": id, "name": id, "path": format!("/{id}") }),
-        );
+        self.add("project", json!({ "id": id, "name": id, "path": format!("/{id}") }));
     }
 
     /// Adds a row to the default org.
@@ -247,21 +225,13 @@ impl Bench {
         let (facts, row) = (Map::new(), row.as_object().unwrap().clone());
         wait(async {
             let mut session = self.records.begin(Claim::default()).await.unwrap();
-            let within = Within {
-                org: Some(org.into()),
-                is_bound: false,
-            };
+            let within = Within { org: Some(org.into()), is_bound: false };
             let mut plan = Plan::new(&ROWS, session.view(), within, &facts);
             let entity = plan.entity(entity).unwrap();
             let row = plan.create(entity, row).await.unwrap();
             let change = plan.finish("create").unwrap();
             let (call, details) = (CallContext::default(), Map::new());
-            let entry = Entry {
-                tool: "test",
-                call: &call,
-                request: None,
-                details: &details,
-            };
+            let entry = Entry { tool: "test", call: &call, request: None, details: &details };
             session.prepare(&change, &entry).await.unwrap();
             session.publish().await.unwrap();
             row

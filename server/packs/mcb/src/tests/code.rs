@@ -40,11 +40,7 @@ fn bench() -> Bench {
         "shop/src/price.rs",
         "pub fn total(prices: &[u64]) -> u64 {\n    prices.iter().sum()\n}\n",
     );
-    write(
-        &folder,
-        "shop/src/cart.py",
-        "def pay(cart):\n    return total(cart)\n",
-    );
+    write(&folder, "shop/src/cart.py", "def pay(cart):\n    return total(cart)\n");
     write(&folder, "shop/README.md", "# Shop\n\nPrices have a total.\n");
     bench
 }
@@ -62,10 +58,7 @@ fn settled(bench: &Bench) -> Value {
     loop {
         let status = bench.call(&Caller::new(), INDEX, json!({ "action": "status" }));
         let collections = status["collections"].as_array().unwrap();
-        if collections
-            .iter()
-            .all(|collection| collection["state"] != "indexing")
-        {
+        if collections.iter().all(|collection| collection["state"] != "indexing") {
             return status;
         }
         assert!(begun.elapsed() < Duration::from_secs(60), "{status}");
@@ -77,15 +70,10 @@ fn settled(bench: &Bench) -> Value {
 #[track_caller]
 fn found(bench: &Bench, query: &str, more: Value) -> Vec<String> {
     let mut request = json!({ "resource": "code", "query": query });
-    request
-        .as_object_mut()
-        .unwrap()
-        .extend(more.as_object().unwrap().clone());
+    request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let answer = bench.call(&Caller::new(), SEARCH, request);
     let hits = answer["results"].as_array().unwrap();
-    hits.iter()
-        .map(|hit| hit["file_path"].as_str().unwrap().to_owned())
-        .collect()
+    hits.iter().map(|hit| hit["file_path"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -93,78 +81,33 @@ fn what_is_indexed_is_found_and_each_run_is_one_change() {
     let bench = bench();
     let changes = bench.changes();
     let answer = start(&bench, json!({ "action": "start", "path": "shop" }));
-    assert_eq!(
-        (&answer["collection"], &answer["state"]),
-        (&json!("shop"), &json!("indexing"))
-    );
+    assert_eq!((&answer["collection"], &answer["state"]), (&json!("shop"), &json!("indexing")));
     assert_eq!(bench.changes(), changes + 1);
     let status = settled(&bench);
     let collection = &status["collections"][0];
-    let told = [
-        "state",
-        "files_total",
-        "files_done",
-        "files_failed",
-        "chunks",
-        "operation_id",
-    ]
-    .map(|field| &collection[field]);
-    assert_eq!(
-        told,
-        [
-            &json!("idle"),
-            &json!(3),
-            &json!(3),
-            &json!(0),
-            &json!(3),
-            &answer["operation_id"]
-        ]
-    );
+    let told = ["state", "files_total", "files_done", "files_failed", "chunks", "operation_id"]
+        .map(|field| &collection[field]);
+    assert_eq!(told, [&json!("idle"), &json!(3), &json!(3), &json!(0), &json!(3), &answer["operation_id"]]);
     assert_eq!(found(&bench, "total", json!({}))[0], "src/price.rs");
-    assert_eq!(
-        found(&bench, "total", json!({ "filters": ["language:python"] })),
-        ["src/cart.py"]
-    );
-    assert_eq!(
-        found(&bench, "total", json!({ "filters": ["collection:other"] })),
-        [""; 0]
-    );
-    assert_eq!(
-        found(&bench, "total", json!({ "extensions": ["md"] })),
-        ["README.md"]
-    );
+    assert_eq!(found(&bench, "total", json!({ "filters": ["language:python"] })), ["src/cart.py"]);
+    assert_eq!(found(&bench, "total", json!({ "filters": ["collection:other"] })), [""; 0]);
+    assert_eq!(found(&bench, "total", json!({ "extensions": ["md"] })), ["README.md"]);
 
     // After the next run, changed files are found with their new content; the collection is the same row.
     let folder = bench.folder();
-    write(
-        &folder,
-        "shop/src/price.rs",
-        "pub fn sum_of(prices: &[u64]) -> u64 { 0 }\n",
-    );
+    write(&folder, "shop/src/price.rs", "pub fn sum_of(prices: &[u64]) -> u64 { 0 }\n");
     fs::rename(folder.join("shop/src/cart.py"), folder.join("shop/src/basket.py")).unwrap();
-    start(
-        &bench,
-        json!({ "action": "start", "path": "shop", "exclude_dirs": ["docs"] }),
-    );
+    start(&bench, json!({ "action": "start", "path": "shop", "exclude_dirs": ["docs"] }));
     settled(&bench);
-    assert_eq!(
-        found(&bench, "total", json!({ "filters": ["path:src"] })),
-        ["src/basket.py"]
-    );
+    assert_eq!(found(&bench, "total", json!({ "filters": ["path:src"] })), ["src/basket.py"]);
     let absolute = bench.folder().join("shop/src");
     let absolute = format!("path:{}", absolute.display());
-    assert_eq!(
-        found(&bench, "total", json!({ "filters": [absolute] })),
-        ["src/basket.py"]
-    );
+    assert_eq!(found(&bench, "total", json!({ "filters": [absolute] })), ["src/basket.py"]);
     assert_eq!(found(&bench, "sum_of", json!({}))[0], "src/price.rs");
     assert_eq!(bench.rows("collection").len(), 1);
 
     let cleared = start(&bench, json!({ "action": "clear", "collection": "shop" }));
-    assert_eq!(
-        cleared,
-        json!({ "collection": "shop", "files": 3, "chunks": 3, "cleared": true })
-    );
+    assert_eq!(cleared, json!({ "collection": "shop", "files": 3, "chunks": 3, "cleared": true }));
     assert_eq!(found(&bench, "sum_of", json!({})), [""; 0]);
     assert_eq!(settled(&bench)["count"], 0);
     let again = start(&bench, json!({ "action": "start", "path": "shop" }));
@@ -177,13 +120,9 @@ fn what_is_indexed_is_found_and_each_run_is_one_change() {
 #[test]
 fn names_of_collections_are_folded_alike_for_every_use() {
     let bench = bench();
-    for (first, other) in [
-        ("code", "CODE"),
-        ("a-b.c", "a_b_c"),
-        ("A.B", "a-b"),
-        ("my code", " My Code "),
-        ("Ärger", "ärger"),
-    ] {
+    for (first, other) in
+        [("code", "CODE"), ("a-b.c", "a_b_c"), ("A.B", "a-b"), ("my code", " My Code "), ("Ärger", "ärger")]
+    {
         let named =
             |action: &str, name: &str| json!({ "action": action, "path": "shop", "collection": name });
         start(&bench, named("start", first));
@@ -195,11 +134,7 @@ fn names_of_collections_are_folded_alike_for_every_use() {
         let status = start(&bench, json!({ "action": "status", "collection": other }));
         assert_eq!(status["collections"][0]["collection"], first, "{other}");
         let filter = format!("collection:{other}");
-        for more in [
-            json!({}),
-            json!({ "collection": other }),
-            json!({ "filters": [filter] }),
-        ] {
+        for more in [json!({}), json!({ "collection": other }), json!({ "filters": [filter] })] {
             assert_eq!(found(&bench, "total", more.clone()).len(), 3, "{more}");
         }
         let cleared = start(&bench, json!({ "action": "clear", "collection": other }));
@@ -266,10 +201,7 @@ fn branches_and_commits_are_indexed_without_a_checkout() {
     git(&top, &["commit", "-q", "-m", "Taxes"]);
     git(&top, &["checkout", "-q", "main"]);
     let answer = start(&bench, json!({ "action": "git_index", "path": "shop" }));
-    assert_eq!(
-        (&answer["collection"], &answer["branches"]),
-        (&json!("shop@main"), &json!(["main"]))
-    );
+    assert_eq!((&answer["collection"], &answer["branches"]), (&json!("shop@main"), &json!(["main"])));
     settled(&bench);
     assert_eq!(found(&bench, "tax", json!({})), [""; 0]);
     write(
@@ -277,32 +209,18 @@ fn branches_and_commits_are_indexed_without_a_checkout() {
         ".mcp-context.toml",
         "[git]\nbranches = [\"main\", \"topic\"]\nignore_patterns = [\"*.md\"]\n",
     );
-    start(
-        &bench,
-        json!({ "action": "git_index", "path": "shop", "collection": "both" }),
-    );
+    start(&bench, json!({ "action": "git_index", "path": "shop", "collection": "both" }));
     settled(&bench);
     assert_eq!(
-        found(
-            &bench,
-            "tax",
-            json!({ "collection": "both", "filters": ["branch:topic"] })
-        ),
+        found(&bench, "tax", json!({ "collection": "both", "filters": ["branch:topic"] })),
         ["src/tax.rs"]
     );
     assert_eq!(found(&bench, "shop", json!({ "collection": "both" })), [""; 0]);
 
     let request = json!({ "action": "index_repository", "repo_id": "*", "repo_path": "shop", "branches": ["topic"], "include_commits": true });
     let answer = bench.call(&Caller::new(), VCS, request);
-    let told = [
-        "default_branch",
-        "branches_found",
-        "branches",
-        "total_files",
-        "commits_indexed",
-        "state",
-    ]
-    .map(|field| &answer[field]);
+    let told = ["default_branch", "branches_found", "branches", "total_files", "commits_indexed", "state"]
+        .map(|field| &answer[field]);
     assert_eq!(
         told,
         [
@@ -315,92 +233,32 @@ fn branches_and_commits_are_indexed_without_a_checkout() {
         ]
     );
     settled(&bench);
-    let commits = found(
-        &bench,
-        "prices added up",
-        json!({ "collection": "shop", "filters": ["kind:commit"] }),
-    );
-    assert!(
-        commits.len() == 1 && commits[0].starts_with("commit:"),
-        "{commits:?}"
-    );
+    let commits =
+        found(&bench, "prices added up", json!({ "collection": "shop", "filters": ["kind:commit"] }));
+    assert!(commits.len() == 1 && commits[0].starts_with("commit:"), "{commits:?}");
 }
 
 #[test]
 fn what_can_not_be_indexed_is_said() {
     let bench = bench();
     let caller = Caller::new();
-    write(
-        &bench.folder(),
-        "broken/.mcp-context.toml",
-        "[git]\nbranches = 1\n",
-    );
+    write(&bench.folder(), "broken/.mcp-context.toml", "[git]\nbranches = 1\n");
     write(&bench.folder(), "broken/a.rs", "fn a() {}\n");
     git(&bench.folder().join("broken"), &["init", "-q", "-b", "main"]);
     git(&bench.folder().join("broken"), &["add", "-A"]);
     git(&bench.folder().join("broken"), &["commit", "-q", "-m", "first"]);
     // Tool, request, the rule that is broken, and words of the sentence.
     let cases = [
-        (
-            INDEX,
-            json!({ "action": "start", "path": "nothing" }),
-            "path",
-            "does not exist",
-        ),
-        (
-            INDEX,
-            json!({ "action": "start", "path": "/" }),
-            "path",
-            "not in a workspace",
-        ),
-        (
-            INDEX,
-            json!({ "action": "start", "path": "shop/../shop" }),
-            "path",
-            "..",
-        ),
-        (
-            INDEX,
-            json!({ "action": "start", "path": "shop/README.md" }),
-            "path",
-            "not a folder",
-        ),
-        (
-            INDEX,
-            json!({ "action": "start", "path": "shop", "token": "t" }),
-            "token",
-            "leave it out",
-        ),
-        (
-            INDEX,
-            json!({ "action": "git_index", "path": "shop" }),
-            "path",
-            "no git repository",
-        ),
-        (
-            INDEX,
-            json!({ "action": "git_index", "path": "broken" }),
-            "settings",
-            "[git]",
-        ),
-        (
-            INDEX,
-            json!({ "action": "status", "collection": "none" }),
-            "no_collection",
-            "none",
-        ),
-        (
-            INDEX,
-            json!({ "action": "clear", "collection": "none" }),
-            "no_collection",
-            "none",
-        ),
-        (
-            SEARCH,
-            json!({ "resource": "code", "query": "x", "filters": ["path:[z"] }),
-            "filter",
-            "no glob",
-        ),
+        (INDEX, json!({ "action": "start", "path": "nothing" }), "path", "does not exist"),
+        (INDEX, json!({ "action": "start", "path": "/" }), "path", "not in a workspace"),
+        (INDEX, json!({ "action": "start", "path": "shop/../shop" }), "path", ".."),
+        (INDEX, json!({ "action": "start", "path": "shop/README.md" }), "path", "not a folder"),
+        (INDEX, json!({ "action": "start", "path": "shop", "token": "t" }), "token", "leave it out"),
+        (INDEX, json!({ "action": "git_index", "path": "shop" }), "path", "no git repository"),
+        (INDEX, json!({ "action": "git_index", "path": "broken" }), "settings", "[git]"),
+        (INDEX, json!({ "action": "status", "collection": "none" }), "no_collection", "none"),
+        (INDEX, json!({ "action": "clear", "collection": "none" }), "no_collection", "none"),
+        (SEARCH, json!({ "resource": "code", "query": "x", "filters": ["path:[z"] }), "filter", "no glob"),
         (
             SEARCH,
             json!({ "resource": "code", "query": "x", "filters": ["path:/elsewhere"] }),
@@ -418,10 +276,7 @@ fn what_can_not_be_indexed_is_said() {
     for (tool, request, rule, words) in cases {
         assert_eq!(bench.refusal(&caller, tool, request.clone()), rule, "{request}");
         let error = bench.answer(&caller, tool, request.clone()).unwrap_err();
-        assert!(
-            error["message"].as_str().unwrap().contains(words),
-            "{request}: {error}"
-        );
+        assert!(error["message"].as_str().unwrap().contains(words), "{request}: {error}");
     }
     assert_eq!(bench.changes(), changes);
 }
@@ -435,10 +290,7 @@ fn a_repository_is_read_before_the_call_takes_its_turn_to_write() {
     git(&top, &["add", "-A"]);
     git(&top, &["commit", "-q", "-m", "first"]);
     for (tool, request) in [
-        (
-            VCS,
-            json!({ "action": "index_repository", "repo_id": "*", "repo_path": "shop" }),
-        ),
+        (VCS, json!({ "action": "index_repository", "repo_id": "*", "repo_path": "shop" })),
         (INDEX, json!({ "action": "git_index", "path": "shop" })),
     ] {
         let turn = wait(bench.records.begin(Claim::default())).map(Some);
@@ -475,9 +327,7 @@ fn a_repository_with_4_billion_paths_is_refused_by_every_call() {
             .unwrap();
         made.stdin.take().unwrap().write_all(entries.as_bytes()).unwrap();
         let tree = String::from_utf8(made.wait_with_output().unwrap().stdout).unwrap();
-        entries = ["a", "b"]
-            .map(|name| format!("040000 tree {}\t{name}\n", tree.trim()))
-            .concat();
+        entries = ["a", "b"].map(|name| format!("040000 tree {}\t{name}\n", tree.trim())).concat();
     }
     let tree = entries.split([' ', '\t']).nth(2).unwrap().to_owned();
     git(&top, &["update-ref", "refs/heads/bomb", "HEAD"]);

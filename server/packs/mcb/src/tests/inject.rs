@@ -66,35 +66,16 @@ fn entries_rank_by_query_tags_and_age() {
         ranked.iter().map(|entry| entry.at.seq).collect::<Vec<_>>()
     };
     let cases: [Case<'_>; 6] = [
-        (
-            &[(0.0, &[], 9), (0.0, &[], 1), (0.0, &[], 5)],
-            false,
-            &[],
-            vec![1, 2, 0],
-        ),
+        (&[(0.0, &[], 9), (0.0, &[], 1), (0.0, &[], 5)], false, &[], vec![1, 2, 0]),
         (&[(0.0, &[], 1), (0.0, &[], 1)], false, &[], vec![1, 0]),
         (&[(0.2, &[], 0), (0.9, &[], 400)], true, &[], vec![1, 0]),
-        (
-            &[(0.5, &[], 0), (0.5, &["a"], 0), (0.5, &["a", "b"], 0)],
-            true,
-            &["a", "b"],
-            vec![2, 1, 0],
-        ),
+        (&[(0.5, &[], 0), (0.5, &["a"], 0), (0.5, &["a", "b"], 0)], true, &["a", "b"], vec![2, 1, 0]),
         (&[(0.0, &["a"], 900), (0.0, &[], 0)], false, &["a"], vec![0, 1]),
         // The score for age approaches zero, and is never negative.
-        (
-            &[(0.11, &[], 100_000), (0.1, &[], 100_000)],
-            true,
-            &[],
-            vec![0, 1],
-        ),
+        (&[(0.11, &[], 100_000), (0.1, &[], 100_000)], true, &[], vec![0, 1]),
     ];
     for (candidates, has_query, tags, expected) in cases {
-        assert_eq!(
-            order(candidates, has_query, tags),
-            expected,
-            "{candidates:?} {tags:?}"
-        );
+        assert_eq!(order(candidates, has_query, tags), expected, "{candidates:?} {tags:?}");
     }
 }
 
@@ -106,18 +87,8 @@ fn inject(bench: &Bench, caller: &Caller, resource: &str, members: Value) -> Val
 #[test]
 fn a_context_is_of_the_resource_and_says_what_it_has() {
     let (bench, caller) = (Bench::with_project(), Caller::new());
-    let parser = note(
-        &bench,
-        &caller,
-        "the parser loses comments",
-        json!({ "observation_type": "error" }),
-    );
-    note(
-        &bench,
-        &caller,
-        "prices are kept in cents",
-        json!({ "tags": ["money"] }),
-    );
+    let parser = note(&bench, &caller, "the parser loses comments", json!({ "observation_type": "error" }));
+    note(&bench, &caller, "prices are kept in cents", json!({ "tags": ["money"] }));
     store(
         &bench,
         &caller,
@@ -154,12 +125,7 @@ fn a_context_is_of_the_resource_and_says_what_it_has() {
     ] {
         assert_eq!(count(resource, members.clone()), expected, "{resource} {members}");
     }
-    let tagged = inject(
-        &bench,
-        &caller,
-        "observation",
-        json!({ "tags": ["money"], "limit": 1 }),
-    );
+    let tagged = inject(&bench, &caller, "observation", json!({ "tags": ["money"], "limit": 1 }));
     assert!(tagged["context"].as_str().unwrap().contains("cents"), "{tagged}");
     let summary = inject(&bench, &caller, "session", json!({}));
     let text = summary["context"].as_str().unwrap();
@@ -174,25 +140,13 @@ fn a_context_is_of_the_resource_and_says_what_it_has() {
 fn no_budget_is_exceeded() {
     let (bench, caller) = (Bench::with_project(), Caller::new());
     for at in 0..30 {
-        note(
-            &bench,
-            &caller,
-            &format!("{at} {}", "wörter ".repeat(at)),
-            json!({}),
-        );
+        note(&bench, &caller, &format!("{at} {}", "wörter ".repeat(at)), json!({}));
     }
     for max_tokens in [1, 10, 14, 15, 16, 100, 500, 2000] {
-        let answer = inject(
-            &bench,
-            &caller,
-            "observation",
-            json!({ "max_tokens": max_tokens, "limit": 1000 }),
-        );
+        let answer =
+            inject(&bench, &caller, "observation", json!({ "max_tokens": max_tokens, "limit": 1000 }));
         let context = answer["context"].as_str().unwrap();
-        assert!(
-            context.chars().count() <= 4 * max_tokens,
-            "{max_tokens}: {answer}"
-        );
+        assert!(context.chars().count() <= 4 * max_tokens, "{max_tokens}: {answer}");
         assert_eq!(answer["estimated_tokens"], context.chars().count().div_ceil(4));
         assert_eq!(answer["observation_count"], context.matches("[CODE] ").count());
         let fits = answer["observation_count"] == 30;
@@ -204,14 +158,7 @@ fn no_budget_is_exceeded() {
 fn branch_and_commit_are_those_of_a_repository_in_a_workspace() {
     let bench = Bench::with_project();
     let git = |folder: &std::path::Path, arguments: &[&str]| {
-        let settings = [
-            "-c",
-            "user.name=T",
-            "-c",
-            "user.email=t@example.org",
-            "-c",
-            "commit.gpgsign=false",
-        ];
+        let settings = ["-c", "user.name=T", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"];
         let output = std::process::Command::new("git")
             .current_dir(folder)
             .args(settings)
@@ -233,20 +180,14 @@ fn branch_and_commit_are_those_of_a_repository_in_a_workspace() {
         inject(&bench, &caller, "observation", json!({}))["vcs_context"].clone()
     };
     let commit = git(&inside, &["rev-parse", "HEAD"]);
-    assert_eq!(
-        context(&inside),
-        json!({ "branch": "topic/one", "commit": commit })
-    );
+    assert_eq!(context(&inside), json!({ "branch": "topic/one", "commit": commit }));
     std::fs::create_dir(inside.join("deep")).unwrap();
     assert_eq!(context(&inside.join("deep"))["commit"], commit);
     git(&inside, &["checkout", "-q", "--detach"]);
     assert_eq!(context(&inside), json!({ "branch": null, "commit": commit }));
-    for path in [
-        outside.path(),
-        &inside.join("none"),
-        std::path::Path::new("/"),
-        std::path::Path::new("relative"),
-    ] {
+    for path in
+        [outside.path(), &inside.join("none"), std::path::Path::new("/"), std::path::Path::new("relative")]
+    {
         assert_eq!(context(path), Value::Null, "{}", path.display());
     }
 }

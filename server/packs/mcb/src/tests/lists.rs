@@ -22,12 +22,7 @@ fn ids(answer: &Value) -> Vec<&str> {
 fn the_newest_come_first_by_what_is_asked_for() {
     let (bench, caller) = (Bench::with_project(), Caller::new());
     let other = caller.clone().with("session_id", "s-2").with("repo_id", "r-2");
-    let a = note(
-        &bench,
-        &caller,
-        "first",
-        json!({ "tags": ["x", "y"], "file_path": "a.rs" }),
-    );
+    let a = note(&bench, &caller, "first", json!({ "tags": ["x", "y"], "file_path": "a.rs" }));
     let b = note(&bench, &other, "second", json!({ "tags": ["x"] }));
     let c = note(&bench, &caller, "third", json!({ "project_id": "other" }));
     let (a, b, c) = (a.as_str(), b.as_str(), c.as_str());
@@ -45,11 +40,7 @@ fn the_newest_come_first_by_what_is_asked_for() {
     ];
     for (members, expected, total) in cases {
         let answer = list(&bench, &caller, "observation", members.clone());
-        assert_eq!(
-            (ids(&answer), &answer["total"]),
-            (expected, &json!(total)),
-            "{members}"
-        );
+        assert_eq!((ids(&answer), &answer["total"]), (expected, &json!(total)), "{members}");
         assert_eq!(answer["query"], Value::Null);
     }
     let answer = list(&bench, &caller, "observation", json!({ "tags": ["y"] }));
@@ -81,26 +72,10 @@ fn each_resource_lists_its_own() {
     let summary = store(&bench, &caller, "session", summary)["summary_id"].clone();
     let all = [note.as_str(), run.as_str().unwrap(), gate.as_str().unwrap()];
     let cases = [
-        (
-            "observation",
-            vec![all[2], all[1], all[0]],
-            "Quality Gate: thing (status=passed)",
-        ),
-        (
-            "execution",
-            vec![all[1]],
-            "Execution: make thing (exit_code=0, success=true)",
-        ),
-        (
-            "quality_gate",
-            vec![all[2]],
-            "Quality Gate: thing (status=passed)",
-        ),
-        (
-            "error_pattern",
-            vec![pattern.as_str().unwrap()],
-            "thing: it broke",
-        ),
+        ("observation", vec![all[2], all[1], all[0]], "Quality Gate: thing (status=passed)"),
+        ("execution", vec![all[1]], "Execution: make thing (exit_code=0, success=true)"),
+        ("quality_gate", vec![all[2]], "Quality Gate: thing (status=passed)"),
+        ("error_pattern", vec![pattern.as_str().unwrap()], "thing: it broke"),
         ("session", vec![summary.as_str().unwrap()], "the thing; more"),
     ];
     for (resource, expected, preview) in cases {
@@ -116,59 +91,23 @@ fn each_resource_lists_its_own() {
     }
     let patterns = list(&bench, &caller, "error_pattern", json!({ "tags": ["t"] }));
     let item = &patterns["results"][0];
-    assert_eq!(
-        (&item["category"], &item["occurrence_count"]),
-        (&json!("build"), &json!(1))
-    );
-    assert_eq!(
-        (&item["observation_type"], &item["session_id"]),
-        (&json!("error_pattern"), &json!("s-1"))
-    );
-    let sessions = list(
-        &bench,
-        &caller,
-        "session",
-        json!({ "repo_id": "r-1", "session_id": "s-1" }),
-    );
+    assert_eq!((&item["category"], &item["occurrence_count"]), (&json!("build"), &json!(1)));
+    assert_eq!((&item["observation_type"], &item["session_id"]), (&json!("error_pattern"), &json!("s-1")));
+    let sessions = list(&bench, &caller, "session", json!({ "repo_id": "r-1", "session_id": "s-1" }));
     assert_eq!(sessions["results"][0]["observation_type"], "session");
-    assert_eq!(
-        list(&bench, &caller, "session", json!({ "repo_id": "r-2" }))["total"],
-        0
-    );
+    assert_eq!(list(&bench, &caller, "session", json!({ "repo_id": "r-2" }))["total"], 0);
 }
 
 #[test]
 fn a_query_finds_the_best_first_within_the_filters() {
     let (bench, caller) = (Bench::with_project(), Caller::new());
-    let near = note(
-        &bench,
-        &caller,
-        "the parser loses the last comment of a file",
-        json!({ "tags": ["x"] }),
-    );
-    let far = note(
-        &bench,
-        &caller,
-        "the parser is slow with large inputs and many files",
-        json!({}),
-    );
+    let near = note(&bench, &caller, "the parser loses the last comment of a file", json!({ "tags": ["x"] }));
+    let far = note(&bench, &caller, "the parser is slow with large inputs and many files", json!({}));
     note(&bench, &caller, "prices are kept in cents", json!({}));
-    note(
-        &bench,
-        &caller,
-        "the parser loses the last comment",
-        json!({ "project_id": "other" }),
-    );
-    let answer = list(
-        &bench,
-        &caller,
-        "observation",
-        json!({ "query": "parser comment", "project_id": "shop" }),
-    );
-    assert_eq!(
-        (ids(&answer), &answer["total"]),
-        (vec![near.as_str(), far.as_str()], &json!(2))
-    );
+    note(&bench, &caller, "the parser loses the last comment", json!({ "project_id": "other" }));
+    let answer =
+        list(&bench, &caller, "observation", json!({ "query": "parser comment", "project_id": "shop" }));
+    assert_eq!((ids(&answer), &answer["total"]), (vec![near.as_str(), far.as_str()], &json!(2)));
     assert_eq!(answer["query"], "parser comment");
     let scores: Vec<_> = answer["results"]
         .as_array()
@@ -176,16 +115,9 @@ fn a_query_finds_the_best_first_within_the_filters() {
         .iter()
         .map(|item| item["relevance_score"].as_f64().unwrap())
         .collect();
-    assert!(
-        scores[0] > scores[1] && scores.iter().all(|score| (0.0..=1.0).contains(score)),
-        "{scores:?}"
-    );
-    let answer = list(
-        &bench,
-        &caller,
-        "observation",
-        json!({ "query": "parser", "tags": ["x"], "limit": 1 }),
-    );
+    assert!(scores[0] > scores[1] && scores.iter().all(|score| (0.0..=1.0).contains(score)), "{scores:?}");
+    let answer =
+        list(&bench, &caller, "observation", json!({ "query": "parser", "tags": ["x"], "limit": 1 }));
     assert_eq!(ids(&answer), [near.as_str()]);
 }
 
@@ -193,26 +125,11 @@ fn a_query_finds_the_best_first_within_the_filters() {
 fn many_entries_of_one_second_are_all_listed() {
     let (bench, caller) = (Bench::with_project(), Caller::new());
     let mut all: Vec<_> = (0..450)
-        .map(|at| {
-            note(
-                &bench,
-                &caller,
-                &format!("note {at}"),
-                json!({ "tags": [format!("t{}", at % 2)] }),
-            )
-        })
+        .map(|at| note(&bench, &caller, &format!("note {at}"), json!({ "tags": [format!("t{}", at % 2)] })))
         .collect();
     all.reverse();
     let answer = list(&bench, &caller, "observation", json!({ "limit": 1000 }));
     assert_eq!(ids(&answer), all);
-    let answer = list(
-        &bench,
-        &caller,
-        "observation",
-        json!({ "limit": 1000, "tags": ["t1"] }),
-    );
-    assert_eq!(
-        (answer["total"].as_i64(), answer["count"].as_i64()),
-        (Some(225), Some(225))
-    );
+    let answer = list(&bench, &caller, "observation", json!({ "limit": 1000, "tags": ["t1"] }));
+    assert_eq!((answer["total"].as_i64(), answer["count"].as_i64()), (Some(225), Some(225)));
 }

@@ -24,10 +24,7 @@ use super::{
 };
 
 /// Each subject has words with the same meaning.
-const SUBJECTS: [&[&str]; 2] = [
-    &["money", "price", "prices", "cents"],
-    &["weather", "rain", "sunny"],
-];
+const SUBJECTS: [&[&str]; 2] = [&["money", "price", "prices", "cents"], &["weather", "rain", "sunny"]];
 
 /// A model that distinguishes subjects, and counts the texts that it embeds.
 #[derive(Clone, Default)]
@@ -42,17 +39,10 @@ impl Embedder for Subjects {
 
 /// Returns the subject of a text as a direction; a different one for each text without a subject.
 fn vector(text: &str) -> Vector {
-    let words = || {
-        text.split(|char: char| !char.is_alphanumeric())
-            .map(str::to_lowercase)
-    };
+    let words = || text.split(|char: char| !char.is_alphanumeric()).map(str::to_lowercase);
     let is_about = |subject: &&&[&str]| words().any(|word| subject.contains(&word.as_str()));
     let direction = SUBJECTS.iter().position(|subject| is_about(&subject));
-    let other = || {
-        2 + text
-            .bytes()
-            .fold(0, |sum, byte| (sum * 31 + usize::from(byte)) % (DIMENSIONS - 2))
-    };
+    let other = || 2 + text.bytes().fold(0, |sum, byte| (sum * 31 + usize::from(byte)) % (DIMENSIONS - 2));
     let mut vector = [0.0; DIMENSIONS];
     vector[direction.unwrap_or_else(other)] = 0.25;
     // With 8 bits per value, no single component can be longer.
@@ -104,10 +94,7 @@ fn ranked(bench: &Bench, request: &Value, ranking: &str) -> Vec<String> {
         if how == ranking {
             return found;
         }
-        assert!(
-            begun.elapsed() < Duration::from_secs(120),
-            "{request} is still {how}"
-        );
+        assert!(begun.elapsed() < Duration::from_secs(120), "{request} is still {how}");
         thread::sleep(Duration::from_millis(20));
     }
 }
@@ -139,12 +126,7 @@ fn memories_are_found_by_meaning_and_filters_hold() {
     let (bench, caller) = (bench(Subjects::default()), Caller::new());
     let price = note(&bench, &caller, "prices are kept whole", json!({ "tags": ["a"] }));
     let cents = note(&bench, &caller, "we count in cents", json!({ "tags": ["b"] }));
-    let rain = note(
-        &bench,
-        &caller,
-        "rain delays everything",
-        json!({ "tags": ["a"] }),
-    );
+    let rain = note(&bench, &caller, "rain delays everything", json!({ "tags": ["a"] }));
     let asked = json!({ "resource": "memory", "query": "money" });
     let mut found = ranked(&bench, &asked, "hybrid");
     found.sort();
@@ -184,18 +166,11 @@ fn code_is_found_by_meaning_and_each_text_is_embedded_once() {
     };
     let (found, ranking) = search(&bench, asked("the weather today", json!({})));
     assert_eq!((found.join(" "), &*ranking), ("b.rs copy/b.rs".into(), "hybrid"));
-    let (found, _) = search(
-        &bench,
-        asked("the weather today", json!({ "filters": ["path:copy"] })),
-    );
+    let (found, _) = search(&bench, asked("the weather today", json!({ "filters": ["path:copy"] })));
     assert_eq!(found, ["copy/b.rs"]);
     // Names and quotations are searched literally.
     for verbatim in ["weather", "\"weather\" money", "is_sunny", "`fn round_price()`"] {
-        assert_eq!(
-            search(&bench, asked(verbatim, json!({}))).1,
-            "lexical",
-            "{verbatim}"
-        );
+        assert_eq!(search(&bench, asked(verbatim, json!({}))).1, "lexical", "{verbatim}");
     }
 
     // Removed chunks are not found, and unchanged ones are not embedded again.
@@ -207,10 +182,7 @@ fn code_is_found_by_meaning_and_each_text_is_embedded_once() {
     bench.call(&Caller::new(), "index", other);
     assert_eq!(embedded(&bench)["vectors_done"], 2);
     assert_eq!(models.0.load(Ordering::Relaxed), before);
-    let (found, _) = search(
-        &bench,
-        asked("the weather today", json!({ "collection": "code" })),
-    );
+    let (found, _) = search(&bench, asked("the weather today", json!({ "collection": "code" })));
     assert_eq!(found, ["copy/b.rs"]);
 }
 
@@ -241,12 +213,7 @@ fn the_installed_model_finds_what_shares_no_word() {
         return;
     }
     let (bench, caller) = (bench(Installed), Caller::new());
-    let dog = note(
-        &bench,
-        &caller,
-        "Dave adopted a puppy from the shelter",
-        json!({}),
-    );
+    let dog = note(&bench, &caller, "Dave adopted a puppy from the shelter", json!({}));
     note(&bench, &caller, "the parser reads one token ahead", json!({}));
     let asked = json!({ "resource": "memory", "query": "which pet does he own?" });
     assert_eq!(ranked(&bench, &asked, "hybrid"), [dog]);
@@ -292,11 +259,7 @@ fn equal_texts_of_two_orgs_are_embedded_apart() {
         }
     }
     let embedded = model.0.lock();
-    assert_eq!(
-        embedded.iter().filter(|text| text.contains("kept whole")).count(),
-        2,
-        "{embedded:?}"
-    );
+    assert_eq!(embedded.iter().filter(|text| text.contains("kept whole")).count(), 2, "{embedded:?}");
 }
 
 /// Returns a new database on the server for tests; `None` if there is none.
@@ -304,9 +267,8 @@ fn database() -> Option<Address> {
     let server = env::var("TABELLION_TEST_POSTGRES").ok()?;
     let name = format!("meaning_{}", std::process::id());
     Runtime::new().unwrap().block_on(async {
-        let (client, connection) = tokio_postgres::connect(&format!("{server}/postgres"), NoTls)
-            .await
-            .unwrap();
+        let (client, connection) =
+            tokio_postgres::connect(&format!("{server}/postgres"), NoTls).await.unwrap();
         tokio::spawn(connection);
         let create = format!("CREATE DATABASE {name}");
         client.batch_execute(&create).await.unwrap();
@@ -323,17 +285,12 @@ fn the_servers_of_a_team_embed_each_text_once() {
     let model = Recorded::default();
     let start = || {
         let folder = tempfile::tempdir().unwrap();
-        let place = Location::Postgres {
-            address: address.clone(),
-            derived: folder.path().join("derived"),
-        };
+        let place = Location::Postgres { address: address.clone(), derived: folder.path().join("derived") };
         Bench::placed(folder, place, Box::new(model.clone()))
     };
     let (one, other, caller) = (start(), start(), Caller::new());
     one.add_project("shop");
-    let texts: Vec<_> = (0..100)
-        .map(|number| format!("money of customer {number}"))
-        .collect();
+    let texts: Vec<_> = (0..100).map(|number| format!("money of customer {number}")).collect();
     for (bench, texts) in [&one, &other].into_iter().cycle().zip(texts.chunks(10)) {
         for text in texts {
             note(bench, &caller, text, json!({}));

@@ -9,28 +9,19 @@ pub(super) const MEMORY: &str = "memory";
 /// Returns a request of the memory: its action, resource, and other members.
 pub(super) fn request(action: &str, resource: &str, members: Value) -> Value {
     let mut request = json!({ "action": action, "resource": resource });
-    request
-        .as_object_mut()
-        .unwrap()
-        .extend(members.as_object().unwrap().clone());
+    request.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
     request
 }
 
 #[track_caller]
 pub(super) fn store(bench: &Bench, caller: &Caller, resource: &str, data: Value) -> Value {
-    bench.call(
-        caller,
-        MEMORY,
-        request("store", resource, json!({ "data": data })),
-    )
+    bench.call(caller, MEMORY, request("store", resource, json!({ "data": data })))
 }
 
 #[track_caller]
 pub(super) fn note(bench: &Bench, caller: &Caller, content: &str, more: Value) -> String {
     let mut data = json!({ "content": content, "observation_type": "code" });
-    data.as_object_mut()
-        .unwrap()
-        .extend(more.as_object().unwrap().clone());
+    data.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let stored = store(bench, caller, "observation", data);
     stored["observation_id"].as_str().unwrap().to_owned()
 }
@@ -44,9 +35,7 @@ fn run(command: &str, more: Value) -> Value {
     let mut data = json!({
         "command": command, "exit_code": 101, "duration_ms": 5200, "success": false, "execution_type": "test",
     });
-    data.as_object_mut()
-        .unwrap()
-        .extend(more.as_object().unwrap().clone());
+    data.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     data
 }
 
@@ -82,29 +71,15 @@ fn arguments_and_data_go_before_provenance_and_must_agree() {
         asked["data"]["observation_type"] = "code".into();
         asked["data"]["content"] = asked.to_string().into();
         let stored = bench.call(&caller, MEMORY, request("store", "observation", asked));
-        let read = get(
-            &bench,
-            &caller,
-            "observation",
-            json!({ "ids": [stored["observation_id"]] }),
-        );
+        let read = get(&bench, &caller, "observation", json!({ "ids": [stored["observation_id"]] }));
         let row = read["observations"][0].clone();
         ["project_id", "session_id", "repo_id"].map(|field| row[field].as_str().unwrap().to_owned())
     };
     let cases = [
         (json!({ "data": {} }), ["shop", "s-1", "r-1"]),
-        (
-            json!({ "data": {}, "project_id": "p", "repo_id": "r" }),
-            ["p", "s-1", "r"],
-        ),
-        (
-            json!({ "data": { "session_id": "s", "project_id": "p" } }),
-            ["p", "s", "r-1"],
-        ),
-        (
-            json!({ "data": { "session_id": "s" }, "session_id": "s" }),
-            ["shop", "s", "r-1"],
-        ),
+        (json!({ "data": {}, "project_id": "p", "repo_id": "r" }), ["p", "s-1", "r"]),
+        (json!({ "data": { "session_id": "s", "project_id": "p" } }), ["p", "s", "r-1"]),
+        (json!({ "data": { "session_id": "s" }, "session_id": "s" }), ["shop", "s", "r-1"]),
     ];
     for (asked, expected) in cases {
         assert_eq!(place(asked.clone()), expected, "{asked}");
@@ -124,32 +99,16 @@ fn the_same_observation_again_is_counted_within_its_project_and_type() {
         let stored = bench.call(
             caller,
             MEMORY,
-            request(
-                "store",
-                "observation",
-                json!({ "project_id": project, "data": data }),
-            ),
+            request("store", "observation", json!({ "project_id": project, "data": data })),
         );
-        (
-            stored["observation_id"].as_str().unwrap().to_owned(),
-            stored["deduplicated"].as_bool().unwrap(),
-        )
+        (stored["observation_id"].as_str().unwrap().to_owned(), stored["deduplicated"].as_bool().unwrap())
     };
     let (first, again) = store(&caller, "shop", "code", "same", json!(["a"]));
     assert!(!again);
-    assert_eq!(
-        store(&caller, "shop", "Code", "same", json!(["b", "a"])),
-        (first.clone(), true)
-    );
-    assert_eq!(
-        store(&caller, "shop", "code", "same", json!([])),
-        (first.clone(), true)
-    );
+    assert_eq!(store(&caller, "shop", "Code", "same", json!(["b", "a"])), (first.clone(), true));
+    assert_eq!(store(&caller, "shop", "code", "same", json!([])), (first.clone(), true));
     let row = &get(&bench, &caller, "observation", json!({ "ids": [first] }))["observations"][0];
-    assert_eq!(
-        (&row["times_seen"], &row["tags"]),
-        (&json!(3), &json!(["a", "b"]))
-    );
+    assert_eq!((&row["times_seen"], &row["tags"]), (&json!(3), &json!(["a", "b"])));
     let stranger = caller.clone().of_org("org_b");
     let others = [
         store(&caller, "other", "code", "same", json!([])),
@@ -184,15 +143,12 @@ fn what_is_in_another_project_or_org_is_missing() {
     )["id"]
         .clone();
     store(&bench, &caller, "session", json!({ "session_id": "s-1" }));
-    for (resource, ids) in [
-        ("observation", &json!(id)),
-        ("execution", &execution),
-        ("error_pattern", &pattern),
-    ] {
-        for (caller, members) in [
-            (&stranger, json!({ "ids": [ids] })),
-            (&caller, json!({ "ids": [ids], "project_id": "other" })),
-        ] {
+    for (resource, ids) in
+        [("observation", &json!(id)), ("execution", &execution), ("error_pattern", &pattern)]
+    {
+        for (caller, members) in
+            [(&stranger, json!({ "ids": [ids] })), (&caller, json!({ "ids": [ids], "project_id": "other" }))]
+        {
             let read = get(&bench, caller, resource, members.clone());
             assert_eq!(
                 (&read["count"], &read["missing"]),
@@ -200,21 +156,13 @@ fn what_is_in_another_project_or_org_is_missing() {
                 "{resource} {members}"
             );
         }
-        let read = get(
-            &bench,
-            &caller,
-            resource,
-            json!({ "ids": [ids], "project_id": "shop" }),
-        );
+        let read = get(&bench, &caller, resource, json!({ "ids": [ids], "project_id": "shop" }));
         assert_eq!(read["count"], 1, "{resource}");
     }
     for caller in [&stranger, &caller.clone()] {
         let members =
             json!({ "session_id": "s-1", "project_id": if caller.is_bound() { "shop" } else { "other" } });
-        assert_eq!(
-            bench.refusal(caller, MEMORY, request("get", "session", members)),
-            "not_found"
-        );
+        assert_eq!(bench.refusal(caller, MEMORY, request("get", "session", members)), "not_found");
     }
 }
 
@@ -227,16 +175,10 @@ fn each_run_is_kept_and_read_newest_first() {
         &bench,
         &caller,
         "execution",
-        run(
-            "cargo test",
-            json!({ "execution_id": "run-2", "execution_type": "Ci" }),
-        ),
+        run("cargo test", json!({ "execution_id": "run-2", "execution_type": "Ci" })),
     );
     assert_ne!(first["observation_id"], second["observation_id"]);
-    assert_eq!(
-        (&second["execution_id"], &second["deduplicated"]),
-        (&json!("run-2"), &json!(false))
-    );
+    assert_eq!((&second["execution_id"], &second["deduplicated"]), (&json!("run-2"), &json!(false)));
     let read = get(&bench, &caller, "execution", json!({}));
     assert_eq!((&read["count"], &read["missing"]), (&json!(2), &json!([])));
     assert_eq!(read["executions"][0]["execution_id"], "run-2");
@@ -250,12 +192,7 @@ fn each_run_is_kept_and_read_newest_first() {
     assert_eq!(row, &expected);
     // Both ids name the run; in whatever order, the newest is first.
     let none = json!("none");
-    let mut ids = vec![
-        &first["observation_id"],
-        &none,
-        &second["execution_id"],
-        &second["observation_id"],
-    ];
+    let mut ids = vec![&first["observation_id"], &none, &second["execution_id"], &second["observation_id"]];
     for _ in 0..2 {
         let read = get(&bench, &caller, "execution", json!({ "ids": ids }));
         let runs = read["executions"].as_array().unwrap();
@@ -264,23 +201,12 @@ fn each_run_is_kept_and_read_newest_first() {
         assert_eq!(read["missing"], json!(["none"]));
         ids.reverse();
     }
-    let observed = get(
-        &bench,
-        &caller,
-        "observation",
-        json!({ "ids": [first["observation_id"]] }),
-    );
+    let observed = get(&bench, &caller, "observation", json!({ "ids": [first["observation_id"]] }));
     let observed = &observed["observations"][0];
-    assert_eq!(
-        observed["content"],
-        "Execution: cargo test (exit_code=101, success=false)"
-    );
+    assert_eq!(observed["content"], "Execution: cargo test (exit_code=101, success=false)");
     assert_eq!(observed["tags"], json!(["execution", "test", "failure"]));
-    let taken = request(
-        "store",
-        "execution",
-        json!({ "data": run("make", json!({ "execution_id": "run-2" })) }),
-    );
+    let taken =
+        request("store", "execution", json!({ "data": run("make", json!({ "execution_id": "run-2" })) }));
     assert_eq!(bench.refusal(&caller, MEMORY, taken), "taken");
     for (members, count) in [
         (json!({ "limit": 1 }), 1),
@@ -289,11 +215,7 @@ fn each_run_is_kept_and_read_newest_first() {
         (json!({ "project_id": "other" }), 0),
         (json!({ "repo_id": "r-1", "project_id": "shop" }), 2),
     ] {
-        assert_eq!(
-            get(&bench, &caller, "execution", members.clone())["count"],
-            count,
-            "{members}"
-        );
+        assert_eq!(get(&bench, &caller, "execution", members.clone())["count"], count, "{members}");
     }
 }
 
@@ -313,42 +235,20 @@ fn quality_gates_name_executions_of_their_project() {
     let read = get(&bench, &caller, "quality_gate", json!({}));
     let rows = read["quality_gates"].as_array().unwrap();
     assert_eq!(rows.len(), 2);
-    assert_eq!(
-        (&rows[0]["observation_id"], &rows[0]["timestamp"]),
-        (&second["observation_id"], &json!(7))
-    );
+    assert_eq!((&rows[0]["observation_id"], &rows[0]["timestamp"]), (&second["observation_id"], &json!(7)));
     let expected = json!({
         "observation_id": first["observation_id"], "gate_name": "coverage", "status": "failed", "message": "71 %",
         "timestamp": rows[1]["created_at"], "execution_id": execution, "created_at": rows[1]["created_at"],
         "seq": rows[1]["seq"],
     });
     assert_eq!(rows[1], expected);
-    let observed = get(
-        &bench,
-        &caller,
-        "observation",
-        json!({ "ids": [first["observation_id"]] }),
-    );
-    assert_eq!(
-        observed["observations"][0]["content"],
-        "Quality Gate: coverage (status=failed)"
-    );
-    assert_eq!(
-        observed["observations"][0]["tags"],
-        json!(["quality_gate", "failed"])
-    );
+    let observed = get(&bench, &caller, "observation", json!({ "ids": [first["observation_id"]] }));
+    assert_eq!(observed["observations"][0]["content"], "Quality Gate: coverage (status=failed)");
+    assert_eq!(observed["observations"][0]["tags"], json!(["quality_gate", "failed"]));
     for project in ["shop", "other"] {
         let mut data = gate.clone();
-        data["execution_id"] = if project == "shop" {
-            json!("none")
-        } else {
-            execution.clone()
-        };
-        let asked = request(
-            "store",
-            "quality_gate",
-            json!({ "data": data, "project_id": project }),
-        );
+        data["execution_id"] = if project == "shop" { json!("none") } else { execution.clone() };
+        let asked = request("store", "quality_gate", json!({ "data": data, "project_id": project }));
         assert_eq!(bench.refusal(&caller, MEMORY, asked), "no_such", "{project}");
     }
 }
@@ -365,10 +265,7 @@ fn an_error_pattern_counts_and_joins() {
             "tags": ["rust"], "id": "e-1",
         }),
     );
-    assert_eq!(
-        first,
-        json!({ "id": "e-1", "occurrence_count": 1, "deduplicated": false })
-    );
+    assert_eq!(first, json!({ "id": "e-1", "occurrence_count": 1, "deduplicated": false }));
     let later = caller.clone().with("session_id", "s-2");
     let second = store(
         &bench,
@@ -378,16 +275,8 @@ fn an_error_pattern_counts_and_joins() {
             "pattern_signature": "E0502", "description": "new", "solutions": ["scope", "clone"], "affected_files": ["a.rs"],
         }),
     );
-    assert_eq!(
-        second,
-        json!({ "id": "e-1", "occurrence_count": 2, "deduplicated": true })
-    );
-    let read = get(
-        &bench,
-        &caller,
-        "error_pattern",
-        json!({ "ids": ["e-1", "none"] }),
-    );
+    assert_eq!(second, json!({ "id": "e-1", "occurrence_count": 2, "deduplicated": true }));
+    let read = get(&bench, &caller, "error_pattern", json!({ "ids": ["e-1", "none"] }));
     assert_eq!(read["missing"], json!(["none"]));
     let row = &read["patterns"][0];
     let expected = json!({
@@ -424,12 +313,8 @@ fn an_error_pattern_counts_and_joins() {
         json!({ "pattern_signature": "timeout", "description": "the registry is slow" }),
     );
     let read = get(&bench, &caller, "error_pattern", json!({ "project_id": "shop" }));
-    let signatures: Vec<_> = read["patterns"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| &row["pattern_signature"])
-        .collect();
+    let signatures: Vec<_> =
+        read["patterns"].as_array().unwrap().iter().map(|row| &row["pattern_signature"]).collect();
     assert_eq!(signatures, ["timeout", "E0502"]);
     for (query, count) in [("registry", 1), ("E0502", 2), ("nothing like it", 0)] {
         assert_eq!(
@@ -438,12 +323,7 @@ fn an_error_pattern_counts_and_joins() {
             "{query}"
         );
     }
-    let read = get(
-        &bench,
-        &caller,
-        "error_pattern",
-        json!({ "query": "E0502", "project_id": "other" }),
-    );
+    let read = get(&bench, &caller, "error_pattern", json!({ "query": "E0502", "project_id": "other" }));
     assert_eq!(read["count"], 1);
 }
 
@@ -451,12 +331,7 @@ fn an_error_pattern_counts_and_joins() {
 fn the_newest_summary_of_a_session_is_read_by_both_tools() {
     let (bench, caller) = (Bench::with_project(), Caller::new());
     let session = "session";
-    let first = store(
-        &bench,
-        &caller,
-        "session",
-        json!({ "session_id": "s-9", "topics": ["old"] }),
-    );
+    let first = store(&bench, &caller, "session", json!({ "session_id": "s-9", "topics": ["old"] }));
     let asked = json!({ "action": "summarize", "session_id": "s-9", "data": { "topics": ["new"], "key_files": ["a.rs"] } });
     let second = bench.call(&caller, session, asked);
     assert_eq!(second["session_id"], "s-9");
@@ -467,14 +342,7 @@ fn the_newest_summary_of_a_session_is_read_by_both_tools() {
         "key_files": ["a.rs"], "created_at": read["created_at"], "seq": read["seq"],
     });
     assert_eq!(read, expected);
-    assert_eq!(
-        bench.call(
-            &caller,
-            session,
-            json!({ "action": "summarize", "session_id": "s-9" })
-        ),
-        expected
-    );
+    assert_eq!(bench.call(&caller, session, json!({ "action": "summarize", "session_id": "s-9" })), expected);
     assert_eq!(bench.rows("session_summary").len(), 2);
     let other = json!({ "action": "summarize", "session_id": "s-9", "project_id": "other" });
     assert_eq!(bench.refusal(&caller, session, other), "not_found");
@@ -486,71 +354,27 @@ fn what_can_not_be_stored_is_refused_and_changes_nothing() {
     let before = bench.export();
     let observation = |data: Value| request("store", "observation", json!({ "data": data }));
     let cases = [
-        (
-            observation(json!({ "content": "x", "observation_type": "execution" })),
-            "unsupported",
-        ),
-        (
-            observation(json!({ "content": "x", "observation_type": "QualityGate" })),
-            "unsupported",
-        ),
-        (
-            observation(json!({ "content": "x", "observation_type": "dream" })),
-            "observation_type",
-        ),
-        (
-            observation(json!({ "content": " \n\t", "observation_type": "code" })),
-            "pattern",
-        ),
-        (
-            observation(json!({ "content": "", "observation_type": "code" })),
-            "minLength pattern",
-        ),
-        (
-            observation(json!({ "content": "a\u{0}b", "observation_type": "code" })),
-            "value",
-        ),
+        (observation(json!({ "content": "x", "observation_type": "execution" })), "unsupported"),
+        (observation(json!({ "content": "x", "observation_type": "QualityGate" })), "unsupported"),
+        (observation(json!({ "content": "x", "observation_type": "dream" })), "observation_type"),
+        (observation(json!({ "content": " \n\t", "observation_type": "code" })), "pattern"),
+        (observation(json!({ "content": "", "observation_type": "code" })), "minLength pattern"),
+        (observation(json!({ "content": "a\u{0}b", "observation_type": "code" })), "value"),
         (observation(json!({ "observation_type": "code" })), "required"),
-        (
-            observation(json!({ "content": "x", "observation_type": "code", "nonsense": 1 })),
-            "unknown_field",
-        ),
-        (
-            observation(json!({ "content": "x", "observation_type": "code", "tags": ["a\u{0}"] })),
-            "value",
-        ),
+        (observation(json!({ "content": "x", "observation_type": "code", "nonsense": 1 })), "unknown_field"),
+        (observation(json!({ "content": "x", "observation_type": "code", "tags": ["a\u{0}"] })), "value"),
         (
             observation(json!({ "content": "x", "observation_type": "code", "tags": vec!["t"; 51] })),
             "maxItems",
         ),
+        (request("store", "observation", json!({ "data": {}, "limit": 1 })), "unused_argument required"),
+        (request("store", "execution", json!({ "data": { "command": "x" } })), "required"),
         (
-            request("store", "observation", json!({ "data": {}, "limit": 1 })),
-            "unused_argument required",
-        ),
-        (
-            request("store", "execution", json!({ "data": { "command": "x" } })),
-            "required",
-        ),
-        (
-            request(
-                "store",
-                "execution",
-                json!({ "data": run("x", json!({ "exit_code": 1_i64 << 31 })) }),
-            ),
+            request("store", "execution", json!({ "data": run("x", json!({ "exit_code": 1_i64 << 31 })) })),
             "maximum",
         ),
-        (
-            request(
-                "store",
-                "execution",
-                json!({ "data": run("x", json!({ "coverage": 100.5 })) }),
-            ),
-            "maximum",
-        ),
-        (
-            request("store", "session", json!({ "data": {} })),
-            "session_named",
-        ),
+        (request("store", "execution", json!({ "data": run("x", json!({ "coverage": 100.5 })) })), "maximum"),
+        (request("store", "session", json!({ "data": {} })), "session_named"),
         (
             request(
                 "store",
@@ -561,23 +385,13 @@ fn what_can_not_be_stored_is_refused_and_changes_nothing() {
         ),
         (request("get", "observation", json!({})), "required"),
         (request("get", "observation", json!({ "ids": [] })), "minItems"),
-        (
-            request("get", "observation", json!({ "ids": vec!["x"; 101] })),
-            "maxItems",
-        ),
-        (
-            request("get", "session", json!({ "session_id": "none" })),
-            "not_found",
-        ),
+        (request("get", "observation", json!({ "ids": vec!["x"; 101] })), "maxItems"),
+        (request("get", "session", json!({ "session_id": "none" })), "not_found"),
     ];
     for (request, rule) in cases {
         let found = bench.refusal(&caller, MEMORY, request.clone());
         let rules: std::collections::BTreeSet<_> = found.split(' ').collect();
-        assert_eq!(
-            rules.into_iter().collect::<Vec<_>>().join(" "),
-            sorted(rule),
-            "{request}"
-        );
+        assert_eq!(rules.into_iter().collect::<Vec<_>>().join(" "), sorted(rule), "{request}");
     }
     assert_eq!(bench.export(), before);
 }

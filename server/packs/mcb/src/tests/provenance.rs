@@ -35,23 +35,13 @@ fn what_is_missing_is_said_in_one_sentence_and_in_order() {
         for missing in left_out {
             for is_blank in [false, true] {
                 let caller = missing.iter().fold(Caller::new(), |caller, field| {
-                    if is_blank {
-                        caller.with(field, "  ")
-                    } else {
-                        caller.without(field)
-                    }
+                    if is_blank { caller.with(field, "  ") } else { caller.without(field) }
                 });
                 let error = bench.answer(&caller, tool, asked.clone()).unwrap_err();
-                let named: Vec<_> = FIELDS
-                    .into_iter()
-                    .filter(|field| missing.contains(field))
-                    .collect();
+                let named: Vec<_> = FIELDS.into_iter().filter(|field| missing.contains(field)).collect();
                 let sentence = format!("Missing execution provenance for '{tool}': {}", named.join(", "));
                 assert_eq!(error["message"], sentence);
-                assert_eq!(
-                    (&error["rule"], &error["missing"]),
-                    (&json!("provenance"), &json!(named))
-                );
+                assert_eq!((&error["rule"], &error["missing"]), (&json!("provenance"), &json!(named)));
             }
         }
     }
@@ -69,19 +59,10 @@ fn all_of_it_is_kept_with_every_row_and_answered_for_the_memory() {
     let found = &read["observations"][0]["provenance"];
     for field in FIELDS {
         let value = found[field].as_str().unwrap_or_default();
-        assert!(
-            !value.is_empty() && value == caller.said(field),
-            "{field}: {found}"
-        );
+        assert!(!value.is_empty() && value == caller.said(field), "{field}: {found}");
     }
-    assert_eq!(
-        (&found["delegated"], &found["parent_session_id"]),
-        (&json!(true), &json!("s-0"))
-    );
-    assert!(
-        found["timestamp"].is_i64() && found["received_at"].is_i64(),
-        "{found}"
-    );
+    assert_eq!((&found["delegated"], &found["parent_session_id"]), (&json!(true), &json!("s-0")));
+    assert!(found["timestamp"].is_i64() && found["received_at"].is_i64(), "{found}");
     let log =
         json!({ "action": "log_delegation", "session_id": "s-1", "data": { "child_session_id": "s-2" } });
     bench.call(&caller, "agent", log);
@@ -92,10 +73,7 @@ fn all_of_it_is_kept_with_every_row_and_answered_for_the_memory() {
         assert!(!rows.is_empty(), "{entity}");
         for row in rows {
             let kept: Value = row["provenance"].clone();
-            assert!(
-                FIELDS.iter().all(|field| kept[*field] == caller.said(field)),
-                "{entity}: {kept}"
-            );
+            assert!(FIELDS.iter().all(|field| kept[*field] == caller.said(field)), "{entity}: {kept}");
         }
     }
 }
@@ -106,9 +84,7 @@ fn what_a_session_was_created_with_holds_for_later_calls_of_it() {
     let created =
         json!({ "action": "create", "project_id": "shop", "data": { "model": "m", "agent_type": "a" } });
     let session = bench.call(&Caller::new(), "session", created)["session_id"].clone();
-    let later = FIELDS[1..5]
-        .iter()
-        .fold(Caller::new(), |caller, field| caller.without(field));
+    let later = FIELDS[1..5].iter().fold(Caller::new(), |caller, field| caller.without(field));
     let later = later.with("session_id", session.as_str().unwrap());
     let id = note(&bench, &later, "a note", json!({}));
     let read = get(&bench, &Caller::new(), "observation", json!({ "ids": [id] }));
@@ -118,9 +94,7 @@ fn what_a_session_was_created_with_holds_for_later_calls_of_it() {
         (&json!("shop"), &json!("r-1"), &session)
     );
     let unknown = later.with("session_id", "unknown");
-    let error = bench
-        .answer(&unknown, MEMORY, request("list", "observation", json!({})))
-        .unwrap_err();
+    let error = bench.answer(&unknown, MEMORY, request("list", "observation", json!({}))).unwrap_err();
     assert_eq!(error["missing"], json!(FIELDS[1..5]));
 }
 
@@ -128,9 +102,7 @@ fn what_a_session_was_created_with_holds_for_later_calls_of_it() {
 fn another_session_project_and_repository_read_the_same() {
     let bench = Bench::with_project();
     note(&bench, &Caller::new(), "alpha", json!({}));
-    let other = FIELDS
-        .iter()
-        .fold(Caller::new(), |caller, field| caller.with(field, "elsewhere"));
+    let other = FIELDS.iter().fold(Caller::new(), |caller, field| caller.with(field, "elsewhere"));
     for (action, members) in [
         ("list", json!({})),
         ("list", json!({ "query": "alpha" })),

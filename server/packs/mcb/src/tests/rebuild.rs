@@ -32,12 +32,7 @@ fn filled() -> (Bench, Caller) {
     note(&bench, &caller, "the parser waits", json!({}));
     let pattern = json!({ "pattern_signature": "E7", "description": "out of cents" });
     store(&bench, &caller, "error_pattern", pattern);
-    store(
-        &bench,
-        &caller,
-        "session",
-        json!({ "session_id": "s-1", "topics": ["cents"] }),
-    );
+    store(&bench, &caller, "session", json!({ "session_id": "s-1", "topics": ["cents"] }));
     (bench, caller)
 }
 
@@ -56,26 +51,14 @@ fn a_standing_tells_how_much_of_the_rows_is_indexed() {
     for (done, expected) in [
         (nothing, Ok(IndexState::Missing { rows: 4 })),
         (searched, Ok(current.clone())),
-        (
-            stored,
-            Ok(IndexState::Behind {
-                has: 4,
-                rows: 5,
-                at: 6,
-                end: 8,
-            }),
-        ),
+        (stored, Ok(IndexState::Behind { has: 4, rows: 5, at: 6, end: 8 })),
         (broken, Err("not a database")),
     ] {
         let (bench, caller) = filled();
         done(&bench, &caller);
         let exists = bench.folder().join(FILE).exists();
         let standing = words(&bench).standing().unwrap();
-        assert_eq!(
-            bench.folder().join(FILE).exists(),
-            exists,
-            "{standing:?}: it made or removed the file"
-        );
+        assert_eq!(bench.folder().join(FILE).exists(), exists, "{standing:?}: it made or removed the file");
         match (&standing, &expected) {
             (IndexState::Void(why), Err(part)) => assert!(why.contains(part), "{why}"),
             (standing, Ok(expected)) => assert_eq!(standing, expected),
@@ -86,10 +69,7 @@ fn a_standing_tells_how_much_of_the_rows_is_indexed() {
         let counts = words(&bench).rebuild(&mut |_, _| {}).unwrap();
         assert_eq!(counts.iter().map(|count| count.rows).sum::<u64>(), rows);
         let at = bench.changes() as i64;
-        assert_eq!(
-            words(&bench).standing().unwrap(),
-            IndexState::Current { rows, at }
-        );
+        assert_eq!(words(&bench).standing().unwrap(), IndexState::Current { rows, at });
         assert_eq!(search(&bench, &caller, "parser"), 1);
     }
 }
@@ -101,22 +81,14 @@ fn an_index_made_anew_equals_one_that_followed() {
         let asked = json!({ "resource": "memory", "query": query });
         let answer = bench.call(&caller, "search", asked);
         let hits = answer["results"].as_array().unwrap();
-        hits.iter()
-            .map(|hit| json!([hit["observation_id"], hit["similarity_score"]]))
-            .collect()
+        hits.iter().map(|hit| json!([hit["observation_id"], hit["similarity_score"]])).collect()
     };
     let followed = scores("prices of the parser");
     assert_eq!(followed.len(), 2);
     let mut told = vec![];
-    let counts = words(&bench)
-        .rebuild(&mut |taken, all| told.push((taken, all)))
-        .unwrap();
+    let counts = words(&bench).rebuild(&mut |taken, all| told.push((taken, all))).unwrap();
     let counted = |entity, rows| Count { entity, rows };
-    let expected = [
-        counted("observation", 2),
-        counted("error_pattern", 1),
-        counted("session_summary", 1),
-    ];
+    let expected = [counted("observation", 2), counted("error_pattern", 1), counted("session_summary", 1)];
     assert_eq!(counts, expected);
     assert_eq!((told.first(), told.last()), (Some(&(0, 4)), Some(&(4, 4))));
     assert_eq!(scores("prices of the parser"), followed);
@@ -142,10 +114,7 @@ fn rows_are_stored_and_searched_meanwhile() {
     });
     let rows: u64 = counts.unwrap().iter().map(|count| count.rows).sum();
     assert!((4..=5).contains(&rows), "{rows}");
-    assert_eq!(
-        words(&bench).standing().unwrap(),
-        IndexState::Current { rows: 5, at: 7 }
-    );
+    assert_eq!(words(&bench).standing().unwrap(), IndexState::Current { rows: 5, at: 7 });
 }
 
 #[test]
@@ -157,11 +126,7 @@ fn an_index_that_lacks_much_catches_up_before_it_is_asked() {
     assert_eq!(words.catch_up(6), Ok(0));
     assert!(!file.exists());
     assert_eq!(words.catch_up(5), Ok(6));
-    assert!(
-        matches!(words.standing(), Ok(IndexState::Current { .. })),
-        "{:?}",
-        words.standing()
-    );
+    assert!(matches!(words.standing(), Ok(IndexState::Current { .. })), "{:?}", words.standing());
     note(&bench, &caller, "one more", json!({}));
     assert_eq!(words.catch_up(1), Ok(0));
     assert_eq!(words.catch_up(0), Ok(1));

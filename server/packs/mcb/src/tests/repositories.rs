@@ -31,18 +31,12 @@ fn shop() -> (Bench, tempfile::TempDir) {
         git(folder, &["init", "-q", "-b", "main"]);
     }
     write("price.py", "def total(prices):\n    return sum(prices)\n");
-    write(
-        "cart.py",
-        "from price import total\n\ndef pay(cart):\n    return total(cart)\n",
-    );
+    write("cart.py", "from price import total\n\ndef pay(cart):\n    return total(cart)\n");
     write("notes.txt", "one\ntwo\nthree\nfour\n");
     git(&top, &["add", "-A"]);
     git(&top, &["commit", "-q", "-m", "first"]);
     git(&top, &["checkout", "-q", "-b", "topic"]);
-    write(
-        "price.py",
-        "def total(prices):\n    prices = list(prices)\n    return sum(prices)\n",
-    );
+    write("price.py", "def total(prices):\n    prices = list(prices)\n    return sum(prices)\n");
     git(&top, &["mv", "notes.txt", "NOTES.md"]);
     write("new.bin", "\0");
     git(&top, &["add", "-A"]);
@@ -62,10 +56,7 @@ fn ask(action: &str, members: Value) -> Value {
 
 fn id_of(bench: &Bench) -> String {
     let listed = bench.call(&Caller::new(), "vcs", ask("list_repositories", json!({})));
-    listed["repositories"][0]["id"]
-        .as_str()
-        .expect("an id")
-        .to_owned()
+    listed["repositories"][0]["id"].as_str().expect("an id").to_owned()
 }
 
 #[test]
@@ -78,11 +69,7 @@ fn repositories_of_the_workspace_are_listed() {
     ] });
     for (path, id) in [(".", "*"), ("shop", "*"), (".", &id_of(&bench))] {
         let request = ask("list_repositories", json!({ "repo_path": path, "repo_id": id }));
-        assert_eq!(
-            bench.call(&Caller::new(), "vcs", request),
-            expected,
-            "{path} {id}"
-        );
+        assert_eq!(bench.call(&Caller::new(), "vcs", request), expected, "{path} {id}");
     }
     let other = ask("list_repositories", json!({ "repo_id": "another" }));
     let none = json!({ "count": 0, "repositories": [] });
@@ -113,9 +100,8 @@ fn branches_are_compared() {
         (json!({ "limit": 1 }), "HEAD", json!([renamed]), 3),
         (json!({ "target_branch": "main" }), "main", json!([]), 0),
     ] {
-        let (answer, meta) = bench
-            .answer(&Caller::new(), "vcs", ask("compare_branches", members.clone()))
-            .expect("an answer");
+        let (answer, meta) =
+            bench.answer(&Caller::new(), "vcs", ask("compare_branches", members.clone())).expect("an answer");
         let expected = json!({
             "base_branch": "main", "head_branch": head, "merge_base": base, "files_changed": changed,
             "additions": u64::from(changed > 0), "deletions": 0, "files": files
@@ -130,24 +116,11 @@ fn branches_are_compared() {
 #[test]
 fn a_branch_is_searched_without_a_checkout() {
     let (bench, _outside) = shop();
-    let (hit, id) = (
-        json!({ "path": "notes.txt", "line": 3, "snippet": "three" }),
-        id_of(&bench),
-    );
+    let (hit, id) = (json!({ "path": "notes.txt", "line": 3, "snippet": "three" }), id_of(&bench));
     for (members, branch, total, results) in [
-        (
-            json!({ "query": "THREE", "target_branch": "main" }),
-            "main",
-            0,
-            json!([]),
-        ),
+        (json!({ "query": "THREE", "target_branch": "main" }), "main", 0, json!([])),
         (json!({ "query": "three" }), "main", 1, json!([hit])),
-        (
-            json!({ "query": "three", "base_branch": "main" }),
-            "main",
-            1,
-            json!([hit]),
-        ),
+        (json!({ "query": "three", "base_branch": "main" }), "main", 1, json!([hit])),
         (
             json!({ "query": "prices", "target_branch": "topic", "limit": 1 }),
             "topic",
@@ -167,16 +140,9 @@ fn a_branch_is_searched_without_a_checkout() {
 #[test]
 fn an_impact_has_symbols_and_their_users() {
     let (bench, _outside) = shop();
-    let mut answer = bench.call(
-        &Caller::new(),
-        "vcs",
-        ask("analyze_impact", json!({ "limit": 1 })),
-    );
+    let mut answer = bench.call(&Caller::new(), "vcs", ask("analyze_impact", json!({ "limit": 1 })));
     let score = answer["impact_score"].take().as_f64().expect("a score");
-    assert!(
-        (score - (10.0 * 4_f64.ln() + 5.0 * 2_f64.ln())).abs() < 1e-9,
-        "{score}"
-    );
+    assert!((score - (10.0 * 4_f64.ln() + 5.0 * 2_f64.ln())).abs() < 1e-9, "{score}");
     let expected = json!({
         "base_ref": "main", "head_ref": "HEAD", "impact_score": null,
         "summary": { "total_files": 3, "added": 1, "modified": 1, "deleted": 0, "renamed": 1, "total_changes": 1 },
@@ -242,14 +208,8 @@ fn what_can_not_be_read_is_refused_with_its_rule() {
         }
     }
     let two = json!({ "query": "x", "base_branch": "main", "target_branch": "topic" });
-    assert_eq!(
-        bench.refusal(&Caller::new(), "vcs", ask("search_branch", two)),
-        "one_branch"
-    );
+    assert_eq!(bench.refusal(&Caller::new(), "vcs", ask("search_branch", two)), "one_branch");
     let lines = json!({ "query": "a\nb" });
-    assert_eq!(
-        bench.refusal(&Caller::new(), "vcs", ask("search_branch", lines)),
-        "query"
-    );
+    assert_eq!(bench.refusal(&Caller::new(), "vcs", ask("search_branch", lines)), "query");
     assert_eq!(bench.changes(), changes, "reading leaves no entry in the log");
 }

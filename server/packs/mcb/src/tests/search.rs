@@ -14,10 +14,7 @@ const SEARCH: &str = "search";
 #[track_caller]
 fn search(bench: &Bench, caller: &Caller, query: &str, members: Value) -> Value {
     let mut asked = json!({ "resource": "memory", "query": query });
-    asked
-        .as_object_mut()
-        .unwrap()
-        .extend(members.as_object().unwrap().clone());
+    asked.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
     let (answer, meta) = bench.answer(caller, SEARCH, asked).unwrap();
     assert_eq!(meta["tabellion/ranking"], "lexical");
     assert_eq!(answer["count"], answer["results"].as_array().unwrap().len());
@@ -26,9 +23,7 @@ fn search(bench: &Bench, caller: &Caller, query: &str, members: Value) -> Value 
 
 fn ids(answer: &Value) -> Vec<&str> {
     let hits = answer["results"].as_array().unwrap();
-    hits.iter()
-        .map(|hit| hit["observation_id"].as_str().unwrap())
-        .collect()
+    hits.iter().map(|hit| hit["observation_id"].as_str().unwrap()).collect()
 }
 
 #[test]
@@ -68,12 +63,8 @@ fn filters_hold_before_hits_are_cut() {
         "alpha two",
         json!({ "tags": ["x"], "branch": "topic", "observation_type": "context" }),
     );
-    let c = note(
-        &bench,
-        &caller,
-        "alpha three",
-        json!({ "project_id": "other", "observation_type": "error" }),
-    );
+    let c =
+        note(&bench, &caller, "alpha three", json!({ "project_id": "other", "observation_type": "error" }));
     let (a, b, c) = (a.as_str(), b.as_str(), c.as_str());
     let cases: Vec<(Value, Vec<&str>)> = vec![
         (json!({}), vec![a, b, c]),
@@ -89,10 +80,7 @@ fn filters_hold_before_hits_are_cut() {
         (json!({ "filters": ["repo:r-1"] }), vec![a, c]),
         (json!({ "filters": ["repo:r-1", "project:shop"] }), vec![a]),
         (json!({ "filters": ["project:none"] }), vec![]),
-        (
-            json!({ "filters": ["since:1", "until:99999999999"] }),
-            vec![a, b, c],
-        ),
+        (json!({ "filters": ["since:1", "until:99999999999"] }), vec![a, b, c]),
         (json!({ "filters": ["since:99999999999"] }), vec![]),
         (json!({ "filters": ["until:1"] }), vec![]),
         (json!({ "resource": "context" }), vec![b]),
@@ -110,10 +98,7 @@ fn filters_hold_before_hits_are_cut() {
             let mut members = members;
             members["limit"] = 1.into();
             let cut = search(&bench, &caller, "alpha", members);
-            assert_eq!(
-                (&cut["count"], &cut["total"]),
-                (&json!(1), &json!(expected.len()))
-            );
+            assert_eq!((&cut["count"], &cut["total"]), (&json!(1), &json!(expected.len())));
         }
     }
 }
@@ -121,12 +106,7 @@ fn filters_hold_before_hits_are_cut() {
 #[test]
 fn scores_descend_and_the_lowest_can_be_said() {
     let (bench, caller) = (Bench::with_project(), Caller::new());
-    for content in [
-        "alpha beta gamma",
-        "alpha beta delta epsilon",
-        "alpha zeta eta theta iota",
-        "kappa",
-    ] {
+    for content in ["alpha beta gamma", "alpha beta delta epsilon", "alpha zeta eta theta iota", "kappa"] {
         note(&bench, &caller, content, json!({}));
     }
     let answer = search(&bench, &caller, "alpha beta gamma", json!({}));
@@ -141,12 +121,7 @@ fn scores_descend_and_the_lowest_can_be_said() {
         scores.is_sorted_by(|a, b| a >= b) && scores.iter().all(|score| (0.0..=1.0).contains(score)),
         "{scores:?}"
     );
-    let answer = search(
-        &bench,
-        &caller,
-        "alpha beta gamma",
-        json!({ "min_score": scores[1], "limit": 1 }),
-    );
+    let answer = search(&bench, &caller, "alpha beta gamma", json!({ "min_score": scores[1], "limit": 1 }));
     assert_eq!((&answer["count"], &answer["total"]), (&json!(1), &json!(2)));
     assert_eq!(
         search(&bench, &caller, "alpha beta gamma", json!({ "min_score": 1 }))["total"]
@@ -164,14 +139,7 @@ fn what_is_in_another_org_or_session_is_found_only_by_its_own() {
     note(&bench, &caller, "alpha", json!({}));
     // Provenance is not a filter: another session finds it, another org does not.
     for (caller, total) in [
-        (
-            caller
-                .clone()
-                .with("session_id", "s-9")
-                .with("project_id", "elsewhere")
-                .with("repo_id", "r-9"),
-            1,
-        ),
+        (caller.clone().with("session_id", "s-9").with("project_id", "elsewhere").with("repo_id", "r-9"), 1),
         (caller.clone().of_org("org_b"), 0),
     ] {
         assert_eq!(search(&bench, &caller, "alpha", json!({}))["total"], total);
@@ -182,19 +150,10 @@ fn what_is_in_another_org_or_session_is_found_only_by_its_own() {
 fn what_has_changed_is_found_as_it_is_now() {
     let (bench, caller) = (Bench::with_project(), Caller::new());
     let id = note(&bench, &caller, "alpha", json!({ "tags": ["x"] }));
-    assert_eq!(
-        ids(&search(&bench, &caller, "alpha", json!({ "tags": ["x"] }))),
-        [id.as_str()]
-    );
-    assert_eq!(
-        search(&bench, &caller, "alpha", json!({ "tags": ["y"] }))["total"],
-        0
-    );
+    assert_eq!(ids(&search(&bench, &caller, "alpha", json!({ "tags": ["x"] }))), [id.as_str()]);
+    assert_eq!(search(&bench, &caller, "alpha", json!({ "tags": ["y"] }))["total"], 0);
     note(&bench, &caller, "alpha", json!({ "tags": ["y"] }));
-    assert_eq!(
-        ids(&search(&bench, &caller, "alpha", json!({ "tags": ["x", "y"] }))),
-        [id.as_str()]
-    );
+    assert_eq!(ids(&search(&bench, &caller, "alpha", json!({ "tags": ["x", "y"] }))), [id.as_str()]);
     let pattern = |description: &str| {
         let data = json!({ "pattern_signature": "E1", "description": description });
         store(&bench, &caller, "error_pattern", data);
@@ -218,16 +177,10 @@ fn an_index_that_is_missing_or_damaged_is_made_anew() {
         bench.add("observation", observation(at));
     }
     let file = bench.records.beside("mcb-words.db");
-    let spoils: [fn(&Path); 3] = [
-        |_| {},
-        |file| fs::remove_file(file).unwrap(),
-        |file| fs::write(file, "no index").unwrap(),
-    ];
+    let spoils: [fn(&Path); 3] =
+        [|_| {}, |file| fs::remove_file(file).unwrap(), |file| fs::write(file, "no index").unwrap()];
     for spoil in spoils {
-        assert_eq!(
-            search(&bench, &caller, "alpha", json!({ "limit": 1 }))["total"],
-            1100
-        );
+        assert_eq!(search(&bench, &caller, "alpha", json!({ "limit": 1 }))["total"], 1100);
         let folder = bench.close();
         spoil(&file);
         bench = Bench::over(folder);
@@ -246,11 +199,7 @@ fn observation(at: usize) -> Value {
 fn what_can_not_be_searched_is_said() {
     let (bench, caller) = (Bench::with_project(), Caller::new());
     let cases = [
-        (
-            json!({ "resource": "code", "query": "x", "tags": ["t"] }),
-            "unused_argument",
-            "tags",
-        ),
+        (json!({ "resource": "code", "query": "x", "tags": ["t"] }), "unused_argument", "tags"),
         (
             json!({ "resource": "memory", "query": "x", "token": "t" }),
             "token",
@@ -267,40 +216,21 @@ fn what_can_not_be_searched_is_said() {
             "filter",
             "`type`, `file`",
         ),
-        (
-            json!({ "resource": "memory", "query": "x", "filters": ["branch"] }),
-            "filter",
-            "field:value",
-        ),
-        (
-            json!({ "resource": "memory", "query": "x", "filters": ["branch:"] }),
-            "filter",
-            "not blank",
-        ),
+        (json!({ "resource": "memory", "query": "x", "filters": ["branch"] }), "filter", "field:value"),
+        (json!({ "resource": "memory", "query": "x", "filters": ["branch:"] }), "filter", "not blank"),
         (
             json!({ "resource": "memory", "query": "x", "filters": ["since:yesterday"] }),
             "filter",
             "Unix seconds",
         ),
-        (
-            json!({ "resource": "memory", "query": "x", "min_score": 1.5 }),
-            "maximum",
-            "",
-        ),
-        (
-            json!({ "resource": "memory", "query": "x", "limit": 0 }),
-            "minimum",
-            "",
-        ),
+        (json!({ "resource": "memory", "query": "x", "min_score": 1.5 }), "maximum", ""),
+        (json!({ "resource": "memory", "query": "x", "limit": 0 }), "minimum", ""),
         (json!({ "resource": "memory" }), "required", "query"),
     ];
     for (asked, rule, words) in cases {
         assert_eq!(bench.refusal(&caller, SEARCH, asked.clone()), rule, "{asked}");
         let error = bench.answer(&caller, SEARCH, asked.clone()).unwrap_err();
-        assert!(
-            error["message"].as_str().unwrap().contains(words),
-            "{asked}: {error}"
-        );
+        assert!(error["message"].as_str().unwrap().contains(words), "{asked}: {error}");
     }
 }
 
@@ -384,21 +314,13 @@ fn any_text_is_a_query_everywhere() {
     for text in ANY_TEXT {
         note(&bench, &caller, &format!("x {text}"), json!({}));
     }
-    store(
-        &bench,
-        &caller,
-        "error_pattern",
-        json!({ "pattern_signature": "x", "description": "y" }),
-    );
+    store(&bench, &caller, "error_pattern", json!({ "pattern_signature": "x", "description": "y" }));
     let has_words = |text: &str| text.chars().filter(|letter| letter.is_alphabetic()).count() > 3;
     for text in ANY_TEXT {
         let answer = search(&bench, &caller, text, json!({ "limit": 1000 }));
         if has_words(text) && !["AND", "OR NOT"].contains(text) {
-            let found = answer["results"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .any(|hit| hit["content"] == format!("x {text}"));
+            let found =
+                answer["results"].as_array().unwrap().iter().any(|hit| hit["content"] == format!("x {text}"));
             assert!(found, "{text:?} does not find itself");
         }
         for (action, resource) in [
@@ -407,17 +329,9 @@ fn any_text_is_a_query_everywhere() {
             ("get", "error_pattern"),
             ("inject", "observation"),
         ] {
-            bench.call(
-                &caller,
-                MEMORY,
-                request(action, resource, json!({ "query": text })),
-            );
+            bench.call(&caller, MEMORY, request(action, resource, json!({ "query": text })));
         }
-        match bench.answer(
-            &caller,
-            MEMORY,
-            request("timeline", "observation", json!({ "query": text })),
-        ) {
+        match bench.answer(&caller, MEMORY, request("timeline", "observation", json!({ "query": text }))) {
             Ok(_) => {}
             Err(error) => assert_eq!(error["rule"], "not_found", "{text:?}: {error}"),
         }

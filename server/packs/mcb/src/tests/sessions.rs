@@ -13,11 +13,8 @@ fn caller() -> Caller {
 
 #[track_caller]
 fn create(bench: &Bench, data: Value) -> String {
-    let created = bench.call(
-        &caller(),
-        SESSION,
-        json!({ "action": "create", "project_id": "shop", "data": data }),
-    );
+    let created =
+        bench.call(&caller(), SESSION, json!({ "action": "create", "project_id": "shop", "data": data }));
     created["session_id"].as_str().unwrap().to_owned()
 }
 
@@ -38,10 +35,7 @@ fn a_session_is_created_of_any_agent_and_read_with_all_its_fields() {
         "data": { "model": "m-1", "project_id": "shop", "prompt_summary": "mend the parser", "parent_session_id": "s-0" },
     });
     let (created, meta) = bench.answer(&caller(), SESSION, asked).unwrap();
-    assert_eq!(
-        (&created["agent_type"], &created["status"]),
-        (&json!("claude-code"), &json!("active"))
-    );
+    assert_eq!((&created["agent_type"], &created["status"]), (&json!("claude-code"), &json!("active")));
     assert!(meta["tabellion/change"].is_string(), "{meta}");
     let read = get(&bench, created["session_id"].as_str().unwrap());
     let expected = json!({
@@ -63,14 +57,8 @@ fn what_is_wrong_with_a_session_is_said_and_changes_nothing() {
     let id = create(&bench, json!({ "model": "m", "agent_type": "a" }));
     let before = bench.export();
     let cases = [
-        (
-            json!({ "action": "create", "project_id": "shop", "data": { "model": "m" } }),
-            "agent_type_given",
-        ),
-        (
-            json!({ "action": "create", "project_id": "shop", "agent_type": "a", "data": {} }),
-            "required",
-        ),
+        (json!({ "action": "create", "project_id": "shop", "data": { "model": "m" } }), "agent_type_given"),
+        (json!({ "action": "create", "project_id": "shop", "agent_type": "a", "data": {} }), "required"),
         (
             json!({ "action": "create", "agent_type": "a", "project_id": "none", "data": { "model": "m" } }),
             "no_such",
@@ -92,26 +80,11 @@ fn what_is_wrong_with_a_session_is_said_and_changes_nothing() {
             "unused_argument",
         ),
         (json!({ "action": "get", "session_id": "none" }), "not_found"),
-        (
-            json!({ "action": "get", "session_id": id, "project_id": "other" }),
-            "not_found",
-        ),
-        (
-            json!({ "action": "get", "session_id": id, "limit": 3 }),
-            "unused_argument",
-        ),
-        (
-            json!({ "action": "update", "session_id": id }),
-            "something_to_change",
-        ),
-        (
-            json!({ "action": "update", "session_id": "none", "status": "failed" }),
-            "not_found",
-        ),
-        (
-            json!({ "action": "update", "session_id": id, "status": "asleep" }),
-            "session_status",
-        ),
+        (json!({ "action": "get", "session_id": id, "project_id": "other" }), "not_found"),
+        (json!({ "action": "get", "session_id": id, "limit": 3 }), "unused_argument"),
+        (json!({ "action": "update", "session_id": id }), "something_to_change"),
+        (json!({ "action": "update", "session_id": "none", "status": "failed" }), "not_found"),
+        (json!({ "action": "update", "session_id": id, "status": "asleep" }), "session_status"),
         (
             json!({ "action": "update", "session_id": id, "status": "failed", "data": { "status": "active" } }),
             "conflicting",
@@ -126,11 +99,7 @@ fn what_is_wrong_with_a_session_is_said_and_changes_nothing() {
         (json!({ "action": "log_tool" }), "enum"),
     ];
     for (request, rule) in cases {
-        assert_eq!(
-            bench.refusal(&caller(), SESSION, request.clone()),
-            rule,
-            "{request}"
-        );
+        assert_eq!(bench.refusal(&caller(), SESSION, request.clone()), rule, "{request}");
     }
     assert_eq!(bench.export(), before);
 }
@@ -141,26 +110,14 @@ fn a_session_ends_and_reopens_by_its_status() {
     let id = create(&bench, json!({ "model": "m", "agent_type": "a" }));
     let ended = |row: &Value| (row["ended_at"].is_i64(), row["duration_ms"].is_i64());
     let steps = [
-        (
-            json!({ "action": "update", "session_id": id, "status": "Completed" }),
-            "completed",
-            true,
-        ),
-        (
-            update(&id, json!({ "status": "failed", "result_summary": "it broke" })),
-            "failed",
-            true,
-        ),
+        (json!({ "action": "update", "session_id": id, "status": "Completed" }), "completed", true),
+        (update(&id, json!({ "status": "failed", "result_summary": "it broke" })), "failed", true),
         (update(&id, json!({ "token_count": 7 })), "failed", true),
         (update(&id, json!({ "status": "active" })), "active", false),
     ];
     for (request, status, is_ended) in steps {
         let answer = bench.call(&caller(), SESSION, request.clone());
-        assert_eq!(
-            answer,
-            json!({ "id": id, "status": status, "updated": true }),
-            "{request}"
-        );
+        assert_eq!(answer, json!({ "id": id, "status": status, "updated": true }), "{request}");
         let row = get(&bench, &id);
         assert_eq!(row["status"], status);
         assert_eq!(ended(&row), (is_ended, is_ended), "{request}: {row}");
@@ -176,29 +133,16 @@ fn what_was_read_can_be_sent_back_and_what_is_unset_can_be_set_once() {
     let log = json!({ "action": "log_tool", "session_id": "s", "data": { "tool_name": "grep" } });
     bench.call(&Caller::default(), AGENT, log.clone());
     let read = get(&bench, "s");
-    assert_eq!(
-        (&read["project_id"], &read["tool_calls_count"]),
-        (&Value::Null, &json!(1))
-    );
+    assert_eq!((&read["project_id"], &read["tool_calls_count"]), (&Value::Null, &json!(1)));
     bench.call(&caller(), SESSION, update("s", read.clone()));
     assert_eq!(get(&bench, "s"), read);
     // Log entries are still counted.
     bench.call(&caller(), AGENT, log);
     assert_eq!(get(&bench, "s")["tool_calls_count"], 2);
-    bench.call(
-        &caller(),
-        SESSION,
-        update("s", json!({ "project_id": "shop", "tool_calls_count": 40 })),
-    );
+    bench.call(&caller(), SESSION, update("s", json!({ "project_id": "shop", "tool_calls_count": 40 })));
     let row = get(&bench, "s");
-    assert_eq!(
-        (&row["project_id"], &row["tool_calls_count"]),
-        (&json!("shop"), &json!(40))
-    );
-    assert_eq!(
-        bench.refusal(&caller(), SESSION, update("s", json!({ "project_id": null }))),
-        "immutable"
-    );
+    assert_eq!((&row["project_id"], &row["tool_calls_count"]), (&json!("shop"), &json!(40)));
+    assert_eq!(bench.refusal(&caller(), SESSION, update("s", json!({ "project_id": null }))), "immutable");
 }
 
 #[test]
@@ -211,10 +155,7 @@ fn logs_register_unknown_sessions_in_the_same_change() {
         json!({ "action": "log_delegation", "session_id": "parent", "data": { "child_session_id": "child", "result": "done" } }),
     );
     assert_eq!(bench.changes(), before + 1);
-    assert!(
-        logged["delegation_id"].as_str().unwrap().starts_with("del_"),
-        "{logged}"
-    );
+    assert!(logged["delegation_id"].as_str().unwrap().starts_with("del_"), "{logged}");
     assert_eq!(
         (&logged["parent_session_id"], &logged["child_session_id"]),
         (&json!("parent"), &json!("child"))
@@ -222,18 +163,12 @@ fn logs_register_unknown_sessions_in_the_same_change() {
     assert_eq!(get(&bench, "child")["parent_session_id"], "parent");
     assert_eq!(get(&bench, "parent")["delegations_count"], 1);
     let row = &bench.rows("delegation")[0];
-    assert!(
-        row["completed_at"].is_i64() && row["prompt"] == "" && row["success"] == true,
-        "{row}"
-    );
+    assert!(row["completed_at"].is_i64() && row["prompt"] == "" && row["success"] == true, "{row}");
     let call = json!({ "action": "log_tool", "session_id": "parent", "data": {
         "tool_name": "grep", "success": false, "error_message": "no such file", "duration_ms": 12, "params_summary": null,
     } });
     let logged = bench.call(&caller(), AGENT, call);
-    assert!(
-        logged["tool_call_id"].as_str().unwrap().starts_with("tc_"),
-        "{logged}"
-    );
+    assert!(logged["tool_call_id"].as_str().unwrap().starts_with("tc_"), "{logged}");
     assert_eq!(get(&bench, "parent")["tool_calls_count"], 1);
     let row = &bench.rows("tool_call")[0];
     assert_eq!(
@@ -257,25 +192,15 @@ fn sessions_are_listed_newest_first_by_what_is_asked_for() {
         .iter()
         .map(|agent| create(&bench, json!({ "model": "m", "agent_type": agent })))
         .collect();
-    bench.call(
-        &caller(),
-        SESSION,
-        json!({ "action": "update", "session_id": ids[2], "status": "failed" }),
-    );
+    bench.call(&caller(), SESSION, json!({ "action": "update", "session_id": ids[2], "status": "failed" }));
     let list = |request: Value| {
         let mut asked = json!({ "action": "list" });
-        asked
-            .as_object_mut()
-            .unwrap()
-            .extend(request.as_object().unwrap().clone());
+        asked.as_object_mut().unwrap().extend(request.as_object().unwrap().clone());
         let answer = bench.call(&caller(), SESSION, asked);
         let listed = answer["sessions"].as_array().unwrap().iter();
         let at = |row: &Value| ids.iter().position(|id| row["id"] == **id).unwrap();
         assert_eq!(answer["count"], listed.len());
-        (
-            listed.map(at).collect::<Vec<_>>(),
-            answer["total"].as_i64().unwrap(),
-        )
+        (listed.map(at).collect::<Vec<_>>(), answer["total"].as_i64().unwrap())
     };
     let cases = [
         (json!({}), vec![3, 2, 1, 0], 4),
@@ -296,16 +221,10 @@ fn what_is_in_another_org_is_not_there() {
     bench.add("org", json!({ "id": "org_b", "name": "B" }));
     let stranger = caller().of_org("org_b");
     let id = create(&bench, json!({ "model": "m", "agent_type": "a" }));
-    for request in [
-        json!({ "action": "get", "session_id": id }),
-        update(&id, json!({ "token_count": 1 })),
-    ] {
+    for request in [json!({ "action": "get", "session_id": id }), update(&id, json!({ "token_count": 1 }))] {
         assert_eq!(bench.refusal(&stranger, SESSION, request), "not_found");
     }
-    assert_eq!(
-        bench.call(&stranger, SESSION, json!({ "action": "list" }))["total"],
-        0
-    );
+    assert_eq!(bench.call(&stranger, SESSION, json!({ "action": "list" }))["total"], 0);
     // The same id can be a session of another org, too.
     let log = json!({ "action": "log_tool", "session_id": id, "data": { "tool_name": "grep" } });
     bench.call(&stranger, AGENT, log);
@@ -320,17 +239,10 @@ fn what_is_in_another_org_is_not_there() {
 fn a_session_that_changed_since_it_was_read_is_not_changed() {
     let bench = Bench::with_project();
     let id = create(&bench, json!({ "model": "m", "agent_type": "a" }));
-    let (_, meta) = bench
-        .answer(&caller(), SESSION, json!({ "action": "get", "session_id": id }))
-        .unwrap();
+    let (_, meta) = bench.answer(&caller(), SESSION, json!({ "action": "get", "session_id": id })).unwrap();
     let read = caller().if_base(meta["tabellion/base"].as_str().unwrap());
     bench.call(&read, SESSION, update(&id, json!({ "token_count": 1 })));
-    let error = bench
-        .answer(&read, SESSION, update(&id, json!({ "token_count": 2 })))
-        .unwrap_err();
-    assert!(
-        error["message"].as_str().unwrap().contains("has changed since"),
-        "{error}"
-    );
+    let error = bench.answer(&read, SESSION, update(&id, json!({ "token_count": 2 }))).unwrap_err();
+    assert!(error["message"].as_str().unwrap().contains("has changed since"), "{error}");
     assert_eq!(get(&bench, &id)["token_count"], 1);
 }

@@ -27,13 +27,8 @@ impl MemoryIndex for Nothing {
     fn expect(&self) {}
 }
 
-const KINDS: [Kind; 5] = [
-    Kind::Observation,
-    Kind::Execution,
-    Kind::QualityGate,
-    Kind::ErrorPattern,
-    Kind::Session,
-];
+const KINDS: [Kind; 5] =
+    [Kind::Observation, Kind::Execution, Kind::QualityGate, Kind::ErrorPattern, Kind::Session];
 const TYPES: [&str; 3] = ["code", "execution", "quality_gate"];
 
 fn one_of(names: &'static [&'static str]) -> impl Strategy<Value = String> {
@@ -84,17 +79,12 @@ fn selection() -> impl Strategy<Value = Selection> {
 
 /// Returns the ids and offsets of a timeline: sorts all selected entries and the anchor, and looks around.
 fn model(entries: &[Entry], asked: &TimelineQuery, anchor: &Entry) -> Vec<(String, i64)> {
-    let mut all: Vec<_> = entries
-        .iter()
-        .filter(|entry| asked.selection.passes(entry) || *entry == anchor)
-        .collect();
+    let mut all: Vec<_> =
+        entries.iter().filter(|entry| asked.selection.passes(entry) || *entry == anchor).collect();
     all.sort_by_key(|entry| entry.at);
     let place = all.iter().position(|entry| *entry == anchor).unwrap() as i64;
-    let near = |entry: &Entry| {
-        asked
-            .window
-            .is_none_or(|window| entry.at.time.abs_diff(anchor.at.time) <= window)
-    };
+    let near =
+        |entry: &Entry| asked.window.is_none_or(|window| entry.at.time.abs_diff(anchor.at.time) <= window);
     let offsets = (0..all.len() as i64).map(|at| at - place);
     all.iter()
         .zip(offsets)
@@ -140,41 +130,23 @@ proptest! {
 #[test]
 fn neighbours_of_the_same_second_are_there_in_the_order_of_arrival() {
     let (bench, caller) = (Bench::with_project(), Caller::new());
-    let ids: Vec<_> = (0..12)
-        .map(|at| note(&bench, &caller, &format!("note {at}"), json!({})))
-        .collect();
+    let ids: Vec<_> = (0..12).map(|at| note(&bench, &caller, &format!("note {at}"), json!({}))).collect();
     let asked = json!({ "anchor_id": ids[6], "depth_before": 3, "depth_after": 2 });
     let answer = bench.call(&caller, MEMORY, request("timeline", "observation", asked));
     let found: Vec<_> = answer["timeline"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|entry| {
-            (
-                entry["observation_id"].as_str().unwrap(),
-                entry["offset"].as_i64().unwrap(),
-            )
-        })
+        .map(|entry| (entry["observation_id"].as_str().unwrap(), entry["offset"].as_i64().unwrap()))
         .collect();
-    let expected: Vec<_> = (-3..=2)
-        .map(|offset| (ids[(6 + offset) as usize].as_str(), offset))
-        .collect();
+    let expected: Vec<_> = (-3..=2).map(|offset| (ids[(6 + offset) as usize].as_str(), offset)).collect();
     assert_eq!(found, expected);
-    assert_eq!(
-        (&answer["anchor_id"], &answer["count"]),
-        (&json!(ids[6]), &json!(6))
-    );
+    assert_eq!((&answer["anchor_id"], &answer["count"]), (&json!(ids[6]), &json!(6)));
     let entry = &answer["timeline"][3];
-    assert_eq!(
-        (&entry["content"], &entry["observation_type"]),
-        (&json!("note 6"), &json!("code"))
-    );
+    assert_eq!((&entry["content"], &entry["observation_type"]), (&json!("note 6"), &json!("code")));
     // The default is five on each side.
-    let answer = bench.call(
-        &caller,
-        MEMORY,
-        request("timeline", "observation", json!({ "anchor_id": ids[6] })),
-    );
+    let answer =
+        bench.call(&caller, MEMORY, request("timeline", "observation", json!({ "anchor_id": ids[6] })));
     assert_eq!(answer["count"], 11);
 }
 
@@ -184,20 +156,11 @@ fn a_query_anchors_at_its_best_hit_and_filters_hold_for_neighbours() {
     note(&bench, &caller, "before", json!({ "tags": ["x"] }));
     let anchor = note(&bench, &caller, "the deployment failed", json!({}));
     note(&bench, &caller, "not tagged", json!({}));
-    let after = note(
-        &bench,
-        &caller,
-        "after",
-        json!({ "tags": ["x"], "observation_type": "error" }),
-    );
+    let after = note(&bench, &caller, "after", json!({ "tags": ["x"], "observation_type": "error" }));
     let asked = json!({ "query": "deployment failed", "tags": ["x"], "observation_types": ["Error"] });
     let answer = bench.call(&caller, MEMORY, request("timeline", "observation", asked));
-    let found: Vec<_> = answer["timeline"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|entry| &entry["observation_id"])
-        .collect();
+    let found: Vec<_> =
+        answer["timeline"].as_array().unwrap().iter().map(|entry| &entry["observation_id"]).collect();
     assert_eq!(found, [&json!(anchor), &json!(after)]);
 }
 
@@ -220,20 +183,10 @@ fn an_anchor_is_of_the_resource_and_the_org() {
         (&caller, around("observation", json!({ "anchor_id": pattern }))),
         (&caller, around("observation", json!({ "query": "zebra" }))),
         (&caller, around("execution", json!({ "query": "note" }))),
-        (
-            &caller.clone().of_org("org_b"),
-            around("observation", json!({ "anchor_id": id })),
-        ),
-        (
-            &caller.clone().of_org("org_b"),
-            around("observation", json!({ "query": "note" })),
-        ),
+        (&caller.clone().of_org("org_b"), around("observation", json!({ "anchor_id": id }))),
+        (&caller.clone().of_org("org_b"), around("observation", json!({ "query": "note" }))),
     ] {
-        assert_eq!(
-            bench.refusal(caller, MEMORY, asked.clone()),
-            "not_found",
-            "{asked}"
-        );
+        assert_eq!(bench.refusal(caller, MEMORY, asked.clone()), "not_found", "{asked}");
     }
     for (asked, rule) in [
         (json!({}), "one_anchor"),
@@ -242,16 +195,8 @@ fn an_anchor_is_of_the_resource_and_the_org() {
         (json!({ "anchor_id": id, "window_secs": -1 }), "minimum"),
         (json!({ "anchor_id": id, "limit": 1 }), "unused_argument"),
     ] {
-        assert_eq!(
-            bench.refusal(&caller, MEMORY, around("observation", asked.clone())),
-            rule,
-            "{asked}"
-        );
+        assert_eq!(bench.refusal(&caller, MEMORY, around("observation", asked.clone())), rule, "{asked}");
     }
-    let answer = bench.call(
-        &caller,
-        MEMORY,
-        around("error_pattern", json!({ "anchor_id": pattern })),
-    );
+    let answer = bench.call(&caller, MEMORY, around("error_pattern", json!({ "anchor_id": pattern })));
     assert_eq!(answer["timeline"][0]["content"], "e: d");
 }

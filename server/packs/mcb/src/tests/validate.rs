@@ -69,10 +69,7 @@ fn rules_are_listed_by_category() {
     let bench = bench();
     let (all, _) = ask(&bench, json!({ "action": "list_rules" }));
     assert_eq!(all["count"], all["rules"].as_array().unwrap().len());
-    assert_eq!(
-        (&all["filter"], all["categories"].as_array().unwrap().len()),
-        (&Value::Null, 19)
-    );
+    assert_eq!((&all["filter"], all["categories"].as_array().unwrap().len()), (&Value::Null, 19));
     let (named, _) = ask(&bench, json!({ "action": "list_rules", "category": "naming" }));
     let expected = json!([{
         "id": "HOUSE001", "name": "No dogs", "category": "naming", "severity": "info", "description": "Finds dogs in code.",
@@ -83,10 +80,7 @@ fn rules_are_listed_by_category() {
 
 #[test]
 fn an_analysis_has_the_sums_of_its_functions() {
-    let (answer, _) = ask(
-        &bench(),
-        json!({ "action": "analyze", "path": "shop/src/lib.rs" }),
-    );
+    let (answer, _) = ask(&bench(), json!({ "action": "analyze", "path": "shop/src/lib.rs" }));
     let expected = json!({
         "path": "shop/src/lib.rs", "language": "rust", "cyclomatic": 3, "cognitive": 2, "sloc": 5,
         "maintainability_index": answer["maintainability_index"], "analysis_time_ms": answer["analysis_time_ms"],
@@ -105,25 +99,13 @@ fn what_can_not_be_validated_is_refused() {
         (json!({ "action": "run", "path": "nowhere" }), "path"),
         (json!({ "action": "run", "path": "/" }), "path"),
         (json!({ "action": "run", "path": "shop/../.." }), "path"),
-        (
-            json!({ "action": "run", "path": "shop", "rules": ["QUAL001", "QUAL999"] }),
-            "no_such",
-        ),
-        (
-            json!({ "action": "run", "path": "shop", "category": "cats" }),
-            "no_such",
-        ),
-        (
-            json!({ "action": "run", "path": "shop", "scope": "file" }),
-            "scope",
-        ),
+        (json!({ "action": "run", "path": "shop", "rules": ["QUAL001", "QUAL999"] }), "no_such"),
+        (json!({ "action": "run", "path": "shop", "category": "cats" }), "no_such"),
+        (json!({ "action": "run", "path": "shop", "scope": "file" }), "scope"),
         (json!({ "action": "list_rules", "category": "cats" }), "no_such"),
         (json!({ "action": "analyze", "path": "shop" }), "path"),
         (json!({ "action": "analyze", "path": "shop/none.rs" }), "path"),
-        (
-            json!({ "action": "analyze", "path": "shop/notes.txt" }),
-            "language",
-        ),
+        (json!({ "action": "analyze", "path": "shop/notes.txt" }), "language"),
     ] {
         assert_eq!(refusal(request.clone()), rule, "{request}");
     }

@@ -18,10 +18,7 @@ impl RowView for Memory {
         entity: &'static EntitySpec,
         key: &'a [Value],
     ) -> BoxFuture<'a, Result<Option<Row>, Failure>> {
-        let found = self
-            .rows
-            .iter()
-            .find(|(name, row)| *name == entity.name && identity(entity, row) == key);
+        let found = self.rows.iter().find(|(name, row)| *name == entity.name && identity(entity, row) == key);
         let found = found.map(|(_, row)| row.clone());
         Box::pin(async { Ok(found) })
     }

@@ -27,13 +27,7 @@ pub(crate) struct Rows<'a> {
 impl<'a> Rows<'a> {
     /// Takes the slice as rows of `width` values each.
     pub(crate) fn new(values: &'a [f32], width: usize) -> Self {
-        Self {
-            values,
-            start: 0,
-            stride: width,
-            width,
-            count: values.len() / width,
-        }
+        Self { values, start: 0, stride: width, width, count: values.len() / width }
     }
 
     fn row(&self, at: usize) -> &'a [f32] {
@@ -63,11 +57,7 @@ impl Packed {
         if rows.width == 0 {
             return;
         }
-        for (panel, first) in self
-            .steps
-            .chunks_exact_mut(rows.width)
-            .zip((0..).step_by(TILE_COLUMNS))
-        {
+        for (panel, first) in self.steps.chunks_exact_mut(rows.width).zip((0..).step_by(TILE_COLUMNS)) {
             for column in 0..TILE_COLUMNS.min(rows.count - first) {
                 for (step, &value) in panel.iter_mut().zip(rows.row(first + column)) {
                     step[column] = value;
@@ -115,11 +105,7 @@ impl PackedRows {
         if rows.width == 0 {
             return;
         }
-        for (block, first) in self
-            .steps
-            .chunks_exact_mut(rows.width)
-            .zip((0..).step_by(TILE_ROWS))
-        {
+        for (block, first) in self.steps.chunks_exact_mut(rows.width).zip((0..).step_by(TILE_ROWS)) {
             let held = TILE_ROWS.min(rows.count - first);
             let sources: [&[f32]; TILE_ROWS] =
                 std::array::from_fn(|row| if row < held { rows.row(first + row) } else { &[] });
@@ -179,22 +165,14 @@ impl Sink<'_> {
     #[inline]
     fn store(&mut self, tile: &Tile, (row, column): (usize, usize), (rows, columns): (usize, usize)) {
         let columns = columns.min(TILE_COLUMNS);
-        let bias = self
-            .bias
-            .map_or(&NO_BIAS[..columns], |bias| &bias[column..][..columns]);
+        let bias = self.bias.map_or(&NO_BIAS[..columns], |bias| &bias[column..][..columns]);
         for (at, sums) in tile.iter().enumerate().take(rows) {
             let target = &mut self.values[self.start + (row + at) * self.stride + column..][..columns];
             let sums = sums.iter().zip(bias).map(|(sum, bias)| sum + bias);
             if self.adds {
-                target
-                    .iter_mut()
-                    .zip(sums)
-                    .for_each(|(target, sum)| *target += sum);
+                target.iter_mut().zip(sums).for_each(|(target, sum)| *target += sum);
             } else {
-                target
-                    .iter_mut()
-                    .zip(sums)
-                    .for_each(|(target, sum)| *target = sum);
+                target.iter_mut().zip(sums).for_each(|(target, sum)| *target = sum);
             }
         }
     }
@@ -229,9 +207,7 @@ mod tests {
             let products = row.iter().zip(column).map(|(a, b)| f64::from(*a) * f64::from(*b));
             products.sum::<f64>()
         };
-        rows.chunks(depth)
-            .flat_map(|row| matrix.chunks(depth).map(move |column| dot(row, column)))
-            .collect()
+        rows.chunks(depth).flat_map(|row| matrix.chunks(depth).map(move |column| dot(row, column))).collect()
     }
 
     proptest! {

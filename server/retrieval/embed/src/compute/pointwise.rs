@@ -82,16 +82,7 @@ fn exp<const FMA: bool>(x: f32) -> f32 {
     let r = fused::<FMA>(-k, LN_2[1], fused::<FMA>(-k, LN_2[0], x));
     let power = polynomial::<FMA, 8>(
         r,
-        [
-            1.0 / 5040.0,
-            1.0 / 720.0,
-            1.0 / 120.0,
-            1.0 / 24.0,
-            1.0 / 6.0,
-            0.5,
-            1.0,
-            1.0,
-        ],
+        [1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0],
     );
     // The sum has the exponent, biased by 127, in its low bits.
     let exponent = ((k + (8_388_608.0 + 127.0)).to_bits() & 0xff) << 23;
@@ -104,17 +95,8 @@ fn gelu_body<const FMA: bool>(values: &mut [f32]) {
     for value in values {
         let z = *value * std::f32::consts::FRAC_1_SQRT_2;
         let t = 1.0 / fused::<FMA>(0.327_591_1, z.abs(), 1.0);
-        let series = polynomial::<FMA, 6>(
-            t,
-            [
-                1.061_405_4,
-                -1.453_152,
-                1.421_413_7,
-                -0.284_496_74,
-                0.254_829_6,
-                0.0,
-            ],
-        );
+        let series =
+            polynomial::<FMA, 6>(t, [1.061_405_4, -1.453_152, 1.421_413_7, -0.284_496_74, 0.254_829_6, 0.0]);
         let erf = (1.0 - series * exp::<FMA>(-z * z)).copysign(z);
         *value *= fused::<FMA>(0.5, erf, 0.5);
     }
@@ -193,20 +175,14 @@ mod tests {
             computed(level, &mut values);
             for ((at, found), expected) in values.iter().enumerate().zip(&expected) {
                 let error = (f64::from(*found) - expected).abs();
-                assert!(
-                    error <= tolerance,
-                    "{level:?} of {}: {found}, {expected}",
-                    input[at]
-                );
+                assert!(error <= tolerance, "{level:?} of {}: {found}, {expected}", input[at]);
             }
         }
     }
 
     /// Values from -12 to 12.
     fn ramp(count: usize) -> Vec<f32> {
-        (0..count)
-            .map(|i| i as f32 / count as f32 * 24.0 - 12.0)
-            .collect()
+        (0..count).map(|i| i as f32 / count as f32 * 24.0 - 12.0).collect()
     }
 
     /// The error function, by its series and, for large values, its continued fraction.
@@ -239,12 +215,7 @@ mod tests {
             powers.iter().map(|power| power / sum).collect()
         };
         for count in [1, 2, 15, 16, 17, 33, 256] {
-            check(
-                &ramp(count),
-                1e-6,
-                |level, values| softmax(level, values, 0.25),
-                defined,
-            );
+            check(&ramp(count), 1e-6, |level, values| softmax(level, values, 0.25), defined);
         }
     }
 
@@ -274,10 +245,7 @@ mod tests {
     fn exp_is_close_to_the_standard_librarys() {
         for x in ramp(4_001).into_iter().map(|x| x * 7.2) {
             let (found, expected) = (f64::from(exp::<true>(x)), f64::from(x).exp());
-            assert!(
-                ((found - expected) / expected).abs() < 3e-7,
-                "e^{x}: {found}, {expected}"
-            );
+            assert!(((found - expected) / expected).abs() < 3e-7, "e^{x}: {found}, {expected}");
         }
     }
 }

@@ -20,11 +20,7 @@ pub(super) fn portable(rows: &RowSteps, columns: &ColumnSteps, tile: &mut Tile) 
         for column in (0..TILE_COLUMNS).step_by(WIDTH) {
             let mut sums = [[0.0f32; WIDTH]; HEIGHT];
             for (rows, columns) in rows.iter().zip(columns) {
-                add_products(
-                    &mut sums,
-                    &rows[row..row + HEIGHT],
-                    &columns[column..column + WIDTH],
-                );
+                add_products(&mut sums, &rows[row..row + HEIGHT], &columns[column..column + WIDTH]);
             }
             for (tile, sums) in tile[row..].iter_mut().zip(&sums) {
                 tile[column..column + WIDTH].copy_from_slice(sums);

@@ -12,10 +12,7 @@ use crate::{
 };
 
 fn one(name: &str, shape: &[usize]) -> Expected {
-    Expected {
-        name: name.into(),
-        shape: shape.to_vec(),
-    }
+    Expected { name: name.into(), shape: shape.to_vec() }
 }
 
 fn read(bytes: &[u8], expected: &[Expected]) -> Result<(), WeightsError> {
@@ -33,56 +30,16 @@ fn each_difference_is_named() {
     for (header, values, problem) in [
         (json!({"a": a()}), 24, "it has no tensor `b`"),
         (json!([]), 0, "its header is no JSON object"),
-        (
-            json!({"a": a(), "b": b()}),
-            39,
-            "tensor `b` lies outside of the file",
-        ),
-        (
-            json!({"a": a(), "b": b_at(huge)}),
-            40,
-            "tensor `b` lies outside of the file",
-        ),
-        (
-            json!({"a": a(), "b": b_at(json!([40, 24]))}),
-            40,
-            "tensor `b` lies outside of the file",
-        ),
-        (
-            json!({"a": a(), "b": b_at(json!([-1, 15]))}),
-            40,
-            "tensor `b` lies outside of the file",
-        ),
-        (
-            json!({"a": a(), "b": b_at(json!("24"))}),
-            40,
-            "tensor `b` lies outside of the file",
-        ),
-        (
-            json!({"a": a(), "b": 1}),
-            40,
-            "tensor `b` lies outside of the file",
-        ),
-        (
-            json!({"a": a(), "b": b_at(json!([25, 41]))}),
-            41,
-            "tensor `b` begins at byte 25 rather than 24",
-        ),
-        (
-            json!({"a": a(), "b": b_at(json!([20, 36]))}),
-            36,
-            "tensor `b` begins at byte 20 rather than 24",
-        ),
-        (
-            json!({"a": a(), "b": b_at(json!([24, 36]))}),
-            36,
-            "tensor `b` has 12 bytes rather than 16",
-        ),
-        (
-            json!({"a": a(), "b": b()}),
-            41,
-            "its tensors end at byte 40 of 41",
-        ),
+        (json!({"a": a(), "b": b()}), 39, "tensor `b` lies outside of the file"),
+        (json!({"a": a(), "b": b_at(huge)}), 40, "tensor `b` lies outside of the file"),
+        (json!({"a": a(), "b": b_at(json!([40, 24]))}), 40, "tensor `b` lies outside of the file"),
+        (json!({"a": a(), "b": b_at(json!([-1, 15]))}), 40, "tensor `b` lies outside of the file"),
+        (json!({"a": a(), "b": b_at(json!("24"))}), 40, "tensor `b` lies outside of the file"),
+        (json!({"a": a(), "b": 1}), 40, "tensor `b` lies outside of the file"),
+        (json!({"a": a(), "b": b_at(json!([25, 41]))}), 41, "tensor `b` begins at byte 25 rather than 24"),
+        (json!({"a": a(), "b": b_at(json!([20, 36]))}), 36, "tensor `b` begins at byte 20 rather than 24"),
+        (json!({"a": a(), "b": b_at(json!([24, 36]))}), 36, "tensor `b` has 12 bytes rather than 16"),
+        (json!({"a": a(), "b": b()}), 41, "its tensors end at byte 40 of 41"),
         (
             json!({"a": tensor("F16", json!([2, 3]), json!([0, 24])), "b": b()}),
             40,
@@ -101,10 +58,7 @@ fn each_difference_is_named() {
     for (bytes, problem) in [
         (&b""[..], "it is cut off"),
         (b"1234567", "it is cut off"),
-        (
-            &u64::MAX.to_le_bytes(),
-            "its header claims to have 18446744073709551615 bytes",
-        ),
+        (&u64::MAX.to_le_bytes(), "its header claims to have 18446744073709551615 bytes"),
         (&1u64.to_le_bytes(), "its header claims to have 1 bytes"),
     ] {
         assert_eq!(read(bytes, &expected).unwrap_err().to_string(), problem);
@@ -119,17 +73,11 @@ fn other_tensors_and_the_order_of_the_header_do_not_matter() {
         "ids": {"dtype": "I64", "shape": [1], "data_offsets": [4, 12]},
         "a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]},
     });
-    let numbers: Vec<u8> = [1.0f32, 0.0, 0.0, 2.0, 3.0]
-        .iter()
-        .flat_map(|x| x.to_le_bytes())
-        .collect();
+    let numbers: Vec<u8> = [1.0f32, 0.0, 0.0, 2.0, 3.0].iter().flat_map(|x| x.to_le_bytes()).collect();
     let bytes = with_header(&header.to_string(), &numbers);
     let expected = [one("a", &[1]), one("b", &[2])];
     let mut tensors = weights::read(&*bytes, bytes.len() as u64, &expected).unwrap();
-    assert_eq!(
-        (tensors.take("a"), tensors.take("b")),
-        (vec![1.0], vec![2.0, 3.0])
-    );
+    assert_eq!((tensors.take("a"), tensors.take("b")), (vec![1.0], vec![2.0, 3.0]));
 }
 
 #[test]
@@ -141,16 +89,10 @@ fn a_model_is_opened_only_if_its_hash_is_the_pinned_one() {
     assert!(matches!(Model::open(&path), Err(ModelError::Damaged { .. })));
     // The right tensors, with other values.
     let expected = crate::encoder::MINILM.tensors();
-    let zeros: Vec<Vec<f32>> = expected
-        .iter()
-        .map(|it| vec![0.0; it.shape.iter().product()])
-        .collect();
+    let zeros: Vec<Vec<f32>> = expected.iter().map(|it| vec![0.0; it.shape.iter().product()]).collect();
     fs::write(&path, file(&expected, &zeros)).unwrap();
     let error = Model::open(&path).unwrap_err().to_string();
-    assert!(
-        error.contains("its SHA-256 is") && error.contains("tabellion model install"),
-        "{error}"
-    );
+    assert!(error.contains("its SHA-256 is") && error.contains("tabellion model install"), "{error}");
 }
 
 proptest! {

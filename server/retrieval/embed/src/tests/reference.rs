@@ -19,10 +19,7 @@ struct Row {
 }
 
 fn rows() -> Vec<Row> {
-    TEXTS
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    TEXTS.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Returns the vectors of the first texts.
@@ -108,16 +105,9 @@ fn vectors_are_those_of_the_reference() {
         let mut calls = 0;
         let cancelled = model.embed(&texts, &mut |_| {
             calls += 1;
-            if calls == calls_wanted {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+            if calls == calls_wanted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         assert_eq!((cancelled, calls), (Err(Cancelled), calls_wanted));
     }
-    assert_eq!(
-        model.embed(&[], &mut |_| ControlFlow::Continue(())),
-        Ok(Vec::new())
-    );
+    assert_eq!(model.embed(&[], &mut |_| ControlFlow::Continue(())), Ok(Vec::new()));
 }

@@ -107,15 +107,9 @@ mod tests {
     fn check(a: &[u8; DIMENSIONS], b: &[u8; DIMENSIONS]) {
         let query = Quantized::from_bytes(a);
         let pairs = a.iter().zip(b);
-        let expected: i64 = pairs
-            .map(|(&a, &b)| i64::from(a as i8) * i64::from(b as i8))
-            .sum();
+        let expected: i64 = pairs.map(|(&a, &b)| i64::from(a as i8) * i64::from(b as i8)).sum();
         for level in Level::available() {
-            assert_eq!(
-                i64::from(Query::with_level(level, &query).dot(b)),
-                expected,
-                "{level:?}"
-            );
+            assert_eq!(i64::from(Query::with_level(level, &query).dot(b)), expected, "{level:?}");
         }
         assert_eq!(i64::from(query.dot(&Quantized::from_bytes(b))), expected);
     }

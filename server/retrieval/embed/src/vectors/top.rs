@@ -76,11 +76,7 @@ struct Best {
 
 impl Best {
     fn new(count: usize) -> Self {
-        Self {
-            count,
-            heap: BinaryHeap::new(),
-            worst: i32::MIN,
-        }
+        Self { count, heap: BinaryHeap::new(), worst: i32::MIN }
     }
 
     #[inline]
@@ -158,20 +154,11 @@ mod tests {
     #[test]
     fn rounding_and_cosines_are_as_documented() {
         let mut vector = [0.0; DIMENSIONS];
-        for (index, value) in [
-            (0, 0.25),
-            (1, -0.25),
-            (2, 0.9),
-            (3, -0.9),
-            (4, 0.001),
-            (5, f32::NAN),
-        ] {
+        for (index, value) in [(0, 0.25), (1, -0.25), (2, 0.9), (3, -0.9), (4, 0.001), (5, f32::NAN)] {
             vector[index] = value;
         }
         let quantized = Quantized::new(&vector);
-        let [first @ .., _] = &quantized.to_bytes()[..7] else {
-            panic!()
-        };
+        let [first @ .., _] = &quantized.to_bytes()[..7] else { panic!() };
         assert_eq!(first, [127, 129, 127, 129, 1, 0]);
         assert_eq!(Quantized::from_bytes(&quantized.to_bytes()), quantized);
         let even = [1.0 / (DIMENSIONS as f32).sqrt(); DIMENSIONS];

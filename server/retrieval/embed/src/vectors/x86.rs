@@ -26,10 +26,7 @@ pub(super) fn dot_avx2(query: &[i8; DIMENSIONS], vector: &[u8; DIMENSIONS]) -> i
         }
     }
     let sum = _mm256_add_epi32(sums[0], sums[1]);
-    let halves = [
-        _mm256_extracti128_si256::<0>(sum),
-        _mm256_extracti128_si256::<1>(sum),
-    ];
+    let halves = [_mm256_extracti128_si256::<0>(sum), _mm256_extracti128_si256::<1>(sum)];
     let sum = _mm_add_epi32(halves[0], halves[1]);
     let sum = _mm_hadd_epi32(sum, sum);
     let sum = _mm_hadd_epi32(sum, sum);
@@ -46,10 +43,7 @@ pub(super) fn dot_avx512_vnni(query: &[i8; DIMENSIONS], sum: i32, vector: &[u8; 
     for (at, (query, vector)) in query.chunks_exact(64).zip(vector.chunks_exact(64)).enumerate() {
         // SAFETY: both slices have 64 bytes.
         let (query, vector) = unsafe {
-            (
-                _mm512_loadu_si512(query.as_ptr().cast()),
-                _mm512_loadu_si512(vector.as_ptr().cast()),
-            )
+            (_mm512_loadu_si512(query.as_ptr().cast()), _mm512_loadu_si512(vector.as_ptr().cast()))
         };
         let sum = &mut sums[at % 2];
         *sum = _mm512_dpbusd_epi32(*sum, _mm512_xor_si512(vector, sign), query);

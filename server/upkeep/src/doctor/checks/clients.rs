@@ -42,17 +42,11 @@ fn of_client(client: &'static Client, file: &Path) -> Vec<Finding> {
         Ok(named) => named,
         Err(error) => {
             let message = format!("{}: {error}", client.name);
-            return vec![Finding::yellow(
-                ID,
-                message,
-                "correct the file; the client may ignore it",
-            )];
+            return vec![Finding::yellow(ID, message, "correct the file; the client may ignore it")];
         }
     };
     let servers = names.iter().map(|name| (name, config.server(name)));
-    servers
-        .filter_map(|(name, server)| Some(of_entry(client, name, &server.ok()??)))
-        .collect()
+    servers.filter_map(|(name, server)| Some(of_entry(client, name, &server.ok()??))).collect()
 }
 
 fn of_entry(client: &Client, name: &str, server: &Server) -> Finding {

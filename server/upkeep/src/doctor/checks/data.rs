@@ -33,11 +33,7 @@ pub(super) fn folder(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
             "the first start of a server makes them; name another folder with `--data DIR`",
         ),
         Ok(()) => Finding::green(ID, format!("`{shown}`")),
-        Err(wrong) => Finding::red(
-            ID,
-            wrong,
-            "the first start of a server makes the system's place for it",
-        ),
+        Err(wrong) => Finding::red(ID, wrong, "the first start of a server makes the system's place for it"),
     }]
 }
 
@@ -49,9 +45,7 @@ pub(super) fn permissions(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
     };
     let files = present(folder, packs);
     let of_files = files.iter().map(|(_, path)| (path.as_path(), fs::metadata(path)));
-    let all = [(folder.path.as_path(), Ok(metadata))]
-        .into_iter()
-        .chain(of_files);
+    let all = [(folder.path.as_path(), Ok(metadata))].into_iter().chain(of_files);
     let mut findings = vec![];
     for (path, metadata) in all {
         let shown = path.display();
@@ -121,11 +115,9 @@ pub(super) fn files(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
                 SchemaDifference::Newer => {
                     Finding::red(ID, said, "the program that wrote the data can read it")
                 }
-                SchemaDifference::Impossible(_) => Finding::red(
-                    ID,
-                    said,
-                    "`tabellion data export`, with the program that wrote the data",
-                ),
+                SchemaDifference::Impossible(_) => {
+                    Finding::red(ID, said, "`tabellion data export`, with the program that wrote the data")
+                }
                 SchemaDifference::Foreign(_) => {
                     Finding::red(ID, said, "move the file, or use another folder")
                 }
@@ -206,11 +198,7 @@ pub(super) fn code(folder: &DataFolder, packs: Packs) -> Vec<Finding> {
             ),
             "leave out what may have ended it (`exclude_dirs`, `ignore_patterns`), and begin the run anew (`index start`)",
         )),
-        Err(error) => Some(Finding::yellow(
-            ID,
-            error,
-            "delete the index; the next run makes it again",
-        )),
+        Err(error) => Some(Finding::yellow(ID, error, "delete the index; the next run makes it again")),
     };
     counts.filter_map(finding).collect()
 }
@@ -222,17 +210,9 @@ pub(super) fn leftovers(folder: &DataFolder, _: Packs) -> Vec<Finding> {
     let is_damaged = |path: &PathBuf| {
         let extension = path.extension().and_then(|extension| extension.to_str());
         let number = extension.and_then(|extension| extension.strip_prefix(DAMAGED));
-        number.is_some_and(|rest| {
-            rest.trim_start_matches('-')
-                .bytes()
-                .all(|byte| byte.is_ascii_digit())
-        })
+        number.is_some_and(|rest| rest.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit()))
     };
-    let mut kept: Vec<_> = names
-        .into_iter()
-        .map(|name| folder.path.join(name))
-        .filter(is_damaged)
-        .collect();
+    let mut kept: Vec<_> = names.into_iter().map(|name| folder.path.join(name)).filter(is_damaged).collect();
     kept.sort();
     let findings: Vec<_> = kept
         .iter()

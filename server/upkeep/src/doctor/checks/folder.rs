@@ -16,11 +16,7 @@ use crate::folder;
 pub(super) fn library(subject: &Subject) -> Vec<Finding> {
     const ID: &str = "library";
     if let Err(mistake) = folder::check(&subject.folder) {
-        return vec![Finding::red(
-            ID,
-            mistake,
-            "name the folder of your notes with `--library DIR`",
-        )];
+        return vec![Finding::red(ID, mistake, "name the folder of your notes with `--library DIR`")];
     }
     vec![match &subject.library {
         Ok(library) => {
@@ -29,10 +25,7 @@ pub(super) fn library(subject: &Subject) -> Vec<Finding> {
             if top == subject.folder {
                 Finding::green(ID, format!("`{shown}`"))
             } else {
-                Finding::green(
-                    ID,
-                    format!("`{shown}`, a folder of the repository at `{}`", top.display()),
-                )
+                Finding::green(ID, format!("`{shown}`, a folder of the repository at `{}`", top.display()))
             }
         }
         Err(OpenError::NoRepository(_)) => Finding::red(
@@ -41,11 +34,7 @@ pub(super) fn library(subject: &Subject) -> Vec<Finding> {
             "`tabellion init` in it creates one; so does the server when it starts",
         )
         .with(Fix::Init),
-        Err(error) => Finding::red(
-            ID,
-            error.to_string(),
-            "mend that first: other checks need the library",
-        ),
+        Err(error) => Finding::red(ID, error.to_string(), "mend that first: other checks need the library"),
     }]
 }
 
@@ -64,40 +53,26 @@ pub(super) fn permissions(subject: &Subject) -> Vec<Finding> {
         }
         if read_only(folder) {
             let message = format!("`{}` is read-only", folder.display());
-            return vec![Finding::red(
-                ID,
-                message,
-                format!("`chmod u+w {}`", folder.display()),
-            )];
+            return vec![Finding::red(ID, message, format!("`chmod u+w {}`", folder.display()))];
         }
     }
     let Ok(listing) = library.list(&LibraryDir::ROOT, true) else {
         return vec![];
     };
-    let locked: Vec<_> = listing
-        .files
-        .iter()
-        .filter(|file| read_only(&subject.folder.join(file.as_path())))
-        .collect();
+    let locked: Vec<_> =
+        listing.files.iter().filter(|file| read_only(&subject.folder.join(file.as_path()))).collect();
     vec![match &locked[..] {
         [] if listing.left_out.unreadable > 0 => Finding::yellow(
             ID,
             format!("{} files or folders can't be read", listing.left_out.unreadable),
             "agents do not see them; give your user access to them",
         ),
-        [] => Finding::green(
-            ID,
-            format!("{} Markdown files can be read and written", listing.files.len()),
-        ),
+        [] => Finding::green(ID, format!("{} Markdown files can be read and written", listing.files.len())),
         [first, rest @ ..] => Finding::yellow(
             ID,
             format!(
                 "`{first}` is read-only{}",
-                if rest.is_empty() {
-                    String::new()
-                } else {
-                    format!(", and {} more", rest.len())
-                }
+                if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) }
             ),
             "changes to it are refused; `chmod u+w` permits them",
         ),
@@ -113,14 +88,8 @@ pub(super) fn names(subject: &Subject) -> Vec<Finding> {
     let top = library.repository_facts().top;
     // `.git` exists under this name only.
     let ignores_case = top.join(".GIT").symlink_metadata().is_ok();
-    let said = library
-        .git_setting("core.ignoreCase")
-        .is_some_and(|value| value.eq_ignore_ascii_case("true"));
-    let kind = if ignores_case {
-        "ignores case"
-    } else {
-        "distinguishes case"
-    };
+    let said = library.git_setting("core.ignoreCase").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    let kind = if ignores_case { "ignores case" } else { "distinguishes case" };
     let mut findings = vec![if ignores_case == said {
         Finding::green(ID, format!("the file system {kind} in names"))
     } else {
@@ -142,10 +111,7 @@ fn unicode(subject: &Subject) -> Option<Finding> {
         let other = if composed == name { decomposed } else { composed };
         (other != name).then_some(other)
     };
-    let (name, other) = listing
-        .files
-        .iter()
-        .find_map(|file| Some((file, other(file.as_str())?)))?;
+    let (name, other) = listing.files.iter().find_map(|file| Some((file, other(file.as_str())?)))?;
     let is_there = subject.folder.join(&other).symlink_metadata().is_ok();
     let both = listing.files.iter().any(|file| file.as_str() == other);
     Some(match (is_there, both) {
@@ -154,14 +120,12 @@ fn unicode(subject: &Subject) -> Option<Finding> {
             format!("two documents are called `{name}`, in two Unicode forms"),
             "rename one: other systems keep only one of them",
         ),
-        (true, false) => Finding::green(
-            "unicode",
-            "the file system takes the Unicode forms of a name for one",
-        ),
-        (false, false) => Finding::green(
-            "unicode",
-            "the file system distinguishes the Unicode forms of a name",
-        ),
+        (true, false) => {
+            Finding::green("unicode", "the file system takes the Unicode forms of a name for one")
+        }
+        (false, false) => {
+            Finding::green("unicode", "the file system distinguishes the Unicode forms of a name")
+        }
     })
 }
 

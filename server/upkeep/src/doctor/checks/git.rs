@@ -10,10 +10,7 @@ const WANTED: (u32, u32) = (2, 30);
 /// Looks for the git program. The server needs it only to pack objects; people need it for everything else.
 pub(super) fn version(_: &Subject) -> Vec<Finding> {
     const ID: &str = "git";
-    let output = Command::new("git")
-        .arg("--version")
-        .stderr(Stdio::null())
-        .output();
+    let output = Command::new("git").arg("--version").stderr(Stdio::null()).output();
     let Some(shown) = output.ok().filter(|output| output.status.success()) else {
         return vec![Finding::yellow(
             ID,
@@ -27,20 +24,15 @@ pub(super) fn version(_: &Subject) -> Vec<Finding> {
         Some(version) if version < WANTED => Finding::yellow(
             ID,
             format!("{shown} is too old to pack objects in the background"),
-            format!(
-                "install {}.{} or newer, or run `git gc` now and then",
-                WANTED.0, WANTED.1
-            ),
+            format!("install {}.{} or newer, or run `git gc` now and then", WANTED.0, WANTED.1),
         ),
         _ => Finding::green(ID, shown),
     }]
 }
 
 fn parsed(shown: &str) -> Option<(u32, u32)> {
-    let mut numbers = shown
-        .split(' ')
-        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?
-        .split('.');
+    let mut numbers =
+        shown.split(' ').find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?.split('.');
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 

@@ -18,9 +18,7 @@ const MAX_COMMITS: usize = 20_000;
 /// Returns the comparison of the log with its commits, which is made once.
 pub(super) fn compared<'s>(subject: &'s Subject, library: &Library) -> &'s Result<Agreement, Failure> {
     let now = Utc::now().timestamp() + SKEW;
-    subject
-        .agreement
-        .get_or_init(|| library.log_agreement(MAX_COMMITS, now))
+    subject.agreement.get_or_init(|| library.log_agreement(MAX_COMMITS, now))
 }
 
 /// Compares the log with its commits, and its cache with both.
@@ -32,22 +30,14 @@ pub(super) fn agreement(subject: &Subject) -> Vec<Finding> {
     let found = match compared(subject, library) {
         Ok(found) => found,
         Err(failure) => {
-            return vec![Finding::red(
-                ID,
-                failure.to_string(),
-                "`git fsck` says what is damaged",
-            )];
+            return vec![Finding::red(ID, failure.to_string(), "`git fsck` says what is damaged")];
         }
     };
     let read = format!(
         "{} in {}{}",
         entries(found.entries),
         counted(found.commits, "commit"),
-        if found.is_cut {
-            ", the newest; reading these took a minute"
-        } else {
-            ""
-        }
+        if found.is_cut { ", the newest; reading these took a minute" } else { "" }
     );
     let mut findings = vec![match found.unnamed.first() {
         None => Finding::green(ID, format!("{read}; each names what its commit changed")),
@@ -64,10 +54,7 @@ pub(super) fn agreement(subject: &Subject) -> Vec<Finding> {
     if let Some(commit) = found.too_large.first() {
         findings.push(Finding::yellow(
             ID,
-            format!(
-                "{} too much to be compared, such as {commit}",
-                commits_change(found.too_large.len())
-            ),
+            format!("{} too much to be compared, such as {commit}", commits_change(found.too_large.len())),
             "`git show --stat` shows what such a commit did",
         ));
     }
@@ -88,11 +75,7 @@ pub(super) fn agreement(subject: &Subject) -> Vec<Finding> {
 }
 
 fn entries(number: usize) -> String {
-    if number == 1 {
-        "1 entry".into()
-    } else {
-        format!("{number} entries")
-    }
+    if number == 1 { "1 entry".into() } else { format!("{number} entries") }
 }
 
 fn commits_change(number: usize) -> String {
@@ -104,11 +87,7 @@ fn commits_change(number: usize) -> String {
 }
 
 fn commits_do(number: usize) -> String {
-    if number == 1 {
-        "1 commit did".into()
-    } else {
-        format!("commits did {number} times")
-    }
+    if number == 1 { "1 commit did".into() } else { format!("commits did {number} times") }
 }
 
 /// Reports the effect that recovery would have.
@@ -120,27 +99,19 @@ pub(super) fn recovery(subject: &Subject) -> Vec<Finding> {
     let next = "the next change does that first; so does starting the server";
     vec![match library.interrupted() {
         Ok(Interrupted::Nothing) => Finding::green(ID, "no change was interrupted"),
-        Ok(Interrupted::Record) => Finding::yellow(
-            ID,
-            "a change was interrupted before it began; its record is to be cleared",
-            next,
-        )
-        .with(Fix::Recover),
+        Ok(Interrupted::Record) => {
+            Finding::yellow(ID, "a change was interrupted before it began; its record is to be cleared", next)
+                .with(Fix::Recover)
+        }
         Ok(Interrupted::Completes(paths)) => Finding::yellow(
             ID,
-            format!(
-                "a change of {} was interrupted and is to be completed",
-                paths.join(", ")
-            ),
+            format!("a change of {} was interrupted and is to be completed", paths.join(", ")),
             next,
         )
         .with(Fix::Recover),
         Ok(Interrupted::Undoes(paths)) => Finding::yellow(
             ID,
-            format!(
-                "a change of {} was interrupted and is to be undone",
-                paths.join(", ")
-            ),
+            format!("a change of {} was interrupted and is to be undone", paths.join(", ")),
             next,
         )
         .with(Fix::Recover),
@@ -159,12 +130,8 @@ pub(super) fn leftovers(subject: &Subject) -> Vec<Finding> {
     if !found.temporary.is_empty() {
         let shown = counted(found.temporary.len(), "temporary file");
         findings.push(
-            Finding::yellow(
-                ID,
-                format!("{shown} of an interrupted change"),
-                "the next change removes them",
-            )
-            .with(Fix::Recover),
+            Finding::yellow(ID, format!("{shown} of an interrupted change"), "the next change removes them")
+                .with(Fix::Recover),
         );
     }
     if let Some(first) = found.late.first() {

@@ -29,10 +29,9 @@ pub(super) fn state(subject: &Subject) -> Vec<Finding> {
                 format!("changes are refused: {refusal}"),
                 "reading works; finish that first",
             ),
-            None => Finding::green(
-                ID,
-                format!("changes go to the branch `{}`", place.branch.unwrap_or_default()),
-            ),
+            None => {
+                Finding::green(ID, format!("changes go to the branch `{}`", place.branch.unwrap_or_default()))
+            }
         },
         Err(failure) => Finding::red(
             ID,
@@ -60,9 +59,7 @@ fn held(id: &'static str, lock: HeldLock, top: &Path) -> Finding {
     let path = lock.path.display().to_string();
     let holders = holders::find(&lock.path);
     let age = fs::metadata(&lock.path).and_then(|found| found.modified()).ok();
-    let age = age
-        .and_then(|modified| modified.elapsed().ok())
-        .unwrap_or_default();
+    let age = age.and_then(|modified| modified.elapsed().ok()).unwrap_or_default();
     if !holders.is_empty() {
         return Finding::yellow(
             id,
@@ -91,11 +88,7 @@ fn held(id: &'static str, lock: HeldLock, top: &Path) -> Finding {
         format!("`{path}` is {minutes} minutes old, and git refuses to work while it exists"),
         "if no git program is running, remove the file",
     );
-    if holders::ARE_KNOWN {
-        finding.with(Fix::RemoveLock(lock))
-    } else {
-        finding
-    }
+    if holders::ARE_KNOWN { finding.with(Fix::RemoveLock(lock)) } else { finding }
 }
 
 /// Lists the servers that use the library.
@@ -109,10 +102,9 @@ pub(super) fn processes(subject: &Subject) -> Vec<Finding> {
     let mut serving = holders::find(&own.join("log.sqlite"));
     serving.retain(|process| !changing.contains(process));
     match (changing.is_empty(), serving.is_empty()) {
-        (false, _) => vec![Finding::green(
-            ID,
-            format!("{} changes the library right now", changing.join(", ")),
-        )],
+        (false, _) => {
+            vec![Finding::green(ID, format!("{} changes the library right now", changing.join(", ")))]
+        }
         (true, false) => vec![Finding::green(ID, format!("used by {}", serving.join(", ")))],
         (true, true) => vec![],
     }
@@ -127,16 +119,11 @@ pub(super) fn uncommitted(subject: &Subject) -> Vec<Finding> {
     let UncommittedList { documents, truncated } = match library.uncommitted() {
         Ok(found) => found,
         Err(failure) => {
-            return vec![Finding::red(
-                ID,
-                failure.to_string(),
-                "`git fsck` says what is damaged",
-            )];
+            return vec![Finding::red(ID, failure.to_string(), "`git fsck` says what is damaged")];
         }
     };
-    let (untracked, changed): (Vec<_>, Vec<_>) = documents
-        .iter()
-        .partition(|document| document.difference == Difference::Untracked);
+    let (untracked, changed): (Vec<_>, Vec<_>) =
+        documents.iter().partition(|document| document.difference == Difference::Untracked);
     let untracked = match untracked.len() {
         0 => String::new(),
         number => format!("; {} not in the repository yet", counted(number, "document")),
@@ -179,20 +166,13 @@ pub(super) fn hooks(subject: &Subject) -> Vec<Finding> {
         Some(path) => facts.top.join(path),
         None => facts.common_dir.join("hooks"),
     };
-    let found: Vec<_> = AT_COMMIT
-        .into_iter()
-        .filter(|name| is_program(&folder.join(name)))
-        .collect();
+    let found: Vec<_> = AT_COMMIT.into_iter().filter(|name| is_program(&folder.join(name))).collect();
     vec![if found.is_empty() {
         Finding::green(ID, "no hooks for commits")
     } else {
         Finding::yellow(
             ID,
-            format!(
-                "Tabellion does not run the hooks {} in `{}`",
-                found.join(", "),
-                folder.display()
-            ),
+            format!("Tabellion does not run the hooks {} in `{}`", found.join(", "), folder.display()),
             "if what they do matters for agents' changes, do it elsewhere, such as before a push or in CI",
         )
     }]
@@ -211,27 +191,18 @@ pub(super) fn index(subject: &Subject) -> Vec<Finding> {
     let Some(library) = subject.library() else {
         return vec![];
     };
-    let skips_hash = library
-        .git_setting("index.skipHash")
-        .is_some_and(|value| value.eq_ignore_ascii_case("true"));
-    let hash = if skips_hash {
-        ", without a checksum (`index.skipHash`), which is supported"
-    } else {
-        ""
-    };
+    let skips_hash =
+        library.git_setting("index.skipHash").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    let hash = if skips_hash { ", without a checksum (`index.skipHash`), which is supported" } else { "" };
     vec![match library.index_version() {
         Ok(None) => Finding::green(ID, "no index yet"),
         Ok(Some(Ok(version))) => Finding::green(ID, format!("version {version}{hash}")),
-        Ok(Some(Err(problem))) => Finding::red(
-            ID,
-            problem,
-            "changes are refused until then; `git status` says more",
-        ),
-        Err(error) => Finding::red(
-            ID,
-            format!("the index can't be read: {error}"),
-            "give your user access to it",
-        ),
+        Ok(Some(Err(problem))) => {
+            Finding::red(ID, problem, "changes are refused until then; `git status` says more")
+        }
+        Err(error) => {
+            Finding::red(ID, format!("the index can't be read: {error}"), "give your user access to it")
+        }
     }]
 }
 
@@ -243,19 +214,13 @@ pub(super) fn objects(subject: &Subject) -> Vec<Finding> {
     };
     let facts = library.repository_facts();
     let loose = loose_objects(&facts.objects);
-    let automatic = library
-        .git_setting("gc.auto")
-        .and_then(|value| value.parse().ok());
+    let automatic = library.git_setting("gc.auto").and_then(|value| value.parse().ok());
     let limit = automatic.unwrap_or(LOOSE_OBJECTS);
     let shown = counted(loose, "loose object");
     vec![if loose <= 2 * LOOSE_OBJECTS.max(limit) {
         Finding::green(ID, shown)
     } else {
-        let why = if limit == 0 {
-            ", and `gc.auto = 0` turns packing off"
-        } else {
-            ""
-        };
+        let why = if limit == 0 { ", and `gc.auto = 0` turns packing off" } else { "" };
         Finding::yellow(ID, format!("{shown} slow git down{why}"), "`git gc` packs them")
             .with(Fix::Pack(facts.top))
     }]

@@ -135,12 +135,10 @@ pub(super) fn unmerged(subject: &Subject) -> Vec<Finding> {
 pub(super) fn recognize(folder: &Path) -> Option<&'static str> {
     let is_named = |name: &str| {
         let name = name.to_lowercase();
-        let found = BY_NAME
-            .iter()
-            .find(|(pattern, _)| match pattern.strip_suffix('*') {
-                Some(start) => name.starts_with(start),
-                None => name == *pattern,
-            });
+        let found = BY_NAME.iter().find(|(pattern, _)| match pattern.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => name == *pattern,
+        });
         found.map(|(_, service)| *service)
     };
     let by_name = folder.iter().filter_map(|name| name.to_str()).find_map(is_named);
@@ -163,21 +161,12 @@ pub(super) fn conflict_copies(subject: &Subject) -> Vec<Finding> {
     };
     let facts = library.repository_facts();
     let (mut in_git, mut in_notes) = (vec![], vec![]);
-    for folder in [
-        facts.git_dir.clone(),
-        facts.common_dir.join("refs"),
-        facts.common_dir.join("refs/heads"),
-    ] {
+    for folder in [facts.git_dir.clone(), facts.common_dir.join("refs"), facts.common_dir.join("refs/heads")]
+    {
         add(&folder, &mut in_git);
     }
     if let Ok(listing) = library.list(&tabellion_library::path::LibraryDir::ROOT, true) {
-        in_notes.extend(
-            listing
-                .files
-                .iter()
-                .map(ToString::to_string)
-                .filter(|name| is_copy(name)),
-        );
+        in_notes.extend(listing.files.iter().map(ToString::to_string).filter(|name| is_copy(name)));
     }
     vec![match (in_git.first(), in_notes.first()) {
         (Some(copy), _) => Finding::red(
@@ -215,10 +204,7 @@ mod tests {
             ("/home/person/Dropbox/notes", Some("Dropbox")),
             ("/home/person/Dropbox (Work)/notes", Some("Dropbox")),
             ("/home/person/OneDrive - Company/notes", Some("OneDrive")),
-            (
-                "/home/person/Library/Mobile Documents/com~apple~CloudDocs/notes",
-                Some("iCloud Drive"),
-            ),
+            ("/home/person/Library/Mobile Documents/com~apple~CloudDocs/notes", Some("iCloud Drive")),
             (
                 "/home/person/Library/Mobile Documents/iCloud~md~obsidian/Documents/vault",
                 Some("iCloud Drive"),

@@ -20,15 +20,8 @@ pub(super) fn files(subject: &Subject) -> Vec<Finding> {
     };
     let limit = SystemTime::now() + Duration::from_secs(SKEW.unsigned_abs());
     let facts = library.repository_facts();
-    let own = [
-        facts.git_dir.join("index"),
-        facts.git_dir.join("HEAD"),
-        facts.own.join("intent"),
-    ];
-    let documents = library
-        .list(&LibraryDir::ROOT, true)
-        .map(|listing| listing.files)
-        .unwrap_or_default();
+    let own = [facts.git_dir.join("index"), facts.git_dir.join("HEAD"), facts.own.join("intent")];
+    let documents = library.list(&LibraryDir::ROOT, true).map(|listing| listing.files).unwrap_or_default();
     let documents = documents.iter().map(|file| subject.folder.join(file.as_path()));
     let is_ahead = |path: &std::path::PathBuf| {
         let modified = fs::metadata(path).and_then(|found| found.modified());
@@ -39,11 +32,7 @@ pub(super) fn files(subject: &Subject) -> Vec<Finding> {
         None => Finding::green(ID, "no file is from the future"),
         Some(first) => Finding::yellow(
             ID,
-            format!(
-                "`{}` is from the future (and {} more)",
-                first.display(),
-                ahead.count()
-            ),
+            format!("`{}` is from the future (and {} more)", first.display(), ahead.count()),
             "set this machine's clock, and that of the file server; git may miss edits to such files (`touch` corrects one)",
         ),
     }]

@@ -29,26 +29,10 @@ struct Case {
 }
 
 const CASES: [Case; 4] = [
-    Case {
-        name: "first run",
-        of_branches: false,
-        is_again: false,
-    },
-    Case {
-        name: "run after changes",
-        of_branches: false,
-        is_again: true,
-    },
-    Case {
-        name: "first run over branches",
-        of_branches: true,
-        is_again: false,
-    },
-    Case {
-        name: "run after branches moved",
-        of_branches: true,
-        is_again: true,
-    },
+    Case { name: "first run", of_branches: false, is_again: false },
+    Case { name: "run after changes", of_branches: false, is_again: true },
+    Case { name: "first run over branches", of_branches: true, is_again: false },
+    Case { name: "run after branches moved", of_branches: true, is_again: true },
 ];
 
 #[test]
@@ -57,17 +41,11 @@ fn a_fault_at_any_point_of_a_run_loses_no_file() {
         return;
     };
     let effort = Effort::from_environment();
-    let all = sweeps
-        .iter()
-        .flat_map(|sweep| each_of(&sweep.calls).map(move |fault| (sweep, fault)));
+    let all = sweeps.iter().flat_map(|sweep| each_of(&sweep.calls).map(move |fault| (sweep, fault)));
     let all: Vec<_> = all.collect();
     let sampled = || {
-        let of = |sweep: &Sweep| {
-            all.iter()
-                .copied()
-                .filter(|(it, _)| it.case.name == sweep.case.name)
-                .collect()
-        };
+        let of =
+            |sweep: &Sweep| all.iter().copied().filter(|(it, _)| it.case.name == sweep.case.name).collect();
         let by_case = sweeps.iter().map(of);
         let mut some = vec![];
         for (number, points) in (0..).zip(by_case) {

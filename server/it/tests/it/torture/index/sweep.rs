@@ -113,15 +113,10 @@ impl Sweep {
         sweep.files.clone_from(&earlier);
         let mut server = sweep.serve(&sweep.template)?;
         if case.is_again {
-            sweep
-                .ends_a_run(&mut server)
-                .unwrap_or_else(|problem| panic!("{}: {problem}", case.name));
+            sweep.ends_a_run(&mut server).unwrap_or_else(|problem| panic!("{}: {problem}", case.name));
             sweep.files = fill(sweep.workspace.path(), case.of_branches, true);
             let there: BTreeSet<_> = sweep.files.values().copied().collect();
-            sweep.gone = earlier
-                .into_values()
-                .filter(|number| !there.contains(number))
-                .collect();
+            sweep.gone = earlier.into_values().filter(|number| !there.contains(number)).collect();
         }
         server.close();
         sweep.calls = sweep.run(&sweep.template.copy(), None)?.calls;
@@ -147,11 +142,7 @@ impl Sweep {
 
     /// Begins a run.
     fn begin(&self, server: &mut Server) -> Result<Outcome<Answer>, WireError> {
-        let action = if self.case.of_branches {
-            "git_index"
-        } else {
-            "start"
-        };
+        let action = if self.case.of_branches { "git_index" } else { "start" };
         let asked = json!({ "action": action, "path": self.workspace.path(), "collection": COLLECTION });
         call(server, "index", asked)
     }
@@ -210,12 +201,7 @@ impl Sweep {
         let log = log();
         // The fault ends here.
         let calls = stepper.disarm();
-        Some(Struck {
-            answer,
-            server: standing.ok().map(|standing| (server, standing)),
-            calls,
-            log,
-        })
+        Some(Struck { answer, server: standing.ok().map(|standing| (server, standing)), calls, log })
     }
 
     /// Returns the calls up to a fault, and all problems after it; `None` if there are fewer points.
@@ -229,9 +215,7 @@ impl Sweep {
 
     fn judge(&self, data: &Data, fault: Fault, struck: Struck) -> Vec<String> {
         let mut problems = vec![];
-        let Struck {
-            answer, server, log, ..
-        } = struck;
+        let Struck { answer, server, log, .. } = struck;
         let is_killed = fault.effect == Effect::Kill;
         if server.is_none() != is_killed {
             problems.push(format!("whether the server is there: {}", server.is_some()));
@@ -243,10 +227,7 @@ impl Sweep {
         }
         let tries = log.matches("a collection of code can't be indexed").count();
         if tries > MAX_TRIES {
-            problems.push(format!(
-                "the run is tried {tries} times: {:?}",
-                log.lines().last()
-            ));
+            problems.push(format!("the run is tried {tries} times: {:?}", log.lines().last()));
         }
         if let Some((mut server, then)) = server {
             let is_said = match &then {
@@ -264,9 +245,7 @@ impl Sweep {
                     let log = fs::read_to_string(data.beside("log")).unwrap_or_default();
                     let lines: Vec<_> = log.lines().collect();
                     let last = &lines[lines.len().saturating_sub(LOGGED)..];
-                    problems.push(format!(
-                        "the same server does not end the run: {other:?}, {last:#?}"
-                    ));
+                    problems.push(format!("the same server does not end the run: {other:?}, {last:#?}"));
                 }
             }
             server.close();
@@ -281,9 +260,7 @@ impl Sweep {
             Ok(RunStatus::Idle(status)) if is_begun => problems.extend(self.holds(&mut next, &status).err()),
             Ok(RunStatus::Failed(error)) if !is_killed && !error.is_empty() => {}
             Ok(RunStatus::Missing | RunStatus::Idle(_)) if !is_begun => {}
-            other => problems.push(format!(
-                "with the next server, the run is {other:?}, after {answer:?}"
-            )),
+            other => problems.push(format!("with the next server, the run is {other:?}, after {answer:?}")),
         }
         problems.extend(self.ends_a_run(&mut next).err());
         next.close();
@@ -298,11 +275,8 @@ impl Sweep {
             return Err(format!("{many} files are indexed, and the status is {status}"));
         }
         let all = found(server, COMMON)?;
-        let expected: Vec<_> = self
-            .files
-            .keys()
-            .map(|(branch, path)| ((*branch).to_owned(), path.clone()))
-            .collect();
+        let expected: Vec<_> =
+            self.files.keys().map(|(branch, path)| ((*branch).to_owned(), path.clone())).collect();
         if all != expected {
             return Err(format!("`{COMMON}` finds {all:?}, not {expected:?}"));
         }
@@ -330,11 +304,8 @@ fn found(server: &mut Server, word: &str) -> Result<Vec<(String, String)>, Strin
     let hits = answer.response["results"].as_array().cloned().unwrap_or_default();
     let text = |hit: &Value, name: &str| hit[name].as_str().unwrap_or_default().to_owned();
     let has = |hit: &&Value| text(hit, "content").contains(word);
-    let mut places: Vec<_> = hits
-        .iter()
-        .filter(has)
-        .map(|hit| (text(hit, "branch"), text(hit, "file_path")))
-        .collect();
+    let mut places: Vec<_> =
+        hits.iter().filter(has).map(|hit| (text(hit, "branch"), text(hit, "file_path"))).collect();
     places.sort();
     Ok(places)
 }

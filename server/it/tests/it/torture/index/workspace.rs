@@ -43,18 +43,12 @@ fn write(folder: &Path, files: impl IntoIterator<Item = (usize, usize)>) -> BTre
 /// Makes the workspace in its first state, or in its later one: a quarter of the files changed, some removed, some new.
 pub(super) fn fill(folder: &Path, of_branches: bool, is_later: bool) -> Files {
     let number = |place: usize| {
-        if is_later && place % 4 == 1 {
-            100 + place
-        } else {
-            place
-        }
+        if is_later && place % 4 == 1 { 100 + place } else { place }
     };
     let places = if is_later { 3..19 } else { 0..16 };
     let main = write(folder, places.clone().map(|place| (place, number(place))));
     let of = |branch, written: BTreeMap<String, usize>| {
-        written
-            .into_iter()
-            .map(move |(path, number)| ((branch, path), number))
+        written.into_iter().map(move |(path, number)| ((branch, path), number))
     };
     if !of_branches {
         return of("", main).collect();
@@ -62,11 +56,8 @@ pub(super) fn fill(folder: &Path, of_branches: bool, is_later: bool) -> Files {
     let git = |arguments: &[&str]| ledger::git(folder, arguments).expect("git");
     if !folder.join(".git").exists() {
         git(&["init", "--quiet", "--initial-branch=main"]);
-        fs::write(
-            folder.join(".mcp-context.toml"),
-            "[git]\nbranches = [\"main\", \"topic\"]\n",
-        )
-        .expect("a file");
+        fs::write(folder.join(".mcp-context.toml"), "[git]\nbranches = [\"main\", \"topic\"]\n")
+            .expect("a file");
     }
     let commit = |branch: &str| {
         git(&["add", "--all", "src"]);

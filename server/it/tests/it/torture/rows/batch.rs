@@ -68,9 +68,7 @@ fn made(export: &Export) -> [bool; CALLERS] {
 /// Returns all problems after the fault.
 fn judge(struck: Struck) -> Vec<String> {
     let Struck { data, answers, calls } = struck;
-    let is_once = calls
-        .iter()
-        .any(|call| matches!(call.effect, Some(Effect::Fail(_))));
+    let is_once = calls.iter().any(|call| matches!(call.effect, Some(Effect::Fail(_))));
     let export = match data.try_checked() {
         Ok(export) => export,
         Err(said) => return vec![said],
@@ -94,10 +92,7 @@ fn judge(struck: Struck) -> Vec<String> {
             Some(Ok(answer)) => {
                 let is_replayed = answer.meta.get("tabellion/replayed") == Some(&json!(true));
                 if is_replayed != made[caller] {
-                    problems.push(format!(
-                        "{caller} again was replayed: {is_replayed}, of {}",
-                        made[caller]
-                    ));
+                    problems.push(format!("{caller} again was replayed: {is_replayed}, of {}", made[caller]));
                 }
             }
             other => problems.push(format!("{caller} again: {other:?}")),
@@ -106,10 +101,9 @@ fn judge(struck: Struck) -> Vec<String> {
     let left = made.iter().filter(|is_made| !**is_made).count();
     match data.try_checked() {
         Ok(export) if export.changes.len() == before + left => {}
-        Ok(export) => problems.push(format!(
-            "{} changes, and {left} of {before} were left",
-            export.changes.len()
-        )),
+        Ok(export) => {
+            problems.push(format!("{} changes, and {left} of {before} were left", export.changes.len()))
+        }
         Err(said) => problems.push(said),
     }
     problems
@@ -120,24 +114,16 @@ fn a_fault_at_any_point_of_a_batch_keeps_each_of_its_changes_whole() {
     let template = Data::in_memory();
     template.serve().close();
     // Without another change at the same time, a call commits alone: then the calls are repeated.
-    let Some(undisturbed) = (0..ATTEMPTS)
-        .map(|_| strike(&template, None))
-        .find(|struck| match struck {
-            Some(struck) => commits(&struck.calls) < CALLERS,
-            None => true,
-        })
-    else {
+    let Some(undisturbed) = (0..ATTEMPTS).map(|_| strike(&template, None)).find(|struck| match struck {
+        Some(struck) => commits(&struck.calls) < CALLERS,
+        None => true,
+    }) else {
         panic!("no calls share a commit");
     };
     let Some(undisturbed) = undisturbed else {
         return;
     };
-    assert!(
-        undisturbed
-            .answers
-            .iter()
-            .all(|answer| matches!(answer, Some(Ok(_))))
-    );
+    assert!(undisturbed.answers.iter().all(|answer| matches!(answer, Some(Ok(_)))));
     let effort = Effort::from_environment();
     let all: Vec<_> = each_of(&undisturbed.calls).collect();
     let some = (0..3).map(|number| all[effort.chance(number, all.len() as u64) as usize]);

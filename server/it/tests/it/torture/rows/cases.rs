@@ -40,12 +40,7 @@ pub(super) fn all() -> Vec<Case> {
         members.extend(more.as_object().cloned().unwrap_or_default());
         arguments
     };
-    let case = |name, work, prepare: fn(&Data), call| Case {
-        name,
-        prepare,
-        work,
-        call,
-    };
+    let case = |name, work, prepare: fn(&Data), call| Case { name, prepare, work, call };
     let large = json!({ "text": "x".repeat(60_000) }).to_string();
     vec![
         case("insert", Work::Call, people, team.clone()),
@@ -53,11 +48,7 @@ pub(super) fn all() -> Vec<Case> {
             "insert of many pages",
             Work::Call,
             people,
-            call(
-                "create",
-                "org",
-                json!({ "data": { "id": "new", "name": "new", "settings_json": large } }),
-            ),
+            call("create", "org", json!({ "data": { "id": "new", "name": "new", "settings_json": large } })),
         ),
         case(
             "insert of a secret",
@@ -73,37 +64,13 @@ pub(super) fn all() -> Vec<Case> {
             "patch",
             Work::Call,
             people,
-            call(
-                "update",
-                "team",
-                json!({ "id": "core", "data": { "name": "new" } }),
-            ),
+            call("update", "team", json!({ "id": "core", "data": { "name": "new" } })),
         ),
-        case(
-            "cascade",
-            Work::Call,
-            people,
-            call("delete", "team", json!({ "id": "core" })),
-        ),
-        case(
-            "insert with a checkpoint",
-            Work::Call,
-            with_log_of_writes,
-            team.clone(),
-        ),
+        case("cascade", Work::Call, people, call("delete", "team", json!({ "id": "core" }))),
+        case("insert with a checkpoint", Work::Call, with_log_of_writes, team.clone()),
         case("first start", Work::Start, |_| (), team.clone()),
-        case(
-            "start after a kill",
-            Work::Start,
-            with_log_of_writes,
-            team.clone(),
-        ),
-        case(
-            "migration at the start",
-            Work::Start,
-            of_fewer_fields,
-            team.clone(),
-        ),
+        case("start after a kill", Work::Start, with_log_of_writes, team.clone()),
+        case("migration at the start", Work::Start, of_fewer_fields, team.clone()),
         case("migrate", Work::Command("migrate"), of_more_fields, team.clone()),
         case("recover", Work::Command("recover"), damaged, team.clone()),
         case("import", Work::Command("import"), exported, team),
@@ -117,10 +84,7 @@ fn people(data: &Data) {
     };
     make("team", json!({ "id": "core", "name": "Core" }));
     for id in ["a", "b"] {
-        make(
-            "user",
-            json!({ "id": id, "email": format!("{id}@example.org"), "display_name": id }),
-        );
+        make("user", json!({ "id": id, "email": format!("{id}@example.org"), "display_name": id }));
         make("team_member", json!({ "team_id": "core", "user_id": id }));
     }
     server.close();

@@ -25,12 +25,8 @@ use super::{
 fn a_fault_at_any_point_keeps_rows_whole() {
     let Some(sweeps) = sweeps(|_| true) else { return };
     let effort = Effort::from_environment();
-    let all = sweeps
-        .iter()
-        .flat_map(|sweep| each_of(&sweep.calls).map(move |fault| (sweep, fault)));
-    let some = (0..)
-        .zip(&sweeps)
-        .map(|(number, sweep)| (sweep, one_fault(effort, number, &sweep.calls)));
+    let all = sweeps.iter().flat_map(|sweep| each_of(&sweep.calls).map(move |fault| (sweep, fault)));
+    let some = (0..).zip(&sweeps).map(|(number, sweep)| (sweep, one_fault(effort, number, &sweep.calls)));
     let points: Vec<_> = effort.pick_with(|| some.collect(), || effort.shuffled(all.collect()));
     let report = Report::of_all("change of rows", points.len());
     at_once(points, |(sweep, fault)| {
@@ -51,32 +47,19 @@ fn a_fault_at_any_point_of_the_start_after_a_kill_keeps_rows_whole() {
         return;
     };
     let effort = Effort::from_environment();
-    let kills = sweeps
-        .iter()
-        .flat_map(|sweep| (1..=sweep.calls.len()).map(move |at| (sweep, at)));
+    let kills = sweeps.iter().flat_map(|sweep| (1..=sweep.calls.len()).map(move |at| (sweep, at)));
     let kills: Vec<_> = kills.collect();
     let some = (0..4).map(|number| kills[effort.chance(number, kills.len() as u64) as usize]);
     // Crashes count as one if the next server's calls after them are the same.
     let crashes = Mutex::new(BTreeMap::new());
-    at_once(
-        effort.pick_with(|| some.collect(), || kills.clone()),
-        |(sweep, at)| {
-            if let Some(crash) = sweep.crash(at) {
-                crashes
-                    .lock()
-                    .expect("no panic")
-                    .entry(crash.kind())
-                    .or_insert(crash);
-            }
-        },
-    );
+    at_once(effort.pick_with(|| some.collect(), || kills.clone()), |(sweep, at)| {
+        if let Some(crash) = sweep.crash(at) {
+            crashes.lock().expect("no panic").entry(crash.kind()).or_insert(crash);
+        }
+    });
     let crashes: Vec<Crash<'_>> = crashes.into_inner().expect("no panic").into_values().collect();
-    let all = crashes
-        .iter()
-        .flat_map(|crash| each_of(&crash.calls).map(move |fault| (crash, fault)));
-    let some = (10..)
-        .zip(&crashes)
-        .map(|(number, crash)| (crash, one_fault(effort, number, &crash.calls)));
+    let all = crashes.iter().flat_map(|crash| each_of(&crash.calls).map(move |fault| (crash, fault)));
+    let some = (10..).zip(&crashes).map(|(number, crash)| (crash, one_fault(effort, number, &crash.calls)));
     let points: Vec<_> = effort.pick_with(|| some.collect(), || effort.shuffled(all.collect()));
     // Making the crashes takes long, and does not count in the time for the points.
     let effort = Effort::from_environment();
@@ -109,14 +92,9 @@ fn a_change_is_synced_before_it_is_answered() {
         let (server, stepper) = sweep::step(&data, Counting::WhenArmed).expect("it was possible before");
         let mut server = server.expect("a handshake");
         stepper.record_with_output();
-        sweep::call(&mut server, &case.call)
-            .expect("an answer")
-            .expect("made");
+        sweep::call(&mut server, &case.call).expect("an answer").expect("made");
         let calls = stepper.disarm();
-        let answered = calls
-            .iter()
-            .position(|call| call.name == OUTPUT)
-            .expect("an answer");
+        let answered = calls.iter().position(|call| call.name == OUTPUT).expect("an answer");
         let unsynced = unsynced(&calls[..answered]);
         assert!(unsynced.is_empty(), "{}: {unsynced:?} in {calls:#?}", case.name);
         let written = calls[..answered].iter().any(is_write);

@@ -62,11 +62,7 @@ impl Data {
     /// Creates data in memory if possible: the tests concern system calls, not the disk.
     pub(in crate::torture) fn in_memory() -> Self {
         let memory = Path::new("/dev/shm");
-        if memory.is_dir() {
-            Self::new_in(memory)
-        } else {
-            Self::new()
-        }
+        if memory.is_dir() { Self::new_in(memory) } else { Self::new() }
     }
 
     pub(in crate::torture) fn copy(&self) -> Self {
@@ -141,13 +137,7 @@ impl Sweep {
         server.close();
         let after = comparable(&undisturbed.checked());
         assert_ne!(before, after, "{}", case.name);
-        let mut sweep = Self {
-            case,
-            template,
-            before,
-            after,
-            calls: vec![],
-        };
+        let mut sweep = Self { case, template, before, after, calls: vec![] };
         let undisturbed = sweep.run(sweep.template.copy(), sweep.case.work, None)?;
         if let Some(Err(refusal)) = undisturbed.answer {
             panic!("{}: {refusal:?}", sweep.case.name);
@@ -167,11 +157,7 @@ impl Sweep {
         let effect = Effect::Kill;
         let data = self.strike(Fault { at, effect })?.data;
         let calls = self.run(data.copy(), Work::Start, None)?.calls;
-        Some(Crash {
-            sweep: self,
-            data,
-            calls,
-        })
+        Some(Crash { sweep: self, data, calls })
     }
 
     fn struck(&self, data: Data, work: Work, fault: Fault) -> Option<FaultResult> {
@@ -193,46 +179,28 @@ impl Sweep {
                 if work == Work::Call {
                     stepper.arm(fault);
                 }
-                let answer = server
-                    .as_mut()
-                    .and_then(|server| call(server, &self.case.call).ok());
+                let answer = server.as_mut().and_then(|server| call(server, &self.case.call).ok());
                 (server, answer, stepper)
             }
         };
         // The fault ends here.
         let calls = stepper.disarm();
         let is_killed = calls.iter().any(|call| call.effect == Some(Effect::Kill));
-        Some(FaultResult {
-            data,
-            server: server.filter(|_| !is_killed),
-            answer,
-            calls,
-            may_be_made: false,
-        })
+        Some(FaultResult { data, server: server.filter(|_| !is_killed), answer, calls, may_be_made: false })
     }
 
     /// Returns all problems after the fault.
     pub(super) fn judge(&self, struck: FaultResult) -> Vec<String> {
         let mut problems = vec![];
-        let FaultResult {
-            data,
-            server,
-            answer,
-            calls,
-            may_be_made,
-        } = struck;
-        let is_once = calls
-            .iter()
-            .any(|call| matches!(call.effect, Some(Effect::Fail(_))));
+        let FaultResult { data, server, answer, calls, may_be_made } = struck;
+        let is_once = calls.iter().any(|call| matches!(call.effect, Some(Effect::Fail(_))));
         if let Some(Err(refusal)) = &answer {
             if refusal.code != -32603 {
                 problems.push(format!("the error is the client's: {refusal:?}"));
             }
             if is_once && !may_be_made && self.is_after(&data, "after the error", &mut problems) == Some(true)
             {
-                problems.push(format!(
-                    "an error was answered, and the change was made: {refusal:?}"
-                ));
+                problems.push(format!("an error was answered, and the change was made: {refusal:?}"));
             }
         }
         if let Work::Command(command) = self.case.work
@@ -264,9 +232,8 @@ impl Sweep {
             Ok(Ok(answer)) => {
                 let is_replayed = answer.meta.get("tabellion/replayed") == Some(&json!(true));
                 if Some(is_replayed) != is_after {
-                    problems.push(format!(
-                        "the same call again was replayed: {is_replayed}, of {is_after:?}"
-                    ));
+                    problems
+                        .push(format!("the same call again was replayed: {is_replayed}, of {is_after:?}"));
                 }
             }
             other => problems.push(format!("the same call again: {other:?}")),
@@ -284,10 +251,7 @@ impl Sweep {
             Ok(found) if found == self.before => Some(false),
             Ok(found) => {
                 let odd: Vec<_> = found.iter().filter(|it| !self.after.contains(it)).collect();
-                problems.push(format!(
-                    "{when}, the data are on neither side: {odd:?} of {}",
-                    found.len()
-                ));
+                problems.push(format!("{when}, the data are on neither side: {odd:?} of {}", found.len()));
                 None
             }
             Err(said) => {
@@ -308,10 +272,7 @@ impl Crash<'_> {
     /// Starts a server with a fault on a copy of the data, and makes the same call; `None` if there are fewer points.
     pub(super) fn strike(&self, fault: Fault) -> Option<FaultResult> {
         let struck = self.sweep.struck(self.data.copy(), Work::Start, fault)?;
-        Some(FaultResult {
-            may_be_made: true,
-            ..struck
-        })
+        Some(FaultResult { may_be_made: true, ..struck })
     }
 }
 
@@ -333,10 +294,7 @@ fn run_command(data: &Data, command: &str, fault: Option<Fault>) -> Stepper {
     let mut program = std::process::Command::new(crate::support::TABELLION);
     program.args(["data", command]).args(more(data, command));
     program.arg("--data").arg(data.folder());
-    program
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let started = Stepper::start(program, &[&data.beside("")], Counting::FromStart(fault));
     let (stepper, _) = started.expect("it starts");
     stepper.wait(COMMAND_TIMEOUT).expect("it ends");

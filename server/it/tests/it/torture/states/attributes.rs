@@ -86,14 +86,8 @@ const ENCODINGS: &[State] = &[
         "echo 'x.md working-tree-encoding=UTF-16LE' > .gitattributes",
     )
     .but(&[("x.md", NOT_KEPT)]),
-    State::served(
-        "an encoding that is UTF-8",
-        "echo '*.md working-tree-encoding=UTF-8' > .gitattributes",
-    ),
-    State::served(
-        "no encoding",
-        "echo '*.md -working-tree-encoding' > .gitattributes",
-    ),
+    State::served("an encoding that is UTF-8", "echo '*.md working-tree-encoding=UTF-8' > .gitattributes"),
+    State::served("no encoding", "echo '*.md -working-tree-encoding' > .gitattributes"),
 ];
 
 #[test]

@@ -44,9 +44,7 @@ const LOST: &[State] = &[
     State::served("the blob of a file that is changed is empty", "")
         .then(object!("HEAD:notes/a.md", "touch $f"))
         .damaged(),
-    State::served("the blob of another file is lost", "")
-        .then(object!("HEAD:other.txt", ":"))
-        .damaged(),
+    State::served("the blob of another file is lost", "").then(object!("HEAD:other.txt", ":")).damaged(),
 ];
 
 #[test]
@@ -69,10 +67,7 @@ fn a_refusal_names_a_broken_object_that_the_change_needs() {
     for (tool, request) in [
         ("read_markdown", json!({ "path": "notes/a.md" })),
         ("edit_markdown", edit("notes/a.md", "append", "", "more\n")),
-        (
-            "write_markdown",
-            json!({ "path": "notes/new.md", "content": "new\n" }),
-        ),
+        ("write_markdown", json!({ "path": "notes/new.md", "content": "new\n" })),
     ] {
         let refusal = server.call(tool, request).expect_err("refused");
         assert!(refusal.message.contains("git fsck"), "{tool}: {refusal:?}");

@@ -5,10 +5,7 @@ use crate::torture::Effort;
 
 const INDEX: &[State] = &[
     State::served("index version 2", "git update-index --index-version 2"),
-    State::served(
-        "index version 3: an intent to add",
-        "printf 'x\\n' > notes/b.md; git add -N notes/b.md",
-    ),
+    State::served("index version 3: an intent to add", "printf 'x\\n' > notes/b.md; git add -N notes/b.md"),
     State::served("index version 4", "git update-index --index-version 4"),
     State::served(
         "an index without a hash",
@@ -28,33 +25,23 @@ const INDEX: &[State] = &[
          git switch -q main; echo m > other.txt; git commit -qam main
          git merge -q side || true; echo both > other.txt; git add other.txt; git commit -qm merged",
     ),
-    State::served(
-        "no index",
-        "git rm -rqf --cached .; git commit -qm none; rm .git/index",
-    )
-    .changing(["notes/new.md", "notes/new.md", "notes/new.md"]),
+    State::served("no index", "git rm -rqf --cached .; git commit -qm none; rm .git/index").changing([
+        "notes/new.md",
+        "notes/new.md",
+        "notes/new.md",
+    ]),
 ];
 
 const OBJECTS: &[State] = &[
-    State::served(
-        "everything packed",
-        "git gc -q --prune=now; test ! -e .git/refs/heads/main",
-    ),
+    State::served("everything packed", "git gc -q --prune=now; test ! -e .git/refs/heads/main"),
     State::served(
         "commit graph, bitmaps, a pack of packs",
         "git repack -qadb; git commit-graph write --reachable; git multi-pack-index write",
     ),
     State::served("all objects borrowed", "git clone -q --shared . ../clone").with_library("clone"),
-    State::served(
-        "objects borrowed by reference",
-        "git clone -q --reference . \"file://$T/lib\" ../clone",
-    )
-    .with_library("clone"),
-    State::served(
-        "shallow clone",
-        "git clone -q --depth 1 \"file://$T/lib\" ../clone",
-    )
-    .with_library("clone"),
+    State::served("objects borrowed by reference", "git clone -q --reference . \"file://$T/lib\" ../clone")
+        .with_library("clone"),
+    State::served("shallow clone", "git clone -q --depth 1 \"file://$T/lib\" ../clone").with_library("clone"),
     State::served(
         "shallow clone of a longer history",
         "for n in 1 2 3; do git commit -q --allow-empty -m $n; done
@@ -71,11 +58,7 @@ const OBJECTS: &[State] = &[
         "a replaced commit",
         "echo 2 > other.txt; git commit -qam second; git replace --graft HEAD",
     ),
-    State::not_started(
-        "SHA-256",
-        "rm -rf .git; git init -q --object-format=sha256",
-        "SHA-256",
-    ),
+    State::not_started("SHA-256", "rm -rf .git; git init -q --object-format=sha256", "SHA-256"),
     State::not_started(
         "an unknown extension",
         "git config core.repositoryFormatVersion 1; git config extensions.fancy true",
@@ -84,45 +67,26 @@ const OBJECTS: &[State] = &[
 ];
 
 const BRANCHES: &[State] = &[
-    State::served(
-        "branch only in packed-refs",
-        "git pack-refs --all; test ! -e .git/refs/heads/main",
-    ),
+    State::served("branch only in packed-refs", "git pack-refs --all; test ! -e .git/refs/heads/main"),
     State::served("branch in a folder", "git switch -qc team/a/plan"),
     State::served(
         "branch in a folder, only in packed-refs",
         "git switch -qc team/plan; git pack-refs --all; test ! -e .git/refs/heads/team",
     ),
-    State::served(
-        "a tag of the branch's name",
-        "git tag main; git tag -a -m x notes",
-    ),
+    State::served("a tag of the branch's name", "git tag main; git tag -a -m x notes"),
     State::served(
         "no branch yet",
         "rm -rf .git; git init -q -b team/first; rm -r notes other.txt; touch other.txt",
     )
     .changing(["notes/new.md", "notes/new.md", "notes/new.md"]),
-    State::served(
-        "a new branch without commits",
-        "git switch -q --orphan fresh; touch other.txt",
-    )
-    .changing(["notes/new.md", "notes/new.md", "notes/new.md"]),
-    State::served(
-        "logs of branches off",
-        "git config core.logAllRefUpdates false; rm -r .git/logs",
-    ),
-    State::not_started(
-        "reftable",
-        "rm -rf .git; git init -q --ref-format=reftable",
-        "references",
-    ),
+    State::served("a new branch without commits", "git switch -q --orphan fresh; touch other.txt")
+        .changing(["notes/new.md", "notes/new.md", "notes/new.md"]),
+    State::served("logs of branches off", "git config core.logAllRefUpdates false; rm -r .git/logs"),
+    State::not_started("reftable", "rm -rf .git; git init -q --ref-format=reftable", "references"),
 ];
 
 const CONFIGURATION: &[State] = &[
-    State::served(
-        "core.fileMode off",
-        "git config core.fileMode false; chmod +x notes/a.md",
-    ),
+    State::served("core.fileMode off", "git config core.fileMode false; chmod +x notes/a.md"),
     State::served("executable", "chmod +x notes/a.md; git commit -qam executable"),
     State::served("core.ignoreCase", "git config core.ignoreCase true"),
     State::served("core.precomposeUnicode", "git config core.precomposeUnicode true"),
@@ -135,10 +99,7 @@ const CONFIGURATION: &[State] = &[
         "user.useConfigOnly",
         "git config --global --remove-section user; git config user.useConfigOnly true",
     ),
-    State::served(
-        "commit.gpgSign",
-        "git config commit.gpgSign true; git config user.signingKey none",
-    ),
+    State::served("commit.gpgSign", "git config commit.gpgSign true; git config user.signingKey none"),
     State::served(
         "configuration of each working tree",
         "git config extensions.worktreeConfig true; git config --worktree core.fileMode false",
@@ -176,10 +137,7 @@ fn formats_go_together() {
         let configured = draw(CONFIGURATION, 2 * at + 1);
         let leak = |text: String| -> &'static str { text.leak() };
         hold(&[State {
-            name: leak(format!(
-                "{} + {} (seed {})",
-                index.name, configured.name, effort.seed
-            )),
+            name: leak(format!("{} + {} (seed {})", index.name, configured.name, effort.seed)),
             make: leak(format!("{}\n{}", index.make, configured.make)),
             ..index
         }]);

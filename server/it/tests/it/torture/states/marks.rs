@@ -10,11 +10,7 @@ const SPARSE: &[State] = &[
         "mkdir far; cp notes/a.md far; git add .; git commit -qm far
          git sparse-checkout set --cone notes; test ! -e far",
     )
-    .but(&[
-        ("far/a.md", OUTSIDE),
-        ("far/new.md", OUTSIDE),
-        ("deep/far/new.md", OUTSIDE),
-    ]),
+    .but(&[("far/a.md", OUTSIDE), ("far/new.md", OUTSIDE), ("deep/far/new.md", OUTSIDE)]),
     State::served(
         "sparse checkout by patterns",
         "mkdir far; cp notes/a.md far; git add .; git commit -qm far

@@ -71,19 +71,12 @@ impl State {
         make: &'static str,
         refused: &'static [(&'static str, &'static str)],
     ) -> Self {
-        Self {
-            refused,
-            expected: Expected::Refused,
-            ..Self::served(name, make)
-        }
+        Self { refused, expected: Expected::Refused, ..Self::served(name, make) }
     }
 
     /// `said` is a part of the message on standard error.
     const fn not_started(name: &'static str, make: &'static str, said: &'static str) -> Self {
-        Self {
-            expected: Expected::NotStarted(said),
-            ..Self::served(name, make)
-        }
+        Self { expected: Expected::NotStarted(said), ..Self::served(name, make) }
     }
 
     const fn with_library(self, library: &'static str) -> Self {
@@ -107,10 +100,7 @@ impl State {
     }
 
     const fn damaged(self) -> Self {
-        Self {
-            damaged: true,
-            ..self
-        }
+        Self { damaged: true, ..self }
     }
 }
 

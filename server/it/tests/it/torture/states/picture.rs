@@ -24,10 +24,8 @@ impl FileTree {
     /// Returns the paths below `$T` that differ from `earlier`.
     pub(super) fn changed_since(&self, earlier: &Self) -> Vec<PathBuf> {
         let all = self.0.keys().chain(earlier.0.keys());
-        let mut changed: Vec<_> = all
-            .filter(|path| self.0.get(*path) != earlier.0.get(*path))
-            .cloned()
-            .collect();
+        let mut changed: Vec<_> =
+            all.filter(|path| self.0.get(*path) != earlier.0.get(*path)).cloned().collect();
         changed.sort();
         changed.dedup();
         changed
@@ -75,11 +73,6 @@ impl Picture {
             "git rev-list HEAD -- 2> /dev/null || true",
         ]);
         let lines = |text: String| text.lines().map(String::from).collect();
-        Self {
-            things: FileTree::read(scene),
-            status,
-            index: lines(index),
-            commits: lines(commits),
-        }
+        Self { things: FileTree::read(scene), status, index: lines(index), commits: lines(commits) }
     }
 }

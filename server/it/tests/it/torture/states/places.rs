@@ -14,15 +14,9 @@ const PLACES: &[State] = &[
         "git clone -q --bare . ../bare.git; git -C ../bare.git worktree add -q -b side ../linked",
     )
     .with_library("linked"),
-    State::served(
-        "beside a linked working tree",
-        "git worktree add -q -b side ../linked",
-    ),
-    State::served(
-        "around a linked working tree",
-        "git worktree add -q -b side inner",
-    )
-    .but(&[("inner/notes/a.md", OTHER)]),
+    State::served("beside a linked working tree", "git worktree add -q -b side ../linked"),
+    State::served("around a linked working tree", "git worktree add -q -b side inner")
+        .but(&[("inner/notes/a.md", OTHER)]),
     State::served(
         "a submodule",
         "git init -q ../outer; cd ../outer; git submodule -q add \"$T/lib\" sub; git commit -qm sub",
@@ -49,23 +43,15 @@ const PLACES: &[State] = &[
     State::served(".git behind a symbolic link", "mv .git ../git; ln -s ../git .git"),
     State::served(".git elsewhere", "git init -q --separate-git-dir ../git"),
     State::served("of another owner", "chown -R 12345:12345 . || true"),
-    State::not_started(
-        "bare repository",
-        "git clone -q --bare . ../bare.git",
-        "bare repository",
-    )
-    .with_library("bare.git"),
+    State::not_started("bare repository", "git clone -q --bare . ../bare.git", "bare repository")
+        .with_library("bare.git"),
     State::not_started("git's own folder", "", "belongs to git").with_library("lib/.git"),
     State::not_started(
         "working tree elsewhere",
         "mkdir ../tree; git config core.worktree ../../tree",
         "working tree elsewhere",
     ),
-    State::not_started(
-        "damaged .git file",
-        "rm -rf .git; echo 'gitdir: nowhere' > .git",
-        "can't be opened",
-    ),
+    State::not_started("damaged .git file", "rm -rf .git; echo 'gitdir: nowhere' > .git", "can't be opened"),
 ];
 
 /// Libraries that a repository around them ignores, with the message at the start.
@@ -114,13 +100,9 @@ fn in_an_ignored_folder_what_is_tracked_can_be_changed() {
     let mut scene = Scene::new(state.with_library("lib"));
     scene.state = state;
     let mut server = scene.serve();
-    let read = server
-        .call("read_markdown", json!({ "path": "a.md" }))
-        .expect("read");
+    let read = server.call("read_markdown", json!({ "path": "a.md" })).expect("read");
     assert_eq!(read["content"], "# A\n");
-    server
-        .call("edit_markdown", edit("a.md", "append", "", "more\n"))
-        .expect("edited");
+    server.call("edit_markdown", edit("a.md", "append", "", "more\n")).expect("edited");
     assert_eq!(scene.git("show HEAD:./a.md"), "# A\nmore\n");
     for (tool, request) in [
         ("write_markdown", json!({ "path": "new.md", "content": "new\n" })),

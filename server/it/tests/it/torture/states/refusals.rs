@@ -67,14 +67,10 @@ fn a_lock_of_gits_is_waited_for_and_never_broken() {
             thread::sleep(Duration::from_millis(500));
             fs::remove_file(&lock).expect("the lock is there");
         });
-        server
-            .call("edit_markdown", edit("notes/a.md", "append", "", "1\n"))
-            .expect("edited");
+        server.call("edit_markdown", edit("notes/a.md", "append", "", "1\n")).expect("edited");
     });
     fs::write(&lock, "").expect("a lock");
-    let refusal = server
-        .call("edit_markdown", edit("notes/a.md", "append", "", "2\n"))
-        .expect_err("held");
+    let refusal = server.call("edit_markdown", edit("notes/a.md", "append", "", "2\n")).expect_err("held");
     assert_eq!(refusal.name, "BUSY");
     assert!(refusal.message.contains("index.lock"), "{refusal:?}");
     assert_eq!(fs::read(&lock).expect("the lock is there"), b"");

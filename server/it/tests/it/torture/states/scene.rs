@@ -55,19 +55,12 @@ pub(super) struct Scene {
 /// Returns a folder in memory if the system has one, because these tests do not concern the disk.
 fn base() -> PathBuf {
     let memory = PathBuf::from("/dev/shm");
-    if memory.is_dir() {
-        memory
-    } else {
-        std::env::temp_dir()
-    }
+    if memory.is_dir() { memory } else { std::env::temp_dir() }
 }
 
 impl Scene {
     pub(super) fn new(state: State) -> Self {
-        let scene = Self {
-            state,
-            dir: TempDir::new_in(base()).expect("a temporary folder"),
-        };
+        let scene = Self { state, dir: TempDir::new_in(base()).expect("a temporary folder") };
         for folder in ["home", "lib"] {
             fs::create_dir_all(scene.top().join(folder)).expect("a folder");
         }
@@ -116,10 +109,7 @@ impl Scene {
     /// Runs scripts of the person's one after another in the library; returns the output of each.
     pub(super) fn parts<const N: usize>(&self, scripts: [&str; N]) -> [String; N] {
         const BETWEEN: &str = "\u{1}";
-        let output = self.shell(
-            self.state.library,
-            &scripts.join(&format!("\nprintf '{BETWEEN}'\n")),
-        );
+        let output = self.shell(self.state.library, &scripts.join(&format!("\nprintf '{BETWEEN}'\n")));
         let parts: Vec<_> = output.split(BETWEEN).map(String::from).collect();
         parts.try_into().expect("an output for each script")
     }

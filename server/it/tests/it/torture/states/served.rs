@@ -29,12 +29,8 @@ pub(super) fn as_any_other(scene: &Scene) {
     }
     let allowed = Allowed::new(scene);
     let first = Picture::capture(scene);
-    let untracked: Vec<_> = first
-        .status
-        .lines()
-        .filter(|line| line.starts_with("??"))
-        .map(String::from)
-        .collect();
+    let untracked: Vec<_> =
+        first.status.lines().filter(|line| line.starts_with("??")).map(String::from).collect();
     let (mut before, mut last) = (first, Vec::new());
     for (path, (tool, request)) in scene.state.documents.iter().zip(in_turn(scene)) {
         let commit;
@@ -50,13 +46,7 @@ pub(super) fn as_any_other(scene: &Scene) {
     let path = scene.state.documents[0];
     let request = json!({ "path": path, "content": "again\n" });
     let before = Picture::capture(scene);
-    change(
-        scene,
-        &mut server,
-        &allowed,
-        before,
-        ("write_markdown", path, request),
-    );
+    change(scene, &mut server, &allowed, before, ("write_markdown", path, request));
     server.close();
     if !scene.state.damaged {
         scene.git("fsck --strict --no-dangling --no-progress");
@@ -94,20 +84,13 @@ pub(super) fn does_not_start(scene: &Scene, said: &str) {
     let before = FileTree::read(scene);
     let mut target = Target::start(&mut scene.server()).expect("started");
     assert!(
-        matches!(
-            target.initialize("2025-11-25"),
-            Err(WireError::Closed | WireError::Io(_))
-        ),
+        matches!(target.initialize("2025-11-25"), Err(WireError::Closed | WireError::Io(_))),
         "{name}: it serves"
     );
     let status = exited(target);
     assert_eq!(status.code(), Some(1), "{name}");
     assert!(scene.said().contains(said), "{name}: {}", scene.said());
-    assert_eq!(
-        FileTree::read(scene).changed_since(&before),
-        <[PathBuf; 0]>::default(),
-        "{name}"
-    );
+    assert_eq!(FileTree::read(scene).changed_since(&before), <[PathBuf; 0]>::default(), "{name}");
 }
 
 /// Checks that reading, listing, searching and the log work, and change nothing.
@@ -116,9 +99,7 @@ fn reads(scene: &Scene, server: &mut Server) {
     let before = FileTree::read(scene);
     for path in scene.state.documents {
         let read = server.call("read_markdown", json!({ "path": path }));
-        let content = read
-            .ok()
-            .map(|read| read["content"].as_str().unwrap_or_default().to_owned());
+        let content = read.ok().map(|read| read["content"].as_str().unwrap_or_default().to_owned());
         assert_eq!(content, scene.get(path), "{name}: {path}");
     }
     for (tool, request) in [
@@ -129,11 +110,7 @@ fn reads(scene: &Scene, server: &mut Server) {
         let answer = server.call(tool, request);
         assert!(answer.is_ok(), "{name}: {tool}: {answer:?}");
     }
-    assert_eq!(
-        FileTree::read(scene).changed_since(&before),
-        <[PathBuf; 0]>::default(),
-        "{name}"
-    );
+    assert_eq!(FileTree::read(scene).changed_since(&before), <[PathBuf; 0]>::default(), "{name}");
 }
 
 /// Checks that each tool refuses to change the document with the expected message, and that nothing changes.
@@ -150,10 +127,7 @@ fn is_refused(scene: &Scene, server: &mut Server, path: &str, said: &str) {
             Err(refusal) => refusal,
             Ok(answer) => panic!("{name}: {tool} changed {path}: {answer}"),
         };
-        assert!(
-            refusal.message.contains(said),
-            "{name}: {path}: {tool}: {refusal:?}"
-        );
+        assert!(refusal.message.contains(said), "{name}: {path}: {tool}: {refusal:?}");
         let mut changed = FileTree::read(scene).changed_since(&before);
         if refusal.name == "BUSY" {
             // The server detects a held lock only after it wrote the objects.
@@ -173,17 +147,11 @@ fn change(
     (tool, path, request): (&str, &str, Value),
 ) -> (Picture, String) {
     let name = format!("{}: {tool} {path}", scene.state.name);
-    let answer = server
-        .call(tool, request)
-        .unwrap_or_else(|refusal| panic!("{name}: {refusal:?}"));
+    let answer = server.call(tool, request).unwrap_or_else(|refusal| panic!("{name}: {refusal:?}"));
     let commit = answer["git_commit_sha"].as_str().expect("a commit").to_owned();
     let after = Picture::capture(scene);
     let added = after.commits.len() - before.commits.len();
-    assert_eq!(
-        after.commits[..added],
-        [commit.as_str()],
-        "{name}: exactly one commit"
-    );
+    assert_eq!(after.commits[..added], [commit.as_str()], "{name}: exactly one commit");
     assert_eq!(after.commits[added..], before.commits, "{name}");
     let shown = scene.git(&format!("show --format=%an --name-only --no-renames {commit}"));
     let (author, touched) = shown.split_once('\n').expect("an author");
@@ -192,33 +160,15 @@ fn change(
     assert_eq!(after.status, before.status, "{name}");
     let others = |index: &[String]| -> Vec<String> {
         let ours = format!("\t{path}");
-        index
-            .iter()
-            .filter(|line| !line.ends_with(&ours))
-            .cloned()
-            .collect()
+        index.iter().filter(|line| !line.ends_with(&ours)).cloned().collect()
     };
-    assert_eq!(
-        others(&after.index),
-        others(&before.index),
-        "{name}: other entries"
-    );
+    assert_eq!(others(&after.index), others(&before.index), "{name}: other entries");
     for changed in after.things.changed_since(&before.things) {
-        assert!(
-            allowed.has(&changed, path),
-            "{name}: {} changed",
-            changed.display()
-        );
+        assert!(allowed.has(&changed, path), "{name}: {} changed", changed.display());
     }
-    let log = server
-        .call("get_markdown_activity_log", json!({ "limit": 1 }))
-        .expect("a log");
+    let log = server.call("get_markdown_activity_log", json!({ "limit": 1 })).expect("a log");
     let entry = &log["entries"][0];
-    assert_eq!(
-        (&entry["path"], &entry["git_commit_sha"]),
-        (&json!(path), &json!(commit)),
-        "{name}"
-    );
+    assert_eq!((&entry["path"], &entry["git_commit_sha"]), (&json!(path), &json!(commit)), "{name}");
     (after, commit)
 }
 
@@ -278,23 +228,12 @@ fn goes_on(scene: &Scene, untracked: &[String], last: &[(&str, String)]) {
         "git -c commit.gpgSign=false commit -qam 'by a person'",
         "git diff-tree --root --no-commit-id -r --name-only HEAD",
         "branch=$(git branch --show-current); git switch -q -c later; git switch -q \"$branch\"",
-        if scene.state.damaged {
-            ""
-        } else {
-            "git gc -q --prune=now"
-        },
+        if scene.state.damaged { "" } else { "git gc -q --prune=now" },
         "git status --porcelain --untracked-files=all",
     ]);
     let ours = |touched: &str| scene.state.documents.iter().any(|path| touched.ends_with(path));
-    assert!(
-        !touched.lines().any(ours),
-        "{name}: the person's commit has {touched}"
-    );
-    assert_eq!(
-        status.lines().collect::<Vec<_>>(),
-        untracked,
-        "{name}: after the person went on"
-    );
+    assert!(!touched.lines().any(ours), "{name}: the person's commit has {touched}");
+    assert_eq!(status.lines().collect::<Vec<_>>(), untracked, "{name}: after the person went on");
     for (path, commit) in last {
         let now = scene.git(&format!("rev-list -1 HEAD -- '{path}'"));
         assert_eq!(now.trim(), commit, "{name}: {path}");

@@ -37,13 +37,9 @@ fn the_server_shares_new_files_of_a_shared_repository() {
         let before = FileTree::read(&scene);
         let mut server = scene.serve();
         for _ in 0..2 {
-            server
-                .call("write_markdown", json!({ "path": "new.md", "content": "new\n" }))
-                .expect("written");
+            server.call("write_markdown", json!({ "path": "new.md", "content": "new\n" })).expect("written");
         }
-        server
-            .call("edit_markdown", edit("new.md", "append", "", "more\n"))
-            .expect("edited");
+        server.call("edit_markdown", edit("new.md", "append", "", "more\n")).expect("edited");
         server.close();
         let git = scene.library().join(".git");
         assert_eq!(mode(&git), folder, "{how}: what git made");
