@@ -7,7 +7,12 @@ use crate::{contract::Authored, rust::text};
 
 /// Returns a schema in the form of the generated `mod schema`.
 pub(crate) fn schema(authored: &Authored<'_>) -> &'static Schema {
-    Box::leak(Box::new(Schema::authored(written(&authored.text()))))
+    constant(Schema::authored(written(&authored.text())))
+}
+
+/// Returns a schema in the form of the other generated schemas.
+pub(crate) fn exact(schema: &Value) -> &'static Schema {
+    constant(Schema::exact(written(schema)))
 }
 
 /// Returns a text in the form of the generated file.
@@ -17,6 +22,14 @@ pub(crate) fn written(value: &Value) -> Text {
 
 pub(crate) fn leaked(text: &str) -> &'static str {
     String::leak(text.to_owned())
+}
+
+pub(crate) fn texts(texts: &[String]) -> &'static [&'static str] {
+    list(texts.iter().map(|text| leaked(text)))
+}
+
+pub(crate) fn constant<T>(value: T) -> &'static T {
+    Box::leak(Box::new(value))
 }
 
 pub(crate) fn list<T>(items: impl IntoIterator<Item = T>) -> &'static [T] {

@@ -5,7 +5,7 @@
 
 use tabellion_runtime::spec::ContractSpec;
 
-use crate::{contract::Contract, keys::registry::KEYS};
+use crate::{contract::Contract, keys::registry::KEYS, leak};
 
 /// Returns the table of a contract without problems.
 pub(crate) fn build(contract: &Contract) -> &'static ContractSpec {
@@ -13,5 +13,5 @@ pub(crate) fn build(contract: &Contract) -> &'static ContractSpec {
     for key in KEYS {
         key.fill(contract, &mut table);
     }
-    Box::leak(Box::new(table))
+    leak::constant(table)
 }

@@ -1,10 +1,9 @@
 //! `contract`, `version`, `title`, `source` and `rust`, `name` and `description`: names and descriptions of contracts and tools.
 
-use quote::quote;
 use serde::Deserialize;
 use tabellion_runtime::spec;
 
-use super::{Emitted, EmittedTool, Key, ToolOf};
+use super::{Key, ToolOf};
 use crate::{
     changes::Changes,
     contract::{Contract, Tool},
@@ -52,17 +51,6 @@ impl Key for About {
         if old.tool.spec.description != new.tool.spec.description {
             changes.compatible("the description changed");
         }
-    }
-
-    fn emit(&self, contract: &Contract) -> Emitted {
-        let spec = &contract.spec;
-        let (id, version, title) = (&spec.contract, &spec.version, &spec.title);
-        Emitted { fields: quote!(id: #id, version: #version, title: #title,), ..Emitted::default() }
-    }
-
-    fn emit_tool(&self, tool: &Tool) -> EmittedTool {
-        let description = &tool.spec.description;
-        EmittedTool::fields(quote!(description: #description,))
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {

@@ -1,14 +1,12 @@
 //! `approval`: a person must approve a call's change.
 
-use quote::quote;
 use tabellion_runtime::spec::{self, EffectKind, Shows};
 
-use super::{EmittedTool, Key, ToolOf};
+use super::{Key, ToolOf};
 use crate::{
     changes::Changes,
     contract::{Contract, Tool},
     problem::Problem,
-    rust::text,
 };
 
 pub(super) struct Approvals;
@@ -28,14 +26,6 @@ impl Key for Approvals {
             (_, None) => changes.breaking("its calls no longer need approval"),
             (Some(_), Some(_)) => changes.compatible("approvers are shown something different"),
         }
-    }
-
-    fn emit_tool(&self, tool: &Tool) -> EmittedTool {
-        let approval = tool.spec.approval.iter().map(|approval| {
-            let shows = text::variant(approval.shows);
-            quote!(approval: Some(spec::Approval { shows: spec::Shows::#shows }),)
-        });
-        EmittedTool::fields(approval.collect())
     }
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {

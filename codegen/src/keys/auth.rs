@@ -8,14 +8,14 @@ use tabellion_runtime::{
     spec::{self, CallerKind, ScopeWord},
 };
 
-use super::{Emitted, EmittedTool, Key, ToolOf};
+use super::{Emitted, Key, ToolOf};
 use crate::{
     changes::Changes,
     contract::{Contract, Tool},
     document::Document,
-    leak::{leaked, list},
+    leak::{constant, leaked, list, texts},
     problem::Problem,
-    rust::text,
+    rust::literal,
 };
 
 /// The roles of a contract.
@@ -130,51 +130,19 @@ impl Key for Callers {
         let Some(auth) = &contract.spec.auth else {
             return Emitted::default();
         };
-        let roles = auth.roles.iter().map(|(name, role)| {
-            let kind = text::variant(role.kind);
-            let scope = role.scope.map(text::variant);
-            let scope = text::optional(scope.map(|scope| quote!(spec::ScopeWord::#scope)));
-            quote!(spec::RoleSpec { name: #name, kind: spec::CallerKind::#kind, scope: #scope })
-        });
-        let resources = contract.spec.resources.iter().map(|resource| {
-            let (name, roles) = (&resource.name, &resource.roles);
-            quote!(spec::ResourceRoles { resource: #name, roles: &[#(#roles),*] })
-        });
+        let table = literal::expression(&table(contract, auth));
         Emitted {
             fields: quote!(auth: Some(&AUTH),),
             items: vec![quote! {
                 /// The roles of callers.
-                pub static AUTH: spec::AuthSpec = spec::AuthSpec {
-                    roles: &[#(#roles),*],
-                    resources: &[#(#resources),*],
-                };
+                pub static AUTH: spec::AuthSpec = #table;
             }],
             ..Emitted::default()
         }
     }
 
-    fn emit_tool(&self, tool: &Tool) -> EmittedTool {
-        let roles = of_operation(tool, &tool.spec.roles);
-        if roles.is_empty() {
-            return EmittedTool::default();
-        }
-        EmittedTool::fields(quote!(roles: &[#(#roles),*],))
-    }
-
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
-        table.auth = contract.spec.auth.as_ref().map(|auth| {
-            let roles = auth.roles.iter().map(|(name, role)| spec::RoleSpec {
-                name: leaked(name),
-                kind: role.kind,
-                scope: role.scope,
-            });
-            let resources = contract.spec.resources.iter().map(|resource| spec::ResourceRoles {
-                resource: leaked(&resource.name),
-                roles: texts(&resource.roles),
-            });
-            let auth = spec::AuthSpec { roles: list(roles), resources: list(resources) };
-            &*Box::leak(Box::new(auth))
-        });
+        table.auth = contract.spec.auth.as_ref().map(|auth| constant(self::table(contract, auth)));
     }
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
@@ -182,13 +150,23 @@ impl Key for Callers {
     }
 }
 
+/// Returns the table of a contract's roles.
+fn table(contract: &Contract, auth: &Auth) -> spec::AuthSpec {
+    let roles = auth.roles.iter().map(|(name, role)| spec::RoleSpec {
+        name: leaked(name),
+        kind: role.kind,
+        scope: role.scope,
+    });
+    let resources = contract.spec.resources.iter().map(|resource| spec::ResourceRoles {
+        resource: leaked(&resource.name),
+        roles: texts(&resource.roles),
+    });
+    spec::AuthSpec { roles: list(roles), resources: list(resources) }
+}
+
 /// Returns a tool's own declaration; empty for a tool with operations, which have their own.
 pub(super) fn of_operation<'a>(tool: &Tool, said: &'a [String]) -> &'a [String] {
     if tool.spec.select.is_empty() { said } else { &[] }
-}
-
-fn texts(texts: &[String]) -> &'static [&'static str] {
-    list(texts.iter().map(|text| leaked(text)))
 }
 
 /// The location of roles.

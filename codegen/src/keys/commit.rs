@@ -1,9 +1,8 @@
 //! `commit`: the location of the commit id in a response.
 
-use quote::quote;
 use tabellion_runtime::spec;
 
-use super::{EmittedTool, Key, ToolOf};
+use super::{Key, ToolOf};
 use crate::{
     changes::Changes,
     contract::{Contract, Side, Tool},
@@ -30,11 +29,6 @@ impl Key for Commit {
         if old.tool.spec.commit != new.tool.spec.commit {
             changes.compatible("the commit's location in the response changed");
         }
-    }
-
-    fn emit_tool(&self, tool: &Tool) -> EmittedTool {
-        let commit = tool.spec.commit.iter().map(|commit| quote!(commit: Some(#commit),));
-        EmittedTool::fields(commit.collect())
     }
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {

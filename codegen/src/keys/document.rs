@@ -1,9 +1,8 @@
 //! `document`: the contract is about one document, which the operator names.
 
-use quote::quote;
 use tabellion_runtime::spec;
 
-use super::{Emitted, Key};
+use super::Key;
 use crate::{changes::Changes, contract::Contract, problem::Problem};
 
 pub(super) struct OneDocument;
@@ -32,13 +31,6 @@ impl Key for OneDocument {
             }
             _ => {}
         }
-    }
-
-    fn emit(&self, contract: &Contract) -> Emitted {
-        if !contract.spec.document {
-            return Emitted::default();
-        }
-        Emitted { fields: quote!(document: true,), ..Emitted::default() }
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {

@@ -4,21 +4,19 @@
 
 use std::collections::BTreeMap;
 
-use quote::quote;
 use serde::Deserialize;
 use tabellion_runtime::{
     schema::compile,
     spec::{self, EffectKind},
 };
 
-use super::{EmittedTool, Key, ToolOf};
+use super::{Key, ToolOf};
 use crate::{
     changes::Changes,
     contract::{Contract, Side, Tool},
     leak::{leaked, list},
     lint::pointers::{always_leads_to, leads_to},
     problem::Problem,
-    rust::text,
     views,
 };
 
@@ -67,32 +65,6 @@ impl Key for Effects {
         for after in new.iter().filter(|after| !old.contains(after)) {
             changes.compatible(format!("it declares effect {}", words(after)));
         }
-    }
-
-    fn emit_tool(&self, tool: &Tool) -> EmittedTool {
-        if tool.spec.effects.is_empty() {
-            return EmittedTool::default();
-        }
-        let effects = tool.spec.effects.iter().map(|effect| {
-            let kind = text::variant(effect.kind);
-            let when = text::optional(
-                effect.when.as_ref().map(|When { at, is }| quote!(spec::When { at: #at, is: #is })),
-            );
-            let [content, target, section, position] =
-                [&effect.content, &effect.target, &effect.section, &effect.position]
-                    .map(|pointer| text::optional(pointer.as_ref()));
-            quote! {
-                spec::Effect {
-                    kind: spec::EffectKind::#kind,
-                    when: #when,
-                    content: #content,
-                    target: #target,
-                    section: #section,
-                    position: #position,
-                }
-            }
-        });
-        EmittedTool::fields(quote!(effects: &[#(#effects),*],))
     }
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {

@@ -1,6 +1,5 @@
 //! `errorBody`, and `http` and `httpFor` of errors: the form of errors in results, and over HTTP.
 
-use quote::quote;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tabellion_runtime::{
@@ -8,14 +7,13 @@ use tabellion_runtime::{
     spec::{self, ErrorChannel, Severity},
 };
 
-use super::{Emitted, Key};
+use super::Key;
 use crate::{
     algebra,
     changes::Changes,
     contract::{Contract, Side},
     leak::{leaked, list},
     problem::Problem,
-    rust::text,
     views,
 };
 
@@ -112,30 +110,6 @@ impl Key for ErrorBodies {
                 changes.compatible(format!("error `{name}` has an HTTP status"));
             }
         }
-    }
-
-    fn emit(&self, contract: &Contract) -> Emitted {
-        let body = contract.spec.error_body.as_ref().map(|body| {
-            let ErrorBody { at, code, message, details, violations } = body;
-            quote! {
-                error_body: Some(spec::ErrorBody {
-                    at: #at,
-                    code: #code,
-                    message: #message,
-                    details: #details,
-                    violations: #violations,
-                }),
-            }
-        });
-        let statuses: Vec<_> = statuses(contract)
-            .map(|(error, reason, status)| {
-                let reason = text::optional(reason);
-                let status = proc_macro2::Literal::u16_unsuffixed(status);
-                quote!(spec::ErrorStatus { error: #error, reason: #reason, status: #status })
-            })
-            .collect();
-        let statuses = (!statuses.is_empty()).then(|| quote!(statuses: &[#(#statuses),*],));
-        Emitted { fields: quote!(#body #statuses), ..Emitted::default() }
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {

@@ -9,7 +9,7 @@ use super::{Emitted, EmittedTool, Key, ToolOf};
 use crate::{
     changes::Changes,
     contract::{Contract, Tool},
-    leak::{leaked, list},
+    leak::{leaked, list, texts},
     problem::Problem,
     rust::text,
 };
@@ -130,6 +130,6 @@ impl Key for Errors {
     }
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
-        entry.errors = list(tool.spec.errors.iter().map(|name| leaked(name)));
+        entry.errors = texts(&tool.spec.errors);
     }
 }

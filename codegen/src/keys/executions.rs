@@ -1,12 +1,16 @@
 //! `executions` and `sessions`: records of calls in addition to their changes.
 
-use proc_macro2::Literal;
 use quote::quote;
 use serde::Deserialize;
 use tabellion_runtime::{FailureKind, spec};
 
 use super::{Emitted, Key};
-use crate::{changes::Changes, contract::Contract, leak::leaked, problem::Problem};
+use crate::{
+    changes::Changes,
+    contract::Contract,
+    leak::{constant, leaked},
+    problem::Problem,
+};
 
 /// The time for which executions are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -162,25 +166,6 @@ impl Key for Calls {
     }
 
     fn emit(&self, contract: &Contract) -> Emitted {
-        let executions = contract.spec.executions.iter().map(|it| {
-            let (keep, result) =
-                (Literal::u32_unsuffixed(it.keep_seconds), Literal::u32_unsuffixed(it.result_seconds));
-            quote! {
-                executions: Some(&spec::ExecutionsSpec { keep_seconds: #keep, result_seconds: #result }),
-            }
-        });
-        let sessions = contract.spec.sessions.iter().map(|it| {
-            let [most, seconds, idle] = [it.most, it.seconds, it.idle_seconds].map(Literal::u32_unsuffixed);
-            let expired = &it.expired;
-            quote! {
-                sessions: Some(&spec::SessionsSpec {
-                    most: #most,
-                    seconds: #seconds,
-                    idle_seconds: #idle,
-                    expired: #expired,
-                }),
-            }
-        });
         let methods = contract.spec.executions.iter().map(|_| {
             quote! {
                 fn error_for(&self, failure: Failure) -> ErrorAnswer {
@@ -188,27 +173,23 @@ impl Key for Calls {
                 }
             }
         });
-        Emitted {
-            fields: quote!(#(#executions)* #(#sessions)*),
-            methods: methods.collect(),
-            ..Emitted::default()
-        }
+        Emitted { fields: self.fields(contract), methods: methods.collect(), ..Emitted::default() }
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
         table.executions = contract.spec.executions.map(|it| {
-            &*Box::leak(Box::new(spec::ExecutionsSpec {
+            constant(spec::ExecutionsSpec {
                 keep_seconds: it.keep_seconds,
                 result_seconds: it.result_seconds,
-            }))
+            })
         });
         table.sessions = contract.spec.sessions.as_ref().map(|it| {
-            &*Box::leak(Box::new(spec::SessionsSpec {
+            constant(spec::SessionsSpec {
                 most: it.most,
                 seconds: it.seconds,
                 idle_seconds: it.idle_seconds,
                 expired: leaked(&it.expired),
-            }))
+            })
         });
     }
 }

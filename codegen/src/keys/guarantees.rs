@@ -1,15 +1,13 @@
 //! `guarantees`: the promises of an implementation. The conformance suite has a check of each.
 
-use quote::quote;
 use serde::Deserialize;
 use tabellion_runtime::spec::{self, GuaranteeKind};
 
-use super::{Emitted, Key};
+use super::Key;
 use crate::{
     changes::Changes,
     contract::Contract,
     leak::{leaked, list},
-    rust::text,
 };
 
 /// A promise in the source document's words.
@@ -45,21 +43,6 @@ impl Key for Guarantees {
                 changes.compatible(format!("guarantee `{}` was added", after.id));
             }
         }
-    }
-
-    fn emit(&self, contract: &Contract) -> Emitted {
-        if contract.spec.guarantees.is_empty() {
-            return Emitted::default();
-        }
-        let guarantees = contract.spec.guarantees.iter().map(|guarantee| {
-            let (id, text) = (&guarantee.id, &guarantee.text);
-            let kind = text::optional(guarantee.kind.map(|kind| {
-                let kind = text::variant(kind);
-                quote!(spec::GuaranteeKind::#kind)
-            }));
-            quote!(spec::Guarantee { id: #id, kind: #kind, text: #text })
-        });
-        Emitted { fields: quote!(guarantees: &[#(#guarantees),*],), ..Emitted::default() }
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {

@@ -1,14 +1,27 @@
 //! A key of the contract format, and the Rust that it becomes.
 
 use proc_macro2::{Ident, TokenStream};
-use tabellion_runtime::{FailureKind, spec};
+use tabellion_runtime::{FailureKind, Schema, Text, spec};
 
 use crate::{
     changes::Changes,
     contract::{Contract, Tool},
     problem::Problem,
-    rust::text::Texts,
+    rust::{literal, text::Texts},
 };
+
+/// The schemas of an entry that only shows what a key sets.
+static NO_SCHEMA: Schema = Schema::exact(Text::Written("{}"));
+
+/// Returns those of a table's `fields` as Rust whose value is not the usual one.
+macro_rules! set_fields {
+    ($of:literal, $table:ident, $usual:ident, [$($field:ident),* $(,)?]) => {{
+        let fields = [
+            $(literal::set_field(concat!($of, ".", stringify!($field)), &$table.$field, &$usual.$field)),*
+        ];
+        fields.into_iter().collect()
+    }};
+}
 
 /// A key, or a few keys that depend on each other.
 pub(crate) trait Key: Sync {
@@ -32,14 +45,52 @@ pub(crate) trait Key: Sync {
     /// As [`compare_tool`](Self::compare_tool), for a key that tools with operations have as a whole.
     fn compare_any_tool(&self, _changes: &mut Changes<'_>, _old: ToolOf<'_>, _new: ToolOf<'_>) {}
 
-    /// Returns the Rust that the key becomes in the contract.
-    fn emit(&self, _contract: &Contract) -> Emitted {
-        Emitted::default()
+    /// Returns the Rust that the key becomes in the contract: by default the fields that [`fill`](Self::fill) sets.
+    fn emit(&self, contract: &Contract) -> Emitted {
+        Emitted { fields: self.fields(contract), ..Emitted::default() }
     }
 
-    /// Returns the Rust that the key becomes in a tool, or in one of its operations.
-    fn emit_tool(&self, _tool: &Tool) -> EmittedTool {
-        EmittedTool::default()
+    /// Returns the Rust that the key becomes in a tool, or in one of its operations: by default the fields that
+    /// [`fill_tool`](Self::fill_tool) sets.
+    fn emit_tool(&self, tool: &Tool) -> EmittedTool {
+        let usual = || spec::ToolSpec::new(&NO_SCHEMA, &NO_SCHEMA);
+        let (mut entry, usual) = (usual(), usual());
+        self.fill_tool(tool, &mut entry);
+        EmittedTool::fields(set_fields!(
+            "ToolSpec",
+            entry,
+            usual,
+            [
+                description,
+                path,
+                path_in,
+                paths,
+                commit,
+                pending,
+                approval,
+                rate_limit,
+                roles,
+                tags,
+                modes,
+                provenance,
+                effects,
+            ]
+        ))
+    }
+
+    /// Returns the fields of `CONTRACT` that [`fill`](Self::fill) sets, except for those that refer to other statics.
+    fn fields(&self, contract: &Contract) -> TokenStream {
+        let (mut table, usual) = (spec::ContractSpec::EMPTY, spec::ContractSpec::EMPTY);
+        self.fill(contract, &mut table);
+        set_fields!(
+            "ContractSpec",
+            table,
+            usual,
+            [
+                id, version, title, document, error_body, statuses, guarantees, previews, log, executions,
+                sessions, rest,
+            ]
+        )
     }
 
     /// Sets the fields of the contract's table that [`emit`](Self::emit) writes as Rust.

@@ -1,10 +1,9 @@
 //! `log`: the tool that reads the activity log, and the locations of an entry's fields.
 
-use quote::quote;
 use serde::Deserialize;
 use tabellion_runtime::spec;
 
-use super::{Emitted, Key};
+use super::Key;
 use crate::{
     changes::Changes,
     contract::{Contract, Side},
@@ -51,16 +50,6 @@ impl Key for Logs {
             (None, _) => changes.compatible("the activity log can be read"),
             _ => changes.breaking("the activity log was moved or removed"),
         }
-    }
-
-    fn emit(&self, contract: &Contract) -> Emitted {
-        let log = contract.spec.log.iter().map(|log| {
-            let (tool, entries, path, commit) = (&log.tool, &log.entries, &log.path, &log.commit);
-            quote! {
-                log: Some(spec::LogSpec { tool: #tool, entries: #entries, path: #path, commit: #commit }),
-            }
-        });
-        Emitted { fields: log.collect(), ..Emitted::default() }
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {

@@ -5,14 +5,14 @@ use quote::quote;
 use serde::Deserialize;
 use tabellion_runtime::{spec, template::placeholders};
 
-use super::{Emitted, EmittedTool, Key, ToolOf};
+use super::{Emitted, Key, ToolOf};
 use crate::{
     changes::Changes,
     contract::{Contract, Tool},
-    leak::{leaked, list},
+    leak::{constant, leaked, texts},
     pointer,
     problem::Problem,
-    rust::text,
+    rust::literal,
 };
 
 /// The modes of a contract, and the refusals of calls outside of their modes.
@@ -138,55 +138,38 @@ impl Key for OperationModes {
         let Some(modes) = &contract.spec.modes else {
             return Emitted::default();
         };
-        let Modes { names, error, refused, unknown, .. } = modes;
-        let [env, header] = [&modes.env, &modes.header].map(|name| text::optional(name.as_ref()));
-        let [lines, http] = [LINES, HTTP].map(|transport| &modes.default[transport]);
+        let table = literal::expression(&table(modes));
         Emitted {
             fields: quote!(modes: Some(&MODES),),
             items: vec![quote! {
                 /// The modes of operation.
-                pub static MODES: spec::ModesSpec = spec::ModesSpec {
-                    names: &[#(#names),*],
-                    env: #env,
-                    header: #header,
-                    lines: #lines,
-                    http: #http,
-                    error: #error,
-                    refused: #refused,
-                    unknown: #unknown,
-                };
+                pub static MODES: spec::ModesSpec = #table;
             }],
             first: quote!(tabellion_runtime::modes::check(&CONTRACT, tool, call)?;),
             ..Emitted::default()
         }
     }
 
-    fn emit_tool(&self, tool: &Tool) -> EmittedTool {
-        let modes = &tool.spec.modes;
-        if modes.is_empty() {
-            return EmittedTool::default();
-        }
-        EmittedTool::fields(quote!(modes: &[#(#modes),*],))
-    }
-
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
-        table.modes = contract.spec.modes.as_ref().map(|modes| {
-            let spec = spec::ModesSpec {
-                names: list(modes.names.iter().map(|name| leaked(name))),
-                env: modes.env.as_deref().map(leaked),
-                header: modes.header.as_deref().map(leaked),
-                lines: leaked(&modes.default[LINES]),
-                http: leaked(&modes.default[HTTP]),
-                error: leaked(&modes.error),
-                refused: leaked(&modes.refused),
-                unknown: leaked(&modes.unknown),
-            };
-            &*Box::leak(Box::new(spec))
-        });
+        table.modes = contract.spec.modes.as_ref().map(|modes| constant(self::table(modes)));
     }
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
-        entry.modes = list(tool.spec.modes.iter().map(|mode| leaked(mode)));
+        entry.modes = texts(&tool.spec.modes);
+    }
+}
+
+/// Returns the table of a contract's modes.
+fn table(modes: &Modes) -> spec::ModesSpec {
+    spec::ModesSpec {
+        names: texts(&modes.names),
+        env: modes.env.as_deref().map(leaked),
+        header: modes.header.as_deref().map(leaked),
+        lines: leaked(&modes.default[LINES]),
+        http: leaked(&modes.default[HTTP]),
+        error: leaked(&modes.error),
+        refused: leaked(&modes.refused),
+        unknown: leaked(&modes.unknown),
     }
 }
 

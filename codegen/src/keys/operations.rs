@@ -16,7 +16,7 @@ use crate::{
     algebra,
     contract::{Contract, Side, Tool},
     document::Document,
-    leak::{leaked, list},
+    leak::{leaked, texts},
     pointer,
     problem::Problem,
     views,
@@ -271,7 +271,6 @@ impl Key for Operations {
     }
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
-        let texts = |texts: &[String]| list(texts.iter().map(|text| leaked(text)));
         entry.operation = tool.operation.as_ref().map(|operation| spec::Operation {
             label: leaked(&tool.label()),
             select: texts(&operation.select),

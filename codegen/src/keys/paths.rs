@@ -1,14 +1,13 @@
 //! `path`, `pathIn` and `paths`: the location of the path in a request, and the permitted paths.
 
-use quote::quote;
 use serde::Deserialize;
 use tabellion_runtime::{FailureKind, spec};
 
-use super::{EmittedTool, Key, ToolOf};
+use super::{Key, ToolOf};
 use crate::{
     changes::Changes,
     contract::{Contract, Side, Tool},
-    leak::{leaked, list},
+    leak::{leaked, texts},
     lint::pointers::leads_to,
     problem::Problem,
 };
@@ -51,25 +50,14 @@ impl Key for Paths {
         }
     }
 
-    fn emit_tool(&self, tool: &Tool) -> EmittedTool {
-        let spec = &tool.spec;
-        let path = spec.path.iter().map(|path| quote!(path: Some(#path),));
-        let path_in = spec.path_in.iter().map(|folder| quote!(path_in: Some(#folder),));
-        let paths = spec.paths.iter().map(|PathPolicy { allow, deny }| {
-            quote!(paths: Some(spec::PathPolicy { allow: &[#(#allow),*], deny: &[#(#deny),*] }),)
-        });
-        EmittedTool::fields(path.chain(path_in).chain(paths).collect())
-    }
-
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
-        let globs = |globs: &[String]| list(globs.iter().map(|glob| leaked(glob)));
         entry.path = tool.spec.path.as_deref().map(leaked);
         entry.path_in = tool.spec.path_in.as_deref().map(leaked);
         entry.paths = tool
             .spec
             .paths
             .as_ref()
-            .map(|policy| spec::PathPolicy { allow: globs(&policy.allow), deny: globs(&policy.deny) });
+            .map(|policy| spec::PathPolicy { allow: texts(&policy.allow), deny: texts(&policy.deny) });
     }
 }
 

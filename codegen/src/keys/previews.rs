@@ -1,10 +1,9 @@
 //! `previews`: pairs of tools, of which one shows the effect of the other beforehand.
 
-use quote::quote;
 use serde::Deserialize;
 use tabellion_runtime::spec;
 
-use super::{Emitted, Key};
+use super::Key;
 use crate::{
     algebra,
     changes::Changes,
@@ -67,17 +66,6 @@ impl Key for Previews {
         for pair in new.iter().filter(|pair| !old.contains(pair)) {
             changes.compatible(format!("`{}` previews `{}`", pair.preview, pair.applies));
         }
-    }
-
-    fn emit(&self, contract: &Contract) -> Emitted {
-        if contract.spec.previews.is_empty() {
-            return Emitted::default();
-        }
-        let previews = contract.spec.previews.iter().map(|pair| {
-            let (preview, diff, applies) = (&pair.preview, &pair.diff, &pair.applies);
-            quote!(spec::PreviewPair { preview: #preview, diff: #diff, applies: #applies })
-        });
-        Emitted { fields: quote!(previews: &[#(#previews),*],), ..Emitted::default() }
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {

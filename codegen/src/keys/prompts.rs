@@ -12,7 +12,7 @@ use crate::{
     leak::{leaked, list},
     names,
     problem::Problem,
-    rust::text,
+    rust::{literal, text},
 };
 
 /// A text for a model, made from a template.
@@ -80,7 +80,7 @@ impl Key for Prompts {
             return Emitted::default();
         }
         let count = Literal::usize_unsuffixed(prompts.len());
-        let specs = prompts.iter().map(declaration);
+        let specs = prompts.iter().map(|prompt| literal::expression(&entry(prompt)));
         let mut methods = vec![get(prompts)];
         if prompts.iter().any(|prompt| completing(prompt).next().is_some()) {
             methods.push(complete(prompts));
@@ -99,17 +99,22 @@ impl Key for Prompts {
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
-        table.prompts = list(contract.spec.prompts.iter().map(|prompt| spec::PromptSpec {
-            name: leaked(&prompt.name),
-            description: leaked(&prompt.description),
-            arguments: list(prompt.arguments.iter().map(|argument| spec::ArgumentSpec {
-                name: leaked(&argument.name),
-                description: leaked(&argument.description),
-                required: argument.required,
-                completes: argument.completes,
-            })),
-            template: leaked(&prompt.template),
-        }));
+        table.prompts = list(contract.spec.prompts.iter().map(entry));
+    }
+}
+
+/// Returns a prompt's entry in the table.
+fn entry(prompt: &Prompt) -> spec::PromptSpec {
+    spec::PromptSpec {
+        name: leaked(&prompt.name),
+        description: leaked(&prompt.description),
+        arguments: list(prompt.arguments.iter().map(|argument| spec::ArgumentSpec {
+            name: leaked(&argument.name),
+            description: leaked(&argument.description),
+            required: argument.required,
+            completes: argument.completes,
+        })),
+        template: leaked(&prompt.template),
     }
 }
 
@@ -151,23 +156,6 @@ fn prompt(changes: &mut Changes<'_>, old: &Prompt, new: &Prompt) {
     }
     if old.template != new.template {
         changes.compatible(format!("prompt `{name}` changed its text"));
-    }
-}
-
-fn declaration(prompt: &Prompt) -> TokenStream {
-    let (name, description, template) = (&prompt.name, &prompt.description, &prompt.template);
-    let arguments = prompt.arguments.iter().map(|argument| {
-        let (name, description) = (&argument.name, &argument.description);
-        let (required, completes) = (argument.required, argument.completes);
-        quote!(spec::ArgumentSpec { name: #name, description: #description, required: #required, completes: #completes })
-    });
-    quote! {
-        spec::PromptSpec {
-            name: #name,
-            description: #description,
-            arguments: &[#(#arguments),*],
-            template: #template,
-        }
     }
 }
 

@@ -10,7 +10,7 @@ use tabellion_runtime::{
     spec::{self, RateLimitPer},
 };
 
-use super::{Emitted, EmittedTool, Key, State, ToolOf};
+use super::{Emitted, Key, State, ToolOf};
 use crate::{
     changes::Changes,
     contract::{Contract, Tool},
@@ -146,11 +146,6 @@ impl Key for RateLimits {
             before: quote!(self.rate_limits.count::<ToolError>(operation, call)?;),
             ..Emitted::default()
         }
-    }
-
-    fn emit_tool(&self, tool: &Tool) -> EmittedTool {
-        let name = tool.spec.rate_limit.iter();
-        EmittedTool::fields(quote!(#(rate_limit: Some(#name),)*))
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     changes::Changes,
     contract::{Contract, Side, Tool},
-    leak::{leaked, list, schema},
+    leak::{leaked, list, schema, texts},
     names,
     rust::text::{self, Texts},
 };
@@ -132,7 +132,7 @@ impl Key for Tools {
             return;
         }
         entry.operations = Some(spec::Operations {
-            select: list(tool.spec.select.iter().map(|pointer| leaked(pointer))),
+            select: texts(&tool.spec.select),
             refused: list(tool.spec.refused.iter().map(|(is, why)| spec::RefusedValues {
                 is: list(is.split(' ').map(leaked)),
                 why: leaked(why),

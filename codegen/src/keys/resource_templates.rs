@@ -4,14 +4,14 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 use tabellion_runtime::{spec, uri_template::UriTemplate};
 
-use super::{Emitted, Key, Resource, Variable, prompts::field};
+use super::{Emitted, Key, Resource, Variable, prompts::field, resources};
 use crate::{
     changes::Changes,
     contract::Contract,
-    leak::{self, leaked, list},
+    leak::{leaked, list},
     names,
     problem::Problem,
-    rust::{schemas, text},
+    rust::{literal, text},
 };
 
 pub(super) struct ResourceTemplates;
@@ -100,20 +100,8 @@ impl Key for ResourceTemplates {
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
         table.templates =
             list(templates(contract).into_iter().map(|(i, resource, template)| spec::ResourceTemplateSpec {
-                resource: spec::ResourceSpec {
-                    name: leaked(&resource.name),
-                    uri: leaked(template),
-                    title: leaked(&resource.title),
-                    description: leaked(&resource.description),
-                    mime_type: leaked(&resource.mime_type),
-                    schema: leak::schema(&contract.resource_schema(i)),
-                },
-                variables: list(resource.variables.iter().map(|variable| spec::ArgumentSpec {
-                    name: leaked(&variable.name),
-                    description: leaked(&variable.description),
-                    required: is_required(template, variable),
-                    completes: variable.completes,
-                })),
+                resource: resources::entry(contract, i, template),
+                variables: described(resource, template),
             }));
     }
 }
@@ -192,31 +180,20 @@ fn only_adds_to_query(old: &str, new: &str) -> bool {
         && before.variables().all(|variable| after.variables().any(|other| other == variable))
 }
 
+/// Returns the entries of a template's variables in the table.
+fn described(resource: &Resource, template: &str) -> &'static [spec::ArgumentSpec] {
+    list(resource.variables.iter().map(|variable| spec::ArgumentSpec {
+        name: leaked(&variable.name),
+        description: leaked(&variable.description),
+        required: is_required(template, variable),
+        completes: variable.completes,
+    }))
+}
+
 fn declaration(contract: &Contract, i: usize, resource: &Resource, template: &str) -> TokenStream {
-    let Resource { name, title, description, mime_type, .. } = resource;
-    let schema = schemas::name(&contract.resource_schema(i));
-    let variables = resource.variables.iter().map(|variable| {
-        let Variable {
-            name,
-            description,
-            completes,
-        } = variable;
-        let required = is_required(template, variable);
-        quote!(spec::ArgumentSpec { name: #name, description: #description, required: #required, completes: #completes })
-    });
-    quote! {
-        spec::ResourceTemplateSpec {
-            resource: spec::ResourceSpec {
-                name: #name,
-                uri: #template,
-                title: #title,
-                description: #description,
-                mime_type: #mime_type,
-                schema: &schema::#schema,
-            },
-            variables: &[#(#variables),*],
-        }
-    }
+    let declared = resources::declaration(contract, i, template);
+    let variables = literal::expression(&described(resource, template));
+    quote!(spec::ResourceTemplateSpec { resource: #declared, variables: #variables })
 }
 
 /// Returns the type of the variables of a URI.

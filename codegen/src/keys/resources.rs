@@ -102,7 +102,7 @@ impl Key for Resources {
             return Emitted::default();
         }
         let count = Literal::usize_unsuffixed(resources.len());
-        let specs = resources.iter().map(|(i, _)| declaration(contract, *i));
+        let specs = resources.iter().map(|(i, resource)| declaration(contract, *i, &resource.uri));
         Emitted {
             fields: quote!(resources: &RESOURCES,),
             items: vec![quote! {
@@ -117,14 +117,7 @@ impl Key for Resources {
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
         let resources = fixed(contract).into_iter();
-        table.resources = list(resources.map(|(i, resource)| spec::ResourceSpec {
-            name: leaked(&resource.name),
-            uri: leaked(&resource.uri),
-            title: leaked(&resource.title),
-            description: leaked(&resource.description),
-            mime_type: leaked(&resource.mime_type),
-            schema: leak::schema(&contract.resource_schema(i)),
-        }));
+        table.resources = list(resources.map(|(i, resource)| entry(contract, i, &resource.uri)));
     }
 }
 
@@ -162,8 +155,22 @@ fn resource(changes: &mut Changes<'_>, old: &Resource, new: &Resource) {
     }
 }
 
-fn declaration(contract: &Contract, i: usize) -> TokenStream {
-    let Resource { name, uri, title, description, mime_type, .. } = &contract.spec.resources[i];
+/// Returns the entry of a resource, or of a family of resources, in the table.
+pub(super) fn entry(contract: &Contract, i: usize, uri: &str) -> spec::ResourceSpec {
+    let resource = &contract.spec.resources[i];
+    spec::ResourceSpec {
+        name: leaked(&resource.name),
+        uri: leaked(uri),
+        title: leaked(&resource.title),
+        description: leaked(&resource.description),
+        mime_type: leaked(&resource.mime_type),
+        schema: leak::schema(&contract.resource_schema(i)),
+    }
+}
+
+/// Returns the Rust of that entry, which refers to the schema's static.
+pub(super) fn declaration(contract: &Contract, i: usize, uri: &str) -> TokenStream {
+    let Resource { name, title, description, mime_type, .. } = &contract.spec.resources[i];
     let schema = schemas::name(&contract.resource_schema(i));
     quote! {
         spec::ResourceSpec {

@@ -1,16 +1,14 @@
 //! `rest`: the endpoints that serve the contract over REST.
 
-use quote::quote;
 use serde::Deserialize;
 use tabellion_runtime::spec::{self, RestEndpoint, RestMethod, RestOperation};
 
-use super::{Emitted, Key};
+use super::Key;
 use crate::{
     changes::Changes,
     contract::Contract,
-    leak::{leaked, list},
+    leak::{leaked, list, texts},
     problem::Problem,
-    rust::text,
 };
 
 /// The contract over REST.
@@ -169,33 +167,12 @@ impl Key for RestFace {
         }
     }
 
-    fn emit(&self, contract: &Contract) -> Emitted {
-        let endpoints = endpoints(contract);
-        if endpoints.is_empty() {
-            return Emitted::default();
-        }
-        let endpoints = endpoints.iter().map(|Endpoint { method, path, is, others, .. }| {
-            let (method, is) = (text::variant(method), text::variant(is));
-            let others = (!others.is_empty()).then(|| quote!(others: &[#(#others),*],));
-            quote! {
-                spec::RestEndpoint {
-                    method: spec::RestMethod::#method,
-                    path: #path,
-                    is: spec::RestOperation::#is,
-                    #others
-                    ..spec::RestEndpoint::NEW
-                }
-            }
-        });
-        Emitted { fields: quote!(rest: &[#(#endpoints),*],), ..Emitted::default() }
-    }
-
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
         table.rest = list(endpoints(contract).iter().map(|endpoint| RestEndpoint {
             method: endpoint.method,
             path: leaked(&endpoint.path),
             is: endpoint.is,
-            others: list(endpoint.others.iter().map(|role| leaked(role))),
+            others: texts(&endpoint.others),
         }));
     }
 }

@@ -1,14 +1,9 @@
 //! `tags`: words by which clients can group tools.
 
-use quote::quote;
 use tabellion_runtime::spec;
 
-use super::{EmittedTool, Key, ToolOf};
-use crate::{
-    changes::Changes,
-    contract::Tool,
-    leak::{leaked, list},
-};
+use super::{Key, ToolOf};
+use crate::{changes::Changes, contract::Tool, leak::texts};
 
 pub(super) struct Tags;
 
@@ -19,15 +14,7 @@ impl Key for Tags {
         }
     }
 
-    fn emit_tool(&self, tool: &Tool) -> EmittedTool {
-        let tags = &tool.spec.tags;
-        if tags.is_empty() {
-            return EmittedTool::default();
-        }
-        EmittedTool::fields(quote!(tags: &[#(#tags),*],))
-    }
-
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
-        entry.tags = list(tool.spec.tags.iter().map(|tag| leaked(tag)));
+        entry.tags = texts(&tool.spec.tags);
     }
 }

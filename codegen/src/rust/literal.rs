@@ -5,46 +5,60 @@ use std::fmt::Debug;
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
-use syn::{
-    Expr, ExprStruct, FieldValue, Member,
-    visit_mut::{self, VisitMut},
-};
+use syn::{Expr, ExprStruct, FieldValue, parse::Parse};
 
-/// The enums of constants, by their variants.
-const ENUMS: &[(&str, &[&str])] = &[
-    ("Scope", &["Global", "Org", "Root"]),
-    (
-        "FieldType",
-        &[
-            "Id", "Ref", "Text", "Integer", "Number", "Boolean", "Enum", "Time", "Now", "Json", "List",
-            "Secret", "Next", "Seq",
-        ],
-    ),
-    ("OnDelete", &["Restrict", "Cascade", "Clear"]),
-    ("Moment", &["Create", "Change"]),
-    ("Action", &["Create", "Get", "Update", "List", "Delete"]),
-    ("Assigned", &["Now", "Json", "Field"]),
-    ("TextRule", &["NotBlank", "MaxBytes", "Pattern", "Email", "JsonValue", "JsonObject", "JsonTexts"]),
-    ("Range", &["AfterNow", "UntilNow"]),
-    ("RowRule", &["AnyOf", "Differ", "Ordered"]),
-    ("FilterBy", &["Value", "Item", "Words"]),
+/// The enums of constants, by the field or the variant that contains a value of them.
+const ENUMS: &[(&str, &str)] = &[
+    ("Also.on", "Action"),
+    ("Approval.shows", "Shows"),
+    ("Assignment.value", "Assigned"),
+    ("Effect.kind", "EffectKind"),
+    ("EntitySpec.rules", "RowRule"),
+    ("EntitySpec.scope", "Scope"),
+    ("FieldSpec.kind", "FieldType"),
+    ("FieldSpec.range", "Range"),
+    ("FieldSpec.text", "TextRule"),
+    ("FieldType.Now", "Moment"),
+    ("Guarantee.kind", "GuaranteeKind"),
+    ("ListFilter.by", "FilterBy"),
+    ("ProvenanceField.default", "ProvenanceDefault"),
+    ("ProvenanceField.discover", "Discovery"),
+    ("ProvenanceField.from", "ProvenancePlace"),
+    ("ProvenanceField.kind", "ProvenanceType"),
+    ("Reference.on_delete", "OnDelete"),
+    ("RestEndpoint.is", "RestOperation"),
+    ("RestEndpoint.method", "RestMethod"),
+    ("RoleSpec.kind", "CallerKind"),
+    ("RoleSpec.scope", "ScopeWord"),
+    ("RowOperation.action", "Action"),
+    ("StateKind.Final", "Outcome"),
+    ("StateSpec.kind", "StateKind"),
+    ("ToolSpec.provenance", "ProvenanceUse"),
+    ("TransitionSpec.unless", "Unless"),
 ];
 
-/// The bases of structs, which supply their fields with default values.
-const BASES: &[(&str, &str)] = &[
-    ("EntitySpec", "spec::EntitySpec::EMPTY"),
-    ("RowsSpec", "spec::RowsSpec::EMPTY"),
-    ("Reference", "spec::Reference::EMPTY"),
-];
+/// The structs that constants refer to, in their fields.
+const REFERRED: &[&str] = &["ExecutionsSpec", "SessionsSpec"];
 
 /// Returns the expression of a constant.
 ///
 /// # Panics
 /// If its `Debug` form is not that of structs, enums, slices, texts and numbers.
 pub(crate) fn expression(value: &impl Debug) -> TokenStream {
-    let mut expression: Expr = syn::parse_str(&format!("{value:?}")).expect("a constant is an expression");
-    Rewrite { enums: vec![] }.visit_expr_mut(&mut expression);
-    expression.into_token_stream()
+    written(&parsed(value), "")
+}
+
+/// Returns the field `place` of a struct, `Struct.field`, with a comma; nothing if it has its `usual` value.
+///
+/// # Panics
+/// As [`expression`].
+pub(crate) fn set_field<T: Debug>(place: &str, value: &T, usual: &T) -> TokenStream {
+    if format!("{value:?}") == format!("{usual:?}") {
+        return TokenStream::new();
+    }
+    let name = format_ident!("{}", place.rsplit('.').next().unwrap_or_default());
+    let value = written(&parsed(value), place);
+    quote!(#name: #value,)
 }
 
 /// Returns the expression of a constant struct as its difference from the result of `constructor`.
@@ -52,143 +66,102 @@ pub(crate) fn expression(value: &impl Debug) -> TokenStream {
 /// # Panics
 /// As [`expression`], or if the types differ.
 pub(crate) fn differing<T: Debug>(value: &T, base: &T, constructor: TokenStream) -> TokenStream {
-    let fields =
-        |value: &T| -> ExprStruct { syn::parse_str(&format!("{value:?}")).expect("a constant is a struct") };
-    let (value, base) = (fields(value), fields(base));
-    let given = value.fields.into_iter().zip(base.fields);
+    let [value, base]: [ExprStruct; 2] = [value, base].map(|value| parsed(value));
     let text = |field: &FieldValue| field.to_token_stream().to_string();
-    let given = given.filter_map(|(field, base)| (text(&field) != text(&base)).then_some(field));
-    let given: Vec<_> = given
-        .map(|mut field| {
-            Rewrite { enums: vec![] }.visit_field_value_mut(&mut field);
-            field
-        })
-        .collect();
-    let name = value.path;
+    let name = &value.path;
+    let given = value.fields.iter().zip(&base.fields).filter(|(field, base)| text(*field) != text(*base));
+    let given = given.map(|(field, _)| {
+        let member = &field.member;
+        let value = written(&field.expr, &format!("{}.{}", name.to_token_stream(), member.to_token_stream()));
+        quote!(#member: #value)
+    });
+    let given: Vec<_> = given.collect();
     if given.is_empty() { constructor } else { quote!(spec::#name { #(#given,)* ..#constructor }) }
 }
 
-/// Qualifies names with their paths. If several enums have a variant of that name, the field decides.
-struct Rewrite {
-    enums: Vec<&'static str>,
+fn parsed<T: Parse>(value: &impl Debug) -> T {
+    syn::parse_str(&format!("{value:?}")).expect("the `Debug` form of a constant is an expression")
 }
 
-impl Rewrite {
-    fn path(&self, name: &str) -> Option<TokenStream> {
-        if matches!(name, "Some" | "None") {
-            return None;
-        }
-        let name_of = format_ident!("{name}");
-        let of = ENUMS.iter().filter(|(_, variants)| variants.contains(&name));
-        let mut of: Vec<_> = of.map(|(of, _)| *of).collect();
-        if let Some(wanted) = self.enums.last() {
-            of.retain(|of| of == wanted);
-        }
-        Some(match of.first() {
-            Some(of) => {
-                let of = format_ident!("{of}");
-                quote!(spec::#of::#name_of)
-            }
-            None => quote!(spec::#name_of),
-        })
-    }
+/// Returns the enum of the values at `place`.
+fn enum_at(place: &str) -> Option<&'static str> {
+    ENUMS.iter().find(|(of, _)| *of == place).map(|(_, name)| *name)
+}
 
-    fn rename(&self, path: &mut syn::Path) {
-        if let Some(name) = path.get_ident().map(ToString::to_string)
-            && let Some(tokens) = self.path(&name)
-        {
-            *path = syn::parse2(tokens).expect("a path is a path");
+/// Returns the path of a struct, or of a variant of the enum at `place`.
+fn path(name: &str, place: &str) -> TokenStream {
+    let name = format_ident!("{name}");
+    match enum_at(place) {
+        Some(of) => {
+            let of = format_ident!("{of}");
+            quote!(spec::#of::#name)
         }
+        None => quote!(spec::#name),
     }
 }
 
-impl VisitMut for Rewrite {
-    fn visit_field_value_mut(&mut self, field: &mut FieldValue) {
-        let of = match &field.member {
-            Member::Named(name) if name == "kind" => Some("FieldType"),
-            Member::Named(name) if name == "value" => Some("Assigned"),
-            Member::Named(name) if name == "action" => Some("Action"),
-            Member::Named(name) if name == "on" => Some("Action"),
-            _ => None,
-        };
-        self.enums.extend(of);
-        visit_mut::visit_field_value_mut(self, field);
-        if of.is_some() {
-            self.enums.pop();
+/// Returns the Rust of a value at `place`.
+fn written(value: &Expr, place: &str) -> TokenStream {
+    let text = |value: &dyn ToTokens| value.to_token_stream().to_string();
+    match value {
+        Expr::Path(name) if name.path.is_ident("None") => quote!(None),
+        Expr::Path(name) => path(&text(name), place),
+        Expr::Call(call) if text(&call.func) == "Some" => {
+            let inner = written(&call.args[0], place);
+            quote!(Some(#inner))
         }
+        Expr::Call(call) => {
+            let name = text(&call.func);
+            // The argument of a variant may belong to another enum.
+            let inside = format!("{}.{name}", enum_at(place).unwrap_or_default());
+            let (path, arguments) = (path(&name, place), call.args.iter().map(|it| written(it, &inside)));
+            quote!(#path(#(#arguments),*))
+        }
+        Expr::Array(array) => {
+            let items = array.elems.iter().map(|item| written(item, place));
+            quote!(&[#(#items),*])
+        }
+        Expr::Tuple(tuple) => {
+            let items = tuple.elems.iter().map(|item| written(item, place));
+            quote!((#(#items),*))
+        }
+        Expr::Struct(literal) => structure(literal, place),
+        other => other.to_token_stream(),
     }
+}
 
-    fn visit_expr_mut(&mut self, expression: &mut Expr) {
-        // The argument of a variant may belong to another enum.
-        if let Expr::Call(call) = expression {
-            if let Expr::Path(function) = &mut *call.func {
-                self.rename(&mut function.path);
-            }
-            let outer = std::mem::take(&mut self.enums);
-            let is_now = call.func.to_token_stream().to_string().ends_with("Now");
-            self.enums.extend(is_now.then_some("Moment"));
-            for argument in &mut call.args {
-                self.visit_expr_mut(argument);
-            }
-            self.enums = outer;
-            return;
+/// Returns the Rust of a struct at `place`. If it has a base, that supplies the fields with default values.
+fn structure(literal: &ExprStruct, place: &str) -> TokenStream {
+    let name = literal.path.to_token_stream().to_string();
+    let path = path(&name, place);
+    let fields = literal.fields.iter().map(|field| {
+        let member = field.member.to_token_stream().to_string();
+        let value = written(&field.expr, &format!("{name}.{member}"));
+        (member, value)
+    });
+    let mut fields: Vec<_> = fields.collect();
+    let base = match name.as_str() {
+        "EntitySpec" | "RowsSpec" | "Reference" => Some(quote!(#path::EMPTY)),
+        "RestEndpoint" => Some(quote!(#path::NEW)),
+        "FieldSpec" => {
+            let arguments = fields.extract_if(.., |(member, _)| matches!(member.as_str(), "name" | "kind"));
+            let arguments: Vec<_> = arguments.map(|(_, value)| value).collect();
+            Some(quote!(#path::new(#(#arguments),*)))
         }
-        visit_mut::visit_expr_mut(self, expression);
-        match expression {
-            Expr::Path(path) => self.rename(&mut path.path),
-            // All fields come from the base.
-            Expr::Struct(literal) if literal.fields.is_empty() => {
-                if let Some(base) = literal.rest.take() {
-                    *expression = *base;
-                }
-            }
-            Expr::Array(_) => {
-                let array = &expression;
-                *expression = syn::parse2(quote!(&#array)).expect("a reference to an array is an expression");
-            }
-            _ => {}
-        }
-    }
-
-    fn visit_expr_struct_mut(&mut self, literal: &mut ExprStruct) {
-        let name = literal.path.get_ident().map(ToString::to_string).unwrap_or_default();
-        let outer = std::mem::take(&mut self.enums);
-        for field in &mut literal.fields {
-            self.visit_field_value_mut(field);
-        }
-        self.enums = outer;
-        let is_variant = self.enums.last() == Some(&"FieldType");
-        if is_variant {
-            self.rename(&mut literal.path);
-        } else if let Some(name) = literal.path.get_ident() {
-            literal.path = syn::parse2(quote!(spec::#name)).expect("a path is a path");
-        }
-        let says_nothing = |field: &FieldValue| {
-            let value = field.expr.to_token_stream().to_string();
-            matches!(value.as_str(), "None" | "false" | "& []" | "spec :: OnDelete :: Restrict")
-        };
-        let base = if name == "FieldSpec" {
-            let given = |wanted: &str| {
-                let mut fields = literal.fields.iter();
-                fields.find(|field| field.member == format_ident!("{wanted}").into()).map(|field| &field.expr)
-            };
-            let (name, kind) = (given("name"), given("kind"));
-            Some(quote!(spec::FieldSpec::new(#name, #kind)))
-        } else {
-            let base = BASES.iter().find(|(of, _)| *of == name);
-            base.map(|(_, base)| base.parse().expect("a path is tokens"))
-        };
-        let Some(base) = base else { return };
-        let kept = literal.fields.iter().filter(|field| {
-            let is_of_base = name == "FieldSpec"
-                && [format_ident!("name"), format_ident!("kind")]
-                    .into_iter()
-                    .any(|name| field.member == name.into());
-            !says_nothing(field) && !is_of_base
-        });
-        let (path, kept): (_, Vec<_>) = (&literal.path, kept.collect());
-        let whole =
-            if kept.is_empty() { quote!(#path { ..#base }) } else { quote!(#path { #(#kept,)* ..#base }) };
-        *literal = syn::parse2(whole).expect("a struct with a base is an expression");
+        _ => None,
+    };
+    let says_nothing = |value: &TokenStream| {
+        matches!(value.to_string().as_str(), "None" | "false" | "& []" | "spec :: OnDelete :: Restrict")
+    };
+    fields.retain(|(_, value)| base.is_none() || !says_nothing(value));
+    let given = fields.iter().map(|(member, value)| {
+        let member = format_ident!("{member}");
+        quote!(#member: #value)
+    });
+    match base {
+        Some(base) if fields.is_empty() => base,
+        Some(base) => quote!(#path { #(#given,)* ..#base }),
+        None if REFERRED.contains(&name.as_str()) => quote!(&#path { #(#given),* }),
+        None => quote!(#path { #(#given),* }),
     }
 }

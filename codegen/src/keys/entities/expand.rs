@@ -15,11 +15,11 @@ use super::{
         action,
     },
     schema::{sample, value},
-    table::{assignments, texts},
+    table::assignments,
 };
 use crate::{
     contract::{ContractSpec, Example, OperationSpec, Tool, ToolSpec},
-    leak::leaked,
+    leak::{leaked, texts},
     lint::pointers::article,
 };
 

@@ -20,6 +20,7 @@ use super::{Emitted, EmittedTool, Key, ToolOf};
 use crate::{
     changes::Changes,
     contract::{Contract, Tool},
+    leak::constant,
     problem::Problem,
     rust::{literal, text},
 };
@@ -66,7 +67,7 @@ impl Key for Entities {
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
-        table.rows = self::table(contract).map(|rows| &*Box::leak(Box::new(rows)));
+        table.rows = self::table(contract).map(constant);
     }
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {

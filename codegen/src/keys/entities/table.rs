@@ -10,7 +10,7 @@ use tabellion_runtime::spec::{
 use super::read::{Entity, Field, FieldOf, Rows, RuleOf, UniqueFields, changing};
 use crate::{
     contract::Contract,
-    leak::{leaked, list},
+    leak::{leaked, list, texts},
 };
 
 /// Default maximum number of characters of a text.
@@ -208,10 +208,6 @@ pub(super) fn assignments(set: &IndexMap<String, Value>) -> &'static [Assignment
             if_null: said.is_some_and(|said| said.get("ifNull") == Some(&true.into())),
         }
     }))
-}
-
-pub(super) fn texts(texts: &[String]) -> &'static [&'static str] {
-    list(texts.iter().map(|text| leaked(text)))
 }
 
 /// Returns the maximum number of characters of a text, which never exceeds its number of bytes.

@@ -3,13 +3,13 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use serde_json::Value;
-use tabellion_runtime::{schema::Schema, spec};
+use tabellion_runtime::spec;
 
 use super::read::{Clause, Gate, GateExample, GateMembers};
 use crate::{
     contract::{Contract, Tool},
     keys::{Emitted, EmittedTool, auth::of_operation},
-    leak::{leaked, list, written},
+    leak::{self, exact, leaked, list, texts, written},
     names,
     rust::text::{self, Texts},
     views,
@@ -140,13 +140,13 @@ pub(super) fn fill_tool(tool: &Tool, entry: &mut spec::ToolSpec) {
 fn leaked_gate(name: &str, gate: &Gate) -> &'static spec::GateSpec {
     let clauses = gate.clauses.iter().map(|clause| spec::ClauseSpec {
         id: leaked(&clause.id),
-        tools: list(clause.tools.iter().map(|tool| leaked(tool))),
+        tools: texts(&clause.tools),
         at: clause.at,
         asks: clause.asks,
         severity: clause.severity,
         issue: leaked(&clause.issue),
         actionable: leaked(&clause.actionable),
-        schema: Box::leak(Box::new(Schema::exact(written(&enforced(clause))))),
+        schema: exact(&enforced(clause)),
         examples: list(clause.examples.iter().map(|example| spec::GateExample {
             name: leaked(&example.name),
             json: written(&example.facts),
@@ -154,5 +154,5 @@ fn leaked_gate(name: &str, gate: &Gate) -> &'static spec::GateSpec {
             documents: documents(example).map(|documents| written(&documents)),
         })),
     });
-    Box::leak(Box::new(spec::GateSpec { name: leaked(name), clauses: list(clauses) }))
+    leak::constant(spec::GateSpec { name: leaked(name), clauses: list(clauses) })
 }

@@ -2,14 +2,15 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
-use tabellion_runtime::spec::{ProvenanceType, ProvenanceUse};
+use tabellion_runtime::spec::{self, ProvenanceType};
 
-use super::read::{Provenance, ProvenanceDefault, ProvenanceField};
+use super::read::{Provenance, ProvenanceDefault};
 use crate::{
     contract::Contract,
-    keys::{Emitted, EmittedTool},
+    keys::Emitted,
+    leak::{leaked, list, texts},
     names,
-    rust::text,
+    rust::{literal, text},
 };
 
 /// Name of the type with a field for each field of the contract.
@@ -37,9 +38,13 @@ pub(super) fn contract(contract: &Contract, provenance: &Provenance) -> Emitted 
         }
     };
     let asks = provenance.asks_sessions();
+    let table = literal::expression(&table(provenance));
     Emitted {
         fields: quote!(provenance: Some(&PROVENANCE),),
-        items: vec![table(provenance)],
+        items: vec![quote! {
+            /// Where calls come from.
+            pub static PROVENANCE: spec::ProvenanceSpec = #table;
+        }],
         types: vec![call_provenance(provenance), conversions(provenance), step(contract, asks)],
         signatures: asks.then_some(signature).into_iter().collect(),
         first: quote!(let call = &self.with_provenance(tool, call).await?;),
@@ -47,54 +52,32 @@ pub(super) fn contract(contract: &Contract, provenance: &Provenance) -> Emitted 
     }
 }
 
-pub(super) fn tool(used: ProvenanceUse) -> EmittedTool {
-    let used = text::variant(used);
-    EmittedTool::fields(quote!(provenance: Some(spec::ProvenanceUse::#used),))
-}
-
-fn table(provenance: &Provenance) -> TokenStream {
-    let fields = provenance.fields.iter().map(|(name, field)| declaration(name, field));
-    let session = text::optional(provenance.session.as_ref());
-    let required = &provenance.required;
-    let also_if = provenance.also_if.iter().map(|also| {
-        let (field, then) = (&also.field, &also.then);
-        quote!(spec::AlsoIf { field: #field, then: &[#(#then),*] })
+/// Returns the table of the contract's provenance.
+pub(super) fn table(provenance: &Provenance) -> spec::ProvenanceSpec {
+    let fields = provenance.fields.iter().map(|(name, field)| spec::ProvenanceField {
+        name: leaked(name),
+        kind: field.kind,
+        keys: texts(&field.keys),
+        headers: texts(&field.headers),
+        from: list(field.from.iter().copied()),
+        discover: field.discover,
+        default: field.default.as_ref().map(|default| match default {
+            ProvenanceDefault::Now(_) => spec::ProvenanceDefault::Now,
+            ProvenanceDefault::Present(other) => spec::ProvenanceDefault::Present(leaked(other)),
+        }),
     });
-    let (error, message) = (&provenance.missing.error, &provenance.missing.message);
-    quote! {
-        /// Where calls come from.
-        pub static PROVENANCE: spec::ProvenanceSpec = spec::ProvenanceSpec {
-            fields: &[#(#fields),*],
-            session: #session,
-            required: &[#(#required),*],
-            also_if: &[#(#also_if),*],
-            missing: spec::MissingProvenance { error: #error, message: #message },
-        };
-    }
-}
-
-fn declaration(name: &str, field: &ProvenanceField) -> TokenStream {
-    let (keys, headers, kind) = (&field.keys, &field.headers, text::variant(field.kind));
-    let from = field.from.iter().map(text::variant);
-    let discover = field.discover.map(|discovery| {
-        let discovery = text::variant(discovery);
-        quote!(spec::Discovery::#discovery)
-    });
-    let default = field.default.as_ref().map(|default| match default {
-        ProvenanceDefault::Now(_) => quote!(spec::ProvenanceDefault::Now),
-        ProvenanceDefault::Present(other) => quote!(spec::ProvenanceDefault::Present(#other)),
-    });
-    let (discover, default) = (text::optional(discover), text::optional(default));
-    quote! {
-        spec::ProvenanceField {
-            name: #name,
-            kind: spec::ProvenanceType::#kind,
-            keys: &[#(#keys),*],
-            headers: &[#(#headers),*],
-            from: &[#(spec::ProvenancePlace::#from),*],
-            discover: #discover,
-            default: #default,
-        }
+    let also_if = provenance.also_if.iter();
+    spec::ProvenanceSpec {
+        fields: list(fields),
+        session: provenance.session.as_deref().map(leaked),
+        required: texts(&provenance.required),
+        also_if: list(
+            also_if.map(|also| spec::AlsoIf { field: leaked(&also.field), then: texts(&also.then) }),
+        ),
+        missing: spec::MissingProvenance {
+            error: leaked(&provenance.missing.error),
+            message: leaked(&provenance.missing.message),
+        },
     }
 }
 

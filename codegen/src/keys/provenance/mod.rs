@@ -8,11 +8,11 @@ mod read;
 use tabellion_runtime::spec;
 
 pub use self::read::{AlsoIf, MissingProvenance, Provenance, ProvenanceDefault, ProvenanceField};
-use super::{Emitted, EmittedTool, Key, ToolOf};
+use super::{Emitted, Key, ToolOf};
 use crate::{
     changes::Changes,
     contract::{Contract, Tool},
-    leak::{leaked, list},
+    leak::constant,
     problem::Problem,
 };
 
@@ -38,42 +38,9 @@ impl Key for CallProvenance {
         }
     }
 
-    fn emit_tool(&self, tool: &Tool) -> EmittedTool {
-        tool.spec.provenance.map(emit::tool).unwrap_or_default()
-    }
-
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
-        table.provenance = contract.spec.provenance.as_ref().map(|provenance| {
-            let texts = |texts: &[String]| list(texts.iter().map(|text| leaked(text)));
-            let fields = provenance.fields.iter().map(|(name, field)| spec::ProvenanceField {
-                name: leaked(name),
-                kind: field.kind,
-                keys: texts(&field.keys),
-                headers: texts(&field.headers),
-                from: list(field.from.iter().copied()),
-                discover: field.discover,
-                default: field.default.as_ref().map(|default| match default {
-                    ProvenanceDefault::Now(_) => spec::ProvenanceDefault::Now,
-                    ProvenanceDefault::Present(other) => spec::ProvenanceDefault::Present(leaked(other)),
-                }),
-            });
-            let spec = spec::ProvenanceSpec {
-                fields: list(fields),
-                session: provenance.session.as_deref().map(leaked),
-                required: texts(&provenance.required),
-                also_if: list(
-                    provenance
-                        .also_if
-                        .iter()
-                        .map(|also| spec::AlsoIf { field: leaked(&also.field), then: texts(&also.then) }),
-                ),
-                missing: spec::MissingProvenance {
-                    error: leaked(&provenance.missing.error),
-                    message: leaked(&provenance.missing.message),
-                },
-            };
-            &*Box::leak(Box::new(spec))
-        });
+        let provenance = contract.spec.provenance.as_ref();
+        table.provenance = provenance.map(|provenance| constant(emit::table(provenance)));
     }
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {

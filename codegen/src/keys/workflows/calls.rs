@@ -8,7 +8,6 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
-    schema::Schema,
     spec::{self, Annotations, RestOperation, ScopeWord, Starts},
     workflow_calls::{InstanceStatus, MAX_LISTED, TaskState},
 };
@@ -21,7 +20,7 @@ use crate::{
         auth::RoleLocation,
         rest::{Endpoint, endpoints},
     },
-    leak::{leaked, list, written},
+    leak::{exact, leaked, list, texts},
     problem::Problem,
     rust::text,
 };
@@ -160,16 +159,13 @@ pub(super) fn emit(contract: &Contract, mut emitted: Emitted) -> Emitted {
 
 pub(super) fn fill(contract: &Contract, table: &mut spec::ContractSpec) {
     table.calls = list(calls(contract).map(|call| {
-        let [input, output] = call.schemas().map(|(_, schema)| {
-            let schema = Schema::exact(written(&schema));
-            &*Box::leak(Box::new(schema))
-        });
+        let [input, output] = call.schemas().map(|(_, schema)| exact(&schema));
         spec::ToolSpec {
             name: leaked(&call.endpoint.is.to_string()),
             description: call.description,
             annotations: call.annotations(),
             mutating: call.mutating,
-            roles: super::emit::texts(&call.endpoint.roles),
+            roles: texts(&call.endpoint.roles),
             scopes: call.scopes,
             errors: list(call.errors().map(leaked)),
             ..spec::ToolSpec::new(input, output)

@@ -4,14 +4,17 @@ use indexmap::IndexMap;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 use serde_json::Value;
-use tabellion_runtime::{schema::Schema, spec};
+use tabellion_runtime::spec;
 
-use super::read::{OneOrMore, State, Transition, Workflow};
+use super::read::{State, Transition, Workflow};
 use crate::{
     keys::Emitted,
-    leak::{leaked, list, written},
+    leak::{self, exact, leaked, list, texts},
     names,
-    rust::text::{self, Texts},
+    rust::{
+        literal,
+        text::{self, Texts},
+    },
 };
 
 /// Returns the static of a workflow.
@@ -55,7 +58,7 @@ pub(super) fn contract(workflows: &IndexMap<String, Workflow>) -> Emitted {
 }
 
 fn declaration(id: &str, workflow: &Workflow, texts: &mut Texts) -> TokenStream {
-    let Workflow { name, version, description, gates, initial, states, transitions, .. } = workflow;
+    let Workflow { name, version, description, gates, initial, .. } = workflow;
     let (constant, docs) =
         (constant(id), text::docs(&format!("{description}\n\n{}", workflow.transition_table())));
     let version = Literal::u32_unsuffixed(*version);
@@ -69,8 +72,8 @@ fn declaration(id: &str, workflow: &Workflow, texts: &mut Texts) -> TokenStream 
     );
     let (takes_schema, takes) =
         schema(id, "TAKES", " Schema of the data that a decision may have.", workflow.takes.as_ref(), texts);
-    let states = states.iter().map(|(name, state)| self::state(name, state));
-    let transitions = transitions.iter().map(transition);
+    let states = literal::expression(&self::states(workflow));
+    let transitions = literal::expression(&self::transitions(workflow));
     quote! {
         #parameters_schema
         #takes_schema
@@ -85,8 +88,8 @@ fn declaration(id: &str, workflow: &Workflow, texts: &mut Texts) -> TokenStream 
             parameters: #parameters,
             takes: #takes,
             initial: #initial,
-            states: &[#(#states),*],
-            transitions: &[#(#transitions),*],
+            states: #states,
+            transitions: #transitions,
         };
     }
 }
@@ -117,38 +120,33 @@ impl Transition {
     }
 }
 
-fn state(name: &str, state: &State) -> TokenStream {
-    let kind = match (&state.task, state.outcome) {
-        (Some(task), _) => {
-            let (name, roles, not_by_author) = (&task.name, task.role.names(), task.not_by.is_some());
-            quote!(Task(spec::TaskSpec { name: #name, roles: &[#(#roles),*], not_by_author: #not_by_author }))
-        }
-        (None, outcome) => {
-            let outcome = text::variant(outcome.unwrap_or(spec::Outcome::Completed));
-            quote!(Final(spec::Outcome::#outcome))
-        }
-    };
-    quote!(spec::StateSpec { name: #name, kind: spec::StateKind::#kind })
+/// Returns the table of a workflow's states.
+fn states(workflow: &Workflow) -> &'static [spec::StateSpec] {
+    list(workflow.states.iter().map(|(name, state)| spec::StateSpec {
+        name: leaked(name),
+        kind: match (&state.task, state.outcome) {
+            (Some(task), _) => spec::StateKind::Task(spec::TaskSpec {
+                name: leaked(&task.name),
+                roles: texts(task.role.names()),
+                not_by_author: task.not_by.is_some(),
+            }),
+            (None, outcome) => spec::StateKind::Final(outcome.unwrap_or(spec::Outcome::Completed)),
+        },
+    }))
 }
 
-fn transition(transition: &Transition) -> TokenStream {
-    let Transition { on, to, needs, .. } = transition;
-    let from = transition.from.names();
-    let roles = transition.role.iter().flat_map(OneOrMore::names);
-    let [effect, by] = [&transition.effect, &transition.by].map(|name| text::optional(name.as_ref()));
-    let unless = transition.hindrances().iter().copied().map(text::variant);
-    quote! {
-        spec::TransitionSpec {
-            from: &[#(#from),*],
-            on: #on,
-            to: #to,
-            effect: #effect,
-            unless: &[#(spec::Unless::#unless),*],
-            needs: &[#(#needs),*],
-            by: #by,
-            roles: &[#(#roles),*],
-        }
-    }
+/// Returns the table of a workflow's transitions.
+fn transitions(workflow: &Workflow) -> &'static [spec::TransitionSpec] {
+    list(workflow.transitions.iter().map(|transition| spec::TransitionSpec {
+        from: texts(transition.from.names()),
+        on: leaked(&transition.on),
+        to: leaked(&transition.to),
+        effect: transition.effect.as_deref().map(leaked),
+        unless: list(transition.hindrances().iter().copied()),
+        needs: texts(&transition.needs),
+        by: transition.by.as_deref().map(leaked),
+        roles: transition.role.as_ref().map_or(&[], |role| texts(role.names())),
+    }))
 }
 
 /// Returns the names of the enums of states, events and effects.
@@ -192,50 +190,18 @@ fn words_enum(name: &Ident, docs: &TokenStream, what: &str, words: &[&str]) -> T
 
 pub(super) fn fill(workflows: &IndexMap<String, Workflow>, table: &mut spec::ContractSpec) {
     table.workflows = list(workflows.iter().map(|(id, workflow)| {
-        let states = workflow.states.iter().map(|(name, state)| spec::StateSpec {
-            name: leaked(name),
-            kind: match (&state.task, state.outcome) {
-                (Some(task), _) => spec::StateKind::Task(spec::TaskSpec {
-                    name: leaked(&task.name),
-                    roles: texts(task.role.names()),
-                    not_by_author: task.not_by.is_some(),
-                }),
-                (None, outcome) => spec::StateKind::Final(outcome.unwrap_or(spec::Outcome::Completed)),
-            },
-        });
-        let transitions = workflow.transitions.iter().map(|transition| spec::TransitionSpec {
-            from: texts(transition.from.names()),
-            on: leaked(&transition.on),
-            to: leaked(&transition.to),
-            effect: transition.effect.as_deref().map(leaked),
-            unless: list(transition.hindrances().iter().copied()),
-            needs: texts(&transition.needs),
-            by: transition.by.as_deref().map(leaked),
-            roles: transition.role.as_ref().map_or(&[], |role| texts(role.names())),
-        });
-        let spec = spec::WorkflowSpec {
+        leak::constant(spec::WorkflowSpec {
             id: leaked(id),
             name: leaked(&workflow.name),
             version: workflow.version,
             description: leaked(&workflow.description),
             starts: workflow.starts,
             gates: texts(&workflow.gates),
-            parameters: workflow.parameters.as_ref().map(|schema| {
-                let schema = Schema::exact(written(schema));
-                &*Box::leak(Box::new(schema))
-            }),
-            takes: workflow.takes.as_ref().map(|schema| {
-                let schema = Schema::exact(written(schema));
-                &*Box::leak(Box::new(schema))
-            }),
+            parameters: workflow.parameters.as_ref().map(exact),
+            takes: workflow.takes.as_ref().map(exact),
             initial: leaked(&workflow.initial),
-            states: list(states),
-            transitions: list(transitions),
-        };
-        &*Box::leak(Box::new(spec))
+            states: states(workflow),
+            transitions: transitions(workflow),
+        })
     }));
-}
-
-pub(super) fn texts(texts: &[String]) -> &'static [&'static str] {
-    list(texts.iter().map(|text| leaked(text)))
 }

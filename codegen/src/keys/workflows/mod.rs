@@ -13,7 +13,7 @@ pub use self::{
     pending::Pending,
     read::{OneOrMore, State, Task, Transition, Workflow},
 };
-use super::{Emitted, EmittedTool, Key, ToolOf};
+use super::{Emitted, Key, ToolOf};
 use crate::{
     changes::Changes,
     contract::{Contract, Tool},
@@ -48,10 +48,6 @@ impl Key for Workflows {
 
     fn emit(&self, contract: &Contract) -> Emitted {
         calls::emit(contract, emit::contract(&contract.spec.workflows))
-    }
-
-    fn emit_tool(&self, tool: &Tool) -> EmittedTool {
-        pending::emit(tool)
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {

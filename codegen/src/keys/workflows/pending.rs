@@ -1,6 +1,5 @@
 //! `pending` of an operation: the marks of an answer whose change waits.
 
-use quote::quote;
 use serde::Deserialize;
 use tabellion_runtime::{
     schema::compile,
@@ -10,7 +9,6 @@ use tabellion_runtime::{
 use crate::{
     changes::Changes,
     contract::{Contract, Side, Tool},
-    keys::EmittedTool,
     leak::leaked,
     lint::pointers::leads_to,
     problem::Problem,
@@ -74,13 +72,6 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &Tool, new: &Tool) {
         }
         _ => {}
     }
-}
-
-pub(super) fn emit(tool: &Tool) -> EmittedTool {
-    let Some(Pending { at, is, instance }) = &tool.spec.pending else {
-        return EmittedTool::default();
-    };
-    EmittedTool::fields(quote!(pending: Some(spec::Pending { at: #at, is: #is, instance: #instance }),))
 }
 
 pub(super) fn fill(tool: &Tool, entry: &mut spec::ToolSpec) {
