@@ -18,10 +18,12 @@ mod linux;
 mod macos;
 pub mod parent;
 // Also compiled for Linux's tests, so the fallback is always checked.
-#[cfg(any(test, not(any(target_os = "linux", windows))))]
+#[cfg(any(test, not(target_os = "linux")))]
 #[cfg_attr(any(target_os = "linux", target_os = "macos", windows), allow(unreachable_pub, dead_code))]
 mod portable;
 mod signals;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod unix;
 pub mod walk;
 #[cfg(windows)]
 mod windows;
@@ -46,11 +48,13 @@ pub use linux::{Dir, Journal, Lease, start_writing, write_out};
 #[cfg(target_os = "macos")]
 pub use macos::Dir;
 #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
-pub use portable::{Dir, Journal, Lease, start_writing, write_out};
-#[cfg(target_os = "macos")]
-pub use portable::{Journal, Lease, start_writing, write_out};
+pub use portable::Dir;
+#[cfg(not(any(target_os = "linux", windows)))]
+pub use portable::Lease;
+#[cfg(not(target_os = "linux"))]
+pub use portable::{Journal, start_writing, write_out};
 #[cfg(windows)]
-pub use windows::{Dir, Journal, Lease, start_writing, write_out};
+pub use windows::{Dir, Lease};
 
 /// Size limit of the name of a directory entry, in bytes of UTF-8. Linux counts bytes; macOS and Windows count 255 units of
 /// UTF-16, which need up to three bytes each.

@@ -5,13 +5,14 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use rustix::fs::{self as sys, AtFlags, FileType, Mode, OFlags, RawDir, RenameFlags, ResolveFlags};
+use rustix::fs::{self as sys, AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags};
 use rustix::io::Errno;
-use rustix::path::Arg;
 
-use super::{Exchange, FileId, FileStat, Kind, Leased, OpenError, file_stat_in};
+pub use super::unix::Dir;
+use super::unix::{kind_in, kind_of};
+use super::{Kind, Leased, OpenError};
 
 /// Buffer for directory entries: some 500 per system call.
 const ENTRIES_BYTES: usize = 32 * 1024;
@@ -23,10 +24,6 @@ const READ: OFlags = OFlags::RDONLY
     .union(OFlags::NOCTTY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
-
-/// A folder held open. It stays the same folder when it is renamed or replaced.
-#[derive(Debug)]
-pub struct Dir(OwnedFd);
 
 impl Dir {
     /// Opens the folder at `path`; symbolic links above it are followed.
@@ -94,150 +91,6 @@ impl Dir {
         Ok(())
     }
 
-    /// Returns the kind of the one-segment `name`; `None` if it does not exist.
-    ///
-    /// # Errors
-    ///
-    /// If the system call fails.
-    pub fn kind(&self, name: &str) -> io::Result<Option<Kind>> {
-        Ok(self.look(name)?.map(|found| kind_in(&found)))
-    }
-
-    /// Returns the identity of the one-segment `name`; `None` if it does not exist.
-    ///
-    /// # Errors
-    ///
-    /// If the system call fails.
-    pub fn file_id(&self, name: &str) -> io::Result<Option<FileId>> {
-        Ok(self.look(name)?.map(|found| FileId { device: found.st_dev, inode: found.st_ino.into() }))
-    }
-
-    /// Returns the stat fields of this folder. Those of Unix change whenever a name in it does.
-    ///
-    /// # Errors
-    ///
-    /// If the system call fails.
-    pub fn own_stat(&self) -> io::Result<FileStat> {
-        Ok(file_stat_in(&sys::fstat(&self.0)?))
-    }
-
-    /// Returns the target of the symbolic link with the one-segment `name`.
-    ///
-    /// # Errors
-    ///
-    /// If it is not a link.
-    pub fn read_link(&self, name: &str) -> io::Result<PathBuf> {
-        let target = sys::readlinkat(&self.0, name, Vec::new())?;
-        Ok(PathBuf::from(OsStr::from_bytes(target.to_bytes())))
-    }
-
-    /// Returns the stat fields of the one-segment `name`, of a link itself; `None` if it does not exist.
-    ///
-    /// # Errors
-    ///
-    /// If the system call fails.
-    pub fn stat(&self, name: &str) -> io::Result<Option<FileStat>> {
-        Ok(self.look(name)?.map(|found| file_stat_in(&found)))
-    }
-
-    fn look(&self, name: impl Arg) -> io::Result<Option<sys::Stat>> {
-        match sys::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) => Ok(Some(found)),
-            Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Exchanges the files `name` here and `other_name` in `other`. Both must exist.
-    ///
-    /// [`Exchange::Stepwise`] if the file system has no atomic exchange (NFS, some FUSE file systems).
-    ///
-    /// # Errors
-    ///
-    /// If the exchange was not made; both names are then as before. Only if the last step failed is the first name already
-    /// exchanged; its former content is then at `other_name` with `.swap` appended.
-    pub fn exchange(&self, name: &str, other: &Dir, other_name: &str) -> io::Result<Exchange> {
-        match sys::renameat_with(&self.0, name, &other.0, other_name, RenameFlags::EXCHANGE) {
-            Ok(()) => Ok(Exchange::Atomic),
-            Err(Errno::INVAL | Errno::NOSYS) => self.exchange_in_steps(name, other, other_name),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    pub(super) fn exchange_in_steps(
-        &self,
-        name: &str,
-        other: &Dir,
-        other_name: &str,
-    ) -> io::Result<Exchange> {
-        let aside = format!("{other_name}.swap");
-        sys::linkat(&self.0, name, &other.0, aside.as_str(), AtFlags::empty())?;
-        if let Err(error) = sys::renameat(&other.0, other_name, &self.0, name) {
-            // Undoing a failed step is best effort: the step's own error is reported.
-            let _ = sys::unlinkat(&other.0, aside.as_str(), AtFlags::empty());
-            return Err(error.into());
-        }
-        sys::renameat(&other.0, aside.as_str(), &other.0, other_name)?;
-        Ok(Exchange::Stepwise)
-    }
-
-    /// Renames `name` here to `other_name` in `other`, unless that exists.
-    ///
-    /// On file systems without such a rename, links the second name and removes the first: a crash in between leaves both
-    /// names.
-    ///
-    /// # Errors
-    ///
-    /// [`io::ErrorKind::AlreadyExists`] if `other_name` exists.
-    pub fn rename_noreplace(&self, name: &str, other: &Dir, other_name: &str) -> io::Result<()> {
-        match sys::renameat_with(&self.0, name, &other.0, other_name, RenameFlags::NOREPLACE) {
-            Err(Errno::INVAL | Errno::NOSYS) => self.rename_by_link(name, other, other_name),
-            done => Ok(done?),
-        }
-    }
-
-    pub(super) fn rename_by_link(&self, name: &str, other: &Dir, other_name: &str) -> io::Result<()> {
-        sys::linkat(&self.0, name, &other.0, other_name, AtFlags::empty())?;
-        Ok(sys::unlinkat(&self.0, name, AtFlags::empty())?)
-    }
-
-    /// Creates the empty file `name` in this folder, for writing.
-    ///
-    /// # Errors
-    ///
-    /// [`io::ErrorKind::AlreadyExists`] if the name exists.
-    pub fn create_file(&self, name: &str) -> io::Result<File> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        Ok(sys::openat(&self.0, name, flags, Mode::from_raw_mode(0o666))?.into())
-    }
-
-    /// Creates the folder `name` in this folder.
-    ///
-    /// # Errors
-    ///
-    /// [`io::ErrorKind::AlreadyExists`] if the name exists.
-    pub fn create_dir(&self, name: &str) -> io::Result<()> {
-        Ok(sys::mkdirat(&self.0, name, Mode::from_raw_mode(0o777))?)
-    }
-
-    /// Removes the file `name` from this folder.
-    ///
-    /// # Errors
-    ///
-    /// If it was not removed.
-    pub fn remove_file(&self, name: &str) -> io::Result<()> {
-        Ok(sys::unlinkat(&self.0, name, AtFlags::empty())?)
-    }
-
-    /// Removes the folder `name` from this folder.
-    ///
-    /// # Errors
-    ///
-    /// [`io::ErrorKind::DirectoryNotEmpty`] if it is not empty.
-    pub fn remove_dir(&self, name: &str) -> io::Result<()> {
-        Ok(sys::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
-    }
-
     /// Returns once the names in this folder are durable.
     ///
     /// # Errors
@@ -245,15 +98,6 @@ impl Dir {
     /// If the disk failed; the names may then be lost in a crash.
     pub fn sync(&self) -> io::Result<()> {
         Ok(sys::fsync(self.reopen()?)?)
-    }
-
-    /// Returns the device of the folder.
-    ///
-    /// # Errors
-    ///
-    /// If the system call fails.
-    pub fn device(&self) -> io::Result<u64> {
-        Ok(sys::fstat(&self.0)?.st_dev)
     }
 
     /// Opens the folder again for reading: the handle itself only resolves names. Each reader also gets its own position.
@@ -416,18 +260,6 @@ pub fn start_writing(file: &File) {
 fn is_symlink(folder: &OwnedFd, name: &str) -> bool {
     sys::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
         .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink)
-}
-
-fn kind_in(found: &sys::Stat) -> Kind {
-    kind_of(FileType::from_raw_mode(found.st_mode))
-}
-
-fn kind_of(kind: FileType) -> Kind {
-    match kind {
-        FileType::RegularFile => Kind::File,
-        FileType::Directory => Kind::Folder,
-        _ => Kind::Other,
-    }
 }
 
 fn open_error(error: Errno) -> OpenError {

@@ -26,7 +26,7 @@ impl Lease {
     }
 }
 
-/// No journal is known here.
+/// No journal is known here. (NTFS has one, but its guarantees are undocumented.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Journal {}
 
@@ -42,7 +42,11 @@ impl Journal {
     }
 }
 
-/// Returns once the buffered bytes of `file` are written.
+/// Returns once the buffered bytes of `file`, which is open for writing, are written.
+///
+/// # Errors
+///
+/// If they can't be written.
 pub fn write_out(file: &File) -> io::Result<()> {
     file.sync_data()
 }

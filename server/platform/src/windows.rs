@@ -446,34 +446,6 @@ impl Lease {
     }
 }
 
-/// NTFS has a journal, but its guarantees are undocumented: none is known here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Journal {}
-
-impl Journal {
-    /// Returns `None`.
-    pub fn detect(_: &Path) -> Option<Self> {
-        None
-    }
-
-    /// Returns true if files on a device are written through this journal.
-    pub fn is_of(&self, _: u64) -> bool {
-        match *self {}
-    }
-}
-
-/// Returns once the buffered bytes of `file`, which is open for writing, are written.
-///
-/// # Errors
-///
-/// If they can't be written.
-pub fn write_out(file: &File) -> io::Result<()> {
-    file.sync_data()
-}
-
-/// Has no effect: the system writes on a sync.
-pub fn start_writing(_: &File) {}
-
 /// Returns the identity of an open file or folder; `None` if its file system has none.
 pub(super) fn file_id(file: &File) -> Option<FileId> {
     let mut id = fs_api::FILE_ID_INFO::default();
