@@ -91,7 +91,7 @@ pub fn findings(place: &Target, packs: Packs) -> Result<Vec<Finding>, String> {
 }
 
 fn examine(subject: &Subject) -> Vec<Finding> {
-    checks::ALL.iter().flat_map(|check| check(subject)).collect()
+    checks::ALL.iter().flat_map(|check| check.run(subject)).collect()
 }
 
 fn examine_data(data: &Data, packs: Packs) -> Vec<Finding> {

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use tabellion_library::{OpenError, path::LibraryDir};
+use tabellion_library::{Library, OpenError, path::LibraryDir};
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::super::{
@@ -39,11 +39,8 @@ pub(super) fn library(subject: &Subject) -> Vec<Finding> {
 }
 
 /// Checks that files can be read and written.
-pub(super) fn permissions(subject: &Subject) -> Vec<Finding> {
+pub(super) fn permissions(subject: &Subject, library: &Library) -> Vec<Finding> {
     const ID: &str = "permissions";
-    let Some(library) = subject.library() else {
-        return vec![];
-    };
     let facts = library.repository_facts();
     let read_only = |path: &Path| fs::metadata(path).is_ok_and(|found| found.permissions().readonly());
     for folder in [&subject.folder, &facts.git_dir, &facts.objects] {
@@ -80,11 +77,8 @@ pub(super) fn permissions(subject: &Subject) -> Vec<Finding> {
 }
 
 /// Checks how the file system compares names, and that git's configuration agrees.
-pub(super) fn names(subject: &Subject) -> Vec<Finding> {
+pub(super) fn names(subject: &Subject, library: &Library) -> Vec<Finding> {
     const ID: &str = "names";
-    let Some(library) = subject.library() else {
-        return vec![];
-    };
     let top = library.repository_facts().top;
     // `.git` exists under this name only.
     let ignores_case = top.join(".GIT").symlink_metadata().is_ok();
@@ -99,13 +93,13 @@ pub(super) fn names(subject: &Subject) -> Vec<Finding> {
             format!("`git config core.ignoreCase {ignores_case}`"),
         )
     }];
-    findings.extend(unicode(subject));
+    findings.extend(unicode(subject, library));
     findings
 }
 
 /// Checks whether the file system treats two Unicode forms of a name as one, if a document has such a name.
-fn unicode(subject: &Subject) -> Option<Finding> {
-    let listing = subject.library()?.list(&LibraryDir::ROOT, true).ok()?;
+fn unicode(subject: &Subject, library: &Library) -> Option<Finding> {
+    let listing = library.list(&LibraryDir::ROOT, true).ok()?;
     let other = |name: &str| {
         let (composed, decomposed) = (name.nfc().collect::<String>(), name.nfd().collect::<String>());
         let other = if composed == name { decomposed } else { composed };
@@ -163,11 +157,8 @@ pub(super) fn of_file_system(folder: &Path, on_network: &str) -> Vec<Finding> {
 }
 
 /// Looks for problems in notes.
-pub(super) fn notes(subject: &Subject) -> Vec<Finding> {
+pub(super) fn notes(subject: &Subject, library: &Library) -> Vec<Finding> {
     const ID: &str = "notes";
-    let Some(library) = subject.library() else {
-        return vec![];
-    };
     let problems = match subject.packs.problems(library) {
         Ok(problems) => problems,
         Err(failure) => return vec![Finding::yellow(ID, failure.message, "mend that, and look again")],

@@ -2,6 +2,8 @@
 
 use std::process::{Command, Stdio};
 
+use tabellion_library::Library;
+
 use super::super::{finding::Finding, subject::Subject};
 
 /// The first version whose `git maintenance` can run in the background, as the server requests.
@@ -37,11 +39,8 @@ fn parsed(shown: &str) -> Option<(u32, u32)> {
 }
 
 /// Looks for the author of commits.
-pub(super) fn identity(subject: &Subject) -> Vec<Finding> {
+pub(super) fn identity(_: &Subject, library: &Library) -> Vec<Finding> {
     const ID: &str = "identity";
-    let Some(library) = subject.library() else {
-        return vec![];
-    };
     vec![match library.repository_facts().author {
         Some(author) => Finding::green(ID, format!("changes are by {author}")),
         None => Finding::yellow(

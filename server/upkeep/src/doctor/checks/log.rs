@@ -22,11 +22,8 @@ pub(super) fn compared<'s>(subject: &'s Subject, library: &Library) -> &'s Resul
 }
 
 /// Compares the log with its commits, and its cache with both.
-pub(super) fn agreement(subject: &Subject) -> Vec<Finding> {
+pub(super) fn agreement(subject: &Subject, library: &Library) -> Vec<Finding> {
     const ID: &str = "log";
-    let Some(library) = subject.library() else {
-        return vec![];
-    };
     let found = match compared(subject, library) {
         Ok(found) => found,
         Err(failure) => {
@@ -91,11 +88,8 @@ fn commits_do(number: usize) -> String {
 }
 
 /// Reports the effect that recovery would have.
-pub(super) fn recovery(subject: &Subject) -> Vec<Finding> {
+pub(super) fn recovery(_: &Subject, library: &Library) -> Vec<Finding> {
     const ID: &str = "recovery";
-    let Some(library) = subject.library() else {
-        return vec![];
-    };
     let next = "the next change does that first; so does starting the server";
     vec![match library.interrupted() {
         Ok(Interrupted::Nothing) => Finding::green(ID, "no change was interrupted"),
@@ -120,11 +114,8 @@ pub(super) fn recovery(subject: &Subject) -> Vec<Finding> {
 }
 
 /// Looks for files that transactions left.
-pub(super) fn leftovers(subject: &Subject) -> Vec<Finding> {
+pub(super) fn leftovers(_: &Subject, library: &Library) -> Vec<Finding> {
     const ID: &str = "leftovers";
-    let Some(library) = subject.library() else {
-        return vec![];
-    };
     let found = library.leftovers();
     let mut findings = vec![];
     if !found.temporary.is_empty() {
@@ -152,10 +143,7 @@ pub(super) fn leftovers(subject: &Subject) -> Vec<Finding> {
 }
 
 /// Looks for background work that ended the server, and is not tried again.
-pub(super) fn failed_runs(subject: &Subject) -> Vec<Finding> {
-    let Some(library) = subject.library() else {
-        return vec![];
-    };
+pub(super) fn failed_runs(_: &Subject, library: &Library) -> Vec<Finding> {
     let runs = library.failed_runs().into_iter();
     let findings = runs.map(|run| match run {
         BackgroundRun::LogCache => Finding::yellow(

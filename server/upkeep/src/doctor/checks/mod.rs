@@ -9,41 +9,59 @@ mod repository;
 mod sync;
 mod time;
 
+use tabellion_library::Library;
 use tabellion_pack::Packs;
 
+use self::Check::{Always, Opened};
 use super::{finding::Finding, subject::Subject};
 use crate::data::DataFolder;
 
 /// A check: returns findings about its subject. It changes nothing.
-pub(super) type Check = fn(&Subject) -> Vec<Finding>;
+#[derive(Clone, Copy)]
+pub(super) enum Check {
+    /// Made always.
+    Always(fn(&Subject) -> Vec<Finding>),
+    /// Made if the library could be opened.
+    Opened(fn(&Subject, &Library) -> Vec<Finding>),
+}
+
+impl Check {
+    /// Returns the findings.
+    pub(super) fn run(self, subject: &Subject) -> Vec<Finding> {
+        match self {
+            Always(check) => check(subject),
+            Opened(check) => subject.library().map(|library| check(subject, library)).unwrap_or_default(),
+        }
+    }
+}
 
 /// All checks.
 pub(super) const ALL: &[Check] = &[
-    git::version,
-    folder::library,
-    git::identity,
-    folder::permissions,
-    folder::names,
-    folder::notes,
-    folder::file_system,
-    sync::service,
-    sync::conflict_copies,
-    sync::remote,
-    sync::unmerged,
-    repository::state,
-    repository::locks,
-    repository::processes,
-    repository::uncommitted,
-    repository::hooks,
-    repository::index,
-    repository::objects,
-    log::agreement,
-    log::recovery,
-    log::failed_runs,
-    log::leftovers,
-    time::files,
-    time::commits,
-    clients::entries,
+    Always(git::version),
+    Always(folder::library),
+    Opened(git::identity),
+    Opened(folder::permissions),
+    Opened(folder::names),
+    Opened(folder::notes),
+    Always(folder::file_system),
+    Always(sync::service),
+    Opened(sync::conflict_copies),
+    Opened(sync::remote),
+    Opened(sync::unmerged),
+    Opened(repository::state),
+    Opened(repository::locks),
+    Opened(repository::processes),
+    Opened(repository::uncommitted),
+    Opened(repository::hooks),
+    Opened(repository::index),
+    Opened(repository::objects),
+    Opened(log::agreement),
+    Opened(log::recovery),
+    Opened(log::failed_runs),
+    Opened(log::leftovers),
+    Opened(time::files),
+    Opened(time::commits),
+    Always(clients::entries),
 ];
 
 /// The checks of a data folder, in the order in which they are shown.

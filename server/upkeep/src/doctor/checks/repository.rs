@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use tabellion_library::{Difference, HeldLock, UncommittedList};
+use tabellion_library::{Difference, HeldLock, Library, UncommittedList};
 
 use super::super::{
     finding::{Finding, Fix},
@@ -17,11 +17,8 @@ const LOCK_AGE: Duration = Duration::from_secs(60);
 const LOOSE_OBJECTS: usize = 6700;
 
 /// Checks whether a change could be committed now.
-pub(super) fn state(subject: &Subject) -> Vec<Finding> {
+pub(super) fn state(_: &Subject, library: &Library) -> Vec<Finding> {
     const ID: &str = "state";
-    let Some(library) = subject.library() else {
-        return vec![];
-    };
     vec![match library.place() {
         Ok(place) => match place.refusal {
             Some(refusal) => Finding::red(
@@ -42,11 +39,8 @@ pub(super) fn state(subject: &Subject) -> Vec<Finding> {
 }
 
 /// Looks for git's lock files.
-pub(super) fn locks(subject: &Subject) -> Vec<Finding> {
+pub(super) fn locks(_: &Subject, library: &Library) -> Vec<Finding> {
     const ID: &str = "locks";
-    let Some(library) = subject.library() else {
-        return vec![];
-    };
     let locks = library.held_locks();
     if locks.is_empty() {
         return vec![Finding::green(ID, "no program has locked the repository")];
@@ -92,11 +86,8 @@ fn held(id: &'static str, lock: HeldLock, top: &Path) -> Finding {
 }
 
 /// Lists the servers that use the library.
-pub(super) fn processes(subject: &Subject) -> Vec<Finding> {
+pub(super) fn processes(_: &Subject, library: &Library) -> Vec<Finding> {
     const ID: &str = "processes";
-    let Some(library) = subject.library() else {
-        return vec![];
-    };
     let own = library.repository_facts().own;
     let changing = holders::find(&own.join("lock"));
     let mut serving = holders::find(&own.join("log.sqlite"));
@@ -111,11 +102,8 @@ pub(super) fn processes(subject: &Subject) -> Vec<Finding> {
 }
 
 /// Looks for documents that are not committed.
-pub(super) fn uncommitted(subject: &Subject) -> Vec<Finding> {
+pub(super) fn uncommitted(_: &Subject, library: &Library) -> Vec<Finding> {
     const ID: &str = "uncommitted";
-    let Some(library) = subject.library() else {
-        return vec![];
-    };
     let UncommittedList { documents, truncated } = match library.uncommitted() {
         Ok(found) => found,
         Err(failure) => {
@@ -148,7 +136,7 @@ pub(super) fn uncommitted(subject: &Subject) -> Vec<Finding> {
 }
 
 /// Looks for hooks, which Tabellion does not run.
-pub(super) fn hooks(subject: &Subject) -> Vec<Finding> {
+pub(super) fn hooks(_: &Subject, library: &Library) -> Vec<Finding> {
     const ID: &str = "hooks";
     const AT_COMMIT: [&str; 6] = [
         "pre-commit",
@@ -158,9 +146,6 @@ pub(super) fn hooks(subject: &Subject) -> Vec<Finding> {
         "reference-transaction",
         "post-index-change",
     ];
-    let Some(library) = subject.library() else {
-        return vec![];
-    };
     let facts = library.repository_facts();
     let folder = match library.git_setting("core.hooksPath") {
         Some(path) => facts.top.join(path),
@@ -186,11 +171,8 @@ fn is_program(path: &Path) -> bool {
 }
 
 /// Checks git's index.
-pub(super) fn index(subject: &Subject) -> Vec<Finding> {
+pub(super) fn index(_: &Subject, library: &Library) -> Vec<Finding> {
     const ID: &str = "index";
-    let Some(library) = subject.library() else {
-        return vec![];
-    };
     let skips_hash =
         library.git_setting("index.skipHash").is_some_and(|value| value.eq_ignore_ascii_case("true"));
     let hash = if skips_hash { ", without a checksum (`index.skipHash`), which is supported" } else { "" };
@@ -207,11 +189,8 @@ pub(super) fn index(subject: &Subject) -> Vec<Finding> {
 }
 
 /// Counts objects that are not packed.
-pub(super) fn objects(subject: &Subject) -> Vec<Finding> {
+pub(super) fn objects(_: &Subject, library: &Library) -> Vec<Finding> {
     const ID: &str = "objects";
-    let Some(library) = subject.library() else {
-        return vec![];
-    };
     let facts = library.repository_facts();
     let loose = loose_objects(&facts.objects);
     let automatic = library.git_setting("gc.auto").and_then(|value| value.parse().ok());

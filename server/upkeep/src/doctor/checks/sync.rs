@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use tabellion_library::RemoteStatus;
+use tabellion_library::{Library, RemoteStatus};
 
 use crate::console::counted;
 
@@ -62,11 +62,8 @@ pub(super) fn service(subject: &Subject) -> Vec<Finding> {
 }
 
 /// Reports the library's state relative to its remote, as recorded by the last program that contacted the remote.
-pub(super) fn remote(subject: &Subject) -> Vec<Finding> {
+pub(super) fn remote(_: &Subject, library: &Library) -> Vec<Finding> {
     const ID: &str = "remote";
-    let Some(library) = subject.library() else {
-        return vec![];
-    };
     let Some((settings, state)) = library.remote_settings().zip(library.remote_state()) else {
         return vec![match library.foreign_remote() {
             None => Finding::green(ID, "the library is not shared through a remote"),
@@ -113,9 +110,9 @@ pub(super) fn remote(subject: &Subject) -> Vec<Finding> {
 }
 
 /// Looks for versions of documents that could not be merged.
-pub(super) fn unmerged(subject: &Subject) -> Vec<Finding> {
+pub(super) fn unmerged(_: &Subject, library: &Library) -> Vec<Finding> {
     const ID: &str = "conflicts";
-    let Some(Ok(found)) = subject.library().map(tabellion_library::Library::conflicts) else {
+    let Ok(found) = library.conflicts() else {
         return vec![];
     };
     vec![match &found[..] {
@@ -154,11 +151,8 @@ fn by_mark(folder: &Path, exists: impl Fn(&Path) -> bool) -> Option<&'static str
 }
 
 /// Looks for copies that a service could not merge.
-pub(super) fn conflict_copies(subject: &Subject) -> Vec<Finding> {
+pub(super) fn conflict_copies(_: &Subject, library: &Library) -> Vec<Finding> {
     const ID: &str = "sync-conflicts";
-    let Some(library) = subject.library() else {
-        return vec![];
-    };
     let facts = library.repository_facts();
     let (mut in_git, mut in_notes) = (vec![], vec![]);
     for folder in [facts.git_dir.clone(), facts.common_dir.join("refs"), facts.common_dir.join("refs/heads")]

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use tabellion_library::path::LibraryDir;
+use tabellion_library::{Library, path::LibraryDir};
 
 use super::{
     super::{finding::Finding, subject::Subject},
@@ -13,11 +13,8 @@ use super::{
 };
 
 /// Looks for files from the future: the file system's clock is ahead, or this machine's is behind.
-pub(super) fn files(subject: &Subject) -> Vec<Finding> {
+pub(super) fn files(subject: &Subject, library: &Library) -> Vec<Finding> {
     const ID: &str = "file-times";
-    let Some(library) = subject.library() else {
-        return vec![];
-    };
     let limit = SystemTime::now() + Duration::from_secs(SKEW.unsigned_abs());
     let facts = library.repository_facts();
     let own = [facts.git_dir.join("index"), facts.git_dir.join("HEAD"), facts.own.join("intent")];
@@ -39,11 +36,8 @@ pub(super) fn files(subject: &Subject) -> Vec<Finding> {
 }
 
 /// Looks for commits from the future.
-pub(super) fn commits(subject: &Subject) -> Vec<Finding> {
+pub(super) fn commits(subject: &Subject, library: &Library) -> Vec<Finding> {
     const ID: &str = "commit-times";
-    let Some(library) = subject.library() else {
-        return vec![];
-    };
     // A failure is reported by the check of the log.
     let Ok(found) = log::compared(subject, library) else {
         return vec![];
