@@ -1,6 +1,6 @@
 //! Options that several commands have.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use tabellion_upkeep::page::{self, Output};
@@ -50,6 +50,28 @@ pub(super) struct Show {
     /// Don't use a pager; otherwise a terminal shows long output in `$PAGER`, or `less`
     #[arg(long)]
     no_pager: bool,
+}
+
+/// Which library to look at, and the form of the result.
+#[derive(Debug, Args)]
+#[group(skip)]
+pub(super) struct InLibrary {
+    #[command(flatten)]
+    library: Library,
+    #[command(flatten)]
+    show: Show,
+}
+
+impl InLibrary {
+    /// Returns the library's folder.
+    pub(super) fn folder(&self) -> &Path {
+        &self.library.folder
+    }
+
+    /// Returns the form of the result.
+    pub(super) fn output(&self) -> Output {
+        (&self.show).into()
+    }
 }
 
 impl From<&Show> for Output {

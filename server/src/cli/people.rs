@@ -10,7 +10,7 @@ use tabellion_terminal::{self as terminal, audit, review};
 use tabellion_upkeep::{TerminalError, page::Output};
 
 use super::{
-    arguments::{Library, Show},
+    arguments::{InLibrary, Library, Show},
     remote,
 };
 use crate::PACKS;
@@ -34,18 +34,14 @@ pub(super) enum Command {
         #[arg(short = 'n', long = "max-count", value_name = "NUMBER")]
         limit: Option<usize>,
         #[command(flatten)]
-        library: Library,
-        #[command(flatten)]
-        show: Show,
+        at: InLibrary,
     },
     /// Show an entry of the log, and its change
     Show {
         /// Commit id of the entry, or its first digits
         entry: String,
         #[command(flatten)]
-        library: Library,
-        #[command(flatten)]
-        show: Show,
+        at: InLibrary,
     },
     /// Show changes that are not committed yet
     ///
@@ -57,9 +53,7 @@ pub(super) enum Command {
         #[arg(long)]
         untracked: bool,
         #[command(flatten)]
-        library: Library,
-        #[command(flatten)]
-        show: Show,
+        at: InLibrary,
     },
     /// Undo an entry of the log in a new commit, and keep later changes
     ///
@@ -71,18 +65,14 @@ pub(super) enum Command {
         #[arg(long)]
         dry_run: bool,
         #[command(flatten)]
-        library: Library,
-        #[command(flatten)]
-        show: Show,
+        at: InLibrary,
     },
     /// List the calls that are kept beside a library, and check that they agree with its commits (`--contract brainforge`)
     Audit {
         #[command(flatten)]
         calls: Calls,
         #[command(flatten)]
-        library: Library,
-        #[command(flatten)]
-        show: Show,
+        at: InLibrary,
     },
     /// Decide on agents' proposals, for libraries with reviews (`--contract brainforge`)
     #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
@@ -109,9 +99,7 @@ pub(super) enum Command {
     /// Show where the next change goes, and which documents are not committed
     Status {
         #[command(flatten)]
-        library: Library,
-        #[command(flatten)]
-        show: Show,
+        at: InLibrary,
     },
 }
 
@@ -119,17 +107,15 @@ pub(super) enum Command {
 pub(super) fn run(command: &Command) -> Result<(), TerminalError> {
     match command {
         Command::Init { folder, show } => terminal::init(folder, show.into()),
-        Command::Log { path, limit, library, show } => {
-            terminal::log(&library.folder, path.as_deref(), *limit, show.into())
+        Command::Log { path, limit, at } => terminal::log(at.folder(), path.as_deref(), *limit, at.output()),
+        Command::Show { entry, at } => terminal::show(at.folder(), entry, at.output()),
+        Command::Diff { path, untracked, at } => {
+            terminal::diff(at.folder(), path.as_deref(), *untracked, at.output())
         }
-        Command::Show { entry, library, show } => terminal::show(&library.folder, entry, show.into()),
-        Command::Diff { path, untracked, library, show } => {
-            terminal::diff(&library.folder, path.as_deref(), *untracked, show.into())
+        Command::Undo { entry, dry_run, at } => {
+            terminal::undo(at.folder(), entry, *dry_run, PACKS, at.output())
         }
-        Command::Undo { entry, dry_run, library, show } => {
-            terminal::undo(&library.folder, entry, *dry_run, PACKS, show.into())
-        }
-        Command::Audit { calls, library, show } => calls.run(&library.folder, show.into()),
+        Command::Audit { calls, at } => calls.run(at.folder(), at.output()),
         Command::Review { what: Some(what), .. } => what.run(),
         Command::Review { web, library, what: None } => {
             let id = web.as_deref().filter(|id| !id.is_empty());
@@ -138,7 +124,7 @@ pub(super) fn run(command: &Command) -> Result<(), TerminalError> {
         Command::Remote(what) => what.run(),
         Command::Sync(sync) => sync.run(),
         Command::Conflicts(what) => what.run(),
-        Command::Status { library, show } => terminal::status(&library.folder, PACKS, show.into()),
+        Command::Status { at } => terminal::status(at.folder(), PACKS, at.output()),
     }
 }
 
@@ -232,18 +218,14 @@ pub(super) enum Review {
         #[arg(long, conflicts_with = "limit")]
         all: bool,
         #[command(flatten)]
-        library: Library,
-        #[command(flatten)]
-        show: Show,
+        at: InLibrary,
     },
     /// Show a proposal, and the changes that its approval makes
     Show {
         /// Id of the review, or its beginning
         id: String,
         #[command(flatten)]
-        library: Library,
-        #[command(flatten)]
-        show: Show,
+        at: InLibrary,
     },
     /// Make a proposal part of the library, or some parts of it
     Approve {
@@ -286,9 +268,7 @@ pub(super) struct Decision {
     #[arg(long, value_parser = revision)]
     revision: Option<String>,
     #[command(flatten)]
-    library: Library,
-    #[command(flatten)]
-    show: Show,
+    at: InLibrary,
 }
 
 fn revision(text: &str) -> Result<String, String> {
@@ -300,11 +280,11 @@ fn revision(text: &str) -> Result<String, String> {
 impl Review {
     fn run(&self) -> Result<(), TerminalError> {
         match self {
-            Self::List { limit, all, library, show } => {
+            Self::List { limit, all, at } => {
                 let limit = if *all { usize::MAX } else { *limit };
-                review::list(&library.folder, limit, PACKS, show.into())
+                review::list(at.folder(), limit, PACKS, at.output())
             }
-            Self::Show { id, library, show } => review::show(&library.folder, id, PACKS, show.into()),
+            Self::Show { id, at } => review::show(at.folder(), id, PACKS, at.output()),
             Self::Approve { parts, decision } if !parts.is_empty() => decision.make("approve_part", parts),
             Self::Approve { decision, .. } => decision.make("approve", &[]),
             Self::Reject { decision } => decision.make("reject", &[]),
@@ -322,6 +302,6 @@ impl Decision {
             notes: self.notes.clone(),
             shown: Shown { revision: self.revision.clone(), parts: parts.to_vec(), ..Shown::default() },
         };
-        review::decide(&self.library.folder, decide, PACKS, (&self.show).into())
+        review::decide(self.at.folder(), decide, PACKS, self.at.output())
     }
 }

@@ -8,7 +8,7 @@ use tabellion_library::Acknowledge;
 use tabellion_terminal::remote;
 use tabellion_upkeep::TerminalError;
 
-use super::arguments::{Library, Show};
+use super::arguments::InLibrary;
 use crate::PACKS;
 
 /// When a change is acknowledged.
@@ -26,9 +26,7 @@ pub(super) enum Remote {
     /// Show the remote, and where the library stands
     Show {
         #[command(flatten)]
-        library: Library,
-        #[command(flatten)]
-        show: Show,
+        at: InLibrary,
     },
     /// Share the library through a branch of a remote
     ///
@@ -38,9 +36,7 @@ pub(super) enum Remote {
     /// No longer share the library. Nothing is removed from the remote
     Forget {
         #[command(flatten)]
-        library: Library,
-        #[command(flatten)]
-        show: Show,
+        at: InLibrary,
     },
 }
 
@@ -65,9 +61,7 @@ pub(super) struct Set {
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1000))]
     max_unpublished: Option<u16>,
     #[command(flatten)]
-    library: Library,
-    #[command(flatten)]
-    show: Show,
+    at: InLibrary,
 }
 
 /// Takes the remote's commits, and pushes those of the library.
@@ -80,9 +74,7 @@ pub(super) struct Sync {
     #[arg(long)]
     accept_rewritten: bool,
     #[command(flatten)]
-    library: Library,
-    #[command(flatten)]
-    show: Show,
+    at: InLibrary,
 }
 
 /// Operations on conflicts.
@@ -91,36 +83,30 @@ pub(super) enum Conflicts {
     /// List documents that were changed on two machines and could not be merged, with the file of the other version
     List {
         #[command(flatten)]
-        library: Library,
-        #[command(flatten)]
-        show: Show,
+        at: InLibrary,
     },
     /// Keep one version of a document. If it is not the document's own, it replaces that; the file of the other version is removed
     Keep {
         /// Path of the version: the document, or the other file, as `list` prints them
         path: String,
         #[command(flatten)]
-        library: Library,
-        #[command(flatten)]
-        show: Show,
+        at: InLibrary,
     },
     /// Show how the other version differs from the document
     Show {
         /// Path of the file with the other version, as `list` prints it
         path: String,
         #[command(flatten)]
-        library: Library,
-        #[command(flatten)]
-        show: Show,
+        at: InLibrary,
     },
 }
 
 impl Remote {
     pub(super) fn run(&self) -> Result<(), TerminalError> {
         match self {
-            Self::Show { library, show } => remote::show(&library.folder, show.into()),
+            Self::Show { at } => remote::show(at.folder(), at.output()),
             Self::Set(set) => set.run(),
-            Self::Forget { library, show } => remote::forget(&library.folder, show.into()),
+            Self::Forget { at } => remote::forget(at.folder(), at.output()),
         }
     }
 }
@@ -138,23 +124,23 @@ impl Set {
             pull_after: Duration::from_secs(self.pull_after),
             max_unpublished: self.max_unpublished.map(usize::from),
         };
-        remote::set(&self.library.folder, &chosen, (&self.show).into())
+        remote::set(self.at.folder(), &chosen, self.at.output())
     }
 }
 
 impl Sync {
     pub(super) fn run(&self) -> Result<(), TerminalError> {
         let (dry_run, accept) = (self.dry_run, self.accept_rewritten);
-        remote::sync(&self.library.folder, dry_run, accept, (&self.show).into())
+        remote::sync(self.at.folder(), dry_run, accept, self.at.output())
     }
 }
 
 impl Conflicts {
     pub(super) fn run(&self) -> Result<(), TerminalError> {
         match self {
-            Self::List { library, show } => remote::conflicts(&library.folder, show.into()),
-            Self::Keep { path, library, show } => remote::keep(&library.folder, path, PACKS, show.into()),
-            Self::Show { path, library, show } => remote::conflict(&library.folder, path, show.into()),
+            Self::List { at } => remote::conflicts(at.folder(), at.output()),
+            Self::Keep { path, at } => remote::keep(at.folder(), path, PACKS, at.output()),
+            Self::Show { path, at } => remote::conflict(at.folder(), path, at.output()),
         }
     }
 }
