@@ -138,11 +138,15 @@ fn normal(origin: &str) -> Option<String> {
     let (scheme, rest) = origin.split_once("://")?;
     let scheme = scheme.to_ascii_lowercase();
     let host = Host::parse(rest)?;
-    let port = host.port.filter(|port| Some(*port) != usual(&scheme));
-    Some(match port {
+    Some(written(&scheme, &host))
+}
+
+/// Returns the origin of pages that come from `host`, as browsers write it.
+fn written(scheme: &str, host: &Host) -> String {
+    match host.port.filter(|port| Some(*port) != usual(scheme)) {
         Some(port) => format!("{scheme}://{}:{port}", host.name),
         None => format!("{scheme}://{}", host.name),
-    })
+    }
 }
 
 fn usual(scheme: &str) -> Option<u16> {
@@ -155,14 +159,7 @@ fn usual(scheme: &str) -> Option<u16> {
 
 /// Returns true if the origin is `host` itself.
 fn is_from(origin: &str, host: &Host) -> bool {
-    ["http", "https"].iter().any(|scheme| {
-        let port = host.port.filter(|port| Some(*port) != usual(scheme));
-        let own = match port {
-            Some(port) => format!("{scheme}://{}:{port}", host.name),
-            None => format!("{scheme}://{}", host.name),
-        };
-        own == origin
-    })
+    ["http", "https"].iter().any(|scheme| written(scheme, host) == origin)
 }
 
 #[cfg(test)]
