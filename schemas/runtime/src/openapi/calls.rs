@@ -3,7 +3,7 @@
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use super::parts::{REFUSALS, TOOL, content, error, header, reference, refusal, responses};
+use super::parts::{REFUSALS, TOOL, content, error, header, object, reference, refusal, responses};
 use crate::{
     calls::ExecutionStatus,
     spec::{ContractSpec, ErrorBody, RestEndpoint},
@@ -23,11 +23,9 @@ const WITH_BODY: [u16; 3] = [408, 413, 415];
 pub(super) fn execution(contract: &ContractSpec) -> Value {
     let error = error(contract);
     let body = contract.error_body.unwrap_or(ErrorBody::USUAL);
-    json!({
-        "type": "object",
-        "required": ["execution_id", "tool", "status", "created_at"],
-        "additionalProperties": false,
-        "properties": {
+    object(
+        &["execution_id", "tool", "status", "created_at"],
+        json!({
             "execution_id": { "type": "string", "format": "uuid" },
             "session_id": { "type": "string", "format": "uuid" },
             "tool": { "type": "string", "description": "The tool, or what an endpoint calls." },
@@ -41,8 +39,8 @@ pub(super) fn execution(contract: &ContractSpec) -> Value {
             "execution_time_ms": { "type": "integer", "minimum": 0 },
             "created_at": { "type": "string", "format": "date-time" },
             "completed_at": { "type": "string", "format": "date-time" },
-        },
-    })
+        }),
+    )
 }
 
 /// Returns the schema of a session.
@@ -55,11 +53,17 @@ pub(super) fn session() -> Value {
         })
     };
     let time = json!({ "type": "string", "format": "date-time" });
-    json!({
-        "type": "object",
-        "required": ["session_id", "status", "authentication_method", "created_at", "last_activity_at", "expires_at", "max_expires_at"],
-        "additionalProperties": false,
-        "properties": {
+    object(
+        &[
+            "session_id",
+            "status",
+            "authentication_method",
+            "created_at",
+            "last_activity_at",
+            "expires_at",
+            "max_expires_at",
+        ],
+        json!({
             "session_id": { "type": "string", "format": "uuid" },
             "status": { "const": "active" },
             "authentication_method": { "enum": ["api_key", "access_token", "local"] },
@@ -70,8 +74,8 @@ pub(super) fn session() -> Value {
             "expires_at": { "type": "string", "format": "date-time", "description": "When it ends without a further call." },
             "max_expires_at": { "type": "string", "format": "date-time", "description": "When it ends at the latest." },
             "tools": { "type": "array", "items": reference(TOOL) },
-        },
-    })
+        }),
+    )
 }
 
 /// Returns the headers that a call of a tool may have in addition to those of changes.
@@ -170,16 +174,14 @@ pub(super) fn renew(endpoint: &RestEndpoint) -> Value {
 
 /// Returns the operation that ends a session.
 pub(super) fn end(endpoint: &RestEndpoint) -> Value {
-    let ended = json!({
-        "type": "object",
-        "required": ["session_id", "status", "terminated_at"],
-        "additionalProperties": false,
-        "properties": {
+    let ended = object(
+        &["session_id", "status", "terminated_at"],
+        json!({
             "session_id": { "type": "string", "format": "uuid" },
             "status": { "const": "terminated" },
             "terminated_at": { "type": "string", "format": "date-time" },
-        },
-    });
+        }),
+    );
     let mut operation = operation(
         "end_session",
         "Ends the session, and cancels its executions that have not changed anything yet.",

@@ -13,8 +13,8 @@ use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use self::parts::{
-    ERROR, REFUSALS, TOOL, conditions, content, error, reference, refusal, refusals_of, relocate, responses,
-    tagged,
+    ERROR, REFUSALS, TOOL, conditions, content, error, list, object, reference, refusal, refusals_of,
+    relocate, responses, tagged,
 };
 pub use self::{
     calls::{MAX_WAIT_SECONDS, SESSION_HEADER},
@@ -57,7 +57,7 @@ pub fn document(contract: &ContractSpec, url: &str, is_offered: &dyn Fn(&str) ->
             }
             RestOperation::ToolList => {
                 schemas.insert(TOOL.into(), listed(contract));
-                add(endpoint.path.into(), list(contract));
+                add(endpoint.path.into(), list("tools", TOOL, contract.tools.len()));
             }
             RestOperation::ExecutionGet => add(endpoint.path.into(), calls::get(endpoint)),
             RestOperation::ExecutionCancel => add(endpoint.path.into(), calls::cancel(endpoint)),
@@ -133,11 +133,9 @@ fn placed(name: &str, mut schema: Value) -> Value {
 
 /// Returns the schema of a successful call of a tool.
 fn execution(contract: &ContractSpec, tool: &ToolSpec) -> Value {
-    json!({
-        "type": "object",
-        "required": ["tool", "status", "result", "execution_time_ms", "created_at", "completed_at"],
-        "additionalProperties": false,
-        "properties": {
+    object(
+        &["tool", "status", "result", "execution_time_ms", "created_at", "completed_at"],
+        json!({
             "execution_id": { "type": "string", "format": "uuid", "description": "Id under which it is recorded." },
             "session_id": { "type": "string", "format": "uuid", "description": "The session that it was counted in." },
             "tool": { "const": tool.name },
@@ -150,8 +148,8 @@ fn execution(contract: &ContractSpec, tool: &ToolSpec) -> Value {
             "execution_time_ms": { "type": "integer", "minimum": 0 },
             "created_at": { "type": "string", "format": "date-time" },
             "completed_at": { "type": "string", "format": "date-time" },
-        },
-    })
+        }),
+    )
 }
 
 /// Returns the operation that calls a tool.
@@ -175,24 +173,6 @@ fn execute(contract: &ContractSpec, tool: &'static ToolSpec) -> Value {
         operation["parameters"] = parameters.into();
     }
     operation
-}
-
-fn list(contract: &ContractSpec) -> Value {
-    let body = json!({
-        "type": "object",
-        "required": ["count", "tools"],
-        "additionalProperties": false,
-        "properties": {
-            "count": { "type": "integer", "minimum": 0, "maximum": contract.tools.len() },
-            "tools": { "type": "array", "items": reference(TOOL) },
-        },
-    });
-    json!({
-        "operationId": "list_tools",
-        "description": "Lists the tools.",
-        "tags": ["tools"],
-        "responses": responses((StatusCode::OK, content("The tools", body)), REFUSALS[..6].iter().copied()),
-    })
 }
 
 fn description(endpoint: &RestEndpoint) -> Value {

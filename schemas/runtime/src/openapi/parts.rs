@@ -78,6 +78,29 @@ pub(super) fn content(description: &str, schema: Value) -> Value {
     json!({ "description": description, "content": { "application/json": { "schema": schema } } })
 }
 
+/// Returns the schema of an object that has no other members than `properties`.
+pub(super) fn object(required: &[&str], properties: Value) -> Value {
+    json!({ "type": "object", "required": required, "additionalProperties": false, "properties": properties })
+}
+
+/// Returns the operation that lists all tools, or all workflows.
+pub(super) fn list(plural: &str, schema: &str, most: usize) -> Value {
+    let body = object(
+        &["count", plural],
+        json!({
+            "count": { "type": "integer", "minimum": 0, "maximum": most },
+            plural: { "type": "array", "items": reference(schema) },
+        }),
+    );
+    let success = content(&format!("The {plural}"), body);
+    json!({
+        "operationId": format!("list_{plural}"),
+        "description": format!("Lists the {plural}."),
+        "tags": [plural],
+        "responses": responses((StatusCode::OK, success), REFUSALS[..6].iter().copied()),
+    })
+}
+
 pub(super) fn responses(
     (status, success): (StatusCode, Value),
     refusals: impl Iterator<Item = u16>,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     calls::session_header,
-    parts::{REFUSALS, conditions, content, reference, refusals_of, relocate, responses, tagged},
+    parts::{conditions, content, list, object, reference, refusals_of, relocate, responses, tagged},
 };
 use crate::spec::{ContractSpec, Outcome, RestEndpoint, RestOperation, Starts, ToolSpec};
 
@@ -23,7 +23,7 @@ pub(super) fn operations(
 ) -> Vec<(String, Value)> {
     if endpoint.is == RestOperation::WorkflowList {
         schemas.insert(WORKFLOW.into(), workflow(contract));
-        return vec![(endpoint.path.into(), list(contract))];
+        return vec![(endpoint.path.into(), list(TAG, WORKFLOW, contract.workflows.len()))];
     }
     let Some(call) = contract.call_of(endpoint.is).filter(|call| is_offered(call.name)) else {
         return vec![];
@@ -204,27 +204,8 @@ fn required(schema: &str) -> Value {
     json!({ "required": true, "content": { "application/json": { "schema": reference(schema) } } })
 }
 
-fn list(contract: &ContractSpec) -> Value {
-    let body = json!({
-        "type": "object",
-        "required": ["count", "workflows"],
-        "additionalProperties": false,
-        "properties": {
-            "count": { "type": "integer", "minimum": 0, "maximum": contract.workflows.len() },
-            "workflows": { "type": "array", "items": reference(WORKFLOW) },
-        },
-    });
-    json!({
-        "operationId": "list_workflows",
-        "description": "Lists the workflows.",
-        "tags": [TAG],
-        "responses": responses((StatusCode::OK, content("The workflows", body)), REFUSALS[..6].iter().copied()),
-    })
-}
-
 /// Returns the schema of a workflow in the list.
 fn workflow(contract: &ContractSpec) -> Value {
-    let object = |required: &[&str], properties: Value| json!({ "type": "object", "required": required, "additionalProperties": false, "properties": properties });
     let text = || json!({ "type": "string" });
     let texts = || json!({ "type": "array", "items": { "type": "string" } });
     let mut outcomes: Vec<_> = Outcome::ALL.iter().map(|outcome| json!(outcome)).collect();
