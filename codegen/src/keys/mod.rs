@@ -19,6 +19,7 @@ mod gates;
 mod guarantees;
 mod key;
 mod log;
+mod lookups;
 mod modes;
 mod operations;
 mod paths;

@@ -5,7 +5,7 @@ use quote::quote;
 use serde::Deserialize;
 use tabellion_runtime::{spec, template::placeholders};
 
-use super::{Emitted, Key};
+use super::{Emitted, Key, lookups};
 use crate::{
     changes::Changes,
     contract::Contract,
@@ -132,14 +132,12 @@ fn prompt(changes: &mut Changes<'_>, old: &Prompt, new: &Prompt) {
             (true, false) => changes.compatible(format!("{} is no longer required", of(&before.name))),
             _ => {}
         }
-        match (before.completes, after.completes) {
-            (true, false) => changes.breaking(format!("{} no longer completes", of(&before.name))),
-            (false, true) => changes.compatible(format!("{} completes", of(&before.name))),
-            _ => {}
-        }
-        if before.description != after.description {
-            changes.compatible(format!("{} is described otherwise", of(&before.name)));
-        }
+        lookups::compare_completion(
+            changes,
+            &of(&before.name),
+            (before.completes, before.description.as_str()),
+            (after.completes, after.description.as_str()),
+        );
     }
     for after in &new.arguments {
         if old.arguments.iter().any(|before| before.name == after.name) {
@@ -167,19 +165,8 @@ fn signature(prompt: &Prompt) -> TokenStream {
     let method = text::ident(&names::prompt_method(&prompt.name));
     let [arguments, values] = names::prompt(&prompt.name).map(|name| text::ident(&name));
     let completions = completing(prompt).map(|argument| {
-        let docs = text::docs(&format!(
-            "Returns values for argument `{argument}` of prompt `{}` that begin with `value`, best first.",
-            prompt.name
-        ));
-        let method = text::ident(&names::completion_method(&prompt.name, argument));
-        quote! {
-            #docs
-            fn #method(
-                &self,
-                cx: &ReadCx<'_>,
-                value: &str,
-            ) -> impl Future<Output = Result<Vec<String>, ToolError>> + Send;
-        }
+        let what = format!("argument `{argument}` of prompt `{}`", prompt.name);
+        lookups::completion_signature(&prompt.name, argument, &what)
     });
     quote! {
         #docs
@@ -243,55 +230,35 @@ fn get(prompts: &[Prompt]) -> TokenStream {
             ).await,
         }
     });
-    quote! {
+    let signature = quote! {
         fn get_prompt<'a>(
             &'a self,
             call: &'a CallContext,
             name: &'a str,
             arguments: Value,
-        ) -> BoxFuture<'a, Result<String, Rejection>> {
-            let (implementation, store) = (&self.implementation, &self.store);
-            Box::pin(async move {
-                match name {
-                    #(#arms)*
-                    _ => Err(Rejection::Unknown),
-                }
-            })
-        }
-    }
+        ) -> BoxFuture<'a, Result<String, Rejection>>
+    };
+    let arms: Vec<_> = arms.collect();
+    lookups::method(&signature, None, &quote!(name), &arms, &quote!(Err(Rejection::Unknown)))
 }
 
 /// Returns the method of `impl Contract` that finds an argument by its name.
 fn complete(prompts: &[Prompt]) -> TokenStream {
     let arms = prompts.iter().flat_map(|prompt| {
-        completing(prompt).map(|argument| {
-            let name = &prompt.name;
-            let method = text::ident(&names::completion_method(name, argument));
-            quote! {
-                (#name, #argument) => resources_and_prompts::completion(
-                    implementation, &**store, call, value,
-                    |service, cx, value| Box::pin(service.#method(cx, value)),
-                ).await,
-            }
-        })
+        completing(prompt).map(|argument| lookups::completion_arm(&prompt.name, argument))
     });
-    quote! {
+    let signature = quote! {
         fn complete<'a>(
             &'a self,
             call: &'a CallContext,
             prompt: &'a str,
             argument: &'a str,
             value: &'a str,
-        ) -> BoxFuture<'a, Result<Vec<String>, Rejection>> {
-            let (implementation, store) = (&self.implementation, &self.store);
-            Box::pin(async move {
-                match (prompt, argument) {
-                    #(#arms)*
-                    _ => resources_and_prompts::without_values(&CONTRACT, prompt, argument),
-                }
-            })
-        }
-    }
+        ) -> BoxFuture<'a, Result<Vec<String>, Rejection>>
+    };
+    let (named, arms) = (quote!((prompt, argument)), arms.collect::<Vec<_>>());
+    let otherwise = quote!(resources_and_prompts::without_values(&CONTRACT, prompt, argument));
+    lookups::method(&signature, None, &named, &arms, &otherwise)
 }
 
 fn completing(prompt: &Prompt) -> impl Iterator<Item = &str> {

@@ -4,7 +4,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 use tabellion_runtime::{spec, uri_template::UriTemplate};
 
-use super::{Emitted, Key, Resource, Variable, prompts::field, resources};
+use super::{Emitted, Key, Resource, Variable, lookups, prompts::field, resources};
 use crate::{
     changes::Changes,
     contract::Contract,
@@ -159,14 +159,12 @@ fn compare(changes: &mut Changes<'_>, old: &Resource, new: &Resource) {
             continue;
         };
         let words = format!("variable `{}` of resource `{name}`", before.name);
-        match (before.completes, after.completes) {
-            (true, false) => changes.breaking(format!("{words} no longer completes")),
-            (false, true) => changes.compatible(format!("{words} completes")),
-            _ => {}
-        }
-        if before.description != after.description {
-            changes.compatible(format!("{words} is described otherwise"));
-        }
+        lookups::compare_completion(
+            changes,
+            &words,
+            (before.completes, before.description.as_str()),
+            (after.completes, after.description.as_str()),
+        );
     }
 }
 
@@ -221,19 +219,8 @@ fn signature(resource: &Resource, template: &str) -> TokenStream {
     let response = text::ident(&names::resource(&resource.name));
     let variables = text::ident(&names::variables(&resource.name));
     let completions = resource.variables.iter().filter(|variable| variable.completes).map(|variable| {
-        let docs = text::docs(&format!(
-            "Returns values for `{}` of `{template}` that begin with `value`, best first.",
-            variable.name
-        ));
-        let method = text::ident(&names::completion_method(&resource.name, &variable.name));
-        quote! {
-            #docs
-            fn #method(
-                &self,
-                cx: &ReadCx<'_>,
-                value: &str,
-            ) -> impl Future<Output = Result<Vec<String>, ToolError>> + Send;
-        }
+        let what = format!("`{}` of `{template}`", variable.name);
+        lookups::completion_signature(&resource.name, &variable.name, &what)
     });
     quote! {
         #docs
@@ -281,75 +268,44 @@ fn methods(contract: &Contract, templates: &[(usize, &Resource, &str)]) -> Vec<T
             )
         })
         .unzip();
+    let unknown = quote!(Err(Rejection::Unknown));
+    let read = quote! {
+        fn read_instance<'a>(
+            &'a self,
+            call: &'a CallContext,
+            template: &'a str,
+            variables: Value,
+        ) -> BoxFuture<'a, Result<Answer, Rejection>>
+    };
+    let version = quote! {
+        fn instance_version<'a>(
+            &'a self,
+            template: &'a str,
+            variables: Value,
+        ) -> BoxFuture<'a, Result<String, Rejection>>
+    };
+    let template = quote!(template);
     let mut methods = vec![
-        quote! {
-            fn read_instance<'a>(
-                &'a self,
-                call: &'a CallContext,
-                template: &'a str,
-                variables: Value,
-            ) -> BoxFuture<'a, Result<Answer, Rejection>> {
-                let (implementation, store) = (&self.implementation, &self.store);
-                Box::pin(async move {
-                    #check
-                    match template {
-                        #(#reads)*
-                        _ => Err(Rejection::Unknown),
-                    }
-                })
-            }
-        },
-        quote! {
-            fn instance_version<'a>(
-                &'a self,
-                template: &'a str,
-                variables: Value,
-            ) -> BoxFuture<'a, Result<String, Rejection>> {
-                let (implementation, store) = (&self.implementation, &self.store);
-                Box::pin(async move {
-                    match template {
-                        #(#versions)*
-                        _ => Err(Rejection::Unknown),
-                    }
-                })
-            }
-        },
+        lookups::method(&read, check.as_ref(), &template, &reads, &unknown),
+        lookups::method(&version, None, &template, &versions, &unknown),
     ];
-    let completions: Vec<_> = templates
-        .iter()
-        .flat_map(|(_, resource, _)| {
-            let completing = resource.variables.iter().filter(|variable| variable.completes);
-            completing.map(|variable| {
-                let (name, variable) = (&resource.name, &variable.name);
-                let method = text::ident(&names::completion_method(name, variable));
-                quote! {
-                    (#name, #variable) => resources_and_prompts::completion(
-                        implementation, &**store, call, value,
-                        |service, cx, value| Box::pin(service.#method(cx, value)),
-                    ).await,
-                }
-            })
-        })
-        .collect();
+    let completions = templates.iter().flat_map(|(_, resource, _)| {
+        let completing = resource.variables.iter().filter(|variable| variable.completes);
+        completing.map(|variable| lookups::completion_arm(&resource.name, &variable.name))
+    });
+    let completions: Vec<_> = completions.collect();
     if !completions.is_empty() {
-        methods.push(quote! {
+        let signature = quote! {
             fn complete_variable<'a>(
                 &'a self,
                 call: &'a CallContext,
                 template: &'a str,
                 variable: &'a str,
                 value: &'a str,
-            ) -> BoxFuture<'a, Result<Vec<String>, Rejection>> {
-                let (implementation, store) = (&self.implementation, &self.store);
-                Box::pin(async move {
-                    #check
-                    match (template, variable) {
-                        #(#completions)*
-                        _ => Ok(vec![]),
-                    }
-                })
-            }
-        });
+            ) -> BoxFuture<'a, Result<Vec<String>, Rejection>>
+        };
+        let (named, none) = (quote!((template, variable)), quote!(Ok(vec![])));
+        methods.push(lookups::method(&signature, check.as_ref(), &named, &completions, &none));
     }
     methods
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tabellion_runtime::spec;
 
-use super::{Emitted, Example, Key, examples::judge};
+use super::{Emitted, Example, Key, examples::judge, lookups};
 use crate::{
     algebra,
     changes::Changes,
@@ -225,37 +225,20 @@ fn methods(contract: &Contract) -> [TokenStream; 2] {
             )
         })
         .unzip();
+    let read = quote! {
+        fn read_resource<'a>(
+            &'a self,
+            call: &'a CallContext,
+            name: &'a str,
+        ) -> BoxFuture<'a, Result<Answer, Rejection>>
+    };
+    let version = quote! {
+        fn resource_version<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<String, Rejection>>
+    };
+    let (name, unknown) = (quote!(name), quote!(Err(Rejection::Unknown)));
     [
-        quote! {
-            fn read_resource<'a>(
-                &'a self,
-                call: &'a CallContext,
-                name: &'a str,
-            ) -> BoxFuture<'a, Result<Answer, Rejection>> {
-                let (implementation, store) = (&self.implementation, &self.store);
-                Box::pin(async move {
-                    #check
-                    match name {
-                        #(#reads)*
-                        _ => Err(Rejection::Unknown),
-                    }
-                })
-            }
-        },
-        quote! {
-            fn resource_version<'a>(
-                &'a self,
-                name: &'a str,
-            ) -> BoxFuture<'a, Result<String, Rejection>> {
-                let (implementation, store) = (&self.implementation, &self.store);
-                Box::pin(async move {
-                    match name {
-                        #(#versions)*
-                        _ => Err(Rejection::Unknown),
-                    }
-                })
-            }
-        },
+        lookups::method(&read, check.as_ref(), &name, &reads, &unknown),
+        lookups::method(&version, None, &name, &versions, &unknown),
     ]
 }
 
