@@ -23,6 +23,8 @@ impl Roles {
     pub(crate) const ELSE: Self = Self(1 << 4);
     /// An additional path through a function.
     pub(crate) const DECISION: Self = Self(1 << 5);
+    /// A control structure that is an additional path, too.
+    pub(crate) const BRANCHING: Self = Self::STRUCTURE.with(Self::DECISION);
     /// A branch of a choice that has no default: all but the first are decisions.
     pub(crate) const ARM: Self = Self(1 << 6);
     /// An expression whose operator can be `&&` or the like.
@@ -48,7 +50,7 @@ impl Roles {
         self.0 & other.0 != 0
     }
 
-    fn with(self, other: Self) -> Self {
+    const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 }
@@ -139,13 +141,11 @@ const RUST: Kinds = Kinds {
     roles: &[
         (Roles::FUNCTION, &["function_item", "closure_expression"]),
         (Roles::LAMBDA, &["closure_expression"]),
-        (
-            Roles::STRUCTURE,
-            &["if_expression", "match_expression", "while_expression", "for_expression", "loop_expression"],
-        ),
+        (Roles::BRANCHING, &["if_expression", "while_expression", "for_expression"]),
+        (Roles::STRUCTURE, &["match_expression", "loop_expression"]),
         (Roles::IF, &["if_expression"]),
         (Roles::ELSE, &["else_clause"]),
-        (Roles::DECISION, &["if_expression", "while_expression", "for_expression", "try_expression"]),
+        (Roles::DECISION, &["try_expression"]),
         (Roles::ARM, &["match_arm"]),
         (Roles::LOGICAL, &["binary_expression", "let_chain"]),
         (Roles::PARENTHESES, &["parenthesized_expression"]),
@@ -166,31 +166,13 @@ const PYTHON: Kinds = Kinds {
         (Roles::FUNCTION, &["function_definition", "lambda"]),
         (Roles::LAMBDA, &["lambda"]),
         (
-            Roles::STRUCTURE,
-            &[
-                "if_statement",
-                "for_statement",
-                "while_statement",
-                "match_statement",
-                "except_clause",
-                "conditional_expression",
-            ],
+            Roles::BRANCHING,
+            &["if_statement", "for_statement", "while_statement", "except_clause", "conditional_expression"],
         ),
+        (Roles::STRUCTURE, &["match_statement"]),
         (Roles::IF, &["if_statement"]),
         (Roles::ELSE, &["elif_clause", "else_clause"]),
-        (
-            Roles::DECISION,
-            &[
-                "if_statement",
-                "elif_clause",
-                "for_statement",
-                "while_statement",
-                "except_clause",
-                "conditional_expression",
-                "for_in_clause",
-                "if_clause",
-            ],
-        ),
+        (Roles::DECISION, &["elif_clause", "for_in_clause", "if_clause"]),
         (Roles::LOGICAL, &["boolean_operator"]),
         (Roles::PARENTHESES, &["parenthesized_expression"]),
         (Roles::CALL, &["call"]),
@@ -216,32 +198,20 @@ const SCRIPT_ROLES: &[(Roles, &[&str])] = &[
     ),
     (Roles::LAMBDA, &["function_expression", "generator_function", "arrow_function"]),
     (
-        Roles::STRUCTURE,
+        Roles::BRANCHING,
         &[
             "if_statement",
             "for_statement",
             "for_in_statement",
             "while_statement",
             "do_statement",
-            "switch_statement",
             "catch_clause",
             "ternary_expression",
         ],
     ),
+    (Roles::STRUCTURE, &["switch_statement"]),
     (Roles::IF, &["if_statement"]),
     (Roles::ELSE, &["else_clause"]),
-    (
-        Roles::DECISION,
-        &[
-            "if_statement",
-            "for_statement",
-            "for_in_statement",
-            "while_statement",
-            "do_statement",
-            "catch_clause",
-            "ternary_expression",
-        ],
-    ),
     (Roles::LOGICAL, &["binary_expression"]),
     (Roles::PARENTHESES, &["parenthesized_expression"]),
     (Roles::JUMP, &["break_statement", "continue_statement"]),
@@ -268,19 +238,10 @@ const GO: Kinds = Kinds {
     roles: &[
         (Roles::FUNCTION, &["function_declaration", "method_declaration", "func_literal"]),
         (Roles::LAMBDA, &["func_literal"]),
-        (
-            Roles::STRUCTURE,
-            &[
-                "if_statement",
-                "for_statement",
-                "expression_switch_statement",
-                "type_switch_statement",
-                "select_statement",
-            ],
-        ),
+        (Roles::BRANCHING, &["if_statement", "for_statement"]),
+        (Roles::STRUCTURE, &["expression_switch_statement", "type_switch_statement", "select_statement"]),
         (Roles::IF, &["if_statement"]),
         (Roles::HEAD, &["for_clause", "range_clause"]),
-        (Roles::DECISION, &["if_statement", "for_statement"]),
         (Roles::LOGICAL, &["binary_expression"]),
         (Roles::PARENTHESES, &["parenthesized_expression"]),
         (Roles::JUMP, &["break_statement", "continue_statement"]),
@@ -309,31 +270,19 @@ const JAVA: Kinds = Kinds {
         ),
         (Roles::LAMBDA, &["lambda_expression"]),
         (
-            Roles::STRUCTURE,
+            Roles::BRANCHING,
             &[
                 "if_statement",
                 "for_statement",
                 "enhanced_for_statement",
                 "while_statement",
                 "do_statement",
-                "switch_expression",
                 "catch_clause",
                 "ternary_expression",
             ],
         ),
+        (Roles::STRUCTURE, &["switch_expression"]),
         (Roles::IF, &["if_statement"]),
-        (
-            Roles::DECISION,
-            &[
-                "if_statement",
-                "for_statement",
-                "enhanced_for_statement",
-                "while_statement",
-                "do_statement",
-                "catch_clause",
-                "ternary_expression",
-            ],
-        ),
         (Roles::LOGICAL, &["binary_expression"]),
         (Roles::PARENTHESES, &["parenthesized_expression"]),
         (Roles::JUMP, &["break_statement", "continue_statement"]),
@@ -352,22 +301,12 @@ const C: Kinds = Kinds {
     roles: &[
         (Roles::FUNCTION, &["function_definition"]),
         (
-            Roles::STRUCTURE,
-            &[
-                "if_statement",
-                "for_statement",
-                "while_statement",
-                "do_statement",
-                "switch_statement",
-                "conditional_expression",
-            ],
-        ),
-        (Roles::IF, &["if_statement"]),
-        (Roles::ELSE, &["else_clause"]),
-        (
-            Roles::DECISION,
+            Roles::BRANCHING,
             &["if_statement", "for_statement", "while_statement", "do_statement", "conditional_expression"],
         ),
+        (Roles::STRUCTURE, &["switch_statement"]),
+        (Roles::IF, &["if_statement"]),
+        (Roles::ELSE, &["else_clause"]),
         (Roles::LOGICAL, &["binary_expression"]),
         (Roles::PARENTHESES, &["parenthesized_expression"]),
         (Roles::GOTO, &["goto_statement"]),
@@ -386,32 +325,20 @@ const CPP: Kinds = Kinds {
         (Roles::FUNCTION, &["function_definition", "lambda_expression"]),
         (Roles::LAMBDA, &["lambda_expression"]),
         (
-            Roles::STRUCTURE,
+            Roles::BRANCHING,
             &[
                 "if_statement",
                 "for_statement",
                 "for_range_loop",
                 "while_statement",
                 "do_statement",
-                "switch_statement",
                 "conditional_expression",
                 "catch_clause",
             ],
         ),
+        (Roles::STRUCTURE, &["switch_statement"]),
         (Roles::IF, &["if_statement"]),
         (Roles::ELSE, &["else_clause"]),
-        (
-            Roles::DECISION,
-            &[
-                "if_statement",
-                "for_statement",
-                "for_range_loop",
-                "while_statement",
-                "do_statement",
-                "conditional_expression",
-                "catch_clause",
-            ],
-        ),
         (Roles::LOGICAL, &["binary_expression"]),
         (Roles::PARENTHESES, &["parenthesized_expression"]),
         (Roles::GOTO, &["goto_statement"]),
