@@ -10,7 +10,7 @@ use tabellion_runtime::{Row, Rows, Staged, WriteCx, rows::RowError};
 use super::{
     call::{Call, entity, stage},
     sessions::{own_parent, register},
-    state::{Change, Memory, refused},
+    state::{Memory, methods},
     values::{picked, required, typed, without_nulls},
 };
 
@@ -64,19 +64,9 @@ fn logged(call: &Call<'_>, prefix: &str, data: Row) -> Row {
 }
 
 impl AgentTool for Memory {
-    async fn agent_log_tool(
-        &self,
-        cx: &WriteCx<'_, Rows>,
-        req: AgentLogToolRequest,
-    ) -> Change<AgentLogToolResponse> {
-        log_tool(cx, req).await.map_err(refused)
-    }
-
-    async fn agent_log_delegation(
-        &self,
-        cx: &WriteCx<'_, Rows>,
-        req: AgentLogDelegationRequest,
-    ) -> Change<AgentLogDelegationResponse> {
-        log_delegation(cx, req).await.map_err(refused)
+    methods! { WriteCx -> Change:
+        agent_log_tool(AgentLogToolRequest) -> AgentLogToolResponse = |_, cx, req| log_tool(cx, req);
+        agent_log_delegation(AgentLogDelegationRequest) -> AgentLogDelegationResponse =
+            |_, cx, req| log_delegation(cx, req);
     }
 }

@@ -11,221 +11,91 @@ use tabellion_contracts::mcb::{
     MemoryTimelineObservationRequest, MemoryTimelineSessionRequest, MemoryTool, PatternListing,
     StoredObservation, StoredSummary, Summary, Timeline, TimelineRequest,
 };
-use tabellion_runtime::{ReadCx, Rows, WriteCx};
+use tabellion_runtime::{ReadCx, Rows, rows::RowError};
 
 use super::{
     call::Call,
     entries::Kind,
-    inject, lists, observations, patterns, runs,
-    state::{Answer, Change, Memory, refused},
-    summaries, timeline,
+    inject::{ContextQuery, Inject},
+    lists::{self, ListQuery},
+    observations, patterns, runs,
+    state::{Memory, methods},
+    summaries,
+    timeline::{self, TimelineQuery},
 };
 
 impl Memory {
-    fn inject<'m>(&'m self, cx: &'m ReadCx<'_, Rows>) -> inject::Inject<'m> {
-        inject::Inject { call: Call::from_context(cx), index: &*self.index, workspaces: &self.workspaces }
+    async fn list(&self, cx: &ReadCx<'_, Rows>, asked: ListQuery) -> Result<Listing, RowError> {
+        lists::list(cx, &*self.index, asked).await
+    }
+
+    async fn timeline(&self, cx: &ReadCx<'_, Rows>, asked: TimelineQuery) -> Result<Timeline, RowError> {
+        timeline::timeline(&Call::from_context(cx), &*self.index, asked).await
+    }
+
+    async fn inject(&self, cx: &ReadCx<'_, Rows>, asked: ContextQuery) -> Result<InjectedContext, RowError> {
+        let (index, workspaces) = (&*self.index, &*self.workspaces);
+        Inject { call: Call::from_context(cx), index, workspaces }.run(asked).await
     }
 }
 
 impl MemoryTool for Memory {
-    async fn memory_store_observation(
-        &self,
-        cx: &WriteCx<'_, Rows>,
-        req: MemoryStoreObservationRequest,
-    ) -> Change<StoredObservation> {
-        self.index.expect();
-        observations::store(cx, req).await.map_err(refused)
+    methods! { WriteCx -> Change:
+        memory_store_observation(MemoryStoreObservationRequest) -> StoredObservation =
+            |memory, cx, req| memory.expecting(observations::store(cx, req));
+        memory_store_execution(MemoryStoreExecutionRequest) -> MemoryStoreExecutionResponse =
+            |memory, cx, req| memory.expecting(runs::store_execution(cx, req));
+        memory_store_quality_gate(MemoryStoreQualityGateRequest) -> MemoryStoreQualityGateResponse =
+            |memory, cx, req| memory.expecting(runs::store_quality_gate(cx, req));
+        memory_store_error_pattern(MemoryStoreErrorPatternRequest) -> MemoryStoreErrorPatternResponse =
+            |memory, cx, req| memory.expecting(patterns::store(cx, req));
+        memory_store_session(MemoryStoreSessionRequest) -> StoredSummary =
+            |memory, cx, req| {
+                let stored = summaries::store(cx, req.data, req.session_id, req.project_id, req.repo_id);
+                memory.expecting(stored)
+            };
     }
 
-    async fn memory_store_execution(
-        &self,
-        cx: &WriteCx<'_, Rows>,
-        req: MemoryStoreExecutionRequest,
-    ) -> Change<MemoryStoreExecutionResponse> {
-        self.index.expect();
-        runs::store_execution(cx, req).await.map_err(refused)
-    }
-
-    async fn memory_store_quality_gate(
-        &self,
-        cx: &WriteCx<'_, Rows>,
-        req: MemoryStoreQualityGateRequest,
-    ) -> Change<MemoryStoreQualityGateResponse> {
-        self.index.expect();
-        runs::store_quality_gate(cx, req).await.map_err(refused)
-    }
-
-    async fn memory_store_error_pattern(
-        &self,
-        cx: &WriteCx<'_, Rows>,
-        req: MemoryStoreErrorPatternRequest,
-    ) -> Change<MemoryStoreErrorPatternResponse> {
-        self.index.expect();
-        patterns::store(cx, req).await.map_err(refused)
-    }
-
-    async fn memory_store_session(
-        &self,
-        cx: &WriteCx<'_, Rows>,
-        req: MemoryStoreSessionRequest,
-    ) -> Change<StoredSummary> {
-        self.index.expect();
-        let stored = summaries::store(cx, req.data, req.session_id, req.project_id, req.repo_id);
-        stored.await.map_err(refused)
-    }
-
-    async fn memory_get_observation(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: MemoryGetObservationRequest,
-    ) -> Answer<MemoryGetObservationResponse> {
-        observations::get(cx, req).await.map_err(refused)
-    }
-
-    async fn memory_get_execution(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: GetRunsRequest,
-    ) -> Answer<MemoryGetExecutionResponse> {
-        runs::get_executions(cx, req).await.map_err(refused)
-    }
-
-    async fn memory_get_quality_gate(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: GetRunsRequest,
-    ) -> Answer<MemoryGetQualityGateResponse> {
-        runs::get_quality_gates(cx, req).await.map_err(refused)
-    }
-
-    async fn memory_get_error_pattern(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: MemoryGetErrorPatternRequest,
-    ) -> Answer<MemoryGetErrorPatternResponse> {
-        patterns::get(cx, &*self.index, req).await.map_err(refused)
-    }
-
-    async fn memory_get_session(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: MemoryGetSessionRequest,
-    ) -> Answer<Summary> {
-        let newest = summaries::newest(cx, req.session_id, req.project_id);
-        newest.await.map_err(refused)
-    }
-
-    async fn memory_list_observation(&self, cx: &ReadCx<'_, Rows>, req: ListRequest) -> Answer<Listing> {
-        lists::list(cx, &*self.index, lists::ListQuery::new(Kind::Observation, req)).await.map_err(refused)
-    }
-
-    async fn memory_list_execution(&self, cx: &ReadCx<'_, Rows>, req: ListRequest) -> Answer<Listing> {
-        lists::list(cx, &*self.index, lists::ListQuery::new(Kind::Execution, req)).await.map_err(refused)
-    }
-
-    async fn memory_list_quality_gate(&self, cx: &ReadCx<'_, Rows>, req: ListRequest) -> Answer<Listing> {
-        lists::list(cx, &*self.index, lists::ListQuery::new(Kind::QualityGate, req)).await.map_err(refused)
-    }
-
-    async fn memory_list_error_pattern(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: MemoryListErrorPatternRequest,
-    ) -> Answer<PatternListing> {
-        lists::list_patterns(cx, &*self.index, req.into()).await.map_err(refused)
-    }
-
-    async fn memory_list_session(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: MemoryListSessionRequest,
-    ) -> Answer<Listing> {
-        lists::list(cx, &*self.index, req.into()).await.map_err(refused)
-    }
-
-    async fn memory_timeline_observation(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: MemoryTimelineObservationRequest,
-    ) -> Answer<Timeline> {
-        timeline::timeline(&Call::from_context(cx), &*self.index, req.into()).await.map_err(refused)
-    }
-
-    async fn memory_timeline_execution(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: TimelineRequest,
-    ) -> Answer<Timeline> {
-        let asked = timeline::TimelineQuery::new(Kind::Execution, req);
-        timeline::timeline(&Call::from_context(cx), &*self.index, asked).await.map_err(refused)
-    }
-
-    async fn memory_timeline_quality_gate(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: TimelineRequest,
-    ) -> Answer<Timeline> {
-        let asked = timeline::TimelineQuery::new(Kind::QualityGate, req);
-        timeline::timeline(&Call::from_context(cx), &*self.index, asked).await.map_err(refused)
-    }
-
-    async fn memory_timeline_error_pattern(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: TimelineRequest,
-    ) -> Answer<Timeline> {
-        let asked = timeline::TimelineQuery::new(Kind::ErrorPattern, req);
-        timeline::timeline(&Call::from_context(cx), &*self.index, asked).await.map_err(refused)
-    }
-
-    async fn memory_timeline_session(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: MemoryTimelineSessionRequest,
-    ) -> Answer<Timeline> {
-        timeline::timeline(&Call::from_context(cx), &*self.index, req.into()).await.map_err(refused)
-    }
-
-    async fn memory_inject_observation(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: MemoryInjectObservationRequest,
-    ) -> Answer<InjectedContext> {
-        self.inject(cx).run(req.into()).await.map_err(refused)
-    }
-
-    async fn memory_inject_execution(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: InjectRequest,
-    ) -> Answer<InjectedContext> {
-        let asked = inject::ContextQuery::new(Kind::Execution, req);
-        self.inject(cx).run(asked).await.map_err(refused)
-    }
-
-    async fn memory_inject_quality_gate(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: InjectRequest,
-    ) -> Answer<InjectedContext> {
-        let asked = inject::ContextQuery::new(Kind::QualityGate, req);
-        self.inject(cx).run(asked).await.map_err(refused)
-    }
-
-    async fn memory_inject_error_pattern(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: InjectRequest,
-    ) -> Answer<InjectedContext> {
-        let asked = inject::ContextQuery::new(Kind::ErrorPattern, req);
-        self.inject(cx).run(asked).await.map_err(refused)
-    }
-
-    async fn memory_inject_session(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: MemoryInjectSessionRequest,
-    ) -> Answer<InjectedContext> {
-        self.inject(cx).run(req.into()).await.map_err(refused)
+    methods! { ReadCx -> Answer:
+        memory_get_observation(MemoryGetObservationRequest) -> MemoryGetObservationResponse =
+            |_, cx, req| observations::get(cx, req);
+        memory_get_execution(GetRunsRequest) -> MemoryGetExecutionResponse =
+            |_, cx, req| runs::get_executions(cx, req);
+        memory_get_quality_gate(GetRunsRequest) -> MemoryGetQualityGateResponse =
+            |_, cx, req| runs::get_quality_gates(cx, req);
+        memory_get_error_pattern(MemoryGetErrorPatternRequest) -> MemoryGetErrorPatternResponse =
+            |memory, cx, req| patterns::get(cx, &*memory.index, req);
+        memory_get_session(MemoryGetSessionRequest) -> Summary =
+            |_, cx, req| summaries::newest(cx, req.session_id, req.project_id);
+        memory_list_observation(ListRequest) -> Listing =
+            |memory, cx, req| memory.list(cx, ListQuery::new(Kind::Observation, req));
+        memory_list_execution(ListRequest) -> Listing =
+            |memory, cx, req| memory.list(cx, ListQuery::new(Kind::Execution, req));
+        memory_list_quality_gate(ListRequest) -> Listing =
+            |memory, cx, req| memory.list(cx, ListQuery::new(Kind::QualityGate, req));
+        memory_list_error_pattern(MemoryListErrorPatternRequest) -> PatternListing =
+            |memory, cx, req| lists::list_patterns(cx, &*memory.index, req.into());
+        memory_list_session(MemoryListSessionRequest) -> Listing =
+            |memory, cx, req| memory.list(cx, req.into());
+        memory_timeline_observation(MemoryTimelineObservationRequest) -> Timeline =
+            |memory, cx, req| memory.timeline(cx, req.into());
+        memory_timeline_execution(TimelineRequest) -> Timeline =
+            |memory, cx, req| memory.timeline(cx, TimelineQuery::new(Kind::Execution, req));
+        memory_timeline_quality_gate(TimelineRequest) -> Timeline =
+            |memory, cx, req| memory.timeline(cx, TimelineQuery::new(Kind::QualityGate, req));
+        memory_timeline_error_pattern(TimelineRequest) -> Timeline =
+            |memory, cx, req| memory.timeline(cx, TimelineQuery::new(Kind::ErrorPattern, req));
+        memory_timeline_session(MemoryTimelineSessionRequest) -> Timeline =
+            |memory, cx, req| memory.timeline(cx, req.into());
+        memory_inject_observation(MemoryInjectObservationRequest) -> InjectedContext =
+            |memory, cx, req| memory.inject(cx, req.into());
+        memory_inject_execution(InjectRequest) -> InjectedContext =
+            |memory, cx, req| memory.inject(cx, ContextQuery::new(Kind::Execution, req));
+        memory_inject_quality_gate(InjectRequest) -> InjectedContext =
+            |memory, cx, req| memory.inject(cx, ContextQuery::new(Kind::QualityGate, req));
+        memory_inject_error_pattern(InjectRequest) -> InjectedContext =
+            |memory, cx, req| memory.inject(cx, ContextQuery::new(Kind::ErrorPattern, req));
+        memory_inject_session(MemoryInjectSessionRequest) -> InjectedContext =
+            |memory, cx, req| memory.inject(cx, req.into());
     }
 }

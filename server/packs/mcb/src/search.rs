@@ -9,7 +9,7 @@ use super::{
     call::Call,
     entries::{Kind, Selection},
     index::{MemoryIndex, MemoryQuery, RANKING, ranking},
-    state::{Answer, Memory, refused},
+    state::{Memory, methods},
     values::{folded, invalid, picked, typed},
 };
 
@@ -122,15 +122,12 @@ fn agrees(asked: &mut Option<String>, value: &str) -> bool {
 }
 
 impl SearchTool for Memory {
-    async fn search_code(&self, cx: &ReadCx<'_, Rows>, req: SearchCodeRequest) -> Answer<SearchCodeResponse> {
-        super::code::find::code(cx, &self.code, req).await.map_err(refused)
-    }
-
-    async fn search_memory(&self, cx: &ReadCx<'_, Rows>, req: SearchRequest) -> Answer<MemoryHits> {
-        search(cx, &*self.index, Among::Everything, req).await.map_err(refused)
-    }
-
-    async fn search_context(&self, cx: &ReadCx<'_, Rows>, req: SearchRequest) -> Answer<MemoryHits> {
-        search(cx, &*self.index, Among::Context, req).await.map_err(refused)
+    methods! { ReadCx -> Answer:
+        search_code(SearchCodeRequest) -> SearchCodeResponse =
+            |memory, cx, req| super::code::find::code(cx, &memory.code, req);
+        search_memory(SearchRequest) -> MemoryHits =
+            |memory, cx, req| search(cx, &*memory.index, Among::Everything, req);
+        search_context(SearchRequest) -> MemoryHits =
+            |memory, cx, req| search(cx, &*memory.index, Among::Context, req);
     }
 }

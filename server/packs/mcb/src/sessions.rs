@@ -14,7 +14,7 @@ use tabellion_runtime::{
 
 use super::{
     call::{Call, entity, note_base, stage},
-    state::{Answer, Change, Memory, refused},
+    state::{Memory, methods},
     summaries::AGENT_SESSION,
     values::{
         fall_back, fold, folded, integer, invalid, join, picked, required, text, texts, typed, without_nulls,
@@ -263,51 +263,20 @@ pub(super) fn own_parent() -> RowError {
 }
 
 impl SessionTool for Memory {
-    async fn session_create(
-        &self,
-        cx: &WriteCx<'_, Rows>,
-        req: SessionCreateRequest,
-    ) -> Change<SessionCreateResponse> {
-        create(cx, req).await.map_err(refused)
+    methods! { WriteCx -> Change:
+        session_create(SessionCreateRequest) -> SessionCreateResponse = |_, cx, req| create(cx, req);
+        session_update(SessionUpdateRequest) -> SessionUpdateResponse = |_, cx, req| update(cx, req);
+        session_summarize(SummarizeRequest) -> StoredSummary =
+            |memory, cx, req| {
+                let session = Some(req.session_id);
+                memory.expecting(super::summaries::store(cx, req.data, session, req.project_id, None))
+            };
     }
 
-    async fn session_get(&self, cx: &ReadCx<'_, Rows>, req: SessionGetRequest) -> Answer<SessionGetResponse> {
-        get(cx, req).await.map_err(refused)
-    }
-
-    async fn session_update(
-        &self,
-        cx: &WriteCx<'_, Rows>,
-        req: SessionUpdateRequest,
-    ) -> Change<SessionUpdateResponse> {
-        update(cx, req).await.map_err(refused)
-    }
-
-    async fn session_list(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: SessionListRequest,
-    ) -> Answer<SessionListResponse> {
-        list(cx, req).await.map_err(refused)
-    }
-
-    async fn session_summarize(
-        &self,
-        cx: &WriteCx<'_, Rows>,
-        req: SummarizeRequest,
-    ) -> Change<StoredSummary> {
-        let session = Some(req.session_id);
-        self.index.expect();
-        let stored = super::summaries::store(cx, req.data, session, req.project_id, None);
-        stored.await.map_err(refused)
-    }
-
-    async fn session_read_summary(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: SessionReadSummaryRequest,
-    ) -> Answer<Summary> {
-        let newest = super::summaries::newest(cx, req.session_id, req.project_id);
-        newest.await.map_err(refused)
+    methods! { ReadCx -> Answer:
+        session_get(SessionGetRequest) -> SessionGetResponse = |_, cx, req| get(cx, req);
+        session_list(SessionListRequest) -> SessionListResponse = |_, cx, req| list(cx, req);
+        session_read_summary(SessionReadSummaryRequest) -> Summary =
+            |_, cx, req| super::summaries::newest(cx, req.session_id, req.project_id);
     }
 }

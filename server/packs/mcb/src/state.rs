@@ -13,6 +13,25 @@ pub(super) type Answer<T> = Result<T, ToolError>;
 /// A mutating method's outcome.
 pub(super) type Change<T> = Result<Staged<T, Rows>, ToolError>;
 
+/// Implements methods of a tool, those with this context and outcome, each by a future that gets the memory, the context and the request.
+/// Its refusal becomes the contract's error.
+macro_rules! methods {
+    ($context:ident -> $outcome:ident:
+        $($name:ident($request:ty) -> $response:ty = |$memory:tt, $cx:ident, $req:ident| $work:expr;)*
+    ) => {$(
+        async fn $name(
+            &self,
+            $cx: &tabellion_runtime::$context<'_, tabellion_runtime::Rows>,
+            $req: $request,
+        ) -> $crate::state::$outcome<$response> {
+            let $memory = self;
+            $work.await.map_err($crate::state::refused)
+        }
+    )*};
+}
+
+pub(super) use methods;
+
 /// The implementation. The store has the rows.
 pub(super) struct Memory {
     pub(super) index: Arc<dyn MemoryIndex>,
@@ -23,4 +42,12 @@ pub(super) struct Memory {
 /// Returns the contract's error for a refusal.
 pub(super) fn refused(error: RowError) -> ToolError {
     error.into_failure("/data").into()
+}
+
+impl Memory {
+    /// Announces that `change` is about to change rows that are searched, and returns it.
+    pub(super) fn expecting<F: Future>(&self, change: F) -> F {
+        self.index.expect();
+        change
+    }
 }
