@@ -106,6 +106,24 @@ struct Forge {
     shelf: Arc<Shelf>,
 }
 
+/// Implements methods of the contract, those with this context and outcome: of tools and workflows by their request, of resources by their
+/// variables, of completions by the value so far.
+macro_rules! methods {
+    ($context:ident -> $outcome:ident:
+        $($name:ident($($type:ty)?) -> $response:ty = |$forge:ident, $cx:tt $(, $given:tt)?| $answer:expr;)*
+    ) => {$(
+        async fn $name(&self, $cx: &$context<'_> $(, $given: $type)?) -> $outcome<$response> {
+            let $forge = self;
+            $answer
+        }
+    )*};
+}
+
+/// A reading method's outcome.
+type Answer<T> = Result<T, ToolError>;
+/// A mutating method's outcome.
+type Change<T> = Result<Staged<T>, ToolError>;
+
 impl BrainForge for Forge {
     async fn semantic_search(
         &self,
@@ -149,168 +167,51 @@ impl BrainForge for Forge {
         })
     }
 
-    async fn create_note(
-        &self,
-        cx: &WriteCx<'_>,
-        request: CreateNoteRequest,
-    ) -> Result<Staged<CreateNoteResponse>, ToolError> {
-        changes::create(&self.shelf, cx, request)
+    methods! { WriteCx -> Change:
+        create_note(CreateNoteRequest) -> CreateNoteResponse =
+            |forge, cx, request| changes::create(&forge.shelf, cx, request);
+        update_note(UpdateNoteRequest) -> UpdateNoteResponse =
+            |forge, cx, request| changes::update(&forge.shelf, cx, request);
+        create_link(CreateLinkRequest) -> CreateLinkResponse =
+            |forge, cx, request| changes::link(&forge.shelf, cx, request);
+        start_workflow(StartWorkflow) -> StartedInstance =
+            |forge, cx, request| instances::start(&forge.shelf, cx, &request);
+        complete_task(CompleteTask) -> InstanceView =
+            |forge, cx, request| instances::complete(&forge.shelf, cx, &request);
     }
 
-    async fn update_note(
-        &self,
-        cx: &WriteCx<'_>,
-        request: UpdateNoteRequest,
-    ) -> Result<Staged<UpdateNoteResponse>, ToolError> {
-        changes::update(&self.shelf, cx, request)
-    }
-
-    async fn create_link(
-        &self,
-        cx: &WriteCx<'_>,
-        request: CreateLinkRequest,
-    ) -> Result<Staged<CreateLinkResponse>, ToolError> {
-        changes::link(&self.shelf, cx, request)
-    }
-
-    async fn export_library(
-        &self,
-        cx: &ReadCx<'_>,
-        request: ExportLibraryRequest,
-    ) -> Result<ExportLibraryResponse, ToolError> {
-        exports::export(&self.shelf, cx, request)
-    }
-
-    async fn start_workflow(
-        &self,
-        cx: &WriteCx<'_>,
-        request: StartWorkflow,
-    ) -> Result<Staged<StartedInstance>, ToolError> {
-        instances::start(&self.shelf, cx, &request)
-    }
-
-    async fn workflow_instances(
-        &self,
-        cx: &ReadCx<'_>,
-        request: ListInstances,
-    ) -> Result<Instances, ToolError> {
-        instances::list(&self.shelf, cx, &request)
-    }
-
-    async fn workflow_instance(
-        &self,
-        cx: &ReadCx<'_>,
-        request: GetInstance,
-    ) -> Result<InstanceView, ToolError> {
-        instances::get(&self.shelf, cx, &request)
-    }
-
-    async fn complete_task(
-        &self,
-        cx: &WriteCx<'_>,
-        request: CompleteTask,
-    ) -> Result<Staged<InstanceView>, ToolError> {
-        instances::complete(&self.shelf, cx, &request)
-    }
-
-    async fn tags_resource(&self, _: &ReadCx<'_>) -> Result<TagsResource, ToolError> {
-        offers::tags(&self.shelf)
-    }
-
-    async fn tags_version(&self, _: &ReadCx<'_>) -> Result<String, ToolError> {
-        self.notes_version()
-    }
-
-    async fn waiting_resource(&self, cx: &ReadCx<'_>) -> Result<WaitingResource, ToolError> {
-        offers::waiting(&self.shelf, cx)
-    }
-
-    async fn waiting_version(&self, _: &ReadCx<'_>) -> Result<String, ToolError> {
-        self.proposals_version()
-    }
-
-    async fn mine_resource(&self, cx: &ReadCx<'_>) -> Result<MineResource, ToolError> {
-        offers::mine(&self.shelf, cx)
-    }
-
-    async fn mine_version(&self, _: &ReadCx<'_>) -> Result<String, ToolError> {
-        self.proposals_version()
-    }
-
-    async fn note_resource(
-        &self,
-        cx: &ReadCx<'_>,
-        variables: NoteVariables,
-    ) -> Result<NoteResource, ToolError> {
-        offers::note(&self.shelf, cx, &variables.note_id)
-    }
-
-    async fn note_version(&self, _: &ReadCx<'_>, variables: NoteVariables) -> Result<String, ToolError> {
-        self.version_of(&variables.note_id)
-    }
-
-    async fn complete_note_note_id(&self, _: &ReadCx<'_>, value: &str) -> Result<Vec<String>, ToolError> {
-        offers::ids(&self.shelf, value)
-    }
-
-    async fn note_versions_resource(
-        &self,
-        cx: &ReadCx<'_>,
-        variables: NoteVersionsVariables,
-    ) -> Result<NoteVersionsResource, ToolError> {
-        offers::versions(&self.shelf, cx, &variables.note_id)
-    }
-
-    async fn note_versions_version(
-        &self,
-        _: &ReadCx<'_>,
-        variables: NoteVersionsVariables,
-    ) -> Result<String, ToolError> {
-        self.version_of(&variables.note_id)
-    }
-
-    async fn version_of_note_resource(
-        &self,
-        cx: &ReadCx<'_>,
-        variables: VersionOfNoteVariables,
-    ) -> Result<VersionOfNoteResource, ToolError> {
-        offers::version(&self.shelf, cx, &variables.note_id, &variables.version)
-    }
-
-    async fn version_of_note_version(
-        &self,
-        _: &ReadCx<'_>,
-        variables: VersionOfNoteVariables,
-    ) -> Result<String, ToolError> {
-        self.version_of(&variables.note_id)
-    }
-
-    async fn note_links_resource(
-        &self,
-        _: &ReadCx<'_>,
-        variables: NoteLinksVariables,
-    ) -> Result<NoteLinksResource, ToolError> {
-        offers::links(&self.shelf, &variables.note_id)
-    }
-
-    async fn note_links_version(&self, _: &ReadCx<'_>, _: NoteLinksVariables) -> Result<String, ToolError> {
-        self.notes_version()
-    }
-
-    async fn index_resource(
-        &self,
-        _: &ReadCx<'_>,
-        variables: IndexVariables,
-    ) -> Result<IndexResource, ToolError> {
-        offers::index(&self.shelf, &variables)
-    }
-
-    async fn index_version(&self, _: &ReadCx<'_>, _: IndexVariables) -> Result<String, ToolError> {
-        self.notes_version()
-    }
-
-    async fn complete_index_tag(&self, _: &ReadCx<'_>, value: &str) -> Result<Vec<String>, ToolError> {
-        offers::tags_like(&self.shelf, value)
+    methods! { ReadCx -> Answer:
+        export_library(ExportLibraryRequest) -> ExportLibraryResponse =
+            |forge, cx, request| exports::export(&forge.shelf, cx, request);
+        workflow_instances(ListInstances) -> Instances =
+            |forge, cx, request| instances::list(&forge.shelf, cx, &request);
+        workflow_instance(GetInstance) -> InstanceView =
+            |forge, cx, request| instances::get(&forge.shelf, cx, &request);
+        tags_resource() -> TagsResource = |forge, _| offers::tags(&forge.shelf);
+        tags_version() -> String = |forge, _| forge.notes_version();
+        waiting_resource() -> WaitingResource = |forge, cx| offers::waiting(&forge.shelf, cx);
+        waiting_version() -> String = |forge, _| forge.proposals_version();
+        mine_resource() -> MineResource = |forge, cx| offers::mine(&forge.shelf, cx);
+        mine_version() -> String = |forge, _| forge.proposals_version();
+        note_resource(NoteVariables) -> NoteResource =
+            |forge, cx, variables| offers::note(&forge.shelf, cx, &variables.note_id);
+        note_version(NoteVariables) -> String = |forge, _, variables| forge.version_of(&variables.note_id);
+        complete_note_note_id(&str) -> Vec<String> = |forge, _, value| offers::ids(&forge.shelf, value);
+        note_versions_resource(NoteVersionsVariables) -> NoteVersionsResource =
+            |forge, cx, variables| offers::versions(&forge.shelf, cx, &variables.note_id);
+        note_versions_version(NoteVersionsVariables) -> String =
+            |forge, _, variables| forge.version_of(&variables.note_id);
+        version_of_note_resource(VersionOfNoteVariables) -> VersionOfNoteResource =
+            |forge, cx, variables| offers::version(&forge.shelf, cx, &variables.note_id, &variables.version);
+        version_of_note_version(VersionOfNoteVariables) -> String =
+            |forge, _, variables| forge.version_of(&variables.note_id);
+        note_links_resource(NoteLinksVariables) -> NoteLinksResource =
+            |forge, _, variables| offers::links(&forge.shelf, &variables.note_id);
+        note_links_version(NoteLinksVariables) -> String = |forge, _, _| forge.notes_version();
+        index_resource(IndexVariables) -> IndexResource =
+            |forge, _, variables| offers::index(&forge.shelf, &variables);
+        index_version(IndexVariables) -> String = |forge, _, _| forge.notes_version();
+        complete_index_tag(&str) -> Vec<String> = |forge, _, value| offers::tags_like(&forge.shelf, value);
     }
 }
 
