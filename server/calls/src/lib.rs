@@ -32,6 +32,7 @@ use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use serde_json::Value;
+use tabellion_platform::blocking;
 use tabellion_runtime::{
     BoxFuture, Failure, FailureKind, Identity,
     calls::{
@@ -41,7 +42,6 @@ use tabellion_runtime::{
     spec::{RateLimitPer, SessionsSpec},
     token_bucket::Rate,
 };
-use tokio::runtime::{Handle, RuntimeFlavor};
 use uuid::Uuid;
 
 use self::{
@@ -418,15 +418,5 @@ fn interrupted() -> Ended {
         error: None,
         commit: None,
         is_replay: false,
-    }
-}
-
-/// Runs blocking `work` without delaying other tasks, if the runtime has threads for that.
-fn blocking<T>(work: impl FnOnce() -> T) -> T {
-    match Handle::try_current() {
-        Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {
-            tokio::task::block_in_place(work)
-        }
-        _ => work(),
     }
 }

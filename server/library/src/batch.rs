@@ -7,8 +7,8 @@ use std::{
 
 use tabellion_runtime::{Failure, StoreError};
 
-use super::{blocking::blocking, pending::Pending, remote::shared::UNKNOWN};
-use tabellion_platform::FileLock;
+use super::{pending::Pending, remote::shared::UNKNOWN};
+use tabellion_platform::{FileLock, blocking};
 
 /// The outcome of a change; unset until it was published.
 pub(super) type Outcome = OnceLock<Result<(), StoreError>>;

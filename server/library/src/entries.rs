@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use gix::ObjectId;
+use tabellion_platform::blocking;
 use tabellion_runtime::{Failure, FailureKind};
 
 use super::{
     Library, LogEntry,
-    blocking::blocking,
     failures::{InRepository, invalid_path},
     history::{self, FindEntryError},
     repository::Head,

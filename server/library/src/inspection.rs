@@ -7,13 +7,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tabellion_platform::{each_below, names, read_regular, read_text};
+use tabellion_platform::{blocking, each_below, names, read_regular, read_text};
 use tabellion_runtime::Failure;
 
 use super::{
     Library,
     attempts::Attempts,
-    blocking::blocking,
     commit::COMMITTER,
     durable::remove_if_there,
     history::{self, Agreement},

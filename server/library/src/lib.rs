@@ -31,7 +31,6 @@
 //! | `remote` | other machines: pulls from the remote's branch, pushes to it, merges |
 //! | `counts` | counters of the work done |
 //! | `batch`, `session` | changes that are published together; the exclusive right to change the library |
-//! | `blocking` | blocking calls in an asynchronous runtime |
 //! | `failures` | errors of the system and of git, as failures |
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
@@ -40,7 +39,6 @@ mod aside;
 mod attempts;
 mod attributes;
 mod batch;
-mod blocking;
 mod branch;
 mod checkpoint;
 mod commit;
@@ -97,7 +95,6 @@ use std::{
 
 use self::{
     batch::Batch,
-    blocking::blocking,
     checkpoint::Watch,
     failures::{IoContext, invalid_path, unreadable},
     history::History,
@@ -127,7 +124,7 @@ pub use self::{
 };
 use crate::path::{LibraryDir, LibraryPath, PathError};
 use gix::ObjectId;
-use tabellion_platform::{FileLock, FileStat};
+use tabellion_platform::{FileLock, FileStat, blocking};
 use tabellion_runtime::{ContentId, Document, DocumentHistory, Failure, FailureKind, Snapshot, Until};
 
 /// Time that opening waits for changes of other processes. A process that holds the lock has recovered already.

@@ -4,11 +4,10 @@ use std::{thread, time::Duration};
 
 use chrono::{DateTime, Utc};
 use gix::ObjectId;
-use tabellion_platform::{Lease, Leased};
+use tabellion_platform::{Lease, Leased, blocking};
 use tabellion_runtime::{Failure, FailureKind};
 
 use super::{
-    blocking::blocking,
     conversion,
     failures::{IoContext, unreadable},
     index::IndexStat,

@@ -9,6 +9,7 @@ use std::{collections::HashMap, sync::Arc, thread, time::Duration};
 use gix::ObjectId;
 use parking_lot::{Mutex, MutexGuard};
 use tabellion_markdown::diff;
+use tabellion_platform::blocking;
 use tabellion_runtime::{
     BoxFuture, CallContext, Change, Claim, CommitId, ContentId, Document, DocumentHistory, Documents, Edit,
     Entry, Failure, FailureKind, IdempotencyKey, Prepared, Replay, Session, Snapshot, State, Store,
@@ -18,7 +19,6 @@ use tabellion_runtime::{
 use super::{
     Library,
     batch::{Batch, Outcome},
-    blocking::blocking,
     failures::{InRepository, invalid_path, refused},
     git::Git,
     pending::{Pending, PendingDocument},

@@ -9,11 +9,10 @@ use std::{
 };
 
 use gix::ObjectId;
-use tabellion_platform::{FileLock, create_folders, lock_file, try_lock_file};
+use tabellion_platform::{FileLock, blocking, create_folders, lock_file, try_lock_file};
 use tabellion_runtime::{Failure, FailureKind};
 
 use super::{
-    blocking::blocking,
     checkpoint::Watch,
     counts::Counts,
     failures::{IoContext, refused, unreadable},

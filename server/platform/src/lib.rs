@@ -11,6 +11,7 @@
 )]
 
 mod beneath;
+mod blocking;
 mod files;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -37,6 +38,7 @@ pub use beneath::{
     MAX_OWN_BYTES, create, create_folders, create_own, each_below, names, open_regular, open_to_write,
     read_regular, read_text, slashed,
 };
+pub use blocking::blocking;
 pub use files::{
     canonicalize, change_mode, entry_id_at, file_id, file_id_at, file_stat, for_owner_alone, is_for_others,
     is_held_open, make_like, mode, open_to_sync, remove_file, rename, set_executable,

@@ -19,7 +19,6 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 
-mod blocking;
 mod engine;
 mod entry;
 mod failures;

@@ -15,6 +15,7 @@ mod whole;
 
 use gix::ObjectId;
 use serde_json::{Value, json};
+use tabellion_platform::blocking;
 use tabellion_remotes::{Address, Pushed};
 use tabellion_runtime::{Failure, FailureKind, StoreError};
 
@@ -28,7 +29,6 @@ pub use self::{
 };
 use super::{
     Library,
-    blocking::blocking,
     failures::{InRepository, refused},
     history,
     pending::Pending,

@@ -11,13 +11,12 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use gix::ObjectId;
 use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
-use tabellion_platform::{create, read_text};
+use tabellion_platform::{blocking, create, read_text};
 use tabellion_remotes::{Address, Lent, Pushed, Remote, Trouble, Unreachable};
 use tabellion_runtime::{Claim, Failure, FailureKind, StoreError};
 
 use super::{
     super::{
-        blocking::blocking,
         counts::Counts,
         durable::remove_if_there,
         failures::{IoContext, refused},

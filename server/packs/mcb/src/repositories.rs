@@ -9,13 +9,13 @@ use tabellion_contracts::mcb::{
     VcsIndexRepositoryRequest, VcsIndexRepositoryResponse, VcsListRepositoriesRequest,
     VcsListRepositoriesResponse, VcsSearchBranchRequest, VcsSearchBranchResponse, VcsTool,
 };
+use tabellion_platform::blocking;
 use tabellion_runtime::{Failure, FailureKind, ReadCx, Rows, Violation, WriteCx, context};
 use tabellion_vcs::{self as vcs, GitRepository, Revision, TreeComparison, VcsError, Workspaces};
 
 use super::{
     call::Call,
     state::{Answer, Change, Memory, refused},
-    words::blocking,
 };
 
 /// `repo_id` of any repository.

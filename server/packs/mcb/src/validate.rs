@@ -8,16 +8,14 @@ use tabellion_contracts::mcb::{
     ValidateAnalyzeResponse, ValidateListRulesRequest, ValidateListRulesResponse, ValidateRunRequest,
     ValidateRunResponse, ValidateTool,
 };
+use tabellion_platform::blocking;
 use tabellion_rules::{
     self as rules, Category, RuleFileError, RuleSet, RunError, Scope, Selection, SelectionError, SkipReason,
 };
 use tabellion_runtime::{Failure, FailureKind, ReadCx, Rows};
 use tabellion_vcs::{WorkspacePath, WorkspacePathError, Workspaces};
 
-use super::{
-    state::{Answer, Memory},
-    words::blocking,
-};
+use super::state::{Answer, Memory};
 
 /// `_meta` key of an answer: rule files of the workspace that are left out, with reasons.
 const RULE_ERRORS: &str = "tabellion/ruleErrors";

@@ -10,12 +10,12 @@ use std::{
 
 use serde_json::Value;
 use tabellion_meaning::Meaning;
+use tabellion_platform::blocking;
 use tabellion_records::{FollowedRow, Records};
 use tabellion_retrieval::{
     Change, Changes, Document, Facet, Filters, Index, IndexError, Nearness, Search, Source, SourceError, Text,
 };
 use tabellion_runtime::{BoxFuture, Failure, FailureKind, Row};
-use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::{
     code::{COLLECTION, Collections},
@@ -112,16 +112,6 @@ impl MemoryIndex for Words {
 
     fn expect(&self) {
         self.meaning.wake();
-    }
-}
-
-/// Runs blocking `work` without delaying other tasks, if the runtime has threads for that.
-pub(super) fn blocking<T>(work: impl FnOnce() -> T) -> T {
-    match Handle::try_current() {
-        Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {
-            tokio::task::block_in_place(work)
-        }
-        _ => work(),
     }
 }
 

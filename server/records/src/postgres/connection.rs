@@ -16,6 +16,7 @@ use futures_util::{
     future::{join, join_all},
 };
 use parking_lot::Mutex;
+use tabellion_platform::blocking;
 use tabellion_runtime::{Failure, FailureKind, Row, rows::Select};
 use tokio::{
     runtime::{Builder, Handle, Runtime, RuntimeFlavor},
@@ -35,7 +36,6 @@ use super::{
     failures::{Fault, away},
 };
 use crate::{
-    blocking::blocking,
     failures::refused,
     sql::{Dialect::Postgres, Statement},
 };

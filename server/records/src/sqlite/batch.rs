@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rusqlite::Connection;
+use tabellion_platform::blocking;
 use tabellion_runtime::Failure;
 use tabellion_sqlite::{ROWS, is_busy};
 use tokio::sync::oneshot;
 
 use super::{log, mark::Mark};
 use crate::{
-    blocking::blocking,
     entry::LogEntry,
     failures::{Doing, refused},
 };

@@ -8,6 +8,7 @@ use std::{
 
 use parking_lot::Mutex;
 use rusqlite::Connection;
+use tabellion_platform::blocking;
 use tabellion_runtime::{Failure, spec::RowsSpec};
 use tabellion_sqlite::Pool;
 use tokio::sync::MutexGuard;
@@ -17,7 +18,7 @@ use super::{
     connection,
     usage::Usage,
 };
-use crate::{blocking::blocking, failures::Doing};
+use crate::failures::Doing;
 
 /// Time limit, at the end of a process, for other users of the file.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(2);

@@ -3,6 +3,7 @@
 use parking_lot::Mutex;
 use rusqlite::Connection;
 use serde_json::Value;
+use tabellion_platform::blocking;
 use tabellion_runtime::{
     BoxFuture, Failure, Row, RowView,
     rows::{Fresh, Select},
@@ -11,7 +12,7 @@ use tabellion_runtime::{
 use tabellion_sqlite::Pooled;
 
 use super::{data_file::DataFile, query};
-use crate::{blocking::blocking, failures::Doing, fresh::Clock};
+use crate::{failures::Doing, fresh::Clock};
 
 /// Number of connections that are kept for later calls.
 pub(crate) const MAX_IDLE: usize = 8;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use parking_lot::Mutex;
 use rusqlite::Connection;
 use serde_json::Value;
+use tabellion_platform::blocking;
 use tabellion_runtime::{
     BoxFuture, CallContext, Entry, Failure, IdempotencyKey, Prepared, Replay, Row, RowView, Rows, RowsChange,
     Session, StoreError,
@@ -21,11 +22,16 @@ use super::{
     write::write,
 };
 use crate::{
-    blocking::{blocking, is_few},
     entry::Making,
     failures::refused,
     fresh::{self, Clock},
 };
+
+/// Returns true if so many rows, found by a key or an index, take less time than [`blocking`] needs to move the thread's other
+/// tasks away.
+fn is_few(rows: u64) -> bool {
+    rows <= 4
+}
 
 /// A turn at changing the data.
 pub(crate) struct Turn<'a> {

@@ -5,6 +5,7 @@ use std::{collections::HashMap, path::Path};
 use data_encoding::HEXLOWER;
 use tabellion_code::{CodeFilters, CodeQuery};
 use tabellion_contracts::mcb::{CodeHit, CodeHits, SearchCodeRequest};
+use tabellion_platform::blocking;
 use tabellion_runtime::{ReadCx, Row, Rows, rows::RowError};
 
 use super::{
@@ -12,7 +13,6 @@ use super::{
         call::Call,
         index::{RANKING, ranking},
         values::{invalid, text},
-        words::blocking,
     },
     COLLECTION, Indexer, NAME, collection, collections, is_same_name, refuse_token, unusable,
 };

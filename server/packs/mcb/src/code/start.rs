@@ -8,6 +8,7 @@ use tabellion_contracts::mcb::{
     IndexClearRequest, IndexClearResponse, IndexGitIndexRequest, IndexGitIndexResponse, IndexStartRequest,
     IndexStartResponse, VcsIndexRepositoryRequest, VcsIndexRepositoryResponse, tool,
 };
+use tabellion_platform::blocking;
 use tabellion_runtime::{CallContext, Failure, FailureKind, Row, Rows, Staged, WriteCx, rows::RowError};
 use tabellion_vcs::{GitRepository, Submodules, VcsError, Workspaces};
 use tokio::task_local;
@@ -16,7 +17,6 @@ use super::{
     super::{
         call::{Call, entity, stage},
         values::{invalid, text},
-        words::blocking,
     },
     COLLECTION, Indexer, NAME, OPERATION_ID, PROJECT_ID, collection, find_collection, refuse_token, rule,
     settings::GitSettings,

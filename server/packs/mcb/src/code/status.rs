@@ -4,13 +4,13 @@ use tabellion_code::State;
 use tabellion_contracts::mcb::{
     IndexState, IndexStatusRequest, IndexStatusResponse, IndexedCollection, UnindexedFile,
 };
+use tabellion_platform::blocking;
 use tabellion_runtime::{ReadCx, Row, Rows, rows::RowError};
 
 use super::{
     super::{
         call::Call,
         values::{integer, text, typed},
-        words::blocking,
     },
     Indexer, NAME, OPERATION_ID, collection, collections, refuse_token, unusable,
 };
