@@ -206,8 +206,7 @@ pub(super) fn open_folder(working_tree: &WorkingTree, path: &str) -> Result<Opti
     match working_tree.root.dir().open_dir(shown) {
         Ok(dir) => Ok(Some(dir)),
         Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(OpenError::Io(error)) => Err(error).context("open", shown),
-        Err(other) => Err(io::Error::other(other)).context("open", shown),
+        Err(error) => Err(io::Error::from(error)).context("open", shown),
     }
 }
 

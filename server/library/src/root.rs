@@ -249,10 +249,7 @@ impl Root {
             match (exact, twin) {
                 (None, twin) => return Ok(twin.map(|name| above + &name)),
                 (Some(Kind::Folder), _) => {
-                    below = Some(dir.open_dir(segment).map_err(|error| match error {
-                        OpenError::Io(error) => error,
-                        other => io::Error::other(other),
-                    })?);
+                    below = Some(dir.open_dir(segment)?);
                 }
                 (Some(_), _) => return Ok(None),
             }

@@ -7,7 +7,7 @@
 use std::{collections::HashMap, sync::Arc, thread, time::Duration};
 
 use gix::ObjectId;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tabellion_markdown::diff;
 use tabellion_platform::blocking;
 use tabellion_runtime::{
@@ -83,10 +83,6 @@ impl<'a> Turn<'a> {
         self.batch.as_ref()?.pending.as_ref()
     }
 
-    fn handed_out(&self) -> MutexGuard<'_, HandedOut> {
-        self.handed_out.lock()
-    }
-
     /// Returns the edit with the document that it applies to.
     fn planned<'e>(&self, edit: &'e Edit) -> Result<PlannedEdit<'e>, Failure> {
         let path = LibraryPath::of_any_file(&edit.path).map_err(|error| invalid_path(&error))?;
@@ -95,7 +91,7 @@ impl<'a> Turn<'a> {
 
     /// Returns the document as it was handed out, or reads it now.
     fn document(&self, path: &LibraryPath) -> Result<Option<Arc<LoadedDocument>>, Failure> {
-        if let Some(before) = self.handed_out().get(path) {
+        if let Some(before) = self.handed_out.lock().get(path) {
             return Ok(before.clone());
         }
         let pending = self.pending().map(|pending| pending.document(path));
@@ -105,7 +101,7 @@ impl<'a> Turn<'a> {
             Some(PendingDocument::Unchanged) | None => self.library.working_tree.read_unwritten(path)?,
         };
         let before = file.map(LoadedDocument::new).transpose()?.map(Arc::new);
-        self.handed_out().insert(path.clone(), before.clone());
+        self.handed_out.lock().insert(path.clone(), before.clone());
         Ok(before)
     }
 

@@ -11,7 +11,7 @@ use std::ops::{AddAssign, ControlFlow};
 use std::sync::Arc;
 use std::thread;
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex};
 
 use super::ignore::{IgnoreRules, Scope};
 use super::root::Root;
@@ -507,7 +507,7 @@ impl Queue {
 
     /// Returns the next task; `None` when all are done.
     fn turn(&self) -> Option<Turn<'_>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if let Some(task) = state.tasks.pop() {
                 state.busy += 1;
@@ -518,10 +518,6 @@ impl Queue {
             }
             self.changed.wait(&mut state);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, QueueState> {
-        self.state.lock()
     }
 }
 
@@ -535,15 +531,15 @@ impl Turn<'_> {
     fn take(mut self, run: impl FnOnce(Task) -> ControlFlow<(), Vec<Task>>) {
         let Some(task) = self.task.take() else { return };
         match run(task) {
-            ControlFlow::Continue(more) => self.queue.lock().tasks.extend(more),
-            ControlFlow::Break(()) => self.queue.lock().tasks.clear(),
+            ControlFlow::Continue(more) => self.queue.state.lock().tasks.extend(more),
+            ControlFlow::Break(()) => self.queue.state.lock().tasks.clear(),
         }
     }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.queue.lock().busy -= 1;
+        self.queue.state.lock().busy -= 1;
         self.queue.changed.notify_all();
     }
 }

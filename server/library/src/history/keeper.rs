@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex};
 
 use super::{
     super::{
@@ -80,7 +80,7 @@ impl Keeper {
 
     /// Reports that the cache is behind HEAD, or `damaged`. Does not wait.
     pub(super) fn wake(self: &Arc<Self>, damaged: bool) {
-        let mut asked = self.asked();
+        let mut asked = self.asked.lock();
         asked.behind = true;
         asked.damaged |= damaged;
         if !asked.running {
@@ -97,7 +97,7 @@ impl Keeper {
         self.stop.store(true, Ordering::Relaxed);
         // The process may end before the thread does, which is not a failure of the run.
         self.attempt.lock().take();
-        let _asked = self.asked();
+        let _asked = self.asked.lock();
         self.changed.notify_all();
     }
 
@@ -109,7 +109,7 @@ impl Keeper {
                 Ok(()) => continue,
                 Err(BuildError::Stopped) => return,
                 Err(BuildError::Busy) => {
-                    self.asked().behind = true;
+                    self.asked.lock().behind = true;
                     BUSY_RETRY_INTERVAL
                 }
                 Err(BuildError::Failed) => {
@@ -129,7 +129,7 @@ impl Keeper {
 
     /// Waits until there is work and a short delay has passed; returns `false` at the end.
     fn wait_until_asked(&self) -> bool {
-        let mut asked = self.asked();
+        let mut asked = self.asked.lock();
         while !asked.behind && !self.is_stopped() {
             self.changed.wait(&mut asked);
         }
@@ -140,7 +140,7 @@ impl Keeper {
 
     fn pause(&self, length: Duration) {
         let until = Instant::now() + length;
-        let mut asked = self.asked();
+        let mut asked = self.asked.lock();
         loop {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() || self.is_stopped() {
@@ -153,7 +153,7 @@ impl Keeper {
     /// Brings the cache up to HEAD: first the log, then the files that each commit changed.
     fn catch_up(&self, builder: &mut Option<Builder>) -> Result<(), BuildError> {
         let damaged = {
-            let mut asked = self.asked();
+            let mut asked = self.asked.lock();
             asked.behind = false;
             std::mem::take(&mut asked.damaged)
         };
@@ -213,10 +213,6 @@ impl Keeper {
 
     fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
-    }
-
-    fn asked(&self) -> MutexGuard<'_, WakeState> {
-        self.asked.lock()
     }
 }
 

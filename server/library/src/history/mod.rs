@@ -17,7 +17,7 @@ mod keeper;
 use std::{collections::HashSet, path::Path, sync::Arc};
 
 use gix::ObjectId;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tabellion_runtime::Failure;
 
 pub use self::agreement::{Agreement, CacheState};
@@ -304,7 +304,7 @@ impl History {
         head: Option<ObjectId>,
         read: impl Fn(&mut HistoryState, Option<&Cache>) -> Result<Option<T>, ReadError>,
     ) -> Result<T, Failure> {
-        let mut known = self.state();
+        let mut known = self.known.lock();
         loop {
             known.front.go_to(git, head)?;
             let cache = known.take_cache(self.keeper.file());
@@ -334,10 +334,6 @@ impl History {
                 }
             }
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, HistoryState> {
-        self.known.lock()
     }
 }
 

@@ -125,7 +125,7 @@ fn a_cache_that_is_damaged() {
         damage(&mut bytes);
         fs::write(told.cache(), bytes).unwrap();
         let library = told.history("");
-        library.history.state().cache = Slot::Wanted { check: true };
+        library.history.known.lock().cache = Slot::Wanted { check: true };
         let git = gix::open(told.path()).unwrap();
         let head = git.head_id().unwrap().detach();
         let entries = library.history.last(&git, Some(head), usize::MAX).unwrap();

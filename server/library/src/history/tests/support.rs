@@ -213,7 +213,7 @@ pub(super) struct Answers {
 impl WakeState {
     /// Returns the log's answer, with all of the cache in use.
     pub(super) fn answers(&self, few: usize) -> Answers {
-        self.history.state().renew(true);
+        self.history.known.lock().renew(true);
         self.next_answers(few)
     }
 
@@ -240,7 +240,7 @@ impl WakeState {
 
     /// Returns true if all of the history comes from the cache.
     pub(super) fn is_all_cached(&self) -> bool {
-        let known = self.history.state();
+        let known = self.history.known.lock();
         known.front.commits.is_empty() && matches!(known.cache, Slot::Open(_))
     }
 

@@ -1,11 +1,9 @@
 //! Caches the document's history, so that this process reads it only once.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::VecDeque, sync::Arc};
 
 use chrono::{DateTime, FixedOffset};
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use tabellion_runtime::{DocumentHistory, Failure, Until, snapshot};
 
@@ -53,7 +51,7 @@ impl HistoryCache {
         read: impl FnOnce(Until<'_>) -> Result<DocumentHistory, Failure>,
         load: impl Fn(&str) -> Result<Vec<u8>, Failure>,
     ) -> Result<(DocumentHistory, Arc<DocumentTimeline>), Failure> {
-        let known: Vec<_> = self.lock().iter().cloned().collect();
+        let known: Vec<_> = self.0.lock().iter().cloned().collect();
         let at = |commit: &str| known.iter().find(|(state, _)| state == commit);
         let states: Vec<_> = known.iter().map(|(state, _)| state.as_str()).collect();
         let past = read(Until { known: &states, ..Until::BEGINNING })?;
@@ -76,14 +74,10 @@ impl HistoryCache {
     }
 
     fn remember(&self, state: &str, timeline: &Arc<DocumentTimeline>) {
-        let mut known = self.lock();
+        let mut known = self.0.lock();
         known.retain(|(other, _)| other != state);
         known.push_front((state.to_owned(), Arc::clone(timeline)));
         known.truncate(CAPACITY);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(String, Arc<DocumentTimeline>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

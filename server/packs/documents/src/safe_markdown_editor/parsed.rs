@@ -1,7 +1,8 @@
 //! Caches the outline of the text that was parsed last: the next call usually finds the same text.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tabellion_markdown::Outline;
 
 /// The text that was parsed last, with its outline. Texts are compared in full, so an outline always fits its text.
@@ -11,17 +12,13 @@ pub(super) struct LastParsed(Mutex<Option<(String, Arc<Outline>)>>);
 impl LastParsed {
     /// Returns the outline of `text` if it was parsed last.
     pub(super) fn outline(&self, text: &str) -> Option<Arc<Outline>> {
-        let last = self.lock();
+        let last = self.0.lock();
         let (_, outline) = last.as_ref().filter(|(known, _)| known == text)?;
         Some(Arc::clone(outline))
     }
 
     /// Replaces the cached outline.
     pub(super) fn keep(&self, text: &str, outline: &Arc<Outline>) {
-        *self.lock() = Some((text.to_owned(), Arc::clone(outline)));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<(String, Arc<Outline>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.lock() = Some((text.to_owned(), Arc::clone(outline)));
     }
 }
