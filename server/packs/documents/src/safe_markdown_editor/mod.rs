@@ -19,11 +19,16 @@ use tabellion_contracts::safe_markdown_editor::{
     HistoryResource, InsertSectionRequest, InsertSectionResponse, ListSectionsRequest, ListSectionsResponse,
     MetadataResource, MoveSectionRequest, PastOperation, RedoRequest, RewriteSectionArguments,
     RewriteSectionValues, SafeMarkdownEditor, SectionEntry, Service, SummarizeSectionArguments,
-    SummarizeSectionValues, ToolError, UndoRequest, UpdateSectionRequest,
+    SummarizeSectionValues, UndoRequest, UpdateSectionRequest,
 };
-use tabellion_runtime::{Change, Content, Contract, ReadCx, Staged, WriteCx};
+use tabellion_runtime::{self as runtime, Content, Contract, ReadCx, Staged, WriteCx};
 
-use self::{history_cache::HistoryCache, parsed::LastParsed, state::Editor, view::DocumentView};
+use self::{
+    history_cache::HistoryCache,
+    parsed::LastParsed,
+    state::{Answer, Change, Editor},
+    view::DocumentView,
+};
 use tabellion_library::{Library, path::LibraryPath};
 use tabellion_markdown::{
     editor::{self, SectionPlan},
@@ -56,12 +61,12 @@ impl Editor {
         step: &SectionChange,
         response: impl FnOnce() -> T + Send + 'static,
     ) -> Staged<T> {
-        let change = Change::one(self.path.as_str(), content, step.operation(), step.summary());
+        let change = runtime::Change::one(self.path.as_str(), content, step.operation(), step.summary());
         cx.stage(change, |_| response()).with_details(step.details())
     }
 
     /// Returns the text of the section that a prompt names, without its subsections.
-    fn content_of(&self, cx: &ReadCx<'_>, section: &str) -> Result<String, ToolError> {
+    fn content_of(&self, cx: &ReadCx<'_>, section: &str) -> Answer<String> {
         let view = DocumentView::read(self, cx)?;
         let list = view.list(cx)?;
         let position = list.named(section)?;
@@ -69,7 +74,7 @@ impl Editor {
     }
 
     /// Returns completions of a prefix of a section's name.
-    fn sections_like(&self, cx: &ReadCx<'_>, value: &str) -> Result<Vec<String>, ToolError> {
+    fn sections_like(&self, cx: &ReadCx<'_>, value: &str) -> Answer<Vec<String>> {
         let view = DocumentView::read(self, cx)?;
         Ok(view.list(cx)?.like(value))
     }
@@ -89,7 +94,7 @@ impl SafeMarkdownEditor for Editor {
         &self,
         cx: &WriteCx<'_>,
         request: InsertSectionRequest,
-    ) -> Result<Staged<InsertSectionResponse>, ToolError> {
+    ) -> Change<InsertSectionResponse> {
         let view = DocumentView::read(self, cx)?;
         let document = view.parse()?;
         let plan = editor::insert(&document, position(request.position), &request.heading, &request.content)
@@ -107,11 +112,7 @@ impl SafeMarkdownEditor for Editor {
         }))
     }
 
-    async fn delete_section(
-        &self,
-        cx: &WriteCx<'_>,
-        request: DeleteSectionRequest,
-    ) -> Result<Staged<Acknowledged>, ToolError> {
+    async fn delete_section(&self, cx: &WriteCx<'_>, request: DeleteSectionRequest) -> Change<Acknowledged> {
         let view = DocumentView::read(self, cx)?;
         let list = view.list(cx)?;
         let position = list.chosen(request.section_id.as_deref(), request.heading.as_deref())?;
@@ -125,11 +126,7 @@ impl SafeMarkdownEditor for Editor {
         Ok(self.stage(cx, self.written(plan), &step, acknowledged("Section deleted.")))
     }
 
-    async fn update_section(
-        &self,
-        cx: &WriteCx<'_>,
-        request: UpdateSectionRequest,
-    ) -> Result<Staged<Acknowledged>, ToolError> {
+    async fn update_section(&self, cx: &WriteCx<'_>, request: UpdateSectionRequest) -> Change<Acknowledged> {
         let view = DocumentView::read(self, cx)?;
         let list = view.list(cx)?;
         let position = list.with_id(&request.section_id)?;
@@ -143,11 +140,7 @@ impl SafeMarkdownEditor for Editor {
         Ok(self.stage(cx, self.written(plan), &step, acknowledged("Section updated.")))
     }
 
-    async fn move_section(
-        &self,
-        cx: &WriteCx<'_>,
-        request: MoveSectionRequest,
-    ) -> Result<Staged<Acknowledged>, ToolError> {
+    async fn move_section(&self, cx: &WriteCx<'_>, request: MoveSectionRequest) -> Change<Acknowledged> {
         let view = DocumentView::read(self, cx)?;
         let list = view.list(cx)?;
         let from = list.with_id(&request.section_id)?;
@@ -163,11 +156,7 @@ impl SafeMarkdownEditor for Editor {
         Ok(self.stage(cx, self.written(plan), &step, acknowledged("Section moved.")))
     }
 
-    async fn get_section(
-        &self,
-        cx: &ReadCx<'_>,
-        request: GetSectionRequest,
-    ) -> Result<GetSectionResponse, ToolError> {
+    async fn get_section(&self, cx: &ReadCx<'_>, request: GetSectionRequest) -> Answer<GetSectionResponse> {
         let view = DocumentView::read(self, cx)?;
         let list = view.list(cx)?;
         let position = list.with_id(&request.section_id)?;
@@ -178,11 +167,7 @@ impl SafeMarkdownEditor for Editor {
         })
     }
 
-    async fn list_sections(
-        &self,
-        cx: &ReadCx<'_>,
-        _: ListSectionsRequest,
-    ) -> Result<ListSectionsResponse, ToolError> {
+    async fn list_sections(&self, cx: &ReadCx<'_>, _: ListSectionsRequest) -> Answer<ListSectionsResponse> {
         let view = DocumentView::read(self, cx)?;
         let list = view.list(cx)?;
         let entries = list.ids.iter().enumerate().map(|(position, id)| SectionEntry {
@@ -193,35 +178,31 @@ impl SafeMarkdownEditor for Editor {
         Ok(ListSectionsResponse { sections: entries.collect() })
     }
 
-    async fn undo(&self, cx: &WriteCx<'_>, _: UndoRequest) -> Result<Staged<Acknowledged>, ToolError> {
+    async fn undo(&self, cx: &WriteCx<'_>, _: UndoRequest) -> Change<Acknowledged> {
         let (content, step) = DocumentView::read(self, cx)?.step(cx, Direction::Undo)?;
         Ok(self.stage(cx, content, &step, acknowledged("Undo successful.")))
     }
 
-    async fn redo(&self, cx: &WriteCx<'_>, _: RedoRequest) -> Result<Staged<Acknowledged>, ToolError> {
+    async fn redo(&self, cx: &WriteCx<'_>, _: RedoRequest) -> Change<Acknowledged> {
         let (content, step) = DocumentView::read(self, cx)?.step(cx, Direction::Redo)?;
         Ok(self.stage(cx, content, &step, acknowledged("Redo successful.")))
     }
 
-    async fn get_document(
-        &self,
-        cx: &ReadCx<'_>,
-        _: GetDocumentRequest,
-    ) -> Result<GetDocumentResponse, ToolError> {
+    async fn get_document(&self, cx: &ReadCx<'_>, _: GetDocumentRequest) -> Answer<GetDocumentResponse> {
         let document = view::text(self, cx)?;
         Ok(GetDocumentResponse { document })
     }
 
-    async fn document_resource(&self, cx: &ReadCx<'_>) -> Result<DocumentResource, ToolError> {
+    async fn document_resource(&self, cx: &ReadCx<'_>) -> Answer<DocumentResource> {
         let document = view::text(self, cx)?;
         Ok(FullDocument { document })
     }
 
-    async fn document_version(&self, _: &ReadCx<'_>) -> Result<String, ToolError> {
+    async fn document_version(&self, _: &ReadCx<'_>) -> Answer<String> {
         Ok(self.library.version_tag(&self.path)?)
     }
 
-    async fn history_resource(&self, cx: &ReadCx<'_>) -> Result<HistoryResource, ToolError> {
+    async fn history_resource(&self, cx: &ReadCx<'_>) -> Answer<HistoryResource> {
         let view = DocumentView::read(self, cx)?;
         let operations = view.operations().map(|operation| {
             let mut details = operation.details.clone();
@@ -231,15 +212,15 @@ impl SafeMarkdownEditor for Editor {
         Ok(HistoryResource { history: operations.collect() })
     }
 
-    async fn history_version(&self, _: &ReadCx<'_>) -> Result<String, ToolError> {
+    async fn history_version(&self, _: &ReadCx<'_>) -> Answer<String> {
         Ok(self.library.head()?.unwrap_or_default())
     }
 
-    async fn metadata_resource(&self, cx: &ReadCx<'_>) -> Result<MetadataResource, ToolError> {
+    async fn metadata_resource(&self, cx: &ReadCx<'_>) -> Answer<MetadataResource> {
         Ok(DocumentView::read(self, cx)?.metadata(&self.library)?)
     }
 
-    async fn metadata_version(&self, _: &ReadCx<'_>) -> Result<String, ToolError> {
+    async fn metadata_version(&self, _: &ReadCx<'_>) -> Answer<String> {
         let (head, stamp) = (self.library.head()?, self.library.version_tag(&self.path)?);
         Ok(format!("{} {stamp}", head.unwrap_or_default()))
     }
@@ -248,16 +229,12 @@ impl SafeMarkdownEditor for Editor {
         &self,
         cx: &ReadCx<'_>,
         arguments: SummarizeSectionArguments,
-    ) -> Result<SummarizeSectionValues, ToolError> {
+    ) -> Answer<SummarizeSectionValues> {
         let section_content = self.content_of(cx, &arguments.section)?;
         Ok(SummarizeSectionValues { section_content })
     }
 
-    async fn complete_summarize_section_section(
-        &self,
-        cx: &ReadCx<'_>,
-        value: &str,
-    ) -> Result<Vec<String>, ToolError> {
+    async fn complete_summarize_section_section(&self, cx: &ReadCx<'_>, value: &str) -> Answer<Vec<String>> {
         self.sections_like(cx, value)
     }
 
@@ -265,16 +242,12 @@ impl SafeMarkdownEditor for Editor {
         &self,
         cx: &ReadCx<'_>,
         arguments: RewriteSectionArguments,
-    ) -> Result<RewriteSectionValues, ToolError> {
+    ) -> Answer<RewriteSectionValues> {
         let section_content = self.content_of(cx, &arguments.section)?;
         Ok(RewriteSectionValues { section_content })
     }
 
-    async fn complete_rewrite_section_section(
-        &self,
-        cx: &ReadCx<'_>,
-        value: &str,
-    ) -> Result<Vec<String>, ToolError> {
+    async fn complete_rewrite_section_section(&self, cx: &ReadCx<'_>, value: &str) -> Answer<Vec<String>> {
         self.sections_like(cx, value)
     }
 
@@ -282,7 +255,7 @@ impl SafeMarkdownEditor for Editor {
         &self,
         cx: &ReadCx<'_>,
         _: GenerateOutlineArguments,
-    ) -> Result<GenerateOutlineValues, ToolError> {
+    ) -> Answer<GenerateOutlineValues> {
         let document = view::text(self, cx)?;
         Ok(GenerateOutlineValues { document })
     }
