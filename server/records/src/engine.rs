@@ -12,6 +12,9 @@ use tabellion_runtime::{
 
 use crate::{Pieces, failures::damaged, follow::Followed, whole::Checked};
 
+/// The answer of a database, once it is there.
+pub(crate) type Answer<'a, T> = BoxFuture<'a, Result<T, Failure>>;
+
 /// Permitted effects of opening on the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
@@ -81,10 +84,10 @@ pub(crate) trait Engine: Send + Sync {
     fn settle(&self) -> Result<(), Failure>;
 
     /// Waits for a turn at changing the rows.
-    fn begin<'a>(&'a self, claim: Claim<'a>) -> BoxFuture<'a, Result<Box<dyn Session<Rows> + 'a>, Failure>>;
+    fn begin<'a>(&'a self, claim: Claim<'a>) -> Answer<'a, Box<dyn Session<Rows> + 'a>>;
 
     /// Returns one consistent state for all reads of a call.
-    fn snapshot(&self) -> BoxFuture<'_, Result<State<'_, Rows>, Failure>>;
+    fn snapshot(&self) -> Answer<'_, State<'_, Rows>>;
 }
 
 /// Plans the seed rows of a new store.

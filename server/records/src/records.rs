@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 use tabellion_platform as platform;
 use tabellion_runtime::{
-    BoxFuture, Claim, Failure, Row, RowEdit, RowView, Rows, RowsChange, Session, Store,
+    Claim, Failure, Row, RowEdit, RowView, Rows, RowsChange, Session, Store,
     ground::State,
     rows::{Fresh, Order, RowBefore, Select},
     spec::{EntitySpec, FieldType, RowsSpec},
@@ -19,7 +19,7 @@ use tabellion_runtime::{
 use crate::postgres::{self, Address, Database};
 use crate::{
     Pieces,
-    engine::{Engine, Start},
+    engine::{Answer, Engine, Start},
     failures::io_failure,
     follow::Followed,
     fresh::NewestClock,
@@ -295,27 +295,19 @@ impl<P: AsRef<Path> + ?Sized> From<&P> for Location {
 
 /// Each read is of the newest state.
 impl RowView for Records {
-    fn get<'a>(
-        &'a self,
-        entity: &'static EntitySpec,
-        key: &'a [Value],
-    ) -> BoxFuture<'a, Result<Option<Row>, Failure>> {
+    fn get<'a>(&'a self, entity: &'static EntitySpec, key: &'a [Value]) -> Answer<'a, Option<Row>> {
         Box::pin(async move { self.engine().snapshot().await?.view().get(entity, key).await })
     }
 
-    fn was_removed<'a>(
-        &'a self,
-        entity: &'static EntitySpec,
-        key: &'a [Value],
-    ) -> BoxFuture<'a, Result<bool, Failure>> {
+    fn was_removed<'a>(&'a self, entity: &'static EntitySpec, key: &'a [Value]) -> Answer<'a, bool> {
         Box::pin(async move { self.engine().snapshot().await?.view().was_removed(entity, key).await })
     }
 
-    fn select<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<Vec<Row>, Failure>> {
+    fn select<'a>(&'a self, select: &'a Select) -> Answer<'a, Vec<Row>> {
         Box::pin(async move { self.engine().snapshot().await?.view().select(select).await })
     }
 
-    fn count<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<u64, Failure>> {
+    fn count<'a>(&'a self, select: &'a Select) -> Answer<'a, u64> {
         Box::pin(async move { self.engine().snapshot().await?.view().count(select).await })
     }
 
@@ -325,11 +317,11 @@ impl RowView for Records {
 }
 
 impl Store<Rows> for Records {
-    fn begin<'a>(&'a self, claim: Claim<'a>) -> BoxFuture<'a, Result<Box<dyn Session<Rows> + 'a>, Failure>> {
+    fn begin<'a>(&'a self, claim: Claim<'a>) -> Answer<'a, Box<dyn Session<Rows> + 'a>> {
         self.engine().begin(claim)
     }
 
-    fn snapshot<'a>(&'a self) -> BoxFuture<'a, Result<Option<State<'a, Rows>>, Failure>> {
+    fn snapshot<'a>(&'a self) -> Answer<'a, Option<State<'a, Rows>>> {
         Box::pin(async move { Ok(Some(self.engine().snapshot().await?)) })
     }
 

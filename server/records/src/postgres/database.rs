@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Map;
 use tabellion_runtime::{
-    BoxFuture, CallContext, Claim, Failure, Row, Rows, RowsChange, Session, StoreError,
+    CallContext, Claim, Failure, Row, Rows, RowsChange, Session, StoreError,
     ground::State,
     rows::Select,
     spec::{EntitySpec, RowsSpec},
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     Pieces,
-    engine::{Engine, Start, seeded, seeds},
+    engine::{Answer, Engine, Start, seeded, seeds},
     failures::{io_failure, refused},
     follow::Followed,
     sqlite,
@@ -171,14 +171,14 @@ impl Engine for Database {
         Ok(())
     }
 
-    fn begin<'a>(&'a self, claim: Claim<'a>) -> BoxFuture<'a, Result<Box<dyn Session<Rows> + 'a>, Failure>> {
+    fn begin<'a>(&'a self, claim: Claim<'a>) -> Answer<'a, Box<dyn Session<Rows> + 'a>> {
         Box::pin(async move {
             let turn = Turn::begin(&self.shared, claim).await?;
             Ok(Box::new(turn) as Box<dyn Session<Rows>>)
         })
     }
 
-    fn snapshot(&self) -> BoxFuture<'_, Result<State<'_, Rows>, Failure>> {
+    fn snapshot(&self) -> Answer<'_, State<'_, Rows>> {
         Box::pin(async move { Ok(Box::new(Reader::begin(&self.shared).await?) as State<'_, Rows>) })
     }
 }

@@ -17,6 +17,7 @@ use super::{
     shared::Shared,
 };
 use crate::{
+    engine::Answer,
     entry::LogEntry,
     failures::refused,
     fresh::Clock,
@@ -52,27 +53,19 @@ impl Reader {
 }
 
 impl RowView for Reader {
-    fn get<'a>(
-        &'a self,
-        entity: &'static EntitySpec,
-        key: &'a [Value],
-    ) -> BoxFuture<'a, Result<Option<Row>, Failure>> {
+    fn get<'a>(&'a self, entity: &'static EntitySpec, key: &'a [Value]) -> Answer<'a, Option<Row>> {
         Box::pin(async move { Ok(self.rows(&of_identity(entity, key)).await?.pop()) })
     }
 
-    fn was_removed<'a>(
-        &'a self,
-        entity: &'static EntitySpec,
-        key: &'a [Value],
-    ) -> BoxFuture<'a, Result<bool, Failure>> {
+    fn was_removed<'a>(&'a self, entity: &'static EntitySpec, key: &'a [Value]) -> Answer<'a, bool> {
         Box::pin(self.removed(entity, key))
     }
 
-    fn select<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<Vec<Row>, Failure>> {
+    fn select<'a>(&'a self, select: &'a Select) -> Answer<'a, Vec<Row>> {
         Box::pin(self.rows(select))
     }
 
-    fn count<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<u64, Failure>> {
+    fn count<'a>(&'a self, select: &'a Select) -> Answer<'a, u64> {
         Box::pin(self.counted(select))
     }
 

@@ -31,6 +31,7 @@ use super::{
     shared::Shared,
 };
 use crate::{
+    engine::Answer,
     entry::{LogEntry, Making, Written, changed_one},
     failures::refused,
     fresh::{self, Clock},
@@ -431,11 +432,7 @@ impl Session<Rows> for Turn<'_> {
 }
 
 impl RowView for Turn<'_> {
-    fn get<'a>(
-        &'a self,
-        entity: &'static EntitySpec,
-        key: &'a [Value],
-    ) -> BoxFuture<'a, Result<Option<Row>, Failure>> {
+    fn get<'a>(&'a self, entity: &'static EntitySpec, key: &'a [Value]) -> Answer<'a, Option<Row>> {
         Box::pin(async move {
             // Read once: rules that ask for the same row again must not see another state of it.
             let place = place(entity, key);
@@ -450,11 +447,7 @@ impl RowView for Turn<'_> {
         })
     }
 
-    fn was_removed<'a>(
-        &'a self,
-        entity: &'static EntitySpec,
-        key: &'a [Value],
-    ) -> BoxFuture<'a, Result<bool, Failure>> {
+    fn was_removed<'a>(&'a self, entity: &'static EntitySpec, key: &'a [Value]) -> Answer<'a, bool> {
         Box::pin(async move {
             let found = self.link()?.query(&Postgres.was_removed(entity, key)).await;
             let found = found.map_err(|fault| self.noted(fault))?;
@@ -462,7 +455,7 @@ impl RowView for Turn<'_> {
         })
     }
 
-    fn select<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<Vec<Row>, Failure>> {
+    fn select<'a>(&'a self, select: &'a Select) -> Answer<'a, Vec<Row>> {
         Box::pin(async move {
             if !is_by_unique(select) {
                 self.searched.lock().insert(select.entity.name);
@@ -471,7 +464,7 @@ impl RowView for Turn<'_> {
         })
     }
 
-    fn count<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<u64, Failure>> {
+    fn count<'a>(&'a self, select: &'a Select) -> Answer<'a, u64> {
         Box::pin(async move {
             self.lock(Part::of_selection(select)).await?;
             self.searched.lock().insert(select.entity.name);

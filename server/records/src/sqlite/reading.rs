@@ -5,14 +5,14 @@ use rusqlite::Connection;
 use serde_json::Value;
 use tabellion_platform::blocking;
 use tabellion_runtime::{
-    BoxFuture, Failure, Row, RowView,
+    Failure, Row, RowView,
     rows::{Fresh, Select},
     spec::EntitySpec,
 };
 use tabellion_sqlite::Pooled;
 
 use super::{data_file::DataFile, query};
-use crate::{failures::Doing, fresh::Clock};
+use crate::{engine::Answer, failures::Doing, fresh::Clock};
 
 /// Number of connections that are kept for later calls.
 pub(crate) const MAX_IDLE: usize = 8;
@@ -55,27 +55,19 @@ impl Drop for Reader<'_> {
 }
 
 impl RowView for Reader<'_> {
-    fn get<'a>(
-        &'a self,
-        entity: &'static EntitySpec,
-        key: &'a [Value],
-    ) -> BoxFuture<'a, Result<Option<Row>, Failure>> {
+    fn get<'a>(&'a self, entity: &'static EntitySpec, key: &'a [Value]) -> Answer<'a, Option<Row>> {
         Box::pin(async move { self.with_few(|connection| query::get(connection, entity, key)) })
     }
 
-    fn was_removed<'a>(
-        &'a self,
-        entity: &'static EntitySpec,
-        key: &'a [Value],
-    ) -> BoxFuture<'a, Result<bool, Failure>> {
+    fn was_removed<'a>(&'a self, entity: &'static EntitySpec, key: &'a [Value]) -> Answer<'a, bool> {
         Box::pin(async move { self.with_few(|connection| query::was_removed(connection, entity, key)) })
     }
 
-    fn select<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<Vec<Row>, Failure>> {
+    fn select<'a>(&'a self, select: &'a Select) -> Answer<'a, Vec<Row>> {
         Box::pin(async move { self.with(|connection| query::select_rows(connection, select)) })
     }
 
-    fn count<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<u64, Failure>> {
+    fn count<'a>(&'a self, select: &'a Select) -> Answer<'a, u64> {
         Box::pin(async move { self.with(|connection| query::count(connection, select)) })
     }
 

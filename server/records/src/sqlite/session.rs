@@ -22,6 +22,7 @@ use super::{
     write::write,
 };
 use crate::{
+    engine::Answer,
     entry::Making,
     failures::refused,
     fresh::{self, Clock},
@@ -185,30 +186,22 @@ impl Session<Rows> for Turn<'_> {
 }
 
 impl RowView for Turn<'_> {
-    fn get<'a>(
-        &'a self,
-        entity: &'static EntitySpec,
-        key: &'a [Value],
-    ) -> BoxFuture<'a, Result<Option<Row>, Failure>> {
+    fn get<'a>(&'a self, entity: &'static EntitySpec, key: &'a [Value]) -> Answer<'a, Option<Row>> {
         Box::pin(async move { self.with_few(|connection| query::get(connection, entity, key)) })
     }
 
-    fn was_removed<'a>(
-        &'a self,
-        entity: &'static EntitySpec,
-        key: &'a [Value],
-    ) -> BoxFuture<'a, Result<bool, Failure>> {
+    fn was_removed<'a>(&'a self, entity: &'static EntitySpec, key: &'a [Value]) -> Answer<'a, bool> {
         Box::pin(async move { self.with_few(|connection| query::was_removed(connection, entity, key)) })
     }
 
-    fn select<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<Vec<Row>, Failure>> {
+    fn select<'a>(&'a self, select: &'a Select) -> Answer<'a, Vec<Row>> {
         let read = |connection: &Connection| query::select_rows(connection, select);
         Box::pin(async move {
             if select.limit.is_some_and(is_few) { self.with_few(read) } else { self.with(read) }
         })
     }
 
-    fn count<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<u64, Failure>> {
+    fn count<'a>(&'a self, select: &'a Select) -> Answer<'a, u64> {
         Box::pin(async move { self.with(|connection| query::count(connection, select)) })
     }
 

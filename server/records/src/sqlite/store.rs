@@ -12,7 +12,7 @@ use std::{
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use tabellion_runtime::{
-    BoxFuture, CallContext, Claim, Failure, Row, Rows, Session,
+    CallContext, Claim, Failure, Row, Rows, Session,
     ground::State,
     rows::Select,
     spec::{EntitySpec, RowsSpec},
@@ -27,7 +27,7 @@ use super::{
     session::Turn,
 };
 use crate::{
-    engine::{Engine, Start, seeded, seeds},
+    engine::{Answer, Engine, Start, seeded, seeds},
     failures,
     follow::{Changed, Followed, FollowedRow},
     whole::Checked,
@@ -126,11 +126,11 @@ impl Engine for DataFile {
         self.settle()
     }
 
-    fn begin<'a>(&'a self, _: Claim<'a>) -> BoxFuture<'a, Result<Box<dyn Session<Rows> + 'a>, Failure>> {
+    fn begin<'a>(&'a self, _: Claim<'a>) -> Answer<'a, Box<dyn Session<Rows> + 'a>> {
         Box::pin(async move { Ok(Box::new(Turn::begin(self).await?) as Box<dyn Session<Rows>>) })
     }
 
-    fn snapshot(&self) -> BoxFuture<'_, Result<State<'_, Rows>, Failure>> {
+    fn snapshot(&self) -> Answer<'_, State<'_, Rows>> {
         Box::pin(async move { Ok(Box::new(Reader::begin(self)?) as State<'_, Rows>) })
     }
 }
