@@ -312,7 +312,8 @@ fn literal(default: &Value, dialect: Dialect) -> String {
     format!(" DEFAULT {literal}")
 }
 
-fn text_literal(text: &str) -> String {
+/// Quotes a text as an SQL literal.
+pub(crate) fn text_literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 

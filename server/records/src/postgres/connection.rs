@@ -37,6 +37,7 @@ use super::{
 };
 use crate::{
     failures::refused,
+    layout::text_literal,
     sql::{Dialect::Postgres, Statement},
 };
 
@@ -373,8 +374,9 @@ impl Pool {
         link.is_pooled = settings.first().is_some_and(|(_, wanted)| wanted != path);
         let missing = settings.iter().filter(|_| link.is_pooled).cloned();
         let durable = is_lax.then(|| ("synchronous_commit", "on".to_owned()));
-        let set =
-            missing.chain(durable).map(|(name, value)| format!("SET LOCAL {name} = {};", literal(&value)));
+        let set = missing
+            .chain(durable)
+            .map(|(name, value)| format!("SET LOCAL {name} = {};", text_literal(&value)));
         link.settings = set.collect();
         Ok(link)
     }
@@ -533,11 +535,6 @@ fn is_own() -> bool {
 /// Returns true if the caller's runtime has threads that can drive connections.
 fn has_threads() -> bool {
     Handle::try_current().is_ok_and(|here| here.runtime_flavor() == RuntimeFlavor::MultiThread)
-}
-
-/// Quotes a text as an SQL literal.
-fn literal(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
 }
 
 /// A pending answer; `None` if it may take long.
