@@ -13,7 +13,7 @@ use tabellion_library::Library;
 use tabellion_meaning::Installed;
 use tabellion_notes::InstanceFilter;
 use tabellion_pack::review::{
-    Decide, DeskError, Document, Filter, Listed, Outcome, Page, ReviewDesk, Row, Waiting,
+    Decide, DeskAnswer, DeskError, Document, Filter, Listed, Outcome, Page, ReviewDesk, Row, Waiting,
 };
 use tabellion_runtime::{
     Annotations, Answer, BoxFuture, CallContext, Contract, ContractError as _, ErrorAnswer, Failure, ReadCx,
@@ -208,10 +208,7 @@ impl Desk {
         Ok(Waiting {
             id: review.id.to_string(),
             note_id: review.note_id.to_string(),
-            title: match self.shelf.cached_note(review.note_id)? {
-                Some(entry) => entry.title,
-                None => review.title(),
-            },
+            title: review.title_in(&self.shelf)?,
             state: review.instance.state.clone(),
             author: review.instance.author.clone(),
             started_at: review.started_at().to_owned(),
@@ -284,12 +281,7 @@ impl Desk {
 }
 
 impl ReviewDesk for Desk {
-    fn list<'a>(
-        &'a self,
-        call: &'a CallContext,
-        filter: &'a Filter,
-        page: Page,
-    ) -> BoxFuture<'a, Result<Listed, DeskError>> {
+    fn list<'a>(&'a self, call: &'a CallContext, filter: &'a Filter, page: Page) -> DeskAnswer<'a, Listed> {
         let request = json!({ "filter": filter, "page": page });
         let answer =
             dispatch::read(&LIST, self, &*self.library, call, request, |desk, cx, request: ListRequest| {
@@ -298,7 +290,7 @@ impl ReviewDesk for Desk {
         Box::pin(answered(answer))
     }
 
-    fn show<'a>(&'a self, call: &'a CallContext, id: &'a str) -> BoxFuture<'a, Result<Waiting, DeskError>> {
+    fn show<'a>(&'a self, call: &'a CallContext, id: &'a str) -> DeskAnswer<'a, Waiting> {
         let request = json!({ "id": id });
         let answer =
             dispatch::read(&SHOW, self, &*self.library, call, request, |desk, cx, request: ShowRequest| {
@@ -312,7 +304,7 @@ impl ReviewDesk for Desk {
         call: &'a CallContext,
         id: &'a str,
         revision: &'a str,
-    ) -> BoxFuture<'a, Result<Option<String>, DeskError>> {
+    ) -> DeskAnswer<'a, Option<String>> {
         let request = json!({ "id": id, "revision": revision });
         let answer = dispatch::read(
             &SHOW,
@@ -328,11 +320,7 @@ impl ReviewDesk for Desk {
         })
     }
 
-    fn preview<'a>(
-        &'a self,
-        call: &'a CallContext,
-        decide: &'a Decide,
-    ) -> BoxFuture<'a, Result<Outcome, DeskError>> {
+    fn preview<'a>(&'a self, call: &'a CallContext, decide: &'a Decide) -> DeskAnswer<'a, Outcome> {
         let answer = dispatch::read(
             &PREVIEW,
             self,
@@ -344,11 +332,7 @@ impl ReviewDesk for Desk {
         Box::pin(answered(answer))
     }
 
-    fn decide<'a>(
-        &'a self,
-        call: &'a CallContext,
-        decide: &'a Decide,
-    ) -> BoxFuture<'a, Result<String, DeskError>> {
+    fn decide<'a>(&'a self, call: &'a CallContext, decide: &'a Decide) -> DeskAnswer<'a, String> {
         Box::pin(async move {
             let answer = self.call(call, DECISION_TOOL, json!(decide));
             let response: Value = answered(answer).await?;

@@ -157,11 +157,7 @@ fn proposal(
         put("remarks", json!(review.remarks));
     }
     if review.is_open() {
-        let title = match shelf.cached_note(review.note_id)? {
-            Some(entry) => entry.title,
-            None => review.title(),
-        };
-        put("title", title.into());
+        put("title", review.title_in(shelf)?.into());
         let current = review::current(shelf, cx, review.note_id)?;
         put("stale", review.is_stale(current.as_ref()).into());
         if detail == Detail::Whole {

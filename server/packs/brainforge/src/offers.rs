@@ -95,10 +95,7 @@ pub(super) fn mine(shelf: &Shelf, cx: &ReadCx<'_>) -> Result<MineResource, ToolE
             note_id: review.note_id.to_string(),
             proposed_version: number(review.proposed_version),
             state: review.instance.state.clone(),
-            title: match shelf.cached_note(review.note_id)? {
-                Some(entry) => entry.title,
-                None => review.title(),
-            },
+            title: review.title_in(shelf)?,
             started_at: review.started_at().to_owned(),
             changed_at: review.changed_at().to_owned(),
             stale: review.is_stale(current.as_ref()),

@@ -192,6 +192,11 @@ impl Review {
         said.map_or_else(|| tabellion_notes::title_of(&self.content), String::from)
     }
 
+    /// Returns the title of the note, or else the one that it will have.
+    pub(super) fn title_in(&self, shelf: &Shelf) -> Result<String, Failure> {
+        Ok(shelf.cached_note(self.note_id)?.map_or_else(|| self.title(), |entry| entry.title))
+    }
+
     /// Returns whether the note has changed since it was proposed. `current` is the note now; `None` if there is none.
     pub(super) fn is_stale(&self, current: Option<&Base>) -> bool {
         self.base.as_ref() != current

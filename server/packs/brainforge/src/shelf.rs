@@ -135,8 +135,7 @@ impl Shelf {
         read: impl FnOnce(&Snapshot<'_>) -> Result<T, CatalogueError>,
     ) -> Result<T, Failure> {
         self.follow()?;
-        let (catalogue, _) = self.opened()?;
-        catalogue.read(read).map_err(of_catalogue)
+        self.snapshot(read)
     }
 
     /// Returns the note with this id, if it exists.
@@ -147,8 +146,7 @@ impl Shelf {
 
     /// Returns the note with this id as it was when the catalogue last followed the files.
     pub(super) fn cached_note(&self, id: Uuid) -> Result<Option<Entry>, Failure> {
-        let (catalogue, _) = self.opened()?;
-        catalogue.read(|notes| notes.get(id)).map_err(of_catalogue)
+        self.snapshot(|notes| notes.get(id))
     }
 
     pub(super) fn search(&self, query: &NoteQuery) -> Result<NoteHits, Failure> {

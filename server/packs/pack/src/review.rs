@@ -24,24 +24,22 @@ pub struct Review {
 /// Returns the desk of a library. Decisions are recorded in the call store, if there is one.
 pub type DeskOver = fn(Arc<Library>, Option<Arc<dyn CallStore>>) -> Arc<dyn ReviewDesk>;
 
+/// The answer of a desk, once it is there.
+pub type DeskAnswer<'a, T> = BoxFuture<'a, Result<T, DeskError>>;
+
 /// The proposals of a library, for its reviewers.
 pub trait ReviewDesk: Send + Sync {
     /// Returns a page of the proposals that `filter` admits, oldest first.
     ///
     /// # Errors
     /// If the library can't be read.
-    fn list<'a>(
-        &'a self,
-        call: &'a CallContext,
-        filter: &'a Filter,
-        page: Page,
-    ) -> BoxFuture<'a, Result<Listed, DeskError>>;
+    fn list<'a>(&'a self, call: &'a CallContext, filter: &'a Filter, page: Page) -> DeskAnswer<'a, Listed>;
 
     /// Returns the proposal with this id, or with the only id that has this prefix, whether it is open or closed.
     ///
     /// # Errors
     /// If none or several match, or the library can't be read.
-    fn show<'a>(&'a self, call: &'a CallContext, id: &'a str) -> BoxFuture<'a, Result<Waiting, DeskError>>;
+    fn show<'a>(&'a self, call: &'a CallContext, id: &'a str) -> DeskAnswer<'a, Waiting>;
 
     /// Returns the text of the note that an earlier revision of a proposal would have made; `None` if there was no such revision.
     ///
@@ -52,27 +50,19 @@ pub trait ReviewDesk: Send + Sync {
         call: &'a CallContext,
         id: &'a str,
         revision: &'a str,
-    ) -> BoxFuture<'a, Result<Option<String>, DeskError>>;
+    ) -> DeskAnswer<'a, Option<String>>;
 
     /// Returns the preview of a decision, without making it.
     ///
     /// # Errors
     /// Those of the decision.
-    fn preview<'a>(
-        &'a self,
-        call: &'a CallContext,
-        decide: &'a Decide,
-    ) -> BoxFuture<'a, Result<Outcome, DeskError>>;
+    fn preview<'a>(&'a self, call: &'a CallContext, decide: &'a Decide) -> DeskAnswer<'a, Outcome>;
 
     /// Decides on a proposal as it was shown; returns the commit.
     ///
     /// # Errors
     /// If the decision is not possible, or not permitted to the caller, or the library can't be changed.
-    fn decide<'a>(
-        &'a self,
-        call: &'a CallContext,
-        decide: &'a Decide,
-    ) -> BoxFuture<'a, Result<String, DeskError>>;
+    fn decide<'a>(&'a self, call: &'a CallContext, decide: &'a Decide) -> DeskAnswer<'a, String>;
 }
 
 /// A proposal.
