@@ -170,6 +170,11 @@ impl Selection {
         }
     }
 
+    /// Selects the entries of a kind in a project, a repository and a session, as far as they are given.
+    pub(super) fn in_place(kind: Kind, [project_id, repo_id, session_id]: [Option<String>; 3]) -> Self {
+        Self { project_id, repo_id, session_id, ..Self::new(kind) }
+    }
+
     /// Returns the types that an observation can have; any, if empty.
     pub(super) fn types(&self) -> Vec<String> {
         match self.kind.only_type() {

@@ -52,25 +52,8 @@ pub(super) struct MemoryQuery {
     pub(super) limit: u64,
 }
 
-/// Result of a query.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct QueryResult {
-    /// The best hits, in descending order of their scores.
-    pub(super) hits: Vec<Hit>,
-    /// Number of rows that match, with at least the lowest score.
-    pub(super) total: u64,
-    /// True if the ranking uses the meaning of rows, in addition to their words.
-    pub(super) by_meaning: bool,
-}
-
-/// A row that matches.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Hit {
-    /// Its id.
-    pub(super) id: String,
-    /// Score of the match, from 0 to 1.
-    pub(super) score: f64,
-}
+/// Result of a query: ids of rows.
+pub(super) type QueryResult = tabellion_retrieval::Hits;
 
 impl MemoryQuery {
     /// Creates a query for the rows of a selection that match a text best.

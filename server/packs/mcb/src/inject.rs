@@ -50,12 +50,7 @@ pub(super) struct ContextQuery {
 impl ContextQuery {
     pub(super) fn new(kind: Kind, req: InjectRequest) -> Self {
         Self {
-            selection: Selection {
-                project_id: req.project_id,
-                repo_id: req.repo_id,
-                session_id: req.session_id,
-                ..Selection::new(kind)
-            },
+            selection: Selection::in_place(kind, [req.project_id, req.repo_id, req.session_id]),
             query: req.query,
             tags: req.tags.unwrap_or_default(),
             limit: req.limit,
@@ -69,11 +64,8 @@ impl From<MemoryInjectObservationRequest> for ContextQuery {
         let types = req.observation_types.unwrap_or_default();
         Self {
             selection: Selection {
-                project_id: req.project_id,
-                repo_id: req.repo_id,
-                session_id: req.session_id,
                 observation_types: types.iter().map(|word| folded(word)).collect(),
-                ..Selection::new(Kind::Observation)
+                ..Selection::in_place(Kind::Observation, [req.project_id, req.repo_id, req.session_id])
             },
             query: req.query,
             tags: req.tags.unwrap_or_default(),
@@ -86,12 +78,7 @@ impl From<MemoryInjectObservationRequest> for ContextQuery {
 impl From<MemoryInjectSessionRequest> for ContextQuery {
     fn from(req: MemoryInjectSessionRequest) -> Self {
         Self {
-            selection: Selection {
-                project_id: req.project_id,
-                repo_id: req.repo_id,
-                session_id: req.session_id,
-                ..Selection::new(Kind::Session)
-            },
+            selection: Selection::in_place(Kind::Session, [req.project_id, req.repo_id, req.session_id]),
             query: req.query,
             tags: vec![],
             limit: req.limit,

@@ -33,11 +33,8 @@ impl ListQuery {
     pub(super) fn new(kind: Kind, req: ListRequest) -> Self {
         Self {
             selection: Selection {
-                project_id: req.project_id,
-                repo_id: req.repo_id,
-                session_id: req.session_id,
                 tags: req.tags.unwrap_or_default(),
-                ..Selection::new(kind)
+                ..Selection::in_place(kind, [req.project_id, req.repo_id, req.session_id])
             },
             query: req.query,
             limit: req.limit,
@@ -62,12 +59,7 @@ impl From<MemoryListErrorPatternRequest> for ListQuery {
 impl From<MemoryListSessionRequest> for ListQuery {
     fn from(req: MemoryListSessionRequest) -> Self {
         Self {
-            selection: Selection {
-                project_id: req.project_id,
-                repo_id: req.repo_id,
-                session_id: req.session_id,
-                ..Selection::new(Kind::Session)
-            },
+            selection: Selection::in_place(Kind::Session, [req.project_id, req.repo_id, req.session_id]),
             query: req.query,
             limit: req.limit,
         }

@@ -40,29 +40,24 @@ pub(super) const FIELDS: [&str; 16] = [
     "provenance",
 ];
 
-/// Project, repository and session of a row: from the arguments, or else the data, or else the call's provenance.
-#[derive(Debug, Default)]
-pub(super) struct RowContext {
-    pub(super) project_id: Option<String>,
-    pub(super) repo_id: Option<String>,
-    pub(super) session_id: Option<String>,
-}
+/// The fields of a row that say where it was made.
+pub(super) const PLACE: [&str; 3] = ["project_id", "repo_id", "session_id"];
 
-impl RowContext {
-    /// Sets the fields of `data`.
-    ///
-    /// # Errors
-    /// If an argument and the data differ, or there is no project.
-    pub(super) fn set(self, call: &Call<'_>, data: &mut Row) -> Result<(), RowError> {
-        let Self { project_id, repo_id, session_id } = self;
-        let fields = [("project_id", project_id), ("repo_id", repo_id), ("session_id", session_id)];
-        for (field, argument) in fields {
-            join(data, field, argument)?;
-            fall_back(data, field, &call.provenance);
-        }
-        required(data, "project_id")?;
-        Ok(())
+/// Sets project, repository and session of a row: from the arguments, or else the data, or else the call's provenance.
+///
+/// # Errors
+/// If an argument and the data differ, or there is no project.
+pub(super) fn set_place(
+    call: &Call<'_>,
+    data: &mut Row,
+    arguments: [Option<String>; 3],
+) -> Result<(), RowError> {
+    for (field, argument) in PLACE.into_iter().zip(arguments) {
+        join(data, field, argument)?;
+        fall_back(data, field, &call.provenance);
     }
+    required(data, "project_id")?;
+    Ok(())
 }
 
 pub(super) async fn store(
@@ -72,8 +67,7 @@ pub(super) async fn store(
     let call = Call::from_context(cx);
     let mut data = without_nulls(req.data);
     fold(&mut data, "observation_type");
-    let place = RowContext { project_id: req.project_id, repo_id: req.repo_id, session_id: req.session_id };
-    place.set(&call, &mut data)?;
+    set_place(&call, &mut data, [req.project_id, req.repo_id, req.session_id])?;
     let hash = content_hash(required(&data, "content")?);
     data.insert("content_hash".into(), hash.into());
     let mut plan = call.plan();

@@ -13,7 +13,7 @@ use super::{
     call::{Call, entity, stage},
     entries::{ERROR_PATTERN, Kind, Selection},
     index::{MemoryIndex, MemoryQuery},
-    observations::{RowContext, is_named},
+    observations::{is_named, set_place},
     values::{fold, integer, invalid, joined, picked, required, texts, typed, without_nulls},
 };
 
@@ -33,8 +33,7 @@ pub(super) async fn store(
     let call = Call::from_context(cx);
     let mut data = without_nulls(req.data);
     fold(&mut data, "category");
-    let place = RowContext { project_id: req.project_id, repo_id: req.repo_id, session_id: req.session_id };
-    place.set(&call, &mut data)?;
+    set_place(&call, &mut data, [req.project_id, req.repo_id, req.session_id])?;
     // Repository and session of the last occurrence are in the provenance.
     let (repo, session) = (data.shift_remove("repo_id"), data.shift_remove("session_id"));
     let mut provenance = call.provenance.to_value();
@@ -133,7 +132,6 @@ pub(super) async fn get(
         let filters = filters.into_iter().collect();
         rows = call.select(ERROR_PATTERN, filters, order, limit).await?;
     }
-    let patterns: Result<Vec<_>, _> = rows.iter().map(|row| typed(picked(row, &FIELDS))).collect();
-    let patterns = patterns?;
+    let patterns = rows.iter().map(|row| typed(picked(row, &FIELDS))).collect::<Result<Vec<_>, _>>()?;
     Ok(MemoryGetErrorPatternResponse { count: patterns.len() as i64, missing, patterns })
 }

@@ -12,7 +12,7 @@ use tabellion_runtime::{
 
 use super::{
     call::{Call, entity, stage},
-    observations::{OBSERVATION, RowContext, add, is_named},
+    observations::{OBSERVATION, PLACE, add, is_named, set_place},
     values::{fold, joined, picked, required, typed, without_nulls},
 };
 
@@ -25,7 +25,6 @@ pub(super) const QUALITY_GATE: &str = "quality_gate";
 const DEFAULT_LIMIT: u64 = 10;
 /// Maximum number of ids in a request.
 const MAX_IDS: u64 = 100;
-const PLACE: [&str; 3] = ["project_id", "repo_id", "session_id"];
 
 pub(super) async fn store_execution(
     cx: &WriteCx<'_, Rows>,
@@ -34,8 +33,7 @@ pub(super) async fn store_execution(
     let call = Call::from_context(cx);
     let mut data = without_nulls(req.data);
     fold(&mut data, "execution_type");
-    let place = RowContext { project_id: req.project_id, repo_id: req.repo_id, session_id: req.session_id };
-    place.set(&call, &mut data)?;
+    set_place(&call, &mut data, [req.project_id, req.repo_id, req.session_id])?;
     let succeeded = data.get("success") == Some(&true.into());
     let content = format!(
         "Execution: {} (exit_code={}, success={succeeded})",
@@ -65,8 +63,7 @@ pub(super) async fn store_quality_gate(
     let call = Call::from_context(cx);
     let mut data = without_nulls(req.data);
     fold(&mut data, "status");
-    let place = RowContext { project_id: req.project_id, repo_id: req.repo_id, session_id: req.session_id };
-    place.set(&call, &mut data)?;
+    set_place(&call, &mut data, [req.project_id, req.repo_id, req.session_id])?;
     let (name, status) = (required(&data, "gate_name")?, required(&data, "status")?);
     let content = format!("Quality Gate: {name} (status={status})");
     let tags = vec![QUALITY_GATE.into(), status.into()];
@@ -128,15 +125,14 @@ pub(super) async fn get_executions(
     ];
     let call = Call::from_context(cx);
     let (runs, missing) = read(&call, EXECUTION, req).await?;
-    let executions: Result<Vec<_>, _> = runs
+    let executions = runs
         .iter()
         .map(|run| {
             let mut answer = run.answer(&FIELDS);
             answer.insert("execution_id".into(), run.row["id"].clone());
             typed(answer)
         })
-        .collect();
-    let executions = executions?;
+        .collect::<Result<Vec<_>, _>>()?;
     Ok(MemoryGetExecutionResponse { count: executions.len() as i64, missing, executions })
 }
 
@@ -148,8 +144,7 @@ pub(super) async fn get_quality_gates(
         ["observation_id", "gate_name", "status", "message", "timestamp", "execution_id"];
     let call = Call::from_context(cx);
     let (runs, missing) = read(&call, QUALITY_GATE, req).await?;
-    let quality_gates: Result<Vec<_>, _> = runs.iter().map(|run| typed(run.answer(&FIELDS))).collect();
-    let quality_gates = quality_gates?;
+    let quality_gates = runs.iter().map(|run| typed(run.answer(&FIELDS))).collect::<Result<Vec<_>, _>>()?;
     Ok(MemoryGetQualityGateResponse { count: quality_gates.len() as i64, missing, quality_gates })
 }
 

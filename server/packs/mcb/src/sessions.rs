@@ -204,8 +204,7 @@ pub(super) async fn list(
         "duration_ms",
         "seq",
     ];
-    let sessions: Result<Vec<_>, _> = rows.iter().map(|row| typed(picked(row, &fields))).collect();
-    let sessions = sessions?;
+    let sessions = rows.iter().map(|row| typed(picked(row, &fields))).collect::<Result<Vec<_>, _>>()?;
     Ok(SessionListResponse { count: sessions.len() as i64, total: total as i64, sessions })
 }
 

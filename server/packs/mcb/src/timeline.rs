@@ -48,11 +48,8 @@ impl TimelineQuery {
     pub(super) fn new(kind: Kind, req: TimelineRequest) -> Self {
         Self {
             selection: Selection {
-                project_id: req.project_id,
-                repo_id: req.repo_id,
-                session_id: req.session_id,
                 tags: req.tags.unwrap_or_default(),
-                ..Selection::new(kind)
+                ..Selection::in_place(kind, [req.project_id, req.repo_id, req.session_id])
             },
             anchor: Anchor::new(req.anchor_id, req.query),
             before: req.depth_before,
@@ -67,12 +64,9 @@ impl From<MemoryTimelineObservationRequest> for TimelineQuery {
         let types = req.observation_types.unwrap_or_default();
         Self {
             selection: Selection {
-                project_id: req.project_id,
-                repo_id: req.repo_id,
-                session_id: req.session_id,
                 tags: req.tags.unwrap_or_default(),
                 observation_types: types.iter().map(|word| folded(word)).collect(),
-                ..Selection::new(Kind::Observation)
+                ..Selection::in_place(Kind::Observation, [req.project_id, req.repo_id, req.session_id])
             },
             anchor: Anchor::new(req.anchor_id, req.query),
             before: req.depth_before,
@@ -85,12 +79,7 @@ impl From<MemoryTimelineObservationRequest> for TimelineQuery {
 impl From<MemoryTimelineSessionRequest> for TimelineQuery {
     fn from(req: MemoryTimelineSessionRequest) -> Self {
         Self {
-            selection: Selection {
-                project_id: req.project_id,
-                repo_id: req.repo_id,
-                session_id: req.session_id,
-                ..Selection::new(Kind::Session)
-            },
+            selection: Selection::in_place(Kind::Session, [req.project_id, req.repo_id, req.session_id]),
             anchor: Anchor::new(req.anchor_id, req.query),
             before: req.depth_before,
             after: req.depth_after,

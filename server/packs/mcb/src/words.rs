@@ -20,7 +20,7 @@ use tabellion_runtime::{BoxFuture, Failure, FailureKind, Row};
 use super::{
     code::{COLLECTION, Collections},
     entries::{ERROR_PATTERN, Entry, Kind},
-    index::{Hit, MemoryIndex, MemoryQuery, QueryResult},
+    index::{MemoryIndex, MemoryQuery, QueryResult},
     observations::OBSERVATION,
     summaries::SESSION_SUMMARY,
     values::{text, texts},
@@ -100,13 +100,11 @@ impl MemoryIndex for Words {
                 let near = |near: Option<&dyn Nearness>| index.search_near(&self.rows, needed, &search, near);
                 self.meaning.near(&search.query, near)
             });
-            let hits = hits.map_err(failure)?;
-            let hit = |hit: tabellion_retrieval::Hit| Hit { id: row_id(&hit.id), score: hit.score };
-            Ok(QueryResult {
-                total: hits.total as u64,
-                by_meaning: hits.by_meaning,
-                hits: hits.hits.into_iter().map(hit).collect(),
-            })
+            let mut found = hits.map_err(failure)?;
+            for hit in &mut found.hits {
+                hit.id = row_id(&hit.id);
+            }
+            Ok(found)
         })
     }
 
