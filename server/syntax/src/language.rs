@@ -6,45 +6,65 @@ use tree_sitter::Language as Grammar;
 
 use crate::symbol_kind::SymbolKind::{self, *};
 
-/// A programming language whose files are parsed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Language {
+/// Defines the languages, each with its facts, as `pub enum Language`.
+macro_rules! languages {
+    ($($(#[doc = $doc:literal])* $(#[cfg($feature:meta)])? $name:ident = $facts:path,)*) => {
+        /// A programming language whose files are parsed.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Language {
+            $($(#[doc = $doc])* $(#[cfg($feature)])? $name,)*
+        }
+
+        impl Language {
+            /// All languages of this build.
+            pub const ALL: &[Self] = &[$($(#[cfg($feature)])? Self::$name,)*];
+
+            pub(crate) fn facts(self) -> &'static Facts {
+                match self {
+                    $($(#[cfg($feature)])? Self::$name => &$facts,)*
+                }
+            }
+        }
+    };
+}
+
+languages! {
     /// Rust.
-    Rust,
+    Rust = RUST,
     /// Python, with its stubs.
-    Python,
+    Python = PYTHON,
     /// JavaScript, with JSX.
-    JavaScript,
+    JavaScript = JAVASCRIPT,
     /// TypeScript.
-    TypeScript,
+    TypeScript = TYPESCRIPT,
     /// TypeScript with JSX.
-    Tsx,
+    Tsx = TSX,
     /// Go.
-    Go,
+    Go = GO,
     /// Java.
-    Java,
+    Java = JAVA,
     /// C. Headers named `.h` are read as C++, which has nearly all of C.
-    C,
+    C = C,
     /// C++.
-    Cpp,
+    Cpp = CPP,
     /// C#.
     #[cfg(feature = "more-languages")]
-    CSharp,
+    CSharp = more::CSHARP,
     /// Ruby.
     #[cfg(feature = "more-languages")]
-    Ruby,
+    Ruby = more::RUBY,
     /// PHP.
     #[cfg(feature = "more-languages")]
-    Php,
+    Php = more::PHP,
     /// Swift.
     #[cfg(feature = "more-languages")]
-    Swift,
+    Swift = more::SWIFT,
     /// Kotlin.
     #[cfg(feature = "more-languages")]
-    Kotlin,
+    Kotlin = more::KOTLIN,
     /// Scripts of Bash and other shells.
     #[cfg(feature = "more-languages")]
-    Shell,
+    Shell = more::SHELL,
 }
 
 /// A node that is a definition: its kind in the grammar, the kind of its symbol, and the word that the symbol begins with; empty if the
@@ -74,31 +94,6 @@ pub(crate) struct Facts {
 }
 
 impl Language {
-    /// All languages of this build.
-    pub const ALL: &[Self] = &[
-        Self::Rust,
-        Self::Python,
-        Self::JavaScript,
-        Self::TypeScript,
-        Self::Tsx,
-        Self::Go,
-        Self::Java,
-        Self::C,
-        Self::Cpp,
-        #[cfg(feature = "more-languages")]
-        Self::CSharp,
-        #[cfg(feature = "more-languages")]
-        Self::Ruby,
-        #[cfg(feature = "more-languages")]
-        Self::Php,
-        #[cfg(feature = "more-languages")]
-        Self::Swift,
-        #[cfg(feature = "more-languages")]
-        Self::Kotlin,
-        #[cfg(feature = "more-languages")]
-        Self::Shell,
-    ];
-
     /// Returns the language of a file by its name's extension, in any case; `None` for files that are read as text.
     pub fn of_path(path: impl AsRef<Path>) -> Option<Self> {
         let extension = path.as_ref().extension()?.to_str()?;
@@ -145,32 +140,6 @@ impl Language {
             (0..=u16::MAX).take(grammar.node_kind_count()).map(of_kind).collect()
         });
         *table.get(usize::from(kind))?
-    }
-
-    pub(crate) fn facts(self) -> &'static Facts {
-        match self {
-            Self::Rust => &RUST,
-            Self::Python => &PYTHON,
-            Self::JavaScript => &JAVASCRIPT,
-            Self::TypeScript => &TYPESCRIPT,
-            Self::Tsx => &TSX,
-            Self::Go => &GO,
-            Self::Java => &JAVA,
-            Self::C => &C,
-            Self::Cpp => &CPP,
-            #[cfg(feature = "more-languages")]
-            Self::CSharp => &more::CSHARP,
-            #[cfg(feature = "more-languages")]
-            Self::Ruby => &more::RUBY,
-            #[cfg(feature = "more-languages")]
-            Self::Php => &more::PHP,
-            #[cfg(feature = "more-languages")]
-            Self::Swift => &more::SWIFT,
-            #[cfg(feature = "more-languages")]
-            Self::Kotlin => &more::KOTLIN,
-            #[cfg(feature = "more-languages")]
-            Self::Shell => &more::SHELL,
-        }
     }
 }
 
