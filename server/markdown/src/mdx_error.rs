@@ -1,6 +1,6 @@
 //! Finds the reason why a text is not valid MDX, with the parser `markdown`. It reads tags and braces, but no JavaScript.
 
-use std::{fmt, panic};
+use std::panic;
 
 use markdown::{Constructs, ParseOptions, message::Place};
 
@@ -14,18 +14,13 @@ const MAX_MARKS: usize = 16_000;
 const MAX_DEPTH: usize = 50;
 
 /// Reason why a text is not valid MDX.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: not valid MDX: {reason}")]
 pub struct MdxError {
     /// The line, counted from 1.
     pub line: usize,
     /// The parser's reason, on one line.
     pub reason: String,
-}
-
-impl fmt::Display for MdxError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: not valid MDX: {}", self.line, self.reason)
-    }
 }
 
 /// Returns the first reason why `text` is not valid MDX; `None` if it is valid, or too large or too deeply nested to be

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeSet,
-    fmt,
     path::Path,
     sync::{Arc, LazyLock},
 };
@@ -59,7 +58,8 @@ static BUILT_IN: LazyLock<Vec<Arc<Rule>>> = LazyLock::new(|| {
 });
 
 /// A rule file that is left out, and the reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{file}:{line}: {message}")]
 pub struct RuleFileError {
     /// The file, relative to the workspace, with `/`.
     pub file: String,
@@ -67,12 +67,6 @@ pub struct RuleFileError {
     pub line: usize,
     /// The problem and its correction.
     pub message: String,
-}
-
-impl fmt::Display for RuleFileError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}: {}", self.file, self.line, self.message)
-    }
 }
 
 /// Rules, each id once, in the order of their ids.
