@@ -2,7 +2,6 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    io,
     path::{Path, PathBuf},
     sync::Arc,
     thread,
@@ -15,7 +14,7 @@ use tabellion_platform::{FileLock, try_lock_file, try_share_lock};
 use tabellion_sqlite::{CODE, Pool};
 
 use crate::{
-    CodeError, Entry, Failed, Stop, Tree,
+    CodeError, Failed, Stop, Tree,
     columns::Columns,
     file::Tables,
     run::{self, Step},
@@ -340,7 +339,7 @@ impl Run {
     /// # Errors
     /// Always the error.
     pub fn fail(self, error: CodeError) -> Result<(), CodeError> {
-        self.finish(&Unlisted(error.to_string()), &Stop::default()).and(Err(error))
+        self.end(&Stop::default(), |_| Err(CodeError::Listing(error.to_string())))
     }
 
     /// Brings the collection up to date with `tree`.
@@ -348,8 +347,17 @@ impl Run {
     /// # Errors
     /// [`CodeError::Ended`] if it was stopped; else the error that the status reports too.
     pub fn finish(self, tree: &dyn Tree, stop: &Stop) -> Result<Outcome, CodeError> {
+        self.end(stop, |connection| self.bring_up(connection, tree, stop))
+    }
+
+    /// Does the work of the run, and stores how it ended.
+    fn end<T>(
+        &self,
+        stop: &Stop,
+        work: impl FnOnce(&Connection) -> Result<T, CodeError>,
+    ) -> Result<T, CodeError> {
         self.index.with(|connection| {
-            let result = self.bring_up(connection, tree, stop);
+            let result = work(connection);
             let (state, error) = match &result {
                 Ok(_) => (State::Idle, None),
                 Err(CodeError::Ended) => (State::Interrupted, None),
@@ -424,19 +432,6 @@ impl Run {
         let tidy = |transaction: &Transaction<'_>| write::tidy(transaction, collection);
         while self.index.write(connection, stop, tidy)? {}
         Ok(outcome)
-    }
-}
-
-/// A tree that can't be listed.
-struct Unlisted(String);
-
-impl Tree for Unlisted {
-    fn entries(&self, _: &Stop) -> Result<Vec<Entry>, CodeError> {
-        Err(CodeError::Listing(self.0.clone()))
-    }
-
-    fn read(&self, _: &Entry) -> io::Result<Vec<u8>> {
-        Err(io::ErrorKind::NotFound.into())
     }
 }
 
