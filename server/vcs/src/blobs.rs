@@ -93,9 +93,7 @@ impl GitRepository {
             skipped: Vec::new(),
         })
     }
-}
 
-impl GitRepository {
     /// Returns an error if a walk through trees has exceeded its limits.
     pub(crate) fn check_budget(&self, files: usize, path_bytes: usize) -> Result<(), VcsError> {
         if files <= MAX_FILES && path_bytes <= MAX_PATH_BYTES {

@@ -34,16 +34,8 @@ pub fn nearest(
     count: usize,
     mut accepts: impl FnMut(usize) -> bool,
 ) -> Vec<Match> {
-    let query = Query::new(query);
-    let (vectors, _) = vectors.as_chunks::<DIMENSIONS>();
-    let mut best = Best::new(count);
-    for (index, vector) in vectors.iter().enumerate() {
-        if accepts(index) {
-            let dot = query.dot(vector);
-            best.offer(Match { index, dot });
-        }
-    }
-    best.sorted()
+    let all = 0..vectors.len() / DIMENSIONS;
+    nearest_of(query, vectors, count, all.filter(|index| accepts(*index)))
 }
 
 /// Does the same for the vectors with the given numbers, each of which should occur once. Numbers beyond the last vector are ignored.
