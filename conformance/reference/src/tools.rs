@@ -30,7 +30,10 @@ pub(super) fn call(
     meta: &Map<String, Value>,
 ) -> Result<AnswerWithMeta, ErrorAnswer> {
     let answer = checked(library, tool, arguments, meta).map_err(ContractError::answer);
-    answer.inspect_err(|_| mutant::after_refusal(library))
+    if answer.is_err() && is(Mutant::LogsRefusals) {
+        library.git.ask(&["commit", "--allow-empty", "--message", "refused"]);
+    }
+    answer
 }
 
 fn checked(
@@ -41,7 +44,10 @@ fn checked(
 ) -> Result<AnswerWithMeta, ToolError> {
     let arguments = mutant::change_arguments(library, tool, arguments);
     tool.input.check(&arguments).map_err(|violations| Failure::violations(&violations))?;
-    mutant::check_accepted(&arguments)?;
+    if is(Mutant::AsciiOnly) && !arguments.to_string().is_ascii() {
+        let message = "arguments must be ASCII; use other letters";
+        return Err(Failure::new(FailureKind::Invalid, message).into());
+    }
     let context =
         CallContext::from_meta(None, meta).map_err(|violations| Failure::violations(&violations))?;
     if context.idempotency_key.is_some() || context.if_base.is_some() && !tool.mutating {
@@ -50,7 +56,8 @@ fn checked(
     }
     let (response, meta) = answer(library, tool, arguments, context.if_base.as_ref())?;
     let response = mutant::change_response(tool, response);
-    let shaped = if mutant::breaks_shapes() { Ok(()) } else { tool.output.check(&response) };
+    let has_any_shape = is(Mutant::ReturnsShortId) || is(Mutant::WrongOutputShape);
+    let shaped = if has_any_shape { Ok(()) } else { tool.output.check(&response) };
     shaped.map_err(|violations| {
         let message = format!("internal error: the answer violates the contract: {}", violations[0]);
         Failure::new(FailureKind::Io, message)
@@ -70,7 +77,9 @@ fn answer(
             let request: ReadMarkdownRequest = serde_json::from_value(arguments).map_err(malformed)?;
             path::check(&request.path)?;
             let document = library.read(&request.path)?.ok_or_else(|| no_document(&request.path))?;
-            mutant::after_read(library);
+            if is(Mutant::ReadWrites) {
+                library.git.ask(&["add", "--all"]);
+            }
             let again = || Some(library.read(&request.path).ok()??.found.bytes);
             let bytes = mutant::read_in_parts(document.found.bytes, again);
             let response = json!({
@@ -158,7 +167,9 @@ fn edit(
     operation: &EditOperation,
     base: Option<&Precondition>,
 ) -> Result<AnswerWithMeta, ToolError> {
-    mutant::check_edit(operation)?;
+    if is(Mutant::RefusesValid) && matches!(operation, EditOperation::InsertAfter { .. }) {
+        return Err(Failure::new(FailureKind::Refused, "insert_after is not supported").into());
+    }
     let receipt = library.change(path, base, &|old| {
         let old = text(old.ok_or_else(|| no_document(path))?)?;
         let plan = mutant::change_plan(markdown::plan(&old, operation)?, operation);

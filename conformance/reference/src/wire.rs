@@ -9,7 +9,11 @@ use serde_json::{Map, Value, json};
 use tabellion_contracts::braindrive_markdown::CONTRACT;
 use tabellion_runtime::ToolSpec;
 
-use super::{library::Library, mutant, tools};
+use super::{
+    library::Library,
+    mutant::{self, Mutant, is},
+    tools,
+};
 
 /// The revision with self-contained requests.
 pub(super) const STATELESS: &str = "2026-07-28";
@@ -120,7 +124,8 @@ impl<'a> Session<'a> {
         };
         // Without an id it is a notification, and none requires an action.
         let Some(id) = id else {
-            return mutant::notification_answer();
+            let is_answered = is(Mutant::AnswersNotifications);
+            return is_answered.then(|| error(None, UNKNOWN_METHOD, "unknown method"));
         };
         let params = match message.get("params") {
             None => Map::new(),
@@ -210,7 +215,7 @@ impl<'a> Session<'a> {
             }
             Err(failure) => json!({
                 "content": [{ "type": "text", "text": failure.message }],
-                "isError": mutant::marks_errors(),
+                "isError": !is(Mutant::ErrorsAsSuccess),
                 "_meta": {
                     "tabellion/error": { "code": failure.code, "name": failure.name, "data": failure.data },
                 },
@@ -224,7 +229,7 @@ fn check_version(meta: &Map<String, Value>) -> Result<(), JsonRpcError> {
     let Some(version) = meta.get(VERSION_KEY).and_then(Value::as_str) else {
         return Err(wrong(INVALID_PARAMS, &format!("`_meta` must have `{VERSION_KEY}`")));
     };
-    if !mutant::accepts_revision(version) {
+    if version != STATELESS && !is(Mutant::AnyRevision) {
         let data = json!({ "requested": version, "supported": versions() });
         return Err((UNSUPPORTED_VERSION, "unsupported protocol version".into(), Some(data)));
     }

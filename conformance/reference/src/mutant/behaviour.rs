@@ -14,7 +14,7 @@ use std::{
 
 use serde_json::Value;
 use tabellion_contracts::braindrive_markdown::{EditOperation, ToolError, tool};
-use tabellion_runtime::{Failure, FailureKind, ToolSpec};
+use tabellion_runtime::{Failure, ToolSpec};
 
 use super::{
     super::{
@@ -86,22 +86,6 @@ pub(in super::super) fn change_arguments(library: &Library, tool: &ToolSpec, mut
     arguments
 }
 
-/// Refuses some arguments that the schema accepts.
-pub(in super::super) fn check_accepted(arguments: &Value) -> Result<(), Failure> {
-    if is(Mutant::AsciiOnly) && !arguments.to_string().is_ascii() {
-        let message = "arguments must be ASCII; use other letters";
-        return Err(Failure::new(FailureKind::Invalid, message));
-    }
-    Ok(())
-}
-
-/// Runs after a call was refused.
-pub(in super::super) fn after_refusal(library: &Library) {
-    if is(Mutant::LogsRefusals) {
-        library.git.ask(&["commit", "--allow-empty", "--message", "refused"]);
-    }
-}
-
 /// Changes the response of a call.
 pub(in super::super) fn change_response(tool: &ToolSpec, mut response: Value) -> Value {
     if is(Mutant::ReturnsShortId)
@@ -120,26 +104,6 @@ pub(in super::super) fn change_response(tool: &ToolSpec, mut response: Value) ->
         response["metadata"]["size"] = response["metadata"]["size"].to_string().into();
     }
     response
-}
-
-/// Returns true if responses are not checked against the contract.
-pub(in super::super) fn breaks_shapes() -> bool {
-    is(Mutant::ReturnsShortId) || is(Mutant::WrongOutputShape)
-}
-
-/// Runs after a document was read.
-pub(in super::super) fn after_read(library: &Library) {
-    if is(Mutant::ReadWrites) {
-        library.git.ask(&["add", "--all"]);
-    }
-}
-
-/// Refuses some edits.
-pub(in super::super) fn check_edit(operation: &EditOperation) -> Result<(), Failure> {
-    if is(Mutant::RefusesValid) && matches!(operation, EditOperation::InsertAfter { .. }) {
-        return Err(Failure::new(FailureKind::Refused, "insert_after is not supported"));
-    }
-    Ok(())
 }
 
 /// Texts that this process has read, by path.
@@ -313,9 +277,4 @@ pub(in super::super) fn decode(path: &str) -> String {
         return path.replace("%2e", ".").replace("%2E", ".").replace("%2f", "/").replace("%2F", "/");
     }
     path.to_owned()
-}
-
-/// Returns an empty output instead of git's refusal of a path, for the mutant that decodes paths.
-pub(in super::super) fn ignored_refusal(failure: Failure) -> Result<String, Failure> {
-    if is(Mutant::DecodesPaths) { Ok(String::new()) } else { Err(failure) }
 }

@@ -9,11 +9,7 @@ use std::{
 use serde_json::{Value, json};
 use tabellion_contracts::braindrive_markdown::tool;
 
-use super::{
-    super::wire::{INTERNAL_ERROR, STATELESS, UNKNOWN_METHOD, error},
-    Mutant, is,
-    tools::add_tool,
-};
+use super::{super::wire::INTERNAL_ERROR, Mutant, is, tools::add_tool};
 
 /// Length of a line at which a mutant exits, in bytes.
 const LARGE_BYTES: usize = 1 << 20;
@@ -44,16 +40,6 @@ pub(in super::super) fn at_end() {
     if is(Mutant::NeverExits) {
         thread::sleep(Duration::from_secs(3600));
     }
-}
-
-/// Returns the answer to a notification, if any.
-pub(in super::super) fn notification_answer() -> Option<Value> {
-    is(Mutant::AnswersNotifications).then(|| error(None, UNKNOWN_METHOD, "unknown method"))
-}
-
-/// Returns true if a revision is accepted.
-pub(in super::super) fn accepts_revision(revision: &str) -> bool {
-    revision == STATELESS || is(Mutant::AnyRevision)
 }
 
 /// Changes the code of an error.
@@ -102,9 +88,4 @@ pub(in super::super) fn change_tools(tools: &mut Vec<Value>) {
             tool["description"] = "Use this tool wisely. ".repeat(1000).into();
         }
     }
-}
-
-/// Returns true if an error is marked as one.
-pub(in super::super) fn marks_errors() -> bool {
-    !is(Mutant::ErrorsAsSuccess)
 }
