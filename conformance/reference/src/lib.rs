@@ -27,6 +27,7 @@
 mod change;
 mod correct_server;
 mod failure;
+mod file;
 mod folder;
 mod git;
 mod http;

@@ -108,25 +108,16 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             }
         };
     }
-    match server {
-        CorrectServer::Mcb | CorrectServer::Brainforge => {
+    match (server, http) {
+        (CorrectServer::Mcb | CorrectServer::Brainforge, _) => {
             Err("add the command that starts a correct server, after `--`".into())
         }
-        CorrectServer::Bulletin => match http {
-            Some(address) => Ok(small::serve_bulletin_at(library, *address)?),
-            None => Ok(small::serve_bulletin(library, role.as_deref())?),
-        },
-        CorrectServer::Logbook if *export => Ok(small::export_logbook(library)?),
-        CorrectServer::Logbook => Ok(small::serve_logbook(library, mode.as_deref())?),
-        CorrectServer::Tracker if *export => Ok(small::export_tracker(library)?),
-        CorrectServer::Tracker => Ok(small::serve_tracker(library)?),
-        CorrectServer::Reference => tabellion_reference::serve(library, *http),
-        CorrectServer::Memory => Ok(small::serve_memory(library)?),
-        CorrectServer::Desk => Ok(small::serve_desk(library)?),
-        CorrectServer::Editor => {
-            let document =
-                document.as_deref().ok_or("the contract needs a document; add `--document PATH`")?;
-            Ok(small::serve_document(library, document)?)
+        (CorrectServer::Reference, _) => tabellion_reference::serve(library, *http),
+        (CorrectServer::Bulletin, Some(address)) => Ok(small::serve_bulletin_at(library, *address)?),
+        _ if *export => Ok(small::export(server, library)?),
+        _ => {
+            let (document, mode, role) = (document.as_deref(), mode.as_deref(), role.as_deref());
+            small::serve(server, library, small::Options { document, mode, role })
         }
     }
 }

@@ -8,6 +8,8 @@ use std::{
 
 use serde_json::{Value, json};
 
+use crate::file;
+
 /// Facts that a defect remembers: those of this process, and lists in a file beside the server's folder, which other processes share.
 pub(super) struct Record {
     here: BTreeMap<String, Value>,
@@ -32,11 +34,7 @@ impl Record {
     }
 
     fn lists(&self) -> io::Result<BTreeMap<String, Vec<Value>>> {
-        match fs::read(&self.file) {
-            Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeMap::new()),
-            Err(error) => Err(error),
-        }
+        Ok(file::read_json(&self.file)?.unwrap_or_default())
     }
 
     /// Returns a fact of this process.
@@ -76,9 +74,7 @@ impl Record {
     /// # Errors
     /// If the file can't be written.
     pub(super) fn keep(&self, name: &str, fact: Value) -> io::Result<()> {
-        let mut lists = self.lists()?;
-        lists.entry(name.to_owned()).or_default().push(fact);
-        fs::write(&self.file, json!(lists).to_string())
+        self.change(|lists| lists.entry(name.to_owned()).or_default().push(fact))
     }
 
     /// Forgets a shared list.
@@ -86,8 +82,12 @@ impl Record {
     /// # Errors
     /// If the file can't be written.
     pub(super) fn forget(&self, name: &str) -> io::Result<()> {
+        self.change(|lists| drop(lists.remove(name)))
+    }
+
+    fn change(&self, change: impl FnOnce(&mut BTreeMap<String, Vec<Value>>)) -> io::Result<()> {
         let mut lists = self.lists()?;
-        lists.remove(name);
+        change(&mut lists);
         fs::write(&self.file, json!(lists).to_string())
     }
 }

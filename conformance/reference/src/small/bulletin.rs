@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tabellion_runtime::ContractSpec;
 
-use super::{Answer, ContractServer, Library, PersonAnswer, Refusal};
+use super::{Answer, Call, ContractServer, Library, Refusal};
 use crate::mutant::{Mutant, is};
 
 /// The example of `tabellion-codegen`.
@@ -189,12 +189,8 @@ impl Bulletin {
 }
 
 impl ContractServer for Bulletin {
-    fn call(
-        &mut self,
-        operation: &str,
-        arguments: &Value,
-        _: Option<PersonAnswer>,
-    ) -> Result<Answer, Refusal> {
+    fn call(&mut self, call: &Call<'_>) -> Result<Answer, Refusal> {
+        let Call { operation, arguments, .. } = call;
         if let Some(refusal) = self.unknown(operation) {
             return Ok(refusal);
         }

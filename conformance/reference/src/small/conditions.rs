@@ -2,12 +2,13 @@
 
 use std::{collections::HashMap, fs, path::Path};
 
+use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tabellion_runtime::context::{BASE, COMMIT, IDEMPOTENCY_KEY, IF_BASE};
 
 use super::{
-    Answer, ContractServer, Library, PersonAnswer, Refusal,
+    Answer, Call, ContractServer, Library, Refusal,
     bulletin::{Bulletin, error},
 };
 
@@ -30,10 +31,7 @@ impl<'a> Conditional<'a> {
     /// Returns the id of a notice's content; null if there is no notice.
     fn base(&self, path: &str) -> Value {
         let content = fs::read(self.library.0.join(path));
-        content.map_or(Value::Null, |content| {
-            let digest = Sha256::digest(content);
-            digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()
-        })
+        content.map_or(Value::Null, |content| HEXLOWER.encode(&Sha256::digest(content)).into())
     }
 
     fn conflict(reason: &str, message: &str) -> Answer {
@@ -42,21 +40,8 @@ impl<'a> Conditional<'a> {
 }
 
 impl ContractServer for Conditional<'_> {
-    fn call(
-        &mut self,
-        operation: &str,
-        arguments: &Value,
-        decision: Option<PersonAnswer>,
-    ) -> Result<Answer, Refusal> {
-        self.board.call(operation, arguments, decision)
-    }
-
-    fn call_with_meta(
-        &mut self,
-        operation: &str,
-        arguments: &Value,
-        meta: &Value,
-    ) -> Result<Answer, Refusal> {
+    fn call(&mut self, call: &Call<'_>) -> Result<Answer, Refusal> {
+        let Call { operation, arguments, meta, .. } = *call;
         let key = meta[IDEMPOTENCY_KEY].as_str().filter(|_| operation != "read_notice");
         if let Some((made, answer)) = key.and_then(|key| self.calls.0.get(key)) {
             if made == arguments {
@@ -71,7 +56,7 @@ impl ContractServer for Conditional<'_> {
             return Ok(Self::conflict("conflict", "the notice is not what the call says"));
         }
         let before = self.library.head()?;
-        let mut answer = self.board.call(operation, arguments, None)?;
+        let mut answer = self.board.call(call)?;
         if let Answer::Noted { meta, .. } = &mut answer {
             let (head, base) = (self.library.head()?, self.base(&path));
             if head != before {

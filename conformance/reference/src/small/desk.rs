@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{ContractSpec, ToolSpec};
 
-use super::{Answer, ContractServer, Library, PersonAnswer, Refusal, failed, refused};
+use super::{Answer, Call, ContractServer, Library, Refusal, failed, no_operation, refused};
 use crate::mutant::{Mutant, is};
 
 /// The example of `tabellion-codegen`.
@@ -44,64 +44,48 @@ impl ContractServer for Desk {
         tool: &'static ToolSpec,
         arguments: &Value,
     ) -> Result<(&'static ToolSpec, Value), Refusal> {
-        choose(tool, arguments, &self.0)
+        let mut members = arguments.as_object().cloned().unwrap_or_default();
+        let Some(operation) = tool.operation_of(&members).or_else(|| nearest(tool, &members)) else {
+            if is(Mutant::UnsupportedLeavesAFile) {
+                self.0.write("log.md", Some(b"# Asked for nothing\n"), "log")?;
+            }
+            return Err(no_operation());
+        };
+        if is(Mutant::IgnoresUnused) {
+            let wire = operation.input.wire();
+            members.retain(|name, _| wire["properties"].get(name).is_some());
+        }
+        match operation.input.check(&members.clone().into()) {
+            Err(_) if is(Mutant::NamesNoArgument) => {
+                Err((-32602, "these are not the right arguments".into()))
+            }
+            Err(wrong) if !is(Mutant::TakesNearest) => Err((-32602, wrong[0].to_string())),
+            _ => Ok((operation, members.into())),
+        }
     }
 
-    fn call(
-        &mut self,
-        operation: &str,
-        arguments: &Value,
-        _: Option<PersonAnswer>,
-    ) -> Result<Answer, Refusal> {
-        let text = |name: &str| arguments[name].as_str().unwrap_or_default();
-        let path = text("path");
-        match operation {
+    fn call(&mut self, call: &Call<'_>) -> Result<Answer, Refusal> {
+        let path = call.text("path");
+        match call.operation {
             "edit/append-line" => {
                 let page = self.page(path)?;
-                self.write(path, Some(&format!("{page}{}\n", text("text"))))
+                self.write(path, Some(&format!("{page}{}\n", call.text("text"))))
             }
             "edit/delete-page" => {
                 self.page(path)?;
                 self.write(path, None)
             }
-            "edit/write-page" => self.write(path, Some(text("text"))),
+            "edit/write-page" => self.write(path, Some(call.text("text"))),
             "edit/write-section" => {
                 let page = self.page(path)?;
-                let heading = format!("# {}\n", text("section"));
+                let heading = format!("# {}\n", call.text("section"));
                 let (before, _) = page.split_once(&heading).ok_or_else(|| refused("no such section"))?;
-                self.write(path, Some(&format!("{before}{}", text("text"))))
+                self.write(path, Some(&format!("{before}{}", call.text("text"))))
             }
             "look/page" => Ok(Answer::Response(json!({ "path": path, "text": self.page(path)? }))),
             "look/size" => Ok(Answer::Response(json!({ "path": path, "bytes": self.page(path)?.len() }))),
-            _ => self.pages(arguments["limit"].as_u64().unwrap_or(100) as usize),
+            _ => self.pages(call.arguments["limit"].as_u64().unwrap_or(100) as usize),
         }
-    }
-}
-
-/// Returns the operation of a tool that a request chooses, and the arguments for it.
-///
-/// # Errors
-/// If no operation takes them.
-fn choose(
-    tool: &'static ToolSpec,
-    arguments: &Value,
-    library: &Library,
-) -> Result<(&'static ToolSpec, Value), Refusal> {
-    let mut members = arguments.as_object().cloned().unwrap_or_default();
-    let Some(operation) = tool.operation_of(&members).or_else(|| nearest(tool, &members)) else {
-        if is(Mutant::UnsupportedLeavesAFile) {
-            library.write("log.md", Some(b"# Asked for nothing\n"), "log")?;
-        }
-        return Err((-32602, "no operation has these values".into()));
-    };
-    if is(Mutant::IgnoresUnused) {
-        let wire = operation.input.wire();
-        members.retain(|name, _| wire["properties"].get(name).is_some());
-    }
-    match operation.input.check(&members.clone().into()) {
-        Err(_) if is(Mutant::NamesNoArgument) => Err((-32602, "these are not the right arguments".into())),
-        Err(wrong) if !is(Mutant::TakesNearest) => Err((-32602, wrong[0].to_string())),
-        _ => Ok((operation, members.into())),
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tabellion_conformance::markdown::{self, Section};
 use tabellion_contracts::safe_markdown_editor::{CONTRACT, tool};
 
-use super::{Answer, ContractServer, Library, PersonAnswer, Refusal, failed, refused};
+use super::{Answer, Call, ContractServer, Library, Refusal, failed, refused};
 use crate::mutant::{Mutant, is};
 
 /// A document and the ids of its sections.
@@ -146,24 +146,24 @@ impl Editor {
         self.publish(state, version, tool::REDO)
     }
 
-    fn answer(&self, state: &mut State, name: &str, arguments: &Value) -> Result<Value, Refusal> {
-        match name {
+    fn answer(&self, state: &mut State, call: &Call<'_>) -> Result<Value, Refusal> {
+        match call.operation {
             tool::LIST_SECTIONS => Ok(list_sections(state)),
             tool::GET_DOCUMENT => Ok(json!({ "document": state.now.text.clone().unwrap_or_default() })),
-            tool::GET_SECTION => get_section(state, arguments),
-            tool::INSERT_SECTION => self.insert_section(state, arguments),
-            tool::UPDATE_SECTION => self.update_section(state, arguments),
-            tool::DELETE_SECTION => self.delete_section(state, arguments),
-            tool::MOVE_SECTION => self.move_section(state, arguments),
+            tool::GET_SECTION => get_section(state, call),
+            tool::INSERT_SECTION => self.insert_section(state, call),
+            tool::UPDATE_SECTION => self.update_section(state, call),
+            tool::DELETE_SECTION => self.delete_section(state, call),
+            tool::MOVE_SECTION => self.move_section(state, call),
             tool::UNDO => self.undo(state).map(|()| done()),
             _ => self.redo(state).map(|()| done()),
         }
     }
 
-    fn insert_section(&self, state: &mut State, arguments: &Value) -> Result<Value, Refusal> {
+    fn insert_section(&self, state: &mut State, call: &Call<'_>) -> Result<Value, Refusal> {
         let outline = Outline::parse(state);
         let Outline { text, sections } = &outline;
-        let mut at = position(arguments, "position");
+        let mut at = position(call, "position");
         if at > sections.len() && is(Mutant::ClampsPositions) {
             at = sections.len();
         }
@@ -174,7 +174,7 @@ impl Editor {
             at += 1;
         }
         let level = sections.get(at).or(sections.last()).map_or(1, |it| it.level);
-        let piece = section(argument(arguments, "heading"), level, argument(arguments, "content"));
+        let piece = section(call.text("heading"), level, call.text("content"));
         let start = outline.start(at);
         let gap = if at < sections.len() { "\n" } else { "" };
         let new = [&with_blank_line(&text[..start]), &piece, gap, &text[start..]].concat();
@@ -187,14 +187,14 @@ impl Editor {
         Ok(json!({ "section_id": shown_id(at, &id), "message": "inserted" }))
     }
 
-    fn update_section(&self, state: &mut State, arguments: &Value) -> Result<Value, Refusal> {
+    fn update_section(&self, state: &mut State, call: &Call<'_>) -> Result<Value, Refusal> {
         let outline = Outline::parse(state);
         let Outline { text, sections } = &outline;
-        let at = state.index_of(argument(arguments, "section_id"))?;
+        let at = state.index_of(call.text("section_id"))?;
         let start = sections[at].heading.end;
         let end = if is(Mutant::EatsChildren) { sections[at].end } else { outline.start(at + 1) };
         let old = &text[start..end];
-        let content = argument(arguments, "content").trim_matches(['\r', '\n']);
+        let content = call.text("content").trim_matches(['\r', '\n']);
         let is_same = old.trim_matches(['\r', '\n']) == content;
         let mut piece = match content {
             _ if is_same && !is(Mutant::AddsNewlines) => old.to_owned(),
@@ -213,13 +213,13 @@ impl Editor {
         Ok(done())
     }
 
-    fn delete_section(&self, state: &mut State, arguments: &Value) -> Result<Value, Refusal> {
+    fn delete_section(&self, state: &mut State, call: &Call<'_>) -> Result<Value, Refusal> {
         let outline = Outline::parse(state);
         let Outline { text, sections } = &outline;
-        let at = if arguments.get("section_id").is_some() {
-            state.index_of(argument(arguments, "section_id"))?
+        let at = if call.arguments.get("section_id").is_some() {
+            state.index_of(call.text("section_id"))?
         } else {
-            let heading = argument(arguments, "heading");
+            let heading = call.text("heading");
             let found = sections.iter().position(|it| it.text == heading);
             found.ok_or_else(|| refused("heading not found"))?
         };
@@ -231,12 +231,12 @@ impl Editor {
         Ok(done())
     }
 
-    fn move_section(&self, state: &mut State, arguments: &Value) -> Result<Value, Refusal> {
+    fn move_section(&self, state: &mut State, call: &Call<'_>) -> Result<Value, Refusal> {
         let outline = Outline::parse(state);
         let Outline { text, sections } = &outline;
-        let at = state.index_of(argument(arguments, "section_id"))?;
+        let at = state.index_of(call.text("section_id"))?;
         let all = outline.size(at);
-        let mut to = position(arguments, "new_position");
+        let mut to = position(call, "new_position");
         if is(Mutant::MovesBefore) && to > at && to > all {
             to -= all;
         }
@@ -266,9 +266,9 @@ fn list_sections(state: &State) -> Value {
     json!({ "sections": entries.collect::<Vec<_>>() })
 }
 
-fn get_section(state: &State, arguments: &Value) -> Result<Value, Refusal> {
+fn get_section(state: &State, call: &Call<'_>) -> Result<Value, Refusal> {
     let outline = Outline::parse(state);
-    let at = state.index_of(argument(arguments, "section_id"))?;
+    let at = state.index_of(call.text("section_id"))?;
     let heading = &outline.sections[at].heading;
     let own = if is(Mutant::ReadsTheHeading) { heading.start } else { heading.end };
     let content = outline.text[own..outline.start(at + 1)].trim_matches(['\r', '\n']);
@@ -284,14 +284,9 @@ fn no_position() -> Refusal {
     (-32602, "position out of range".into())
 }
 
-/// Returns a string argument; empty if absent.
-fn argument<'a>(arguments: &'a Value, name: &str) -> &'a str {
-    arguments[name].as_str().unwrap_or_default()
-}
-
 /// Returns a position argument; the largest number if absent.
-fn position(arguments: &Value, name: &str) -> usize {
-    let position = arguments[name].as_u64().unwrap_or(u64::MAX);
+fn position(call: &Call<'_>, name: &str) -> usize {
+    let position = call.arguments[name].as_u64().unwrap_or(u64::MAX);
     usize::try_from(position).unwrap_or(usize::MAX)
 }
 
@@ -338,12 +333,11 @@ impl Outline {
 }
 
 impl ContractServer for Editor {
-    fn call(&mut self, name: &str, arguments: &Value, _: Option<PersonAnswer>) -> Result<Answer, Refusal> {
+    fn call(&mut self, call: &Call<'_>) -> Result<Answer, Refusal> {
         let _lock = self.library.lock()?;
         let mut state = self.load()?;
         let given = state.given;
-        let answer = self.answer(&mut state, name, arguments);
-        match answer {
+        match self.answer(&mut state, call) {
             Ok(response) => {
                 self.save(&state)?;
                 Ok(Answer::Response(response))

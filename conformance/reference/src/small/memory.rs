@@ -5,7 +5,7 @@ use std::{collections::HashMap, fs};
 use serde_json::{Value, json};
 use tabellion_contracts::learning_os::{CONTRACT, tool};
 
-use super::{Answer, ContractServer, Library, PersonAnswer, Refusal, refused};
+use super::{Answer, Call, ContractServer, Library, PersonAnswer, Refusal, refused};
 use crate::mutant::{Mutant, is};
 
 /// Size of the largest entry, in bytes.
@@ -55,7 +55,7 @@ impl Memory {
         Ok(Answer::Response(json!({ "exists": true, "content": text })))
     }
 
-    fn append(&mut self, arguments: &Value, decision: Option<PersonAnswer>) -> Result<Answer, Refusal> {
+    fn append(&mut self, arguments: &Value, decision: Option<&PersonAnswer>) -> Result<Answer, Refusal> {
         let path = format!(".claude/memory/{}", arguments["file"].as_str().unwrap_or_default());
         let mut text = match arguments.get("entry") {
             Some(entry) if is(Mutant::SortsMembers) => sorted(entry).to_string(),
@@ -72,7 +72,7 @@ impl Memory {
         let approved = match decision {
             _ if is(Mutant::AsksNoPerson) => None,
             None => return self.ask(arguments, &path, &text),
-            Some(decision) => Some(self.approved(arguments, &decision)?),
+            Some(decision) => Some(self.approved(arguments, decision)?),
         };
         let lock = self.library.lock()?;
         if is(Mutant::NoLock) {
@@ -126,17 +126,11 @@ impl Memory {
 }
 
 impl ContractServer for Memory {
-    fn call(
-        &mut self,
-        name: &str,
-        arguments: &Value,
-        decision: Option<PersonAnswer>,
-    ) -> Result<Answer, Refusal> {
-        let text = |name: &str| arguments[name].as_str().unwrap_or_default();
-        match name {
-            tool::READ_REPO_FILE => self.read(text("path")),
-            tool::WRITE_MEMORY_ENTRY => self.append(arguments, decision),
-            _ => Ok(Answer::Response(json!({ "greeting": format!("Hello, {}!", text("name")) }))),
+    fn call(&mut self, call: &Call<'_>) -> Result<Answer, Refusal> {
+        match call.operation {
+            tool::READ_REPO_FILE => self.read(call.text("path")),
+            tool::WRITE_MEMORY_ENTRY => self.append(call.arguments, call.decision.as_ref()),
+            _ => Ok(Answer::Response(json!({ "greeting": format!("Hello, {}!", call.text("name")) }))),
         }
     }
 }

@@ -13,17 +13,27 @@ mod kept;
 mod logbook;
 mod memory;
 mod rest;
+mod rows;
 mod server;
 mod tracker;
 
-use std::{io, path::Path};
+use std::{error::Error, io, path::Path};
 
 use tabellion_contracts::{learning_os, safe_markdown_editor};
 
-pub use rest::serve_bulletin_at;
-use server::{
-    Answer, ContractServer, Library, PersonAnswer, Refusal, failed, listed, now, refused, respond, serve,
+use self::{
+    bulletin::Bulletin,
+    desk::Desk,
+    editor::Editor,
+    logbook::Logbook,
+    memory::Memory,
+    server::{
+        Answer, Call, ContractServer, Library, PersonAnswer, Refusal, failed, listed, no_operation, now,
+        refused, respond, serve_lines,
+    },
+    tracker::Tracker,
 };
+pub use rest::serve_bulletin_at;
 pub(crate) use {
     bulletin::{CONTRACT as BULLETIN, ROLES},
     desk::CONTRACT as DESK,
@@ -32,70 +42,50 @@ pub(crate) use {
     tracker::CONTRACT as TRACKER,
 };
 
-/// Serves the memory in the library at `root` over standard input and output until the input ends.
-///
-/// # Errors
-/// If a pipe breaks.
-pub fn serve_memory(root: &Path) -> io::Result<()> {
-    let library = Library(root.to_owned());
-    serve(&learning_os::CONTRACT, &mut memory::Memory::new(library))
+use crate::correct_server::CorrectServer;
+
+/// Options of some of the servers.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options<'a> {
+    /// The document, for a contract about one document.
+    pub document: Option<&'a str>,
+    /// The mode, for a contract that has modes.
+    pub mode: Option<&'a str>,
+    /// The client's role, for a contract that has roles.
+    pub role: Option<&'a str>,
 }
 
-/// Serves one document of the library at `root` over standard input and output until the input ends.
+/// Serves a library or rows in `folder` over standard input and output until the input ends.
 ///
 /// # Errors
-/// If a pipe breaks.
-pub fn serve_document(root: &Path, document: &str) -> io::Result<()> {
-    let library = Library(root.to_owned());
-    serve(&safe_markdown_editor::CONTRACT, &mut editor::Editor::new(library, document))
+/// If `server` is not a small one, its document is not named, or a pipe breaks.
+pub fn serve(server: CorrectServer, folder: &Path, options: Options<'_>) -> Result<(), Box<dyn Error>> {
+    let library = Library(folder.to_owned());
+    let (contract, mut server): (_, Box<dyn ContractServer>) = match server {
+        CorrectServer::Memory => (&learning_os::CONTRACT, Box::new(Memory::new(library))),
+        CorrectServer::Editor => {
+            let document = options.document.ok_or("the contract needs a document; add `--document PATH`")?;
+            (&safe_markdown_editor::CONTRACT, Box::new(Editor::new(library, document)))
+        }
+        CorrectServer::Desk => (DESK, Box::new(Desk(library))),
+        CorrectServer::Tracker => (TRACKER, Box::new(Tracker::new(folder))),
+        CorrectServer::Logbook => (LOGBOOK, Box::new(Logbook::new(folder, options.mode))),
+        CorrectServer::Bulletin => (BULLETIN, Box::new(Bulletin::new(library, options.role))),
+        CorrectServer::Reference | CorrectServer::Mcb | CorrectServer::Brainforge => {
+            return Err("this contract has no small server".into());
+        }
+    };
+    Ok(serve_lines(contract, &mut *server)?)
 }
 
-/// Serves rows in `folder` over standard input and output until the input ends.
-///
-/// # Errors
-/// If a pipe breaks.
-pub fn serve_tracker(folder: &Path) -> io::Result<()> {
-    serve(TRACKER, &mut tracker::Tracker::new(folder))
-}
-
-/// Prints the rows in `folder` and their log as lines of JSON.
+/// Prints the rows in `folder` and the log of their changes as lines of JSON.
 ///
 /// # Errors
 /// If they can't be read, or a pipe breaks.
-pub fn export_tracker(folder: &Path) -> io::Result<()> {
-    tracker::export(folder, &mut io::stdout().lock())
-}
-
-/// Serves the log of a ship in `folder`, in this mode, over standard input and output until the input ends.
-///
-/// # Errors
-/// If a pipe breaks.
-pub fn serve_logbook(folder: &Path, mode: Option<&str>) -> io::Result<()> {
-    serve(LOGBOOK, &mut logbook::Logbook::new(folder, mode))
-}
-
-/// Prints the rows of a ship's log in `folder` and the log of their changes as lines of JSON.
-///
-/// # Errors
-/// If they can't be read, or a pipe breaks.
-pub fn export_logbook(folder: &Path) -> io::Result<()> {
-    logbook::export(folder, &mut io::stdout().lock())
-}
-
-/// Serves pages in the library at `root` over standard input and output until the input ends.
-///
-/// # Errors
-/// If a pipe breaks.
-pub fn serve_desk(root: &Path) -> io::Result<()> {
-    let library = Library(root.to_owned());
-    serve(DESK, &mut desk::Desk(library))
-}
-
-/// Serves notices in the library at `root` to a client of this role, over standard input and output until the input ends.
-///
-/// # Errors
-/// If a pipe breaks.
-pub fn serve_bulletin(root: &Path, role: Option<&str>) -> io::Result<()> {
-    let library = Library(root.to_owned());
-    serve(BULLETIN, &mut bulletin::Bulletin::new(library, role))
+pub fn export(server: CorrectServer, folder: &Path) -> io::Result<()> {
+    let to = &mut io::stdout().lock();
+    match server {
+        CorrectServer::Logbook => rows::export(&folder.join(logbook::FILE), logbook::entities(), to),
+        _ => rows::export(&folder.join(tracker::FILE), tracker::entities(), to),
+    }
 }

@@ -12,7 +12,10 @@ use serde_json::{Value, json};
 use tabellion_conformance::era::Era;
 use tabellion_runtime::{ContractSpec, ToolSpec};
 
-use crate::mutant::{Mutant, is};
+use crate::{
+    file,
+    mutant::{Mutant, is},
+};
 
 /// A refusal of a call: code and message.
 pub(super) type Refusal = (i64, String);
@@ -34,6 +37,10 @@ pub(super) fn failed(error: io::Error) -> Refusal {
     (INTERNAL_ERROR, error.to_string())
 }
 
+pub(super) fn no_operation() -> Refusal {
+    (-32602, "no operation has these values".to_owned())
+}
+
 /// Answer to a call.
 #[derive(Clone)]
 pub(super) enum Answer {
@@ -53,25 +60,26 @@ pub(super) struct PersonAnswer {
     pub(super) state: String,
 }
 
-/// A server of a contract. A call names its operation, which is the tool if that has no others.
-pub(super) trait ContractServer {
-    fn call(
-        &mut self,
-        operation: &str,
-        arguments: &Value,
-        decision: Option<PersonAnswer>,
-    ) -> Result<Answer, Refusal>;
+/// A call.
+pub(super) struct Call<'a> {
+    /// The operation, which is the tool if that has no others.
+    pub(super) operation: &'static str,
+    pub(super) arguments: &'a Value,
+    /// The request's `_meta`.
+    pub(super) meta: &'a Value,
+    pub(super) decision: Option<PersonAnswer>,
+}
 
-    /// As [`call`](Self::call), for contracts without approval; `meta` is the request's `_meta`.
-    fn call_with_meta(
-        &mut self,
-        operation: &str,
-        arguments: &Value,
-        meta: &Value,
-    ) -> Result<Answer, Refusal> {
-        let _ = meta;
-        self.call(operation, arguments, None)
+impl<'a> Call<'a> {
+    /// Returns an argument that is a text; empty if there is none.
+    pub(super) fn text(&self, name: &str) -> &'a str {
+        self.arguments[name].as_str().unwrap_or_default()
     }
+}
+
+/// A server of a contract.
+pub(super) trait ContractServer {
+    fn call(&mut self, call: &Call<'_>) -> Result<Answer, Refusal>;
 
     /// Returns true if the tool is listed.
     fn lists(&self, tool: &ToolSpec) -> bool {
@@ -94,7 +102,12 @@ pub(super) trait ContractServer {
         tool: &'static ToolSpec,
         arguments: &Value,
     ) -> Result<(&'static ToolSpec, Value), Refusal> {
-        Ok((tool, arguments.clone()))
+        if tool.operations.is_none() {
+            return Ok((tool, arguments.clone()));
+        }
+        let members = arguments.as_object().cloned().unwrap_or_default();
+        let operation = tool.operation_of(&members).ok_or_else(no_operation)?;
+        Ok((operation, members.into()))
     }
 
     /// Returns a resource, if it exists.
@@ -104,7 +117,11 @@ pub(super) trait ContractServer {
     }
 }
 
-pub(super) fn serve(contract: &'static ContractSpec, server: &mut dyn ContractServer) -> io::Result<()> {
+/// Answers each line of standard input until its end.
+pub(super) fn serve_lines(
+    contract: &'static ContractSpec,
+    server: &mut dyn ContractServer,
+) -> io::Result<()> {
     for line in io::stdin().lock().lines() {
         let message: Value = serde_json::from_str(&line?).unwrap_or_default();
         let Some(answer) = respond(contract, server, &message) else {
@@ -206,11 +223,7 @@ fn call(
         state: state.to_owned(),
     });
     let can_ask = params["_meta"]["io.modelcontextprotocol/clientCapabilities"]["elicitation"].is_object();
-    let answer = match decision {
-        Some(_) => server.call(tool.label(), arguments, decision)?,
-        None => server.call_with_meta(tool.label(), arguments, &params["_meta"])?,
-    };
-    match answer {
+    match server.call(&Call { operation: tool.label(), arguments, meta: &params["_meta"], decision })? {
         Answer::Noted { response, meta } => {
             Ok(json!({ "content": [], "structuredContent": response, "_meta": meta }))
         }
@@ -242,9 +255,7 @@ pub(super) struct Library(pub(super) PathBuf);
 impl Library {
     /// Takes the lock among processes, which is held until the file is dropped.
     pub(super) fn lock(&self) -> Result<File, Refusal> {
-        let file = File::create(self.own("lock")?).map_err(failed)?;
-        file.lock().map_err(failed)?;
-        Ok(file)
+        file::lock(&self.own("lock")?).map_err(failed)
     }
 
     /// Returns the path of a file in the server's folder in `.git`.

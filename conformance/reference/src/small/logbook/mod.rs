@@ -4,21 +4,19 @@ mod contract;
 mod origin;
 mod store;
 
-use std::{
-    io::{self, Write},
-    path::Path,
-};
+use std::path::Path;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tabellion_runtime::{ToolSpec, context::CHANGE};
 
 pub(crate) use self::contract::CONTRACT;
+pub(super) use self::store::FILE;
 use self::{
     contract::{CONFLICT, INVALID, NOT_FOUND, UNDECLARED},
     origin::{Fields, Mode},
-    store::{State, Store, random},
+    store::{Store, random},
 };
-use super::{Answer, ContractServer, PersonAnswer, Refusal};
+use super::{Answer, Call, ContractServer, Refusal};
 use crate::mutant::{Mutant, is};
 
 /// The entities, with the name of each one's tool.
@@ -29,6 +27,11 @@ pub(super) struct Logbook {
     mode: Mode,
     /// The provenance of the call at hand.
     said: Fields,
+}
+
+/// Returns the names of the entities.
+pub(super) fn entities() -> impl Iterator<Item = &'static str> {
+    TOOLS.iter().map(|(_, entity)| *entity)
 }
 
 impl Logbook {
@@ -105,29 +108,14 @@ impl ContractServer for Logbook {
         Ok(())
     }
 
-    fn choose(
-        &self,
-        tool: &'static ToolSpec,
-        arguments: &Value,
-    ) -> Result<(&'static ToolSpec, Value), Refusal> {
-        let members: Map<_, _> = arguments.as_object().cloned().unwrap_or_default();
-        let operation = tool.operation_of(&members);
-        let operation = operation.ok_or_else(|| (INVALID, "no operation has these values".to_owned()))?;
-        Ok((operation, members.into()))
-    }
-
-    fn call(
-        &mut self,
-        operation: &str,
-        arguments: &Value,
-        _: Option<PersonAnswer>,
-    ) -> Result<Answer, Refusal> {
-        let tool = CONTRACT.operation(operation).map_or("", |tool| tool.name);
+    fn call(&mut self, call: &Call<'_>) -> Result<Answer, Refusal> {
+        let arguments = call.arguments;
+        let tool = CONTRACT.operation(call.operation).map_or("", |tool| tool.name);
         let entity = TOOLS.iter().find(|(name, _)| *name == tool).map(|(_, entity)| *entity);
         let (Some(tool), Some(entity)) = (CONTRACT.tool(tool), entity) else {
             return Err((INVALID, "unknown operation".to_owned()));
         };
-        let action = arguments["action"].as_str().unwrap_or_default();
+        let action = call.text("action");
         match action {
             "create" | "delete" => self.change(tool, action, entity, arguments),
             _ => self.read(action, entity, arguments["id"].as_str()),
@@ -138,18 +126,4 @@ impl ContractServer for Logbook {
 fn gone(entity: &str) -> Refusal {
     let code = if is(Mutant::CodeOfItsOwn) { UNDECLARED } else { NOT_FOUND };
     (code, format!("there is no such {entity}"))
-}
-
-/// Prints the rows in `folder` and their log as lines of JSON.
-pub(super) fn export(folder: &Path, to: &mut dyn Write) -> io::Result<()> {
-    let state: State = Store::new(folder).read().map_err(|(_, message)| io::Error::other(message))?;
-    for entry in &state.log {
-        writeln!(to, "{}", json!({ "change": entry }))?;
-    }
-    for (_, entity) in TOOLS {
-        for row in state.rows(entity) {
-            writeln!(to, "{}", json!({ "row": { "entity": entity, "row": row } }))?;
-        }
-    }
-    Ok(())
 }

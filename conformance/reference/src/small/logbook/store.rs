@@ -1,25 +1,26 @@
 //! The logbook's file: one JSON document with rows and log, replaced as a whole under a lock.
 
 use std::{
-    fs::{self, File},
-    io::{self, Read, Write},
+    fs::File,
+    io,
     path::{Path, PathBuf},
 };
 
-use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::contract::FAILED;
 use crate::{
+    file,
     mutant::{Mutant, is},
-    small::{Refusal, now},
+    small::{
+        Refusal, now,
+        rows::{Row, rows_of},
+    },
 };
 
-type Row = Map<String, Value>;
-
 /// Name of the file.
-const FILE: &str = "logbook.json";
+pub(crate) const FILE: &str = "logbook.json";
 
 /// Contents of the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -34,9 +35,7 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn rows(&self, entity: &str) -> Vec<Row> {
-        let rows = self.rows.get(entity).and_then(Value::as_array);
-        let rows = rows.into_iter().flatten();
-        rows.filter_map(|row| row.as_object().cloned()).collect()
+        rows_of(&self.rows, entity)
     }
 
     pub(super) fn set_rows(&mut self, entity: &str, rows: Vec<Row>) {
@@ -74,41 +73,26 @@ impl Store {
     /// Takes the lock among processes, which is held until the file is dropped.
     pub(super) fn lock(&self) -> Result<File, Refusal> {
         let path = self.0.join("lock");
-        let locked = File::create(&path).and_then(|file| file.lock().map(|()| file));
-        locked.map_err(|error| failed("take the log", &path, &error))
+        file::lock(&path).map_err(|error| failed("take the log", &path, &error))
     }
 
     /// Reads the file.
     pub(super) fn read(&self) -> Result<State, Refusal> {
         let path = self.0.join(FILE);
-        let read = match fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::from),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(State::default()),
-            Err(error) => Err(error),
-        };
-        read.map_err(|error| failed("read the log", &path, &error))
+        let read = file::read_json(&path).map_err(|error| failed("read the log", &path, &error))?;
+        Ok(read.unwrap_or_default())
     }
 
     /// Replaces the file.
     pub(super) fn write(&self, state: &State) -> Result<(), Refusal> {
-        let (path, new) = (self.0.join(FILE), self.0.join("logbook.new"));
-        let replaced = serde_json::to_vec(state).map_err(io::Error::from).and_then(|bytes| {
-            let mut file = File::create(&new)?;
-            file.write_all(&bytes)?;
-            file.sync_all()?;
-            fs::rename(&new, &path)
-        });
-        replaced.map_err(|error| failed("write the log", &path, &error))
+        let path = self.0.join(FILE);
+        file::replace_json(&path, state).map_err(|error| failed("write the log", &path, &error))
     }
 }
 
 /// Returns random hexadecimal digits.
 pub(super) fn random() -> Result<String, Refusal> {
-    let path = Path::new("/dev/urandom");
-    let mut bytes = [0; 16];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut bytes));
-    read.map_err(|error| failed("number a row", path, &error))?;
-    Ok(HEXLOWER.encode(&bytes))
+    file::random(32).map_err(|error| failed("number a row", Path::new(file::RANDOM), &error))
 }
 
 /// Returns the refusal for the server's own error; its details are for the operator.

@@ -5,25 +5,20 @@ mod fields;
 mod rules;
 mod store;
 
-use std::{
-    collections::BTreeMap,
-    fs::File,
-    io::{self, Write},
-    path::Path,
-    thread,
-    time::Duration,
-};
+use std::{collections::BTreeMap, fs::File, path::Path, thread, time::Duration};
 
 use serde_json::{Value, json};
 use tabellion_runtime::{
-    ContractSpec, ToolSpec,
+    ContractSpec,
     context::{BASE, CHANGE, IDEMPOTENCY_KEY, IF_BASE},
 };
 
-use super::{Answer, ContractServer, PersonAnswer, Refusal};
+use super::{Answer, Call, ContractServer, Refusal, rows::Row};
 use crate::mutant::{Mutant, is};
 use rules::{Changed, Request};
-use store::{Row, State, Store, digest, random};
+use store::{State, Store, digest, random};
+
+pub(super) use store::FILE;
 
 /// The example of `tabellion-codegen`.
 #[path = "../../../../../codegen/examples/tracker/generated/tracker.rs"]
@@ -46,9 +41,9 @@ pub(super) struct Tracker {
     keys: serde_json::Map<String, Value>,
 }
 
-/// Writes rows and log of the folder as lines of JSON.
-pub(super) fn export(folder: &Path, to: &mut dyn Write) -> io::Result<()> {
-    Store::new(folder).export(to)
+/// Returns the names of the entities.
+pub(super) fn entities() -> impl Iterator<Item = &'static str> {
+    fields::ENTITIES.iter().map(|entity| entity.name)
 }
 
 impl Tracker {
@@ -218,22 +213,8 @@ impl Tracker {
 }
 
 impl ContractServer for Tracker {
-    fn choose(
-        &self,
-        tool: &'static ToolSpec,
-        arguments: &Value,
-    ) -> Result<(&'static ToolSpec, Value), Refusal> {
-        let members = arguments.as_object().cloned().unwrap_or_default();
-        let operation = tool.operation_of(&members);
-        let operation = operation.ok_or_else(|| (-32602, "no operation has these values".to_owned()))?;
-        Ok((operation, members.into()))
-    }
-
-    fn call(&mut self, _: &str, arguments: &Value, _: Option<PersonAnswer>) -> Result<Answer, Refusal> {
-        self.call_with_meta("", arguments, &Value::Null)
-    }
-
-    fn call_with_meta(&mut self, _: &str, arguments: &Value, meta: &Value) -> Result<Answer, Refusal> {
+    fn call(&mut self, call: &Call<'_>) -> Result<Answer, Refusal> {
+        let arguments = call.arguments;
         let text = |name: &str| arguments[name].as_str();
         let (action, resource) = (text("action").unwrap_or_default(), text("resource"));
         let entity = fields::ENTITIES.iter().find(|entity| Some(entity.name) == resource);
@@ -245,7 +226,7 @@ impl ContractServer for Tracker {
             arguments,
         };
         if !matches!(action, "get" | "list") {
-            return self.change(action, &request, meta);
+            return self.change(action, &request, call.meta);
         }
         let state = {
             let _lock = self.store.lock()?;

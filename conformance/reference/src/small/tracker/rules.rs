@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use super::{
     fields::{ENTITIES, Entity, Field, Kind, OnDelete},
-    store::{Row, State, digest, name, random},
+    store::{State, digest, name, random},
 };
 use crate::{
     mutant::{Mutant, is},
-    small::{Refusal, now},
+    small::{Refusal, now, rows::Row},
 };
 
 /// A request taken apart.

@@ -1,8 +1,7 @@
 //! The tracker's file: one JSON document with rows, log and idempotency keys, replaced as a whole under a lock.
 
 use std::{
-    fs::{self, File},
-    io::{self, Write},
+    fs::File,
     path::{Path, PathBuf},
 };
 
@@ -12,11 +11,16 @@ use serde_json::{Map, Value, json};
 use sha1::{Digest, Sha1};
 
 use crate::{
+    file,
     mutant::{Mutant, is},
-    small::{Refusal, failed, now},
+    small::{
+        Refusal, failed, now,
+        rows::{Row, rows_of},
+    },
 };
 
-pub(super) type Row = Map<String, Value>;
+/// Name of the file.
+pub(crate) const FILE: &str = "tracker.json";
 
 /// Contents of the file.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -35,9 +39,7 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn rows(&self, entity: &str) -> Vec<Row> {
-        let rows = self.rows.get(entity).and_then(Value::as_array);
-        let rows = rows.into_iter().flatten();
-        rows.filter_map(|row| row.as_object().cloned()).collect()
+        rows_of(&self.rows, entity)
     }
 
     pub(super) fn set_rows(&mut self, entity: &str, rows: Vec<Row>) {
@@ -98,77 +100,34 @@ impl Store {
         if is(Mutant::RowsWithoutLock) {
             return Ok(None);
         }
-        let file = File::create(self.0.join("lock")).map_err(failed)?;
-        file.lock().map_err(failed)?;
-        Ok(Some(file))
+        file::lock(&self.0.join("lock")).map(Some).map_err(failed)
     }
 
     /// Reads the file; a new store has the two orgs, in one entry of the log.
     pub(super) fn read(&self) -> Result<State, Refusal> {
-        match fs::read(self.0.join("tracker.json")) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| failed(error.into())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let mut state = State::default();
-                let org = |id: &str, name: &str| {
-                    let row = json!({ "id": id, "name": name, "created_at": now() });
-                    row.as_object().cloned().unwrap_or_default()
-                };
-                state.set_rows("org", vec![org("home", "Home"), org("work", "Work")]);
-                state.log.push(state.entry(&State::default(), "seed"));
-                self.write(&state)?;
-                Ok(state)
-            }
-            Err(error) => Err(failed(error)),
+        if let Some(state) = file::read_json(&self.0.join(FILE)).map_err(failed)? {
+            return Ok(state);
         }
+        let mut state = State::default();
+        let org = |id: &str, name: &str| {
+            let row = json!({ "id": id, "name": name, "created_at": now() });
+            row.as_object().cloned().unwrap_or_default()
+        };
+        state.set_rows("org", vec![org("home", "Home"), org("work", "Work")]);
+        state.log.push(state.entry(&State::default(), "seed"));
+        self.write(&state)?;
+        Ok(state)
     }
 
     /// Replaces the file.
     pub(super) fn write(&self, state: &State) -> Result<(), Refusal> {
-        let bytes = serde_json::to_vec(state).map_err(|error| failed(error.into()))?;
-        let path = self.0.join("tracker.json");
-        if is(Mutant::WritesInPlace) {
-            return fs::write(path, bytes).map_err(failed);
-        }
-        let new = self.0.join(format!("new-{}", std::process::id()));
-        let written = File::create(&new).and_then(|mut file| {
-            file.write_all(&bytes)?;
-            if is(Mutant::NeverSyncs) { Ok(()) } else { file.sync_all() }
-        });
-        let replaced = written.and_then(|()| fs::rename(&new, path));
-        if replaced.is_err() {
-            // It is replaced by the next change of this process otherwise.
-            let _ = fs::remove_file(&new);
-        }
-        replaced.map_err(failed)
-    }
-
-    /// Prints rows and log as lines of JSON.
-    pub(super) fn export(&self, to: &mut dyn Write) -> io::Result<()> {
-        let path = self.0.join("tracker.json");
-        let state: State = match fs::read(path) {
-            Ok(bytes) => serde_json::from_slice(&bytes)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(error),
-        };
-        for entry in &state.log {
-            writeln!(to, "{}", json!({ "change": entry }))?;
-        }
-        for entity in super::fields::ENTITIES {
-            for row in state.rows(entity.name) {
-                writeln!(to, "{}", json!({ "row": { "entity": entity.name, "row": row } }))?;
-            }
-        }
-        Ok(())
+        file::replace_json(&self.0.join(FILE), state).map_err(failed)
     }
 }
 
 /// Returns random hexadecimal digits.
 pub(super) fn random(digits: usize) -> Result<String, Refusal> {
-    let mut bytes = vec![0; digits / 2];
-    File::open("/dev/urandom")
-        .and_then(|mut file| io::Read::read_exact(&mut file, &mut bytes))
-        .map_err(failed)?;
-    Ok(HEXLOWER.encode(&bytes))
+    file::random(digits).map_err(failed)
 }
 
 /// Returns the digest of a value's JSON.
