@@ -2,6 +2,7 @@
 
 use std::{fs, path::PathBuf, process::Command};
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 use xtask::{
     Outcome,
@@ -14,10 +15,7 @@ const VARIABLE: &str = "TABELLION_BROWSER";
 const PROGRAMS: [&str; 2] = ["chromium", "chromedriver"];
 const AXE_VERSION: &str = "4.14.1";
 /// SHA-256 of axe-core's script.
-const AXE_DIGEST: [u8; 32] = [
-    0x29, 0x34, 0x89, 0x99, 0x45, 0x0c, 0xdf, 0x28, 0x49, 0xa8, 0xe7, 0x0b, 0x79, 0x12, 0xfc, 0x2d, 0xa8,
-    0x5a, 0x84, 0x9d, 0xa3, 0x9c, 0x0d, 0x0d, 0x53, 0x94, 0xf5, 0x1d, 0x4a, 0x9e, 0xd9, 0x5c,
-];
+const AXE_DIGEST: &str = "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c";
 
 /// Runs the tests.
 ///
@@ -41,7 +39,7 @@ fn axe() -> Outcome<PathBuf> {
         }
     }
     let script = Node::find()?.package("axe", "axe-core", AXE_VERSION)?.join("axe.min.js");
-    if Sha256::digest(fs::read(&script)?)[..] != AXE_DIGEST {
+    if HEXLOWER.encode(&Sha256::digest(fs::read(&script)?)) != AXE_DIGEST {
         return Err(format!("`{}` is not axe-core {AXE_VERSION}", script.display()).into());
     }
     Ok(script)

