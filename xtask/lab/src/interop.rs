@@ -108,9 +108,14 @@ enum Transport {
 pub(crate) fn all() -> Outcome {
     let program = run::program("tabellion")?;
     let (mut wrong, mut missing) = (Vec::new(), Vec::new());
-    for met in
-        [pythons(&program), authorized(&program), rest(&program), workflows(&program), inspector(&program)]
-    {
+    for met in [
+        pythons(&program),
+        authorized(&program),
+        alone(&program, "rest", &OF_REST, REST),
+        // A foreign engine walks through the workflows alongside the server.
+        alone(&program, "workflows", &[WORKFLOW_ENGINE], WORKFLOWS),
+        inspector(&program),
+    ] {
         match met {
             Ok(found) => wrong.extend(found),
             Err(error) if error.is::<Missing>() => missing.push(error),
@@ -155,25 +160,15 @@ fn authorized(program: &Path) -> Outcome<Vec<String>> {
     Ok(wrong)
 }
 
-/// Returns the failures over REST. The packages for MCP are installed too, since the scripts share code.
-fn rest(program: &Path) -> Outcome<Vec<String>> {
+/// Returns the failures of a client that starts the server itself, in the environment called `name`, with these packages. The packages for
+/// MCP are installed too, since the scripts share code.
+fn alone(program: &Path, name: &str, packages: &[&str], script: &str) -> Outcome<Vec<String>> {
     let (_, mcp) = PYTHONS[0];
-    let python = Python::with("rest", &[OF_REST[0], OF_REST[1], mcp])?;
+    let python = Python::with(name, &[packages, &[mcp]].concat())?;
     let place = TestServer::new(program, Transport::Stdio)?;
     let mut client = python.command();
-    client.arg(root().join(REST)).arg(place.library.path()).arg(program);
-    let met = meeting(&OF_REST.join(" "), &mut client)?;
-    Ok(met.into_iter().collect())
-}
-
-/// Returns the failures of a foreign engine that walks through the workflows alongside the server.
-fn workflows(program: &Path) -> Outcome<Vec<String>> {
-    let (_, mcp) = PYTHONS[0];
-    let python = Python::with("workflows", &[WORKFLOW_ENGINE, mcp])?;
-    let place = TestServer::new(program, Transport::Stdio)?;
-    let mut client = python.command();
-    client.arg(root().join(WORKFLOWS)).arg(place.library.path()).arg(program);
-    let met = meeting(WORKFLOW_ENGINE, &mut client)?;
+    client.arg(root().join(script)).arg(place.library.path()).arg(program);
+    let met = meeting(&packages.join(" "), &mut client)?;
     Ok(met.into_iter().collect())
 }
 

@@ -120,60 +120,52 @@ enum Kind {
 }
 
 impl Exhibit {
+    /// Returns a server that is judged in the stateless era.
+    fn new(subject: Subject, kind: Kind, checks: &[&'static str]) -> Self {
+        Self { name: subject.name.clone(), subject, kind, checks: checks.to_vec(), eras: &[Era::Stateless] }
+    }
+
+    /// Returns it with a prefix in the golden file.
+    fn below(self, prefix: &str) -> Self {
+        Self { name: format!("{prefix}{}", self.name), ..self }
+    }
+
+    /// Returns it in all eras, if its server is the reference, which is in all of them.
+    fn in_its_eras(self, server: CorrectServer) -> Self {
+        if server == CorrectServer::Reference { Self { eras: &Era::ALL, ..self } } else { self }
+    }
+
     /// Returns all servers. Those that take longest are first; otherwise they would run alone at the end.
     fn all(program: &Path, options: &Options) -> Vec<Self> {
         if let Some(server) = &options.database {
-            let mutant = |specimen: &'static Specimen| Self {
-                name: specimen.name.into(),
-                subject: tabellion_reference::in_database(server, program, specimen),
-                kind: Kind::Mutant(specimen, specimen.detected_by),
-                checks: specimen.detected_by.to_vec(),
-                eras: &[Era::Stateless],
+            let mutant = |specimen: &'static Specimen| {
+                let subject = tabellion_reference::in_database(server, program, specimen);
+                Self::new(subject, Kind::Mutant(specimen, specimen.detected_by), specimen.detected_by)
             };
             return DATABASE_ZOO.iter().map(mutant).collect();
         }
         let [reference, small @ ..] = CorrectServer::ALL;
         let correct = |server: CorrectServer| {
-            let subject = server.subject(program, None);
-            Self {
-                name: subject.name.clone(),
-                subject,
-                kind: Kind::Correct,
-                checks: match server.passes() {
-                    [] => checks::for_contract(server.contract()).map(|check| check.id).collect(),
-                    passes => passes.to_vec(),
-                },
-                eras: if server == reference { &Era::ALL } else { &[Era::Stateless] },
-            }
+            let all: Vec<_> = checks::for_contract(server.contract()).map(|check| check.id).collect();
+            let checks = if server.passes().is_empty() { &all } else { server.passes() };
+            Self::new(server.subject(program, None), Kind::Correct, checks).in_its_eras(server)
         };
-        let mutants = mutant::zoo().map(|specimen| Self {
-            name: specimen.name.into(),
-            subject: specimen.server.subject(program, Some(specimen)),
-            kind: Kind::Mutant(specimen, specimen.detected_by),
-            checks: match specimen.server {
+        let mutants = mutant::zoo().map(|specimen| {
+            let checks = match specimen.server {
                 _ if options.all => specimen.server.passes().to_vec(),
                 CorrectServer::Reference => [specimen.detected_by, &EVERYWHERE].concat(),
                 _ => specimen.detected_by.to_vec(),
-            },
-            eras: &[Era::Stateless],
+            };
+            let subject = specimen.server.subject(program, Some(specimen));
+            Self::new(subject, Kind::Mutant(specimen, specimen.detected_by), &checks)
         });
-        let innocents = INNOCENTS.iter().map(|innocent| Self {
-            name: format!("{INNOCENT}{}", innocent.name),
-            subject: innocent.subject(program),
-            kind: Kind::Innocent,
-            checks: innocent.acquitted_by.to_vec(),
-            eras: &[Era::Stateless],
+        let innocents = INNOCENTS.iter().map(|innocent| {
+            Self::new(innocent.subject(program), Kind::Innocent, innocent.acquitted_by).below(INNOCENT)
         });
         let over_http =
             |server: CorrectServer, kind: Kind, specimen: Option<&Specimen>, checks: &[&'static str]| {
                 let subject = tabellion_reference::over_http(server, program, specimen);
-                Self {
-                    name: format!("{OVER_HTTP}{}", subject.name),
-                    subject,
-                    kind,
-                    checks: checks.to_vec(),
-                    eras: if server == reference { &Era::ALL } else { &[Era::Stateless] },
-                }
+                Self::new(subject, kind, checks).below(OVER_HTTP).in_its_eras(server)
             };
         let also = ALSO_OVER_HTTP.iter().filter_map(|(name, ids)| Some((Specimen::find(name).ok()?, *ids)));
         let own = HTTP_ZOO.iter().chain(REST_ZOO).map(|specimen| (specimen, specimen.detected_by));
