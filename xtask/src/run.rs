@@ -81,6 +81,21 @@ pub fn program(name: &str) -> Outcome<PathBuf> {
     built(name)
 }
 
+/// Builds a binary of the workspace in release mode; returns its path.
+///
+/// # Errors
+/// If it does not build.
+pub fn release(name: &str) -> Outcome<PathBuf> {
+    cargo(&["build", "--release", "--quiet", "--bin", name])?;
+    Ok(released(name))
+}
+
+/// Returns the path of a binary of the workspace that was built in release mode.
+#[must_use]
+pub fn released(name: &str) -> PathBuf {
+    root().join("target/release").join(name)
+}
+
 /// Returns the path of a built binary of the workspace, in debug mode.
 ///
 /// # Errors

@@ -5,7 +5,6 @@
 //! libraries, `peers.rs` has the programs for comparison. `rows.rs` measures contracts that keep rows, `memories.rs` rows that are
 //! searched, `notes.rs` notes with review (texts: `texts.rs`), `code.rs` indexes of source code, all through `pipe.rs`.
 
-mod answer;
 mod code;
 mod library;
 mod memories;
@@ -19,22 +18,18 @@ mod texts;
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
-use serde_json::{Map, Value, json};
-use tabellion_conformance::{Target, ledger};
+use serde_json::{Value, json};
+use tabellion_conformance::ledger;
 
 use self::{
     library::Library,
-    peers::Floor,
+    pipe::Pipe,
     table::{Row, Table},
 };
 use xtask::{Outcome, root, run};
-
-use self::answer::{IN_FLIGHT, succeeded};
-use crate::measure::resident;
 
 /// A word that is in no document.
 const RARE: &str = "quinquagenary";
@@ -92,7 +87,7 @@ enum Only {
 
 /// Measures, prints a table for each library, and writes all of them.
 pub(crate) fn all(options: &Options) -> Outcome {
-    run::cargo(&["build", "--release", "--quiet", "--bin", "tabellion"])?;
+    run::release("tabellion")?;
     let mut tables = Vec::new();
     let is_meant = |part| options.only.is_none_or(|only| only == part);
     if is_meant(Only::Documents) {
@@ -121,15 +116,7 @@ pub(crate) fn all(options: &Options) -> Outcome {
 
 /// Measures contracts over documents.
 fn over_libraries(options: &Options) -> Outcome<Vec<Table>> {
-    run::cargo(&[
-        "build",
-        "--release",
-        "--quiet",
-        "--package",
-        "tabellion-conformance",
-        "--example",
-        "floor",
-    ])?;
+    peers::build("floor")?;
     let middle = options.files.get(options.files.len() / 2).copied().unwrap_or(100);
     let shortest = options.commits.iter().min().copied().unwrap_or(10);
     let mut tables = Vec::new();
@@ -137,9 +124,7 @@ fn over_libraries(options: &Options) -> Outcome<Vec<Table>> {
     let longer = options.commits.iter().filter(|commits| **commits != shortest);
     for (files, commits) in shapes.chain(longer.map(|commits| (middle, *commits))) {
         let library = Library::make(&options.within, files, commits)?;
-        let table = measure(&library, options.calls)?;
-        println!("{table}");
-        tables.push(table);
+        tables.push(measure(&library, options.calls)?);
     }
     tables.push(documents(&options.within, options.calls)?);
     Ok(tables)
@@ -151,27 +136,28 @@ fn measure(library: &Library, calls: usize) -> Outcome<Table> {
     table.add(starts(root)?);
     let meta = json!({ "tabellion/idempotencyKey": "bench-first" });
     table.add(without_cache(root, "log, 50 entries, without a cache", |server| {
-        server.time("get_markdown_activity_log", json!({ "limit": 50 }))
+        server.call("get_markdown_activity_log", json!({ "limit": 50 }))
     })?);
     table.add(without_cache(root, "refused edit with a new key, without a cache", |server| {
-        server.time_refused("edit_markdown", append("nothing.md", 0), meta.clone())
+        server.refused("edit_markdown", append("nothing.md", 0), meta.clone())
     })?);
 
-    let mut server = Server::start(root)?;
-    let mut floor = Floor::start(root)?;
+    let mut server = serve(root)?;
+    let mut floor = peers::floor(root)?;
     let mut read = Row::new("read call over stdio", "hand-written line loop", "≤ 2×");
     for i in 0..calls * 5 {
         let path = library.path(i);
-        read.ours(server.time("read_markdown", json!({ "path": path }))?);
-        read.peer(floor.read(&path)?);
+        read.ours(server.call("read_markdown", json!({ "path": path }))?);
+        read.peer(floor.call("read", json!({ "path": path }))?);
     }
+    floor.close()?;
     table.add(read);
     table.note("memory at rest", format!("{:.1} MB (aim ≤ 30 MB)", server.megabytes()?));
 
     let mut edit = Row::new("edit, durable", "`git add` + `git commit`, as durable", "≥ 5 to 20× faster");
     let mut least = Row::new("edit, durable", "write, fsync, rename, fsync of the folder", "≤ 2×");
     for i in 0..calls {
-        let ours = server.time("edit_markdown", append(&library.path(i), i))?;
+        let ours = server.call("edit_markdown", append(&library.path(i), i))?;
         edit.ours(ours);
         least.ours(ours);
         least.peer(peers::replace(root, &library.path(i + 7))?);
@@ -181,11 +167,12 @@ fn measure(library: &Library, calls: usize) -> Outcome<Table> {
     }
     table.add(edit);
     table.add(least);
-    table.add(in_flight(library, &mut server, calls)?);
+    let edits = |round: usize, i| append(&library.path(round * 100 + i), i);
+    table.add(server.in_flight("edit, 32 in flight, each", calls, "edit_markdown", edits)?);
 
     let mut search = Row::new("search, a word that is nowhere", "`rg -F`, warm", "≤ 0.7×");
     for _ in 0..calls.min(20) {
-        search.ours(server.time("search_markdown", json!({ "query": RARE }))?);
+        search.ours(server.call("search_markdown", json!({ "query": RARE }))?);
         if let Some(time) = peers::rg(root, RARE)? {
             search.peer(time);
         }
@@ -194,15 +181,17 @@ fn measure(library: &Library, calls: usize) -> Outcome<Table> {
 
     let mut log = Row::alone("log, 50 entries");
     for _ in 0..calls {
-        log.ours(server.time("get_markdown_activity_log", json!({ "limit": 50 }))?);
+        log.ours(server.call("get_markdown_activity_log", json!({ "limit": 50 }))?);
     }
     table.add(log);
     let mut key = Row::alone("edit with a new idempotency key");
     for i in 0..calls.min(50) {
         let meta = json!({ "tabellion/idempotencyKey": format!("bench-{i}") });
-        key.ours(server.time_with("edit_markdown", append(&library.path(i), i), meta)?);
+        key.ours(server.call_with("edit_markdown", append(&library.path(i), i), meta)?);
     }
     table.add(key);
+    server.close()?;
+    println!("{table}");
     Ok(table)
 }
 
@@ -211,12 +200,15 @@ fn starts(root: &Path) -> Outcome<Row> {
     let mut row = Row::new("start to the first `tools/list`", "hand-written line loop", "≤ 10 ms more");
     for _ in 0..20 {
         let since = Instant::now();
-        let mut server = Server::start(root)?;
-        server.target.request("tools/list", json!({}))?;
+        let mut server = serve(root)?;
+        server.request("tools/list", &json!({}))?;
         row.ours(since.elapsed());
+        server.close()?;
         let since = Instant::now();
-        Floor::start(root)?.list()?;
+        let mut floor = peers::floor(root)?;
+        floor.request("tools/list", &json!({}))?;
         row.peer(since.elapsed());
+        floor.close()?;
     }
     Ok(row)
 }
@@ -225,35 +217,16 @@ fn starts(root: &Path) -> Outcome<Row> {
 fn without_cache(
     root: &Path,
     what: &'static str,
-    call: impl Fn(&mut Server) -> Outcome<Duration>,
+    call: impl Fn(&mut Pipe) -> Outcome<Duration>,
 ) -> Outcome<Row> {
     let mut row = Row::alone(what);
     for _ in 0..5 {
         for file in ["log.sqlite", "log.sqlite-wal", "log.sqlite-shm"] {
             fs::remove_file(root.join(".git/tabellion").join(file)).ok();
         }
-        row.ours(call(&mut Server::start(root)?)?);
-    }
-    Ok(row)
-}
-
-/// Measures concurrent edits: the time of each as a share of the whole.
-fn in_flight(library: &Library, server: &mut Server, calls: usize) -> Outcome<Row> {
-    let mut row = Row::new("edit, 32 in flight, each", "one at a time", "less than alone");
-    for round in 0..(calls / IN_FLIGHT).max(3) {
-        let since = Instant::now();
-        for i in 0..IN_FLIGHT {
-            let arguments = append(&library.path(round * 100 + i), i);
-            let params = json!({ "name": "edit_markdown", "arguments": arguments });
-            server.target.post("tools/call", params)?;
-        }
-        for _ in 0..IN_FLIGHT {
-            succeeded(&server.target.receive()?)?;
-        }
-        row.ours(since.elapsed() / IN_FLIGHT as u32);
-        for i in 0..4 {
-            row.peer(server.time("edit_markdown", append(&library.path(round * 100 + 50 + i), i))?);
-        }
+        let mut server = serve(root)?;
+        row.ours(call(&mut server)?);
+        server.close()?;
     }
     Ok(row)
 }
@@ -269,14 +242,15 @@ fn documents(within: &Path, calls: usize) -> Outcome<Table> {
             .collect();
         fs::write(scratch.path().join(name), text)?;
     }
-    let mut server = Server::start(scratch.path())?;
+    let mut server = serve(scratch.path())?;
     let preview = |name: &str| json!({ "path": name, "operation": { "type": "replace_section", "target": "## Section 500", "content": "## Section 500\n\nnew\n" } });
     let mut row = Row::new("preview in a document of 10 MB", "the same of 1 MB", "10× (linear)");
     for _ in 0..calls.min(10) {
-        row.ours(server.time("preview_markdown_change", preview("ten.md"))?);
-        row.peer(server.time("preview_markdown_change", preview("one.md"))?);
+        row.ours(server.call("preview_markdown_change", preview("ten.md"))?);
+        row.peer(server.call("preview_markdown_change", preview("one.md"))?);
     }
     table.add(row);
+    server.close()?;
     println!("{table}");
     Ok(table)
 }
@@ -285,49 +259,7 @@ fn append(path: &str, i: usize) -> Value {
     json!({ "path": path, "operation": { "type": "append", "content": format!("\nline {i}\n") } })
 }
 
-/// A server under measurement.
-struct Server {
-    target: Target,
-}
-
-impl Server {
-    fn start(library: &Path) -> Outcome<Self> {
-        let mut command = Command::new(root().join("target/release/tabellion"));
-        let command = command.arg("serve").arg("--library").arg(library);
-        let mut target = Target::start(command.stderr(Stdio::inherit()))?;
-        target.initialize("2025-11-25")?;
-        Ok(Self { target })
-    }
-
-    fn time(&mut self, tool: &str, arguments: Value) -> Outcome<Duration> {
-        self.time_with(tool, arguments, json!({}))
-    }
-
-    fn time_with(&mut self, tool: &str, arguments: Value, meta: Value) -> Outcome<Duration> {
-        let (answer, elapsed) = self.call(tool, arguments, meta)?;
-        succeeded(&answer)?;
-        Ok(elapsed)
-    }
-
-    /// As [`Self::time_with`], for a call that must be refused.
-    fn time_refused(&mut self, tool: &str, arguments: Value, meta: Value) -> Outcome<Duration> {
-        let (answer, elapsed) = self.call(tool, arguments, meta)?;
-        match succeeded(&answer) {
-            Ok(()) => Err(format!("not refused: {answer}").into()),
-            Err(_) => Ok(elapsed),
-        }
-    }
-
-    fn call(&mut self, tool: &str, arguments: Value, meta: Value) -> Outcome<(Value, Duration)> {
-        let meta: Map<String, Value> = meta.as_object().cloned().unwrap_or_default();
-        let since = Instant::now();
-        let answer = self.target.call(tool, arguments, meta)?;
-        Ok((answer, since.elapsed()))
-    }
-
-    /// Returns the resident memory of the process.
-    fn megabytes(&self) -> Outcome<f64> {
-        let process = self.target.id().ok_or("the server has no process id")?;
-        resident(process).ok_or_else(|| "the system does not report memory".into())
-    }
+/// Starts the server of a library.
+fn serve(library: &Path) -> Outcome<Pipe> {
+    Pipe::greet(&["--library"], library)
 }

@@ -20,7 +20,7 @@ use super::{
     table::{Row, Table},
     texts::Texts,
 };
-use xtask::{Outcome, root};
+use xtask::{Outcome, root, run};
 
 use crate::served::Served;
 
@@ -97,7 +97,7 @@ fn ranking_of(answer: &Value) -> String {
 
 /// Returns true if servers that are started here compare meanings.
 fn is_model_installed() -> Outcome<bool> {
-    let mut command = Command::new(root().join("target/release/tabellion"));
+    let mut command = Command::new(run::released("tabellion"));
     Ok(command.args(["model", "status"]).output()?.status.success())
 }
 
@@ -199,7 +199,7 @@ fn together(library: &Path, long: Duration) -> Outcome<Table> {
     let secrets = secrets.collect::<Outcome<Vec<_>>>()?;
     let file = file.to_string_lossy().into_owned();
     let options = ["--contract", "brainforge", "--keys", &*file];
-    let server = Served::start(&root().join("target/release/tabellion"), library, &options)?;
+    let server = Served::start(&run::released("tabellion"), library, &options)?;
     let until = Instant::now() + long;
     let url = &server.url;
     let before = server.memory()?;
@@ -245,7 +245,7 @@ fn together(library: &Path, long: Duration) -> Outcome<Table> {
     if !clean.is_empty() {
         return Err(format!("left uncommitted: {clean}").into());
     }
-    let audit = Command::new(root().join("target/release/tabellion"))
+    let audit = Command::new(run::released("tabellion"))
         .args(["audit", "--check", "--library"])
         .arg(library)
         .output()?;
@@ -267,7 +267,7 @@ fn together(library: &Path, long: Duration) -> Outcome<Table> {
 
 /// Creates a key that may write.
 fn key(file: &Path, number: usize) -> Outcome<String> {
-    let mut command = Command::new(root().join("target/release/tabellion"));
+    let mut command = Command::new(run::released("tabellion"));
     command.args(["key", "create", "--scope", "write", "--keys"]).arg(file);
     let output = command.args(["--name", &format!("caller {number}")]).output()?;
     let secret = String::from_utf8(output.stdout)?;

@@ -8,34 +8,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::{Map, json};
-use tabellion_conformance::{Target, ledger};
+use tabellion_conformance::ledger;
 
-use xtask::{Outcome, root};
+use super::pipe::Pipe;
+use xtask::{Outcome, run};
 
 /// Options with which git's commits are as durable as ours, without other work.
 const DURABLE: [&str; 6] =
     ["-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync", "-c", "maintenance.auto=false"];
 
-/// A minimal server that reads files.
-pub(super) struct Floor(Target);
+/// Builds one of the minimal servers, which are examples of the suite.
+pub(super) fn build(name: &str) -> Outcome {
+    run::cargo(&["build", "--release", "--quiet", "--package", "tabellion-conformance", "--example", name])
+}
 
-impl Floor {
-    pub(super) fn start(library: &Path) -> Outcome<Self> {
-        let mut command = Command::new(root().join("target/release/examples/floor"));
-        Ok(Self(Target::start(command.arg(library).stderr(Stdio::inherit()))?))
-    }
-
-    pub(super) fn list(&mut self) -> Outcome {
-        self.0.request("tools/list", json!({}))?;
-        Ok(())
-    }
-
-    pub(super) fn read(&mut self, path: &str) -> Outcome<Duration> {
-        let since = Instant::now();
-        self.0.call("read", json!({ "path": path }), Map::new())?;
-        Ok(since.elapsed())
-    }
+/// Starts a minimal server that reads files.
+pub(super) fn floor(library: &Path) -> Outcome<Pipe> {
+    Pipe::start(Command::new(run::released("examples/floor")).arg(library))
 }
 
 /// Measures the minimum of a durable replacement of a file, with the same bytes.

@@ -9,10 +9,13 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::answer::succeeded;
-use xtask::{Outcome, root};
+use super::table::Row;
+use xtask::{Outcome, run};
 
 use crate::measure::resident;
+
+/// Number of calls in flight in the rows of concurrent calls.
+const IN_FLIGHT: usize = 32;
 
 /// A server over standard input and output. A time ends with the line of the answer; parsing it is not included.
 pub(super) struct Pipe {
@@ -37,9 +40,8 @@ impl Pipe {
 
     /// Starts Tabellion with these options, the last of which is that of the folder, and greets it.
     pub(super) fn greet(options: &[&str], folder: &Path) -> Outcome<Self> {
-        let mut command = Command::new(root().join("target/release/tabellion"));
-        command.arg("serve").args(options).arg(folder);
-        let mut pipe = Self::start(command.stderr(Stdio::null()))?;
+        let mut command = Command::new(run::released("tabellion"));
+        let mut pipe = Self::start(command.arg("serve").args(options).arg(folder))?;
         let client = json!({ "name": "bench", "version": "1" });
         let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
         pipe.request("initialize", &hello)?;
@@ -70,23 +72,26 @@ impl Pipe {
         Ok(answer)
     }
 
-    /// Times a request that must succeed.
-    pub(super) fn request(&mut self, method: &str, params: &Value) -> Outcome<Duration> {
+    /// Sends a request; returns the time until its answer, and the answer.
+    fn exchange(&mut self, method: &str, params: &Value) -> Outcome<(Duration, Value)> {
         let since = Instant::now();
         self.post(method, params)?;
         let line = self.line()?;
         let elapsed = since.elapsed();
-        succeeded(&serde_json::from_str(&line)?)?;
+        Ok((elapsed, serde_json::from_str(&line)?))
+    }
+
+    /// Times a request that must succeed.
+    pub(super) fn request(&mut self, method: &str, params: &Value) -> Outcome<Duration> {
+        let (elapsed, answer) = self.exchange(method, params)?;
+        succeeded(&answer)?;
         Ok(elapsed)
     }
 
     /// Makes a call that must succeed, and returns its time and its result.
     pub(super) fn ask(&mut self, tool: &str, arguments: &Value) -> Outcome<(Duration, Value)> {
-        let since = Instant::now();
-        self.post("tools/call", &json!({ "name": tool, "arguments": arguments }))?;
-        let line = self.line()?;
-        let elapsed = since.elapsed();
-        let mut answer: Value = serde_json::from_str(&line)?;
+        let (elapsed, mut answer) =
+            self.exchange("tools/call", &json!({ "name": tool, "arguments": arguments }))?;
         succeeded(&answer)?;
         Ok((elapsed, answer["result"].take()))
     }
@@ -94,6 +99,48 @@ impl Pipe {
     /// Times a call that must succeed.
     pub(super) fn call(&mut self, tool: &str, arguments: Value) -> Outcome<Duration> {
         self.request("tools/call", &json!({ "name": tool, "arguments": arguments }))
+    }
+
+    /// Times a call with this `_meta`, which must succeed.
+    pub(super) fn call_with(&mut self, tool: &str, arguments: Value, meta: Value) -> Outcome<Duration> {
+        self.request("tools/call", &json!({ "name": tool, "arguments": arguments, "_meta": meta }))
+    }
+
+    /// As [`call_with`](Self::call_with), for a call that must be refused.
+    pub(super) fn refused(&mut self, tool: &str, arguments: Value, meta: Value) -> Outcome<Duration> {
+        let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
+        let (elapsed, answer) = self.exchange("tools/call", &params)?;
+        match succeeded(&answer) {
+            Ok(()) => Err(format!("not refused: {answer}").into()),
+            Err(_) => Ok(elapsed),
+        }
+    }
+
+    /// Measures concurrent calls of a tool: the time of each as a share of the whole. `arguments` takes the numbers of a round and of a
+    /// call in it; from [`IN_FLIGHT`] on, calls are made one at a time.
+    pub(super) fn in_flight(
+        &mut self,
+        what: &'static str,
+        calls: usize,
+        tool: &str,
+        arguments: impl Fn(usize, usize) -> Value,
+    ) -> Outcome<Row> {
+        let mut row = Row::new(what, "one at a time", "less than alone");
+        for round in 0..(calls / IN_FLIGHT).max(3) {
+            let since = Instant::now();
+            for i in 0..IN_FLIGHT {
+                let params = json!({ "name": tool, "arguments": arguments(round, i) });
+                self.post("tools/call", &params)?;
+            }
+            for _ in 0..IN_FLIGHT {
+                self.answer()?;
+            }
+            row.ours(since.elapsed() / IN_FLIGHT as u32);
+            for i in 0..4 {
+                row.peer(self.call(tool, arguments(round, IN_FLIGHT + i))?);
+            }
+        }
+        Ok(row)
     }
 
     /// Returns the id of the process.
@@ -113,4 +160,12 @@ impl Pipe {
         process.wait()?;
         Ok(())
     }
+}
+
+/// Fails if a call was refused.
+fn succeeded(answer: &Value) -> Outcome {
+    if answer["result"]["isError"] == true || answer.get("error").is_some() {
+        return Err(answer.to_string().into());
+    }
+    Ok(())
 }

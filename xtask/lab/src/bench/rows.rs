@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{
-    answer::IN_FLIGHT,
+    peers,
     pipe::Pipe,
     table::{Row, Table},
 };
@@ -26,15 +26,7 @@ const TOOL: &str = "entity";
 
 /// Measures with each number of rows.
 pub(super) fn all(within: &Path, sizes: &[usize], calls: usize) -> Outcome<Vec<Table>> {
-    run::cargo(&[
-        "build",
-        "--release",
-        "--quiet",
-        "--package",
-        "tabellion-conformance",
-        "--example",
-        "floor_rows",
-    ])?;
+    peers::build("floor_rows")?;
     let mut tables = vec![space(within)?];
     for size in sizes {
         tables.push(measure(&Data::create(within, *size)?, calls)?);
@@ -113,7 +105,8 @@ fn measure(data: &Data, calls: usize) -> Outcome<Table> {
     }
     table.add(change);
     table.add(same);
-    table.add(in_flight(&mut server, calls)?);
+    let creations = |round: usize, i: usize| create(&format!("crowd {round} {i}"));
+    table.add(server.in_flight("create, 32 in flight, each", calls, TOOL, creations)?);
 
     let mut get = Row::new("get", "a line loop over SQLite", "≤ 2×");
     let mut list = Row::new(
@@ -138,26 +131,6 @@ fn measure(data: &Data, calls: usize) -> Outcome<Table> {
     Ok(table)
 }
 
-/// Measures concurrent changes: the time of each as a share of the whole.
-fn in_flight(server: &mut Pipe, calls: usize) -> Outcome<Row> {
-    let mut row = Row::new("create, 32 in flight, each", "one at a time", "less than alone");
-    for round in 0..(calls / IN_FLIGHT).max(3) {
-        let since = Instant::now();
-        for i in 0..IN_FLIGHT {
-            let arguments = create(&format!("crowd {round} {i}"));
-            server.post("tools/call", &json!({ "name": TOOL, "arguments": arguments }))?;
-        }
-        for _ in 0..IN_FLIGHT {
-            server.answer()?;
-        }
-        row.ours(since.elapsed() / IN_FLIGHT as u32);
-        for i in 0..4 {
-            row.peer(server.call(TOOL, create(&format!("alone {round} {i}")))?);
-        }
-    }
-    Ok(row)
-}
-
 /// Measures the space that changes take.
 fn space(within: &Path) -> Outcome<Table> {
     let data = Data::create(within, 0)?;
@@ -180,7 +153,7 @@ fn space(within: &Path) -> Outcome<Table> {
 
 /// SQLite behind a loop over lines, with the same durability and without any rule.
 fn floor(folder: &Path, size: usize) -> Outcome<Pipe> {
-    let mut command = Command::new(root().join("target/release/examples/floor_rows"));
+    let mut command = Command::new(run::released("examples/floor_rows"));
     let mut pipe = Pipe::start(command.arg(folder.join("floor.sqlite")).arg(size.to_string()))?;
     // It answers once the rows are there.
     pipe.request("tools/list", &json!({}))?;

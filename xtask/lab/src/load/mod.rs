@@ -87,7 +87,7 @@ impl Transport {
 
 /// Makes the calls over each transport, prints a table, and fails if a call was refused or a change lost.
 pub(crate) fn all(options: &Options) -> Outcome {
-    run::cargo(&["build", "--release", "--quiet", "--bin", "tabellion"])?;
+    run::release("tabellion")?;
     println!("{}", tally::HEAD);
     let mut wrong = Vec::new();
     let transports = match &options.over {
@@ -116,7 +116,7 @@ pub(crate) fn all(options: &Options) -> Outcome {
 /// Uses TLS if there is a certificate.
 fn over_http(options: &Options, library: &Path, certificate: Option<&Certificate>) -> Outcome<Tally> {
     let secure = certificate.map(Certificate::options).unwrap_or_default();
-    let server = Served::start(&program(), library, &secure)?;
+    let server = Served::start(&run::released("tabellion"), library, &secure)?;
     let door = Address { url: &server.url, certificate };
     let callers = callers(options, Dialect::Ours);
     http::run(door, server.id(), callers, Duration::from_secs(options.seconds))
@@ -124,7 +124,9 @@ fn over_http(options: &Options, library: &Path, certificate: Option<&Certificate
 }
 
 fn over_lines(options: &Options, library: &Path) -> Outcome<Tally> {
-    let server = Target::start(&mut ours(library))?;
+    let mut command = Command::new(run::released("tabellion"));
+    command.arg("serve").arg("--library").arg(library);
+    let server = Target::start(command.stderr(Stdio::inherit()))?;
     lines::run(server, callers(options, Dialect::Ours), options.seconds)
         .and_then(|(callers, usage)| Tally::count(callers, usage, library, options.seconds))
 }
@@ -137,17 +139,6 @@ fn beside(options: &Options, command: &str, library: &Path) -> Outcome<Tally> {
     let dialect = Dialect::Filesystem(library.to_owned());
     lines::run(server, callers(options, dialect), options.seconds)
         .and_then(|(callers, usage)| Tally::count(callers, usage, library, options.seconds))
-}
-
-fn program() -> PathBuf {
-    root().join("target/release/tabellion")
-}
-
-fn ours(library: &Path) -> Command {
-    let mut command = Command::new(program());
-    command.arg("serve").arg("--library").arg(library);
-    command.stderr(Stdio::inherit());
-    command
 }
 
 fn callers(options: &Options, dialect: Dialect) -> Vec<Caller> {

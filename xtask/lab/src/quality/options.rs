@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use xtask::{Outcome, root, run};
+use xtask::{Outcome, run};
 
 /// Number of results to request.
 pub(super) const LIMIT: usize = 1000;
@@ -45,7 +45,6 @@ impl Options {
                 .canonicalize()
                 .map_err(|error| format!("`{}`: {error}", program.display()))?);
         }
-        run::cargo(&["build", "--release", "--quiet", "--bin", "tabellion"])?;
-        Ok(root().join("target/release/tabellion"))
+        run::release("tabellion")
     }
 }
