@@ -12,6 +12,9 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::mutant::{Mutant, is};
 
+/// The system's source of random bytes.
+pub(super) const RANDOM: &str = "/dev/urandom";
+
 /// Takes a lock among processes, which is held until the file is dropped.
 pub(super) fn lock(path: &Path) -> io::Result<File> {
     let file = File::create(path)?;
@@ -53,6 +56,3 @@ pub(super) fn random(digits: usize) -> io::Result<String> {
     File::open(RANDOM)?.read_exact(&mut bytes)?;
     Ok(HEXLOWER.encode(&bytes))
 }
-
-/// The system's source of random bytes.
-pub(super) const RANDOM: &str = "/dev/urandom";
