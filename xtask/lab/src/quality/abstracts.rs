@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     agent::Agent,
@@ -55,18 +55,14 @@ pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
         if content.trim().is_empty() {
             continue;
         }
-        by_observation.insert(agent.remember(NAME, id, &[], &content)?, id.as_str());
+        by_observation.insert(agent.remember(NAME, id, &[], &content)?, id.clone());
     }
     agent.settle(&texts.last().ok_or("the collection has no texts")?.id)?;
     run.by_meaning = agent.has_model();
     run.indexing = begun.elapsed();
     run.search(|query| {
-        let found =
-            agent.call("search", json!({ "resource": "memory", "query": query.text, "limit": LIMIT }))?;
-        let results = found["results"].as_array().ok_or("a search was answered without `results`")?;
-        let id = |hit: &Value| Some((*by_observation.get(hit["observation_id"].as_str()?)?).to_owned());
-        let ids: Option<Vec<String>> = results.iter().map(id).collect();
-        ids.ok_or_else(|| "a search found what was not stored".into())
+        let request = json!({ "resource": "memory", "query": query.text, "limit": LIMIT });
+        agent.recall(request, &by_observation)
     })?;
     agent.close()?;
     Ok(run)

@@ -1,6 +1,7 @@
 //! A client of the program, like an agent's: MCP over standard input and output, with a separate data folder.
 
 use std::{
+    collections::HashMap,
     fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -95,6 +96,18 @@ impl Agent {
         let stored = self.call("memory", request)?;
         let id = stored["observation_id"].as_str();
         Ok(id.ok_or("a stored text has no `observation_id`")?.to_owned())
+    }
+
+    /// Searches the memory; returns the names of the observations that are found, best first.
+    ///
+    /// # Errors
+    /// If one is found that has no name.
+    pub(super) fn recall(&mut self, request: Value, names: &HashMap<String, String>) -> Outcome<Vec<String>> {
+        let found = self.call("search", request)?;
+        let results = found["results"].as_array().ok_or("a search was answered without `results`")?;
+        let name = |hit: &Value| names.get(hit["observation_id"].as_str()?).cloned();
+        let found: Option<Vec<_>> = results.iter().map(name).collect();
+        found.ok_or_else(|| "a search found what was not stored".into())
     }
 
     /// Adds a project.

@@ -7,7 +7,7 @@
 use std::{collections::HashMap, path::Path, time::Instant};
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     agent::Agent,
@@ -69,16 +69,10 @@ pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
     let mut projects = projects.iter();
     run.search(|query| {
         let project = projects.next().map(String::as_str).unwrap_or_default();
-        let found = agent.call(
-            "search",
-            json!({
-                "resource": "memory",
-                "query": query.text,
-                "limit": LIMIT,
-                "filters": [format!("project:{project}")],
-            }),
-        )?;
-        turns.in_answer(&found)
+        let filters = [format!("project:{project}")];
+        let request =
+            json!({ "resource": "memory", "query": query.text, "limit": LIMIT, "filters": filters });
+        agent.recall(request, &turns.by_observation)
     })?;
     agent.close()?;
     Ok(run)
@@ -133,14 +127,6 @@ impl Turns {
             }
         }
         Ok(())
-    }
-
-    /// Returns the turns in an answer, best first.
-    fn in_answer(&self, found: &Value) -> Outcome<Vec<String>> {
-        let results = found["results"].as_array().ok_or("a search was answered without `results`")?;
-        let turn = |hit: &Value| Some(self.by_observation.get(hit["observation_id"].as_str()?)?.clone());
-        let turns: Option<Vec<_>> = results.iter().map(turn).collect();
-        turns.ok_or_else(|| "a search found what was not stored".into())
     }
 }
 
