@@ -1,6 +1,7 @@
 //! `cargo lab`: tasks that need the product. They judge it, measure it, torture it, and have foreign clients use it.
 
 mod bench;
+mod call;
 mod changed;
 mod headings;
 mod interop;

@@ -22,7 +22,7 @@ use super::{
 };
 use xtask::{Outcome, root, run};
 
-use crate::served::Served;
+use crate::{call, served::Served};
 
 /// Notes in a folder.
 const IN_FOLDER: usize = 1_000;
@@ -44,8 +44,6 @@ const VECTORS_INTERVAL: Duration = Duration::from_secs(2);
 const RETRY_AFTER: &str = "retryAfterSeconds";
 /// Interval between two checks if an execution has ended.
 const EXECUTION_INTERVAL: Duration = Duration::from_millis(100);
-/// Time limit of an answer.
-const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Measures with each number of notes.
 pub(super) fn all(within: &Path, sizes: &[usize], calls: usize, crowd: Duration) -> Outcome<Vec<Table>> {
@@ -326,9 +324,7 @@ struct Caller<'a> {
 
 impl<'a> Caller<'a> {
     fn new(url: &'a str, secret: &'a str, number: usize) -> Self {
-        let config =
-            Agent::config_builder().timeout_global(Some(TIMEOUT)).http_status_as_error(false).build();
-        Self { face: Face::ALL[number % 2], agent: config.into(), url, secret, number }
+        Self { face: Face::ALL[number % 2], agent: call::client(None), url, secret, number }
     }
 
     /// Creates notes, changes its own and searches in turn, as often as the limits permit.
@@ -404,25 +400,9 @@ impl<'a> Caller<'a> {
     }
 
     fn call_over_mcp(&self, tool: &str, arguments: &Value) -> Outcome<Value> {
-        let meta = json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {},
-        });
-        let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
-        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-        let request = self
-            .agent
-            .post(self.url)
-            .header("Authorization", format!("Bearer {}", self.secret))
-            .header("Content-Type", "application/json")
-            .header("Accept", "application/json, text/event-stream")
-            .header("MCP-Protocol-Version", "2026-07-28")
-            .header("Mcp-Method", "tools/call")
-            .header("Mcp-Name", tool);
-        let text = request.send(message.to_string())?.body_mut().read_to_string()?;
-        // One event, or the message itself.
-        let last = text.lines().rev().find_map(|line| line.strip_prefix("data:"));
-        let mut answer: Value = serde_json::from_str(last.unwrap_or(&text).trim())?;
+        let key = format!("Bearer {}", self.secret);
+        let response = call::send(&self.agent, self.url, &[("Authorization", &key)], tool, arguments)?;
+        let mut answer = call::answer(response)?;
         if answer["result"].is_null() {
             return Err(answer.to_string().into());
         }

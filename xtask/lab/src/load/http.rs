@@ -1,27 +1,20 @@
 //! Many callers with a connection each, and obstructive clients.
 
 use std::{
-    io::{self, BufRead, BufReader, Read, Write},
+    io::{self, Read as _, Write as _},
     net::TcpStream,
     sync::Barrier,
     thread,
     time::{Duration, Instant},
 };
 
-use serde_json::{Value, json};
-use tabellion_conformance::{era::Era, http::events::Events};
-use ureq::{
-    Agent, Body, BodyReader,
-    http::{Response, Uri},
-};
+use serde_json::json;
+use ureq::{Agent, BodyReader, http::Uri};
 
-use super::{
-    caller::Caller,
-    shared::{ANSWER_TIMEOUT, LARGE},
-    tally::Usage,
-    tls::Certificate,
-};
+use super::{caller::Caller, shared::LARGE, tally::Usage, tls::Certificate};
 use xtask::Outcome;
+
+use crate::call;
 
 /// Number of clients that send half a request or half a handshake, and of those that request much and hardly read.
 const IDLERS: usize = 10;
@@ -33,6 +26,13 @@ const HALF_A_HANDSHAKE: &[u8] = b"\x16\x03\x01\x02\x00\x01";
 pub(super) struct Address<'a> {
     pub(super) url: &'a str,
     pub(super) certificate: Option<&'a Certificate>,
+}
+
+impl Address<'_> {
+    /// Returns a client with a persistent connection.
+    fn client(self) -> Agent {
+        call::client(self.certificate.map(Certificate::trusting))
+    }
 }
 
 /// Lets all callers call for this time, each over one persistent connection.
@@ -49,12 +49,13 @@ pub(super) fn run(
         for caller in &mut callers {
             let ready = &ready;
             scope.spawn(move || {
-                let connection = Connection::to(door);
+                let client = door.client();
                 ready.wait();
                 let since = Instant::now();
                 while since.elapsed() < length {
                     let (tool, arguments) = caller.next();
-                    caller.answered(connection.call(tool, &arguments));
+                    let response = call::send(&client, door.url, &[], tool, &arguments);
+                    caller.answered(response.map_err(|error| error.to_string()).and_then(call::answer));
                 }
             });
         }
@@ -83,84 +84,12 @@ fn idle(door: Address<'_>) -> Outcome<(Vec<TcpStream>, Vec<BodyReader<'static>>)
     });
     let halves = halves.collect::<io::Result<_>>()?;
     let slow = (0..IDLERS).map(|_| {
-        let response = Connection::to(door).ask("read_markdown", &json!({ "path": LARGE }))?;
+        let request = json!({ "path": LARGE });
+        let response = call::send(&door.client(), door.url, &[], "read_markdown", &request)?;
         let mut body = response.into_body().into_reader();
         // Once the first byte arrives, the whole answer was made.
         body.read_exact(&mut [0])?;
         Ok(body)
     });
     Ok((halves, slow.collect::<Outcome<_>>()?))
-}
-
-/// A client's persistent connection.
-struct Connection<'a> {
-    agent: Agent,
-    url: &'a str,
-}
-
-impl<'a> Connection<'a> {
-    fn to(door: Address<'a>) -> Self {
-        let config =
-            Agent::config_builder().timeout_global(Some(ANSWER_TIMEOUT)).http_status_as_error(false).build();
-        Self {
-            agent: match door.certificate {
-                None => config.into(),
-                Some(certificate) => certificate.agent(config),
-            },
-            url: door.url,
-        }
-    }
-
-    /// Returns the answer, or the reason why there is none.
-    fn call(&self, tool: &str, arguments: &Value) -> Result<Value, String> {
-        let response = self.ask(tool, arguments).map_err(|error| error.to_string())?;
-        let status = response.status();
-        let is_stream = response.body().mime_type() == Some("text/event-stream");
-        let mut body = BufReader::new(response.into_body().into_reader());
-        let mut text = String::new();
-        let read = if is_stream {
-            last(Events::new(body)).map(|answer| text = answer)
-        } else {
-            body.read_to_string(&mut text).map(drop)
-        };
-        read.map_err(|error| format!("{status}: {error}"))?;
-        serde_json::from_str(&text).map_err(|_| format!("{status}: {text}"))
-    }
-
-    /// Sends a call, and receives the head of the response.
-    fn ask(&self, tool: &str, arguments: &Value) -> Result<Response<Body>, ureq::Error> {
-        let mut post = self
-            .agent
-            .post(self.url)
-            .content_type("application/json")
-            .header("Accept", "application/json, text/event-stream");
-        for (name, value) in headers(tool) {
-            post = post.header(name, value);
-        }
-        post.send(request(tool, arguments).to_string())
-    }
-}
-
-/// Returns the last message of a stream, which is the answer.
-fn last(mut events: Events<impl BufRead>) -> io::Result<String> {
-    let mut last = String::new();
-    while let Some(data) = events.next_data()? {
-        last = data;
-    }
-    Ok(last)
-}
-
-/// Headers that 2026-07-28 requires of each request.
-fn headers(tool: &str) -> [(&'static str, &str); 3] {
-    [("MCP-Protocol-Version", Era::Stateless.revision()), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)]
-}
-
-fn request(tool: &str, arguments: &Value) -> Value {
-    let meta = json!({
-        "io.modelcontextprotocol/protocolVersion": Era::Stateless.revision(),
-        "io.modelcontextprotocol/clientInfo": { "name": "load", "version": env!("CARGO_PKG_VERSION") },
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
-    let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
-    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })
 }

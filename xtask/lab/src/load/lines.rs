@@ -11,9 +11,11 @@ use tabellion_conformance::Target;
 use super::{caller::Caller, tally::Usage};
 use xtask::Outcome;
 
+use crate::call::ANSWER_TIMEOUT;
+
 /// Lets all callers call for this many seconds, then receives the answers still in flight.
 pub(super) fn run(mut server: Target, callers: Vec<Caller>, seconds: u64) -> Outcome<(Vec<Caller>, Usage)> {
-    server.patience = super::shared::ANSWER_TIMEOUT;
+    server.patience = ANSWER_TIMEOUT;
     server.initialize("2025-11-25")?;
     let id = server.id().ok_or("the server has no process id")?;
     let mut callers = callers;

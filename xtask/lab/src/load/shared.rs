@@ -1,6 +1,4 @@
-//! The documents that callers name, and the time limit of an answer.
-
-use std::time::Duration;
+//! The documents that callers name.
 
 /// Number of documents to read.
 pub(super) const DOCUMENTS: usize = 100;
@@ -15,6 +13,3 @@ pub(super) const SHARED: &str = "shared.md";
 pub(super) const LARGE: &str = "large.md";
 
 pub(super) const LARGE_BYTES: usize = 8 << 20;
-
-/// Time limit of an answer.
-pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
