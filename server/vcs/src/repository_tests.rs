@@ -9,316 +9,209 @@ use super::*;
 use crate::testing::{GO_ON, Playground, commit, git};
 
 /// Prepares a repository, with the expected rule of [`VcsError`] when it is opened; `None` if it opens.
-type Case = (&'static str, fn(&Playground) -> PathBuf, Option<&'static str>);
+type Case = (&'static str, Prepare, Option<&'static str>);
+
+/// Makes a repository in the playground, and returns its path.
+type Prepare = fn(&Playground) -> PathBuf;
+
+const fn opens(name: &'static str, prepare: Prepare) -> Case {
+    (name, prepare, None)
+}
+
+const fn refused(name: &'static str, rule: &'static str, prepare: Prepare) -> Case {
+    (name, prepare, Some(rule))
+}
 
 const CASES: &[Case] = &[
-    ("a work tree", |place| place.init("ws/repo"), None),
-    (
-        "a folder below its top",
-        |place| {
-            let top = place.init("ws/repo");
-            fs::create_dir_all(top.join("src/deep")).expect("folders");
-            top.join("src/deep")
-        },
-        None,
-    ),
-    (
-        "a bare repository",
-        |place| {
-            place.init("ws/repo");
-            git(&place.path("ws"), &["clone", "-q", "--bare", "repo", "bare"]);
-            place.path("ws/bare")
-        },
-        None,
-    ),
-    (
-        "a linked work tree beside its repository",
-        |place| {
-            let top = place.init("ws/repo");
-            git(&top, &["worktree", "add", "-q", "../linked"]);
-            place.path("ws/linked")
-        },
-        None,
-    ),
-    (
-        "a linked work tree of a repository outside, which knows it",
-        |place| {
-            let top = place.init("outside/repo");
-            git(&top, &["worktree", "add", "-q", "../../ws/linked"]);
-            place.path("ws/linked")
-        },
-        None,
-    ),
-    (
-        "a `.git` file that leads to a repository outside",
-        |place| {
-            let top = place.init("outside/repo");
-            fs::create_dir(place.path("ws/thief")).expect("a folder");
-            fs::write(place.path("ws/thief/.git"), format!("gitdir: {}/.git\n", top.display()))
-                .expect("a file");
-            place.path("ws/thief")
-        },
-        Some("repository_outside"),
-    ),
-    (
-        "a `.git` file that leads to another's linked work tree",
-        |place| {
-            let top = place.init("outside/repo");
-            git(&top, &["worktree", "add", "-q", "../linked"]);
-            fs::create_dir(place.path("ws/thief")).expect("a folder");
-            let git_file = fs::read(place.path("outside/linked/.git")).expect("a file");
-            fs::write(place.path("ws/thief/.git"), git_file).expect("a file");
-            place.path("ws/thief")
-        },
-        Some("repository_outside"),
-    ),
-    (
-        "a `.git` file that leads to nothing",
-        |place| {
-            fs::create_dir(place.path("ws/thief")).expect("a folder");
-            fs::write(place.path("ws/thief/.git"), "gitdir: /no/such/folder\n").expect("a file");
-            place.path("ws/thief")
-        },
-        Some("repository_outside"),
-    ),
-    (
-        "a `.git` file that is none",
-        |place| {
-            fs::create_dir(place.path("ws/thief")).expect("a folder");
-            fs::write(place.path("ws/thief/.git"), "something else").expect("a file");
-            place.path("ws/thief")
-        },
-        Some("repository_missing"),
-    ),
-    (
-        "a `commondir` outside",
-        |place| {
-            let other = place.init("outside/repo");
-            let top = place.init("ws/repo");
-            fs::write(top.join(".git/commondir"), format!("{}/.git\n", other.display())).expect("a file");
-            top
-        },
-        Some("repository_outside"),
-    ),
-    (
-        "alternates inside",
-        |place| {
-            let other = place.init("ws/other");
-            git(&place.path("ws"), &["clone", "-q", "--shared", &other.to_string_lossy(), "repo"]);
-            place.path("ws/repo")
-        },
-        None,
-    ),
-    (
-        "alternates outside",
-        |place| {
-            let other = place.init("outside/repo");
-            git(&place.path("ws"), &["clone", "-q", "--shared", &other.to_string_lossy(), "repo"]);
-            place.path("ws/repo")
-        },
-        Some("repository_outside"),
-    ),
-    (
-        "alternates outside, of alternates inside",
-        |place| {
-            let far = place.init("outside/repo");
-            git(&place.path("ws"), &["clone", "-q", "--shared", &far.to_string_lossy(), "near"]);
-            git(&place.path("ws"), &["clone", "-q", "--shared", "near", "repo"]);
-            place.path("ws/repo")
-        },
-        Some("repository_outside"),
-    ),
-    (
-        "a submodule",
-        |place| {
-            let inner = place.init("ws/inner");
-            let top = place.init("ws/repo");
-            git(&top, &["submodule", "--quiet", "add", &inner.to_string_lossy(), "sub"]);
-            top.join("sub")
-        },
-        None,
-    ),
-    ("no repository", |place| place.path("ws"), Some("repository_missing")),
-    (
-        "a repository around the workspace",
-        |place| {
-            git(&place.at, &["init", "-q"]);
-            place.path("ws")
-        },
-        Some("repository_missing"),
-    ),
-    (
-        "SHA-256 objects",
-        |place| {
-            git(&place.path("ws"), &["init", "-q", "--object-format=sha256", "repo"]);
-            place.path("ws/repo")
-        },
-        Some("repository_unsupported"),
-    ),
-    (
-        "references in a table",
-        |place| {
-            let top = place.init("ws/repo");
-            git(&top, &["config", "core.repositoryFormatVersion", "1"]);
-            git(&top, &["config", "extensions.refStorage", "reftable"]);
-            top
-        },
-        Some("repository_unsupported"),
-    ),
-    (
-        "a clone without history",
-        |place| {
-            let other = place.init("ws/other");
-            let url = format!("file://{}", other.display());
-            git(&place.path("ws"), &["clone", "-q", "--depth", "1", &url, "repo"]);
-            place.path("ws/repo")
-        },
-        None,
-    ),
-    (
-        "a configuration that is none",
-        |place| {
-            let top = place.init("ws/repo");
-            fs::write(top.join(".git/config"), "[core\n").expect("a file");
-            top
-        },
-        Some("repository_damaged"),
-    ),
-    (
-        "a work tree that is configured to be outside",
-        |place| {
-            let top = place.init("ws/repo");
-            git(&top, &["config", "core.worktree", &place.path("outside").to_string_lossy()]);
-            top
-        },
-        None,
-    ),
+    opens("a work tree", |place| place.init("ws/repo")),
+    opens("a folder below its top", |place| {
+        let top = place.init("ws/repo");
+        fs::create_dir_all(top.join("src/deep")).expect("folders");
+        top.join("src/deep")
+    }),
+    opens("a bare repository", |place| {
+        place.init("ws/repo");
+        git(&place.path("ws"), &["clone", "-q", "--bare", "repo", "bare"]);
+        place.path("ws/bare")
+    }),
+    opens("a linked work tree beside its repository", |place| {
+        let top = place.init("ws/repo");
+        git(&top, &["worktree", "add", "-q", "../linked"]);
+        place.path("ws/linked")
+    }),
+    opens("a linked work tree of a repository outside, which knows it", |place| {
+        let top = place.init("outside/repo");
+        git(&top, &["worktree", "add", "-q", "../../ws/linked"]);
+        place.path("ws/linked")
+    }),
+    refused("a `.git` file that leads to a repository outside", "repository_outside", |place| {
+        let top = place.init("outside/repo");
+        with_git_file(place, format!("gitdir: {}/.git\n", top.display()))
+    }),
+    refused("a `.git` file that leads to another's linked work tree", "repository_outside", |place| {
+        let top = place.init("outside/repo");
+        git(&top, &["worktree", "add", "-q", "../linked"]);
+        with_git_file(place, fs::read(place.path("outside/linked/.git")).expect("a file"))
+    }),
+    refused("a `.git` file that leads to nothing", "repository_outside", |place| {
+        with_git_file(place, "gitdir: /no/such/folder\n")
+    }),
+    refused("a `.git` file that is none", "repository_missing", |place| {
+        with_git_file(place, "something else")
+    }),
+    refused("a `commondir` outside", "repository_outside", |place| {
+        let other = place.init("outside/repo");
+        let top = place.init("ws/repo");
+        fs::write(top.join(".git/commondir"), format!("{}/.git\n", other.display())).expect("a file");
+        top
+    }),
+    opens("alternates inside", |place| {
+        let other = place.init("ws/other");
+        git(&place.path("ws"), &["clone", "-q", "--shared", &other.to_string_lossy(), "repo"]);
+        place.path("ws/repo")
+    }),
+    refused("alternates outside", "repository_outside", |place| {
+        let other = place.init("outside/repo");
+        git(&place.path("ws"), &["clone", "-q", "--shared", &other.to_string_lossy(), "repo"]);
+        place.path("ws/repo")
+    }),
+    refused("alternates outside, of alternates inside", "repository_outside", |place| {
+        let far = place.init("outside/repo");
+        git(&place.path("ws"), &["clone", "-q", "--shared", &far.to_string_lossy(), "near"]);
+        git(&place.path("ws"), &["clone", "-q", "--shared", "near", "repo"]);
+        place.path("ws/repo")
+    }),
+    opens("a submodule", |place| {
+        let inner = place.init("ws/inner");
+        let top = place.init("ws/repo");
+        git(&top, &["submodule", "--quiet", "add", &inner.to_string_lossy(), "sub"]);
+        top.join("sub")
+    }),
+    refused("no repository", "repository_missing", |place| place.path("ws")),
+    refused("a repository around the workspace", "repository_missing", |place| {
+        git(&place.at, &["init", "-q"]);
+        place.path("ws")
+    }),
+    refused("SHA-256 objects", "repository_unsupported", |place| {
+        git(&place.path("ws"), &["init", "-q", "--object-format=sha256", "repo"]);
+        place.path("ws/repo")
+    }),
+    refused("references in a table", "repository_unsupported", |place| {
+        let top = place.init("ws/repo");
+        git(&top, &["config", "core.repositoryFormatVersion", "1"]);
+        git(&top, &["config", "extensions.refStorage", "reftable"]);
+        top
+    }),
+    opens("a clone without history", |place| {
+        let other = place.init("ws/other");
+        let url = format!("file://{}", other.display());
+        git(&place.path("ws"), &["clone", "-q", "--depth", "1", &url, "repo"]);
+        place.path("ws/repo")
+    }),
+    refused("a configuration that is none", "repository_damaged", |place| {
+        let top = place.init("ws/repo");
+        fs::write(top.join(".git/config"), "[core\n").expect("a file");
+        top
+    }),
+    opens("a work tree that is configured to be outside", |place| {
+        let top = place.init("ws/repo");
+        git(&top, &["config", "core.worktree", &place.path("outside").to_string_lossy()]);
+        top
+    }),
 ];
 
 #[cfg(unix)]
 const WITH_LINKS: &[Case] = &[
-    (
-        "a link to a git folder outside",
-        |place| {
-            let other = place.init("outside/repo");
-            fs::create_dir(place.path("ws/repo")).expect("a folder");
-            symlink(other.join(".git"), place.path("ws/repo/.git")).expect("a link");
-            place.path("ws/repo")
-        },
-        Some("repository_special"),
-    ),
-    ("a link to objects outside", |place| replaced(place, "objects"), Some("repository_special")),
-    ("a link to references outside", |place| replaced(place, "refs"), Some("repository_special")),
-    ("a link to a branch outside", |place| replaced(place, "refs/heads/main"), Some("repository_special")),
-    ("a link to HEAD outside", |place| replaced(place, "HEAD"), Some("repository_special")),
-    ("a link to the configuration outside", |place| replaced(place, "config"), Some("repository_special")),
-    ("a link to hooks outside", |place| replaced(place, "hooks"), None),
-    (
-        "a link as `commondir`",
-        |place| {
-            let top = place.init("ws/repo");
-            fs::write(top.join("elsewhere"), "/outside").expect("a file");
-            symlink("../elsewhere", top.join(".git/commondir")).expect("a link");
-            top
-        },
-        Some("repository_special"),
-    ),
-    (
-        "a link as `alternates`",
-        |place| {
-            let top = place.init("ws/repo");
-            fs::write(top.join("elsewhere"), "/outside").expect("a file");
-            symlink("../../../elsewhere", top.join(".git/objects/info/alternates")).expect("a link");
-            top
-        },
-        Some("repository_special"),
-    ),
-    (
-        "a pipe as HEAD",
-        |place| {
-            let top = place.init("ws/repo");
-            fs::remove_file(top.join(".git/HEAD")).expect("removed");
-            let made = std::process::Command::new("mkfifo").arg(top.join(".git/HEAD")).status();
-            assert!(made.expect("mkfifo runs").success());
-            top
-        },
-        Some("repository_special"),
-    ),
-    (
-        "a link to objects inside",
-        |place| {
-            let top = place.init("ws/repo");
-            fs::rename(top.join(".git/objects"), top.join("moved")).expect("moved");
-            symlink("../moved", top.join(".git/objects")).expect("a link");
-            top
-        },
-        Some("repository_special"),
-    ),
-    (
-        "alternates through a link",
-        |place| {
-            let other = place.init("ws/other");
-            symlink(&other, place.path("ws/link")).expect("a link");
-            let top = place.init("ws/repo");
-            let alternates = format!("{}/.git/objects\n", place.path("ws/link").display());
-            fs::write(top.join(".git/objects/info/alternates"), alternates).expect("a file");
-            top
-        },
-        Some("repository_special"),
-    ),
-    (
-        "a device as packed references",
-        |place| {
-            let top = place.init("ws/repo");
-            symlink("/dev/zero", top.join(".git/packed-refs")).expect("a link");
-            top
-        },
-        Some("repository_special"),
-    ),
-    (
-        "a branch with 6 GB",
-        |place| {
-            let top = place.init("ws/repo");
-            let branch = fs::File::create(top.join(".git/refs/heads/large")).expect("a file");
-            branch.set_len(6_000_000_000).expect("it has holes");
-            top
-        },
-        Some("repository_special"),
-    ),
-    (
-        "6,000 links, one to the next",
-        |place| {
-            let top = place.init("ws/repo");
-            for number in 0..6000 {
-                let folder = top.join(format!("chain/{number}"));
-                fs::create_dir_all(&folder).expect("a folder");
-                symlink(format!("../{}", number + 1), folder.join("next")).expect("a link");
-            }
-            symlink("../../chain/0", top.join(".git/refs/chain")).expect("a link");
-            top
-        },
-        Some("repository_special"),
-    ),
-    (
-        "8,000 alternates, one of the next",
-        |place| {
-            let top = place.init("ws/repo");
-            let objects = |number| match number {
-                0 => top.join(".git/objects"),
-                number => place.path(&format!("ws/chain/{number}")),
-            };
-            for number in 0..8000 {
-                let info = objects(number).join("info");
-                fs::create_dir_all(&info).expect("folders");
-                let next = format!("{}\n", objects(number + 1).display());
-                fs::write(info.join("alternates"), next).expect("a file");
-            }
-            fs::create_dir_all(objects(8000)).expect("a folder");
-            top
-        },
-        Some("repository_too_large"),
-    ),
+    refused("a link to a git folder outside", "repository_special", |place| {
+        let other = place.init("outside/repo");
+        fs::create_dir(place.path("ws/repo")).expect("a folder");
+        symlink(other.join(".git"), place.path("ws/repo/.git")).expect("a link");
+        place.path("ws/repo")
+    }),
+    refused("a link to objects outside", "repository_special", |place| replaced(place, "objects")),
+    refused("a link to references outside", "repository_special", |place| replaced(place, "refs")),
+    refused("a link to a branch outside", "repository_special", |place| replaced(place, "refs/heads/main")),
+    refused("a link to HEAD outside", "repository_special", |place| replaced(place, "HEAD")),
+    refused("a link to the configuration outside", "repository_special", |place| replaced(place, "config")),
+    opens("a link to hooks outside", |place| replaced(place, "hooks")),
+    refused("a link as `commondir`", "repository_special", |place| {
+        let top = place.init("ws/repo");
+        fs::write(top.join("elsewhere"), "/outside").expect("a file");
+        symlink("../elsewhere", top.join(".git/commondir")).expect("a link");
+        top
+    }),
+    refused("a link as `alternates`", "repository_special", |place| {
+        let top = place.init("ws/repo");
+        fs::write(top.join("elsewhere"), "/outside").expect("a file");
+        symlink("../../../elsewhere", top.join(".git/objects/info/alternates")).expect("a link");
+        top
+    }),
+    refused("a pipe as HEAD", "repository_special", |place| {
+        let top = place.init("ws/repo");
+        fs::remove_file(top.join(".git/HEAD")).expect("removed");
+        let made = std::process::Command::new("mkfifo").arg(top.join(".git/HEAD")).status();
+        assert!(made.expect("mkfifo runs").success());
+        top
+    }),
+    refused("a link to objects inside", "repository_special", |place| {
+        let top = place.init("ws/repo");
+        fs::rename(top.join(".git/objects"), top.join("moved")).expect("moved");
+        symlink("../moved", top.join(".git/objects")).expect("a link");
+        top
+    }),
+    refused("alternates through a link", "repository_special", |place| {
+        let other = place.init("ws/other");
+        symlink(&other, place.path("ws/link")).expect("a link");
+        let top = place.init("ws/repo");
+        let alternates = format!("{}/.git/objects\n", place.path("ws/link").display());
+        fs::write(top.join(".git/objects/info/alternates"), alternates).expect("a file");
+        top
+    }),
+    refused("a device as packed references", "repository_special", |place| {
+        let top = place.init("ws/repo");
+        symlink("/dev/zero", top.join(".git/packed-refs")).expect("a link");
+        top
+    }),
+    refused("a branch with 6 GB", "repository_special", |place| {
+        let top = place.init("ws/repo");
+        let branch = fs::File::create(top.join(".git/refs/heads/large")).expect("a file");
+        branch.set_len(6_000_000_000).expect("it has holes");
+        top
+    }),
+    refused("6,000 links, one to the next", "repository_special", |place| {
+        let top = place.init("ws/repo");
+        for number in 0..6000 {
+            let folder = top.join(format!("chain/{number}"));
+            fs::create_dir_all(&folder).expect("a folder");
+            symlink(format!("../{}", number + 1), folder.join("next")).expect("a link");
+        }
+        symlink("../../chain/0", top.join(".git/refs/chain")).expect("a link");
+        top
+    }),
+    refused("8,000 alternates, one of the next", "repository_too_large", |place| {
+        let top = place.init("ws/repo");
+        let objects = |number| match number {
+            0 => top.join(".git/objects"),
+            number => place.path(&format!("ws/chain/{number}")),
+        };
+        for number in 0..8000 {
+            let info = objects(number).join("info");
+            fs::create_dir_all(&info).expect("folders");
+            let next = format!("{}\n", objects(number + 1).display());
+            fs::write(info.join("alternates"), next).expect("a file");
+        }
+        fs::create_dir_all(objects(8000)).expect("a folder");
+        top
+    }),
 ];
+
+/// Makes a folder whose `.git` is a file with this content.
+fn with_git_file(place: &Playground, content: impl AsRef<[u8]>) -> PathBuf {
+    let folder = place.path("ws/thief");
+    fs::create_dir(&folder).expect("a folder");
+    fs::write(folder.join(".git"), content).expect("a file");
+    folder
+}
 
 /// Replaces a file or folder in the git folder of a repository by a link to that of another, outside.
 #[cfg(unix)]
