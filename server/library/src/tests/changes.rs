@@ -7,42 +7,30 @@ use super::support::{Bench, change, make, path};
 /// Brings `notes/a.md` into a state that a person can leave.
 type Left = fn(&Bench);
 
-/// A state, and the commits that a change then makes.
-type State = (&'static str, Left, usize);
+/// A state, and the number of commits that a change then makes.
+type State = (&'static str, usize, Left);
 
 const STATES: [State; 5] = [
-    ("clean", |_| {}, 1),
-    ("dirty", |bench| bench.write("notes/a.md", "dirty\n"), 2),
-    (
-        "staged",
-        |bench| {
-            bench.write("notes/a.md", "staged\n");
-            bench.git(&["add", "-A"]);
-        },
-        2,
-    ),
-    (
-        "untracked",
-        |bench| {
-            bench.git(&["rm", "-q", "--cached", "notes/a.md"]);
-            bench.git(&["commit", "-q", "-m", "untrack"]);
-        },
-        2,
-    ),
-    (
-        "executable",
-        |bench| {
-            bench.git(&["update-index", "--chmod=+x", "notes/a.md"]);
-            bench.git(&["commit", "-q", "-m", "mode"]);
-            bench.git(&["checkout", "-q", "--", "notes/a.md"]);
-        },
-        1,
-    ),
+    ("clean", 1, |_| {}),
+    ("dirty", 2, |bench| bench.write("notes/a.md", "dirty\n")),
+    ("staged", 2, |bench| {
+        bench.write("notes/a.md", "staged\n");
+        bench.git(&["add", "-A"]);
+    }),
+    ("untracked", 2, |bench| {
+        bench.git(&["rm", "-q", "--cached", "notes/a.md"]);
+        bench.git(&["commit", "-q", "-m", "untrack"]);
+    }),
+    ("executable", 1, |bench| {
+        bench.git(&["update-index", "--chmod=+x", "notes/a.md"]);
+        bench.git(&["commit", "-q", "-m", "mode"]);
+        bench.git(&["checkout", "-q", "--", "notes/a.md"]);
+    }),
 ];
 
 #[test]
 fn each_change_to_each_state_is_one_commit_that_git_agrees_with() {
-    for (state, bring_about, commits) in STATES {
+    for (state, commits, bring_about) in STATES {
         for content in [Some("new\n"), Some(""), None] {
             let bench = Bench::new();
             bring_about(&bench);

@@ -16,43 +16,43 @@ const STEPS: [Checkpoint; 6] = [
     Checkpoint::Published,
 ];
 
-/// A name, a person's earlier action, the change, and the number of commits it makes.
-type Case = (&'static str, fn(&Bench), fn() -> Change, usize);
+/// A name, the change, the number of commits it makes, and a person's earlier action.
+type Case = (&'static str, fn() -> Change, usize, fn(&Bench));
 
 const CASES: [Case; 12] = [
-    ("write", |_| {}, || change("notes/a.md", Some("new\n")), 1),
-    ("delete", |_| {}, || change("notes/a.md", None), 1),
+    ("write", || change("notes/a.md", Some("new\n")), 1, |_| {}),
+    ("delete", || change("notes/a.md", None), 1, |_| {}),
     (
         "delete the last of its folder",
+        || change("notes/a.md", None),
+        1,
         |bench| {
             bench.git(&["rm", "-q", "notes/b.md"]);
             bench.git(&["commit", "-q", "-m", "rm"]);
         },
-        || change("notes/a.md", None),
-        1,
     ),
-    ("create", |_| {}, || change("x/y/z.md", Some("new\n")), 1),
-    ("adopt", |bench| bench.write("notes/a.md", "dirty\n"), || change("notes/a.md", Some("new\n")), 2),
-    ("write the same", |_| {}, || change("notes/a.md", Some("old a\n")), 1),
-    ("two: write", |_| {}, || changes(&[("notes/a.md", Some("new\n")), ("plan.md", Some("new too\n"))]), 1),
+    ("create", || change("x/y/z.md", Some("new\n")), 1, |_| {}),
+    ("adopt", || change("notes/a.md", Some("new\n")), 2, |bench| bench.write("notes/a.md", "dirty\n")),
+    ("write the same", || change("notes/a.md", Some("old a\n")), 1, |_| {}),
+    ("two: write", || changes(&[("notes/a.md", Some("new\n")), ("plan.md", Some("new too\n"))]), 1, |_| {}),
     (
         "two: create in new folders",
-        |_| {},
         || changes(&[("x/y/z.md", Some("new\n")), ("x/z.md", Some("new too\n"))]),
         1,
+        |_| {},
     ),
-    ("two: rename", |_| {}, || changes(&[("notes/z.md", Some("old a\n")), ("notes/a.md", None)]), 1),
-    ("two: delete all of a folder", |_| {}, || changes(&[("notes/a.md", None), ("notes/b.md", None)]), 1),
+    ("two: rename", || changes(&[("notes/z.md", Some("old a\n")), ("notes/a.md", None)]), 1, |_| {}),
+    ("two: delete all of a folder", || changes(&[("notes/a.md", None), ("notes/b.md", None)]), 1, |_| {}),
     (
         "two: adopt both",
+        || changes(&[("notes/a.md", Some("new\n")), ("plan.md", None)]),
+        2,
         |bench| {
             bench.write("notes/a.md", "dirty\n");
             bench.write("plan.md", "dirty too\n");
         },
-        || changes(&[("notes/a.md", Some("new\n")), ("plan.md", None)]),
-        2,
     ),
-    ("many: create, in a pack", |_| {}, many, 1),
+    ("many: create, in a pack", many, 1, |_| {}),
 ];
 
 /// A change whose objects are written as a pack.
@@ -71,7 +71,7 @@ fn an_error() -> Interruption {
 
 #[track_caller]
 fn assert_old_or_new(bench: &Bench, before: &Before, case: &Case, is_new: bool, shown: &str) {
-    let (_, _, make_change, commits) = case;
+    let (_, make_change, commits, _) = case;
     let change = make_change();
     let new = change.edits().iter().map(|edit| text(&edit.content)).collect();
     let found: Vec<_> = change.edits().iter().map(|edit| bench.read(&edit.path)).collect();
@@ -119,8 +119,8 @@ fn each_step_can_be_the_last_on_two_devices() {
 }
 
 fn stop_and_check(bench: Bench, case: &Case, step: Checkpoint, how_shown: &str, how: fn() -> Interruption) {
-    case.1(&bench);
-    let change = case.2();
+    case.3(&bench);
+    let change = case.1();
     let before = Before {
         head: bench.head(),
         contents: change.edits().iter().map(|edit| bench.read(&edit.path)).collect(),
@@ -159,57 +159,32 @@ fn interrupted(bench: &Bench) -> Interrupted {
 /// A person's edits between a crash and the next start, and the file's expected content.
 #[test]
 fn a_persons_changes_after_a_crash_stay() {
-    type Deed = (&'static str, Checkpoint, fn(&Bench), &'static str, &'static str);
+    use Checkpoint::{Committed, Swapped};
+    type Deed = (&'static str, Checkpoint, &'static str, &'static str, fn(&Bench));
     const DEEDS: [Deed; 5] = [
-        (
-            "saves before the commit",
-            Checkpoint::Swapped,
-            |bench| bench.write("notes/a.md", "mine\n"),
-            "mine\n",
-            " M notes/a.md",
-        ),
-        (
-            "saves after the commit",
-            Checkpoint::Committed,
-            |bench| bench.write("notes/a.md", "mine\n"),
-            "mine\n",
-            " M notes/a.md",
-        ),
-        (
-            "removes the locks",
-            Checkpoint::Committed,
-            |bench| {
-                std::fs::remove_file(bench.path(".git/index.lock")).unwrap();
-            },
-            "new\n",
-            "",
-        ),
-        (
-            "removes the locks and stages",
-            Checkpoint::Committed,
-            |bench| {
-                std::fs::remove_file(bench.path(".git/index.lock")).unwrap();
-                bench.write("plan.md", "staged\n");
-                bench.git(&["add", "plan.md"]);
-            },
-            "new\n",
-            "M  plan.md",
-        ),
-        (
-            "removes the locks and commits",
-            Checkpoint::Swapped,
-            |bench| {
-                for lock in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
-                    std::fs::remove_file(bench.path(&format!(".git/{lock}"))).unwrap();
-                }
-                bench.write("plan.md", "theirs\n");
-                bench.git(&["commit", "-q", "-m", "theirs", "plan.md"]);
-            },
-            "old a\n",
-            "",
-        ),
+        ("saves before the commit", Swapped, "mine\n", " M notes/a.md", |bench| {
+            bench.write("notes/a.md", "mine\n")
+        }),
+        ("saves after the commit", Committed, "mine\n", " M notes/a.md", |bench| {
+            bench.write("notes/a.md", "mine\n")
+        }),
+        ("removes the locks", Committed, "new\n", "", |bench| {
+            std::fs::remove_file(bench.path(".git/index.lock")).unwrap();
+        }),
+        ("removes the locks and stages", Committed, "new\n", "M  plan.md", |bench| {
+            std::fs::remove_file(bench.path(".git/index.lock")).unwrap();
+            bench.write("plan.md", "staged\n");
+            bench.git(&["add", "plan.md"]);
+        }),
+        ("removes the locks and commits", Swapped, "old a\n", "", |bench| {
+            for lock in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
+                std::fs::remove_file(bench.path(&format!(".git/{lock}"))).unwrap();
+            }
+            bench.write("plan.md", "theirs\n");
+            bench.git(&["commit", "-q", "-m", "theirs", "plan.md"]);
+        }),
     ];
-    for (shown, step, deed, content, status) in DEEDS {
+    for (shown, step, content, status, deed) in DEEDS {
         let bench = Bench::new();
         let library = bench.watched(stop_at(step, || Interruption::Killed));
         make(&library, &change("notes/a.md", Some("new\n"))).unwrap_err();

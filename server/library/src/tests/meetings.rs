@@ -9,119 +9,112 @@ use super::{
 };
 use crate::{Acknowledge, Library, RemoteStatus};
 
-/// An action of a machine's person or agent on her clone, before the machines meet.
-type Deed = fn(&Bench, &Library);
+/// The files of a library that are checked, `None` if absent.
+type Files = &'static [(&'static str, Option<&'static str>)];
+
+/// Two deeds before the machines meet, and the files and the number of conflicts that both have then.
+struct Meeting {
+    name: &'static str,
+    first: Deed,
+    second: Deed,
+    files: Files,
+    conflicts: usize,
+}
+
+/// An action of a machine's person or agent on her clone.
+type Deed = Box<dyn Fn(&Bench, &Library)>;
+
+fn meet(
+    name: &'static str,
+    first: impl Fn(&Bench, &Library) + 'static,
+    second: impl Fn(&Bench, &Library) + 'static,
+) -> Meeting {
+    Meeting { name, first: Box::new(first), second: Box::new(second), files: &[], conflicts: 0 }
+}
+
+impl Meeting {
+    fn leaves(self, files: Files) -> Self {
+        Self { files, ..self }
+    }
+
+    fn leaves_conflicts(self, conflicts: usize, files: Files) -> Self {
+        Self { conflicts, ..self.leaves(files) }
+    }
+}
+
+fn nothing(_: &Bench, _: &Library) {}
 
 fn write(path: &'static str, content: &'static str) -> impl Fn(&Bench, &Library) {
     move |_, library| drop(make(library, &change(path, Some(content))).unwrap())
 }
 
+fn remove(path: &'static str) -> impl Fn(&Bench, &Library) {
+    move |_, library| drop(make(library, &change(path, None)).unwrap())
+}
+
+/// Saves a file without a commit.
+fn save(path: &'static str, content: &'static str) -> impl Fn(&Bench, &Library) {
+    move |bench, _| bench.write(path, content)
+}
+
+fn rename(bench: &Bench, _: &Library) {
+    bench.git(&["mv", "notes/a.md", "moved.md"]);
+    bench.git(&["commit", "-qm", "mv"]);
+}
+
 /// Makes a change in the way of a decision: with details.
-fn decide(library: &Library, documents: &[(&str, Option<&str>)]) {
-    let details = serde_json::Map::from_iter([("decision".to_owned(), "x".into())]);
-    make_with(library, &changes(documents), &details).unwrap();
+fn decide(documents: Files) -> impl Fn(&Bench, &Library) {
+    move |_, library| {
+        let details = serde_json::Map::from_iter([("decision".to_owned(), "x".into())]);
+        make_with(library, &changes(documents), &details).unwrap();
+    }
 }
 
 #[test]
 fn machines_meet_in_the_remote() {
     const NOTE: &str = "# Note\n\n## One\n\none\n\n## Two\n\ntwo\n";
-    /// A name, deeds of both machines, the files that both have then (`None` if absent), and the number of conflicts.
-    type Case = (&'static str, Deed, Deed, &'static [(&'static str, Option<&'static str>)], usize);
-    let cases: [Case; 24] = [
-        ("one side alone", |b, l| write("plan.md", "a\n")(b, l), |_, _| {}, &[("plan.md", Some("a\n"))], 0),
-        ("a new folder", |b, l| write("x/y/z.md", "a\n")(b, l), |_, _| {}, &[("x/y/z.md", Some("a\n"))], 0),
-        (
-            "different files",
-            |b, l| write("plan.md", "a\n")(b, l),
-            |b, l| write("notes/a.md", "b\n")(b, l),
-            &[("plan.md", Some("a\n")), ("notes/a.md", Some("b\n"))],
-            0,
-        ),
-        (
+    let meetings = [
+        meet("one side alone", write("plan.md", "a\n"), nothing).leaves(&[("plan.md", Some("a\n"))]),
+        meet("a new folder", write("x/y/z.md", "a\n"), nothing).leaves(&[("x/y/z.md", Some("a\n"))]),
+        meet("different files", write("plan.md", "a\n"), write("notes/a.md", "b\n"))
+            .leaves(&[("plan.md", Some("a\n")), ("notes/a.md", Some("b\n"))]),
+        meet(
             "different sections",
-            |b, l| write("note.md", "# Note\n\n## One\n\nONE\n\n## Two\n\ntwo\n")(b, l),
-            |b, l| write("note.md", "# Note\n\n## One\n\none\n\n## Two\n\nTWO\n")(b, l),
-            &[("note.md", Some("# Note\n\n## One\n\nONE\n\n## Two\n\nTWO\n"))],
-            0,
-        ),
-        (
-            "items of one list",
-            |b, l| write("plan.md", "old plan\n- a\n")(b, l),
-            |b, l| write("plan.md", "old plan\n- b\n")(b, l),
-            &[("plan.md", Some("old plan\n- a\n- b\n"))],
-            0,
-        ),
-        (
-            "the same line",
-            |b, l| write("plan.md", "plan a\n")(b, l),
-            |b, l| write("plan.md", "plan b\n")(b, l),
-            &[("plan.md", Some("plan a\n"))],
-            1,
-        ),
-        (
-            "the same new file",
-            |b, l| write("new.md", "a\n")(b, l),
-            |b, l| write("new.md", "b\n")(b, l),
-            &[("new.md", Some("a\n"))],
-            1,
-        ),
-        (
-            "removed and changed",
-            |_, l| drop(make(l, &change("notes/a.md", None)).unwrap()),
-            |b, l| write("notes/a.md", "b\n")(b, l),
-            &[("notes/a.md", Some("b\n"))],
-            0,
-        ),
-        (
-            "changed and removed",
-            |b, l| write("notes/a.md", "a\n")(b, l),
-            |_, l| drop(make(l, &change("notes/a.md", None)).unwrap()),
-            &[("notes/a.md", Some("a\n"))],
-            0,
-        ),
-        (
-            "renamed and changed",
-            |b, _| drop(b.git(&["mv", "notes/a.md", "moved.md"]) + &b.git(&["commit", "-qm", "mv"])),
-            |b, l| write("notes/a.md", "b\n")(b, l),
-            &[("notes/a.md", None), ("moved.md", Some("b\n"))],
-            0,
-        ),
-        (
-            "changed and renamed",
-            |b, l| write("notes/a.md", "a\n")(b, l),
-            |b, _| drop(b.git(&["mv", "notes/a.md", "moved.md"]) + &b.git(&["commit", "-qm", "mv"])),
-            &[("notes/a.md", None), ("moved.md", Some("a\n"))],
-            0,
-        ),
-        (
+            write("note.md", "# Note\n\n## One\n\nONE\n\n## Two\n\ntwo\n"),
+            write("note.md", "# Note\n\n## One\n\none\n\n## Two\n\nTWO\n"),
+        )
+        .leaves(&[("note.md", Some("# Note\n\n## One\n\nONE\n\n## Two\n\nTWO\n"))]),
+        meet("items of one list", write("plan.md", "old plan\n- a\n"), write("plan.md", "old plan\n- b\n"))
+            .leaves(&[("plan.md", Some("old plan\n- a\n- b\n"))]),
+        meet("the same line", write("plan.md", "plan a\n"), write("plan.md", "plan b\n"))
+            .leaves_conflicts(1, &[("plan.md", Some("plan a\n"))]),
+        meet("the same new file", write("new.md", "a\n"), write("new.md", "b\n"))
+            .leaves_conflicts(1, &[("new.md", Some("a\n"))]),
+        meet("removed and changed", remove("notes/a.md"), write("notes/a.md", "b\n"))
+            .leaves(&[("notes/a.md", Some("b\n"))]),
+        meet("changed and removed", write("notes/a.md", "a\n"), remove("notes/a.md"))
+            .leaves(&[("notes/a.md", Some("a\n"))]),
+        meet("renamed and changed", rename, write("notes/a.md", "b\n"))
+            .leaves(&[("notes/a.md", None), ("moved.md", Some("b\n"))]),
+        meet("changed and renamed", write("notes/a.md", "a\n"), rename)
+            .leaves(&[("notes/a.md", None), ("moved.md", Some("a\n"))]),
+        meet(
             "a save that is not committed, elsewhere",
-            |b, l| write("plan.md", "a\n")(b, l),
-            |b, _| b.write("notes/b.md", "mine\n"),
-            &[("plan.md", Some("a\n"))],
-            0,
-        ),
-        (
+            write("plan.md", "a\n"),
+            save("notes/b.md", "mine\n"),
+        )
+        .leaves(&[("plan.md", Some("a\n"))]),
+        meet(
             "a save that is not committed, in the way",
-            |b, l| write("plan.md", "old plan\n- a\n")(b, l),
-            |b, _| b.write("plan.md", "old plan\n- mine\n"),
-            &[("plan.md", Some("old plan\n- a\n- mine\n"))],
-            0,
-        ),
-        (
-            "an untracked file, in the way",
-            |b, l| write("new.md", "a\n")(b, l),
-            |b, _| b.write("new.md", "mine\n"),
-            &[("new.md", Some("a\n"))],
-            1,
-        ),
-        (
-            "the same save on both",
-            |b, l| write("plan.md", "same\n")(b, l),
-            |b, _| b.write("plan.md", "same\n"),
-            &[("plan.md", Some("same\n"))],
-            0,
-        ),
-        (
+            write("plan.md", "old plan\n- a\n"),
+            save("plan.md", "old plan\n- mine\n"),
+        )
+        .leaves(&[("plan.md", Some("old plan\n- a\n- mine\n"))]),
+        meet("an untracked file, in the way", write("new.md", "a\n"), save("new.md", "mine\n"))
+            .leaves_conflicts(1, &[("new.md", Some("a\n"))]),
+        meet("the same save on both", write("plan.md", "same\n"), save("plan.md", "same\n"))
+            .leaves(&[("plan.md", Some("same\n"))]),
+        meet(
             "files that are no documents",
             |b, _| {
                 b.write("image.png", "a\u{0}b");
@@ -130,79 +123,61 @@ fn machines_meet_in_the_remote() {
                 fs::set_permissions(b.path("run.sh"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
                     .unwrap();
                 b.write(".obsidian/app.json", "{}\n");
-                b.git(&["add", "-A"]);
-                b.git(&["commit", "-qm", "files"]);
+                b.commit_all();
             },
-            |b, l| write("plan.md", "b\n")(b, l),
-            &[("image.png", Some("a\u{0}b")), (".obsidian/app.json", Some("{}\n")), ("plan.md", Some("b\n"))],
-            0,
-        ),
-        (
+            write("plan.md", "b\n"),
+        )
+        .leaves(&[
+            ("image.png", Some("a\u{0}b")),
+            (".obsidian/app.json", Some("{}\n")),
+            ("plan.md", Some("b\n")),
+        ]),
+        meet(
             "a folder emptied",
             |b, _| drop(b.git(&["rm", "-qr", "notes"]) + &b.git(&["commit", "-qm", "rm"])),
-            |_, _| {},
-            &[("notes/a.md", None), ("notes", None)],
-            0,
-        ),
-        (
+            nothing,
+        )
+        .leaves(&[("notes/a.md", None), ("notes", None)]),
+        meet(
             "a decision that comes second is taken back as a whole",
-            |_, l| decide(l, &[("plan.md", Some("no\n"))]),
-            |_, l| {
-                decide(l, &[("plan.md", Some("yes\n")), ("notes/a.md", Some("b\n")), ("new.md", Some("b\n"))])
-            },
-            &[("plan.md", Some("no\n")), ("notes/a.md", Some("old a\n")), ("new.md", None)],
-            3,
-        ),
-        (
+            decide(&[("plan.md", Some("no\n"))]),
+            decide(&[("plan.md", Some("yes\n")), ("notes/a.md", Some("b\n")), ("new.md", Some("b\n"))]),
+        )
+        .leaves_conflicts(3, &[("plan.md", Some("no\n")), ("notes/a.md", Some("old a\n")), ("new.md", None)]),
+        meet(
             "both decided alike",
-            |_, l| decide(l, &[("plan.md", Some("yes, a\n")), ("notes/a.md", Some("new\n"))]),
-            |_, l| decide(l, &[("plan.md", Some("yes, b\n")), ("notes/a.md", Some("new\n"))]),
-            &[("plan.md", Some("yes, a\n")), ("notes/a.md", Some("new\n"))],
-            1,
-        ),
-        (
+            decide(&[("plan.md", Some("yes, a\n")), ("notes/a.md", Some("new\n"))]),
+            decide(&[("plan.md", Some("yes, b\n")), ("notes/a.md", Some("new\n"))]),
+        )
+        .leaves_conflicts(1, &[("plan.md", Some("yes, a\n")), ("notes/a.md", Some("new\n"))]),
+        meet(
             "both decided, of other parts",
-            |_, l| decide(l, &[("plan.md", Some("yes, a\n")), ("notes/a.md", Some("old a\n- a\n"))]),
-            |_, l| decide(l, &[("plan.md", Some("yes, b\n")), ("notes/a.md", Some("old a\n- b\n"))]),
-            &[("plan.md", Some("yes, a\n")), ("notes/a.md", Some("old a\n- a\n"))],
-            2,
-        ),
-        (
+            decide(&[("plan.md", Some("yes, a\n")), ("notes/a.md", Some("old a\n- a\n"))]),
+            decide(&[("plan.md", Some("yes, b\n")), ("notes/a.md", Some("old a\n- b\n"))]),
+        )
+        .leaves_conflicts(2, &[("plan.md", Some("yes, a\n")), ("notes/a.md", Some("old a\n- a\n"))]),
+        meet(
             "a decision that comes second removed a note",
-            |_, l| decide(l, &[("plan.md", Some("no\n"))]),
-            |_, l| decide(l, &[("plan.md", Some("yes\n")), ("notes/a.md", None)]),
-            &[("plan.md", Some("no\n")), ("notes/a.md", Some("old a\n"))],
-            1,
-        ),
-        (
-            "two decisions, one after the other",
-            |_, l| decide(l, &[("plan.md", Some("no\n"))]),
-            |_, l| {
-                decide(l, &[("new.md", Some("yes\n")), ("notes/a.md", Some("b\n"))]);
-                decide(l, &[("plan.md", Some("yes\n")), ("notes/a.md", Some("c\n"))]);
-            },
-            &[("plan.md", Some("no\n")), ("notes/a.md", Some("old a\n")), ("new.md", None)],
-            3,
-        ),
-        (
-            "a decision whose note was edited since",
-            |_, l| decide(l, &[("plan.md", Some("no\n"))]),
-            |b, l| {
-                decide(l, &[("plan.md", Some("yes\n")), ("notes/a.md", Some("b\n"))]);
-                write("notes/a.md", "b\nmine\n")(b, l);
-            },
-            &[("plan.md", Some("no\n")), ("notes/a.md", Some("b\nmine\n"))],
-            1,
-        ),
-        (
-            "a change of several documents without details",
-            |b, l| write("plan.md", "a\n")(b, l),
-            |_, l| drop(make(l, &changes(&[("plan.md", Some("b\n")), ("notes/a.md", Some("b\n"))])).unwrap()),
-            &[("plan.md", Some("a\n")), ("notes/a.md", Some("b\n"))],
-            1,
-        ),
+            decide(&[("plan.md", Some("no\n"))]),
+            decide(&[("plan.md", Some("yes\n")), ("notes/a.md", None)]),
+        )
+        .leaves_conflicts(1, &[("plan.md", Some("no\n")), ("notes/a.md", Some("old a\n"))]),
+        meet("two decisions, one after the other", decide(&[("plan.md", Some("no\n"))]), |b, l| {
+            decide(&[("new.md", Some("yes\n")), ("notes/a.md", Some("b\n"))])(b, l);
+            decide(&[("plan.md", Some("yes\n")), ("notes/a.md", Some("c\n"))])(b, l);
+        })
+        .leaves_conflicts(3, &[("plan.md", Some("no\n")), ("notes/a.md", Some("old a\n")), ("new.md", None)]),
+        meet("a decision whose note was edited since", decide(&[("plan.md", Some("no\n"))]), |b, l| {
+            decide(&[("plan.md", Some("yes\n")), ("notes/a.md", Some("b\n"))])(b, l);
+            write("notes/a.md", "b\nmine\n")(b, l);
+        })
+        .leaves_conflicts(1, &[("plan.md", Some("no\n")), ("notes/a.md", Some("b\nmine\n"))]),
+        meet("a change of several documents without details", write("plan.md", "a\n"), |_, l| {
+            drop(make(l, &changes(&[("plan.md", Some("b\n")), ("notes/a.md", Some("b\n"))])).unwrap())
+        })
+        .leaves_conflicts(1, &[("plan.md", Some("a\n")), ("notes/a.md", Some("b\n"))]),
     ];
-    for (name, first, second, files, conflicts) in cases {
+    for Meeting { name, first, second, files, conflicts } in meetings {
         let ([a, b], shared) = Bench::shared();
         let [here, there] = [&a, &b].map(|bench| open(bench, shared.path(), Acknowledge::Local));
         make(&here, &change("note.md", Some(NOTE))).unwrap();

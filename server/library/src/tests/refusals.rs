@@ -2,69 +2,31 @@
 
 use std::fs;
 
-use tabellion_runtime::FailureKind;
+use tabellion_runtime::FailureKind::{self, Busy, Conflict, Invalid, NotFound, Refused};
 
 use super::support::{Bench, change, make, refusal};
 use crate::{Created, ExternalPolicy, Library, OpenError, Options};
 
-/// A name, its cause, the changed path, and a part of the message.
-type Case = (&'static str, fn(&Bench), &'static str, FailureKind, &'static str);
+/// A name, the changed path, the kind of the refusal, a part of its message, and its cause.
+type Case = (&'static str, &'static str, FailureKind, &'static str, fn(&Bench));
 
 const CASES: [Case; 16] = [
-    (
-        "merge",
-        |b| b.write(".git/MERGE_HEAD", "x"),
-        "notes/a.md",
-        FailureKind::Refused,
-        "a merge is in progress",
-    ),
-    (
-        "rebase",
-        |b| b.write(".git/rebase-merge/x", ""),
-        "notes/a.md",
-        FailureKind::Refused,
-        "a rebase is in progress",
-    ),
-    (
-        "bisect",
-        |b| b.write(".git/BISECT_LOG", ""),
-        "notes/a.md",
-        FailureKind::Refused,
-        "a bisection is in progress",
-    ),
-    (
-        "detached",
-        |b| {
-            b.git(&["switch", "-q", "--detach"]);
-        },
-        "notes/a.md",
-        FailureKind::Refused,
-        "HEAD is detached",
-    ),
-    ("ignored", |b| b.write(".gitignore", "x.md\n"), "x.md", FailureKind::Refused, "ignored by git"),
-    ("read-only", |b| chmod(b, "notes/a.md", 0o444), "notes/a.md", FailureKind::Refused, "read-only"),
-    ("symlink", |b| link(b, "plan.md", "l.md"), "l.md", FailureKind::Refused, "symbolic link"),
-    ("dangling symlink", |b| link(b, "nowhere", "l.md"), "l.md", FailureKind::Refused, "symbolic link"),
-    ("symlinked folder", |b| link(b, "/tmp", "l"), "l/x.md", FailureKind::Refused, "symbolic link"),
-    (
-        "folder",
-        |b| fs::create_dir(b.path("d.md")).unwrap(),
-        "d.md",
-        FailureKind::Refused,
-        "not a regular file",
-    ),
-    ("file above", |_| {}, "plan.md/x.md", FailureKind::Refused, "plan.md"),
-    ("case twin", |_| {}, "notes/A.md", FailureKind::Refused, "`notes/a.md`"),
-    ("twin of a folder", |_| {}, "Notes/x.md", FailureKind::Refused, "`notes`"),
-    ("climbing", |_| {}, "../x.md", FailureKind::Invalid, "climbs"),
-    ("index lock", |b| b.write(".git/index.lock", ""), "notes/a.md", FailureKind::Busy, "index.lock"),
-    (
-        "branch lock",
-        |b| b.write(".git/refs/heads/main.lock", ""),
-        "notes/a.md",
-        FailureKind::Busy,
-        "main.lock",
-    ),
+    ("merge", "notes/a.md", Refused, "a merge is in progress", |b| b.write(".git/MERGE_HEAD", "x")),
+    ("rebase", "notes/a.md", Refused, "a rebase is in progress", |b| b.write(".git/rebase-merge/x", "")),
+    ("bisect", "notes/a.md", Refused, "a bisection is in progress", |b| b.write(".git/BISECT_LOG", "")),
+    ("detached", "notes/a.md", Refused, "HEAD is detached", |b| drop(b.git(&["switch", "-q", "--detach"]))),
+    ("ignored", "x.md", Refused, "ignored by git", |b| b.write(".gitignore", "x.md\n")),
+    ("read-only", "notes/a.md", Refused, "read-only", |b| chmod(b, "notes/a.md", 0o444)),
+    ("symlink", "l.md", Refused, "symbolic link", |b| link(b, "plan.md", "l.md")),
+    ("dangling symlink", "l.md", Refused, "symbolic link", |b| link(b, "nowhere", "l.md")),
+    ("symlinked folder", "l/x.md", Refused, "symbolic link", |b| link(b, "/tmp", "l")),
+    ("folder", "d.md", Refused, "not a regular file", |b| fs::create_dir(b.path("d.md")).unwrap()),
+    ("file above", "plan.md/x.md", Refused, "plan.md", |_| {}),
+    ("case twin", "notes/A.md", Refused, "`notes/a.md`", |_| {}),
+    ("twin of a folder", "Notes/x.md", Refused, "`notes`", |_| {}),
+    ("climbing", "../x.md", Invalid, "climbs", |_| {}),
+    ("index lock", "notes/a.md", Busy, "index.lock", |b| b.write(".git/index.lock", "")),
+    ("branch lock", "notes/a.md", Busy, "main.lock", |b| b.write(".git/refs/heads/main.lock", "")),
 ];
 
 fn chmod(bench: &Bench, name: &str, mode: u32) {
@@ -98,7 +60,7 @@ impl State {
 
 #[test]
 fn each_refusal_says_why_and_changes_nothing() {
-    for (shown, bring_about, path, kind, said) in CASES {
+    for (shown, path, kind, said, bring_about) in CASES {
         let bench = Bench::new();
         bring_about(&bench);
         let (before, objects) = (State::capture(&bench, path), bench.git(&["count-objects"]));
@@ -107,7 +69,7 @@ fn each_refusal_says_why_and_changes_nothing() {
         assert!(failure.message.contains(said), "{shown}: {failure}");
         assert_eq!(State::capture(&bench, path), before, "{shown}");
         // A held lock is detected only after the objects were written.
-        if kind != FailureKind::Busy {
+        if kind != Busy {
             assert_eq!(bench.git(&["count-objects"]), objects, "{shown}");
         }
     }
@@ -131,7 +93,7 @@ fn conflicted_entries_are_refused() {
     }
     fs::remove_file(bench.path(".git/entry")).unwrap();
     let failure = refusal(&bench.library(), &change("notes/a.md", Some("new\n")));
-    assert_eq!(failure.kind, FailureKind::Refused);
+    assert_eq!(failure.kind, Refused);
     assert!(failure.message.contains("merge conflict"), "{failure}");
     assert_eq!(bench.read("notes/a.md").as_deref(), Some("old a\n"));
     assert_eq!(bench.leftovers(), Vec::<String>::new());
@@ -141,7 +103,7 @@ fn conflicted_entries_are_refused() {
 fn a_missing_document_is_not_deleted() {
     let bench = Bench::new();
     let failure = refusal(&bench.library(), &change("none.md", None));
-    assert_eq!(failure.kind, FailureKind::NotFound);
+    assert_eq!(failure.kind, NotFound);
 }
 
 #[test]
@@ -152,7 +114,7 @@ fn uncommitted_bytes_can_be_a_reason() {
         Library::open(&bench.path(""), Options { external: ExternalPolicy::Refuse, ..Options::default() })
             .unwrap();
     let failure = refusal(&library, &change("notes/a.md", Some("new\n")));
-    assert_eq!(failure.kind, FailureKind::Conflict);
+    assert_eq!(failure.kind, Conflict);
     assert_eq!(bench.read("notes/a.md").as_deref(), Some("dirty\n"));
     make(&library, &change("plan.md", Some("new\n"))).unwrap();
 }
@@ -236,7 +198,7 @@ fn a_linked_working_tree_and_a_submodule_work() {
     make(&library, &change("notes/a.md", Some("in sub\n"))).unwrap();
     assert_eq!(super::support::git(&outer.path("sub"), &["status", "--porcelain"]).1, "");
     let failure = refusal(&outer.library(), &change("sub/notes/a.md", Some("from outside\n")));
-    assert_eq!(failure.kind, FailureKind::Refused, "{failure}");
+    assert_eq!(failure.kind, Refused, "{failure}");
 }
 
 #[test]

@@ -86,167 +86,118 @@ fn shell(bench: &Bench, command: &str) -> String {
     String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
 }
 
+/// Commits that can't be taken, and a part of the message.
+struct Case {
+    name: &'static str,
+    says: &'static str,
+    /// Makes the commits elsewhere.
+    there: fn(&Bench),
+    /// What a person does here before the commits are taken.
+    here: fn(&Bench),
+}
+
+fn blocked(name: &'static str, says: &'static str, there: fn(&Bench)) -> Case {
+    Case { name, says, there, here: |_| {} }
+}
+
+impl Case {
+    fn after(self, here: fn(&Bench)) -> Self {
+        Self { here, ..self }
+    }
+}
+
 #[test]
 fn what_cant_be_taken_is_left_as_it_is() {
-    type Case = (&'static str, fn(&Bench), fn(&Bench), &'static str);
-    let cases: [Case; 11] = [
-        (
-            "no branch",
-            |b| {
-                b.write("plan.md", "a\n");
-                b.git(&["commit", "-qam", "a"]);
-            },
-            |b| drop(b.git(&["checkout", "-q", "--detach"])),
-            "detached",
-        ),
-        (
-            "uncommitted bytes of another file",
-            |b| {
-                b.write("data.json", "{}\n");
-                b.git(&["add", "-A"]);
-                b.git(&["commit", "-qm", "data"]);
-            },
-            |b| b.write("data.json", "mine\n"),
-            "commit it",
-        ),
-        (
-            "a symbolic link",
-            |b| {
-                #[cfg(unix)]
-                std::os::unix::fs::symlink("/etc/passwd", b.path("link.md")).unwrap();
-                b.git(&["add", "-A"]);
-                b.git(&["commit", "-qm", "link"]);
-            },
-            |_| {},
-            "git pull",
-        ),
-        (
-            "a name that leads nowhere good",
-            |b| {
-                let blob = b.git(&["hash-object", "-w", "plan.md"]);
-                b.git(&["update-index", "--add", "--cacheinfo", &format!("100644,{blob},a\\b.md")]);
-                b.git(&["commit", "-qm", "name"]);
-            },
-            |_| {},
-            "backslash",
-        ),
-        (
-            "uncommitted bytes under the new name of a file",
-            |b| {
-                b.write("notes/a.md", "a\n");
-                b.git(&["commit", "-qam", "a"]);
-            },
-            |b| {
-                b.git(&["mv", "notes/a.md", "moved.md"]);
-                b.git(&["commit", "-qm", "mv"]);
-                b.write("moved.md", "mine\n");
-            },
-            "not committed",
-        ),
-        (
-            "a path longer than any file's",
-            |b| {
-                let blob = b.git(&["hash-object", "-w", "plan.md"]);
-                let name = "x".repeat(200);
-                let mut tree = String::new();
-                for _ in 0..22 {
-                    let entry = match &*tree {
-                        "" => format!("100644 blob {blob}\tnote.md"),
-                        below => format!("040000 tree {below}\t{name}"),
-                    };
-                    b.write(".git/entry", &format!("{entry}\n"));
-                    tree = shell(b, "git mktree < .git/entry");
-                }
-                b.write(".git/entry", &format!("040000 tree {tree}\tdeep\n"));
-                let top = shell(b, "(git ls-tree HEAD; cat .git/entry) | git mktree");
-                let commit = b.git(&["commit-tree", "-p", "HEAD", "-m", "deep", &top]);
-                b.git(&["update-ref", MAIN, &commit]);
-            },
-            |b| {
-                // Both sides have commits: a merge must not drop files that it can't show.
-                b.write("notes/a.md", "b\n");
-                b.git(&["commit", "-qam", "b"]);
-            },
-            "too long",
-        ),
-        (
-            "a staged change that is not in the file",
-            |b| {
-                b.write("plan.md", "a\n");
-                b.git(&["commit", "-qam", "a"]);
-            },
-            |b| {
-                b.write("plan.md", "staged\n");
-                b.git(&["add", "-A"]);
-                b.write("plan.md", "old plan\n");
-            },
-            "staged",
-        ),
-        (
-            "a merge under way",
-            |b| {
-                b.write("plan.md", "a\n");
-                b.git(&["commit", "-qam", "a"]);
-            },
-            |b| {
-                b.git(&["checkout", "-qb", "side"]);
-                b.write("plan.md", "side\n");
-                b.git(&["commit", "-qam", "side"]);
-                b.git(&["checkout", "-q", "main"]);
-                b.write("plan.md", "main\n");
-                b.git(&["commit", "-qam", "main"]);
-                b.try_git(&["merge", "side"]);
-            },
-            "merge is in progress",
-        ),
-        (
-            "another branch",
-            |b| {
-                b.write("plan.md", "a\n");
-                b.git(&["commit", "-qam", "a"]);
-            },
-            |b| drop(b.git(&["checkout", "-qb", "side"])),
-            "switch to it",
-        ),
-        (
-            "a history of its own",
-            |b| {
-                b.git(&["checkout", "-q", "--orphan", "new"]);
-                b.git(&["commit", "-qm", "new"]);
-                b.git(&["branch", "-M", "new", "main"]);
-                b.git(&["push", "-qf", "origin", "main"]);
-            },
-            |_| {},
-            "rewritten",
-        ),
-        (
-            "a filter",
-            |b| {
-                b.write(".gitattributes", "*.bin filter=secret\n");
-                b.write("x.bin", "a\n");
-                b.git(&["add", "-A"]);
-                b.git(&["commit", "-qm", "filter"]);
-            },
-            |b| {
-                b.git(&["config", "filter.secret.clean", "cat"]);
-                b.write(".git/info/attributes", "*.bin filter=secret\n");
-            },
-            "filter=secret",
-        ),
+    let change_plan = |b: &Bench| b.commit("plan.md", "a\n");
+    let cases = [
+        blocked("no branch", "detached", change_plan).after(|b| drop(b.git(&["checkout", "-q", "--detach"]))),
+        blocked("uncommitted bytes of another file", "commit it", |b| {
+            b.write("data.json", "{}\n");
+            b.commit_all();
+        })
+        .after(|b| b.write("data.json", "mine\n")),
+        blocked("a symbolic link", "git pull", |b| {
+            #[cfg(unix)]
+            std::os::unix::fs::symlink("/etc/passwd", b.path("link.md")).unwrap();
+            b.commit_all();
+        }),
+        blocked("a name that leads nowhere good", "backslash", |b| {
+            let blob = b.git(&["hash-object", "-w", "plan.md"]);
+            b.git(&["update-index", "--add", "--cacheinfo", &format!("100644,{blob},a\\b.md")]);
+            b.git(&["commit", "-qm", "name"]);
+        }),
+        blocked("uncommitted bytes under the new name of a file", "not committed", |b| {
+            b.commit("notes/a.md", "a\n");
+        })
+        .after(|b| {
+            b.git(&["mv", "notes/a.md", "moved.md"]);
+            b.git(&["commit", "-qm", "mv"]);
+            b.write("moved.md", "mine\n");
+        }),
+        blocked("a path longer than any file's", "too long", |b| {
+            let blob = b.git(&["hash-object", "-w", "plan.md"]);
+            let name = "x".repeat(200);
+            let mut tree = String::new();
+            for _ in 0..22 {
+                let entry = match &*tree {
+                    "" => format!("100644 blob {blob}\tnote.md"),
+                    below => format!("040000 tree {below}\t{name}"),
+                };
+                b.write(".git/entry", &format!("{entry}\n"));
+                tree = shell(b, "git mktree < .git/entry");
+            }
+            b.write(".git/entry", &format!("040000 tree {tree}\tdeep\n"));
+            let top = shell(b, "(git ls-tree HEAD; cat .git/entry) | git mktree");
+            let commit = b.git(&["commit-tree", "-p", "HEAD", "-m", "deep", &top]);
+            b.git(&["update-ref", MAIN, &commit]);
+        })
+        .after(|b| {
+            // Both sides have commits: a merge must not drop files that it can't show.
+            b.commit("notes/a.md", "b\n");
+        }),
+        blocked("a staged change that is not in the file", "staged", change_plan).after(|b| {
+            b.write("plan.md", "staged\n");
+            b.git(&["add", "-A"]);
+            b.write("plan.md", "old plan\n");
+        }),
+        blocked("a merge under way", "merge is in progress", change_plan).after(|b| {
+            b.git(&["checkout", "-qb", "side"]);
+            b.commit("plan.md", "side\n");
+            b.git(&["checkout", "-q", "main"]);
+            b.commit("plan.md", "main\n");
+            b.try_git(&["merge", "side"]);
+        }),
+        blocked("another branch", "switch to it", change_plan)
+            .after(|b| drop(b.git(&["checkout", "-qb", "side"]))),
+        blocked("a history of its own", "rewritten", |b| {
+            b.git(&["checkout", "-q", "--orphan", "new"]);
+            b.git(&["commit", "-qm", "new"]);
+            b.git(&["branch", "-M", "new", "main"]);
+            b.git(&["push", "-qf", "origin", "main"]);
+        }),
+        blocked("a filter", "filter=secret", |b| {
+            b.write(".gitattributes", "*.bin filter=secret\n");
+            b.write("x.bin", "a\n");
+            b.commit_all();
+        })
+        .after(|b| {
+            b.git(&["config", "filter.secret.clean", "cat"]);
+            b.write(".git/info/attributes", "*.bin filter=secret\n");
+        }),
     ];
-    for (name, first, second, says) in cases {
+    for Case { name, says, there, here } in cases {
         let ([a, b], shared) = Bench::shared();
         open(&b, shared.path(), Acknowledge::Local).sync(false).unwrap();
-        first(&a);
+        there(&a);
         a.git(&["push", "-q", "origin", "main"]);
-        second(&b);
-        let there = b.library();
+        here(&b);
+        let library = b.library();
         let before = (b.head(), b.status(), b.read("plan.md"));
-        let error = there.sync(false).unwrap_err();
+        let error = library.sync(false).unwrap_err();
         assert!(matches!(error, SyncError::Blocked(_)), "{name}: {error:?}");
         assert!(error.to_string().contains(says), "{name}: {error}");
         assert_eq!((b.head(), b.status(), b.read("plan.md")), before, "{name}");
-        assert_eq!(there.remote_state().unwrap().status, RemoteStatus::Blocked, "{name}");
+        assert_eq!(library.remote_state().unwrap().status, RemoteStatus::Blocked, "{name}");
     }
 }
 
@@ -290,8 +241,7 @@ fn a_folder_of_a_larger_repository_is_left_to_git() {
     library.sync(false).unwrap();
     assert_eq!(tip(shared.path()), b.head());
     a.git(&["pull", "-q", "origin", "main"]);
-    a.write("plan.md", "a\n");
-    a.git(&["commit", "-qam", "a"]);
+    a.commit("plan.md", "a\n");
     a.git(&["push", "-q", "origin", "main"]);
     let error = library.sync(false).unwrap_err();
     assert!(error.to_string().contains("`git pull`"), "{error}");
@@ -317,8 +267,7 @@ fn line_endings_of_a_file_stay() {
     b.git(&["add", "plan.md"]);
     assert_eq!(b.status(), "");
     let there = open(&b, shared.path(), Acknowledge::Local);
-    a.write("plan.md", "old plan\nmore\n");
-    a.git(&["commit", "-qam", "more"]);
+    a.commit("plan.md", "old plan\nmore\n");
     a.git(&["push", "-q", "origin", "main"]);
     there.sync(false).unwrap();
     assert_eq!(b.read("plan.md").unwrap(), "old plan\r\nmore\r\n");
@@ -362,8 +311,7 @@ fn with_acknowledge_remote_a_change_is_in_the_remote_first() {
     assert_eq!((tip(shared.path()), b.read("plan.md").unwrap()), (second.clone(), "a\n".to_owned()));
     assert_eq!(git(shared.path(), &["log", "--format=%P", "-1", MAIN]).1, first);
     // A person's own commit goes with the next change.
-    b.write("plan.md", "person\n");
-    b.git(&["commit", "-qam", "person"]);
+    b.commit("plan.md", "person\n");
     let third = insist(&there, "notes/b.md", "b\n").unwrap();
     assert_eq!(tip(shared.path()), third);
     // Uncommitted bytes are committed first, in the remote too.
@@ -435,8 +383,7 @@ fn a_rewritten_history_waits_for_a_person() {
     let here = open(&a, shared.path(), Acknowledge::Local);
     make(&here, &change("plan.md", Some("kept\n"))).unwrap();
     here.sync(false).unwrap();
-    b.write("notes/b.md", "other\n");
-    b.git(&["commit", "-qam", "other"]);
+    b.commit("notes/b.md", "other\n");
     b.git(&["push", "-qf", "origin", "main"]);
     let Err(SyncError::Blocked(failure)) = here.sync(false) else { panic!("it was not blocked") };
     assert_eq!(rule(&failure), "remote_rewritten");
@@ -504,8 +451,7 @@ fn partial_clones_are_shared() {
         let ([a, _], shared) = Bench::shared();
         git(shared.path(), &["config", "uploadpack.allowFilter", "true"]);
         for text in ["1\n", "2\n", "3\n"] {
-            a.write("plan.md", text);
-            a.git(&["commit", "-qam", "plan"]);
+            a.commit("plan.md", text);
         }
         a.git(&["push", "-q", "origin", "main"]);
         let b = Bench::empty();
@@ -516,8 +462,7 @@ fn partial_clones_are_shared() {
             insist(&here, "notes/a.md", &format!("{round}\n")).unwrap();
             insist(&there, "notes/b.md", &format!("{round}\n")).unwrap();
             // Both sides changed, so they are merged.
-            a.write("plan.md", &format!("person {round}\n"));
-            a.git(&["commit", "-qam", "person"]);
+            a.commit("plan.md", &format!("person {round}\n"));
             insist(&here, "notes/a.md", &format!("{round} more\n")).unwrap();
         }
         there.sync(false).unwrap();

@@ -107,6 +107,18 @@ impl Bench {
         fs::write(path, content).unwrap();
     }
 
+    /// Writes a file that git knows, and commits it by hand.
+    pub(crate) fn commit(&self, name: &str, content: &str) {
+        self.write(name, content);
+        self.git(&["commit", "-qam", "by hand"]);
+    }
+
+    /// Commits everything by hand.
+    pub(crate) fn commit_all(&self) {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-qm", "by hand"]);
+    }
+
     pub(crate) fn read(&self, name: &str) -> Option<String> {
         fs::read_to_string(self.path(name)).ok()
     }
