@@ -79,67 +79,47 @@ fn missing_changes_are_told_and_whole_files_are_not_accused() {
     const MISSING: Result<u64, &str> = Err("changes are missing: change 11 was acknowledged");
     const ALONE: Result<u64, &str> = Err("was copied while it was in use, without `tracker.db-wal`");
     const WHOLE: Result<u64, &str> = Ok(CHANGES);
-    type Case<'a> = (&'a str, &'a dyn Fn(&Left), Result<u64, &'a str>);
+    type Case<'a> = (&'a str, Result<u64, &'a str>, &'a dyn Fn(&Left));
     let by_sqlite = |left: &Left, sql: &str| {
         let connection = Connection::open(left.path("db")).unwrap();
         connection.execute_batch(sql).unwrap();
     };
     let cases: &[Case<'_>] = &[
-        ("nothing", &|_| {}, WHOLE),
-        ("the log removed", &|left| left.remove("db-wal"), MISSING),
-        ("the log emptied", &|left| left.rewrite("db-wal", Vec::clear), MISSING),
-        ("the log cut", &|left| left.rewrite("db-wal", |bytes| bytes.truncate(bytes.len() / 2)), MISSING),
-        (
-            "the log's last page damaged",
-            &|left| left.rewrite("db-wal", |bytes| *bytes.last_mut().unwrap() ^= 1),
-            MISSING,
-        ),
-        ("the log zeroed", &|left| left.rewrite("db-wal", |bytes| bytes.fill(0)), MISSING),
-        (
-            "the file alone",
-            &|left| {
-                left.remove("db-wal");
-                left.remove("mark");
-            },
-            ALONE,
-        ),
-        ("the file gone", &|left| left.remove("db"), Err("is gone, and change 11 was acknowledged")),
-        (
-            "the file and its log emptied",
-            &|left| {
-                left.rewrite("db", Vec::clear);
-                left.remove("db-wal");
-            },
-            MISSING,
-        ),
-        ("the mark gone", &|left| left.remove("mark"), WHOLE),
-        ("the mark emptied", &|left| left.rewrite("mark", Vec::clear), WHOLE),
-        ("the mark zeroed", &|left| left.rewrite("mark", |bytes| bytes.fill(0)), WHOLE),
-        (
-            "the mark of a newer version",
-            &|left| left.rewrite("mark", |bytes| *bytes = b"tabellion mark 2 x".to_vec()),
-            Err("newer version; update the program"),
-        ),
-        (
-            "closed by another program, and copied alone",
-            &|left| {
-                by_sqlite(left, "PRAGMA wal_checkpoint");
-                left.remove("mark");
-            },
-            WHOLE,
-        ),
-        (
-            "put back from a backup of another program",
-            &|left| {
-                let copy = left.path("copy");
-                by_sqlite(left, &format!("VACUUM INTO '{}'", copy.display()));
-                fs::rename(copy, left.path("db")).unwrap();
-            },
-            WHOLE,
-        ),
+        ("nothing", WHOLE, &|_| {}),
+        ("the log removed", MISSING, &|left| left.remove("db-wal")),
+        ("the log emptied", MISSING, &|left| left.rewrite("db-wal", Vec::clear)),
+        ("the log cut", MISSING, &|left| left.rewrite("db-wal", |bytes| bytes.truncate(bytes.len() / 2))),
+        ("the log's last page damaged", MISSING, &|left| {
+            left.rewrite("db-wal", |bytes| *bytes.last_mut().unwrap() ^= 1)
+        }),
+        ("the log zeroed", MISSING, &|left| left.rewrite("db-wal", |bytes| bytes.fill(0))),
+        ("the file alone", ALONE, &|left| {
+            left.remove("db-wal");
+            left.remove("mark");
+        }),
+        ("the file gone", Err("is gone, and change 11 was acknowledged"), &|left| left.remove("db")),
+        ("the file and its log emptied", MISSING, &|left| {
+            left.rewrite("db", Vec::clear);
+            left.remove("db-wal");
+        }),
+        ("the mark gone", WHOLE, &|left| left.remove("mark")),
+        ("the mark emptied", WHOLE, &|left| left.rewrite("mark", Vec::clear)),
+        ("the mark zeroed", WHOLE, &|left| left.rewrite("mark", |bytes| bytes.fill(0))),
+        ("the mark of a newer version", Err("newer version; update the program"), &|left| {
+            left.rewrite("mark", |bytes| *bytes = b"tabellion mark 2 x".to_vec())
+        }),
+        ("closed by another program, and copied alone", WHOLE, &|left| {
+            by_sqlite(left, "PRAGMA wal_checkpoint");
+            left.remove("mark");
+        }),
+        ("put back from a backup of another program", WHOLE, &|left| {
+            let copy = left.path("copy");
+            by_sqlite(left, &format!("VACUUM INTO '{}'", copy.display()));
+            fs::rename(copy, left.path("db")).unwrap();
+        }),
     ];
     let bench = killed();
-    for (what, tamper, expected) in cases {
+    for (what, expected, tamper) in cases {
         let left = Left::by(&bench);
         tamper(&left);
         let found = left.open();
