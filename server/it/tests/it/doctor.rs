@@ -50,7 +50,7 @@ fn findings(reply: &Reply) -> Vec<Value> {
     shown["findings"].as_array().expect("a list").clone()
 }
 
-/// A state: the function that makes it, the finding, its colour, and true if it can be repaired.
+/// A state: the function that makes it, the finding, its colour and a part of its message, and true if it can be repaired.
 struct State {
     name: &'static str,
     make: fn(&Library),
@@ -60,210 +60,105 @@ struct State {
     fixable: bool,
 }
 
+const fn green(name: &'static str, id: &'static str, part: &'static str, make: fn(&Library)) -> State {
+    State { name, make, id, colour: "green", part, fixable: false }
+}
+
+const fn yellow(name: &'static str, id: &'static str, part: &'static str, make: fn(&Library)) -> State {
+    State { colour: "yellow", ..green(name, id, part, make) }
+}
+
+const fn red(name: &'static str, id: &'static str, part: &'static str, make: fn(&Library)) -> State {
+    State { colour: "red", ..green(name, id, part, make) }
+}
+
+impl State {
+    const fn fixable(self) -> Self {
+        Self { fixable: true, ..self }
+    }
+}
+
 fn put_in_git(library: &Library, name: &str, content: &str) {
     library.put(&format!(".git/{name}"), content);
 }
 
 const STATES: &[State] = &[
-    State {
-        name: "nothing unusual",
-        make: |_| {},
-        id: "state",
-        colour: "green",
-        part: "branch `main`",
-        fixable: false,
-    },
-    State {
-        name: "a merge in progress",
-        make: |library| {
-            let head = head(library);
-            put_in_git(library, "MERGE_HEAD", &format!("{head}\n"));
-        },
-        id: "state",
-        colour: "red",
-        part: "merge --abort",
-        fixable: false,
-    },
-    State {
-        name: "no branch",
-        make: |library| drop(git(library.root(), &["checkout", "--quiet", "--detach"]).expect("git")),
-        id: "state",
-        colour: "red",
-        part: "HEAD is detached",
-        fixable: false,
-    },
-    State {
-        name: "an old lock",
-        make: |library| {
-            put_in_git(library, "index.lock", "");
-            shift(&library.path(".git/index.lock"), -3600);
-        },
-        id: "locks",
-        colour: "red",
-        part: "60 minutes old",
-        fixable: true,
-    },
-    State {
-        name: "a new lock",
-        make: |library| put_in_git(library, "refs/heads/main.lock", ""),
-        id: "locks",
-        colour: "yellow",
-        part: "main.lock",
-        fixable: false,
-    },
-    State {
-        name: "a hook",
-        make: |library| {
-            put_in_git(library, "hooks/pre-commit", "#!/bin/sh\n");
-            use std::os::unix::fs::PermissionsExt as _;
-            fs::set_permissions(library.path(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o755))
-                .expect("a mode");
-        },
-        id: "hooks",
-        colour: "yellow",
-        part: "pre-commit",
-        fixable: false,
-    },
-    State {
-        name: "uncommitted edits",
-        make: |library| library.put("a.md", "edited\n"),
-        id: "uncommitted",
-        colour: "green",
-        part: "1 document with uncommitted edits",
-        fixable: false,
-    },
-    State {
-        name: "a damaged index",
-        make: |library| put_in_git(library, "index", "nonsense, but long enough to be read"),
-        id: "index",
-        colour: "red",
-        part: "index",
-        fixable: false,
-    },
-    State {
-        name: "an index of version 4 without checksum",
-        make: |library| {
-            git(library.root(), &["config", "index.skipHash", "true"]).expect("git");
-            git(library.root(), &["update-index", "--index-version", "4"]).expect("git");
-        },
-        id: "index",
-        colour: "green",
-        part: "version 4, without a checksum",
-        fixable: false,
-    },
-    State {
-        name: "leftovers",
-        make: |library| put_in_git(library, "tabellion/object-1", "x"),
-        id: "leftovers",
-        colour: "yellow",
-        part: "1 temporary file",
-        fixable: true,
-    },
-    State {
-        name: "a late save",
-        make: |library| put_in_git(library, "tabellion/late-abc.md", "x"),
-        id: "late-saves",
-        colour: "yellow",
-        part: "late-abc.md",
-        fixable: false,
-    },
-    State {
-        name: "a torn intent",
-        make: |library| put_in_git(library, "tabellion/intent", "tabellion intent 2\nbranch re"),
-        id: "recovery",
-        colour: "yellow",
-        part: "before it began",
-        fixable: true,
-    },
-    State {
-        name: "a damaged cache",
-        make: |library| put_in_git(library, "tabellion/log.sqlite", "nonsense"),
-        id: "log-cache",
-        colour: "yellow",
-        part: "can't be read",
-        fixable: false,
-    },
-    State {
-        name: "a cache whose writing ended the server",
-        make: |library| put_in_git(library, "tabellion/log.sqlite-attempts", "2"),
-        id: "log-cache-run",
-        colour: "yellow",
-        part: "is not tried again",
-        fixable: true,
-    },
-    State {
-        name: "a recovery that ended the server",
-        make: |library| put_in_git(library, "tabellion/recovery-attempts", "2"),
-        id: "recovery-run",
-        colour: "red",
-        part: "is not tried again",
-        fixable: true,
-    },
-    State {
-        name: "an amended entry",
-        make: |library| {
-            let call = ["call", "braindrive-markdown", "write_markdown", "--path", "a.md", "--content", "x"];
-            assert_eq!(run(library, &call, "").code, 0);
-            library.put("b.md", "b\n");
-            git(library.root(), &["add", "b.md"]).expect("git");
-            git(library.root(), &["commit", "--quiet", "--amend", "--no-edit"]).expect("git");
-        },
-        id: "log",
-        colour: "yellow",
-        part: "also changed `b.md`",
-        fixable: false,
-    },
-    State {
-        name: "Syncthing",
-        make: |library| fs::create_dir(library.path(".stfolder")).expect("a folder"),
-        id: "sync",
-        colour: "yellow",
-        part: "Syncthing",
-        fixable: false,
-    },
-    State {
-        name: "a conflicted copy in git's folder",
-        make: |library| put_in_git(library, "index (Ann's conflicted copy 2026-01-02)", "x"),
-        id: "sync-conflicts",
-        colour: "red",
-        part: "conflicted copy",
-        fixable: false,
-    },
-    State {
-        name: "a file from the future",
-        make: |library| shift(&library.path("a.md"), 86_400),
-        id: "file-times",
-        colour: "yellow",
-        part: "a.md",
-        fixable: false,
-    },
-    State {
-        name: "a configuration for another file system",
-        make: |library| drop(git(library.root(), &["config", "core.ignoreCase", "true"]).expect("git")),
-        id: "names",
-        colour: "yellow",
-        part: "distinguishes case",
-        fixable: false,
-    },
-    State {
-        name: "names in two Unicode forms",
-        make: |library| {
-            library.put("caf\u{e9}.md", "x");
-            library.put("cafe\u{301}.md", "x");
-        },
-        id: "unicode",
-        colour: "yellow",
-        part: "two Unicode forms",
-        fixable: false,
-    },
-    State {
-        name: "a damaged repository",
-        make: |library| fs::remove_file(library.path(".git/HEAD")).expect("a HEAD"),
-        id: "library",
-        colour: "red",
-        part: "restore it from a backup",
-        fixable: false,
-    },
+    green("nothing unusual", "state", "branch `main`", |_| {}),
+    red("a merge in progress", "state", "merge --abort", |library| {
+        let head = head(library);
+        put_in_git(library, "MERGE_HEAD", &format!("{head}\n"));
+    }),
+    red("no branch", "state", "HEAD is detached", |library| {
+        drop(git(library.root(), &["checkout", "--quiet", "--detach"]).expect("git"))
+    }),
+    red("an old lock", "locks", "60 minutes old", |library| {
+        put_in_git(library, "index.lock", "");
+        shift(&library.path(".git/index.lock"), -3600);
+    })
+    .fixable(),
+    yellow("a new lock", "locks", "main.lock", |library| put_in_git(library, "refs/heads/main.lock", "")),
+    yellow("a hook", "hooks", "pre-commit", |library| {
+        put_in_git(library, "hooks/pre-commit", "#!/bin/sh\n");
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(library.path(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o755))
+            .expect("a mode");
+    }),
+    green("uncommitted edits", "uncommitted", "1 document with uncommitted edits", |library| {
+        library.put("a.md", "edited\n")
+    }),
+    red("a damaged index", "index", "index", |library| {
+        put_in_git(library, "index", "nonsense, but long enough to be read")
+    }),
+    green("an index of version 4 without checksum", "index", "version 4, without a checksum", |library| {
+        git(library.root(), &["config", "index.skipHash", "true"]).expect("git");
+        git(library.root(), &["update-index", "--index-version", "4"]).expect("git");
+    }),
+    yellow("leftovers", "leftovers", "1 temporary file", |library| {
+        put_in_git(library, "tabellion/object-1", "x")
+    })
+    .fixable(),
+    yellow("a late save", "late-saves", "late-abc.md", |library| {
+        put_in_git(library, "tabellion/late-abc.md", "x")
+    }),
+    yellow("a torn intent", "recovery", "before it began", |library| {
+        put_in_git(library, "tabellion/intent", "tabellion intent 2\nbranch re")
+    })
+    .fixable(),
+    yellow("a damaged cache", "log-cache", "can't be read", |library| {
+        put_in_git(library, "tabellion/log.sqlite", "nonsense")
+    }),
+    yellow("a cache whose writing ended the server", "log-cache-run", "is not tried again", |library| {
+        put_in_git(library, "tabellion/log.sqlite-attempts", "2")
+    })
+    .fixable(),
+    red("a recovery that ended the server", "recovery-run", "is not tried again", |library| {
+        put_in_git(library, "tabellion/recovery-attempts", "2")
+    })
+    .fixable(),
+    yellow("an amended entry", "log", "also changed `b.md`", |library| {
+        let call = ["call", "braindrive-markdown", "write_markdown", "--path", "a.md", "--content", "x"];
+        assert_eq!(run(library, &call, "").code, 0);
+        library.put("b.md", "b\n");
+        git(library.root(), &["add", "b.md"]).expect("git");
+        git(library.root(), &["commit", "--quiet", "--amend", "--no-edit"]).expect("git");
+    }),
+    yellow("Syncthing", "sync", "Syncthing", |library| {
+        fs::create_dir(library.path(".stfolder")).expect("a folder")
+    }),
+    red("a conflicted copy in git's folder", "sync-conflicts", "conflicted copy", |library| {
+        put_in_git(library, "index (Ann's conflicted copy 2026-01-02)", "x")
+    }),
+    yellow("a file from the future", "file-times", "a.md", |library| shift(&library.path("a.md"), 86_400)),
+    yellow("a configuration for another file system", "names", "distinguishes case", |library| {
+        drop(git(library.root(), &["config", "core.ignoreCase", "true"]).expect("git"))
+    }),
+    yellow("names in two Unicode forms", "unicode", "two Unicode forms", |library| {
+        library.put("caf\u{e9}.md", "x");
+        library.put("cafe\u{301}.md", "x");
+    }),
+    red("a damaged repository", "library", "restore it from a backup", |library| {
+        fs::remove_file(library.path(".git/HEAD")).expect("a HEAD")
+    }),
 ];
 
 #[test]
