@@ -1,6 +1,11 @@
 //! A data folder, and calls of the contract that is served from it.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+};
 
 use serde_json::{Map, Value, json};
 use tabellion_contracts::mcb::ROWS;
@@ -16,11 +21,12 @@ use tempfile::TempDir;
 use super::super::{Parts, over};
 pub(super) use tabellion_meaning::NoModel;
 
-/// The contract over rows in a temporary folder.
+/// The contract over rows in a temporary folder, and who calls it.
 pub(super) struct Bench {
-    folder: TempDir,
+    folder: Arc<TempDir>,
     contract: Arc<dyn Contract>,
     pub(super) records: Arc<Records>,
+    caller: Caller,
 }
 
 /// The caller of a tool.
@@ -95,27 +101,34 @@ impl Caller {
 
 impl Bench {
     pub(super) fn new() -> Self {
-        Self::over(tempfile::tempdir().unwrap())
+        Self::over(Arc::new(tempfile::tempdir().unwrap()))
+    }
+
+    /// Returns the same bench with another caller.
+    pub(super) fn by(&self, caller: &Caller) -> Self {
+        let (folder, contract, records) =
+            (Arc::clone(&self.folder), Arc::clone(&self.contract), Arc::clone(&self.records));
+        Self { folder, contract, records, caller: caller.clone() }
     }
 
     /// Ends the contract, and returns its folder.
-    pub(super) fn close(self) -> TempDir {
+    pub(super) fn close(self) -> Arc<TempDir> {
         self.folder
     }
 
     /// Serves the contract from a folder that may have data already, by words alone.
-    pub(super) fn over(folder: TempDir) -> Self {
+    pub(super) fn over(folder: Arc<TempDir>) -> Self {
         Self::with_models(folder, Box::new(NoModel))
     }
 
     /// Serves the contract from a folder, with vectors of a model.
-    pub(super) fn with_models(folder: TempDir, models: Box<dyn Models>) -> Self {
+    pub(super) fn with_models(folder: Arc<TempDir>, models: Box<dyn Models>) -> Self {
         let data = folder.path().join("data");
         Self::placed(folder, Location::Folder(data), models)
     }
 
     /// Serves the contract from rows at a place, in a folder for everything else.
-    pub(super) fn placed(folder: TempDir, place: Location, models: Box<dyn Models>) -> Self {
+    pub(super) fn placed(folder: Arc<TempDir>, place: Location, models: Box<dyn Models>) -> Self {
         let records = Arc::new(Records::open(place, &ROWS, Start::Serve).unwrap());
         let store: Arc<dyn Store<Rows>> = records.clone();
         let workspaces = Workspaces::new(&[folder.path().into()], folder.path()).unwrap();
@@ -123,7 +136,7 @@ impl Bench {
         let parts = Parts::new(&records, &workspaces, models);
         parts.begin();
         let contract = over(store, parts.words, parts.code, workspaces);
-        Self { folder, contract, records }
+        Self { folder, contract, records, caller: Caller::new() }
     }
 
     /// A bench with a project, and calls of its caller.
@@ -135,13 +148,8 @@ impl Bench {
 
     /// Returns the answer of a call, with its `_meta`.
     #[track_caller]
-    pub(super) fn answer(
-        &self,
-        caller: &Caller,
-        tool: &str,
-        request: Value,
-    ) -> Result<(Value, Value), Value> {
-        let context = caller.context();
+    pub(super) fn answer(&self, tool: &str, request: Value) -> Result<(Value, Value), Value> {
+        let context = self.caller.context();
         let call = self.contract.call(&context, tool, request.clone());
         match wait(call) {
             Ok(answer) => Ok((answer.response, answer.meta.into())),
@@ -157,8 +165,8 @@ impl Bench {
 
     /// Returns the answer of a call that must succeed.
     #[track_caller]
-    pub(super) fn call(&self, caller: &Caller, tool: &str, request: Value) -> Value {
-        match self.answer(caller, tool, request.clone()) {
+    pub(super) fn call(&self, tool: &str, request: Value) -> Value {
+        match self.answer(tool, request.clone()) {
             Ok((answer, _)) => answer,
             Err(error) => panic!("{request}: {error}"),
         }
@@ -166,8 +174,8 @@ impl Bench {
 
     /// Returns the rules that a refused call breaks, and checks that the error is one that the caller can correct.
     #[track_caller]
-    pub(super) fn refusal(&self, caller: &Caller, tool: &str, request: Value) -> String {
-        let error = match self.answer(caller, tool, request.clone()) {
+    pub(super) fn refusal(&self, tool: &str, request: Value) -> String {
+        let error = match self.answer(tool, request.clone()) {
             Ok((answer, _)) => panic!("{request}: {answer}"),
             Err(error) => error,
         };
@@ -241,6 +249,35 @@ impl Bench {
     pub(super) fn folder(&self) -> PathBuf {
         self.folder.path().into()
     }
+
+    /// Writes a file of the workspace, which is the bench's folder.
+    pub(super) fn write(&self, path: &str, text: &str) {
+        let path = self.folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+/// Runs git in a folder; returns its output.
+#[track_caller]
+pub(super) fn git(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"])
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// Commits all that is in a folder, the first time to the branch `main` of a new repository.
+pub(super) fn commit_all(folder: &Path, message: &str) {
+    if !folder.join(".git").exists() {
+        git(folder, &["init", "-q", "-b", "main"]);
+    }
+    git(folder, &["add", "-A"]);
+    git(folder, &["commit", "-q", "-m", message]);
 }
 
 /// Runs a future to its end.

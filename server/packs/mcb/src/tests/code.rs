@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    path::Path,
     process::Command,
     thread,
     time::{Duration, Instant},
@@ -12,43 +11,25 @@ use serde_json::{Value, json};
 
 use tabellion_runtime::{Claim, Store};
 
-use super::bench::{Bench, Caller, wait};
+use super::bench::{Bench, Caller, commit_all, git, wait};
 
 const INDEX: &str = "index";
 const SEARCH: &str = "search";
 const VCS: &str = "vcs";
 
-fn write(folder: &Path, path: &str, text: &str) {
-    let path = folder.join(path);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
-
-fn git(folder: &Path, arguments: &[&str]) {
-    let mut command = Command::new("git");
-    let command = command.args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"]);
-    let output = command.args(arguments).current_dir(folder).output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {output:?}");
-}
-
 /// Serves a workspace with a project.
 fn bench() -> Bench {
     let bench = Bench::with_project();
-    let folder = bench.folder();
-    write(
-        &folder,
-        "shop/src/price.rs",
-        "pub fn total(prices: &[u64]) -> u64 {\n    prices.iter().sum()\n}\n",
-    );
-    write(&folder, "shop/src/cart.py", "def pay(cart):\n    return total(cart)\n");
-    write(&folder, "shop/README.md", "# Shop\n\nPrices have a total.\n");
+    bench.write("shop/src/price.rs", "pub fn total(prices: &[u64]) -> u64 {\n    prices.iter().sum()\n}\n");
+    bench.write("shop/src/cart.py", "def pay(cart):\n    return total(cart)\n");
+    bench.write("shop/README.md", "# Shop\n\nPrices have a total.\n");
     bench
 }
 
 /// Begins a run, and returns the answer.
 #[track_caller]
 fn start(bench: &Bench, request: Value) -> Value {
-    bench.call(&Caller::new(), INDEX, request)
+    bench.call(INDEX, request)
 }
 
 /// Waits until no run is in progress; returns the status.
@@ -56,7 +37,7 @@ fn start(bench: &Bench, request: Value) -> Value {
 fn settled(bench: &Bench) -> Value {
     let begun = Instant::now();
     loop {
-        let status = bench.call(&Caller::new(), INDEX, json!({ "action": "status" }));
+        let status = bench.call(INDEX, json!({ "action": "status" }));
         let collections = status["collections"].as_array().unwrap();
         if collections.iter().all(|collection| collection["state"] != "indexing") {
             return status;
@@ -71,7 +52,7 @@ fn settled(bench: &Bench) -> Value {
 fn found(bench: &Bench, query: &str, more: Value) -> Vec<String> {
     let mut request = json!({ "resource": "code", "query": query });
     request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    let answer = bench.call(&Caller::new(), SEARCH, request);
+    let answer = bench.call(SEARCH, request);
     let hits = answer["results"].as_array().unwrap();
     hits.iter().map(|hit| hit["file_path"].as_str().unwrap().to_owned()).collect()
 }
@@ -95,7 +76,7 @@ fn what_is_indexed_is_found_and_each_run_is_one_change() {
 
     // After the next run, changed files are found with their new content; the collection is the same row.
     let folder = bench.folder();
-    write(&folder, "shop/src/price.rs", "pub fn sum_of(prices: &[u64]) -> u64 { 0 }\n");
+    bench.write("shop/src/price.rs", "pub fn sum_of(prices: &[u64]) -> u64 { 0 }\n");
     fs::rename(folder.join("shop/src/cart.py"), folder.join("shop/src/basket.py")).unwrap();
     start(&bench, json!({ "action": "start", "path": "shop", "exclude_dirs": ["docs"] }));
     settled(&bench);
@@ -143,7 +124,7 @@ fn names_of_collections_are_folded_alike_for_every_use() {
     }
     for blank in ["", " ", "\u{a0}\t"] {
         let request = json!({ "action": "start", "path": "shop", "collection": blank });
-        let error = bench.answer(&Caller::new(), INDEX, request).unwrap_err();
+        let error = bench.answer(INDEX, request).unwrap_err();
         assert_eq!(error["pointer"], "/collection", "{blank:?}: {error}");
     }
 }
@@ -155,12 +136,12 @@ fn projects_have_collections_of_their_own() {
     start(&bench, json!({ "action": "start", "path": "shop" }));
     settled(&bench);
     let other = Caller::new().with("project_id", "other");
-    let status = bench.call(&other, INDEX, json!({ "action": "status" }));
+    let status = bench.by(&other).call(INDEX, json!({ "action": "status" }));
     assert_eq!(status["count"], 0);
-    let answer = bench.call(&other, SEARCH, json!({ "resource": "code", "query": "total" }));
+    let answer = bench.by(&other).call(SEARCH, json!({ "resource": "code", "query": "total" }));
     assert_eq!(answer["total"], 0);
     let named = json!({ "resource": "code", "query": "total", "collection": "shop" });
-    assert_eq!(bench.refusal(&other, SEARCH, named), "no_collection");
+    assert_eq!(bench.by(&other).refusal(SEARCH, named), "no_collection");
 }
 
 #[test]
@@ -192,21 +173,17 @@ fn a_new_server_makes_an_index_that_is_lost() {
 fn branches_and_commits_are_indexed_without_a_checkout() {
     let bench = bench();
     let top = bench.folder().join("shop");
-    git(&top, &["init", "-q", "-b", "main"]);
-    git(&top, &["add", "-A"]);
-    git(&top, &["commit", "-q", "-m", "Prices are added up"]);
+    commit_all(&top, "Prices are added up");
     git(&top, &["checkout", "-q", "-b", "topic"]);
-    write(&top, "src/tax.rs", "fn tax() {}\n");
-    git(&top, &["add", "-A"]);
-    git(&top, &["commit", "-q", "-m", "Taxes"]);
+    bench.write("shop/src/tax.rs", "fn tax() {}\n");
+    commit_all(&top, "Taxes");
     git(&top, &["checkout", "-q", "main"]);
     let answer = start(&bench, json!({ "action": "git_index", "path": "shop" }));
     assert_eq!((&answer["collection"], &answer["branches"]), (&json!("shop@main"), &json!(["main"])));
     settled(&bench);
     assert_eq!(found(&bench, "tax", json!({})), [""; 0]);
-    write(
-        &top,
-        ".mcp-context.toml",
+    bench.write(
+        "shop/.mcp-context.toml",
         "[git]\nbranches = [\"main\", \"topic\"]\nignore_patterns = [\"*.md\"]\n",
     );
     start(&bench, json!({ "action": "git_index", "path": "shop", "collection": "both" }));
@@ -218,7 +195,7 @@ fn branches_and_commits_are_indexed_without_a_checkout() {
     assert_eq!(found(&bench, "shop", json!({ "collection": "both" })), [""; 0]);
 
     let request = json!({ "action": "index_repository", "repo_id": "*", "repo_path": "shop", "branches": ["topic"], "include_commits": true });
-    let answer = bench.call(&Caller::new(), VCS, request);
+    let answer = bench.call(VCS, request);
     let told = ["default_branch", "branches_found", "branches", "total_files", "commits_indexed", "state"]
         .map(|field| &answer[field]);
     assert_eq!(
@@ -241,12 +218,9 @@ fn branches_and_commits_are_indexed_without_a_checkout() {
 #[test]
 fn what_can_not_be_indexed_is_said() {
     let bench = bench();
-    let caller = Caller::new();
-    write(&bench.folder(), "broken/.mcp-context.toml", "[git]\nbranches = 1\n");
-    write(&bench.folder(), "broken/a.rs", "fn a() {}\n");
-    git(&bench.folder().join("broken"), &["init", "-q", "-b", "main"]);
-    git(&bench.folder().join("broken"), &["add", "-A"]);
-    git(&bench.folder().join("broken"), &["commit", "-q", "-m", "first"]);
+    bench.write("broken/.mcp-context.toml", "[git]\nbranches = 1\n");
+    bench.write("broken/a.rs", "fn a() {}\n");
+    commit_all(&bench.folder().join("broken"), "first");
     // Tool, request, the rule that is broken, and words of the sentence.
     let cases = [
         (INDEX, json!({ "action": "start", "path": "nothing" }), "path", "does not exist"),
@@ -274,8 +248,8 @@ fn what_can_not_be_indexed_is_said() {
     ];
     let changes = bench.changes();
     for (tool, request, rule, words) in cases {
-        assert_eq!(bench.refusal(&caller, tool, request.clone()), rule, "{request}");
-        let error = bench.answer(&caller, tool, request.clone()).unwrap_err();
+        assert_eq!(bench.refusal(tool, request.clone()), rule, "{request}");
+        let error = bench.answer(tool, request.clone()).unwrap_err();
         assert!(error["message"].as_str().unwrap().contains(words), "{request}: {error}");
     }
     assert_eq!(bench.changes(), changes);
@@ -286,9 +260,7 @@ fn what_can_not_be_indexed_is_said() {
 fn a_repository_is_read_before_the_call_takes_its_turn_to_write() {
     let bench = bench();
     let top = bench.folder().join("shop");
-    git(&top, &["init", "-q", "-b", "main"]);
-    git(&top, &["add", "-A"]);
-    git(&top, &["commit", "-q", "-m", "first"]);
+    commit_all(&top, "first");
     for (tool, request) in [
         (VCS, json!({ "action": "index_repository", "repo_id": "*", "repo_path": "shop" })),
         (INDEX, json!({ "action": "git_index", "path": "shop" })),
@@ -296,7 +268,7 @@ fn a_repository_is_read_before_the_call_takes_its_turn_to_write() {
         let turn = wait(bench.records.begin(Claim::default())).map(Some);
         let turn = std::cell::Cell::new(turn.unwrap());
         thread::scope(|scope| {
-            let call = scope.spawn(|| bench.call(&Caller::new(), tool, request));
+            let call = scope.spawn(|| bench.call(tool, request));
             thread::sleep(Duration::from_secs(2));
             assert!(!call.is_finished(), "the turn is taken");
             fs::rename(top.join(".git"), top.join("aside")).unwrap();
@@ -313,9 +285,7 @@ fn a_repository_with_4_billion_paths_is_refused_by_every_call() {
     use std::io::Write;
     let bench = bench();
     let top = bench.folder().join("shop");
-    git(&top, &["init", "-q", "-b", "main"]);
-    git(&top, &["add", "-A"]);
-    git(&top, &["commit", "-q", "-m", "first"]);
+    commit_all(&top, "first");
     let mut entries = String::new();
     for _ in 0..33 {
         let mut made = Command::new("git")
@@ -331,32 +301,16 @@ fn a_repository_with_4_billion_paths_is_refused_by_every_call() {
     }
     let tree = entries.split([' ', '\t']).nth(2).unwrap().to_owned();
     git(&top, &["update-ref", "refs/heads/bomb", "HEAD"]);
-    let commit = Command::new("git")
-        .args([
-            "-c",
-            "user.name=Ada",
-            "-c",
-            "user.email=ada@example.com",
-            "commit-tree",
-            "-p",
-            "HEAD",
-            "-m",
-            "bomb",
-            &tree,
-        ])
-        .current_dir(&top)
-        .output()
-        .unwrap();
-    let commit = String::from_utf8(commit.stdout).unwrap().trim().to_owned();
+    let commit = git(&top, &["commit-tree", "-p", "HEAD", "-m", "bomb", &tree]);
     git(&top, &["update-ref", "refs/heads/bomb", &commit]);
     let request =
         json!({ "action": "index_repository", "repo_id": "*", "repo_path": "shop", "branches": ["bomb"] });
-    assert_eq!(bench.refusal(&Caller::new(), VCS, request), "path");
+    assert_eq!(bench.refusal(VCS, request), "path");
     for request in [
         json!({ "action": "compare_branches", "repo_id": "*", "repo_path": "shop", "base_branch": "main", "target_branch": "bomb" }),
         json!({ "action": "search_branch", "repo_id": "*", "repo_path": "shop", "query": "x", "target_branch": "bomb" }),
     ] {
-        let error = bench.answer(&Caller::new(), VCS, request).unwrap_err();
+        let error = bench.answer(VCS, request).unwrap_err();
         assert!(error["message"].as_str().unwrap().contains("1000000"), "{error}");
     }
 }

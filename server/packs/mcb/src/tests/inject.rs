@@ -8,8 +8,8 @@ use super::{
         entries::{Entry, Kind},
         inject::{pack, rank, tokens},
     },
-    bench::{Bench, Caller},
-    memory::{MEMORY, note, request, store},
+    bench::{Bench, Caller, git},
+    memory::{MEMORY, request},
 };
 
 fn entry(seq: i64, content: &str, tags: &[&str], time: i64) -> Entry {
@@ -79,38 +79,31 @@ fn entries_rank_by_query_tags_and_age() {
     }
 }
 
-#[track_caller]
-fn inject(bench: &Bench, caller: &Caller, resource: &str, members: Value) -> Value {
-    bench.call(caller, MEMORY, request("inject", resource, members))
+impl Bench {
+    #[track_caller]
+    fn inject(&self, resource: &str, members: Value) -> Value {
+        self.call(MEMORY, request("inject", resource, members))
+    }
 }
 
 #[test]
 fn a_context_is_of_the_resource_and_says_what_it_has() {
-    let (bench, caller) = (Bench::with_project(), Caller::new());
-    let parser = note(&bench, &caller, "the parser loses comments", json!({ "observation_type": "error" }));
-    note(&bench, &caller, "prices are kept in cents", json!({ "tags": ["money"] }));
-    store(
-        &bench,
-        &caller,
-        "error_pattern",
-        json!({ "pattern_signature": "E0502", "description": "borrowed twice" }),
-    );
-    store(
-        &bench,
-        &caller,
+    let bench = Bench::with_project();
+    let parser = bench.note("the parser loses comments", json!({ "observation_type": "error" }));
+    bench.note("prices are kept in cents", json!({ "tags": ["money"] }));
+    bench.store("error_pattern", json!({ "pattern_signature": "E0502", "description": "borrowed twice" }));
+    bench.store(
         "session",
         json!({ "session_id": "s-1", "topics": ["the parser"], "next_steps": ["release", "rest"] }),
     );
-    let answer = inject(&bench, &caller, "observation", json!({ "query": "parser" }));
+    let answer = bench.inject("observation", json!({ "query": "parser" }));
     let context = format!("[ERROR] {parser}: the parser loses comments\n\n");
     let expected = json!({
         "observation_count": 1, "observation_ids": [parser], "context": context,
         "estimated_tokens": context.chars().count().div_ceil(4), "truncated": false, "vcs_context": null,
     });
     assert_eq!(answer, expected);
-    let count = |resource: &str, members: Value| {
-        inject(&bench, &caller, resource, members)["observation_count"].clone()
-    };
+    let count = |resource: &str, members: Value| bench.inject(resource, members)["observation_count"].clone();
     for (resource, members, expected) in [
         ("observation", json!({}), 2),
         ("observation", json!({ "limit": 1 }), 1),
@@ -125,9 +118,9 @@ fn a_context_is_of_the_resource_and_says_what_it_has() {
     ] {
         assert_eq!(count(resource, members.clone()), expected, "{resource} {members}");
     }
-    let tagged = inject(&bench, &caller, "observation", json!({ "tags": ["money"], "limit": 1 }));
+    let tagged = bench.inject("observation", json!({ "tags": ["money"], "limit": 1 }));
     assert!(tagged["context"].as_str().unwrap().contains("cents"), "{tagged}");
-    let summary = inject(&bench, &caller, "session", json!({}));
+    let summary = bench.inject("session", json!({}));
     let text = summary["context"].as_str().unwrap();
     assert!(
         text.starts_with("[SESSION] ")
@@ -138,13 +131,12 @@ fn a_context_is_of_the_resource_and_says_what_it_has() {
 
 #[test]
 fn no_budget_is_exceeded() {
-    let (bench, caller) = (Bench::with_project(), Caller::new());
+    let bench = Bench::with_project();
     for at in 0..30 {
-        note(&bench, &caller, &format!("{at} {}", "wörter ".repeat(at)), json!({}));
+        bench.note(&format!("{at} {}", "wörter ".repeat(at)), json!({}));
     }
     for max_tokens in [1, 10, 14, 15, 16, 100, 500, 2000] {
-        let answer =
-            inject(&bench, &caller, "observation", json!({ "max_tokens": max_tokens, "limit": 1000 }));
+        let answer = bench.inject("observation", json!({ "max_tokens": max_tokens, "limit": 1000 }));
         let context = answer["context"].as_str().unwrap();
         assert!(context.chars().count() <= 4 * max_tokens, "{max_tokens}: {answer}");
         assert_eq!(answer["estimated_tokens"], context.chars().count().div_ceil(4));
@@ -157,17 +149,6 @@ fn no_budget_is_exceeded() {
 #[test]
 fn branch_and_commit_are_those_of_a_repository_in_a_workspace() {
     let bench = Bench::with_project();
-    let git = |folder: &std::path::Path, arguments: &[&str]| {
-        let settings = ["-c", "user.name=T", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"];
-        let output = std::process::Command::new("git")
-            .current_dir(folder)
-            .args(settings)
-            .args(arguments)
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
-    };
     let outside = tempfile::tempdir().unwrap();
     let inside = bench.folder().join("work");
     std::fs::create_dir(&inside).unwrap();
@@ -176,8 +157,8 @@ fn branch_and_commit_are_those_of_a_repository_in_a_workspace() {
         git(folder, &["commit", "-q", "--allow-empty", "-m", "first"]);
     }
     let context = |path: &std::path::Path| {
-        let caller = Caller::new().with("repo_path", path.to_str().unwrap());
-        inject(&bench, &caller, "observation", json!({}))["vcs_context"].clone()
+        let there = Caller::new().with("repo_path", path.to_str().unwrap());
+        bench.by(&there).inject("observation", json!({}))["vcs_context"].clone()
     };
     let commit = git(&inside, &["rev-parse", "HEAD"]);
     assert_eq!(context(&inside), json!({ "branch": "topic/one", "commit": commit }));

@@ -2,10 +2,7 @@
 
 use std::{
     env, fs,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -18,21 +15,24 @@ use tabellion_records::{Address, Location};
 use tokio::runtime::Runtime;
 use tokio_postgres::NoTls;
 
-use super::{
-    bench::{Bench, Caller},
-    memory::note,
-};
+use super::bench::{Bench, Caller};
 
 /// Each subject has words with the same meaning.
 const SUBJECTS: [&[&str]; 2] = [&["money", "price", "prices", "cents"], &["weather", "rain", "sunny"]];
 
-/// A model that distinguishes subjects, and counts the texts that it embeds.
+/// A model that distinguishes subjects, and remembers the texts that it has embedded.
 #[derive(Clone, Default)]
-struct Subjects(Arc<AtomicUsize>);
+struct Subjects(Arc<Mutex<Vec<String>>>);
+
+impl Subjects {
+    fn embedded(&self) -> usize {
+        self.0.lock().len()
+    }
+}
 
 impl Embedder for Subjects {
     fn embed(&self, texts: &[&str], _: &dyn Fn() -> bool) -> Option<Vec<Vector>> {
-        self.0.fetch_add(texts.len(), Ordering::Relaxed);
+        self.0.lock().extend(texts.iter().map(|text| (*text).to_owned()));
         Some(texts.iter().map(|text| vector(text)).collect())
     }
 }
@@ -69,7 +69,7 @@ impl Models for Subjects {
 /// Searches; returns the ids or paths that are found, and the method of ranking.
 #[track_caller]
 fn search(bench: &Bench, request: Value) -> (Vec<String>, String) {
-    let (answer, meta) = bench.answer(&Caller::new(), "search", request).unwrap();
+    let (answer, meta) = bench.answer("search", request).unwrap();
     let (mut found, mut scores) = (vec![], vec![]);
     for hit in answer["results"].as_array().unwrap() {
         let id = hit["observation_id"].as_str().or(hit["file_path"].as_str());
@@ -103,7 +103,7 @@ fn ranked(bench: &Bench, request: &Value, ranking: &str) -> Vec<String> {
 fn embedded(bench: &Bench) -> Value {
     let begun = Instant::now();
     loop {
-        let mut status = bench.call(&Caller::new(), "index", json!({ "action": "status" }));
+        let mut status = bench.call("index", json!({ "action": "status" }));
         let collection = status["collections"][0].take();
         let (done, chunks) = (&collection["vectors_done"], &collection["chunks"]);
         assert!(done.as_u64() <= chunks.as_u64(), "{collection}");
@@ -116,17 +116,17 @@ fn embedded(bench: &Bench) -> Value {
 }
 
 fn bench(models: impl Models + 'static) -> Bench {
-    let bench = Bench::with_models(tempfile::tempdir().unwrap(), Box::new(models));
+    let bench = Bench::with_models(Arc::new(tempfile::tempdir().unwrap()), Box::new(models));
     bench.add_project("shop");
     bench
 }
 
 #[test]
 fn memories_are_found_by_meaning_and_filters_hold() {
-    let (bench, caller) = (bench(Subjects::default()), Caller::new());
-    let price = note(&bench, &caller, "prices are kept whole", json!({ "tags": ["a"] }));
-    let cents = note(&bench, &caller, "we count in cents", json!({ "tags": ["b"] }));
-    let rain = note(&bench, &caller, "rain delays everything", json!({ "tags": ["a"] }));
+    let bench = bench(Subjects::default());
+    let price = bench.note("prices are kept whole", json!({ "tags": ["a"] }));
+    let cents = bench.note("we count in cents", json!({ "tags": ["b"] }));
+    let rain = bench.note("rain delays everything", json!({ "tags": ["a"] }));
     let asked = json!({ "resource": "memory", "query": "money" });
     let mut found = ranked(&bench, &asked, "hybrid");
     found.sort();
@@ -146,18 +146,13 @@ fn memories_are_found_by_meaning_and_filters_hold() {
 fn code_is_found_by_meaning_and_each_text_is_embedded_once() {
     let models = Subjects::default();
     let bench = bench(models.clone());
-    let write = |path: &str, text: &str| {
-        let path = bench.folder().join("code").join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    };
-    write("a.rs", "fn round_price() {}\n");
-    write("b.rs", "fn is_sunny() {}\n");
-    write("copy/b.rs", "fn is_sunny() {}\n");
+    bench.write("code/a.rs", "fn round_price() {}\n");
+    bench.write("code/b.rs", "fn is_sunny() {}\n");
+    bench.write("code/copy/b.rs", "fn is_sunny() {}\n");
     let start = json!({ "action": "start", "path": "code" });
-    bench.call(&Caller::new(), "index", start.clone());
+    bench.call("index", start.clone());
     assert_eq!(embedded(&bench)["chunks"], 3);
-    assert_eq!(models.0.load(Ordering::Relaxed), 2);
+    assert_eq!(models.embedded(), 2);
     let asked = |query: &str, more: Value| {
         let mut request = json!({ "resource": "code", "query": query });
         let members = request.as_object_mut().unwrap();
@@ -175,13 +170,13 @@ fn code_is_found_by_meaning_and_each_text_is_embedded_once() {
 
     // Removed chunks are not found, and unchanged ones are not embedded again.
     fs::remove_file(bench.folder().join("code/b.rs")).unwrap();
-    let before = models.0.load(Ordering::Relaxed);
-    bench.call(&Caller::new(), "index", start);
+    let before = models.embedded();
+    bench.call("index", start);
     let other = json!({ "action": "start", "path": "code", "collection": "other" });
     while embedded(&bench)["files_total"] != 2 {}
-    bench.call(&Caller::new(), "index", other);
+    bench.call("index", other);
     assert_eq!(embedded(&bench)["vectors_done"], 2);
-    assert_eq!(models.0.load(Ordering::Relaxed), before);
+    assert_eq!(models.embedded(), before);
     let (found, _) = search(&bench, asked("the weather today", json!({ "collection": "code" })));
     assert_eq!(found, ["copy/b.rs"]);
 }
@@ -189,20 +184,20 @@ fn code_is_found_by_meaning_and_each_text_is_embedded_once() {
 #[test]
 fn a_new_server_has_the_vectors_and_makes_those_that_are_left() {
     let models = Subjects::default();
-    let (bench, caller) = (bench(models.clone()), Caller::new());
-    note(&bench, &caller, "prices are kept whole", json!({}));
+    let bench = bench(models.clone());
+    bench.note("prices are kept whole", json!({}));
     let asked = json!({ "resource": "memory", "query": "money" });
     ranked(&bench, &asked, "hybrid");
     let bench = Bench::over(bench.close());
-    note(&bench, &caller, "we count in cents", json!({}));
+    bench.note("we count in cents", json!({}));
     assert_eq!(search(&bench, asked.clone()), (vec![], "lexical".into()));
-    let embedded = models.0.load(Ordering::Relaxed);
+    let embedded = models.embedded();
     let bench = Bench::with_models(bench.close(), Box::new(models.clone()));
     let begun = Instant::now();
     while ranked(&bench, &asked, "hybrid").len() < 2 {
         assert!(begun.elapsed() < Duration::from_secs(120));
     }
-    let queries = models.0.load(Ordering::Relaxed) - embedded;
+    let queries = models.embedded() - embedded;
     assert!(queries > 1, "{queries}");
 }
 
@@ -212,48 +207,24 @@ fn the_installed_model_finds_what_shares_no_word() {
         eprintln!("SKIPPED: the model is not installed; run `tabellion model install`");
         return;
     }
-    let (bench, caller) = (bench(Installed), Caller::new());
-    let dog = note(&bench, &caller, "Dave adopted a puppy from the shelter", json!({}));
-    note(&bench, &caller, "the parser reads one token ahead", json!({}));
+    let bench = bench(Installed);
+    let dog = bench.note("Dave adopted a puppy from the shelter", json!({}));
+    bench.note("the parser reads one token ahead", json!({}));
     let asked = json!({ "resource": "memory", "query": "which pet does he own?" });
     assert_eq!(ranked(&bench, &asked, "hybrid"), [dog]);
 }
 
-/// A model that remembers the texts it has embedded.
-#[derive(Clone, Default)]
-struct Recorded(Arc<Mutex<Vec<String>>>);
-
-impl Embedder for Recorded {
-    fn embed(&self, texts: &[&str], _: &dyn Fn() -> bool) -> Option<Vec<Vector>> {
-        self.0.lock().extend(texts.iter().map(|text| (*text).to_owned()));
-        Some(texts.iter().map(|text| vector(text)).collect())
-    }
-}
-
-impl Models for Recorded {
-    fn fingerprint(&self) -> &str {
-        "subjects 1"
-    }
-
-    fn is_installed(&self) -> bool {
-        true
-    }
-
-    fn open(&self) -> Result<Arc<dyn Embedder>, ModelError> {
-        Ok(Arc::new(self.clone()))
-    }
-}
-
 #[test]
 fn equal_texts_of_two_orgs_are_embedded_apart() {
-    let (model, caller) = (Recorded::default(), Caller::new());
+    let model = Subjects::default();
+    let caller = Caller::new();
     let bench = bench(model.clone());
     bench.add("org", json!({ "id": "org_b", "name": "B" }));
     for caller in [&caller, &caller.clone().of_org("org_b")] {
-        note(&bench, caller, "prices are kept whole", json!({}));
+        bench.by(caller).note("prices are kept whole", json!({}));
         let asked = json!({ "resource": "memory", "query": "money" });
         let begun = Instant::now();
-        while bench.answer(caller, "search", asked.clone()).unwrap().1["tabellion/ranking"] != "hybrid" {
+        while bench.by(caller).answer("search", asked.clone()).unwrap().1["tabellion/ranking"] != "hybrid" {
             assert!(begun.elapsed() < Duration::from_secs(120), "no vectors");
             thread::sleep(Duration::from_millis(20));
         }
@@ -282,18 +253,18 @@ fn the_servers_of_a_team_embed_each_text_once() {
         eprintln!("SKIPPED: no server; `cargo xtask postgres` has one");
         return;
     };
-    let model = Recorded::default();
+    let model = Subjects::default();
     let start = || {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = Arc::new(tempfile::tempdir().unwrap());
         let place = Location::Postgres { address: address.clone(), derived: folder.path().join("derived") };
         Bench::placed(folder, place, Box::new(model.clone()))
     };
-    let (one, other, caller) = (start(), start(), Caller::new());
+    let (one, other) = (start(), start());
     one.add_project("shop");
     let texts: Vec<_> = (0..100).map(|number| format!("money of customer {number}")).collect();
     for (bench, texts) in [&one, &other].into_iter().cycle().zip(texts.chunks(10)) {
         for text in texts {
-            note(bench, &caller, text, json!({}));
+            bench.note(text, json!({}));
         }
     }
     let asked = json!({ "resource": "memory", "query": "prices", "limit": 200 });

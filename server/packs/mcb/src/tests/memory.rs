@@ -13,22 +13,25 @@ pub(super) fn request(action: &str, resource: &str, members: Value) -> Value {
     request
 }
 
-#[track_caller]
-pub(super) fn store(bench: &Bench, caller: &Caller, resource: &str, data: Value) -> Value {
-    bench.call(caller, MEMORY, request("store", resource, json!({ "data": data })))
-}
+impl Bench {
+    #[track_caller]
+    pub(super) fn store(&self, resource: &str, data: Value) -> Value {
+        self.call(MEMORY, request("store", resource, json!({ "data": data })))
+    }
 
-#[track_caller]
-pub(super) fn note(bench: &Bench, caller: &Caller, content: &str, more: Value) -> String {
-    let mut data = json!({ "content": content, "observation_type": "code" });
-    data.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    let stored = store(bench, caller, "observation", data);
-    stored["observation_id"].as_str().unwrap().to_owned()
-}
+    /// Stores an observation; returns its id.
+    #[track_caller]
+    pub(super) fn note(&self, content: &str, more: Value) -> String {
+        let mut data = json!({ "content": content, "observation_type": "code" });
+        data.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let stored = self.store("observation", data);
+        stored["observation_id"].as_str().unwrap().to_owned()
+    }
 
-#[track_caller]
-pub(super) fn get(bench: &Bench, caller: &Caller, resource: &str, members: Value) -> Value {
-    bench.call(caller, MEMORY, request("get", resource, members))
+    #[track_caller]
+    pub(super) fn get(&self, resource: &str, members: Value) -> Value {
+        self.call(MEMORY, request("get", resource, members))
+    }
 }
 
 fn run(command: &str, more: Value) -> Value {
@@ -41,15 +44,15 @@ fn run(command: &str, more: Value) -> Value {
 
 #[test]
 fn an_observation_is_read_with_all_that_was_stored() {
-    let (bench, caller) = (Bench::with_project(), Caller::new());
+    let bench = Bench::with_project();
     let before = bench.changes();
     let data = json!({
         "content": "Prices are kept in cents.", "observation_type": "Decision", "tags": ["money", "db", "money"],
         "file_path": "src/price.rs", "branch": "main", "commit": null,
     });
-    let id = store(&bench, &caller, "observation", data)["observation_id"].clone();
+    let id = bench.store("observation", data)["observation_id"].clone();
     assert_eq!(bench.changes(), before + 1);
-    let read = get(&bench, &caller, "observation", json!({ "ids": [id, "none", id] }));
+    let read = bench.get("observation", json!({ "ids": [id, "none", id] }));
     assert_eq!((&read["count"], &read["missing"]), (&json!(1), &json!(["none"])));
     let row = &read["observations"][0];
     let expected = json!({
@@ -65,13 +68,13 @@ fn an_observation_is_read_with_all_that_was_stored() {
 
 #[test]
 fn arguments_and_data_go_before_provenance_and_must_agree() {
-    let (bench, caller) = (Bench::with_project(), Caller::new());
+    let bench = Bench::with_project();
     let place = |asked: Value| {
         let mut asked = asked;
         asked["data"]["observation_type"] = "code".into();
         asked["data"]["content"] = asked.to_string().into();
-        let stored = bench.call(&caller, MEMORY, request("store", "observation", asked));
-        let read = get(&bench, &caller, "observation", json!({ "ids": [stored["observation_id"]] }));
+        let stored = bench.call(MEMORY, request("store", "observation", asked));
+        let read = bench.get("observation", json!({ "ids": [stored["observation_id"]] }));
         let row = read["observations"][0].clone();
         ["project_id", "session_id", "repo_id"].map(|field| row[field].as_str().unwrap().to_owned())
     };
@@ -86,28 +89,27 @@ fn arguments_and_data_go_before_provenance_and_must_agree() {
     }
     let data = json!({ "content": "x", "observation_type": "code", "session_id": "s" });
     let conflict = request("store", "observation", json!({ "session_id": "t", "data": data }));
-    let error = bench.answer(&caller, MEMORY, conflict).unwrap_err();
+    let error = bench.answer(MEMORY, conflict).unwrap_err();
     assert_eq!(error["message"], "conflicting session_id between args and data");
 }
 
 #[test]
 fn the_same_observation_again_is_counted_within_its_project_and_type() {
-    let (bench, caller) = (Bench::with_project(), Caller::new());
+    let bench = Bench::with_project();
+    let caller = Caller::new();
     bench.add("org", json!({ "id": "org_b", "name": "B" }));
     let store = |caller: &Caller, project: &str, kind: &str, content: &str, tags: Value| {
         let data = json!({ "content": content, "observation_type": kind, "tags": tags });
-        let stored = bench.call(
-            caller,
-            MEMORY,
-            request("store", "observation", json!({ "project_id": project, "data": data })),
-        );
+        let stored = bench
+            .by(caller)
+            .call(MEMORY, request("store", "observation", json!({ "project_id": project, "data": data })));
         (stored["observation_id"].as_str().unwrap().to_owned(), stored["deduplicated"].as_bool().unwrap())
     };
     let (first, again) = store(&caller, "shop", "code", "same", json!(["a"]));
     assert!(!again);
     assert_eq!(store(&caller, "shop", "Code", "same", json!(["b", "a"])), (first.clone(), true));
     assert_eq!(store(&caller, "shop", "code", "same", json!([])), (first.clone(), true));
-    let row = &get(&bench, &caller, "observation", json!({ "ids": [first] }))["observations"][0];
+    let row = &bench.get("observation", json!({ "ids": [first] }))["observations"][0];
     assert_eq!((&row["times_seen"], &row["tags"]), (&json!(3), &json!(["a", "b"])));
     let stranger = caller.clone().of_org("org_b");
     let others = [
@@ -124,62 +126,54 @@ fn the_same_observation_again_is_counted_within_its_project_and_type() {
         let tags: Vec<_> = (0..50).map(|at| format!("t{part}-{at}")).collect();
         store(&caller, "shop", "code", "same", json!(tags));
     }
-    let row = &get(&bench, &caller, "observation", json!({ "ids": [first] }))["observations"][0];
+    let row = &bench.get("observation", json!({ "ids": [first] }))["observations"][0];
     assert_eq!(row["tags"].as_array().unwrap().len(), 152);
 }
 
 #[test]
 fn what_is_in_another_project_or_org_is_missing() {
-    let (bench, caller) = (Bench::with_project(), Caller::new());
+    let bench = Bench::with_project();
+    let caller = Caller::new();
     bench.add("org", json!({ "id": "org_b", "name": "B" }));
     let stranger = caller.clone().of_org("org_b");
-    let id = note(&bench, &caller, "secret", json!({}));
-    let execution = store(&bench, &caller, "execution", run("make", json!({})))["execution_id"].clone();
-    let pattern = store(
-        &bench,
-        &caller,
-        "error_pattern",
-        json!({ "pattern_signature": "E1", "description": "d" }),
-    )["id"]
-        .clone();
-    store(&bench, &caller, "session", json!({ "session_id": "s-1" }));
+    let id = bench.note("secret", json!({}));
+    let execution = bench.store("execution", run("make", json!({})))["execution_id"].clone();
+    let pattern =
+        bench.store("error_pattern", json!({ "pattern_signature": "E1", "description": "d" }))["id"].clone();
+    bench.store("session", json!({ "session_id": "s-1" }));
     for (resource, ids) in
         [("observation", &json!(id)), ("execution", &execution), ("error_pattern", &pattern)]
     {
         for (caller, members) in
             [(&stranger, json!({ "ids": [ids] })), (&caller, json!({ "ids": [ids], "project_id": "other" }))]
         {
-            let read = get(&bench, caller, resource, members.clone());
+            let read = bench.by(caller).get(resource, members.clone());
             assert_eq!(
                 (&read["count"], &read["missing"]),
                 (&json!(0), &json!([ids])),
                 "{resource} {members}"
             );
         }
-        let read = get(&bench, &caller, resource, json!({ "ids": [ids], "project_id": "shop" }));
+        let read = bench.get(resource, json!({ "ids": [ids], "project_id": "shop" }));
         assert_eq!(read["count"], 1, "{resource}");
     }
     for caller in [&stranger, &caller.clone()] {
         let members =
             json!({ "session_id": "s-1", "project_id": if caller.is_bound() { "shop" } else { "other" } });
-        assert_eq!(bench.refusal(caller, MEMORY, request("get", "session", members)), "not_found");
+        assert_eq!(bench.by(caller).refusal(MEMORY, request("get", "session", members)), "not_found");
     }
 }
 
 #[test]
 fn each_run_is_kept_and_read_newest_first() {
-    let (bench, caller) = (Bench::with_project(), Caller::new());
+    let bench = Bench::with_project();
     let coverage = json!({ "coverage": 71.5, "files_affected": ["a.rs"], "errors_count": 2, "output_summary": "2 failed" });
-    let first = store(&bench, &caller, "execution", run("cargo test", coverage));
-    let second = store(
-        &bench,
-        &caller,
-        "execution",
-        run("cargo test", json!({ "execution_id": "run-2", "execution_type": "Ci" })),
-    );
+    let first = bench.store("execution", run("cargo test", coverage));
+    let second = bench
+        .store("execution", run("cargo test", json!({ "execution_id": "run-2", "execution_type": "Ci" })));
     assert_ne!(first["observation_id"], second["observation_id"]);
     assert_eq!((&second["execution_id"], &second["deduplicated"]), (&json!("run-2"), &json!(false)));
-    let read = get(&bench, &caller, "execution", json!({}));
+    let read = bench.get("execution", json!({}));
     assert_eq!((&read["count"], &read["missing"]), (&json!(2), &json!([])));
     assert_eq!(read["executions"][0]["execution_id"], "run-2");
     let row = &read["executions"][1];
@@ -194,20 +188,20 @@ fn each_run_is_kept_and_read_newest_first() {
     let none = json!("none");
     let mut ids = vec![&first["observation_id"], &none, &second["execution_id"], &second["observation_id"]];
     for _ in 0..2 {
-        let read = get(&bench, &caller, "execution", json!({ "ids": ids }));
+        let read = bench.get("execution", json!({ "ids": ids }));
         let runs = read["executions"].as_array().unwrap();
         let found: Vec<_> = runs.iter().map(|run| &run["execution_id"]).collect();
         assert_eq!(found, [&second["execution_id"], &first["execution_id"]]);
         assert_eq!(read["missing"], json!(["none"]));
         ids.reverse();
     }
-    let observed = get(&bench, &caller, "observation", json!({ "ids": [first["observation_id"]] }));
+    let observed = bench.get("observation", json!({ "ids": [first["observation_id"]] }));
     let observed = &observed["observations"][0];
     assert_eq!(observed["content"], "Execution: cargo test (exit_code=101, success=false)");
     assert_eq!(observed["tags"], json!(["execution", "test", "failure"]));
     let taken =
         request("store", "execution", json!({ "data": run("make", json!({ "execution_id": "run-2" })) }));
-    assert_eq!(bench.refusal(&caller, MEMORY, taken), "taken");
+    assert_eq!(bench.refusal(MEMORY, taken), "taken");
     for (members, count) in [
         (json!({ "limit": 1 }), 1),
         (json!({ "session_id": "s-1" }), 2),
@@ -215,24 +209,20 @@ fn each_run_is_kept_and_read_newest_first() {
         (json!({ "project_id": "other" }), 0),
         (json!({ "repo_id": "r-1", "project_id": "shop" }), 2),
     ] {
-        assert_eq!(get(&bench, &caller, "execution", members.clone())["count"], count, "{members}");
+        assert_eq!(bench.get("execution", members.clone())["count"], count, "{members}");
     }
 }
 
 #[test]
 fn quality_gates_name_executions_of_their_project() {
-    let (bench, caller) = (Bench::with_project(), Caller::new());
-    let execution = store(&bench, &caller, "execution", run("make", json!({})))["execution_id"].clone();
+    let bench = Bench::with_project();
+    let execution = bench.store("execution", run("make", json!({})))["execution_id"].clone();
     let gate =
         json!({ "gate_name": "coverage", "status": "Failed", "message": "71 %", "execution_id": execution });
-    let first = store(&bench, &caller, "quality_gate", gate.clone());
-    let second = store(
-        &bench,
-        &caller,
-        "quality_gate",
-        json!({ "gate_name": "coverage", "status": "passed", "timestamp": 7 }),
-    );
-    let read = get(&bench, &caller, "quality_gate", json!({}));
+    let first = bench.store("quality_gate", gate.clone());
+    let second =
+        bench.store("quality_gate", json!({ "gate_name": "coverage", "status": "passed", "timestamp": 7 }));
+    let read = bench.get("quality_gate", json!({}));
     let rows = read["quality_gates"].as_array().unwrap();
     assert_eq!(rows.len(), 2);
     assert_eq!((&rows[0]["observation_id"], &rows[0]["timestamp"]), (&second["observation_id"], &json!(7)));
@@ -242,41 +232,31 @@ fn quality_gates_name_executions_of_their_project() {
         "seq": rows[1]["seq"],
     });
     assert_eq!(rows[1], expected);
-    let observed = get(&bench, &caller, "observation", json!({ "ids": [first["observation_id"]] }));
+    let observed = bench.get("observation", json!({ "ids": [first["observation_id"]] }));
     assert_eq!(observed["observations"][0]["content"], "Quality Gate: coverage (status=failed)");
     assert_eq!(observed["observations"][0]["tags"], json!(["quality_gate", "failed"]));
     for project in ["shop", "other"] {
         let mut data = gate.clone();
         data["execution_id"] = if project == "shop" { json!("none") } else { execution.clone() };
         let asked = request("store", "quality_gate", json!({ "data": data, "project_id": project }));
-        assert_eq!(bench.refusal(&caller, MEMORY, asked), "no_such", "{project}");
+        assert_eq!(bench.refusal(MEMORY, asked), "no_such", "{project}");
     }
 }
 
 #[test]
 fn an_error_pattern_counts_and_joins() {
-    let (bench, caller) = (Bench::with_project(), Caller::new());
-    let first = store(
-        &bench,
-        &caller,
-        "error_pattern",
-        json!({
+    let bench = Bench::with_project();
+    let first = bench.store("error_pattern", json!({
             "pattern_signature": "E0502", "description": "old", "category": "Compilation", "solutions": ["clone", "clone"],
             "tags": ["rust"], "id": "e-1",
-        }),
-    );
+        }));
     assert_eq!(first, json!({ "id": "e-1", "occurrence_count": 1, "deduplicated": false }));
-    let later = caller.clone().with("session_id", "s-2");
-    let second = store(
-        &bench,
-        &later,
-        "error_pattern",
-        json!({
+    let later = Caller::new().with("session_id", "s-2");
+    let second = bench.by(&later).store("error_pattern", json!({
             "pattern_signature": "E0502", "description": "new", "solutions": ["scope", "clone"], "affected_files": ["a.rs"],
-        }),
-    );
+        }));
     assert_eq!(second, json!({ "id": "e-1", "occurrence_count": 2, "deduplicated": true }));
-    let read = get(&bench, &caller, "error_pattern", json!({ "ids": ["e-1", "none"] }));
+    let read = bench.get("error_pattern", json!({ "ids": ["e-1", "none"] }));
     assert_eq!(read["missing"], json!(["none"]));
     let row = &read["patterns"][0];
     let expected = json!({
@@ -288,7 +268,6 @@ fn an_error_pattern_counts_and_joins() {
     assert_eq!(row, &expected);
     assert_eq!(row["provenance"]["session_id"], "s-2");
     let other = bench.call(
-        &caller,
         MEMORY,
         request(
             "store",
@@ -304,53 +283,47 @@ fn an_error_pattern_counts_and_joins() {
         "error_pattern",
         json!({ "data": { "pattern_signature": "E0502", "description": "d", "id": "e-2" } }),
     );
-    assert_eq!(bench.refusal(&caller, MEMORY, asked), "immutable");
+    assert_eq!(bench.refusal(MEMORY, asked), "immutable");
     // The last seen comes first; a query finds by signature and description.
-    store(
-        &bench,
-        &caller,
+    bench.store(
         "error_pattern",
         json!({ "pattern_signature": "timeout", "description": "the registry is slow" }),
     );
-    let read = get(&bench, &caller, "error_pattern", json!({ "project_id": "shop" }));
+    let read = bench.get("error_pattern", json!({ "project_id": "shop" }));
     let signatures: Vec<_> =
         read["patterns"].as_array().unwrap().iter().map(|row| &row["pattern_signature"]).collect();
     assert_eq!(signatures, ["timeout", "E0502"]);
     for (query, count) in [("registry", 1), ("E0502", 2), ("nothing like it", 0)] {
-        assert_eq!(
-            get(&bench, &caller, "error_pattern", json!({ "query": query }))["count"],
-            count,
-            "{query}"
-        );
+        assert_eq!(bench.get("error_pattern", json!({ "query": query }))["count"], count, "{query}");
     }
-    let read = get(&bench, &caller, "error_pattern", json!({ "query": "E0502", "project_id": "other" }));
+    let read = bench.get("error_pattern", json!({ "query": "E0502", "project_id": "other" }));
     assert_eq!(read["count"], 1);
 }
 
 #[test]
 fn the_newest_summary_of_a_session_is_read_by_both_tools() {
-    let (bench, caller) = (Bench::with_project(), Caller::new());
+    let bench = Bench::with_project();
     let session = "session";
-    let first = store(&bench, &caller, "session", json!({ "session_id": "s-9", "topics": ["old"] }));
+    let first = bench.store("session", json!({ "session_id": "s-9", "topics": ["old"] }));
     let asked = json!({ "action": "summarize", "session_id": "s-9", "data": { "topics": ["new"], "key_files": ["a.rs"] } });
-    let second = bench.call(&caller, session, asked);
+    let second = bench.call(session, asked);
     assert_eq!(second["session_id"], "s-9");
     assert_ne!(first["summary_id"], second["summary_id"]);
-    let read = get(&bench, &caller, "session", json!({ "session_id": "s-9" }));
+    let read = bench.get("session", json!({ "session_id": "s-9" }));
     let expected = json!({
         "summary_id": second["summary_id"], "session_id": "s-9", "topics": ["new"], "decisions": [], "next_steps": [],
         "key_files": ["a.rs"], "created_at": read["created_at"], "seq": read["seq"],
     });
     assert_eq!(read, expected);
-    assert_eq!(bench.call(&caller, session, json!({ "action": "summarize", "session_id": "s-9" })), expected);
+    assert_eq!(bench.call(session, json!({ "action": "summarize", "session_id": "s-9" })), expected);
     assert_eq!(bench.rows("session_summary").len(), 2);
     let other = json!({ "action": "summarize", "session_id": "s-9", "project_id": "other" });
-    assert_eq!(bench.refusal(&caller, session, other), "not_found");
+    assert_eq!(bench.refusal(session, other), "not_found");
 }
 
 #[test]
 fn what_can_not_be_stored_is_refused_and_changes_nothing() {
-    let (bench, caller) = (Bench::with_project(), Caller::new());
+    let bench = Bench::with_project();
     let before = bench.export();
     let observation = |data: Value| request("store", "observation", json!({ "data": data }));
     let cases = [
@@ -389,7 +362,7 @@ fn what_can_not_be_stored_is_refused_and_changes_nothing() {
         (request("get", "session", json!({ "session_id": "none" })), "not_found"),
     ];
     for (request, rule) in cases {
-        let found = bench.refusal(&caller, MEMORY, request.clone());
+        let found = bench.refusal(MEMORY, request.clone());
         let rules: std::collections::BTreeSet<_> = found.split(' ').collect();
         assert_eq!(rules.into_iter().collect::<Vec<_>>().join(" "), sorted(rule), "{request}");
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     bench::{Bench, Caller},
-    memory::{MEMORY, get, note, request},
+    memory::{MEMORY, request},
 };
 
 const FIELDS: [&str; 9] = [
@@ -37,7 +37,7 @@ fn what_is_missing_is_said_in_one_sentence_and_in_order() {
                 let caller = missing.iter().fold(Caller::new(), |caller, field| {
                     if is_blank { caller.with(field, "  ") } else { caller.without(field) }
                 });
-                let error = bench.answer(&caller, tool, asked.clone()).unwrap_err();
+                let error = bench.by(&caller).answer(tool, asked.clone()).unwrap_err();
                 let named: Vec<_> = FIELDS.into_iter().filter(|field| missing.contains(field)).collect();
                 let sentence = format!("Missing execution provenance for '{tool}': {}", named.join(", "));
                 assert_eq!(error["message"], sentence);
@@ -47,15 +47,15 @@ fn what_is_missing_is_said_in_one_sentence_and_in_order() {
     }
     assert_eq!(bench.export(), before);
     // Other tools accept incomplete provenance.
-    bench.call(&Caller::default(), "session", json!({ "action": "list" }));
+    bench.by(&Caller::default()).call("session", json!({ "action": "list" }));
 }
 
 #[test]
 fn all_of_it_is_kept_with_every_row_and_answered_for_the_memory() {
     let bench = Bench::with_project();
     let caller = Caller::new().with("parent_session_id", "s-0");
-    let id = note(&bench, &caller, "a note", json!({}));
-    let read = get(&bench, &caller, "observation", json!({ "ids": [id] }));
+    let id = bench.by(&caller).note("a note", json!({}));
+    let read = bench.by(&caller).get("observation", json!({ "ids": [id] }));
     let found = &read["observations"][0]["provenance"];
     for field in FIELDS {
         let value = found[field].as_str().unwrap_or_default();
@@ -65,9 +65,9 @@ fn all_of_it_is_kept_with_every_row_and_answered_for_the_memory() {
     assert!(found["timestamp"].is_i64() && found["received_at"].is_i64(), "{found}");
     let log =
         json!({ "action": "log_delegation", "session_id": "s-1", "data": { "child_session_id": "s-2" } });
-    bench.call(&caller, "agent", log);
+    bench.by(&caller).call("agent", log);
     let log = json!({ "action": "log_tool", "session_id": "s-1", "data": { "tool_name": "grep" } });
-    bench.call(&caller, "agent", log);
+    bench.by(&caller).call("agent", log);
     for entity in ["observation", "agent_session", "tool_call", "delegation"] {
         let rows = bench.rows(entity);
         assert!(!rows.is_empty(), "{entity}");
@@ -83,25 +83,25 @@ fn what_a_session_was_created_with_holds_for_later_calls_of_it() {
     let bench = Bench::with_project();
     let created =
         json!({ "action": "create", "project_id": "shop", "data": { "model": "m", "agent_type": "a" } });
-    let session = bench.call(&Caller::new(), "session", created)["session_id"].clone();
+    let session = bench.call("session", created)["session_id"].clone();
     let later = FIELDS[1..5].iter().fold(Caller::new(), |caller, field| caller.without(field));
     let later = later.with("session_id", session.as_str().unwrap());
-    let id = note(&bench, &later, "a note", json!({}));
-    let read = get(&bench, &Caller::new(), "observation", json!({ "ids": [id] }));
+    let id = bench.by(&later).note("a note", json!({}));
+    let read = bench.get("observation", json!({ "ids": [id] }));
     let row = &read["observations"][0];
     assert_eq!(
         (&row["project_id"], &row["repo_id"], &row["session_id"]),
         (&json!("shop"), &json!("r-1"), &session)
     );
     let unknown = later.with("session_id", "unknown");
-    let error = bench.answer(&unknown, MEMORY, request("list", "observation", json!({}))).unwrap_err();
+    let error = bench.by(&unknown).answer(MEMORY, request("list", "observation", json!({}))).unwrap_err();
     assert_eq!(error["missing"], json!(FIELDS[1..5]));
 }
 
 #[test]
 fn another_session_project_and_repository_read_the_same() {
     let bench = Bench::with_project();
-    note(&bench, &Caller::new(), "alpha", json!({}));
+    bench.note("alpha", json!({}));
     let other = FIELDS.iter().fold(Caller::new(), |caller, field| caller.with(field, "elsewhere"));
     for (action, members) in [
         ("list", json!({})),
@@ -111,7 +111,7 @@ fn another_session_project_and_repository_read_the_same() {
     ] {
         let asked = request(action, "observation", members);
         let [own, others] =
-            [Caller::new(), other.clone()].map(|caller| bench.call(&caller, MEMORY, asked.clone()));
+            [Caller::new(), other.clone()].map(|caller| bench.by(&caller).call(MEMORY, asked.clone()));
         assert_eq!(own, others, "{asked}");
         assert!(own.to_string().contains("alpha"), "{own}");
     }

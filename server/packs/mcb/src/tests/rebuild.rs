@@ -7,8 +7,7 @@ use tabellion_meaning::Meaning;
 
 use super::{
     super::words::Words,
-    bench::{Bench, Caller, NoModel},
-    memory::{note, store},
+    bench::{Bench, NoModel},
 };
 use tabellion_pack::{Count, Derived as _, IndexState};
 
@@ -20,33 +19,33 @@ fn words(bench: &Bench) -> Words {
     Words::new(Arc::clone(&bench.records), Arc::new(meaning))
 }
 
-fn search(bench: &Bench, caller: &Caller, query: &str) -> u64 {
+fn search(bench: &Bench, query: &str) -> u64 {
     let asked = json!({ "resource": "memory", "query": query });
-    bench.call(caller, "search", asked)["total"].as_u64().unwrap()
+    bench.call("search", asked)["total"].as_u64().unwrap()
 }
 
 /// Two observations, a pattern and a summary, in the entries 3 to 6 of the log.
-fn filled() -> (Bench, Caller) {
-    let (bench, caller) = (Bench::with_project(), Caller::new());
-    note(&bench, &caller, "prices are cents", json!({}));
-    note(&bench, &caller, "the parser waits", json!({}));
+fn filled() -> Bench {
+    let bench = Bench::with_project();
+    bench.note("prices are cents", json!({}));
+    bench.note("the parser waits", json!({}));
     let pattern = json!({ "pattern_signature": "E7", "description": "out of cents" });
-    store(&bench, &caller, "error_pattern", pattern);
-    store(&bench, &caller, "session", json!({ "session_id": "s-1", "topics": ["cents"] }));
-    (bench, caller)
+    bench.store("error_pattern", pattern);
+    bench.store("session", json!({ "session_id": "s-1", "topics": ["cents"] }));
+    bench
 }
 
 #[test]
 fn a_standing_tells_how_much_of_the_rows_is_indexed() {
-    type Done<'d> = &'d dyn Fn(&Bench, &Caller);
-    let nothing: Done<'_> = &|_, _| {};
-    let searched: Done<'_> = &|bench, caller| assert_eq!(search(bench, caller, "cents"), 1);
-    let stored: Done<'_> = &|bench, caller| {
-        searched(bench, caller);
-        note(bench, caller, "one more", json!({}));
-        note(bench, caller, "one more", json!({}));
+    type Done<'d> = &'d dyn Fn(&Bench);
+    let nothing: Done<'_> = &|_| {};
+    let searched: Done<'_> = &|bench| assert_eq!(search(bench, "cents"), 1);
+    let stored: Done<'_> = &|bench| {
+        searched(bench);
+        bench.note("one more", json!({}));
+        bench.note("one more", json!({}));
     };
-    let broken: Done<'_> = &|bench, _| fs::write(bench.folder().join(FILE), "no database").unwrap();
+    let broken: Done<'_> = &|bench| fs::write(bench.folder().join(FILE), "no database").unwrap();
     let current = IndexState::Current { rows: 4, at: 6 };
     for (done, expected) in [
         (nothing, Ok(IndexState::Missing { rows: 4 })),
@@ -54,8 +53,8 @@ fn a_standing_tells_how_much_of_the_rows_is_indexed() {
         (stored, Ok(IndexState::Behind { has: 4, rows: 5, at: 6, end: 8 })),
         (broken, Err("not a database")),
     ] {
-        let (bench, caller) = filled();
-        done(&bench, &caller);
+        let bench = filled();
+        done(&bench);
         let exists = bench.folder().join(FILE).exists();
         let standing = words(&bench).standing().unwrap();
         assert_eq!(bench.folder().join(FILE).exists(), exists, "{standing:?}: it made or removed the file");
@@ -70,16 +69,16 @@ fn a_standing_tells_how_much_of_the_rows_is_indexed() {
         assert_eq!(counts.iter().map(|count| count.rows).sum::<u64>(), rows);
         let at = bench.changes() as i64;
         assert_eq!(words(&bench).standing().unwrap(), IndexState::Current { rows, at });
-        assert_eq!(search(&bench, &caller, "parser"), 1);
+        assert_eq!(search(&bench, "parser"), 1);
     }
 }
 
 #[test]
 fn an_index_made_anew_equals_one_that_followed() {
-    let (bench, caller) = filled();
+    let bench = filled();
     let scores = |query: &str| -> Vec<Value> {
         let asked = json!({ "resource": "memory", "query": query });
-        let answer = bench.call(&caller, "search", asked);
+        let answer = bench.call("search", asked);
         let hits = answer["results"].as_array().unwrap();
         hits.iter().map(|hit| json!([hit["observation_id"], hit["similarity_score"]])).collect()
     };
@@ -96,16 +95,16 @@ fn an_index_made_anew_equals_one_that_followed() {
 
 #[test]
 fn rows_are_stored_and_searched_meanwhile() {
-    let (bench, caller) = filled();
-    assert_eq!(search(&bench, &caller, "cents"), 1);
+    let bench = filled();
+    assert_eq!(search(&bench, "cents"), 1);
     let counts = thread::scope(|scope| {
         let mut later = None;
         let counts = words(&bench).rebuild(&mut |_, _| {
             // Earlier rows are found as before, and storing another row is not blocked.
             if later.is_none() {
-                assert_eq!(search(&bench, &caller, "cents"), 1);
-                note(&bench, &caller, "cents in a hurry", json!({}));
-                later = Some(scope.spawn(|| search(&bench, &caller, "cents")));
+                assert_eq!(search(&bench, "cents"), 1);
+                bench.note("cents in a hurry", json!({}));
+                later = Some(scope.spawn(|| search(&bench, "cents")));
             }
         });
         // A search that needs the row stored meanwhile waited for the new index.
@@ -119,7 +118,7 @@ fn rows_are_stored_and_searched_meanwhile() {
 
 #[test]
 fn an_index_that_lacks_much_catches_up_before_it_is_asked() {
-    let (bench, caller) = filled();
+    let bench = filled();
     let words = words(&bench);
     let file = bench.folder().join(FILE);
     // Up to this number of changes are left to the first search.
@@ -127,7 +126,7 @@ fn an_index_that_lacks_much_catches_up_before_it_is_asked() {
     assert!(!file.exists());
     assert_eq!(words.catch_up(5), Ok(6));
     assert!(matches!(words.standing(), Ok(IndexState::Current { .. })), "{:?}", words.standing());
-    note(&bench, &caller, "one more", json!({}));
+    bench.note("one more", json!({}));
     assert_eq!(words.catch_up(1), Ok(0));
     assert_eq!(words.catch_up(0), Ok(1));
     assert_eq!(words.catch_up(0), Ok(0));

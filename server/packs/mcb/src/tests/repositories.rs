@@ -1,19 +1,8 @@
-use std::{fs, path::Path, process::Command};
+use std::{fs, path::Path};
 
 use serde_json::{Value, json};
 
-use super::bench::{Bench, Caller};
-
-fn git(folder: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git")
-        .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"])
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .expect("git runs");
-    assert!(output.status.success(), "{arguments:?}: {output:?}");
-    String::from_utf8(output.stdout).expect("text").trim().to_owned()
-}
+use super::bench::{Bench, commit_all, git};
 
 /// Serves a workspace with the repository `shop`: on the branch `topic`, a function that another file uses is changed, a file
 /// renamed and one added. There is another repository outside of the workspace, and a link to it.
@@ -21,26 +10,16 @@ fn shop() -> (Bench, tempfile::TempDir) {
     let bench = Bench::with_project();
     let outside = tempfile::tempdir().expect("a folder");
     let top = bench.folder().join("shop");
-    let write = |path: &str, text: &str| {
-        let path = top.join(path);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
-        fs::write(path, text).expect("a file");
-    };
-    for folder in [&top, outside.path()] {
-        fs::create_dir_all(folder).expect("a folder");
-        git(folder, &["init", "-q", "-b", "main"]);
-    }
-    write("price.py", "def total(prices):\n    return sum(prices)\n");
-    write("cart.py", "from price import total\n\ndef pay(cart):\n    return total(cart)\n");
-    write("notes.txt", "one\ntwo\nthree\nfour\n");
-    git(&top, &["add", "-A"]);
-    git(&top, &["commit", "-q", "-m", "first"]);
+    bench.write("shop/price.py", "def total(prices):\n    return sum(prices)\n");
+    bench.write("shop/cart.py", "from price import total\n\ndef pay(cart):\n    return total(cart)\n");
+    bench.write("shop/notes.txt", "one\ntwo\nthree\nfour\n");
+    commit_all(&top, "first");
     git(&top, &["checkout", "-q", "-b", "topic"]);
-    write("price.py", "def total(prices):\n    prices = list(prices)\n    return sum(prices)\n");
+    bench.write("shop/price.py", "def total(prices):\n    prices = list(prices)\n    return sum(prices)\n");
     git(&top, &["mv", "notes.txt", "NOTES.md"]);
-    write("new.bin", "\0");
-    git(&top, &["add", "-A"]);
-    git(&top, &["commit", "-q", "-m", "second"]);
+    bench.write("shop/new.bin", "\0");
+    commit_all(&top, "second");
+    git(outside.path(), &["init", "-q", "-b", "main"]);
     git(outside.path(), &["commit", "-q", "--allow-empty", "-m", "secret"]);
     #[cfg(unix)]
     std::os::unix::fs::symlink(outside.path(), bench.folder().join("link")).expect("a link");
@@ -55,7 +34,7 @@ fn ask(action: &str, members: Value) -> Value {
 }
 
 fn id_of(bench: &Bench) -> String {
-    let listed = bench.call(&Caller::new(), "vcs", ask("list_repositories", json!({})));
+    let listed = bench.call("vcs", ask("list_repositories", json!({})));
     listed["repositories"][0]["id"].as_str().expect("an id").to_owned()
 }
 
@@ -69,11 +48,11 @@ fn repositories_of_the_workspace_are_listed() {
     ] });
     for (path, id) in [(".", "*"), ("shop", "*"), (".", &id_of(&bench))] {
         let request = ask("list_repositories", json!({ "repo_path": path, "repo_id": id }));
-        assert_eq!(bench.call(&Caller::new(), "vcs", request), expected, "{path} {id}");
+        assert_eq!(bench.call("vcs", request), expected, "{path} {id}");
     }
     let other = ask("list_repositories", json!({ "repo_id": "another" }));
     let none = json!({ "count": 0, "repositories": [] });
-    assert_eq!(bench.call(&Caller::new(), "vcs", other), none);
+    assert_eq!(bench.call("vcs", other), none);
 }
 
 #[test]
@@ -101,7 +80,7 @@ fn branches_are_compared() {
         (json!({ "target_branch": "main" }), "main", json!([]), 0),
     ] {
         let (answer, meta) =
-            bench.answer(&Caller::new(), "vcs", ask("compare_branches", members.clone())).expect("an answer");
+            bench.answer("vcs", ask("compare_branches", members.clone())).expect("an answer");
         let expected = json!({
             "base_branch": "main", "head_branch": head, "merge_base": base, "files_changed": changed,
             "additions": u64::from(changed > 0), "deletions": 0, "files": files
@@ -128,7 +107,7 @@ fn a_branch_is_searched_without_a_checkout() {
             json!([{ "path": "price.py", "line": 1, "snippet": "def total(prices):" }]),
         ),
     ] {
-        let answer = bench.call(&Caller::new(), "vcs", ask("search_branch", members.clone()));
+        let answer = bench.call("vcs", ask("search_branch", members.clone()));
         let expected = json!({
             "repository_id": id, "branch": branch, "query": members["query"], "count": results.as_array().expect("a list").len(),
             "total": total, "results": results
@@ -140,7 +119,7 @@ fn a_branch_is_searched_without_a_checkout() {
 #[test]
 fn an_impact_has_symbols_and_their_users() {
     let (bench, _outside) = shop();
-    let mut answer = bench.call(&Caller::new(), "vcs", ask("analyze_impact", json!({ "limit": 1 })));
+    let mut answer = bench.call("vcs", ask("analyze_impact", json!({ "limit": 1 })));
     let score = answer["impact_score"].take().as_f64().expect("a score");
     assert!((score - (10.0 * 4_f64.ln() + 5.0 * 2_f64.ln())).abs() < 1e-9, "{score}");
     let expected = json!({
@@ -168,7 +147,7 @@ fn a_repository_is_the_one_that_its_id_names() {
     let id = id_of(&bench);
     let compare = |id: &str| {
         let request = ask("compare_branches", json!({ "repo_id": id }));
-        bench.answer(&Caller::new(), "vcs", request)
+        bench.answer("vcs", request)
     };
     for id in ["*", &id, "r-shop"] {
         assert!(compare(id).is_ok(), "{id}");
@@ -203,13 +182,13 @@ fn what_can_not_be_read_is_refused_with_its_rule() {
     }
     for (members, rule) in cases {
         for action in ["compare_branches", "analyze_impact"] {
-            let found = bench.refusal(&Caller::new(), "vcs", ask(action, members.clone()));
+            let found = bench.refusal("vcs", ask(action, members.clone()));
             assert_eq!(found, rule, "{action} {members}");
         }
     }
     let two = json!({ "query": "x", "base_branch": "main", "target_branch": "topic" });
-    assert_eq!(bench.refusal(&Caller::new(), "vcs", ask("search_branch", two)), "one_branch");
+    assert_eq!(bench.refusal("vcs", ask("search_branch", two)), "one_branch");
     let lines = json!({ "query": "a\nb" });
-    assert_eq!(bench.refusal(&Caller::new(), "vcs", ask("search_branch", lines)), "query");
+    assert_eq!(bench.refusal("vcs", ask("search_branch", lines)), "query");
     assert_eq!(bench.changes(), changes, "reading leaves no entry in the log");
 }

@@ -6,19 +6,21 @@ use serde_json::{Value, json};
 
 use super::{
     bench::{Bench, Caller},
-    memory::{MEMORY, note, request, store},
+    memory::{MEMORY, request},
 };
 
 const SEARCH: &str = "search";
 
-#[track_caller]
-fn search(bench: &Bench, caller: &Caller, query: &str, members: Value) -> Value {
-    let mut asked = json!({ "resource": "memory", "query": query });
-    asked.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
-    let (answer, meta) = bench.answer(caller, SEARCH, asked).unwrap();
-    assert_eq!(meta["tabellion/ranking"], "lexical");
-    assert_eq!(answer["count"], answer["results"].as_array().unwrap().len());
-    answer
+impl Bench {
+    #[track_caller]
+    fn search(&self, query: &str, members: Value) -> Value {
+        let mut asked = json!({ "resource": "memory", "query": query });
+        asked.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        let (answer, meta) = self.answer(SEARCH, asked).unwrap();
+        assert_eq!(meta["tabellion/ranking"], "lexical");
+        assert_eq!(answer["count"], answer["results"].as_array().unwrap().len());
+        answer
+    }
 }
 
 fn ids(answer: &Value) -> Vec<&str> {
@@ -28,10 +30,10 @@ fn ids(answer: &Value) -> Vec<&str> {
 
 #[test]
 fn a_hit_has_all_that_is_known_of_it() {
-    let (bench, caller) = (Bench::with_project(), Caller::new());
+    let bench = Bench::with_project();
     let more = json!({ "observation_type": "context", "tags": ["money"], "file_path": "a.rs", "branch": "main", "commit": "abc" });
-    let id = note(&bench, &caller, "prices are kept in cents", more);
-    let answer = search(&bench, &caller, "how are prices kept?", json!({}));
+    let id = bench.note("prices are kept in cents", more);
+    let answer = bench.search("how are prices kept?", json!({}));
     let hit = &answer["results"][0];
     let expected = json!({
         "observation_id": id, "project_id": "shop", "content": "prices are kept in cents", "observation_type": "context",
@@ -49,22 +51,13 @@ fn a_hit_has_all_that_is_known_of_it() {
 
 #[test]
 fn filters_hold_before_hits_are_cut() {
-    let (bench, caller) = (Bench::with_project(), Caller::new());
-    let other = caller.clone().with("session_id", "s-2").with("repo_id", "r-2");
-    let a = note(
-        &bench,
-        &caller,
-        "alpha one",
-        json!({ "tags": ["x", "y"], "file_path": "a.rs", "branch": "main" }),
-    );
-    let b = note(
-        &bench,
-        &other,
-        "alpha two",
-        json!({ "tags": ["x"], "branch": "topic", "observation_type": "context" }),
-    );
-    let c =
-        note(&bench, &caller, "alpha three", json!({ "project_id": "other", "observation_type": "error" }));
+    let bench = Bench::with_project();
+    let other = Caller::new().with("session_id", "s-2").with("repo_id", "r-2");
+    let a = bench.note("alpha one", json!({ "tags": ["x", "y"], "file_path": "a.rs", "branch": "main" }));
+    let b = bench
+        .by(&other)
+        .note("alpha two", json!({ "tags": ["x"], "branch": "topic", "observation_type": "context" }));
+    let c = bench.note("alpha three", json!({ "project_id": "other", "observation_type": "error" }));
     let (a, b, c) = (a.as_str(), b.as_str(), c.as_str());
     let cases: Vec<(Value, Vec<&str>)> = vec![
         (json!({}), vec![a, b, c]),
@@ -87,7 +80,7 @@ fn filters_hold_before_hits_are_cut() {
         (json!({ "resource": "context", "filters": ["type:code"] }), vec![]),
     ];
     for (members, expected) in cases {
-        let answer = search(&bench, &caller, "alpha", members.clone());
+        let answer = bench.search("alpha", members.clone());
         let mut found = ids(&answer);
         found.sort_unstable();
         let mut expected = expected;
@@ -97,7 +90,7 @@ fn filters_hold_before_hits_are_cut() {
         if expected.len() > 1 {
             let mut members = members;
             members["limit"] = 1.into();
-            let cut = search(&bench, &caller, "alpha", members);
+            let cut = bench.search("alpha", members);
             assert_eq!((&cut["count"], &cut["total"]), (&json!(1), &json!(expected.len())));
         }
     }
@@ -105,11 +98,11 @@ fn filters_hold_before_hits_are_cut() {
 
 #[test]
 fn scores_descend_and_the_lowest_can_be_said() {
-    let (bench, caller) = (Bench::with_project(), Caller::new());
+    let bench = Bench::with_project();
     for content in ["alpha beta gamma", "alpha beta delta epsilon", "alpha zeta eta theta iota", "kappa"] {
-        note(&bench, &caller, content, json!({}));
+        bench.note(content, json!({}));
     }
-    let answer = search(&bench, &caller, "alpha beta gamma", json!({}));
+    let answer = bench.search("alpha beta gamma", json!({}));
     let scores: Vec<_> = answer["results"]
         .as_array()
         .unwrap()
@@ -121,46 +114,43 @@ fn scores_descend_and_the_lowest_can_be_said() {
         scores.is_sorted_by(|a, b| a >= b) && scores.iter().all(|score| (0.0..=1.0).contains(score)),
         "{scores:?}"
     );
-    let answer = search(&bench, &caller, "alpha beta gamma", json!({ "min_score": scores[1], "limit": 1 }));
+    let answer = bench.search("alpha beta gamma", json!({ "min_score": scores[1], "limit": 1 }));
     assert_eq!((&answer["count"], &answer["total"]), (&json!(1), &json!(2)));
     assert_eq!(
-        search(&bench, &caller, "alpha beta gamma", json!({ "min_score": 1 }))["total"]
-            .as_i64()
-            .unwrap()
-            .min(1),
+        bench.search("alpha beta gamma", json!({ "min_score": 1 }))["total"].as_i64().unwrap().min(1),
         i64::from(scores[0] >= 1.0)
     );
 }
 
 #[test]
 fn what_is_in_another_org_or_session_is_found_only_by_its_own() {
-    let (bench, caller) = (Bench::with_project(), Caller::new());
+    let bench = Bench::with_project();
     bench.add("org", json!({ "id": "org_b", "name": "B" }));
-    note(&bench, &caller, "alpha", json!({}));
+    bench.note("alpha", json!({}));
     // Provenance is not a filter: another session finds it, another org does not.
-    for (caller, total) in [
-        (caller.clone().with("session_id", "s-9").with("project_id", "elsewhere").with("repo_id", "r-9"), 1),
-        (caller.clone().of_org("org_b"), 0),
+    for (other, total) in [
+        (Caller::new().with("session_id", "s-9").with("project_id", "elsewhere").with("repo_id", "r-9"), 1),
+        (Caller::new().of_org("org_b"), 0),
     ] {
-        assert_eq!(search(&bench, &caller, "alpha", json!({}))["total"], total);
+        assert_eq!(bench.by(&other).search("alpha", json!({}))["total"], total);
     }
 }
 
 #[test]
 fn what_has_changed_is_found_as_it_is_now() {
-    let (bench, caller) = (Bench::with_project(), Caller::new());
-    let id = note(&bench, &caller, "alpha", json!({ "tags": ["x"] }));
-    assert_eq!(ids(&search(&bench, &caller, "alpha", json!({ "tags": ["x"] }))), [id.as_str()]);
-    assert_eq!(search(&bench, &caller, "alpha", json!({ "tags": ["y"] }))["total"], 0);
-    note(&bench, &caller, "alpha", json!({ "tags": ["y"] }));
-    assert_eq!(ids(&search(&bench, &caller, "alpha", json!({ "tags": ["x", "y"] }))), [id.as_str()]);
+    let bench = Bench::with_project();
+    let id = bench.note("alpha", json!({ "tags": ["x"] }));
+    assert_eq!(ids(&bench.search("alpha", json!({ "tags": ["x"] }))), [id.as_str()]);
+    assert_eq!(bench.search("alpha", json!({ "tags": ["y"] }))["total"], 0);
+    bench.note("alpha", json!({ "tags": ["y"] }));
+    assert_eq!(ids(&bench.search("alpha", json!({ "tags": ["x", "y"] }))), [id.as_str()]);
     let pattern = |description: &str| {
         let data = json!({ "pattern_signature": "E1", "description": description });
-        store(&bench, &caller, "error_pattern", data);
+        bench.store("error_pattern", data);
     };
     let found = |query: &str| {
         let asked = request("get", "error_pattern", json!({ "query": query }));
-        bench.call(&caller, MEMORY, asked)["count"].as_i64().unwrap()
+        bench.call(MEMORY, asked)["count"].as_i64().unwrap()
     };
     pattern("borrowed twice");
     assert_eq!((found("borrowed"), found("moved")), (1, 0));
@@ -171,7 +161,6 @@ fn what_has_changed_is_found_as_it_is_now() {
 #[test]
 fn an_index_that_is_missing_or_damaged_is_made_anew() {
     let mut bench = Bench::with_project();
-    let caller = Caller::new();
     // More changes than one transaction of the index takes.
     for at in 0..1100 {
         bench.add("observation", observation(at));
@@ -180,12 +169,12 @@ fn an_index_that_is_missing_or_damaged_is_made_anew() {
     let spoils: [fn(&Path); 3] =
         [|_| {}, |file| fs::remove_file(file).unwrap(), |file| fs::write(file, "no index").unwrap()];
     for spoil in spoils {
-        assert_eq!(search(&bench, &caller, "alpha", json!({ "limit": 1 }))["total"], 1100);
+        assert_eq!(bench.search("alpha", json!({ "limit": 1 }))["total"], 1100);
         let folder = bench.close();
         spoil(&file);
         bench = Bench::over(folder);
     }
-    assert_eq!(search(&bench, &caller, "zebra", json!({}))["total"], 1);
+    assert_eq!(bench.search("zebra", json!({}))["total"], 1);
 }
 
 fn observation(at: usize) -> Value {
@@ -197,7 +186,7 @@ fn observation(at: usize) -> Value {
 
 #[test]
 fn what_can_not_be_searched_is_said() {
-    let (bench, caller) = (Bench::with_project(), Caller::new());
+    let bench = Bench::with_project();
     let cases = [
         (json!({ "resource": "code", "query": "x", "tags": ["t"] }), "unused_argument", "tags"),
         (
@@ -228,8 +217,8 @@ fn what_can_not_be_searched_is_said() {
         (json!({ "resource": "memory" }), "required", "query"),
     ];
     for (asked, rule, words) in cases {
-        assert_eq!(bench.refusal(&caller, SEARCH, asked.clone()), rule, "{asked}");
-        let error = bench.answer(&caller, SEARCH, asked.clone()).unwrap_err();
+        assert_eq!(bench.refusal(SEARCH, asked.clone()), rule, "{asked}");
+        let error = bench.answer(SEARCH, asked.clone()).unwrap_err();
         assert!(error["message"].as_str().unwrap().contains(words), "{asked}: {error}");
     }
 }
@@ -310,14 +299,14 @@ const ANY_TEXT: &[&str] = &[
 
 #[test]
 fn any_text_is_a_query_everywhere() {
-    let (bench, caller) = (Bench::with_project(), Caller::new());
+    let bench = Bench::with_project();
     for text in ANY_TEXT {
-        note(&bench, &caller, &format!("x {text}"), json!({}));
+        bench.note(&format!("x {text}"), json!({}));
     }
-    store(&bench, &caller, "error_pattern", json!({ "pattern_signature": "x", "description": "y" }));
+    bench.store("error_pattern", json!({ "pattern_signature": "x", "description": "y" }));
     let has_words = |text: &str| text.chars().filter(|letter| letter.is_alphabetic()).count() > 3;
     for text in ANY_TEXT {
-        let answer = search(&bench, &caller, text, json!({ "limit": 1000 }));
+        let answer = bench.search(text, json!({ "limit": 1000 }));
         if has_words(text) && !["AND", "OR NOT"].contains(text) {
             let found =
                 answer["results"].as_array().unwrap().iter().any(|hit| hit["content"] == format!("x {text}"));
@@ -329,9 +318,9 @@ fn any_text_is_a_query_everywhere() {
             ("get", "error_pattern"),
             ("inject", "observation"),
         ] {
-            bench.call(&caller, MEMORY, request(action, resource, json!({ "query": text })));
+            bench.call(MEMORY, request(action, resource, json!({ "query": text })));
         }
-        match bench.answer(&caller, MEMORY, request("timeline", "observation", json!({ "query": text }))) {
+        match bench.answer(MEMORY, request("timeline", "observation", json!({ "query": text }))) {
             Ok(_) => {}
             Err(error) => assert_eq!(error["rule"], "not_found", "{text:?}: {error}"),
         }

@@ -7,20 +7,15 @@ use super::bench::{Bench, Caller};
 const SESSION: &str = "session";
 const AGENT: &str = "agent";
 
-fn caller() -> Caller {
-    Caller::new()
-}
-
 #[track_caller]
 fn create(bench: &Bench, data: Value) -> String {
-    let created =
-        bench.call(&caller(), SESSION, json!({ "action": "create", "project_id": "shop", "data": data }));
+    let created = bench.call(SESSION, json!({ "action": "create", "project_id": "shop", "data": data }));
     created["session_id"].as_str().unwrap().to_owned()
 }
 
 #[track_caller]
 fn get(bench: &Bench, id: &str) -> Value {
-    bench.call(&caller(), SESSION, json!({ "action": "get", "session_id": id }))
+    bench.call(SESSION, json!({ "action": "get", "session_id": id }))
 }
 
 fn update(id: &str, data: Value) -> Value {
@@ -34,7 +29,7 @@ fn a_session_is_created_of_any_agent_and_read_with_all_its_fields() {
         "action": "create", "agent_type": "claude-code",
         "data": { "model": "m-1", "project_id": "shop", "prompt_summary": "mend the parser", "parent_session_id": "s-0" },
     });
-    let (created, meta) = bench.answer(&caller(), SESSION, asked).unwrap();
+    let (created, meta) = bench.answer(SESSION, asked).unwrap();
     assert_eq!((&created["agent_type"], &created["status"]), (&json!("claude-code"), &json!("active")));
     assert!(meta["tabellion/change"].is_string(), "{meta}");
     let read = get(&bench, created["session_id"].as_str().unwrap());
@@ -99,7 +94,7 @@ fn what_is_wrong_with_a_session_is_said_and_changes_nothing() {
         (json!({ "action": "log_tool" }), "enum"),
     ];
     for (request, rule) in cases {
-        assert_eq!(bench.refusal(&caller(), SESSION, request.clone()), rule, "{request}");
+        assert_eq!(bench.refusal(SESSION, request.clone()), rule, "{request}");
     }
     assert_eq!(bench.export(), before);
 }
@@ -116,14 +111,14 @@ fn a_session_ends_and_reopens_by_its_status() {
         (update(&id, json!({ "status": "active" })), "active", false),
     ];
     for (request, status, is_ended) in steps {
-        let answer = bench.call(&caller(), SESSION, request.clone());
+        let answer = bench.call(SESSION, request.clone());
         assert_eq!(answer, json!({ "id": id, "status": status, "updated": true }), "{request}");
         let row = get(&bench, &id);
         assert_eq!(row["status"], status);
         assert_eq!(ended(&row), (is_ended, is_ended), "{request}: {row}");
     }
     assert_eq!(get(&bench, &id)["result_summary"], "it broke");
-    bench.call(&caller(), SESSION, update(&id, json!({ "result_summary": null })));
+    bench.call(SESSION, update(&id, json!({ "result_summary": null })));
     assert_eq!(get(&bench, &id)["result_summary"], Value::Null);
 }
 
@@ -131,29 +126,25 @@ fn a_session_ends_and_reopens_by_its_status() {
 fn what_was_read_can_be_sent_back_and_what_is_unset_can_be_set_once() {
     let bench = Bench::with_project();
     let log = json!({ "action": "log_tool", "session_id": "s", "data": { "tool_name": "grep" } });
-    bench.call(&Caller::default(), AGENT, log.clone());
+    bench.by(&Caller::default()).call(AGENT, log.clone());
     let read = get(&bench, "s");
     assert_eq!((&read["project_id"], &read["tool_calls_count"]), (&Value::Null, &json!(1)));
-    bench.call(&caller(), SESSION, update("s", read.clone()));
+    bench.call(SESSION, update("s", read.clone()));
     assert_eq!(get(&bench, "s"), read);
     // Log entries are still counted.
-    bench.call(&caller(), AGENT, log);
+    bench.call(AGENT, log);
     assert_eq!(get(&bench, "s")["tool_calls_count"], 2);
-    bench.call(&caller(), SESSION, update("s", json!({ "project_id": "shop", "tool_calls_count": 40 })));
+    bench.call(SESSION, update("s", json!({ "project_id": "shop", "tool_calls_count": 40 })));
     let row = get(&bench, "s");
     assert_eq!((&row["project_id"], &row["tool_calls_count"]), (&json!("shop"), &json!(40)));
-    assert_eq!(bench.refusal(&caller(), SESSION, update("s", json!({ "project_id": null }))), "immutable");
+    assert_eq!(bench.refusal(SESSION, update("s", json!({ "project_id": null }))), "immutable");
 }
 
 #[test]
 fn logs_register_unknown_sessions_in_the_same_change() {
     let bench = Bench::with_project();
     let before = bench.changes();
-    let logged = bench.call(
-        &caller(),
-        AGENT,
-        json!({ "action": "log_delegation", "session_id": "parent", "data": { "child_session_id": "child", "result": "done" } }),
-    );
+    let logged = bench.call(AGENT, json!({ "action": "log_delegation", "session_id": "parent", "data": { "child_session_id": "child", "result": "done" } }));
     assert_eq!(bench.changes(), before + 1);
     assert!(logged["delegation_id"].as_str().unwrap().starts_with("del_"), "{logged}");
     assert_eq!(
@@ -167,7 +158,7 @@ fn logs_register_unknown_sessions_in_the_same_change() {
     let call = json!({ "action": "log_tool", "session_id": "parent", "data": {
         "tool_name": "grep", "success": false, "error_message": "no such file", "duration_ms": 12, "params_summary": null,
     } });
-    let logged = bench.call(&caller(), AGENT, call);
+    let logged = bench.call(AGENT, call);
     assert!(logged["tool_call_id"].as_str().unwrap().starts_with("tc_"), "{logged}");
     assert_eq!(get(&bench, "parent")["tool_calls_count"], 1);
     let row = &bench.rows("tool_call")[0];
@@ -177,10 +168,10 @@ fn logs_register_unknown_sessions_in_the_same_change() {
     );
     let itself =
         json!({ "action": "log_delegation", "session_id": "x", "data": { "child_session_id": "x" } });
-    assert_eq!(bench.refusal(&caller(), AGENT, itself), "circular");
+    assert_eq!(bench.refusal(AGENT, itself), "circular");
     let before = bench.export();
     let bad = json!({ "action": "log_tool", "session_id": "a b", "data": { "tool_name": "grep" } });
-    assert_eq!(bench.refusal(&caller(), AGENT, bad), "pattern");
+    assert_eq!(bench.refusal(AGENT, bad), "pattern");
     assert_eq!(bench.export(), before);
 }
 
@@ -192,11 +183,11 @@ fn sessions_are_listed_newest_first_by_what_is_asked_for() {
         .iter()
         .map(|agent| create(&bench, json!({ "model": "m", "agent_type": agent })))
         .collect();
-    bench.call(&caller(), SESSION, json!({ "action": "update", "session_id": ids[2], "status": "failed" }));
+    bench.call(SESSION, json!({ "action": "update", "session_id": ids[2], "status": "failed" }));
     let list = |request: Value| {
         let mut asked = json!({ "action": "list" });
         asked.as_object_mut().unwrap().extend(request.as_object().unwrap().clone());
-        let answer = bench.call(&caller(), SESSION, asked);
+        let answer = bench.call(SESSION, asked);
         let listed = answer["sessions"].as_array().unwrap().iter();
         let at = |row: &Value| ids.iter().position(|id| row["id"] == **id).unwrap();
         assert_eq!(answer["count"], listed.len());
@@ -219,18 +210,18 @@ fn sessions_are_listed_newest_first_by_what_is_asked_for() {
 fn what_is_in_another_org_is_not_there() {
     let bench = Bench::with_project();
     bench.add("org", json!({ "id": "org_b", "name": "B" }));
-    let stranger = caller().of_org("org_b");
+    let stranger = Caller::new().of_org("org_b");
     let id = create(&bench, json!({ "model": "m", "agent_type": "a" }));
     for request in [json!({ "action": "get", "session_id": id }), update(&id, json!({ "token_count": 1 }))] {
-        assert_eq!(bench.refusal(&stranger, SESSION, request), "not_found");
+        assert_eq!(bench.by(&stranger).refusal(SESSION, request), "not_found");
     }
-    assert_eq!(bench.call(&stranger, SESSION, json!({ "action": "list" }))["total"], 0);
+    assert_eq!(bench.by(&stranger).call(SESSION, json!({ "action": "list" }))["total"], 0);
     // The same id can be a session of another org, too.
     let log = json!({ "action": "log_tool", "session_id": id, "data": { "tool_name": "grep" } });
-    bench.call(&stranger, AGENT, log);
+    bench.by(&stranger).call(AGENT, log);
     assert_eq!(get(&bench, &id)["tool_calls_count"], 0);
     assert_eq!(
-        bench.call(&stranger, SESSION, json!({ "action": "get", "session_id": id }))["tool_calls_count"],
+        bench.by(&stranger).call(SESSION, json!({ "action": "get", "session_id": id }))["tool_calls_count"],
         1
     );
 }
@@ -239,10 +230,10 @@ fn what_is_in_another_org_is_not_there() {
 fn a_session_that_changed_since_it_was_read_is_not_changed() {
     let bench = Bench::with_project();
     let id = create(&bench, json!({ "model": "m", "agent_type": "a" }));
-    let (_, meta) = bench.answer(&caller(), SESSION, json!({ "action": "get", "session_id": id })).unwrap();
-    let read = caller().if_base(meta["tabellion/base"].as_str().unwrap());
-    bench.call(&read, SESSION, update(&id, json!({ "token_count": 1 })));
-    let error = bench.answer(&read, SESSION, update(&id, json!({ "token_count": 2 }))).unwrap_err();
+    let (_, meta) = bench.answer(SESSION, json!({ "action": "get", "session_id": id })).unwrap();
+    let read = Caller::new().if_base(meta["tabellion/base"].as_str().unwrap());
+    bench.by(&read).call(SESSION, update(&id, json!({ "token_count": 1 })));
+    let error = bench.by(&read).answer(SESSION, update(&id, json!({ "token_count": 2 }))).unwrap_err();
     assert!(error["message"].as_str().unwrap().contains("has changed since"), "{error}");
     assert_eq!(get(&bench, &id)["token_count"], 1);
 }

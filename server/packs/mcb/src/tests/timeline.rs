@@ -12,7 +12,7 @@ use super::{
         timeline::{Anchor, TimelineQuery, timeline},
     },
     bench::{Bench, Caller, wait},
-    memory::{MEMORY, note, request, store},
+    memory::{MEMORY, request},
     view::Memory,
 };
 
@@ -129,10 +129,10 @@ proptest! {
 
 #[test]
 fn neighbours_of_the_same_second_are_there_in_the_order_of_arrival() {
-    let (bench, caller) = (Bench::with_project(), Caller::new());
-    let ids: Vec<_> = (0..12).map(|at| note(&bench, &caller, &format!("note {at}"), json!({}))).collect();
+    let bench = Bench::with_project();
+    let ids: Vec<_> = (0..12).map(|at| bench.note(&format!("note {at}"), json!({}))).collect();
     let asked = json!({ "anchor_id": ids[6], "depth_before": 3, "depth_after": 2 });
-    let answer = bench.call(&caller, MEMORY, request("timeline", "observation", asked));
+    let answer = bench.call(MEMORY, request("timeline", "observation", asked));
     let found: Vec<_> = answer["timeline"]
         .as_array()
         .unwrap()
@@ -145,20 +145,19 @@ fn neighbours_of_the_same_second_are_there_in_the_order_of_arrival() {
     let entry = &answer["timeline"][3];
     assert_eq!((&entry["content"], &entry["observation_type"]), (&json!("note 6"), &json!("code")));
     // The default is five on each side.
-    let answer =
-        bench.call(&caller, MEMORY, request("timeline", "observation", json!({ "anchor_id": ids[6] })));
+    let answer = bench.call(MEMORY, request("timeline", "observation", json!({ "anchor_id": ids[6] })));
     assert_eq!(answer["count"], 11);
 }
 
 #[test]
 fn a_query_anchors_at_its_best_hit_and_filters_hold_for_neighbours() {
-    let (bench, caller) = (Bench::with_project(), Caller::new());
-    note(&bench, &caller, "before", json!({ "tags": ["x"] }));
-    let anchor = note(&bench, &caller, "the deployment failed", json!({}));
-    note(&bench, &caller, "not tagged", json!({}));
-    let after = note(&bench, &caller, "after", json!({ "tags": ["x"], "observation_type": "error" }));
+    let bench = Bench::with_project();
+    bench.note("before", json!({ "tags": ["x"] }));
+    let anchor = bench.note("the deployment failed", json!({}));
+    bench.note("not tagged", json!({}));
+    let after = bench.note("after", json!({ "tags": ["x"], "observation_type": "error" }));
     let asked = json!({ "query": "deployment failed", "tags": ["x"], "observation_types": ["Error"] });
-    let answer = bench.call(&caller, MEMORY, request("timeline", "observation", asked));
+    let answer = bench.call(MEMORY, request("timeline", "observation", asked));
     let found: Vec<_> =
         answer["timeline"].as_array().unwrap().iter().map(|entry| &entry["observation_id"]).collect();
     assert_eq!(found, [&json!(anchor), &json!(after)]);
@@ -166,16 +165,12 @@ fn a_query_anchors_at_its_best_hit_and_filters_hold_for_neighbours() {
 
 #[test]
 fn an_anchor_is_of_the_resource_and_the_org() {
-    let (bench, caller) = (Bench::with_project(), Caller::new());
+    let bench = Bench::with_project();
+    let caller = Caller::new();
     bench.add("org", json!({ "id": "org_b", "name": "B" }));
-    let id = note(&bench, &caller, "a note", json!({}));
-    let pattern = store(
-        &bench,
-        &caller,
-        "error_pattern",
-        json!({ "pattern_signature": "e", "description": "d" }),
-    )["id"]
-        .clone();
+    let id = bench.note("a note", json!({}));
+    let pattern =
+        bench.store("error_pattern", json!({ "pattern_signature": "e", "description": "d" }))["id"].clone();
     let around = |resource: &str, members: Value| request("timeline", resource, members);
     for (caller, asked) in [
         (&caller, around("execution", json!({ "anchor_id": id }))),
@@ -186,7 +181,7 @@ fn an_anchor_is_of_the_resource_and_the_org() {
         (&caller.clone().of_org("org_b"), around("observation", json!({ "anchor_id": id }))),
         (&caller.clone().of_org("org_b"), around("observation", json!({ "query": "note" }))),
     ] {
-        assert_eq!(bench.refusal(caller, MEMORY, asked.clone()), "not_found", "{asked}");
+        assert_eq!(bench.by(caller).refusal(MEMORY, asked.clone()), "not_found", "{asked}");
     }
     for (asked, rule) in [
         (json!({}), "one_anchor"),
@@ -195,8 +190,8 @@ fn an_anchor_is_of_the_resource_and_the_org() {
         (json!({ "anchor_id": id, "window_secs": -1 }), "minimum"),
         (json!({ "anchor_id": id, "limit": 1 }), "unused_argument"),
     ] {
-        assert_eq!(bench.refusal(&caller, MEMORY, around("observation", asked.clone())), rule, "{asked}");
+        assert_eq!(bench.refusal(MEMORY, around("observation", asked.clone())), rule, "{asked}");
     }
-    let answer = bench.call(&caller, MEMORY, around("error_pattern", json!({ "anchor_id": pattern })));
+    let answer = bench.call(MEMORY, around("error_pattern", json!({ "anchor_id": pattern })));
     assert_eq!(answer["timeline"][0]["content"], "e: d");
 }

@@ -1,35 +1,26 @@
 //! Rules and metrics over files of the workspace, which is the bench's folder.
 
-use std::{fs, path::Path};
-
 use serde_json::{Value, json};
 
-use super::bench::{Bench, Caller};
+use super::bench::Bench;
 
 const VALIDATE: &str = "validate";
 const CODE: &str = "fn f(a: u8) {\n    if a > 1 && a < 5 {\n        g().unwrap();\n    }\n}\n";
 const RULE: &str = "id: HOUSE001\nname: No dogs\ncategory: naming\nseverity: info\ndescription: Finds dogs in code.\n\
     rationale: A house of cats.\nmessage: a dog\nregex: dog\n";
 
-fn write(folder: &Path, path: &str, text: &str) {
-    let path = folder.join(path);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
-
 fn bench() -> Bench {
     let bench = Bench::new();
-    let folder = bench.folder();
-    write(&folder, "shop/src/lib.rs", CODE);
-    write(&folder, "shop/notes.txt", "a dog\n");
-    write(&folder, ".mcb/rules/dogs.yml", RULE);
-    write(&folder, ".mcb/rules/broken.yml", "id: dog\n");
+    bench.write("shop/src/lib.rs", CODE);
+    bench.write("shop/notes.txt", "a dog\n");
+    bench.write(".mcb/rules/dogs.yml", RULE);
+    bench.write(".mcb/rules/broken.yml", "id: dog\n");
     bench
 }
 
 #[track_caller]
 fn ask(bench: &Bench, request: Value) -> (Value, Value) {
-    bench.answer(&Caller::new(), VALIDATE, request).unwrap()
+    bench.answer(VALIDATE, request).unwrap()
 }
 
 #[test]
@@ -94,7 +85,7 @@ fn an_analysis_has_the_sums_of_its_functions() {
 #[test]
 fn what_can_not_be_validated_is_refused() {
     let bench = bench();
-    let refusal = |request: Value| bench.refusal(&Caller::new(), VALIDATE, request);
+    let refusal = |request: Value| bench.refusal(VALIDATE, request);
     for (request, rule) in [
         (json!({ "action": "run", "path": "nowhere" }), "path"),
         (json!({ "action": "run", "path": "/" }), "path"),
