@@ -256,6 +256,8 @@ fn an_approval_is_of_the_revision_that_was_read() {
 
 #[test]
 fn what_is_wrong_is_refused_with_a_reason_and_changes_nothing() {
+    use By::{Owner, Reader, Reviewer};
+    use tool::{CREATE_LINK, CREATE_NOTE, EXPORT_LIBRARY, SEMANTIC_SEARCH, UPDATE_NOTE};
     let bench = Bench::new();
     let note = bench.note(By::Owner, "first");
     let other = bench.note(By::Owner, "second");
@@ -271,99 +273,67 @@ fn what_is_wrong_is_refused_with_a_reason_and_changes_nothing() {
     let unknown = digest("unknown").to_string();
     let before = bench.files();
     let long = "x".repeat((1 << 20) + 1);
-    for (by, tool, request, code, reason) in [
-        (By::Owner, tool::UPDATE_NOTE, updated(&note, 2, "x"), "MCP_INVALID_INPUT", "version_conflict"),
-        (By::Owner, tool::UPDATE_NOTE, updated(&unknown, 1, "x"), "MCP_INVALID_INPUT", "not_found"),
-        (By::Owner, tool::UPDATE_NOTE, updated(&waiting, 1, "x"), "MCP_INVALID_INPUT", "pending_review"),
+    let is_refused = |by: By, tool: &str, request: Value, code: &str, reason: &str| {
+        let shown: String = request.to_string().chars().take(200).collect();
+        assert_eq!(bench.refusal(by, tool, request), (code.into(), reason.into()), "{by:?} {tool} {shown}");
+    };
+    for (by, tool, request, reason) in [
+        (Owner, UPDATE_NOTE, updated(&note, 2, "x"), "version_conflict"),
+        (Owner, UPDATE_NOTE, updated(&unknown, 1, "x"), "not_found"),
+        (Owner, UPDATE_NOTE, updated(&waiting, 1, "x"), "pending_review"),
+        (By::Agent("other"), UPDATE_NOTE, updated(&waiting, 1, "x"), "pending_review"),
+        (AGENT, UPDATE_NOTE, updated(&waiting, 2, "x"), "version_conflict"),
         (
-            By::Agent("other"),
-            tool::UPDATE_NOTE,
-            updated(&waiting, 1, "x"),
-            "MCP_INVALID_INPUT",
-            "pending_review",
-        ),
-        (AGENT, tool::UPDATE_NOTE, updated(&waiting, 2, "x"), "MCP_INVALID_INPUT", "version_conflict"),
-        (
-            By::Owner,
-            tool::UPDATE_NOTE,
+            Owner,
+            UPDATE_NOTE,
             with(updated(&note, 1, "x"), "metadata", json!({ "created_by": "me" })),
-            "MCP_INVALID_INPUT",
             "immutable",
         ),
+        (Owner, CREATE_NOTE, with(created("x"), "metadata", json!({ "reviewed_by": "me" })), "immutable"),
+        (Owner, UPDATE_NOTE, with(updated(&note, 1, "x"), "metadata", json!({ "tags": "many" })), "metadata"),
         (
-            By::Owner,
-            tool::CREATE_NOTE,
-            with(created("x"), "metadata", json!({ "reviewed_by": "me" })),
-            "MCP_INVALID_INPUT",
-            "immutable",
-        ),
-        (
-            By::Owner,
-            tool::UPDATE_NOTE,
-            with(updated(&note, 1, "x"), "metadata", json!({ "tags": "many" })),
-            "MCP_INVALID_INPUT",
-            "metadata",
-        ),
-        (
-            By::Owner,
-            tool::CREATE_NOTE,
+            Owner,
+            CREATE_NOTE,
             with(created("x"), "content", "---\ntitle: x\n---\ntext that is long".into()),
-            "MCP_INVALID_INPUT",
             "front_matter",
         ),
+        (Owner, CREATE_NOTE, with(created("x"), "content", long.into()), "too_large"),
+        (Owner, CREATE_LINK, link(&note, &note), "self_link"),
+        (Owner, CREATE_LINK, link(&note, &unknown), "not_found"),
+        (Owner, CREATE_LINK, link(&waiting, &note), "not_found"),
+        (Owner, CREATE_LINK, link(&note, &waiting), "not_found"),
+        (Owner, EXPORT_LIBRARY, json!({ "filters": { "note_ids": [other, waiting] } }), "not_found"),
         (
-            By::Owner,
-            tool::CREATE_NOTE,
-            with(created("x"), "content", long.into()),
-            "MCP_INVALID_INPUT",
-            "too_large",
-        ),
-        (By::Owner, tool::CREATE_LINK, link(&note, &note), "MCP_INVALID_INPUT", "self_link"),
-        (By::Owner, tool::CREATE_LINK, link(&note, &unknown), "MCP_INVALID_INPUT", "not_found"),
-        (By::Owner, tool::CREATE_LINK, link(&waiting, &note), "MCP_INVALID_INPUT", "not_found"),
-        (By::Owner, tool::CREATE_LINK, link(&note, &waiting), "MCP_INVALID_INPUT", "not_found"),
-        (
-            By::Owner,
-            tool::EXPORT_LIBRARY,
-            json!({ "filters": { "note_ids": [other, waiting] } }),
-            "MCP_INVALID_INPUT",
-            "not_found",
-        ),
-        (
-            By::Owner,
-            tool::SEMANTIC_SEARCH,
+            Owner,
+            SEMANTIC_SEARCH,
             json!({ "query": "word", "filters": { "created_after": "2026-02-01T00:00:00Z", "created_before": "2026-01-01T00:00:00Z" } }),
-            "MCP_INVALID_INPUT",
             "range",
         ),
+        (AGENT, CREATE_LINK, with_metadata(json!({ "text": "x".repeat(1 << 10) })), "too_large"),
+        (AGENT, CREATE_LINK, with_metadata(json!({ "pages": [1] })), "metadata"),
+    ] {
+        is_refused(by, tool, request, "MCP_INVALID_INPUT", reason);
+    }
+    for (by, tool, request, code, reason) in [
         (
-            AGENT,
-            tool::CREATE_LINK,
-            with_metadata(json!({ "text": "x".repeat(1 << 10) })),
-            "MCP_INVALID_INPUT",
-            "too_large",
-        ),
-        (AGENT, tool::CREATE_LINK, with_metadata(json!({ "pages": [1] })), "MCP_INVALID_INPUT", "metadata"),
-        (
-            By::Owner,
-            tool::CREATE_LINK,
+            Owner,
+            CREATE_LINK,
             with_metadata(json!({ "headers": [{ "apiKey": "x" }] })),
             "MCP_CONSTITUTION_VIOLATION",
             "",
         ),
         (
             AGENT,
-            tool::UPDATE_NOTE,
+            UPDATE_NOTE,
             json!({ "note_id": note, "version": 1, "content": content("x") }),
             "MCP_CONSTITUTION_VIOLATION",
             "",
         ),
-        (By::Reader, tool::EXPORT_LIBRARY, json!({}), "MCP_CONSTITUTION_VIOLATION", ""),
-        (By::Reader, tool::CREATE_NOTE, created("x"), "MCP_AUTH_REQUIRED", "role"),
-        (By::Reviewer, tool::CREATE_NOTE, created("x"), "MCP_AUTH_REQUIRED", "role"),
+        (Reader, EXPORT_LIBRARY, json!({}), "MCP_CONSTITUTION_VIOLATION", ""),
+        (Reader, CREATE_NOTE, created("x"), "MCP_AUTH_REQUIRED", "role"),
+        (Reviewer, CREATE_NOTE, created("x"), "MCP_AUTH_REQUIRED", "role"),
     ] {
-        let shown: String = request.to_string().chars().take(200).collect();
-        assert_eq!(bench.refusal(by, tool, request), (code.into(), reason.into()), "{by:?} {tool} {shown}");
+        is_refused(by, tool, request, code, reason);
     }
     assert_eq!(bench.files(), before);
 }
