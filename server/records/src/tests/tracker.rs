@@ -36,6 +36,25 @@ const fn text(name: &'static str, min: usize, max: usize) -> FieldSpec {
     FieldSpec::new(name, FieldType::Text { min, max })
 }
 
+/// A field with a default in JSON.
+const fn defaulting(default: &'static str, field: FieldSpec) -> FieldSpec {
+    FieldSpec { default: Some(default), ..field }
+}
+
+/// A flag that is not set at first.
+const fn flag(name: &'static str) -> FieldSpec {
+    defaulting("false", FieldSpec::new(name, FieldType::Boolean))
+}
+
+/// A hidden copy of the `project_id` of a referenced issue.
+const fn project_of(reference: &'static str) -> FieldSpec {
+    FieldSpec {
+        hidden: true,
+        copy: Some(Copied { reference, field: "project_id" }),
+        ..FieldSpec::new("project_id", FieldType::Id)
+    }
+}
+
 const ORGS: EntitySpec = EntitySpec {
     name: "org",
     table: "orgs",
@@ -51,15 +70,8 @@ const PROJECTS: EntitySpec = EntitySpec {
         ID,
         ORG,
         text("name", 1, 50),
-        FieldSpec {
-            default: Some("false"),
-            one_true_in: &[],
-            ..FieldSpec::new("archived", FieldType::Boolean)
-        },
-        FieldSpec {
-            default: Some("0"),
-            ..FieldSpec::new("open", FieldType::Integer { min: 0, max: 1 << 40 })
-        },
+        flag("archived"),
+        defaulting("0", FieldSpec::new("open", FieldType::Integer { min: 0, max: 1 << 40 })),
         SEQ,
         CREATED,
     ],
@@ -95,26 +107,12 @@ const ISSUES: EntitySpec = EntitySpec {
             }),
             ..FieldSpec::new("parent_id", FieldType::Boolean)
         },
-        FieldSpec {
-            default: Some("false"),
-            one_true_in: &["project_id"],
-            ..FieldSpec::new("pinned", FieldType::Boolean)
-        },
+        FieldSpec { one_true_in: &["project_id"], ..flag("pinned") },
         // Held within the children of a parent, which they can leave.
-        FieldSpec {
-            default: Some("false"),
-            one_true_in: &["parent_id"],
-            ..FieldSpec::new("leads", FieldType::Boolean)
-        },
+        FieldSpec { one_true_in: &["parent_id"], ..flag("leads") },
         FieldSpec { optional: true, ..FieldSpec::new("estimate", FieldType::Number) },
-        FieldSpec {
-            default: Some("0"),
-            ..FieldSpec::new("priority", FieldType::Integer { min: i64::MIN, max: i64::MAX })
-        },
-        FieldSpec {
-            default: Some("[]"),
-            ..FieldSpec::new("labels", FieldType::List { max: 5, max_chars: 20 })
-        },
+        defaulting("0", FieldSpec::new("priority", FieldType::Integer { min: i64::MIN, max: i64::MAX })),
+        defaulting("[]", FieldSpec::new("labels", FieldType::List { max: 5, max_chars: 20 })),
         FieldSpec { optional: true, ..FieldSpec::new("extra", FieldType::Json) },
         FieldSpec { optional: true, of_store: true, ..FieldSpec::new("closed_at", FieldType::Time) },
         SEQ,
@@ -140,11 +138,7 @@ const COMMENTS: EntitySpec = EntitySpec {
         ORG,
         FieldSpec { fixed: true, ..reference("issue_id", "issue", OnDelete::Cascade, &[]) },
         FieldSpec { text: &[TextRule::NotBlank, TextRule::MaxBytes(12)], ..text("body", 1, 1_000) },
-        FieldSpec {
-            hidden: true,
-            copy: Some(Copied { reference: "issue_id", field: "project_id" }),
-            ..FieldSpec::new("project_id", FieldType::Id)
-        },
+        project_of("issue_id"),
         SEQ,
         CREATED,
     ],
@@ -167,17 +161,10 @@ const LINKS: EntitySpec = EntitySpec {
         ORG,
         FieldSpec { fixed: true, ..reference("from_id", "issue", OnDelete::Cascade, &[]) },
         reference("to_id", "issue", OnDelete::Cascade, &["project_id"]),
-        FieldSpec {
-            default: Some("\"needs\""),
-            ..FieldSpec::new("kind", FieldType::Enum(&["needs", "like"]))
-        },
+        defaulting("\"needs\"", FieldSpec::new("kind", FieldType::Enum(&["needs", "like"]))),
         FieldSpec { optional: true, ..FieldSpec::new("begun_at", FieldType::Time) },
         FieldSpec { optional: true, ..FieldSpec::new("ended_at", FieldType::Time) },
-        FieldSpec {
-            hidden: true,
-            copy: Some(Copied { reference: "from_id", field: "project_id" }),
-            ..FieldSpec::new("project_id", FieldType::Id)
-        },
+        project_of("from_id"),
         SEQ,
     ],
     uniques: &[Unique { fields: &["from_id", "to_id", "kind"], folded: &[], while_null: None }],
