@@ -66,51 +66,37 @@ fn doctor_tells_what_is_indexed() {
         assert_eq!(found(&mut server, "heron"), 1);
         server.close();
     };
-    type Case<'a> = (&'a dyn Fn(&Data), &'a str, &'a str);
+    type Case<'a> = (&'a str, &'a str, &'a dyn Fn(&Data));
     let cases: [Case<'_>; 7] = [
-        (&|_| {}, "green", "none of 2 rows are indexed: there is no `"),
-        (&|data| search(data), "green", "is current: 2 of 2 rows, up to change 3"),
+        ("green", "none of 2 rows are indexed: there is no `", &|_| {}),
+        ("green", "is current: 2 of 2 rows, up to change 3", &|data| search(data)),
+        ("green", "is behind: it has changes up to 3 of 4, and 2 rows where 3 are there", &|data| {
+            search(data);
+            let mut server = data.serve();
+            note(&mut server, "an egret");
+            server.close();
+        }),
+        ("yellow", "is no index of these rows: it was made of other data", &|data| {
+            search(data);
+            tamper(data, "UPDATE state SET mark = 'x'");
+        }),
+        ("yellow", "its documents were made in a different way", &|data| {
+            search(data);
+            tamper(data, "UPDATE state SET recipe = 'x'");
+        }),
+        ("yellow", "the next search makes it anew, or `tabellion data reindex --contract mcb`", &|data| {
+            fs::write(index(data), "no database").expect("written")
+        }),
         (
-            &|data| {
-                search(data);
-                let mut server = data.serve();
-                note(&mut server, "an egret");
-                server.close();
-            },
-            "green",
-            "is behind: it has changes up to 3 of 4, and 2 rows where 3 are there",
-        ),
-        (
-            &|data| {
-                search(data);
-                tamper(data, "UPDATE state SET mark = 'x'");
-            },
-            "yellow",
-            "is no index of these rows: it was made of other data",
-        ),
-        (
-            &|data| {
-                search(data);
-                tamper(data, "UPDATE state SET recipe = 'x'");
-            },
-            "yellow",
-            "its documents were made in a different way",
-        ),
-        (
-            &|data| fs::write(index(data), "no database").expect("written"),
-            "yellow",
-            "the next search makes it anew, or `tabellion data reindex --contract mcb`",
-        ),
-        (
+            "red",
+            "says that it has everything, and has 0 rows where 2 are there `tabellion data reindex --contract mcb`",
             &|data| {
                 search(data);
                 tamper(data, "DELETE FROM document");
             },
-            "red",
-            "says that it has everything, and has 0 rows where 2 are there `tabellion data reindex --contract mcb`",
         ),
     ];
-    for (done, status, expected) in cases {
+    for (status, expected, done) in cases {
         let data = Data::new();
         let mut server = data.serve();
         note(&mut server, "the heron waits");
