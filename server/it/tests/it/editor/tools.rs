@@ -2,45 +2,39 @@
 
 use super::*;
 
+/// A tool with its arguments.
+type Call = (&'static str, Value);
+
+fn inserted(heading: &str, content: &str, position: i32) -> Call {
+    ("insert_section", json!({ "heading": heading, "content": content, "position": position }))
+}
+
+fn updated(id: &str, content: &str) -> Call {
+    ("update_section", json!({ "section_id": id, "content": content }))
+}
+
+fn moved(id: &str, new_position: u32) -> Call {
+    ("move_section", json!({ "section_id": id, "new_position": new_position }))
+}
+
 #[test]
 fn each_tool_changes_exactly_the_expected_bytes() {
-    for (before, tool, arguments, after) in [
+    for (before, (tool, arguments), after) in [
+        (TREE, inserted("X", "x", 1), "# A\n\na\n\n## X\n\nx\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n"),
+        ("", inserted("X", "x", 0), "# X\n\nx\n"),
+        ("---\ntitle: T\n---\n", inserted("## X", "", 0), "---\ntitle: T\n---\n\n## X\n"),
+        ("\u{feff}# A\r\n", inserted("X", "x", 1), "\u{feff}# A\r\n\r\n# X\r\n\r\nx\r\n"),
+        (TREE, ("delete_section", json!({ "section_id": "@B" })), "# A\n\na\n\n## D\n\nd\n"),
+        (TREE, ("delete_section", json!({ "heading": "B" })), "# A\n\na\n\n## D\n\nd\n"),
         (
             TREE,
-            "insert_section",
-            insert("X", "x", 1),
-            "# A\n\na\n\n## X\n\nx\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n",
-        ),
-        ("", "insert_section", insert("X", "x", 0), "# X\n\nx\n"),
-        ("---\ntitle: T\n---\n", "insert_section", insert("## X", "", 0), "---\ntitle: T\n---\n\n## X\n"),
-        ("\u{feff}# A\r\n", "insert_section", insert("X", "x", 1), "\u{feff}# A\r\n\r\n# X\r\n\r\nx\r\n"),
-        (TREE, "delete_section", json!({ "section_id": "@B" }), "# A\n\na\n\n## D\n\nd\n"),
-        (TREE, "delete_section", json!({ "heading": "B" }), "# A\n\na\n\n## D\n\nd\n"),
-        (
-            TREE,
-            "delete_section",
-            json!({ "heading": "## D", "section_id": "@D" }),
+            ("delete_section", json!({ "heading": "## D", "section_id": "@D" })),
             "# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n",
         ),
-        (
-            TREE,
-            "update_section",
-            json!({ "section_id": "@B", "content": "x\n" }),
-            "# A\n\na\n\n## B\n\nx\n\n### C\n\nc\n\n## D\n\nd\n",
-        ),
-        (TREE, "update_section", json!({ "section_id": "@B", "content": "## B\n\nb" }), TREE),
-        (
-            TREE,
-            "move_section",
-            json!({ "section_id": "@D", "new_position": 1 }),
-            "# A\n\na\n\n## D\n\nd\n\n## B\n\nb\n\n### C\n\nc\n",
-        ),
-        (
-            TREE,
-            "move_section",
-            json!({ "section_id": "@B", "new_position": 2 }),
-            "# A\n\na\n\n## D\n\nd\n\n## B\n\nb\n\n### C\n\nc\n",
-        ),
+        (TREE, updated("@B", "x\n"), "# A\n\na\n\n## B\n\nx\n\n### C\n\nc\n\n## D\n\nd\n"),
+        (TREE, updated("@B", "## B\n\nb"), TREE),
+        (TREE, moved("@D", 1), "# A\n\na\n\n## D\n\nd\n\n## B\n\nb\n\n### C\n\nc\n"),
+        (TREE, moved("@B", 2), "# A\n\na\n\n## D\n\nd\n\n## B\n\nb\n\n### C\n\nc\n"),
     ] {
         let mut session = EditorSession::with(before);
         session.edit(tool, arguments.clone());
@@ -54,58 +48,28 @@ fn each_tool_changes_exactly_the_expected_bytes() {
 #[test]
 fn a_refused_call_changes_nothing() {
     let twice = "# A\n\n## Notes\n\n# B\n\n## Notes\n";
-    for (document, tool, arguments, code, part) in [
-        (TREE, "get_section", json!({ "section_id": "abc123" }), -32000, "Section not found"),
-        (TREE, "get_section", json!({ "section_id": "s-0000000000000000" }), -32000, "Section not found"),
-        (TREE, "get_section", json!({}), -32602, "section_id"),
-        (
-            TREE,
-            "update_section",
-            json!({ "section_id": "abc123", "content": "" }),
-            -32000,
-            "Section not found",
-        ),
-        (
-            TREE,
-            "update_section",
-            json!({ "section_id": "@B", "content": "# X" }),
-            -32000,
-            "would end the section",
-        ),
-        (TREE, "update_section", json!({ "section_id": "@B", "content": "```" }), -32000, "\"C\" (line 9)"),
-        (TREE, "insert_section", insert("X", "", 5), -32602, "there are 0 to 4"),
-        (TREE, "insert_section", json!({ "heading": "X", "content": "", "position": -1 }), -32602, "0"),
-        (
-            TREE,
-            "insert_section",
-            json!({ "heading": "X", "content": "", "position": 1_000_000 }),
-            -32602,
-            "outside",
-        ),
-        (TREE, "insert_section", insert("X\n# Y", "", 0), -32602, "one line"),
-        (TREE, "insert_section", insert("##", "", 0), -32602, "text"),
-        (TREE, "insert_section", insert("X", "<!--", 0), -32000, "\"A\" (line 1)"),
-        (
-            TREE,
-            "move_section",
-            json!({ "section_id": "@B", "new_position": 3 }),
-            -32602,
-            "it can't stand in itself",
-        ),
-        (TREE, "move_section", json!({ "section_id": "@A", "new_position": 1 }), -32602, "the only one is 0"),
-        (
-            TREE,
-            "move_section",
-            json!({ "section_id": "nothing", "new_position": 1 }),
-            -32000,
-            "Section not found",
-        ),
-        (TREE, "delete_section", json!({}), -32602, "section_id"),
-        (TREE, "delete_section", json!({ "heading": "Bb" }), -32000, "did you mean"),
-        (TREE, "delete_section", json!({ "heading": "D", "section_id": "@B" }), -32602, "not \"D\""),
-        (twice, "delete_section", json!({ "heading": "Notes" }), -32000, "2 sections have the heading"),
-        (TREE, "undo", json!({}), -32000, "nothing to undo"),
-        (TREE, "redo", json!({}), -32000, "nothing to redo"),
+    for (document, (tool, arguments), code, part) in [
+        (TREE, ("get_section", json!({ "section_id": "abc123" })), -32000, "Section not found"),
+        (TREE, ("get_section", json!({ "section_id": "s-0000000000000000" })), -32000, "Section not found"),
+        (TREE, ("get_section", json!({})), -32602, "section_id"),
+        (TREE, updated("abc123", ""), -32000, "Section not found"),
+        (TREE, updated("@B", "# X"), -32000, "would end the section"),
+        (TREE, updated("@B", "```"), -32000, "\"C\" (line 9)"),
+        (TREE, inserted("X", "", 5), -32602, "there are 0 to 4"),
+        (TREE, inserted("X", "", -1), -32602, "0"),
+        (TREE, inserted("X", "", 1_000_000), -32602, "outside"),
+        (TREE, inserted("X\n# Y", "", 0), -32602, "one line"),
+        (TREE, inserted("##", "", 0), -32602, "text"),
+        (TREE, inserted("X", "<!--", 0), -32000, "\"A\" (line 1)"),
+        (TREE, moved("@B", 3), -32602, "it can't stand in itself"),
+        (TREE, moved("@A", 1), -32602, "the only one is 0"),
+        (TREE, moved("nothing", 1), -32000, "Section not found"),
+        (TREE, ("delete_section", json!({})), -32602, "section_id"),
+        (TREE, ("delete_section", json!({ "heading": "Bb" })), -32000, "did you mean"),
+        (TREE, ("delete_section", json!({ "heading": "D", "section_id": "@B" })), -32602, "not \"D\""),
+        (twice, ("delete_section", json!({ "heading": "Notes" })), -32000, "2 sections have the heading"),
+        (TREE, ("undo", json!({})), -32000, "nothing to undo"),
+        (TREE, ("redo", json!({})), -32000, "nothing to redo"),
     ] {
         let mut session = EditorSession::with(document);
         let refusal = session.refuse(tool, arguments.clone());
