@@ -221,27 +221,16 @@ static RPC_TOOLS: [ToolSpec; 4] = [
     tool("wait_rpc", false),
 ];
 
+const fn endpoint(method: RestMethod, path: &'static str, is: RestOperation) -> RestEndpoint {
+    RestEndpoint { method, path, is, ..RestEndpoint::NEW }
+}
+
 /// A contract whose errors are sent as results.
 pub static NOTES: ContractSpec = ContractSpec {
     rest: &[
-        RestEndpoint {
-            method: RestMethod::Get,
-            path: "/tools",
-            is: RestOperation::ToolList,
-            ..RestEndpoint::NEW
-        },
-        RestEndpoint {
-            method: RestMethod::Post,
-            path: "/tools/{tool}/execute",
-            is: RestOperation::ToolExecute,
-            ..RestEndpoint::NEW
-        },
-        RestEndpoint {
-            method: RestMethod::Get,
-            path: "/openapi.json",
-            is: RestOperation::OpenApi,
-            ..RestEndpoint::NEW
-        },
+        endpoint(RestMethod::Get, "/tools", RestOperation::ToolList),
+        endpoint(RestMethod::Post, "/tools/{tool}/execute", RestOperation::ToolExecute),
+        endpoint(RestMethod::Get, "/openapi.json", RestOperation::OpenApi),
     ],
     ..spec("notes", ErrorChannel::Result, &TOOLS)
 };

@@ -26,21 +26,15 @@ const fn status(error: &'static str, status: u16) -> ErrorStatus {
     ErrorStatus { error, reason: None, status }
 }
 
+const fn endpoint(method: RestMethod, path: &'static str, is: RestOperation) -> RestEndpoint {
+    RestEndpoint { method, path, is, ..RestEndpoint::NEW }
+}
+
 /// The contract's keys for REST, in addition to its own.
 static FACE: ContractSpec = ContractSpec {
     rest: &[
-        RestEndpoint {
-            method: RestMethod::Post,
-            path: "/call/{tool}",
-            is: RestOperation::ToolExecute,
-            ..RestEndpoint::NEW
-        },
-        RestEndpoint {
-            method: RestMethod::Get,
-            path: "/api.json",
-            is: RestOperation::OpenApi,
-            ..RestEndpoint::NEW
-        },
+        endpoint(RestMethod::Post, "/call/{tool}", RestOperation::ToolExecute),
+        endpoint(RestMethod::Get, "/api.json", RestOperation::OpenApi),
     ],
     statuses: &[
         status("INVALID_PARAMS", 422),
