@@ -48,6 +48,17 @@ impl Tree for Texts {
     }
 }
 
+fn query(collection: &str, text: &str, limit: usize) -> CodeQuery {
+    CodeQuery { text: text.into(), collections: vec![collection.into()], limit, ..CodeQuery::default() }
+}
+
+/// Writes a file and the folders that it is in.
+fn write(root: &Path, path: &str, text: &str) {
+    let path = root.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
 struct Bench {
     folder: TempDir,
     index: Arc<CodeIndex>,
@@ -75,12 +86,7 @@ impl Bench {
     }
 
     fn filtered(&self, text: &str, filters: &[(&str, &str)]) -> Vec<CodeHit> {
-        let mut query = CodeQuery {
-            text: text.into(),
-            collections: vec!["c".into()],
-            limit: 1000,
-            ..CodeQuery::default()
-        };
+        let mut query = query("c", text, 1000);
         for (field, value) in filters {
             query.filters.add(field, value).unwrap();
         }
@@ -166,13 +172,7 @@ fn definitions_come_first_and_filters_hold() {
     assert_eq!(hit.content, PROJECT[0].1);
     let mut extensions = CodeFilters::default();
     extensions.extensions(&["*.TS".into(), ".none".into()]);
-    let query = CodeQuery {
-        text: "header".into(),
-        collections: vec!["c".into()],
-        filters: extensions,
-        limit: 9,
-        min_score: 0.0,
-    };
+    let query = CodeQuery { filters: extensions, ..query("c", "header", 9) };
     assert_eq!(bench.index.search(&query, None).unwrap().hits[0].path, "web/app.ts");
     assert!(matches!(CodeFilters::default().add("colour", "red"), Err(CodeError::Filter(_))));
     for path in ["[z", "../src", "src/..", "/src"] {
@@ -315,14 +315,8 @@ fn damaged_rows_end_no_search() {
                 continue;
             }
             for text in ["header", "parse_http_header", "\"header\" line", "test header"] {
-                let query = CodeQuery {
-                    text: text.into(),
-                    collections: vec!["c".into()],
-                    limit: 10,
-                    ..CodeQuery::default()
-                };
                 // An error or fewer hits; the thread goes on.
-                if let Ok(found) = bench.again().search(&query, None) {
+                if let Ok(found) = bench.again().search(&query("c", text, 10), None) {
                     assert!(found.hits.len() <= found.total, "{sql}: {found:?}");
                 }
             }
@@ -334,11 +328,6 @@ fn damaged_rows_end_no_search() {
 fn folders_are_read_by_their_ignore_rules_and_the_selection() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
-    let write = |path: &str, text: &str| {
-        let path = root.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    };
     for (path, text) in [
         (".gitignore", "*.log\n/build\n"),
         ("a.rs", "fn a() {}"),
@@ -353,7 +342,7 @@ fn folders_are_read_by_their_ignore_rules_and_the_selection() {
         (".git/config", "[core]"),
         ("large.rs", &"x".repeat(2000)),
     ] {
-        write(path, text);
+        write(&root, path, text);
     }
     let all = Selection { max_file_size: 1000, ..Selection::default() };
     let of = |selection: &Selection| {
@@ -406,9 +395,7 @@ fn secrets_and_minified_files_are_left_out_and_counted() {
         ("data.txt", &long),
     ];
     for (path, text) in files {
-        let path = folder.path().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        write(folder.path(), path, text);
     }
     let plain = [".env.example", "data.txt", "src/environment.rs", "web/app.js", "web/short.js"];
     // Lines that take the files, the files that they add, and the number of files left out.
@@ -477,12 +464,7 @@ fn two_processes_index_and_search_at_the_same_time() {
                     let text = format!("fn word{round}() {{}}\n");
                     let texts = Texts::new(&[("a.rs", text.as_str()), ("b.rs", "fn other() {}\n")]);
                     index.begin(&key, "run").unwrap().finish(&texts, &Stop::default()).unwrap();
-                    let query = CodeQuery {
-                        text: format!("word{round}"),
-                        collections: vec![key.clone()],
-                        limit: 9,
-                        ..CodeQuery::default()
-                    };
+                    let query = query(&key, &format!("word{round}"), 9);
                     assert_eq!(index.search(&query, None).unwrap().hits[0].path, "a.rs");
                 }
             });
@@ -624,8 +606,7 @@ fn a_folder_that_becomes_a_link_during_a_run_leads_nowhere() {
     for follow_symlinks in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         for (path, text) in [("ws/zz/a.rs", "fn inside() {}"), ("outside/a.rs", "fn outside() {}")] {
-            fs::create_dir_all(folder.path().join(path).parent().unwrap()).unwrap();
-            fs::write(folder.path().join(path), text).unwrap();
+            write(folder.path(), path, text);
         }
         let selection = Selection { follow_symlinks, ..Selection::default() };
         let bench = Bench::new();
@@ -642,8 +623,7 @@ fn links_reveal_nothing_of_what_is_outside() {
     let folder = tempfile::tempdir().unwrap();
     let at = |path: &str| folder.path().join(path);
     for path in ["ws/in/a.rs", "ws/beside/b.rs", "outside/c.rs"] {
-        fs::create_dir_all(at(path).parent().unwrap()).unwrap();
-        fs::write(at(path), "fn x() {}").unwrap();
+        write(folder.path(), path, "fn x() {}");
     }
     for (link, target) in [
         ("ws/in/out", "../../outside".to_owned()),
