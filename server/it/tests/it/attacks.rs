@@ -255,9 +255,7 @@ fn no_path_reaches_a_sibling_whose_name_begins_like_the_root() {
     fs::create_dir(parent.path("v")).expect("a folder");
     let mut command = Command::new(TABELLION);
     let command = command.arg("serve").arg("--library").arg(parent.path("v"));
-    let mut target = tabellion_conformance::Target::start(command).expect("started");
-    target.initialize("2025-11-25").expect("a handshake");
-    let mut server = Server { target };
+    let mut server = Server::start(command);
     for path in ["../v-evil/s.md", "-evil/s.md"] {
         server.call("read_markdown", json!({ "path": path })).expect_err("out of reach");
     }
@@ -270,10 +268,7 @@ fn the_root_may_be_a_symbolic_link() {
     let link = other.path().join("notes");
     symlink(library.root(), &link).expect("a link");
     let mut command = Command::new(TABELLION);
-    let mut target = tabellion_conformance::Target::start(command.arg("serve").arg("--library").arg(&link))
-        .expect("started");
-    target.initialize("2025-11-25").expect("a handshake");
-    let mut server = Server { target };
+    let mut server = Server::start(command.arg("serve").arg("--library").arg(&link));
     server.call("edit_markdown", edit("a.md", "append", "", "x\n")).expect("edited");
     assert_eq!(library.get("a.md"), b"# A\nx\n");
     assert_eq!(library.ledger().status, "");
@@ -363,9 +358,7 @@ fn the_server_ignores_gits_environment() {
         .env("GIT_CONFIG_COUNT", "1")
         .env("GIT_CONFIG_KEY_0", "core.bare")
         .env("GIT_CONFIG_VALUE_0", "true");
-    let mut target = tabellion_conformance::Target::start(&mut command).expect("started");
-    target.initialize("2025-11-25").expect("a handshake");
-    let mut server = Server { target };
+    let mut server = Server::start(&mut command);
     server.call("edit_markdown", edit("a.md", "append", "", "x\n")).expect("edited");
     assert_eq!(library.ledger().commits.len(), 2);
     assert_eq!(library.ledger().status, "");

@@ -12,7 +12,6 @@ use std::{
 
 use serde_json::{Value, json};
 use tabellion_conformance::{
-    Target,
     http::{Request, Url},
     ledger::git,
 };
@@ -215,9 +214,7 @@ fn the_server_survives(repositories: &[Repository]) {
         let library = made(*make);
         for start in ["first", "second"] {
             let begun = Instant::now();
-            let target = Target::start(&mut limited(&library.command())).expect("the server starts");
-            let mut server = Server { target };
-            server.target.initialize("2025-11-25").expect("a handshake");
+            let mut server = Server::start(&mut limited(&library.command()));
             let path = format!("{start}.md");
             let written = server.call("write_markdown", json!({ "path": path, "content": "# New\n" }));
             // A tree that can't be read permits no change.
@@ -252,9 +249,7 @@ fn a_server_of_code_survives(repositories: &[Repository]) {
         let mut command = Command::new(TABELLION);
         command.args(["serve", "--contract", "mcb", "--data"]).arg(data.path());
         command.arg("--workspace").arg(root);
-        let target = Target::start(&mut limited(&command)).expect("the server starts");
-        let mut server = Server { target };
-        server.target.initialize("2025-11-25").expect("a handshake");
+        let mut server = Server::start(&mut limited(&command));
         let collection = "bombs";
         for (tool, request) in [
             ("vcs", json!({ "action": "list_repositories", "repo_path": root })),
@@ -337,12 +332,7 @@ fn a_note_behind_billions_of_paths_is_read() {
     let library = made(|_| {});
     let mut command = library.command();
     command.args(["--contract", "brainforge", "--as", "owner"]);
-    let serve = || {
-        let target = Target::start(&mut limited(&command)).expect("the server starts");
-        let mut server = Server { target };
-        server.target.initialize("2025-11-25").expect("a handshake");
-        server
-    };
+    let serve = || Server::start(&mut limited(&command));
     let mut server = serve();
     let note = json!({ "content": "# Locks\n\nThey are held.", "note_type": "permanent" });
     let note = server.call("create_note", note).expect("a note");
@@ -380,9 +370,7 @@ fn peak(id: u32) -> usize {
 #[cfg(target_os = "linux")]
 fn a_message_of_many_values_is_refused() {
     let library = made(|_| {});
-    let target = Target::start(&mut limited(&library.command())).expect("the server starts");
-    let mut server = Server { target };
-    server.target.initialize("2025-11-25").expect("a handshake");
+    let mut server = Server::start(&mut limited(&library.command()));
     for (part, end) in [("[[],[]],", "0"), ("{\"a\":{}},", "0"), ("\"\",", "0"), ("\"a\":{},", "0")] {
         let many = part.repeat(44 * MIB / part.len());
         let line = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"ping","params":{{"x":[{many}{end}]}}}}"#);

@@ -10,7 +10,7 @@ use tabellion_conformance::Target;
 
 use crate::{
     http::Server,
-    support::{Library, TABELLION, exited},
+    support::{self, Library, TABELLION, ended, exited},
 };
 
 /// A call, the name of the error that refuses it (or none), and the expected part of the result.
@@ -102,8 +102,7 @@ fn a_client_on_standard_input_has_the_role_that_the_operator_says_or_is_an_agent
         let library = Library::empty();
         let mut command = bulletin(&library);
         command.args(role.map(|role| format!("--as={role}")));
-        let mut target = Target::start(&mut command).expect("it starts");
-        target.initialize("2025-11-25").expect("a handshake");
+        let mut target = support::Server::start(&mut command).target;
         let changes = make(&mut target, calls);
         assert!(exited(target).success());
         // The first commit is the library's.
@@ -119,19 +118,15 @@ fn a_role_that_there_is_not_and_http_without_keys_do_not_start() {
         (&["--as=king"][..], "choose owner, reviewer, reader, agent"),
         (&["127.0.0.1:0"], "wants to know its callers"),
     ] {
-        let mut command = bulletin(&library);
-        let output = command.args(arguments).stdin(Stdio::null()).stderr(Stdio::piped()).output();
-        let output = output.expect("it runs");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && said.contains(expected), "{said}");
+        let (code, _, said) = ended(bulletin(&library).args(arguments));
+        assert!(code != Some(0) && said.contains(expected), "{said}");
     }
 }
 
 #[test]
 fn the_list_of_tools_says_tags_gates_and_whether_callers_must_be_known() {
     let library = Library::empty();
-    let mut target = Target::start(&mut bulletin(&library)).expect("it starts");
-    target.initialize("2025-11-25").expect("a handshake");
+    let mut target = support::Server::start(&mut bulletin(&library)).target;
     let answer = target.request("tools/list", json!({})).expect("an answer");
     let tools = answer["result"]["tools"].as_array().expect("tools");
     let said: Vec<_> = tools.iter().map(|tool| tool["_meta"].clone()).collect();
@@ -149,10 +144,8 @@ fn the_list_of_tools_says_tags_gates_and_whether_callers_must_be_known() {
 fn key(keys: &Path, arguments: &[&str]) -> (bool, String, String) {
     let mut command = Command::new(TABELLION);
     command.args(["key", "create", "--name", "Ada", "--keys"]).arg(keys);
-    let output = command.args(arguments).output().expect("it runs");
-    let secret = String::from_utf8(output.stdout).expect("a key");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    (output.status.success(), secret.trim().to_owned(), said)
+    let (code, secret, said) = ended(command.args(arguments));
+    (code == Some(0), secret.trim().to_owned(), said)
 }
 
 #[test]

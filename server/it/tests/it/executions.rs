@@ -11,8 +11,8 @@ use tabellion_conformance::{
 use tempfile::TempDir;
 
 use crate::{
-    http::{Server, issuer},
-    support::TABELLION,
+    http::{Server, issuer, key},
+    support::{TABELLION, ended},
 };
 
 /// The issuer of tokens, and the server's URL in them.
@@ -37,11 +37,9 @@ impl Shop {
     }
 
     fn key(&self, name: &str, arguments: &[&str]) -> Key {
-        let mut command = Command::new(TABELLION);
-        command.args(["key", "create", "--name", name]).args(arguments);
-        command.arg("--keys").arg(self.folder.path().join("keys.json"));
-        let output = command.output().expect("it runs");
-        Key(String::from_utf8(output.stdout).expect("a key").trim().to_owned())
+        let file = self.folder.path().join("keys.json");
+        let create = ["create", "--name", name, "--keys", file.to_str().expect("text")];
+        Key(key(&[&create, arguments].concat()).trim().to_owned())
     }
 
     fn serve(&self) -> Server {
@@ -80,10 +78,9 @@ impl Shop {
 fn audit(library: &Path, arguments: &[&str]) -> (bool, Vec<Value>) {
     let mut command = Command::new(TABELLION);
     command.args(["audit", "--json"]).args(arguments).arg("--library").arg(library);
-    let output = command.output().expect("it runs");
-    let lines = String::from_utf8(output.stdout).expect("text");
+    let (code, lines, _) = ended(&mut command);
     let lines = lines.lines().map(|line| serde_json::from_str(line).expect("JSON"));
-    (output.status.success(), lines.collect())
+    (code == Some(0), lines.collect())
 }
 
 /// An answer over REST.

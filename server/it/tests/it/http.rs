@@ -19,7 +19,7 @@ use tabellion_conformance::{
     target::ANSWER_TIMEOUT,
 };
 
-use crate::support::{Library, TABELLION};
+use crate::support::{Library, TABELLION, ended};
 
 /// A server over HTTP, stopped when dropped.
 pub(crate) struct Server {
@@ -181,11 +181,10 @@ fn the_server_refuses_addresses_that_it_can_not_serve() {
         (&["--http", "127.0.0.1:0", "--allow-host", "http://a"], 1, "is not a host"),
         (&["--http", "127.0.0.1:0", "--allow-origin", "a"], 1, "is not an origin"),
     ] {
-        let ended = library.command().args(arguments).stderr(Stdio::piped()).output().expect("it runs");
-        let said = String::from_utf8_lossy(&ended.stderr);
-        assert_eq!(ended.status.code(), Some(code), "{arguments:?}: {said}");
+        let (found, out, said) = ended(library.command().args(arguments));
+        assert_eq!(found, Some(code), "{arguments:?}: {said}");
         assert!(said.contains(why), "{arguments:?}: {said}");
-        assert!(ended.stdout.is_empty());
+        assert!(out.is_empty());
     }
 }
 
@@ -245,10 +244,9 @@ fn call_alone(tool: &str, arguments: Value) -> Request {
 
 /// Runs `tabellion key …`; returns its standard output.
 pub(crate) fn key(arguments: &[&str]) -> String {
-    let output = Command::new(TABELLION).arg("key").args(arguments).output().expect("it runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {said}");
-    String::from_utf8(output.stdout).expect("a text")
+    let (code, out, said) = ended(Command::new(TABELLION).arg("key").args(arguments));
+    assert_eq!(code, Some(0), "{arguments:?}: {said}");
+    out
 }
 
 #[test]

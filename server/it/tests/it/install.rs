@@ -3,13 +3,13 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
 };
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::TABELLION;
+use crate::support::{TABELLION, ended};
 
 /// A home folder with a library, `notes`.
 struct Home(TempDir);
@@ -43,14 +43,10 @@ impl Home {
             .current_dir(self.0.path())
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", self.0.path())
-            .stdin(Stdio::null());
-        let output = command.output().expect("it runs");
-        let text = |bytes| {
-            let text = String::from_utf8(bytes).expect("text");
-            text.replace(&*self.0.path().to_string_lossy(), "~")
-        };
-        (output.status.code(), text(output.stdout), text(output.stderr))
+            .env("HOME", self.0.path());
+        let (code, out, said) = ended(&mut command);
+        let shown = |text: String| text.replace(&*self.0.path().to_string_lossy(), "~");
+        (code, shown(out), shown(said))
     }
 
     /// Returns all files of `folder` with their content.

@@ -1,12 +1,12 @@
 //! Existing files with names that the server would not give: listed, found, read, previewed, changed and deleted like all
 //! others, each under its own name.
 
-use std::{os::unix::ffi::OsStrExt, process::Command};
+use std::os::unix::ffi::OsStrExt;
 
 use serde_json::{Value, json};
 use tabellion_conformance::ledger;
 
-use crate::support::{Library, Server, TABELLION, edit};
+use crate::support::{Library, Server, edit, ended};
 
 /// Paths as people name their notes.
 const NAMES: &[&str] = &[
@@ -177,11 +177,7 @@ fn the_one_document_may_have_such_a_name() {
         server.close();
     }
     assert_eq!(library.ledger().status, "");
-    let refused = Command::new(TABELLION)
-        .args(["serve", "--contract", "safe-markdown-editor", "--document", "What?.md", "--library"])
-        .arg(library.root())
-        .output()
-        .expect("it ends");
-    let said = String::from_utf8_lossy(&refused.stderr);
-    assert!(!refused.status.success() && said.contains("has the character `?`"), "{said}");
+    let arguments = ["--contract", "safe-markdown-editor", "--document", "What?.md"];
+    let (code, _, said) = ended(library.command().args(arguments));
+    assert!(code != Some(0) && said.contains("has the character `?`"), "{said}");
 }

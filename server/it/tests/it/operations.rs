@@ -3,9 +3,8 @@
 use std::process::{Command, Stdio};
 
 use serde_json::{Map, Value, json};
-use tabellion_conformance::Target;
 
-use crate::support::{Library, TABELLION, exited};
+use crate::support::{Library, Server, TABELLION, exited};
 
 /// Calls in turn, each with the expected part of its answer or error.
 const CALLS: &[(&str, &str, &str)] = &[
@@ -62,8 +61,7 @@ fn each_request_comes_to_its_operation_or_is_refused_with_what_there_is() {
     let library = Library::empty();
     let mut command = Command::new(TABELLION);
     command.arg("desk").arg(library.root()).stderr(Stdio::inherit());
-    let mut target = Target::start(&mut command).expect("it starts");
-    target.initialize("2025-11-25").expect("a handshake");
+    let mut target = Server::start(&mut command).target;
     for (tool, arguments, expected) in CALLS {
         let arguments: Value = serde_json::from_str(arguments).expect("arguments");
         let answer = target.call(tool, arguments.clone(), Map::new()).expect("an answer");

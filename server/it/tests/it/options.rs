@@ -1,26 +1,20 @@
 //! Options of `serve` that contradict each other are refused before the library is touched.
 
-use std::{
-    fs,
-    process::{Command, Stdio},
-};
+use std::{fs, process::Command};
 
 use serde_json::{Map, json};
 use tabellion::PACKS;
-use tabellion_conformance::Target;
 
-use crate::support::{Library, TABELLION};
+use crate::support::{Library, Server, TABELLION, ended};
 
 /// Returns the message with which the server refuses these arguments.
 fn complaint(arguments: &[&str]) -> String {
     let library = Library::empty();
-    let mut command = library.command();
-    let output = command.args(arguments).stdin(Stdio::null()).stderr(Stdio::piped()).output();
-    let output = output.expect("it runs");
-    assert!(!output.status.success(), "{arguments:?}");
-    assert_eq!(output.stdout, b"", "{arguments:?}");
+    let (code, out, said) = ended(library.command().args(arguments));
+    assert_ne!(code, Some(0), "{arguments:?}");
+    assert_eq!(out, "", "{arguments:?}");
     assert_eq!(fs::read_dir(library.root()).expect("a folder").count(), 0, "{arguments:?}");
-    String::from_utf8(output.stderr).expect("text")
+    said
 }
 
 #[test]
@@ -54,11 +48,10 @@ fn a_new_library_is_announced_and_a_mistyped_path_refused() {
         if !folder.is_empty() {
             command.arg(folder);
         }
-        let output = command.stdin(Stdio::null()).output().expect("it runs");
-        assert_eq!(output.stdout, b"", "{folder}");
-        let said = String::from_utf8(output.stderr).expect("text");
+        let (code, out, said) = ended(&mut command);
+        assert_eq!(out, "", "{folder}");
         let root = place.root().canonicalize().expect("a path");
-        (output.status.code(), said.replace(&*root.to_string_lossy(), "~"))
+        (code, said.replace(&*root.to_string_lossy(), "~"))
     };
     let announced = |path: &str| (Some(0), format!("tabellion: created a new library at `~/{path}`\n"));
     let silent = (Some(0), String::new());
@@ -125,8 +118,7 @@ fn a_read_only_server_offers_no_tool_that_changes_documents() {
         if spec.document {
             command.args(["--document", "note.md"]);
         }
-        let mut target = Target::start(&mut command).expect("it starts");
-        target.initialize("2025-11-25").expect("a handshake");
+        let mut target = Server::start(&mut command).target;
         let list = target.request("tools/list", json!({})).expect("a list");
         let listed = list["result"]["tools"].as_array().expect("tools");
         let listed: Vec<_> = listed.iter().filter_map(|tool| tool["name"].as_str()).collect();

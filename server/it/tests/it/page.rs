@@ -12,6 +12,7 @@ use tabellion_conformance::http::{Request, Url};
 use tabellion_contracts::brainforge::{CONTRACT, tool};
 
 use crate::{
+    http::key,
     review::{call, ran, served},
     support::{Library, TABELLION},
 };
@@ -209,10 +210,7 @@ impl Keys {
     /// Runs `tabellion key`; returns its output.
     fn run(&self, arguments: &[&str]) -> String {
         let file = self.file();
-        let output = Command::new(TABELLION).arg("key").args(arguments).args(["--keys", &file]).output();
-        let output = output.expect("it runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).expect("text").trim().to_owned()
+        key(&[arguments, &["--keys", &file]].concat()).trim().to_owned()
     }
 
     pub(crate) fn create(&self, name: &str, scopes: &[&str]) -> String {

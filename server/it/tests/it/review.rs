@@ -6,15 +6,14 @@ use serde_json::{Map, Value, json};
 use tabellion_conformance::Target;
 use tabellion_contracts::brainforge::{CONTRACT, tool};
 
-use crate::support::{Library, TABELLION, exited};
+use crate::support::{Library, Server, TABELLION, ended, exited};
 
 /// Runs a command of the program on the library; returns true if it succeeded, and its output.
 pub(crate) fn ran(library: &Library, arguments: &[&str]) -> (bool, String) {
     let mut command = Command::new(TABELLION);
     command.args(arguments).arg("--library").arg(library.root());
-    let output = command.output().expect("it runs");
-    let said = [output.stdout, output.stderr].concat();
-    (output.status.success(), String::from_utf8_lossy(&said).into_owned())
+    let (code, out, said) = ended(&mut command);
+    (code == Some(0), out + said.as_str())
 }
 
 fn review(library: &Library, arguments: &[&str]) -> (bool, String) {
@@ -25,9 +24,7 @@ fn review(library: &Library, arguments: &[&str]) -> (bool, String) {
 pub(crate) fn served(library: &Library) -> Target {
     let mut command = Command::new(TABELLION);
     command.args(["serve", "--contract", CONTRACT.id, "--library"]).arg(library.root());
-    let mut target = Target::start(&mut command).expect("it starts");
-    target.initialize("2025-11-25").expect("a handshake");
-    target
+    Server::start(&mut command).target
 }
 
 pub(crate) fn call(target: &mut Target, tool: &str, arguments: Value) -> Value {

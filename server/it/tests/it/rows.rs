@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Map, Value, json};
 use tabellion_conformance::Target;
 
-use crate::support::{TABELLION, exited};
+use crate::support::{Server, TABELLION, exited};
 
 /// Calls in turn, each with the expected part of its answer or error.
 const CALLS: &[(&str, &str)] = &[
@@ -106,9 +106,7 @@ const CALLS: &[(&str, &str)] = &[
 fn serve(folder: &Path) -> Target {
     let mut command = Command::new(TABELLION);
     command.arg("tracker").arg(folder).stderr(Stdio::inherit());
-    let mut target = Target::start(&mut command).expect("it starts");
-    target.initialize("2025-11-25").expect("a handshake");
-    target
+    Server::start(&mut command).target
 }
 
 /// Returns the answer of a call, and the text of its content or its error.

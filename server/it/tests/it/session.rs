@@ -357,10 +357,7 @@ fn a_library_may_be_a_folder_of_a_larger_repository() {
     let outer = Library::with(&[("code.rs", "fn main() {}\n"), ("docs/a.md", "# A\n")]);
     let root = outer.path("docs");
     let mut command = std::process::Command::new(TABELLION);
-    let mut target = tabellion_conformance::Target::start(command.arg("serve").arg("--library").arg(&root))
-        .expect("started");
-    target.initialize("2025-11-25").expect("a handshake");
-    let mut server = Server { target };
+    let mut server = Server::start(command.arg("serve").arg("--library").arg(&root));
     let before = outer.ledger();
     let answer = server.call("edit_markdown", edit("a.md", "append", "", "more\n")).expect("edited");
     assert_eq!(outer.ledger().commits_since(&before), [commit(&answer)]);
@@ -377,12 +374,9 @@ fn an_empty_folder_becomes_a_library_and_reading_never_changes_it() {
     let library = Library::empty();
     let folder = library.path("deep/down");
     let mut command = std::process::Command::new(TABELLION);
-    let mut target = tabellion_conformance::Target::start(command.arg("serve").arg("--create").arg(&folder))
-        .expect("started");
-    target.initialize("2025-11-25").expect("a handshake");
+    let mut server = Server::start(command.arg("serve").arg("--create").arg(&folder));
     let before = Ledger::read(&folder).expect("a ledger");
     assert_eq!(before.commits.len(), 1, "a root commit");
-    let mut server = Server { target };
     server.call("list_markdown_files", json!({ "path": "" })).expect("listed");
     server.call("search_markdown", json!({ "query": "x" })).expect("searched");
     let log = server.call("get_markdown_activity_log", json!({})).expect("a log");

@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
-use tabellion_conformance::{Ledger, Target, ledger};
+use tabellion_conformance::{Ledger, Target, WireError, ledger};
 use tempfile::TempDir;
 
 /// The `tabellion` program.
@@ -86,9 +86,7 @@ impl Library {
 
     /// Like [`serve`](Self::serve), with more arguments.
     pub(crate) fn serve_with(&self, arguments: &[&str]) -> Server {
-        let mut target = Target::start(self.command().args(arguments)).expect("the server starts");
-        target.initialize("2025-11-25").expect("a handshake");
-        Server { target }
+        Server::start(self.command().args(arguments))
     }
 
     /// Returns the command that serves this library.
@@ -105,6 +103,20 @@ pub(crate) struct Server {
 }
 
 impl Server {
+    /// Starts a server and opens a session.
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let mut target = Target::start(command).expect("the server starts");
+        target.initialize("2025-11-25").expect("a handshake");
+        Self { target }
+    }
+
+    /// As [`start`](Self::start); `None` if the server ends at once.
+    pub(crate) fn try_start(command: &mut Command) -> Option<Self> {
+        let mut target = Target::start(command).ok()?;
+        target.initialize("2025-11-25").ok()?;
+        Some(Self { target })
+    }
+
     /// Calls a tool; returns its response or error.
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Outcome<Value> {
         self.call_with(tool, arguments, json!({})).map(|answer| answer.response)
@@ -112,9 +124,19 @@ impl Server {
 
     /// Calls a tool under conditions in `_meta`.
     pub(crate) fn call_with(&mut self, tool: &str, arguments: Value, meta: Value) -> Outcome<Answer> {
+        self.try_call(tool, arguments, meta).expect("an answer")
+    }
+
+    /// As [`call_with`](Self::call_with), of a server that may end before it answers.
+    pub(crate) fn try_call(
+        &mut self,
+        tool: &str,
+        arguments: Value,
+        meta: Value,
+    ) -> Result<Outcome<Answer>, WireError> {
         let meta = meta.as_object().cloned().unwrap_or_default();
-        let message = self.target.call(tool, arguments, meta).expect("an answer");
-        outcome(&message)
+        let message = self.target.call(tool, arguments, meta)?;
+        Ok(outcome(&message))
     }
 
     /// Ends the session.
@@ -127,6 +149,14 @@ impl Server {
 pub(crate) fn exited(target: Target) -> ExitStatus {
     let ended = target.close().expect("the server exits");
     ended.expect("it was started here")
+}
+
+/// Runs a command without input to its end; returns its exit code, its standard output and its standard error.
+pub(crate) fn ended(command: &mut Command) -> (Option<i32>, String, String) {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = command.output().expect("it runs");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
 /// Returns the process id of a server that was started here.

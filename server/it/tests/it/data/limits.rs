@@ -3,14 +3,13 @@
 use std::{
     fs::{self, File},
     io::Write as _,
-    process::Stdio,
 };
 
 use serde_json::json;
 
 use super::{Data, count_teams, create_team, entity};
 use crate::{
-    support::{Outcome, Server},
+    support::{Outcome, Server, ended},
     torture::mount::Mount,
 };
 
@@ -81,10 +80,8 @@ fn a_folder_that_can_not_be_made_is_said() {
     let Some(mount) = Mount::memory("1m") else { return };
     let data = Data::new_in(mount.path());
     mount.remount("ro");
-    let output = data.command().stdin(Stdio::null()).stderr(Stdio::piped()).output();
-    let output = output.expect("it runs");
-    let said = String::from_utf8(output.stderr).expect("text");
-    assert_eq!(output.status.code(), Some(1));
+    let (code, _, said) = ended(&mut data.command());
+    assert_eq!(code, Some(1));
     assert!(said.contains("can't create `") && said.contains("Read-only"), "{said}");
     mount.remount("rw");
 }

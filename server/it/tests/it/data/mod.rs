@@ -20,10 +20,9 @@ use std::{
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use tabellion_conformance::Target;
 use tempfile::TempDir;
 
-use crate::support::{Answer, Outcome, Server, TABELLION};
+use crate::support::{Answer, Outcome, Server, TABELLION, ended};
 
 /// A data folder, which does not exist yet.
 pub(crate) struct Data {
@@ -63,7 +62,7 @@ impl Data {
 
     /// Starts a server and opens a session.
     pub(crate) fn serve(&self) -> Server {
-        serve(&mut self.command())
+        Server::start(&mut self.command())
     }
 
     /// Runs `tabellion data COMMAND` on the folder; returns its exit code, standard output and standard error, with `~` for the
@@ -75,12 +74,9 @@ impl Data {
     fn run(&self, command: &[&str], arguments: &[&str]) -> (Option<i32>, String, String) {
         let mut program = Command::new(TABELLION);
         let program = program.args(command).args(arguments).arg("--data").arg(self.folder());
-        let output = program.stdin(Stdio::null()).output().expect("it runs");
-        let text = |bytes| {
-            let text = String::from_utf8(bytes).expect("text");
-            text.replace(&*self.dir.path().to_string_lossy(), "~")
-        };
-        (output.status.code(), text(output.stdout), text(output.stderr))
+        let (code, out, said) = ended(program);
+        let shown = |text: String| text.replace(&*self.dir.path().to_string_lossy(), "~");
+        (code, shown(out), shown(said))
     }
 
     /// Returns the export, after a check that the log gives the tables.
@@ -127,13 +123,6 @@ pub(crate) fn provenance() -> Value {
         "operator_id": "ada", "machine_id": "engine", "agent_program": "test", "model_id": "m-1",
         "delegated": false, "timestamp": 1_700_000_000,
     })
-}
-
-/// Starts a server and opens a session.
-fn serve(command: &mut Command) -> Server {
-    let mut target = Target::start(command).expect("the server starts");
-    target.initialize("2025-11-25").expect("a handshake");
-    Server { target }
 }
 
 /// Output of `tabellion data export`.

@@ -4,10 +4,10 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::{Data, serve};
+use super::Data;
 use crate::{
     http,
-    support::{Library, Server},
+    support::{Library, Server, ended},
 };
 
 const VARIABLE: &str = "MCB_EXECUTION_FLOW";
@@ -67,7 +67,7 @@ fn the_option_goes_before_the_environment_which_goes_before_the_default() {
             Some(mode) => command.env(VARIABLE, mode),
             None => command.env_remove(VARIABLE),
         };
-        let mut server = serve(&mut command);
+        let mut server = Server::start(&mut command);
         assert_eq!(refusal(&mut server), expected, "{option:?} {variable:?}");
         assert_eq!(tools(&mut server), all, "{option:?} {variable:?}");
         server.close();
@@ -110,14 +110,8 @@ fn a_mode_that_no_contract_has_stops_the_start() {
         (data.command(), "Expected one of: stdio-only, client-hybrid, server-hybrid"),
         (library.command(), "`--mode` is for contracts with modes of operation"),
     ] {
-        let output = command
-            .args(["--mode", "offline"])
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped())
-            .output()
-            .expect("it runs");
-        let said = String::from_utf8(output.stderr).expect("text");
-        assert!(!output.status.success() && said.contains(expected), "{said}");
+        let (code, _, said) = ended(command.args(["--mode", "offline"]));
+        assert!(code != Some(0) && said.contains(expected), "{said}");
     }
     assert!(!data.folder().exists());
 }

@@ -12,7 +12,7 @@ use tabellion_conformance::Target;
 use super::{Data, create_team};
 use crate::{
     http,
-    support::{Library, Server, TABELLION},
+    support::{Library, Server, TABELLION, ended},
 };
 
 const MCB: &[&str] = &["--contract", "mcb"];
@@ -23,10 +23,9 @@ fn serve(place: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> (Opt
     let mut command = Command::new(TABELLION);
     let command = command.arg("serve").args(arguments).current_dir(place);
     command.env_remove("TABELLION_DATA").env_remove("XDG_DATA_HOME");
-    let output = command.envs(environment.iter().copied()).stdin(Stdio::null()).output();
-    let output = output.expect("it runs");
-    assert_eq!(output.stdout, b"", "{arguments:?}");
-    (output.status.code(), String::from_utf8(output.stderr).expect("text"))
+    let (code, out, said) = ended(command.envs(environment.iter().copied()));
+    assert_eq!(out, "", "{arguments:?}");
+    (code, said)
 }
 
 /// Options, the exit code, and the part of standard error about them.
@@ -182,12 +181,9 @@ fn an_entry_of_a_client_names_the_data_folder() {
         let mut command = Command::new(TABELLION);
         command.arg("install").args(arguments).args(["cursor", "--print"]);
         command.current_dir(place.root()).env("HOME", place.root()).env_remove("TABELLION_DATA");
-        let output = command.stdin(Stdio::null()).output().expect("it runs");
-        let text = |bytes: Vec<u8>| {
-            let text = String::from_utf8(bytes).expect("text");
-            text.replace(&*place.root().to_string_lossy(), "~")
-        };
-        (output.status.code(), text(output.stdout), text(output.stderr))
+        let (code, out, said) = ended(&mut command);
+        let shown = |text: String| text.replace(&*place.root().to_string_lossy(), "~");
+        (code, shown(out), shown(said))
     };
     for (arguments, expected) in [
         (&["--contract", "mcb", "--data", "d"][..], "\"serve\",\"--data\",\"~/d\",\"--contract\",\"mcb\""),

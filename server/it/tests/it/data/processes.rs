@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeSet,
     fs,
-    process::Stdio,
     sync::{Mutex, mpsc},
     thread,
     time::Duration,
@@ -13,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::{Data, create_team, entity};
-use crate::support::{exited, process};
+use crate::support::{ended, exited, process};
 
 /// Number of clients, each with its own server.
 const CLIENTS: usize = 4;
@@ -109,10 +108,8 @@ fn changes_that_are_missing_are_told() {
             let (code, _, said) = data.upkeep(&[command]);
             assert!(code == Some(1) && said.contains(expected), "{said}");
         }
-        let output = data.command().stdin(Stdio::null()).stderr(Stdio::piped()).output();
-        let output = output.expect("it runs");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.code() == Some(1) && said.contains(expected), "{said}");
+        let (code, _, said) = ended(&mut data.command());
+        assert!(code == Some(1) && said.contains(expected), "{said}");
         let (code, out, said) = data.upkeep(&["recover"]);
         assert!(code == Some(0) && out.contains("later entries are lost"), "{out}{said}");
         data.serve().close();

@@ -4,10 +4,10 @@ use std::{fs, process::Stdio};
 
 use serde_json::{Map, Value, json};
 
-use super::{Data, serve};
+use super::Data;
 use crate::{
     http,
-    support::{Outcome, Server},
+    support::{Outcome, Server, ended},
 };
 
 /// The fields that are discovered, in the order of the message about missing ones, each with a value and a header.
@@ -72,7 +72,7 @@ fn over_http(data: &Data, arguments: &[&str]) -> (http::Server, Server) {
 #[test]
 fn strict_takes_only_what_is_said() {
     let data = Data::new();
-    let mut server = serve(data.command().args(["--provenance", "strict"]));
+    let mut server = Server::start(data.command().args(["--provenance", "strict"]));
     let refusal = store(&mut server, json!({})).expect_err("nothing is said");
     assert_eq!(refusal.message, missing(&names()));
     let all_names = [&names()[..], &DEFAULTED].concat();
@@ -111,7 +111,7 @@ fn strict_takes_only_what_is_said() {
 fn over_stdio_what_is_not_said_is_discovered_and_marked() {
     let data = Data::new();
     for arguments in [&[][..], &["--provenance", "discover"]] {
-        let mut server = serve(data.command().args(arguments));
+        let mut server = Server::start(data.command().args(arguments));
         store(&mut server, json!({ "model_id": "m-2" })).expect("the rest is discovered");
         let kept = last_provenance(&data);
         let discovered: Vec<_> = names().into_iter().filter(|name| *name != "model_id").collect();
@@ -156,7 +156,7 @@ fn what_is_configured_counts_after_what_is_said_and_a_wrong_file_stops_the_start
     let file = folder.join(".mcp-context.toml");
     let strict = ["--provenance", "strict"];
     fs::write(&file, "[provenance]\nproject_id = \"configured\"\nmodel_id = \"m-9\"\n").expect("a file");
-    let mut server = serve(data.command().args(strict));
+    let mut server = Server::start(data.command().args(strict));
     let refusal = store(&mut server, json!({})).expect_err("the rest is missing");
     let rest: Vec<_> =
         names().into_iter().filter(|name| !matches!(*name, "project_id" | "model_id")).collect();
@@ -173,10 +173,8 @@ fn what_is_configured_counts_after_what_is_said_and_a_wrong_file_stops_the_start
         ("[provenance\n", "is not TOML"),
     ] {
         fs::write(&file, text).expect("a file");
-        let output = data.command().args(strict).stdin(Stdio::null()).stderr(Stdio::piped()).output();
-        let output = output.expect("it runs");
-        let said = String::from_utf8(output.stderr).expect("text");
-        assert!(!output.status.success(), "{text}");
+        let (code, _, said) = ended(data.command().args(strict));
+        assert_ne!(code, Some(0), "{text}");
         assert!(said.contains(expected) && said.contains(".mcp-context.toml"), "{said}");
     }
 }
@@ -184,7 +182,7 @@ fn what_is_configured_counts_after_what_is_said_and_a_wrong_file_stops_the_start
 #[test]
 fn a_later_call_has_the_session_of_the_first_and_another_session_has_nothing_of_it() {
     let data = Data::new();
-    let mut server = serve(data.command().args(["--provenance", "strict"]));
+    let mut server = Server::start(data.command().args(["--provenance", "strict"]));
     store(&mut server, all().into()).expect("all is said");
     // Person, machine, program and model are not bound to a connection.
     let unbound = ["operator_id", "machine_id", "agent_program", "model_id"];

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use tabellion_conformance::Target;
 
-use super::{Data, count_teams, create_team, entity, entity_with, serve};
+use super::{Data, count_teams, create_team, entity, entity_with};
 use crate::{
     http,
     support::{Server, outcome},
@@ -94,7 +94,7 @@ fn a_read_only_server_reads() {
     let data = Data::new();
     let mut writing = data.serve();
     create_team(&mut writing, "a").expect("made");
-    let mut reading = serve(data.command().arg("--read-only"));
+    let mut reading = Server::start(data.command().arg("--read-only"));
     let before = data.checked();
     let refused = create_team(&mut reading, "b").expect_err("it is read-only");
     assert!(refused.message.contains("read-only"), "{refused:?}");

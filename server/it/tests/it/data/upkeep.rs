@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 
 use super::{Data, create_team};
-use crate::support::TABELLION;
+use crate::support::{TABELLION, ended};
 
 /// Data with three teams.
 fn filled() -> Data {
@@ -80,10 +80,8 @@ fn a_server_refuses_data_that_it_can_not_serve() {
     ] {
         let data = filled();
         data.tamper(tampered);
-        let output = data.command().stdin(Stdio::null()).stderr(Stdio::piped()).output();
-        let output = output.expect("it runs");
-        let said = String::from_utf8(output.stderr).expect("text");
-        assert_eq!(output.status.code(), Some(1));
+        let (code, _, said) = ended(&mut data.command());
+        assert_eq!(code, Some(1));
         assert!(said.contains(expected), "{said}");
     }
 }

@@ -17,7 +17,7 @@ use xtask::foreign::postgres::{Cluster, Programs, public_folder, unprivileged};
 use super::{Rows, cluster, proof::prove, until};
 use crate::{
     documented,
-    support::{TABELLION, exited},
+    support::{Server, TABELLION, ended, exited},
 };
 
 fn serve(rows: &Rows) -> Target {
@@ -26,9 +26,7 @@ fn serve(rows: &Rows) -> Target {
     assert!(made.expect("git").success());
     let mut command = tabellion(rows);
     command.args(["serve", "--contract", "mcb"]).stderr(Stdio::inherit());
-    let mut target = Target::start(&mut command).expect("it starts");
-    target.initialize("2025-11-25").expect("a handshake");
-    target
+    Server::start(&mut command).target
 }
 
 fn tabellion(rows: &Rows) -> Command {
@@ -50,10 +48,9 @@ fn call(target: &mut Target, tool: &str, arguments: Value) -> Value {
 
 /// Runs a command for people. Returns its JSON.
 fn run(rows: &Rows, arguments: &[&str]) -> Value {
-    let output = tabellion(rows).args(arguments).arg("--json").output().expect("it runs");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{arguments:?}: {said}");
-    serde_json::from_slice(&output.stdout).expect("JSON")
+    let (code, out, said) = ended(tabellion(rows).args(arguments).arg("--json"));
+    assert_eq!(code, Some(0), "{arguments:?}: {said}");
+    serde_json::from_str(&out).expect("JSON")
 }
 
 /// Starts two servers. What one of them stores is found by the other, by the search that is returned with them.

@@ -8,7 +8,6 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tabellion_conformance::Target;
 
 use super::calls::{Call, CallOutcome};
 use crate::support::{Library, Server, edit, outcome, process};
@@ -121,9 +120,7 @@ impl<'a> Client<'a> {
             // Messages about saves that were kept aside are expected here.
             let mut command = self.library.command();
             let command = command.env("TABELLION_LOG", "tabellion=error");
-            let mut target = Target::start(command).expect("the server starts");
-            target.initialize("2025-11-25").expect("a handshake");
-            Server { target }
+            Server::start(command)
         })
     }
 }

@@ -11,16 +11,16 @@ use std::{
 use serde_json::{Map, Value, json};
 use tabellion_conformance::{
     Target,
-    stepper::{Counting, Effect, Fault, Stepper, StepperError},
+    stepper::{Counting, Effect, Fault, Stepper},
 };
 use tempfile::TempDir;
 
 use super::{
     Effort,
     disk::copy,
-    faults::{EFFECTS, Report, at_once},
+    faults::{EFFECTS, Report, at_once, start_stepped},
 };
-use crate::support::{Answer, Outcome, TABELLION, outcome};
+use crate::support::{Answer, Outcome, Server, TABELLION, ended, outcome};
 
 /// Number of points that the short form tries.
 const FEW: usize = 12;
@@ -55,34 +55,24 @@ fn said(message: &Value) -> Outcome<Answer> {
 /// A library with one note, made by a server.
 fn template() -> TempDir {
     let folder = TempDir::new().expect("a folder");
-    let mut target = Target::start(&mut serve(folder.path())).expect("the server starts");
-    target.initialize("2025-11-25").expect("a handshake");
+    let mut target = Server::start(&mut serve(folder.path())).target;
     create(&mut target, "first").expect("an answer").expect("made");
     target.close().expect("it ends");
     folder
 }
 
 fn stepped(library: &Path, fault: Option<Fault>) -> Option<(Option<Outcome<Answer>>, Stepper)> {
-    let started = Target::start_stepped(serve(library), &[library], Counting::WhenArmed);
-    let (mut target, stepper) = match started {
-        Err(error @ (StepperError::Denied(_) | StepperError::Unsupported)) => {
-            eprintln!("SKIPPED, no fault was tried: {error}");
-            return None;
-        }
-        started => started.expect("the server starts"),
-    };
-    target.initialize("2025-11-25").expect("a handshake");
+    let (server, stepper) = start_stepped(serve(library), library, Counting::WhenArmed)?;
     stepper.arm(fault);
-    let answer = create(&mut target, "second");
+    let answer = create(&mut server.expect("a handshake").target, "second");
     Some((answer, stepper))
 }
 
 fn audit(library: &Path, arguments: &[&str]) -> (bool, String) {
     let mut command = Command::new(TABELLION);
     command.arg("audit").args(arguments).arg("--library").arg(library);
-    let output = command.output().expect("it runs");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    (output.status.success(), said)
+    let (code, said, _) = ended(&mut command);
+    (code == Some(0), said)
 }
 
 fn judge(library: &Path, answer: Option<&Outcome<Answer>>) -> Vec<String> {

@@ -27,7 +27,7 @@ use super::{
     disk::{Disk, Side, Sides, content_id, copy, judge_log},
     mount::Mount,
 };
-use crate::support::{Answer, Library, Outcome, Server, outcome};
+use crate::support::{Answer, Library, Outcome, Server};
 
 pub(super) const EFFECTS: [Effect; 5] = [
     Effect::Kill,
@@ -209,10 +209,7 @@ impl Sweep {
     }
 
     fn call(&self, server: &mut Server) -> Result<Outcome<Answer>, WireError> {
-        let meta = json!({ "tabellion/idempotencyKey": "the-one" });
-        let meta = meta.as_object().cloned().unwrap_or_default();
-        let message = server.target.call(self.case.tool, self.case.arguments.clone(), meta);
-        message.map(|message| outcome(&message))
+        call_with_one_key(server, self.case.tool, &self.case.arguments)
     }
 
     /// Makes the call on a fresh copy of the library with a fault; `None` if there are fewer points.
@@ -360,10 +357,28 @@ impl Sweep {
     }
 }
 
-/// Steps through a server for `library`; returns its session if the handshake succeeded. `None`, with a message, if that is not
-/// possible.
+/// Makes the call with the one idempotency key.
+pub(super) fn call_with_one_key(
+    server: &mut Server,
+    tool: &str,
+    arguments: &Value,
+) -> Result<Outcome<Answer>, WireError> {
+    server.try_call(tool, arguments.clone(), json!({ "tabellion/idempotencyKey": "the-one" }))
+}
+
+/// Steps through a server for `library`, as [`start_stepped`].
 pub(super) fn step(library: &Library, counting: Counting) -> Option<(Option<Server>, Stepper)> {
-    match Target::start_stepped(quiet(library), &[library.root()], counting) {
+    start_stepped(quiet(library), library.root(), counting)
+}
+
+/// Steps through a server that changes files in `folder`; returns its session if the handshake succeeded. `None`, with a message, if
+/// that is not possible.
+pub(super) fn start_stepped(
+    command: Command,
+    folder: &Path,
+    counting: Counting,
+) -> Option<(Option<Server>, Stepper)> {
+    match Target::start_stepped(command, &[folder], counting) {
         Err(error @ (StepperError::Denied(_) | StepperError::Unsupported)) => {
             eprintln!("SKIPPED, no fault was tried: {error}");
             None

@@ -153,13 +153,12 @@ fn missing_permissions_refuse_changes() {
         let mut command = library.command();
         // The user must not use root's home.
         let command = command.uid(UNPRIVILEGED_USER).gid(UNPRIVILEGED_USER).env("HOME", "/nonexistent");
-        let mut target = Target::start(command).expect("the server starts");
-        target.initialize("2025-11-25").expect("a handshake");
+        let mut server = Server::start(command);
         let place = library.path(place);
         let usual = fs::metadata(&place).expect("there").permissions();
         refuse_then_make(
             &library,
-            &mut Server { target },
+            &mut server,
             &[("write_markdown", json!({ "path": "notes/a.md", "content": "new\n" }))],
             (name, advice),
             || fs::set_permissions(&place, Permissions::from_mode(mode)).expect("chmod"),
@@ -194,9 +193,7 @@ fn a_file_size_limit_refuses_changes() {
     let library = Library::empty();
     fill(&library);
     // The unit is 512 bytes.
-    let mut target = Target::start(&mut limited(&library, "-S -f 100")).expect("the server starts");
-    target.initialize("2025-11-25").expect("a handshake");
-    let mut server = Server { target };
+    let mut server = Server::start(&mut limited(&library, "-S -f 100"));
     let pid = process(&server.target).to_string();
     refuse_then_make(
         &library,

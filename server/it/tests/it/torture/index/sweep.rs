@@ -10,8 +10,8 @@ use std::{
 
 use serde_json::{Value, json};
 use tabellion_conformance::{
-    Target, WireError,
-    stepper::{Call, Counting, Effect, Fault, Stepper, StepperError},
+    WireError,
+    stepper::{Call, Counting, Effect, Fault},
 };
 use tempfile::TempDir;
 
@@ -21,7 +21,8 @@ use super::{
 };
 use crate::{
     data::{Data, provenance},
-    support::{Answer, Outcome, Server, outcome},
+    support::{Answer, Outcome, Server},
+    torture::faults::start_stepped,
 };
 
 /// Time limit of an undisturbed run.
@@ -63,9 +64,7 @@ enum RunStatus {
 }
 
 fn call(server: &mut Server, tool: &str, arguments: Value) -> Result<Outcome<Answer>, WireError> {
-    let meta = provenance().as_object().cloned().unwrap_or_default();
-    let message = server.target.call(tool, arguments, meta);
-    message.map(|message| outcome(&message))
+    server.try_call(tool, arguments, provenance())
 }
 
 fn standing(server: &mut Server) -> Result<RunStatus, WireError> {
@@ -135,9 +134,7 @@ impl Sweep {
     }
 
     fn serve(&self, data: &Data) -> Option<Server> {
-        let mut target = Target::start(&mut self.command(data)).ok()?;
-        target.initialize("2025-11-25").ok()?;
-        Some(Server { target })
+        Server::try_start(&mut self.command(data))
     }
 
     /// Begins a run.
@@ -172,16 +169,8 @@ struct Struck {
 impl Sweep {
     /// Runs a server under the stepper; `None`, with a message, if a program can't be stepped through.
     fn run(&self, data: &Data, fault: Option<Fault>) -> Option<Struck> {
-        let started = Target::start_stepped(self.command(data), &[&data.folder()], Counting::WhenArmed);
-        let (mut target, stepper): (Target, Stepper) = match started {
-            Err(error @ (StepperError::Denied(_) | StepperError::Unsupported)) => {
-                eprintln!("SKIPPED, no fault was tried: {error}");
-                return None;
-            }
-            started => started.expect("the server starts"),
-        };
-        target.initialize("2025-11-25").expect("a handshake");
-        let mut server = Server { target };
+        let (server, stepper) = start_stepped(self.command(data), &data.folder(), Counting::WhenArmed)?;
+        let mut server = server.expect("a handshake");
         stepper.arm(fault);
         let answer = self.begin(&mut server).ok();
         let log = || fs::read_to_string(data.beside("log")).unwrap_or_default();

@@ -3,20 +3,21 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Stdio,
+    process::{Command, Stdio},
     time::Duration,
 };
 
 use serde_json::{Value, json};
 use tabellion_conformance::{
-    Target, WireError,
-    stepper::{Call, Counting, Effect, Fault, Stepper, StepperError},
+    WireError,
+    stepper::{Call, Counting, Effect, Fault, Stepper},
 };
 
 use super::cases::{self, Case, Work};
 use crate::{
     data::{Data, Export},
-    support::{Answer, Outcome, Server, outcome},
+    support::{Answer, Outcome, Server},
+    torture::faults::{call_with_one_key, start_stepped},
 };
 
 /// Time limit of a command.
@@ -92,34 +93,24 @@ fn comparable(export: &Export) -> Vec<Value> {
 
 /// Makes the call with the one idempotency key.
 pub(super) fn call(server: &mut Server, arguments: &Value) -> Result<Outcome<Answer>, WireError> {
-    let meta = json!({ "tabellion/idempotencyKey": "the-one" });
-    let meta = meta.as_object().cloned().unwrap_or_default();
-    let message = server.target.call("entity", arguments.clone(), meta);
-    message.map(|message| outcome(&message))
+    call_with_one_key(server, "entity", arguments)
 }
 
-/// Steps through a server; returns its session if the handshake succeeded. `None`, with a message, if that is not possible.
+/// Steps through a server, as [`start_stepped`].
 pub(super) fn step(data: &Data, counting: Counting) -> Option<(Option<Server>, Stepper)> {
-    let mut command = data.command();
-    command.stderr(Stdio::null());
-    match Target::start_stepped(command, &[&data.beside("")], counting) {
-        Err(error @ (StepperError::Denied(_) | StepperError::Unsupported)) => {
-            eprintln!("SKIPPED, no fault was tried: {error}");
-            None
-        }
-        started => {
-            let (mut target, stepper) = started.expect("the server starts");
-            let is_there = target.initialize("2025-11-25").is_ok();
-            Some((is_there.then_some(Server { target }), stepper))
-        }
-    }
+    start_stepped(quiet(data), &data.beside(""), counting)
 }
 
 /// Starts a server, if it can be started.
 fn serve(data: &Data) -> Option<Server> {
-    let mut target = Target::start(data.command().stderr(Stdio::null())).ok()?;
-    target.initialize("2025-11-25").ok()?;
-    Some(Server { target })
+    Server::try_start(&mut quiet(data))
+}
+
+/// Returns the command without its standard error, where messages about faults are expected.
+fn quiet(data: &Data) -> Command {
+    let mut command = data.command();
+    command.stderr(Stdio::null());
+    command
 }
 
 impl Sweep {
