@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use super::{Credentials, Limits, OAuth, Server, call, get, status};
+use super::{Credentials, KEYS, Limits, OAuth, Server, call, get, key, status};
 use crate::{
     keys::{KeyFile, KeyRing},
     oauth::{
@@ -17,24 +17,11 @@ use crate::{
 
 #[tokio::test]
 async fn a_request_without_a_key_is_rejected() {
-    let mut made = None;
-    let server = Server::with_keys(Limits::default(), |folder| {
-        let file = KeyFile::new(folder.join("keys.json"));
-        let scopes = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
-        let new = |name, texts| file.create(name, None, scopes(texts)).unwrap().reveal();
-        let keys = [
-            new("writer", &["write"][..]),
-            new("reader", &["read"]),
-            new("stranger", &["write@plans"]),
-            new("gone", &["write"]),
-        ];
-        let ring = KeyRing::new(file.clone()).unwrap();
-        file.revoke(keys[3].split('_').nth(1).unwrap()).unwrap();
-        made = Some(keys);
-        Some(ring)
-    })
-    .await;
-    let [writer, reader, stranger, gone] = made.unwrap();
+    let scopes = ["write", "read", "write@plans", "write"];
+    let create = |file: &KeyFile| scopes.map(|scope| key(file, scope));
+    let (server, [writer, reader, stranger, gone]) = Server::with_keys(Limits::default(), create).await;
+    let file = KeyFile::new(server.folder.path().join(KEYS));
+    file.revoke(gone.split('_').nth(1).unwrap()).unwrap();
     let bearer = |key: &str| format!("Authorization: Bearer {key}\r\n");
     for (expected, headers) in [
         ("401", String::new()),
@@ -94,7 +81,7 @@ fn oauth(jwks: &str) -> OAuth {
 async fn a_request_without_a_token_is_told_where_to_get_one() {
     let (authority, mut made) = (Authority::new(), None);
     let server = Server::with(Limits::default(), |folder| {
-        let (jwks, keys) = (folder.join("jwks.json"), KeyFile::new(folder.join("keys.json")));
+        let (jwks, keys) = (folder.join("jwks.json"), KeyFile::new(folder.join(KEYS)));
         std::fs::write(&jwks, authority.keys().to_string()).unwrap();
         let key = keys.create("Bert", None, vec!["write".parse().unwrap()]).unwrap();
         made = Some(key.reveal());
@@ -191,15 +178,8 @@ async fn the_server_is_not_ready_without_the_issuers_keys() {
 #[tokio::test]
 async fn too_many_invalid_credentials_block_an_address_for_a_while() {
     for local_failures in [true, false] {
-        let mut made = None;
         let limits = Limits { failures: RatePerMinute::a_minute(1), local_failures, ..Limits::default() };
-        let server = Server::with_keys(limits, |folder| {
-            let file = KeyFile::new(folder.join("keys.json"));
-            made = Some(file.create("Ada", None, vec!["write".parse().unwrap()]).unwrap().reveal());
-            Some(KeyRing::new(file).unwrap())
-        })
-        .await;
-        let good = made.unwrap();
+        let (server, good) = Server::with_keys(limits, |file| key(file, "write")).await;
         let said = async |key: &str| {
             let header = if key.is_empty() { String::new() } else { format!("X-API-Key: {key}\r\n") };
             let bytes = call("keep", "x").replace("Accept:", &format!("{header}Accept:"));

@@ -9,8 +9,8 @@ use std::{
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use sha2::{Digest as _, Sha256};
 
-use super::{Limits, Server, status};
-use crate::keys::{KeyFile, KeyRing};
+use super::{KEYS, Limits, Server, key, status};
+use crate::keys::KeyFile;
 use tabellion_runtime::downloads::{Download, Downloads, Opened};
 
 /// A file with one URL.
@@ -39,12 +39,7 @@ impl Downloads for OneFile {
 }
 
 async fn server() -> Server {
-    Server::with_keys(Limits::default(), |folder| {
-        let file = KeyFile::new(folder.join("keys.json"));
-        file.create("Ada", None, vec!["read".parse().unwrap()]).unwrap();
-        Some(KeyRing::new(file).unwrap())
-    })
-    .await
+    Server::with_keys(Limits::default(), |file| key(file, "read")).await.0
 }
 
 async fn get(server: &Server, line: &str, headers: &str) -> String {
@@ -111,7 +106,7 @@ async fn every_client_that_has_the_url_may_download() {
 async fn a_url_that_was_made_with_a_key_ends_with_it() {
     let server = server().await;
     fs::write(server.folder.path().join("notes.zip"), "content").unwrap();
-    let file = KeyFile::new(server.folder.path().join("keys.json"));
+    let file = KeyFile::new(server.folder.path().join(KEYS));
     let key = file.create("Bert", None, vec!["read".parse().unwrap()]).unwrap();
     let line = format!("GET /mcp/exports/notes?{}&signature=right", key.id());
     assert_eq!(status(&get(&server, &line, HOST).await), "200");

@@ -21,7 +21,10 @@ use tokio::{
 };
 
 use super::{Credentials, Guard, Hook, HookSecret, Limits, Mount, OAuth, Site, serve};
-use crate::{keys::KeyRing, tls::Certificates};
+use crate::{
+    keys::{KeyFile, KeyRing},
+    tls::Certificates,
+};
 use tabellion_runtime::Contract;
 
 use tabellion_gateway::ApprovalPolicy;
@@ -44,14 +47,19 @@ struct Server {
 
 impl Server {
     async fn new(limits: Limits) -> Self {
-        Self::with_keys(limits, |_| None).await
+        Self::with(limits, |_| Credentials::default()).await
     }
 
-    /// A server that requires keys of a file in the folder.
-    async fn with_keys(limits: Limits, keys: impl FnOnce(&Path) -> Option<KeyRing>) -> Self {
-        let credentials =
-            |folder: &Path| Credentials { keys: keys(folder).map(Arc::new), ..Credentials::default() };
-        Self::with(limits, credentials).await
+    /// A server that requires keys of a file in the folder, and what `create` returns of those that it creates.
+    async fn with_keys<T>(limits: Limits, create: impl FnOnce(&KeyFile) -> T) -> (Self, T) {
+        let mut created = None;
+        let credentials = |folder: &Path| {
+            let file = KeyFile::new(folder.join(KEYS));
+            created = Some(create(&file));
+            Credentials { keys: Some(KeyRing::new(file).unwrap().into()), ..Credentials::default() }
+        };
+        let server = Self::with(limits, credentials).await;
+        (server, created.unwrap())
     }
 
     /// A server that requires credentials, whose files are in the folder.
@@ -136,10 +144,17 @@ fn call(tool: &str, text: &str) -> String {
     format!("POST /mcp HTTP/1.1\r\n{headers}Mcp-Name: {tool}\r\nContent-Length: {}\r\n\r\n{body}", body.len())
 }
 
+/// Creates a key of Ada, and returns it.
+fn key(file: &KeyFile, scope: &str) -> String {
+    file.create("Ada", None, vec![scope.parse().unwrap()]).unwrap().reveal()
+}
+
 fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 }
 
+/// The file of keys in the served folder.
+const KEYS: &str = "keys.json";
 /// The secret of the webhook.
 const HOOK_SECRET: &str = "0123456789abcdef";
 /// The file in the served folder that marks the arrival of a webhook.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Limits, Server, call, status};
-use crate::keys::{KeyFile, KeyRing};
+use crate::keys::KeyFile;
 
 /// Returns the origin that the server derives from these header lines.
 async fn told(server: &Server, headers: &str) -> Value {
@@ -37,14 +37,9 @@ async fn headers_that_a_contract_reads_reach_it_and_no_others() {
 #[tokio::test]
 async fn the_holder_of_a_key_is_its_address_or_else_its_name() {
     for (email, expected) in [(Some("ada@example.com"), "ada@example.com"), (None, "Ada")] {
-        let mut key = None;
-        let server = Server::with_keys(Limits::default(), |folder| {
-            let file = KeyFile::new(folder.join("keys.json"));
-            key = Some(file.create("Ada", email, vec!["read".parse().unwrap()]).unwrap());
-            Some(KeyRing::new(file).unwrap())
-        })
-        .await;
-        let key = key.unwrap().reveal();
+        let create =
+            |file: &KeyFile| file.create("Ada", email, vec!["read".parse().unwrap()]).unwrap().reveal();
+        let (server, key) = Server::with_keys(Limits::default(), create).await;
         let told = told(&server, &format!("X-API-Key: {key}\r\n")).await;
         assert_eq!(told["holder"], expected);
         assert!(!told.to_string().contains(&key), "{told}");

@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Limits, Server, get, status};
-use crate::keys::{KeyFile, KeyRing};
+use super::{Limits, Server, get, key, status};
 
 /// A request that posts `body`, with further headers.
 fn post(path: &str, headers: &str, body: &str) -> String {
@@ -122,18 +121,10 @@ async fn the_client_is_the_first_product_of_the_user_agent() {
 
 #[tokio::test]
 async fn what_stands_in_the_way_is_told_in_the_form_of_errors() {
-    let mut keys = None;
-    let server = Server::with_keys(Limits { body: 100, ..Limits::default() }, |folder| {
-        let file = KeyFile::new(folder.join("keys.json"));
-        let new = |scope: &str| {
-            let made = file.create("Ada", None, vec![scope.parse().unwrap()]).unwrap();
-            format!("X-API-Key: {}\r\n", made.reveal())
-        };
-        keys = Some([new("read"), new("write@others")]);
-        Some(KeyRing::new(file).unwrap())
-    })
-    .await;
-    let [key, stranger] = keys.unwrap();
+    let limits = Limits { body: 100, ..Limits::default() };
+    let (server, keys) =
+        Server::with_keys(limits, |file| ["read", "write@others"].map(|scope| key(file, scope))).await;
+    let [key, stranger] = keys.map(|key| format!("X-API-Key: {key}\r\n"));
     let (keep, text) = ("/mcp/tools/keep/execute", r#"{"text":"x"}"#);
     let long = format!(r#"{{"text":"{}"}}"#, "x".repeat(100));
     let list = |headers: &str| get("/mcp/tools").replace("Connection:", &format!("{headers}Connection:"));

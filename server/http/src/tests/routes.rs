@@ -12,19 +12,11 @@ use tracing::{
     subscriber::set_global_default,
 };
 
-use super::{HEARD, HOOK_SECRET, Limits, Server, status};
-use crate::keys::{KeyFile, KeyRing};
+use super::{HEARD, HOOK_SECRET, Limits, Server, key, status};
 
 /// Returns a server that requires a key, and a key that may read.
 async fn server() -> (Server, String) {
-    let mut key = None;
-    let server = Server::with_keys(Limits::default(), |folder| {
-        let file = KeyFile::new(folder.join("keys.json"));
-        key = Some(file.create("Ada", None, vec!["read".parse().unwrap()]).unwrap());
-        Some(KeyRing::new(file).unwrap())
-    })
-    .await;
-    (server, key.unwrap().reveal())
+    Server::with_keys(Limits::default(), |file| key(file, "read")).await
 }
 
 fn request(line: &str, headers: &str) -> String {
