@@ -5,18 +5,18 @@
 //! one. The expectation is a part of the answer or of the error's data; or an error's rule, and the pointer to the violation; or
 //! these and a part of its message. `<time>`, `<id>`, `<number>`, `<secret>` and `<none>` stand for any such value.
 
-use std::{collections::BTreeSet, future::Future};
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 use tabellion_contracts::mcb::{CONTRACT, ROWS, ToolError};
 use tabellion_runtime::{
-    Answer, CallContext, Rejection, RowChange, RowEdit, Rows, RowsChange, Schema, Store, ToolSpec, dispatch,
+    Answer, CallContext, RowChange, RowEdit, Rows, RowsChange, Schema, Store, ToolSpec, dispatch,
     rows::{self, Table, lone_changes, table},
     spec::{Action, RowOperation},
 };
 use tempfile::TempDir;
 
-use super::tracker::{TRACKER, place};
+use super::tracker::{TRACKER, declared, export, place, wait};
 use crate::{Records, Start};
 
 /// The store decides by the list that a contract's lint prints.
@@ -64,7 +64,7 @@ impl Bench {
         Self { _folder: folder, records }
     }
 
-    /// Calls a tool as clients do; errors are the data of the contract's error, with its message and its code.
+    /// Calls a tool as clients do. See [`declared`].
     #[track_caller]
     fn call(&self, call: &CallContext, tool: &str, arguments: Value) -> Result<Answer, Value> {
         let tool = CONTRACT.tool(tool).unwrap();
@@ -74,7 +74,7 @@ impl Bench {
             let run = dispatch::Run { operation, service, store, call, arguments };
             rows::run::<ToolError, _>(&ROWS, run).await
         });
-        refusal(outcome)
+        declared(outcome)
     }
 
     /// Begins an agent's session, for which these tools have no operation.
@@ -90,29 +90,6 @@ impl Bench {
         let answer = wait(dispatch::mutate(&TOOL, &table, store, &call, session, table::mutate::<ToolError>));
         answer.unwrap().response
     }
-
-    fn export(&self) -> String {
-        let mut text = vec![];
-        self.records.export(&mut text).unwrap();
-        String::from_utf8(text).unwrap()
-    }
-}
-
-fn refusal(outcome: Result<Answer, Rejection>) -> Result<Answer, Value> {
-    outcome.map_err(|rejection| match rejection {
-        Rejection::Declared(error) => {
-            let mut data = Value::Object(error.data);
-            data["message"] = error.message.into();
-            data["code"] = error.code.into();
-            data
-        }
-        other => panic!("{other:?}"),
-    })
-}
-
-fn wait<T>(future: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(future)
 }
 
 fn cases() -> Map<String, Value> {
@@ -174,7 +151,7 @@ fn judge(bench: &Bench, case: &Value) -> Option<String> {
     for (name, value) in case[1].as_object().unwrap() {
         arguments[name] = value.clone();
     }
-    let before = bench.export();
+    let before = export(&bench.records);
     let answer = bench.call(&call, tool, arguments);
     let is_expected = |error: &Value, rule: &str| {
         let (rule, pointer) = rule.split_once(' ').unwrap_or((rule, ""));
@@ -187,7 +164,7 @@ fn judge(bench: &Bench, case: &Value) -> Option<String> {
             difference(&answer.response, expected)
         }
         (Ok(answer), _) => Some(format!("answered {}", answer.response)),
-        (Err(_), _) if bench.export() != before => Some("a refused call changed something".into()),
+        (Err(_), _) if export(&bench.records) != before => Some("a refused call changed something".into()),
         (Err(error), Value::String(rule)) => is_expected(&error, rule),
         (Err(error), Value::Array(both)) => is_expected(&error, both[0].as_str()?).or_else(|| {
             let message = error["message"].as_str().unwrap_or_default();
@@ -259,7 +236,7 @@ fn planned(bench: &Bench, org: &str, user: Option<&str>, operator: Option<&str>)
     let (store, plan): (&dyn Store<Rows>, _) = (&bench.records, json!({"project_id": "p", "title": "Plan"}));
     let method = table::mutate::<ToolError>;
     let outcome = wait(dispatch::mutate(&TOOL, &table, store, &call, plan, method));
-    Ok(refusal(outcome)?.response["created_by"].clone())
+    Ok(declared(outcome)?.response["created_by"].clone())
 }
 
 #[test]

@@ -293,12 +293,16 @@ impl Bench {
         error["rule"].as_str().unwrap_or_else(|| panic!("{error}")).to_owned()
     }
 
-    /// Returns the export, which contains everything in the store.
     pub(crate) fn export(&self) -> String {
-        let mut text = vec![];
-        self.records.export(&mut text).unwrap();
-        String::from_utf8(text).unwrap()
+        export(&self.records)
     }
+}
+
+/// Returns the export, which contains everything in the store.
+pub(crate) fn export(records: &Records) -> String {
+    let mut text = vec![];
+    records.export(&mut text).unwrap();
+    String::from_utf8(text).unwrap()
 }
 
 /// Opens the tracker in a folder, or in the database for it.
@@ -337,7 +341,7 @@ pub(crate) fn call(
     wait(called(records, call, entity, action, request))
 }
 
-/// Calls an operation; errors are the data of the contract's error, with its message.
+/// Calls an operation. See [`declared`].
 pub(crate) async fn called(
     records: &Records,
     call: &CallContext,
@@ -354,10 +358,16 @@ pub(crate) async fn called(
         }
         _ => dispatch::mutate(tool, &table, store, call, request, table::mutate::<Failed>).await,
     };
+    declared(outcome)
+}
+
+/// Errors become the data of the contract's error, with its message and its code.
+pub(crate) fn declared(outcome: Result<Answer, Rejection>) -> Result<Answer, Value> {
     outcome.map_err(|rejection| match rejection {
         Rejection::Declared(error) => {
             let mut data = Value::Object(error.data);
             data["message"] = error.message.into();
+            data["code"] = error.code.into();
             data
         }
         other => panic!("{other:?}"),

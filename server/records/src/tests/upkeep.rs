@@ -12,7 +12,7 @@ use tabellion_runtime::{
     },
 };
 
-use super::tracker::{Bench, TRACKER};
+use super::tracker::{self, Bench, TRACKER};
 use crate::{Checked, Records, Start, backup, import, recover};
 
 /// A tracker with a few rows, in a file.
@@ -111,9 +111,7 @@ fn an_export_imports_to_the_same_store() {
     assert_eq!(checked, bench.records.check().unwrap());
     let imported = Records::open(&target, &TRACKER, Start::Existing).unwrap();
     assert_eq!(imported.check().unwrap(), checked);
-    let mut again = vec![];
-    imported.export(&mut again).unwrap();
-    assert_eq!(String::from_utf8(again).unwrap(), export);
+    assert_eq!(tracker::export(&imported), export);
     assert_eq!(import(&target, &TRACKER, &mut export.as_bytes()).unwrap_err().kind, FailureKind::Refused);
     for broken in [
         export.replace("\"title\":\"c\"", "\"title\":\"d\"").replacen(
