@@ -1,6 +1,7 @@
-use std::{fs, process::Command};
+use std::fs;
 
 use super::*;
+use crate::testing::git;
 
 #[test]
 fn a_uuid_is_that_of_the_standard() {
@@ -26,14 +27,6 @@ fn a_project_is_the_end_of_its_url() {
     ] {
         assert_eq!(project(url).as_deref(), expected, "{url}");
     }
-}
-
-fn git(folder: &Path, arguments: &[&str]) -> String {
-    let mut git = Command::new("git");
-    git.args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"]);
-    let output = git.args(arguments).current_dir(folder).output().expect("git runs");
-    assert!(output.status.success(), "{arguments:?}: {output:?}");
-    String::from_utf8(output.stdout).expect("text").trim().to_owned()
 }
 
 #[test]
