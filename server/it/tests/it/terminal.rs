@@ -221,88 +221,40 @@ fn what_is_not_committed_is_shown() {
     assert_eq!(status["uncommitted"].as_array().unwrap().len(), 3, "{status}");
 }
 
-/// Arguments after the contract, standard input, the exit code, and a part of the output.
+/// A command line in which `~` is a space of an argument, standard input, the exit code, and a part of the output.
 #[test]
 fn a_tool_is_called_with_its_fields_as_options() {
     let library = Library::with(&[("a.md", "# A\n\ntext\n")]);
-    let braindrive = "braindrive-markdown";
     let append = "{\"path\":\"a.md\",\"operation\":{\"type\":\"append\",\"content\":\"x\"}}";
-    for (arguments, input, code, part) in [
-        (&[braindrive, "read_markdown", "--path", "a.md"][..], "", 0, "# A\n\ntext\n"),
+    let conditional = format!("braindrive-markdown edit_markdown --json-arguments {append} --if-base null");
+    let edit = |arguments: &str| format!("braindrive-markdown edit_markdown --operation-type {arguments}");
+    let remember = |arguments: &str| format!("learning-os write_memory_entry --file {arguments}");
+    for (line, input, code, part) in [
+        ("braindrive-markdown read_markdown --path a.md", "", 0, "# A\n\ntext\n"),
+        (&edit("append --path a.md --operation-content -~b\n"), "", 0, "success: true"),
+        ("braindrive-markdown edit_markdown --json-arguments -", append, 0, "git_commit_sha: "),
+        (&conditional, "", 1, "error: `a.md` already exists"),
+        (&edit("appendix --path a.md --operation-content x"), "", 2, "replace_section"),
+        (&edit("append --operation-content x"), "", 2, "--path <TEXT>"),
+        ("braindrive-markdown read_markdown --path ../a.md", "", 1, "error: `--path`: "),
         (
-            &[
-                braindrive,
-                "edit_markdown",
-                "--path",
-                "a.md",
-                "--operation-type",
-                "append",
-                "--operation-content",
-                "- b\n",
-            ],
-            "",
-            0,
-            "success: true",
-        ),
-        (&[braindrive, "edit_markdown", "--json-arguments", "-"], append, 0, "git_commit_sha: "),
-        (
-            &[braindrive, "edit_markdown", "--json-arguments", append, "--if-base", "null"],
-            "",
-            1,
-            "error: `a.md` already exists",
-        ),
-        (
-            &[
-                braindrive,
-                "edit_markdown",
-                "--path",
-                "a.md",
-                "--operation-type",
-                "appendix",
-                "--operation-content",
-                "x",
-            ],
-            "",
-            2,
-            "replace_section",
-        ),
-        (
-            &[braindrive, "edit_markdown", "--operation-type", "append", "--operation-content", "x"],
-            "",
-            2,
-            "--path <TEXT>",
-        ),
-        (&[braindrive, "read_markdown", "--path", "../a.md"], "", 1, "error: `--path`: "),
-        (
-            &[braindrive, "read_markdown", "--path", "b.md"],
+            "braindrive-markdown read_markdown --path b.md",
             "",
             1,
             "error: there is no file `b.md`; list its folder",
         ),
-        (&[braindrive, "read_markdown", "--path", "b.md", "--json"], "", 1, "\"name\":\"NOT_FOUND\""),
-        (&[braindrive, "no_tool"], "", 2, "unrecognized subcommand 'no_tool'"),
-        (&["safe-markdown-editor", "get_document"], "", 2, "--document <PATH>"),
-        (&["safe-markdown-editor", "get_document", "--document", "a.md"], "", 0, "# A\n"),
-        (
-            &["learning-os", "write_memory_entry", "--file", "best_practices.md", "--content", "x"],
-            "",
-            1,
-            "approve it with `--yes`",
-        ),
-        (
-            &["learning-os", "write_memory_entry", "--file", "decisions.jsonl", "--entry", "{"],
-            "",
-            1,
-            "is not JSON",
-        ),
-        (
-            &["learning-os", "write_memory_entry", "--file", "best_practices.md", "--content", "-", "--yes"],
-            "kept\n",
-            0,
-            "",
-        ),
+        ("braindrive-markdown read_markdown --path b.md --json", "", 1, "\"name\":\"NOT_FOUND\""),
+        ("braindrive-markdown no_tool", "", 2, "unrecognized subcommand 'no_tool'"),
+        ("safe-markdown-editor get_document", "", 2, "--document <PATH>"),
+        ("safe-markdown-editor get_document --document a.md", "", 0, "# A\n"),
+        (&remember("best_practices.md --content x"), "", 1, "approve it with `--yes`"),
+        (&remember("decisions.jsonl --entry {"), "", 1, "is not JSON"),
+        (&remember("best_practices.md --content - --yes"), "kept\n", 0, ""),
     ] {
-        let reply = run(&library, &[&["call"], arguments].concat(), input);
+        let words: Vec<_> =
+            ["call"].into_iter().chain(line.split(' ')).map(|word| word.replace('~', " ")).collect();
+        let arguments: Vec<_> = words.iter().map(String::as_str).collect();
+        let reply = run(&library, &arguments, input);
         assert_eq!(reply.code, code, "{arguments:?}: {reply:?}");
         let said = [reply.stdout.as_str(), reply.stderr.as_str()].concat();
         assert!(said.contains(part), "{arguments:?}: {part}: {reply:?}");
