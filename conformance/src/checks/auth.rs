@@ -9,7 +9,7 @@ use tabellion_runtime::{
 
 use crate::{
     callers,
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
     request,
     scene::Scene,
@@ -18,7 +18,6 @@ use crate::{
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "auth/unknown",
-        severity: Severity::Must,
         guarantees: &["auth-required"],
         states: "Without credentials, or with a role that the contract does not have, no call is made.",
         explains: "Over HTTP, calls each operation with its first example and without a header that says who calls. Over standard input and \
@@ -26,11 +25,10 @@ pub(super) const CHECKS: &[Check] = &[
                    must change nothing.",
         cases: unknown_cases,
         judge: unknown,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
     Check {
         id: "auth/roles",
-        severity: Severity::Must,
         guarantees: &["auth-required"],
         states: "A call is refused because of the caller's role exactly if the operation is not for a role of the caller.",
         explains: "Calls each operation with its first example as a caller of each role, who has no more than the role takes. A refusal \
@@ -38,7 +36,7 @@ pub(super) const CHECKS: &[Check] = &[
                    else.",
         cases: roles_cases,
         judge: roles,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
 ];
 

@@ -62,7 +62,6 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "bytes/invalid-utf8",
-        severity: Severity::Must,
         guarantees: &["no-implicit-edits"],
         states: "A document that is not UTF-8 is refused or handled exactly; its bytes never become question marks.",
         explains: "Documents in Latin-1, in UTF-16 and with invalid UTF-8 sequences are read and changed. A server \
@@ -71,7 +70,7 @@ pub(super) const CHECKS: &[Check] = &[
                    return text that the document does not contain.",
         cases: invalid_cases,
         judge: invalid_utf8,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
     Check {
         id: "bytes/mode",

@@ -15,7 +15,7 @@ use tabellion_runtime::{
 
 use crate::{
     callers::{self, Told},
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
     scene::Scene,
 };
@@ -23,7 +23,6 @@ use crate::{
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "gates/each-clause",
-        severity: Severity::Must,
         guarantees: &["gates-before-execution"],
         states: "A call that breaks a clause is refused with that clause, and a call that satisfies it is not.",
         explains: "Makes the call of each example of each clause, as a caller of the example's role, among the example's documents. The \
@@ -31,39 +30,36 @@ pub(super) const CHECKS: &[Check] = &[
                    advice. A clause that asks for a review refuses nothing, and the answer says that a review is required.",
         cases: each_cases,
         judge: each,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
     Check {
         id: "gates/all-said",
-        severity: Severity::Must,
         guarantees: &["gates-before-execution"],
         states: "A call that breaks several clauses is refused with all of them.",
         explains: "Puts the requests of breaking examples of one operation together, and makes those calls that break the most clauses.",
         cases: all_cases,
         judge: said,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
     Check {
         id: "gates/pure",
-        severity: Severity::Must,
         guarantees: &["gates-before-execution"],
         states: "The same facts always have the same outcome.",
         explains: "Makes the call of each example three times in one session and once more in another, with the members of the request in \
                    another order, and other documents in the library; the violations must be the same each time.",
         cases: pure_cases,
         judge: pure,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
     Check {
         id: "gates/nothing-written",
-        severity: Severity::Must,
         guarantees: &["violations-write-nothing"],
         states: "A call with violations changes nothing.",
         explains: "Makes the call of each breaking example of a clause that refuses, and compares the library, its history and the rows \
                    before and after, byte for byte.",
         cases: written_cases,
         judge: written,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
 ];
 

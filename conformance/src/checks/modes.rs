@@ -8,7 +8,7 @@ use tabellion_runtime::{ToolSpec, spec::ModesSpec};
 
 use super::provenance::said;
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     client::Client,
     judgement::{Judgement, Stop, ensure, fail},
     reply::Reply,
@@ -19,7 +19,6 @@ use crate::{
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "modes/matrix",
-        severity: Severity::Must,
         guarantees: &["modes-hold"],
         states: "In a mode that a tool is not for, each call of it is refused with the contract's sentence; in the others none is.",
         explains: "Sets each mode by the server's argument, by the contract's environment variable and, over HTTP, by its header, and two \
@@ -27,17 +26,16 @@ pub(super) const CHECKS: &[Check] = &[
                    operation with its first example. Refusals are compared word for word, and must change nothing.",
         cases: |bench| cases(bench, true),
         judge: matrix,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
     Check {
         id: "modes/listed",
-        severity: Severity::Must,
         guarantees: &["modes-hold"],
         states: "All tools are listed in every mode.",
         explains: "Sets each mode as modes/matrix does, and compares the names in `tools/list` with the contract's.",
         cases: |bench| cases(bench, false),
         judge: listed,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
 ];
 

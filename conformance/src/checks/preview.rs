@@ -12,7 +12,7 @@ use tabellion_runtime::{
 use crate::{
     attacks::{self, Expected, Setup, placed},
     bytes::Bytes,
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check, Severity},
     documents::{CHANGES, on_section},
     judgement::{Judgement, Stop, fail, not_shown, refused},
     moment::Moment,
@@ -53,7 +53,6 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "preview/refused-alike",
-        severity: Severity::Must,
         guarantees: &["preview-equals-result"],
         states: "A call is refused if and only if its preview is.",
         explains: "Previews and makes changes of missing documents, of files that are not UTF-8, of folders, special \
@@ -61,11 +60,10 @@ pub(super) const CHECKS: &[Check] = &[
                    neither must be refused.",
         cases: refused_cases,
         judge: judge_refused_alike,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
     Check {
         id: "preview/stale",
-        severity: Severity::Must,
         guarantees: &["preview-equals-result"],
         states: "A change that is bound to a preview is refused if the document has changed since.",
         explains: "If a preview's `_meta` has a `tabellion/base`, the change is made with that `tabellion/ifBase` \
@@ -73,7 +71,7 @@ pub(super) const CHECKS: &[Check] = &[
                    nothing. If the document has the same bytes as before, the call must be accepted.",
         cases: stale_cases,
         judge: judge_stale,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
 ];
 

@@ -6,7 +6,7 @@ use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
     Own, Subject, attacks,
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check, Severity},
     client::Client,
     documents::on_section,
     judgement::{Judgement, Stop, accepted},
@@ -39,25 +39,21 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "pure/start-changes-nothing",
-        severity: Severity::Must,
         guarantees: &["no-write-without-call", "no-side-effects", "reading-changes-nothing"],
         states: "Starting the server, listing its tools and closing it changes nothing.",
         explains: "Starts the server over a library with a person's staged and unstaged changes, lists its tools and \
                    closes it, twice. The library and its history must be unchanged.",
-        cases: |_| Ok(Case::only()),
         judge: judge_starts,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
     Check {
         id: "pure/no-write-without-call",
-        severity: Severity::Must,
         guarantees: &["no-write-without-call", "no-side-effects", "reading-changes-nothing"],
         states: "A session without mutating calls never changes anything.",
         explains: "A session lists, reads and previews while a person saves, stages and commits a document. After each \
                    round of calls the library must be as the person left it.",
-        cases: |_| Ok(Case::only()),
         judge: judge_session,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
     Check {
         id: "pure/refusals-change-nothing",

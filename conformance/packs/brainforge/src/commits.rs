@@ -11,13 +11,12 @@ use super::{
     tool::Tool,
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, ensure},
 };
 
 pub(super) const CHECK: Check = Check {
     id: "versions/commits",
-    severity: Severity::Must,
     guarantees: &["commit-per-mutation"],
     states: "Each call that writes is exactly one commit, of the document that it wrote and no other.",
     explains: "Creates, changes and links notes and proposes both, while a person has edited another note and has a file that is not added yet. \
@@ -25,7 +24,7 @@ pub(super) const CHECK: Check = Check {
                Otherwise the history does not tell what a call did, and can't be reverted call by call.",
     cases: |_| Ok(Write::ALL.map(|write| Case::new(write.name(), write)).into()),
     judge: |bench, case| commits(bench, case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// A call that writes.

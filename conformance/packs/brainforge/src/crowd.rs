@@ -8,14 +8,13 @@ use super::{
     versions::listed,
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be, counted},
+    check::{Bench, Case, Check, counted},
     client::Client,
     judgement::{Judgement, Stop, ensure, fail},
 };
 
 pub(super) const CHECK: Check = Check {
     id: "versions/crowd",
-    severity: Severity::Must,
     guarantees: &["locks-hold", "versions-are-kept"],
     states: "Of changes of one note by several servers at once, each that is acknowledged has a number of its own, and none is lost.",
     explains: "Lets several servers change one note at once, each reading the version from the refusal when it comes too late. All numbers that \
@@ -26,7 +25,7 @@ pub(super) const CHECK: Check = Check {
         Ok(crowds.iter().map(case).collect())
     },
     judge: |bench, case| crowd(bench, case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Number of changes by each server.

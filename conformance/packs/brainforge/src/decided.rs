@@ -9,13 +9,12 @@ use super::{
     shelf::{By, Shelf, made, word},
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Shows, ensure, fail},
 };
 
 pub(super) const DECIDED: Check = Check {
     id: "review/decided",
-    severity: Severity::Must,
     guarantees: &["agents-are-reviewed"],
     states: "What a person approves is part of the library with its number, and nothing else is; a decision is one commit, and final.",
     explains: "Approves, rejects and sends back an agent's notes and changes. What was approved must be found, read and exported as it was \
@@ -32,12 +31,11 @@ pub(super) const DECIDED: Check = Check {
         Ok(all.collect())
     },
     judge: |bench, case| decided(bench, case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const STALE: Check = Check {
     id: "review/stale",
-    severity: Severity::Must,
     guarantees: &["locks-hold"],
     states: "A proposal whose note has changed since can't be approved.",
     explains: "Lets an agent propose a change, changes the note as a person, by the tool or by hand, and approves the proposal. That must be \
@@ -49,7 +47,7 @@ pub(super) const STALE: Check = Check {
             .into())
     },
     judge: |bench, case| stale(bench, case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// The way in which a person changes a note while a proposal waits.

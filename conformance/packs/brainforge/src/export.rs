@@ -11,13 +11,12 @@ use super::{
     tool::Tool,
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
 };
 
 pub(super) const WHOLE: Check = Check {
     id: "export/whole",
-    severity: Severity::Must,
     guarantees: &["export-is-whole"],
     states: "An export has each note as it is, and each link between exported notes; the answer tells the truth about the file.",
     explains: "Exports a library with links as one JSON document, with and without content and links. Ids, versions, contents, tags and links must \
@@ -34,42 +33,37 @@ pub(super) const WHOLE: Check = Check {
         let (content, links) = case.read()?;
         whole(bench, content, links)
     },
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const ARCHIVES: Check = Check {
     id: "export/archives",
-    severity: Severity::Must,
     guarantees: &["export-is-whole"],
     states: "An archive of Markdown files has the library's files byte for byte; a vault has a file for each title, to which its links lead.",
     explains: "Exports a library with links in both formats, and opens the archives. No file may lead out of the archive.",
     cases: |_| Ok(["markdown", "obsidian"].map(|format| Case::new(format, format)).into()),
     judge: |bench, case| archives(bench, &case.read::<String>()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const FILTERS: Check = Check {
     id: "export/filters",
-    severity: Severity::Must,
     guarantees: &["export-is-whole"],
     states: "An export has the notes that pass all filters, and links with both ends among them; a note that does not exist is refused.",
     explains: "Exports by ids, tags and types, alone and together, and by ids of which one is unknown. A server that leaves out what it does not \
                know answers with an export that lacks a note, and says nothing.",
-    cases: |_| Ok(Case::only()),
     judge: |bench, _| filters(bench),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const EXPIRES: Check = Check {
     id: "export/expires",
-    severity: Severity::Must,
     guarantees: &["export-is-whole"],
     states: "An export can be fetched with its URL for a day, and the answer says until when; over HTTP, no other URL leads to it.",
     explains: "Exports, reads until when the file can be fetched, and fetches it. Over HTTP, it then changes each part of the URL: the id, the \
                time until which it holds, the signature.",
-    cases: |_| Ok(Case::only()),
     judge: |bench, _| expires(bench),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Notes of a library, and a link from the first to the second.

@@ -10,13 +10,12 @@ use super::{
     shelf::{By, Shelf, word},
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
 };
 
 pub(super) const CHECK: Check = Check {
     id: "review/killed",
-    severity: Severity::Must,
     guarantees: &["no-partial-application"],
     states: "A decision that is killed at any moment has been taken whole or not at all: note and proposal agree, in one commit.",
     explains: "Approves an agent's change, and kills the command at moments that are spread over the time that it takes. Afterwards the change \
@@ -31,7 +30,7 @@ pub(super) const CHECK: Check = Check {
         let (part, of) = case.read()?;
         killed(bench, part, of)
     },
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Returns a library with a proposal, and the id of its instance.

@@ -8,33 +8,30 @@ use super::{
     tool::Tool,
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
 };
 
 pub(super) const ENDS: Check = Check {
     id: "links/ends",
-    severity: Severity::Must,
     guarantees: &["links-are-sound"],
     states: "A link has two ends, which are different notes of the library.",
     explains: "Links a note with itself and with notes that do not exist, and to ids that are none. All of it must be refused and change \
                nothing: a link that leads nowhere is found by everyone who follows it.",
     cases: |_| Ok(Ends::ALL.map(|ends| Case::new(ends.name(), ends)).into()),
     judge: |bench, case| ends(bench, case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const ONCE: Check = Check {
     id: "links/once",
-    severity: Severity::Must,
     guarantees: &["links-are-sound"],
     states: "A link is there once for its ends and its relation, with the id of the first call, and is read from both ends.",
     explains: "Makes links of several relations in both directions, each of them twice, also after a restart and as another caller. The second \
                call must answer with the first one's id and time, and change no file; the others must have ids of their own. Both notes \
                must then list them.",
-    cases: |_| Ok(Case::only()),
     judge: |bench, _| once(bench),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// An id that no note has.

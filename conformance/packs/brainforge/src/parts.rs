@@ -10,13 +10,12 @@ use super::{
     written::Written,
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Shows, Stop, ensure, fail},
 };
 
 pub(super) const EXACT: Check = Check {
     id: "review/parts",
-    severity: Severity::Must,
     guarantees: &["parts-are-exact"],
     states: "A proposal approved in part becomes the note with exactly the parts that were taken, and its author goes on with the others.",
     explains: "Lets an agent propose a change that replaces a line, removes one and adds one, or a note of three sections, and approves \
@@ -35,12 +34,11 @@ pub(super) const EXACT: Check = Check {
         Ok(all.flat_map(|proposal| selections.iter().map(case(proposal))).collect())
     },
     judge: |bench, case| exact(bench, &case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const UNKNOWN: Check = Check {
     id: "review/unknown-parts",
-    severity: Severity::Must,
     guarantees: &["parts-are-exact"],
     states: "Parts that a proposal does not have, or that are named twice, are refused, and nothing changes.",
     explains: "Lets an agent propose a change of three parts, and approves parts 0 and 4, and one part twice: also beside parts that are \
@@ -50,7 +48,7 @@ pub(super) const UNKNOWN: Check = Check {
         Ok(all.map(|parts| Case::new(format!("parts {parts:?}"), parts)).into())
     },
     judge: |bench, case| unknown(bench, &case.read::<Vec<usize>>()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// A selection of parts of a proposal.

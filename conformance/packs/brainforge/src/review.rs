@@ -10,13 +10,12 @@ use super::{
     written::Written,
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
 };
 
 pub(super) const PENDING_UNSEEN: Check = Check {
     id: "review/pending-unseen",
-    severity: Severity::Must,
     guarantees: &["agents-are-reviewed"],
     states: "What waits for a person is in no search, export, link or resource, and changes nothing that is there.",
     explains: "Lets an agent create and change notes, and a person store what an AI wrote. Then the person and the agent search for it, export \
@@ -24,12 +23,11 @@ pub(super) const PENDING_UNSEEN: Check = Check {
                no person has approved passes it on to the next agent as knowledge.",
     cases: |_| Ok(Proposal::ALL.map(|it| Case::new(it.name(), it)).into()),
     judge: |bench, case| unseen(bench, case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const OWN: Check = Check {
     id: "review/own",
-    severity: Severity::Must,
     guarantees: &["nobody-approves-their-own"],
     states: "No caller approves what they have proposed.",
     explains: "Stores what an AI wrote as the person who then decides, who must be refused; the proposal must still wait, and nothing else may \
@@ -42,7 +40,7 @@ pub(super) const OWN: Check = Check {
         Ok(Decision::ALL.map(|decision| Case::new(decision.to_string(), decision)).into())
     },
     judge: |bench, case| own(bench, case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// The kind of a proposal.

@@ -12,26 +12,23 @@ use super::{
     tool::Tool,
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be, fewer_steps},
+    check::{Bench, Case, Check, Severity, fewer_steps},
     judgement::{Judgement, Stop, ensure, fail},
     texts::TEXTS,
 };
 
 pub(super) const FRESH: Check = Check {
     id: "notes/fresh",
-    severity: Severity::Must,
     guarantees: &["search-is-bounded"],
     states: "What was written is found by the next search, and what is gone is not: by tools and by hand, in each server and after a restart.",
     explains: "Writes, edits, renames and removes notes, by the tools and in the folder, and searches at once. An index that follows later \
                tells an agent that nothing is known, right after it was written down.",
-    cases: |_| Ok(Case::only()),
     judge: |bench, _| fresh(bench),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const FILTERS: Check = Check {
     id: "notes/filters",
-    severity: Severity::Must,
     guarantees: &["search-is-bounded"],
     states: "A search finds the notes that pass all filters, however few there are among many that match better; only `limit` cuts.",
     explains: "Creates notes of several types and tags that have a word in common, and searches it with all kinds of filters, with and without a \
@@ -48,31 +45,27 @@ pub(super) const FILTERS: Check = Check {
         let (library, questions) = case.read()?;
         filters(bench, library, questions)
     },
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const SCORES: Check = Check {
     id: "notes/scores",
-    severity: Severity::Must,
     guarantees: &["search-is-bounded"],
     states: "Scores are from 0 to 1 and descend, each note is found once, and what has the words comes before what has not.",
     explains: "Searches notes that have one, two or all words of a question, with several limits. A note that has all the words must come \
                before those that have none of them, and a limit must cut the same list.",
-    cases: |_| Ok(Case::only()),
     judge: |bench, _| scores(bench),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const EXCERPTS: Check = Check {
     id: "notes/excerpts",
-    severity: Severity::Must,
     guarantees: &["search-is-bounded"],
     states: "An excerpt is a part of the note of at most 500 characters that shows what was found, and is there only if it is asked for.",
     explains: "Searches a word that is at the start, in the middle and at the end of a long note, in several scripts. Whole notes in the place of \
                excerpts fill an agent's context.",
-    cases: |_| Ok(Case::only()),
     judge: |bench, _| excerpts(bench),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const ANY_TEXT: Check = Check {

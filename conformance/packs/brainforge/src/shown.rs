@@ -8,13 +8,12 @@ use super::{
     shelf::{By, Shelf, word},
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, fail},
 };
 
 pub(super) const CHECK: Check = Check {
     id: "review/shown",
-    severity: Severity::Must,
     guarantees: &["decides-what-was-shown"],
     states: "A decision on a proposal that was revised after the person was shown it is refused, and changes nothing.",
     explains: "Shows a person an agent's proposal, lets the agent revise it, and then decides as the person who has seen the first version: by \
@@ -31,7 +30,7 @@ pub(super) const CHECK: Check = Check {
         Ok(all.collect())
     },
     judge: |bench, case| shown(bench, case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Word of the revision.

@@ -7,13 +7,12 @@ use super::{
     tool::Tool,
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
 };
 
 pub(super) const ALL: Check = Check {
     id: "versions/all",
-    severity: Severity::Must,
     guarantees: &["versions-are-kept"],
     states: "Each change of a note has the next number, and each version can be read as it was.",
     explains: "Creates a note, changes it several times, and restarts the server in between. The numbers must be 1, 2 and so on, without a gap; \
@@ -23,12 +22,11 @@ pub(super) const ALL: Check = Check {
         Ok(many.iter().map(|many| Case::new(format!("{many} versions"), many)).collect())
     },
     judge: |bench, case| all(bench, case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const BY_HAND: Check = Check {
     id: "versions/by-hand",
-    severity: Severity::Must,
     guarantees: &["versions-are-kept"],
     states: "A note that a person has edited by hand, committed or not, has one version more, which can be read.",
     explains: "Edits a note's file once or several times, as in an editor, and commits it or not. The number that the note had must be refused \
@@ -46,12 +44,11 @@ pub(super) const BY_HAND: Check = Check {
         let (edits, commits) = case.read()?;
         by_hand(bench, edits, commits)
     },
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const CONFLICT: Check = Check {
     id: "versions/conflict",
-    severity: Severity::Must,
     guarantees: &["locks-hold"],
     states: "A change of another version than the note's is refused, and changes nothing.",
     explains: "Changes a note of version 3 with numbers below and above, as a person and as an agent. The details of the refusal must say \
@@ -67,7 +64,7 @@ pub(super) const CONFLICT: Check = Check {
         let (by, version) = case.read()?;
         conflict(bench, by, version)
     },
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Returns the numbers of a note's versions, the newest first.

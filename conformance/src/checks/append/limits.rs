@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::effect::{AppendEffect, appended_value, ensure_accepted, ensure_refused, judge as judge_appended};
 use crate::{
     Subject,
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     checks::policy,
     judgement::{Judgement, Stop, ensure, fail},
     moment::Moment,
@@ -18,7 +18,6 @@ use crate::{
 
 pub(super) const ENTRIES: Check = Check {
     id: "append/entry-size",
-    severity: Severity::Must,
     guarantees: &[LIMITS],
     states: "An entry of the largest permitted size is appended whole; a larger one is refused, and nothing changes.",
     explains: "Entries and texts just below and just above the contract's limit for an entry are appended. They \
@@ -27,19 +26,18 @@ pub(super) const ENTRIES: Check = Check {
                trace.",
     cases: entry_cases,
     judge: entries,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const READ: Check = Check {
     id: "append/read-size",
-    severity: Severity::Must,
     guarantees: &[LIMITS],
     states: "A file of the largest permitted size is read whole; no part of a larger one is returned.",
     explains: "Files just below and just above the contract's limit for files are read. They consist of one-byte and \
                two-byte characters. The answer must contain the whole file, or the call must be refused.",
     cases: read_cases,
     judge: read,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Guarantee whose text states the limits: first of files, then of entries.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::effect::{AppendEffect, ensure_refused};
 use crate::{
     attacks,
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check, Severity},
     judgement::{Judgement, Stop, ensure},
     layout::SECRET,
     moment::Moment,
@@ -31,7 +31,6 @@ pub(super) const NAMES: Check = Check {
 
 pub(super) const LINKS: Check = Check {
     id: "append/linked-file",
-    severity: Severity::Must,
     guarantees: &["target-files-only"],
     states: "If a listed file, or its folder, is a link, nothing is written to the link's target.",
     explains: "A listed file is a symbolic link to a file outside of the library or to another file in it, or its \
@@ -39,7 +38,7 @@ pub(super) const LINKS: Check = Check {
                link's target must not change.",
     cases: link_cases,
     judge: links,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Names to replace a listed file's name with.

@@ -6,7 +6,7 @@ use tabellion_runtime::ToolSpec;
 
 use super::effect::{AppendEffect, ensure_accepted, ensure_refused, judge as judge_appended};
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop},
     moment::Moment,
     request::put,
@@ -14,7 +14,6 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "append/timestamp",
-    severity: Severity::Must,
     guarantees: &["timestamp-required"],
     states: "An entry without an RFC 3339 time, offset included, is refused; one with it is stored unchanged.",
     explains: "Wherever the contract's schema requires a date and time, entries are given without one, with other \
@@ -22,7 +21,7 @@ pub(super) const CHECK: Check = Check {
                refused entry must leave no trace.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Texts, each with true if it is a valid timestamp. Forms that RFC 3339 leaves to applications (blanks, lower-case letters,

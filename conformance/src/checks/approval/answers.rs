@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::pending::{PendingCall, answer, ask, calls, response};
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
     moment::Moment,
     person::Person,
@@ -14,7 +14,6 @@ use crate::{
 
 pub(super) const DECLINED: Check = Check {
     id: "approval/declined",
-    severity: Severity::Must,
     guarantees: &["requires-approval", "refusals-write-nothing"],
     states: "A call that a person declines or dismisses, or for which no person can be asked, is refused, and \
              nothing changes.",
@@ -24,12 +23,11 @@ pub(super) const DECLINED: Check = Check {
                check also verifies that the question was asked.",
     cases: declined_cases,
     judge: declined,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const MALFORMED: Check = Check {
     id: "approval/odd-answer",
-    severity: Severity::Must,
     guarantees: &["requires-approval"],
     states: "Only an answer that accepts is an approval.",
     explains: "The question is answered with an empty object, with an error, with unknown words, and with `accept` \
@@ -37,7 +35,7 @@ pub(super) const MALFORMED: Check = Check {
                call must change nothing, and the server must answer the next request.",
     cases: malformed_cases,
     judge: malformed,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// A call that requires approval, and the end of its question.

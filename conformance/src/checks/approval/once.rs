@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::pending::{PendingCall, accept, answer, ask, calls, response};
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     client::Client,
     era::Era,
     judgement::{Judgement, Stop, ensure, fail, refused},
@@ -17,7 +17,6 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "approval/once",
-    severity: Severity::Must,
     guarantees: &["requires-approval"],
     states: "An approval is valid once, and only for the call that it was requested for.",
     explains: "Since 2026-07-28: the approved call is repeated with the same state, also at another server, and the \
@@ -26,7 +25,7 @@ pub(super) const CHECK: Check = Check {
                done, once.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Attempts in sessions.

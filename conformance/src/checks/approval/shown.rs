@@ -5,7 +5,7 @@ use tabellion_runtime::Shows;
 
 use super::pending::{accept, answer, ask, calls};
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail, refused},
     moment::Moment,
     reply::Reply,
@@ -15,7 +15,6 @@ use crate::{
 
 pub(super) const SHOWN: Check = Check {
     id: "approval/shown",
-    severity: Severity::Must,
     guarantees: &["requires-approval"],
     states: "The question names the file and shows exactly the text that is then appended.",
     explains: "Texts of one and of many lines, with unusual characters and with words that resemble a question, are \
@@ -23,12 +22,11 @@ pub(super) const SHOWN: Check = Check {
                path and, in one piece, the whole text that was appended after the approval.",
     cases,
     judge: shown,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const STALE: Check = Check {
     id: "approval/meanwhile",
-    severity: Severity::Must,
     guarantees: &["requires-approval", "append-only"],
     states: "A change to the file while a person decides is not lost, and the approval covers nothing but what was \
              shown.",
@@ -38,7 +36,7 @@ pub(super) const STALE: Check = Check {
                content.",
     cases: stale_cases,
     judge: stale,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// A text to append with approval.

@@ -33,7 +33,6 @@ const ATOMICITY_WITHOUT_ERRORS: &[&str] =
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "atomic/kill",
-        severity: Severity::Must,
         guarantees: ATOMICITY_WITHOUT_ERRORS,
         states: "A server killed at any step of a mutation leaves it completely done or not done at all.",
         explains: "The server runs step by step under ptrace. It is killed, with its children, at each system call \
@@ -42,11 +41,10 @@ pub(super) const CHECKS: &[Check] = &[
                    repository must be intact, no lock or other file may remain, and the next mutation must succeed.",
         cases: |bench| points::cases(bench, &[FaultKind::Killed]),
         judge: fault::judge,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
     Check {
         id: "atomic/disk-full",
-        severity: Severity::Must,
         guarantees: ATOMICITY,
         states: "A disk that is full at any step of a mutation leaves it completely done or not done at all.",
         explains: "As atomic/kill, but at each point the system call fails with ENOSPC: once, or together with all \
@@ -54,33 +52,30 @@ pub(super) const CHECKS: &[Check] = &[
                    be complete, and the same server must make the next mutation.",
         cases: |bench| points::cases(bench, &[FaultKind::FullOnce, FaultKind::FullFromThenOn]),
         judge: fault::judge,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
     Check {
         id: "atomic/io-error",
-        severity: Severity::Must,
         guarantees: ATOMICITY,
         states: "A disk that fails at any step of a mutation leaves it completely done or not done at all.",
         explains: "As atomic/disk-full, with EIO. The server must also handle errors of fsync, rename and other \
                    calls that a full disk rarely affects.",
         cases: |bench| points::cases(bench, &[FaultKind::BrokenOnce, FaultKind::BrokenFromThenOn]),
         judge: fault::judge,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
     Check {
         id: "atomic/kill-observed",
-        severity: Severity::Must,
         guarantees: ATOMICITY_WITHOUT_ERRORS,
         states: "A server killed at any moment of a mutation leaves it completely done or not done at all.",
         explains: "As atomic/kill, but from outside and at full speed, which works on every system: mutations are \
                    sent, and the server's process group is killed after increasing delays.",
         cases: killed::kill_cases,
         judge: killed::judge_kill,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
     Check {
         id: "atomic/restart",
-        severity: Severity::Must,
         guarantees: &[
             "no-partial-application",
             "commit-per-mutation",
@@ -95,7 +90,7 @@ pub(super) const CHECKS: &[Check] = &[
                    server must show every acknowledged change, and starting must change nothing.",
         cases: killed::restart_cases,
         judge: killed::judge_restarts,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
     Check {
         id: "atomic/full-disk-really",

@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt};
 
 use crate::{
     attacks::placed,
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     checks::offered::{self, FORMS, OfferedTool, PathArgument},
     judgement::{Judgement, Stop, ensure, fail},
     scene::Scene,
@@ -12,7 +12,6 @@ use crate::{
 
 pub(super) const EVERY_TOOL: Check = Check {
     id: "bytes/every-tool",
-    severity: Severity::Must,
     guarantees: &["no-implicit-edits"],
     states: "Whichever tool changes a document keeps its mode, and the byte order mark and the line endings of what it leaves.",
     explains: "Calls each tool that takes a path for a document with a byte order mark and CRLF that only its owner can read, with \
@@ -20,19 +19,18 @@ pub(super) const EVERY_TOOL: Check = Check {
                so must be the mark and their endings. Tools that are named for it (format, normalize) are left out.",
     cases: |bench| cases(bench, |tool| !REFORMATS.iter().any(|word| tool.name.contains(word))),
     judge: judge_change,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const MOVED: Check = Check {
     id: "bytes/moved",
-    severity: Severity::Must,
     guarantees: &["no-implicit-edits"],
     states: "A document that is moved or copied has the same bytes in its new place.",
     explains: "Calls each tool that takes two paths, of which one is a destination, for a document with a byte order mark, CRLF, bytes \
                that are not UTF-8 and no line ending at its end, and, if that is refused, for one in UTF-8.",
     cases: |bench| cases(bench, |tool| ends(tool).is_some()),
     judge: judge_move,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 const REFORMATS: [&str; 6] = ["format", "normal", "convert", "fix", "lint", "chmod"];

@@ -5,7 +5,7 @@ use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     adapter::offer,
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     client::Client,
     judgement::{Judgement, Stop, fail},
     reply::Reply,
@@ -16,15 +16,13 @@ use crate::{
 
 pub(super) const PAGES: Check = Check {
     id: "bytes/pages",
-    severity: Severity::Must,
     guarantees: &[],
     states: "The parts in which a long document is read join to the document, whatever its letters are.",
     explains: "If the tool that reads has arguments for a part (`offset` and `limit`, `start_line` and `end_line`, `page`, …), a document in \
                ASCII is read in parts to see how they count: lines or characters, from 0 or from 1, with or without the end. Parts of \
                a document with letters of 2 to 4 bytes, that count in the same way, must join to it.",
-    cases: |_| Ok(Case::only()),
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 const PATH: &str = "notes/long.md";

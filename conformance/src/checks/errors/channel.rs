@@ -11,7 +11,7 @@ use tabellion_runtime::{
 
 use super::calls::call;
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     checks::provenance::said,
     judgement::{Judgement, Stop, ensure, fail},
     request,
@@ -19,7 +19,6 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "errors/channel",
-    severity: Severity::Must,
     guarantees: &["errors-are-json-rpc"],
     states: "Every refusal is a JSON-RPC error with a code of the contract, and never a result.",
     explains: "Provokes every kind of refusal that the contract makes possible, with each operation: an unknown tool, missing, unknown and \
@@ -28,7 +27,7 @@ pub(super) const CHECK: Check = Check {
                error without a message, or one with a code that the contract does not have, fails.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// A kind of refusal.

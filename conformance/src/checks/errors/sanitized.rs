@@ -13,7 +13,7 @@ use super::{
     leaks::{Leaks, text_of},
 };
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     checks::provenance::said,
     client::Client,
     judgement::{Judgement, Stop, ensure, fail},
@@ -25,7 +25,6 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "errors/sanitized",
-    severity: Severity::Must,
     guarantees: &["errors-are-sanitized"],
     states: "No error tells a path, a statement or word of the database, a type, or a line of source; an internal one tells under which \
              id the log has its cause.",
@@ -35,7 +34,7 @@ pub(super) const CHECK: Check = Check {
                -32603 must have `rule` and `requestId` in its `data`.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// JSON-RPC's code for errors of the server's own.

@@ -14,7 +14,6 @@ use crate::{
 
 pub(super) const ANSWERS: Check = Check {
     id: "http/answers",
-    severity: Severity::Must,
     guarantees: &[],
     states: "A request is answered with one JSON object or with an event stream that contains its answer, and the \
              media type says which.",
@@ -23,24 +22,22 @@ pub(super) const ANSWERS: Check = Check {
                `text/event-stream`, and contain the answer with the request's id.",
     cases: |_| Ok(RequestKind::ALL.map(|kind| Case::new(kind.name(), kind)).into()),
     judge: answers,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const NOTIFICATIONS: Check = Check {
     id: "http/notifications",
-    severity: Severity::Must,
     guarantees: &[],
     states: "A notification is answered with 202 and no body or, if it is refused, with an error status.",
     explains: "A notification has no answer, and clients rely on the specified status. Known and unknown \
                notifications are posted; in sessions also an unsolicited response.",
     cases: notification_cases,
     judge: notification,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const BAD: Check = Check {
     id: "http/bad-bodies",
-    severity: Severity::Must,
     guarantees: &["errors-write-nothing"],
     states: "An invalid body is refused, and the next request is answered.",
     explains: "The posted bodies can't be parsed, are empty, not an object, a batch, not UTF-8, without a method, or \
@@ -48,7 +45,7 @@ pub(super) const BAD: Check = Check {
                may change.",
     cases: bad_bodies,
     judge: |bench, case| bad_body(bench, case, false),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const BAD_STATUS: Check = Check {
@@ -65,7 +62,6 @@ pub(super) const BAD_STATUS: Check = Check {
 
 pub(super) const UNKNOWN_METHOD: Check = Check {
     id: "http/unknown-method",
-    severity: Severity::Must,
     guarantees: &[],
     states: "An unknown method is answered with 404 and error -32601.",
     explains: "This status lets a client distinguish a server without the method from a path without a server.",
@@ -74,7 +70,7 @@ pub(super) const UNKNOWN_METHOD: Check = Check {
         Ok(methods.map(|method| Case::new(method, method)).into())
     },
     judge: unknown_method,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Kind of request.

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::exchange::{call, ensure_harmless, library, message, only_in, post, send};
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     era::Era,
     judgement::{Judgement, ensure},
     talk::Talk,
@@ -14,7 +14,6 @@ use crate::{
 
 pub(super) const ORIGIN: Check = Check {
     id: "http/origin",
-    severity: Severity::Must,
     guarantees: &[],
     states: "A call that a web page of a foreign origin makes is refused with 403.",
     explains: "A page can have a browser send requests to a server on the same machine, also under a host name of \
@@ -37,12 +36,11 @@ pub(super) const ORIGIN: Check = Check {
             .collect())
     },
     judge: origin,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const REVISION: Check = Check {
     id: "http/revision-header",
-    severity: Severity::Must,
     guarantees: &[],
     states: "An unsupported revision in `MCP-Protocol-Version` is refused with 400.",
     explains: "The revision determines the meaning of a message. Calls are sent with unknown revisions: in a session \
@@ -53,12 +51,11 @@ pub(super) const REVISION: Check = Check {
         Ok(revisions.map(|revision| Case::new(revision, revision)).into())
     },
     judge: revision,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const CONSISTENT: Check = Check {
     id: "http/headers-agree",
-    severity: Severity::Must,
     guarantees: &[],
     states: "A request whose headers contradict its body is refused with 400 and error -32020; one whose headers \
              agree is not.",
@@ -68,7 +65,7 @@ pub(super) const CONSISTENT: Check = Check {
                succeed.",
     cases: |_| Ok(HeaderChange::ALL.map(|headers| Case::new(headers.name(), headers)).into()),
     judge: consistent,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// A web page that calls the server.

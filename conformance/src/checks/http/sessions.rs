@@ -14,14 +14,12 @@ use crate::{
 
 pub(super) const ENDS: Check = Check {
     id: "http/session-ends",
-    severity: Severity::Must,
     guarantees: &[],
     states: "Requests in an ended session are answered with 404. A session's id consists of visible ASCII.",
     explains: "A session is opened and ended with DELETE, which a server may refuse (then the check does not apply). \
                Then a call is made in it. The status 404 tells a client to open a new session. No file may change.",
-    cases: |_| Ok(Case::only()),
     judge: ends,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const UNKNOWN: Check = Check {
@@ -31,21 +29,18 @@ pub(super) const UNKNOWN: Check = Check {
     states: "A request in an unknown session is answered with 404.",
     explains: "After a restart a server does not know the sessions of its clients. Only 404 tells them to open a new \
                one; most clients hang or fail on any other status.",
-    cases: |_| Ok(Case::only()),
     judge: unknown,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const GET: Check = Check {
     id: "http/get",
-    severity: Severity::Must,
     guarantees: &[],
     states: "GET is answered with an event stream, or with 405.",
     explains: "With GET a client opens a stream for the server's own messages, and must learn whether there is one. \
                Revision 2026-07-28 has no such stream; there the check does not apply.",
-    cases: |_| Ok(Case::only()),
     judge: get,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const OTHER_METHODS: Check = Check {

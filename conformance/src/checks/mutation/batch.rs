@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::offered::{self, FORMS, OfferedTool, PathArgument};
 use crate::{
     attacks::placed,
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, fail},
     reply::Refusal,
     scene::Scene,
@@ -13,7 +13,6 @@ use crate::{
 
 pub(super) const BATCH: Check = Check {
     id: "mutation/batch",
-    severity: Severity::Must,
     guarantees: &["no-implicit-edits"],
     states: "A call for several documents, one of which is impossible, changes none, or says which.",
     explains: "Calls each tool that takes a list of paths, or of objects with a path. If it changes two documents, it is called for one \
@@ -21,7 +20,7 @@ pub(super) const BATCH: Check = Check {
                document, must name the impossible path, and not as it names one that it changed.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 const PLAN: &str = "notes/plan.md";

@@ -9,7 +9,7 @@ use tabellion_runtime::{ToolSpec, spec::EffectKind};
 use crate::{
     adapter::Adapter,
     callers,
-    check::{Bench, Case, Check, Severity, as_small_as_can_be, counted},
+    check::{Bench, Case, Check, counted},
     client::Client,
     documents::CHANGES,
     judgement::{Judgement, Stop, ensure, fail, not_shown, refused},
@@ -23,7 +23,6 @@ use crate::{
 
 pub(super) const ONE_COMMIT: Check = Check {
     id: "mutation/one-commit",
-    severity: Severity::Must,
     guarantees: &["commit-per-mutation"],
     states: "An accepted mutation makes exactly one commit, on top of the last one, which changes exactly its document.",
     explains: "Makes a mutating call of each declared effect, and each valid example of the contract's mutating tools, on a \
@@ -33,18 +32,17 @@ pub(super) const ONE_COMMIT: Check = Check {
                callers of the roles that may call the tool.",
     cases: |bench| cases(bench, |_| true),
     judge: judge_one_commit,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const RETURNED_ID: Check = Check {
     id: "mutation/returned-id",
-    severity: Severity::Must,
     guarantees: &["returns-commit"],
     states: "An accepted mutation returns the full id of its commit.",
     explains: "Compares the id in the response with git's HEAD after the call.",
     cases: |bench| cases(bench, |tool| tool.commit.is_some()),
     judge: judge_returned_id,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Documents of each case's library.

@@ -5,7 +5,7 @@ use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     adapter::offer,
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     documents::CHANGES,
     judgement::{Judgement, Stop, fail},
     reply::Reply,
@@ -14,15 +14,13 @@ use crate::{
 
 pub(super) const ENCODING: Check = Check {
     id: "mutation/encoding",
-    severity: Severity::Must,
     guarantees: &["no-implicit-edits"],
     states: "A change in an encoding that lacks the letters of the text is refused, and leaves the document whole.",
     explains: "Calls each tool that changes a document, and whose schema has an argument for an encoding, with a text that ASCII can't \
                have, and with an encoding that does not exist. The document must have its old bytes after a refusal, or the text in UTF-8 \
                after a success.",
-    cases: |_| Ok(Case::only()),
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 const NAMES: [&str; 2] = ["encoding", "charset"];

@@ -4,7 +4,7 @@ use serde_json::Value;
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     client::Client,
     documents::on_section,
     judgement::{Judgement, Stop, accepted, ensure, fail, refused},
@@ -15,28 +15,24 @@ use crate::{
 
 pub(super) const LOG_ENTRY: Check = Check {
     id: "mutation/log-entry",
-    severity: Severity::Must,
     guarantees: &["log-entry-per-mutation"],
     states: "An accepted mutation adds exactly one entry to the log, with its path and its commit, \
             after the earlier ones.",
     explains: "Makes seven mutations of several kinds and documents, with a person's commit among them. After each, \
                the log must have one new entry at its end, with the call's path and git's HEAD. A restart must not \
                change the log.",
-    cases: |_| Ok(Case::only()),
     judge: judge_log_entry,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const REFUSED_NOTHING: Check = Check {
     id: "mutation/refused-nothing",
-    severity: Severity::Must,
     guarantees: &["errors-write-nothing", "commit-per-mutation", "log-entry-per-mutation"],
     states: "A refused call makes no commit and no entry in the log.",
     explains: "After one accepted mutation, makes calls on missing documents and headings, and with the contract's \
                invalid examples. The history and the log must be unchanged.",
-    cases: |_| Ok(Case::only()),
     judge: judge_refused_nothing,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";

@@ -7,7 +7,7 @@ use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     adapter::offer,
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     documents::CHANGES,
     judgement::{Judgement, Stop, ensure, fail},
     request::With,
@@ -15,7 +15,6 @@ use crate::{
 
 pub(super) const OPTIONS: Check = Check {
     id: "mutation/options",
-    severity: Severity::Must,
     guarantees: &["no-implicit-edits"],
     states: "Whatever the optional arguments of a call are, it changes its own document alone, and in a dry run none.",
     explains: "Calls each tool that changes a document, for one that exists and for one that does not, with each optional argument of its \
@@ -23,7 +22,7 @@ pub(super) const OPTIONS: Check = Check {
                documents must stay; if the argument is true and named for it (dry run, preview, simulate), nothing may be new, either.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 const PATH: &str = "notes/plan.md";

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     checks::person,
     documents::CHANGES,
     judgement::{Judgement, Stop, ensure, refused},
@@ -20,7 +20,6 @@ use crate::{
 
 pub(super) const ONLY_ITS_DOCUMENT: Check = Check {
     id: "mutation/only-its-document",
-    severity: Severity::Must,
     guarantees: &["no-implicit-edits", "commit-per-mutation"],
     states: "A mutation touches no other document: not its bytes, its mode, its timestamp, nor its \
             staged changes.",
@@ -30,12 +29,11 @@ pub(super) const ONLY_ITS_DOCUMENT: Check = Check {
                changes.",
     cases: |bench| cases(bench, &["-"]),
     judge: judge_only_its_document,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const PERSON_UNCOMMITTED: Check = Check {
     id: "mutation/person-uncommitted",
-    severity: Severity::Must,
     guarantees: &["no-implicit-edits"],
     states: "A person's uncommitted changes are never lost, and never included in a commit of another \
             document.",
@@ -44,7 +42,7 @@ pub(super) const PERSON_UNCOMMITTED: Check = Check {
                own. No commit may contain another document.",
     cases: |bench| cases(bench, &["dirty", "staged", "staged and dirty", "untracked", "new and staged"]),
     judge: judge_person_uncommitted,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Path of a document in a missing folder.

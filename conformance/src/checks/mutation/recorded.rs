@@ -5,7 +5,7 @@ use tabellion_runtime::spec::ResourceSpec;
 
 use crate::{
     Subject,
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     client::Client,
     judgement::{Judgement, Stop, ensure, fail, refused},
     layout::DOCUMENT,
@@ -16,16 +16,14 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "mutation/recorded",
-    severity: Severity::Must,
     guarantees: &["log-entry-per-entry", "commit-per-entry", "log-entry-per-edit", "commit-per-edit"],
     states: "An accepted mutation is recorded once, a refused one not at all.",
     explains: "Makes a mutation of every effect that takes no section id, with invalid calls in between. If the \
                contract has a resource with a list of items with times, that list is the log: it must have one new \
                entry after each mutation, and the same entries after a restart. Otherwise git's log is the record: it \
                must have one new commit, whose message names the document.",
-    cases: |_| Ok(Case::only()),
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Returns the resource that is the log: its schema has a list whose items have a time.

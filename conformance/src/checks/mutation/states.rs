@@ -5,7 +5,7 @@ use tabellion_runtime::spec::EffectKind;
 
 use super::others::same_lines;
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be, counted},
+    check::{Bench, Case, Check, counted},
     documents::CHANGES,
     judgement::{Judgement, Shows, Stop, ensure},
     ledger,
@@ -18,7 +18,6 @@ use crate::{
 
 pub(super) const ODD_REPOSITORY: Check = Check {
     id: "mutation/odd-repository",
-    severity: Severity::Must,
     guarantees: &["no-implicit-edits", "no-partial-application"],
     states: "Whatever the repository's state, a mutation is done completely or refused, and disturbs \
             nothing else in it.",
@@ -28,7 +27,7 @@ pub(super) const ODD_REPOSITORY: Check = Check {
                locks must be unchanged.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 const DOCUMENT: &str = "notes/plan.md";

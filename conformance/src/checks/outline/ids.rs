@@ -7,7 +7,7 @@ use super::{
     samples::commit_document,
 };
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
     layout::DOCUMENT,
     moment::Moment,
@@ -16,7 +16,6 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "outline/ids",
-    severity: Severity::Must,
     guarantees: &["ids-are-stable"],
     states: "A section keeps its id whatever else is edited, across restarts, undo and redo; no id is \
             reused.",
@@ -24,14 +23,12 @@ pub(super) const CHECK: Check = Check {
                undone and redone, the server restarts, and a person edits the document. After each step every \
                remaining section, recognized by its text, must have its previous id, and a new id must never have been \
                used before.",
-    cases: |_| Ok(Case::only()),
     judge: judge_stable,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const GONE_ID: Check = Check {
     id: "outline/gone-id",
-    severity: Severity::Must,
     guarantees: &["ids-are-stable", "errors-change-nothing"],
     states: "The id of a deleted or unknown section is an error in every call, and never means another \
             section.",
@@ -40,7 +37,7 @@ pub(super) const GONE_ID: Check = Check {
                byte. Undoing the deletion restores the id.",
     cases: |_| Ok(["by a call", "by a person"].map(|by| Case::new(by, by)).into()),
     judge: judge_gone,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 const TEXT: &str = "# Plan\n\nplan\n\n## Step\n\nstep one\n\n## Step\n\nstep two\n\n### Part\n\npart\n\n## Step\n\nstep three\n\n# End\n\nend\n";

@@ -6,7 +6,7 @@ use tabellion_runtime::spec::EffectKind;
 
 use crate::{
     Subject,
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure},
     launch::not_ours,
     ledger,
@@ -20,7 +20,6 @@ use crate::{
 
 pub(super) const ENVIRONMENT: Check = Check {
     id: "paths/environment",
-    severity: Severity::Must,
     guarantees: &[],
     states: "Git variables in the server's environment lead no call to another repository, and run no \
             program.",
@@ -29,7 +28,7 @@ pub(super) const ENVIRONMENT: Check = Check {
                other repository must be unchanged. `attacks/hostile.toml` has the variables.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 const PATH: &str = "notes/plan.md";

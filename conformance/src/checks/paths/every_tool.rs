@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use super::super::offered::{self, FORMS, OfferedTool};
 use crate::{
     attacks::placed,
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure},
     layout::SECRET,
     moment::Moment,
@@ -14,7 +14,6 @@ use crate::{
 
 pub(super) const EVERY_TOOL: Check = Check {
     id: "paths/every-tool",
-    severity: Severity::Must,
     guarantees: &[],
     states: "No argument of any tool that the server lists leads a call out of the library.",
     explains: "A server has more tools than the contract or the adapter names: they copy, move, count and describe files. Calls each of \
@@ -23,7 +22,7 @@ pub(super) const EVERY_TOOL: Check = Check {
                path is left out.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Paths outside, as attacks write them.

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure},
     ledger,
     moment::Moment,
@@ -15,7 +15,6 @@ use crate::{
 
 pub(super) const CONFIG: Check = Check {
     id: "paths/hostile-config",
-    severity: Severity::Must,
     guarantees: &[],
     states: "No call runs a program that the library configures, by git's configuration, attributes or \
             hooks.",
@@ -25,7 +24,7 @@ pub(super) const CONFIG: Check = Check {
                program may have left its mark. `attacks/hostile.toml` has the configurations.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";

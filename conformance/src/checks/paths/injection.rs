@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     client,
     documents::CHANGES,
     era::Era,
@@ -18,7 +18,6 @@ use crate::{
 
 pub(super) const INJECTION: Check = Check {
     id: "paths/injection",
-    severity: Severity::Must,
     guarantees: &[],
     states: "No path, text, heading or client name forges part of a commit's message, or another commit.",
     explains: "A commit's message may contain the path, a summary or the client's name. Calls pass lines that resemble \
@@ -26,7 +25,7 @@ pub(super) const INJECTION: Check = Check {
                may be refused; otherwise it must make one commit, without the forged trailers and author.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 const DOCUMENT: &str = "# Plan\n\n## Scope\n\nAll of it.\n";

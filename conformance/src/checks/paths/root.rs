@@ -10,7 +10,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check, Severity},
     client::Client,
     documents::CHANGES,
     judgement::{Judgement, Stop, ensure, not_shown, refused},
@@ -24,15 +24,13 @@ use crate::{
 
 pub(super) const SWAPPED_FOLDER: Check = Check {
     id: "paths/swapped-folder",
-    severity: Severity::Must,
     guarantees: &[],
     states: "A folder that is replaced by a link while calls run leads none of them out of the library.",
     explains: "While a client reads and changes a document, another thread continuously exchanges its folder with a \
                symbolic link to a folder outside. This detects a server that checks a path and then opens it by name. \
                Calls may be refused; no answer may reveal a file outside the library, and no such file may change.",
-    cases: |_| Ok(Case::only()),
     judge: judge_swapped_folder,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const LINKED_ROOT: Check = Check {
@@ -42,22 +40,19 @@ pub(super) const LINKED_ROOT: Check = Check {
     states: "A library that is named by a symbolic link is served like any other.",
     explains: "Starts the server over a symbolic link to the library, like `/tmp` on macOS. Every effect of the \
                contract must succeed.",
-    cases: |_| Ok(Case::only()),
     judge: judge_linked_root,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const INNER_ROOT: Check = Check {
     id: "paths/inner-root",
-    severity: Severity::Must,
     guarantees: &[],
     states: "If the library is a folder of a larger repository, calls reach nothing outside that folder.",
     explains: "Starts the server over a folder of a repository and applies every effect there. Documents outside the \
                folder, even with the same relative path, must be unchanged, and no commit may contain a person's \
                staged changes outside it.",
-    cases: |_| Ok(Case::only()),
     judge: judge_inner_root,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";

@@ -6,14 +6,13 @@ use tabellion_runtime::{provenance::PROVENANCE, spec::ProvenanceField};
 
 use super::said::{self, Kept};
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, refused},
     reply::Reply,
 };
 
 pub(super) const CHECK: Check = Check {
     id: "provenance/aliases",
-    severity: Severity::Must,
     guarantees: &["provenance-required"],
     states: "A field of provenance is taken from each of its keys in `_meta` and, over HTTP, each of its headers; the first counts.",
     explains: "Says each field of a change under each of its names alone, with a value that no other call has, and under several at once \
@@ -21,7 +20,7 @@ pub(super) const CHECK: Check = Check {
                and these before headers. The value that is kept with the change, on the disk, must be the one of the first.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// The place of a field in a call.

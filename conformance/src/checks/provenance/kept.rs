@@ -4,7 +4,7 @@ use tabellion_runtime::spec::ProvenanceUse;
 
 use super::said::{self, Kept};
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, not_shown},
     reply::Reply,
     request,
@@ -12,14 +12,13 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "provenance/kept",
-    severity: Severity::Must,
     guarantees: &["provenance-required"],
     states: "All fields of a call's provenance are kept with its change.",
     explains: "Makes the examples of each tool's changes, each with values of its own over one connection, and reads the log on the disk \
                beside the server. The entry must have every field with the value of its own call, not that of an earlier one.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 const USES: [ProvenanceUse; 2] = [ProvenanceUse::Required, ProvenanceUse::Kept];

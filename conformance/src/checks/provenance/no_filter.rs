@@ -8,7 +8,7 @@ use tabellion_runtime::{
 
 use super::said::{self, Connections};
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, fail, not_shown},
     ledger::rows::Row,
     reply::Reply,
@@ -18,7 +18,6 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "provenance/no-filter",
-    severity: Severity::Must,
     guarantees: &["provenance-required"],
     states: "What a call finds does not depend on its provenance.",
     explains: "Makes a change, and reads with every operation that finds it: once with the provenance of the change, once with a different one in \
@@ -26,7 +25,7 @@ pub(super) const CHECK: Check = Check {
                session for an argument hides from one agent what another has stored.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Numbers of the provenance of the change, and of a different one.

@@ -9,7 +9,7 @@ mod foreign;
 mod machines;
 mod refused;
 
-use crate::check::{Check, Severity, as_small_as_can_be};
+use crate::check::{Check, Severity};
 
 /// The guarantee that each check of the family judges.
 const GUARANTEES: &[&str] = &["acknowledged-is-in-the-remote"];
@@ -30,7 +30,6 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "remote/refused",
-        severity: Severity::Must,
         guarantees: GUARANTEES,
         states: "A change that the remote does not take is refused, and nothing has changed; the next one succeeds.",
         explains: "A hook of the remote rejects each push, a lock that a crash has left holds the branch, or the repository is gone. The \
@@ -38,11 +37,10 @@ pub(super) const CHECKS: &[Check] = &[
                    must succeed, and be in the branch.",
         cases: refused::cases,
         judge: refused::judge,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
     Check {
         id: "remote/lost-answer",
-        severity: Severity::Must,
         guarantees: GUARANTEES,
         states: "A change whose push is not answered is made once at most, and exactly once if it is acknowledged.",
         explains: "The remote's own process is killed, before it moves the branch or after that, so that the push ends without an answer. \
@@ -50,11 +48,10 @@ pub(super) const CHECKS: &[Check] = &[
                    the branch's document once if the call succeeded, and never twice.",
         cases: cut::answers,
         judge: cut::judge_answer,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
     Check {
         id: "remote/killed",
-        severity: Severity::Must,
         guarantees: GUARANTEES,
         states: "A server that is killed during its push leaves a library that goes on, with the change once or not at all.",
         explains: "A hook of the remote waits, before the branch moves or after that. The server is killed then, with all that it started \
@@ -62,11 +59,10 @@ pub(super) const CHECKS: &[Check] = &[
                    must succeed, and folder and HEAD must be the branch's. `git fsck` must pass.",
         cases: cut::kills,
         judge: cut::judge_kill,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
     Check {
         id: "remote/steps",
-        severity: Severity::Must,
         guarantees: GUARANTEES,
         states: "A server that is killed at any system call of a shared change leaves a library that goes on, with the change once or not \
                  at all.",
@@ -75,11 +71,10 @@ pub(super) const CHECKS: &[Check] = &[
                    removed.",
         cases: cut::steps,
         judge: cut::judge_step,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
     Check {
         id: "remote/in-the-way",
-        severity: Severity::Must,
         guarantees: GUARANTEES,
         states: "What a person has saved in a document and not committed is not lost when the remote's commits change that document.",
         explains: "A person saves a line here while a second one pushes a line of the same document. Then a call appends to it. It may be \
@@ -87,22 +82,20 @@ pub(super) const CHECKS: &[Check] = &[
                    must be in the folder, or in the history.",
         cases: foreign::ways,
         judge: foreign::judge_way,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
     Check {
         id: "remote/rewritten",
-        severity: Severity::Must,
         guarantees: GUARANTEES,
         states: "A branch that a person has rewritten is not overwritten.",
         explains: "A person pushes a history without the last change by force. A later call may be refused, and changes nothing then, or \
                    succeed; in any case the person's commit must be in the branch.",
         cases: |_| Ok(crate::check::Case::only()),
         judge: foreign::judge_rewritten,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
     Check {
         id: "remote/configuration",
-        severity: Severity::Must,
         guarantees: GUARANTEES,
         states: "The library's own configuration redirects no push and runs no program.",
         explains: "Git's configuration in the library, which the sender of a library can write, replaces the remote's address by \
@@ -110,6 +103,6 @@ pub(super) const CHECKS: &[Check] = &[
                    the other repository must be empty, and no program may have run.",
         cases: |_| Ok(crate::check::Case::only()),
         judge: foreign::judge_configuration,
-        shrink: as_small_as_can_be,
+        ..Check::MUST
     },
 ];

@@ -9,13 +9,12 @@ use super::{
     outcome::{Refused, RestAnswer},
 };
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
 };
 
 pub(super) const CHECK: Check = Check {
     id: "rest/errors",
-    severity: Severity::Must,
     guarantees: &["rest-is-mcp"],
     states: "A refused request over REST has the declared status and the contract's form of errors, and changes nothing.",
     explains: "Calls tools that do not exist, sends bodies that are no object of JSON or not said to be one, other methods, no \
@@ -25,7 +24,7 @@ pub(super) const CHECK: Check = Check {
                `Allow`, 401 `WWW-Authenticate`, and an exceeded limit `Retry-After`. No file may change.",
     cases: |bench| Ok(bad::cases(bench)),
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {

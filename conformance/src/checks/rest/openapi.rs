@@ -13,13 +13,12 @@ use super::{
     program::{self, Memory, Program, writer},
 };
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
 };
 
 pub(super) const CHECK: Check = Check {
     id: "rest/openapi",
-    severity: Severity::Must,
     guarantees: &["rest-is-mcp"],
     states: "The description is OpenAPI 3.1, names the tools with their schemas, and describes every answer.",
     explains: "Clients are generated from the description. It is fetched without credentials, and must have what OpenAPI 3.1 requires, \
@@ -29,7 +28,7 @@ pub(super) const CHECK: Check = Check {
                must be described with their status, and be valid against their schema.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// The subject of a case.

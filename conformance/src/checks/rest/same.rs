@@ -11,14 +11,13 @@ use super::{
     program::{self, Memory, Program, Ran},
 };
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, refused},
     reply::Refusal,
 };
 
 pub(super) const CHECK: Check = Check {
     id: "rest/same-answers",
-    severity: Severity::Must,
     guarantees: &["rest-is-mcp"],
     states: "A call over REST has the result, the refusal and the changes that it has over MCP.",
     explains: "Makes the same calls over MCP and over REST, each on a library of its own with equal documents: the contract's examples as a \
@@ -28,7 +27,7 @@ pub(super) const CHECK: Check = Check {
                lists of tools must agree.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// The subject of a comparison.

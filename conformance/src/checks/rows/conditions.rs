@@ -11,7 +11,7 @@ use tabellion_runtime::{
 
 use super::basics::{entity, has, some, spec, start, unchanged};
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail, refused},
     ledger::rows::Row,
     reply::Reply,
@@ -20,7 +20,6 @@ use crate::{
 
 pub(super) const CHANGED_SINCE: Check = Check {
     id: "rows/if-base",
-    severity: Severity::Must,
     guarantees: &["nothing-lost-together"],
     states: "A change with `tabellion/ifBase` is refused if the row has changed since that content, and made otherwise.",
     explains: "Reads a row, has another process change it, and updates and deletes it with the base of that reading: both are \
@@ -28,19 +27,18 @@ pub(super) const CHANGED_SINCE: Check = Check {
                one succeeds.",
     cases: |bench| cases(bench, &[Action::Create, Action::Get, Action::Update]),
     judge: judge_base,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const IDEMPOTENCY: Check = Check {
     id: "rows/idempotency",
-    severity: Severity::Must,
     guarantees: &["nothing-lost-together"],
     states: "A call with the `tabellion/idempotencyKey` of an earlier one is not made again, and has its answer without its secrets.",
     explains: "Creates a row twice with one key, also after a restart: there is one row and one entry of the log. The same key with \
                other values is refused.",
     cases: |bench| cases(bench, &[Action::Create]),
     judge: judge_key,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Number of processes that change a row with the same base.

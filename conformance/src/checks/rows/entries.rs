@@ -8,7 +8,7 @@ use super::{
     play, program, written,
 };
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check, Severity},
     judgement::{Judgement, Stop, ensure, fail, not_shown},
     ledger::rows::Row,
     reply::Reply,
@@ -21,7 +21,6 @@ use crate::{
 
 pub(super) const ONE_CHANGE: Check = Check {
     id: "rows/one-change",
-    severity: Severity::Must,
     guarantees: &["one-change-per-mutation"],
     states: "Each mutation adds exactly one entry to the log, which has exactly the rows that changed; nothing else adds one.",
     explains: "Creates, updates and deletes a row of each entity, also rows that others refer to, and reads the tables and the \
@@ -30,7 +29,7 @@ pub(super) const ONE_CHANGE: Check = Check {
                server are called as their examples call them; there, the file must also show one transaction.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const LOG_REPLAYS: Check = Check {

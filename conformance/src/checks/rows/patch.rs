@@ -7,7 +7,7 @@ use tabellion_runtime::spec::{Action, EntitySpec, FieldSpec, FieldType, Moment};
 
 use super::basics::{entity, has, must_be_refused, some, spec, start};
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
     ledger::rows::{Row, RowLedger, canonical, shown},
     rows::{Model, client, model::Outcome, requests},
@@ -15,7 +15,6 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "rows/patch",
-    severity: Severity::Must,
     guarantees: &["rows-are-what-was-said"],
     states: "An update sets the fields that it names to these values, and leaves all others as they are.",
     explains: "Creates a row with values of all fields, and updates one field after the other, then sets each that may be null to \
@@ -23,7 +22,7 @@ pub(super) const CHECK: Check = Check {
                what hooks of the contract set. What a rule over several fields forbids must be refused.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {

@@ -6,7 +6,7 @@ use tabellion_runtime::spec::{Action, EntitySpec, FieldSpec, OnDelete, Reference
 
 use super::basics::{entity, has, must_be_refused, some, spec, start};
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
     ledger::rows::Row,
     rows::{Model, RowsClient, client, model::Outcome, requests},
@@ -15,7 +15,6 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "rows/references",
-    severity: Severity::Must,
     guarantees: &["rows-are-what-was-said"],
     states: "A reference names a row that is there; deleting that row is refused, deletes the other too, or clears the reference, as \
              the contract says.",
@@ -23,7 +22,7 @@ pub(super) const CHECK: Check = Check {
                refused, on creation and update. Then the row that it names is deleted, beside one that something else names.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// The trial that is made with a reference.

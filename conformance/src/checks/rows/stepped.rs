@@ -8,7 +8,7 @@ use super::{
     entries::one_change,
 };
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     checks::atomic::points::{FaultKind, possible, spread, without_ids},
     client::Client,
     judgement::{Judgement, Stop, ensure, fail, not_shown, refused},
@@ -21,7 +21,6 @@ use crate::{
 
 pub(super) const KILLED: Check = Check {
     id: "rows/killed",
-    severity: Severity::Must,
     guarantees: &["acknowledged-is-durable"],
     states: "If the server is killed during a change, then after a restart the rows are those before or after it, and the log agrees.",
     explains: "Kills the server with `ptrace` before each system call that changes the data folder, during a creation, an update and \
@@ -30,12 +29,11 @@ pub(super) const KILLED: Check = Check {
                succeed.",
     cases: |bench| cases(bench, &[FaultKind::Killed]),
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const FAULTS: Check = Check {
     id: "rows/faults",
-    severity: Severity::Must,
     guarantees: &["acknowledged-is-durable", "errors-change-nothing"],
     states: "If the disk is full or fails during a change, the change is refused and nothing changes, or it is made as a whole.",
     explains: "As rows/killed, but the system call fails with ENOSPC or EIO, once or from then on. What was refused must not be there, \
@@ -50,7 +48,7 @@ pub(super) const FAULTS: Check = Check {
         cases(bench, &kinds)
     },
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Maximum number of points of one mutation, in the quick and in the full profile.

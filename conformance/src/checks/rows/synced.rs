@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, path::PathBuf};
 
 use super::stepped::{self, Mutation};
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail, refused},
     reply::Reply,
     scene::Scene,
@@ -13,7 +13,6 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "rows/synced-before-answer",
-    severity: Severity::Must,
     guarantees: &["acknowledged-is-durable"],
     states: "Between the last write to a data file and the answer lies a sync of that file.",
     explains: "Records the system calls of a creation, an update and a deletion with `ptrace`. What is written to the data folder must \
@@ -21,7 +20,7 @@ pub(super) const CHECK: Check = Check {
                what was acknowledged. Locks, SQLite's `-shm` files, and marks of what was acknowledged (`*.mark`) hold no data.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Beginnings of the names of calls that change a file's content.

@@ -6,7 +6,7 @@ use tabellion_runtime::spec::{Action, EntitySpec, FieldType, Unique};
 
 use super::basics::{entity, has, must_be_refused, some, spec, start};
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure},
     ledger::rows::Row,
     rows::{RowsClient, client, requests},
@@ -15,7 +15,6 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "rows/unique",
-    severity: Severity::Must,
     guarantees: &["rows-are-what-was-said"],
     states: "Only one row of an org has the values that the contract says are unique, and the key.",
     explains: "For the key and each unique of each entity: a second row with the same values is refused, on creation and update, also \
@@ -23,7 +22,7 @@ pub(super) const CHECK: Check = Check {
                that was deleted, but never its id. A mark that only one row can have goes from one to the other.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// A unique of an entity; without a number, its key.

@@ -12,62 +12,57 @@ pub(super) const CHECKS: &[Check] = &[ACKNOWLEDGED, PIPELINED, PROCESSES, KILLED
 
 const ACKNOWLEDGED: Check = Check {
     id: "store/acknowledged",
-    severity: Severity::Must,
     guarantees: &[],
     states: "What a call stores is in the store's files once it has succeeded, and stays there.",
     explains: "Makes each call of `--store` several times, with a new text each time. After each answer, all texts so far must be in \
                the bytes of some file of the library, or of the folder for data. A server whose files have no such text, even after its end, shows nothing.",
     cases: calls::cases,
     judge: crowd::one_by_one,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 const PIPELINED: Check = Check {
     id: "store/pipelined",
-    severity: Severity::Must,
     guarantees: &[],
     states: "Calls that one client makes without waiting for answers lose nothing of each other.",
     explains: "Sends 24 calls at once, as clients do whose agents call tools in parallel. Each text whose call succeeded must be in \
                the store.",
     cases: calls::cases,
     judge: crowd::pipelined,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 const PROCESSES: Check = Check {
     id: "store/processes",
-    severity: Severity::Must,
     guarantees: &[],
     states: "Two servers with one store lose nothing of each other's.",
     explains: "Starts the server twice on one store, as two clients on one machine do, and calls both by turns, then at once. Each \
                text whose call succeeded must be in the store.",
     cases: calls::cases,
     judge: crowd::processes,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 const KILLED: Check = Check {
     id: "store/killed",
-    severity: Severity::Must,
     guarantees: &[],
     states: "What was acknowledged survives the server's death, and the store can be used afterwards.",
     explains: "Kills the server right after an answer, and in the middle of many calls. Then it is started again and makes one more \
                call. Each text whose call succeeded must be in the store, before and after.",
     cases: calls::cases,
     judge: killed::judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 const FILES: Check = Check {
     id: "store/files",
-    severity: Severity::Must,
     guarantees: &[],
     states: "The store's files keep their modes, a link stays a link, and nothing is left beside them.",
     explains: "Makes calls over files that only their owner may read, and over a store that is a symbolic link, as people keep it in \
                a folder that is synchronized. Then compares modes, links and names of files.",
     cases: files::cases,
     judge: files::judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 const UNKNOWN: Check = Check {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     checks::outline::{
         editor::{Editor, ensure_accepted},
         samples::{commit_document, document_text},
@@ -17,7 +17,6 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "undo/hand-edit",
-    severity: Severity::Must,
     guarantees: &["hand-edits-are-kept", "errors-change-nothing"],
     states: "A person's later edits are never overwritten by undo or redo: the call is refused, or keeps them.",
     explains: "After an edit or its undo, a person adds a line to the document, replaces its text or deletes it, with or \
@@ -26,19 +25,18 @@ pub(super) const CHECK: Check = Check {
                it does without it: the document is then what it would be, and the line.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const NOTHING_TO_UNDO: Check = Check {
     id: "undo/nothing",
-    severity: Severity::Must,
     guarantees: &["errors-change-nothing"],
     states: "With nothing to undo or redo, the call is refused, and nothing changes.",
     explains: "Calls undo and redo on a document that only a person has edited, without a document, after everything was \
                undone, and after everything was redone.",
     cases: |_| Ok(["a document", "no document"].map(|what| Case::new(what, what)).into()),
     judge: judge_nothing,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 const TEXT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be, fewer_steps},
+    check::{Bench, Case, Check, Severity, fewer_steps},
     checks::outline::editor::{Editor, Entry, ensure_accepted},
     judgement::{Judgement, Stop, ensure, fail},
     layout::DOCUMENT,
@@ -41,14 +41,13 @@ pub(super) const CHECK: Check = Check {
 
 pub(super) const LEVELS: Check = Check {
     id: "undo/levels",
-    severity: Severity::Must,
     guarantees: &["undo-inverts", "redo-inverts-undo"],
     states: "A hundred edits can be undone and redone one by one, also by a restarted server.",
     explains: "Makes a hundred edits (ten in the quick profile), restarts the server, undoes them all, restarts it, \
                and redoes them all. After each step the document must be in the state that it had there.",
     cases: |bench| Ok(vec![Case::new("levels", bench.pick(10, 100))]),
     judge: judge_levels,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// A step of a program. Numbers select a section or position, modulo their count.

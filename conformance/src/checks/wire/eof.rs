@@ -33,7 +33,6 @@ pub(super) const EXIT: Check = Check {
 
 pub(super) const IN_FLIGHT: Check = Check {
     id: "wire/eof-in-flight",
-    severity: Severity::Must,
     guarantees: &["no-partial-application"],
     states: "If standard input closes with calls in flight, each is done completely or not at all, and \
             done if it was answered.",
@@ -46,7 +45,7 @@ pub(super) const IN_FLIGHT: Check = Check {
         Ok(counts.iter().map(case).collect())
     },
     judge: judge_in_flight,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// The moment at which standard input is closed.

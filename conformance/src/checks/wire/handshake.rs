@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::calls::{library, short};
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     era::Era,
     judgement::{Judgement, Stop, ensure, fail},
     official,
@@ -14,7 +14,6 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "wire/handshake",
-    severity: Severity::Must,
     guarantees: &[],
     states: "Client and server agree on a revision as MCP prescribes, whichever the client requests, \
             and tools can then be listed.",
@@ -25,7 +24,7 @@ pub(super) const CHECK: Check = Check {
                -32022 and the supported revisions, and a request without a revision with -32602.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// The first request of a case.

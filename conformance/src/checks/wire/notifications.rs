@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::calls::library;
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check, Severity},
     judgement::{Judgement, fail},
     talk::{Talk, is_answer},
 };
@@ -17,9 +17,8 @@ pub(super) const CHECK: Check = Check {
     explains: "A restarted client may still cancel a request, and some clients send notifications before their first \
                request. Sends a few notifications before `initialize` (or the first request); the server must then \
                work as usual.",
-    cases: |_| Ok(Case::only()),
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {

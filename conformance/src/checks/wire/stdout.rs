@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::calls::{id, library, lines_only, short, valid_calls};
 use crate::{
     WireError,
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     generate::Inputs,
     judgement::{Judgement, ensure, fail},
     talk::{Talk, is_answer},
@@ -13,15 +13,13 @@ use crate::{
 
 pub(super) const CHECK: Check = Check {
     id: "wire/stdout-clean",
-    severity: Severity::Must,
     guarantees: &[],
     states: "Standard output carries JSON-RPC messages, one per line, and nothing else.",
     explains: "A stray line (a banner, a log, a stack trace) breaks every client. Makes valid and invalid calls of all \
                tools, sends invalid lines, and closes standard input. Every line up to the end of standard output must \
                be one message.",
-    cases: |_| Ok(Case::only()),
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {

@@ -6,14 +6,13 @@ use tabellion_runtime::ToolSpec;
 
 use super::calls::{id, library, read_call, short};
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check, Severity},
     judgement::{Judgement, Stop, ensure, fail},
     talk::Talk,
 };
 
 pub(super) const CHECK: Check = Check {
     id: "wire/tools-list",
-    severity: Severity::Must,
     guarantees: &[],
     states: "The list of tools equals the contract's, if there is one, and changes only if the server says so.",
     explains: "Compares names and their order, descriptions, input and output schemas and annotations with the \
@@ -21,7 +20,7 @@ pub(super) const CHECK: Check = Check {
                sent `notifications/tools/list_changed`.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const STARTS: Check = Check {
@@ -31,9 +30,8 @@ pub(super) const STARTS: Check = Check {
     states: "Each start of the server lists the same tools in the same order.",
     explains: "Clients and models cache the list, and prompts that begin with it; an order from a hash table defeats that. \
                Compares the lists of two servers, as JSON.",
-    cases: |_| Ok(Case::only()),
     judge: judge_starts,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Maximum number of pages of the list; more suggest an endless list.

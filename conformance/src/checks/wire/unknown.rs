@@ -5,14 +5,13 @@ use serde_json::json;
 
 use super::calls::{library, short};
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
     talk::Talk,
 };
 
 pub(super) const CHECK: Check = Check {
     id: "wire/unknown-method",
-    severity: Severity::Must,
     guarantees: &[],
     states: "A request with an unknown method is answered with -32601; an unknown notification is not \
             answered.",
@@ -20,7 +19,7 @@ pub(super) const CHECK: Check = Check {
                request.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 #[derive(Debug, Serialize, Deserialize)]

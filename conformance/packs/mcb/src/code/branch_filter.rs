@@ -14,13 +14,12 @@ use super::{
     vcs::repository,
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, ensure},
 };
 
 pub(super) const CHECK: Check = Check {
     id: "search/branch",
-    severity: Severity::Must,
     guarantees: &["filters-hold"],
     states: "A search with `branch` has hits of that branch only, and all of them, alone and with other filters.",
     explains: "Indexes two branches of a repository, on which some files are the same and others differ, beside a collection of files without \
@@ -34,7 +33,7 @@ pub(super) const CHECK: Check = Check {
         Ok(cases.map(case).collect())
     },
     judge: |bench, case| judge(bench, &case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 fn judge(bench: &Bench<'_>, branched: &Branched) -> Judgement {

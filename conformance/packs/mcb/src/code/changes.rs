@@ -10,7 +10,7 @@ use super::{
     tree::{self, FOLDERS, KINDS, Source, Tree, word},
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check, Severity},
     judgement::{Judgement, Stop, ensure},
 };
 
@@ -39,14 +39,13 @@ pub(super) const INCREMENTAL: Check = Check {
 
 pub(super) const FRESH: Check = Check {
     id: "search/fresh",
-    severity: Severity::Must,
     guarantees: &["index-is-the-files"],
     states: "Once a changed file is indexed again, its new words are found and its old ones are not, however small the change was.",
     explains: "Changes a word of a file to a different one of the same length, again and again, and searches both after each run. A server that \
                compares sizes, or times of whole seconds, answers with code that is no longer there.",
     cases: |bench| Ok(vec![Case::new("one file", bench.pick(4, 20))]),
     judge: |bench, case| fresh(bench, case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// A tree, and its changes.

@@ -12,14 +12,13 @@ use super::{
     tree::{self, Source, Tree},
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
     ledger::git,
 };
 
 pub(super) const INDEXED: Check = Check {
     id: "index/git",
-    severity: Severity::Must,
     guarantees: &["branches-are-gits"],
     states: "Indexing branches takes the files of their commits, with branch and blob, and neither reads nor changes the work tree.",
     explains: "Makes repositories with two branches and has them indexed while the one, the other or none is checked out, with files that \
@@ -36,12 +35,11 @@ pub(super) const INDEXED: Check = Check {
         Ok(all.map(case).into())
     },
     judge: |bench, case| indexed(bench, &case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const MOVED: Check = Check {
     id: "index/branch-moves",
-    severity: Severity::Must,
     guarantees: &["index-is-the-files", "branches-are-gits"],
     states: "After a branch has moved, the next run finds the files of its new commit, and those of no other.",
     explains: "Indexes a branch, moves it on by commits that add, change and remove files, and back to an earlier one, while another branch \
@@ -53,7 +51,7 @@ pub(super) const MOVED: Check = Check {
         Ok(cases.map(|number| Case::new(format!("branch {number}"), moves(&mut dice))).collect())
     },
     judge: |bench, case| moved(bench, &case.read::<Vec<Tree>>()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// State of the work tree when branches are indexed.

@@ -8,7 +8,7 @@ use super::{
     vcs::repository,
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, ensure, fail},
 };
 
@@ -16,7 +16,6 @@ pub(super) const IMPACT: &[&str] = &["analyze_impact"];
 
 pub(super) const CHECK: Check = Check {
     id: "vcs/impact",
-    severity: Severity::Must,
     guarantees: &["impact-is-counted"],
     states: "The impact of a branch has git's numbers, the symbols that it touches, and the places that use them.",
     explains: "Compares branches of random repositories, and one in which a function changes that others call. The numbers must be those of \
@@ -28,7 +27,7 @@ pub(super) const CHECK: Check = Check {
         Ok(cases)
     },
     judge: |bench, case| impact(bench, &case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// A function, which the other branch changes, and its callers.

@@ -11,13 +11,12 @@ use super::{
     tree::{self, COMMON, Tree},
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure},
 };
 
 pub(super) const STATUS: Check = Check {
     id: "index/status",
-    severity: Severity::Must,
     guarantees: &["status-is-true"],
     states: "What the status says is indexed is found by the next search, and its numbers are those of the files.",
     explains: "Indexes trees, with files among them that can't be indexed, asks for the status until it is `idle`, and searches at once: \
@@ -31,12 +30,11 @@ pub(super) const STATUS: Check = Check {
         Ok(sizes.iter().map(case).collect())
     },
     judge: |bench, case| status(bench, &case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const RESTART: Check = Check {
     id: "index/restart",
-    severity: Severity::Must,
     guarantees: &["index-survives"],
     states: "After a restart, all that was indexed is found as before, without another run.",
     explains: "Indexes a tree, searches, restarts the server and searches again: the same hits in the same order, and the same status. \
@@ -48,12 +46,11 @@ pub(super) const RESTART: Check = Check {
         Ok(cases.map(case).collect())
     },
     judge: |bench, case| restart(bench, &case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const KILLED: Check = Check {
     id: "index/killed",
-    severity: Severity::Must,
     guarantees: &["index-survives"],
     states: "A run that a killed server did not end is ended by the next one: all is found then, and nothing twice.",
     explains: "Begins to index a tree, kills the server at different moments of the run, some of them twice, and starts it again. A run that \
@@ -71,19 +68,18 @@ pub(super) const KILLED: Check = Check {
         Ok(delays.iter().map(case).collect())
     },
     judge: |bench, case| killed(bench, &case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const CLEARED: Check = Check {
     id: "index/clear",
-    severity: Severity::Must,
     guarantees: &["index-survives"],
     states: "A collection that is cleared is gone, also after a restart; others stay, and the same files can be indexed again.",
     explains: "Indexes a tree into two collections and clears one of them. It has no status and no hits then; the other one finds all. \
                Then it is indexed again, which must find all files. A server that keeps the hashes of files skips all of them.",
     cases: |bench| Ok(vec![Case::new("a tree", tree::random(&mut bench.dice("clear"), 10))]),
     judge: |bench, case| clear(bench, &case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// A run that is killed, once or more.

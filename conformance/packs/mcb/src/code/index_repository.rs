@@ -13,7 +13,7 @@ use super::{
     vcs::repository,
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure},
     ledger::git,
 };
@@ -22,7 +22,6 @@ pub(super) const INDEX_REPOSITORY: &[&str] = &["index_repository"];
 
 pub(super) const INDEXED: Check = Check {
     id: "vcs/index",
-    severity: Severity::Must,
     guarantees: &["branches-are-gits", "status-is-true"],
     states: "Once the run of a repository is idle, the files of the branches that it names are found, and those of no other branch.",
     explains: "Indexes a repository by its two branches, by one of them, and by none that is named, and searches the words of all files. \
@@ -35,12 +34,11 @@ pub(super) const INDEXED: Check = Check {
         Ok(cases.map(case).collect())
     },
     judge: |bench, case| indexed(bench, &case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const COMMITS: Check = Check {
     id: "vcs/commits",
-    severity: Severity::Must,
     guarantees: &["branches-are-gits"],
     states: "With `include_commits`, the messages of the last `depth` commits of each branch are found, by their ids and branches; else none is.",
     explains: "Makes histories in which each message has a word of its own in its first line and in its body, and indexes them to several \
@@ -55,7 +53,7 @@ pub(super) const COMMITS: Check = Check {
         Ok(bench.pick(few, many).iter().map(case).collect())
     },
     judge: |bench, case| commits(bench, &case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// A branch with a number of commits, of which `depth` are indexed.

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::server::{SHOP, Server};
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, ensure, fail},
 };
 
@@ -12,7 +12,6 @@ pub(super) const ANALYZE: &[&str] = &["analyze"];
 
 pub(super) const METRICS: Check = Check {
     id: "validate/analyze",
-    severity: Severity::Must,
     guarantees: &["metrics-are-counted"],
     states: "Each function has its complexity, lines and parameters, and the file's complexity is the sum of its functions'.",
     explains: "Measures files in several languages whose functions were counted by hand: with no branch, some in a row, and some in each \
@@ -22,7 +21,7 @@ pub(super) const METRICS: Check = Check {
         Ok(SAMPLES.iter().map(case).collect())
     },
     judge: |bench, case| metrics(bench, &case.read::<String>()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// A file whose functions were counted by hand.

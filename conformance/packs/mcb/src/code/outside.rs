@@ -15,14 +15,13 @@ use super::{
     vcs::{COMPARE, SEARCH},
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure},
     ledger::git,
 };
 
 pub(super) const CHECK: Check = Check {
     id: "index/outside",
-    severity: Severity::Must,
     guarantees: &["nothing-outside-is-read"],
     states: "A path outside of the workspace is refused, and links inside of it lead to nothing that is read.",
     explains: "Names a folder beside the workspace by its path, through `..` and through a link, to each operation that takes a path: all \
@@ -33,7 +32,7 @@ pub(super) const CHECK: Check = Check {
         Ok(ways.map(|way| Case::new(format!("{way:?}"), way)).into())
     },
     judge: |bench, case| outside(bench, case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// The form of a path to the outside.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::server::{Server, write};
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure, fail},
     ledger::git,
 };
@@ -21,7 +21,6 @@ pub(super) const LIST: &[&str] = &["list_repositories"];
 
 pub(super) const CHECK: Check = Check {
     id: "vcs/repositories",
-    severity: Severity::Must,
     guarantees: &["repositories-are-listed"],
     states: "Each repository in a folder, up to three folders deep, is listed once, with its path, its commit and an id of its own.",
     explains: "Makes workspaces with repositories beside and in each other, at several depths, before their first commit, and behind links, and \
@@ -35,7 +34,7 @@ pub(super) const CHECK: Check = Check {
         Ok(CASES.iter().map(case).collect())
     },
     judge: |bench, case| judge(bench, &case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// The kind of a path in the workspace.

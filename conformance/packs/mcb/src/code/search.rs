@@ -11,13 +11,12 @@ use super::{
     tree::{self, COMMON, Source, Tree, word},
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, Stop, ensure},
 };
 
 pub(super) const FILTERS: Check = Check {
     id: "search/filters",
-    severity: Severity::Must,
     guarantees: &["filters-hold"],
     states: "A search of code has hits that pass all filters, and all of them, however few there are among many others; only `limit` cuts.",
     explains: "Indexes a tree into two collections and searches a word that all functions have: without filters, and then with each \
@@ -25,31 +24,29 @@ pub(super) const FILTERS: Check = Check {
                those of the first search that pass. A server that ranks first, cuts and then filters misses what is there.",
     cases: |bench| trees(bench, "filters"),
     judge: |bench, case| filters(bench, &case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const SCORES: Check = Check {
     id: "search/scores",
-    severity: Severity::Must,
     guarantees: &["scores-descend"],
     states: "Scores of code are from 0 to 1 and descend, and what is below `min_score` is neither answered nor counted.",
     explains: "Searches a tree for several words. Then it searches again with scores between two hits as the lowest: just those above must \
                be there.",
     cases: |bench| trees(bench, "scores"),
     judge: |bench, case| scores(bench, &case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const ONE_HIT: Check = Check {
     id: "search/one-hit-a-chunk",
-    severity: Severity::Must,
     guarantees: &["one-hit-a-chunk"],
     states: "Each chunk is at most one hit, whatever it matches by and however often its file was indexed.",
     explains: "Indexes the same tree several times, with a change and a restart between, and searches several words at once: no two hits \
                may have lines of a file in common. A server that adds chunks at each run, or has a hit for each word, crowds out all else.",
     cases: |bench| trees(bench, "one hit"),
     judge: |bench, case| one_hit(bench, &case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 fn trees(bench: &Bench<'_>, what: &str) -> Result<Vec<Case>, Stop> {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::server::{SHOP, Server};
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, ensure, fail},
     reply::Reply,
 };
@@ -16,26 +16,22 @@ pub(super) const LIST: &[&str] = &["list_rules"];
 
 pub(super) const FINDINGS: Check = Check {
     id: "validate/run",
-    severity: Severity::Must,
     guarantees: &["findings-are-data"],
     states: "Running rules answers with what they find, counted by severity; rules, categories and paths choose among it.",
     explains: "Runs all rules on a folder with bad code: findings are an answer, not an error. Each must be of a rule that is listed, in a \
                file and a line that are there, and the sums must be theirs. Then it runs single rules, categories and files: the findings \
                must be those of the first run that pass. Unknown rules and categories are refused.",
-    cases: |_| Ok(Case::only()),
     judge: |bench, _| findings(bench),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const RULES: Check = Check {
     id: "validate/rules",
-    severity: Severity::Must,
     guarantees: &["rules-are-listed"],
     states: "The list has each rule once, with what it is; a category has those of its own, and is refused if there is none of that name.",
     explains: "Lists all rules, and those of each category: the lists must be parts of the first, and together all of it.",
-    cases: |_| Ok(Case::only()),
     judge: |bench, _| rules(bench),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Code with defects that most sets of rules know, and code without defects.

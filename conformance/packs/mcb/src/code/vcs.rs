@@ -9,7 +9,7 @@ use super::{
     server::{Server, write},
 };
 use tabellion_conformance::{
-    check::{Bench, Check, Severity, as_small_as_can_be},
+    check::{Bench, Check},
     judgement::{Judgement, ensure},
 };
 
@@ -18,7 +18,6 @@ pub(super) const SEARCH: &[&str] = &["search_branch"];
 
 pub(super) const COMPARED: Check = Check {
     id: "vcs/compare",
-    severity: Severity::Must,
     guarantees: &["branches-are-gits"],
     states: "Comparing two branches says what `git diff --numstat -M` says between their merge base and the target.",
     explains: "Makes random repositories with two branches that both went on: files are changed, added, removed and renamed, with and \
@@ -26,12 +25,11 @@ pub(super) const COMPARED: Check = Check {
                and the sums must be theirs.",
     cases: |bench| Ok(repositories(bench, "compare", bench.pick(6, 60))),
     judge: |bench, case| compare(bench, &case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const SEARCHED: Check = Check {
     id: "vcs/search",
-    severity: Severity::Must,
     guarantees: &["branches-are-gits"],
     states: "Searching a branch finds the lines of that branch that have the text, and no others.",
     explains: "Searches both branches of random repositories for words, parts of words, punctuation and texts in capital letters, while the \
@@ -39,7 +37,7 @@ pub(super) const SEARCHED: Check = Check {
                has a capital letter.",
     cases: |bench| Ok(repositories(bench, "search", bench.pick(3, 30))),
     judge: |bench, case| search(bench, &case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Returns the arguments that name the repository.

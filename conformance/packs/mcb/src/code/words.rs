@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::server::{CODE, SHOP, Server};
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be, fewer_steps},
+    check::{Bench, Case, Check, Severity, fewer_steps},
     judgement::{Judgement, ensure, fail},
     reply::Reply,
     texts::TEXTS,
@@ -30,7 +30,6 @@ pub(super) const ANY_TEXT: Check = Check {
 
 pub(super) const EXACT: Check = Check {
     id: "search/exact",
-    severity: Severity::Must,
     guarantees: &["exact-names-are-found"],
     states: "The name of a function finds its definition first, and a quoted text what has it before what has only its words.",
     explains: "Indexes a definition among callers, longer names with it, and texts that repeat its words, and searches its name; and a line \
@@ -49,7 +48,7 @@ pub(super) const EXACT: Check = Check {
         Ok(sought.map(case).into())
     },
     judge: |bench, case| exact(bench, &case.read()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Number of texts of a case.

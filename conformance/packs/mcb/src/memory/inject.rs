@@ -9,13 +9,12 @@ use super::{
     shelf::{self, Shelf},
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, ensure},
 };
 
 pub(super) const CHECK: Check = Check {
     id: "memory/inject",
-    severity: Severity::Must,
     guarantees: &["budgets-hold"],
     states: "A context has whole entries, never more than its budget, the most useful first; what does not fit is skipped.",
     explains: "Stores random entries and asks for contexts of each resource with random budgets, limits, tags and filters. Without a \
@@ -23,7 +22,7 @@ pub(super) const CHECK: Check = Check {
                four characters. Each entry is `[TYPE] id: content` and an empty line; what is counted is what is in the text.",
     cases: |bench| Ok(cases(bench)),
     judge: |bench, case| judge(bench, case),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Number of questions of a case.

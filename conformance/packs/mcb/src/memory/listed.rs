@@ -10,13 +10,12 @@ use super::{
     shelf,
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, ensure, fail},
 };
 
 pub(super) const LISTED: Check = Check {
     id: "memory/listed",
-    severity: Severity::Must,
     guarantees: &["filters-hold"],
     states: "A list without a query has the newest entries that pass all filters, counts all that do, and previews the beginning of \
              each.",
@@ -25,19 +24,18 @@ pub(super) const LISTED: Check = Check {
                beginning, whatever the script.",
     cases: |bench| Ok(cases(bench, "listed")),
     judge: |bench, case| listed(bench, case),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const NO_FILTER: Check = Check {
     id: "memory/no-filter",
-    severity: Severity::Must,
     guarantees: &["provenance-never-filters"],
     states: "Callers of every session, project, repository and machine are answered the same.",
     explains: "Stores random entries, and makes each reading call as each of several callers, who differ in all of their provenance. A \
                memory that hides what another session stored forgets everything when the session ends.",
     cases: |bench| Ok(cases(bench, "no filter")),
     judge: |bench, case| no_filter(bench, case),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Maximum number of characters of a preview.

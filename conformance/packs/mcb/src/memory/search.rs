@@ -10,13 +10,12 @@ use super::{
     shelf::{self, Shelf},
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, ensure},
 };
 
 pub(super) const FILTERS: Check = Check {
     id: "memory/filters",
-    severity: Severity::Must,
     guarantees: &["filters-hold"],
     states: "A search has hits that pass all filters, and all of them, however few there are among many others; only `limit` cuts.",
     explains: "Stores random observations, executions and quality gates that have a word in common, and searches it with random tags, \
@@ -24,19 +23,18 @@ pub(super) const FILTERS: Check = Check {
                ranks first, cuts and then filters misses what is there.",
     cases: |bench| Ok(cases(bench, "filters")),
     judge: |bench, case| filters(bench, case),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const SCORES: Check = Check {
     id: "memory/scores",
-    severity: Severity::Must,
     guarantees: &["scores-descend"],
     states: "Scores are from 0 to 1 and descend, and what is below `min_score` is neither answered nor counted.",
     explains: "Searches random entries for several words, in all ways that have scores. Then it searches again with each score between \
                two hits as the lowest: just those above must be there.",
     cases: |bench| Ok(cases(bench, "scores")),
     judge: |bench, case| scores(bench, case),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Number of questions of a case.

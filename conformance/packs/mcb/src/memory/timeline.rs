@@ -10,14 +10,13 @@ use super::{
     shelf::{self, Shelf},
 };
 use tabellion_conformance::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     judgement::{Judgement, ensure, fail},
     reply::Reply,
 };
 
 pub(super) const CHECK: Check = Check {
     id: "memory/timeline",
-    severity: Severity::Must,
     guarantees: &["timelines-are-exact"],
     states: "A timeline has just the neighbours of its anchor that it is asked for, of its resource, in the order of arrival, also \
              within one second.",
@@ -26,7 +25,7 @@ pub(super) const CHECK: Check = Check {
                window bounds both sides. An anchor that is not there, or of another resource, is refused.",
     cases: |bench| Ok(cases(bench)),
     judge: |bench, case| judge(bench, case),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Number of questions of a case.

@@ -6,7 +6,7 @@ use tabellion_runtime::spec::RestOperation;
 
 use super::kept::{self, UNKNOWN};
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     checks::rest::{
         alike::Ids,
         faces::{Conditions, Face, Faces, endpoint},
@@ -23,7 +23,6 @@ pub(super) const FAILED: &str = "failed";
 
 pub(super) const CHECK: Check = Check {
     id: "audit/agrees-with-commits",
-    severity: Severity::Must,
     guarantees: &["audit-of-every-call"],
     states: "Each change is one commit that names its execution, and that execution is a success and names the commit; no other commit is made.",
     explains: "Makes calls that succeed, that are refused, and that are repeated with their idempotency key, over REST and over MCP. The \
@@ -32,7 +31,7 @@ pub(super) const CHECK: Check = Check {
                message, and no other. An execution of another caller must look like one that does not exist.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 #[derive(Debug, Serialize, Deserialize)]

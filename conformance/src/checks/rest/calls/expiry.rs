@@ -10,7 +10,7 @@ use super::{
     sessions::{Usage, ensure_of_no_use, sessions, used},
 };
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     checks::rest::faces::{Faces, endpoint},
     judgement::{Judgement, Stop, ensure},
 };
@@ -22,7 +22,6 @@ const MAX_SERVERS: u32 = 100;
 
 pub(super) const IDLE: Check = Check {
     id: "sessions/idle",
-    severity: Severity::Must,
     guarantees: &["sessions-end"],
     states: "A session without a call ends after the time that the contract says, and no sooner; each call puts that off.",
     explains: "Opens a session, and starts the server anew with its clock ahead. A minute before the session is to end, a call in it must \
@@ -35,12 +34,11 @@ pub(super) const IDLE: Check = Check {
         Attempt::Idle(usage) => idle(bench, usage),
         Attempt::Room => room(bench),
     },
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const AGE: Check = Check {
     id: "sessions/age",
-    severity: Severity::Must,
     guarantees: &["sessions-end"],
     states: "A session that is in use all the time ends at the age that the contract says, and no sooner.",
     explains: "Opens a session, and renews it as often as it takes to keep it from being idle, at servers whose clocks are ahead more and \
@@ -48,7 +46,7 @@ pub(super) const AGE: Check = Check {
                refused with the error that the contract has for it and change nothing. Needs a server whose clock can be set ahead.",
     cases: age_cases,
     judge: |bench, _| age(bench),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]

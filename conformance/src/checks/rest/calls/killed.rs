@@ -13,7 +13,7 @@ use super::{
     kept,
 };
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     checks::rest::{
         faces::{Conditions, Faces, endpoint},
         program::{self, Memory, Step},
@@ -29,7 +29,6 @@ const CANCELLED: &str = "cancelled";
 
 pub(super) const CHECK: Check = Check {
     id: "audit/killed",
-    severity: Severity::Must,
     guarantees: &["audit-of-every-call"],
     states: "After the server is killed, each execution that it has said has ended: as a success if its commit is there, and otherwise not.",
     explains: "Has changing calls accepted with `Prefer: respond-async`, and kills the server at moments from the answer until a little after \
@@ -37,7 +36,7 @@ pub(super) const CHECK: Check = Check {
                one commit that was made and that names it, or, if no commit was made, as failed or cancelled.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// A kill during a call.

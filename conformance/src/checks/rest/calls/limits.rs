@@ -10,7 +10,7 @@ use tabellion_runtime::{
 
 use super::kept::{self, TOO_MANY};
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     checks::rest::{
         faces::{Conditions, Faces, endpoint},
         outcome::RestAnswer,
@@ -28,7 +28,6 @@ const MIN_INTERVAL: Duration = Duration::from_secs(10);
 
 pub(super) const EACH: Check = Check {
     id: "limits/each",
-    severity: Severity::Must,
     guarantees: &["limits-hold"],
     states: "A limit for each session permits exactly its calls; the next is refused with the declared error, and changes nothing.",
     explains: "Makes as many calls in a new session as the contract's smallest limit for each session permits: none may be refused for it. The \
@@ -36,31 +35,29 @@ pub(super) const EACH: Check = Check {
                be free. Limits of more than 60 calls, and those that permit a further one within 10 s, are not tried.",
     cases: of_limits,
     judge: |bench, case| each(bench, &case.read::<String>()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const RETRY_AFTER: Check = Check {
     id: "limits/retry-after",
-    severity: Severity::Must,
     guarantees: &["limits-hold"],
     states: "The refusal of a call that exceeds a limit says in `Retry-After` when a further one is permitted.",
     explains: "Exceeds the limit of `limits/each`. `Retry-After` must be a number of seconds from 1 to the time in which the limit permits one \
                more call, and the details of the error must not say otherwise. Clients that can't tell how long to wait come back at once.",
     cases: of_limits,
     judge: |bench, case| retry_after(bench, &case.read::<String>()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 pub(super) const SHARED: Check = Check {
     id: "limits/shared",
-    severity: Severity::Must,
     guarantees: &["limits-hold"],
     states: "All servers of a library share sessions and their limits.",
     explains: "Opens a session at one of two servers of a library, and makes the calls that its limit permits at both in turn: none may be \
                refused for it. The next must be refused at both with 429. Otherwise, a limit grows with the number of servers.",
     cases: of_limits,
     judge: |bench, case| shared(bench, &case.read::<String>()?),
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 /// Returns the case of the smallest limit that can be tried, by the operation that it is tried with.

@@ -8,7 +8,7 @@ use tabellion_runtime::{
 
 use super::kept::{self, UNKNOWN};
 use crate::{
-    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    check::{Bench, Case, Check},
     checks::rest::{
         faces::{Conditions, Face, Faces, endpoint},
         outcome::{Outcome, RestAnswer},
@@ -23,7 +23,6 @@ const MAX_SESSIONS: u32 = 100;
 
 pub(super) const CHECK: Check = Check {
     id: "sessions/most",
-    severity: Severity::Must,
     guarantees: &["sessions-end"],
     states: "A caller has at most as many sessions as the contract says, and can use no session that is another's, unknown or ended.",
     explains: "Opens as many sessions as a caller may have: one more must be refused with 429, an error of the contract and `Retry-After`, \
@@ -32,7 +31,7 @@ pub(super) const CHECK: Check = Check {
                nothing.",
     cases,
     judge,
-    shrink: as_small_as_can_be,
+    ..Check::MUST
 };
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
