@@ -9,7 +9,7 @@
 //! | [`contracts`], [`era`], [`layout`] | contracts that the suite can judge, protocol generations, and fixed names in a library |
 //! | [`subject`], [`launch`], [`adapter`] | the server: how it is started and reached, and how its tools map to the contract's |
 //! | [`target`], [`http`], [`talk`], [`official`] | the wire: raw messages over lines or HTTP, conversations, MCP's official schemas |
-//! | [`client`], [`person`], [`reply`] | calls of the contract's tools in either era, and the person who approves them |
+//! | [`client`], [`crowd`], [`person`], [`reply`] | calls of the contract's tools in either era, by one client or several at once, and the person who approves them |
 //! | [`scene`], [`setup`], [`ledger`], [`own`] | the disk: a temporary library, its setup, surroundings and content, without server state |
 //! | [`rows`] | requests about the rows of a contract's entities, and a model of the rows |
 //! | [`stepper`] | kills a program, or fails a system call, at a chosen point |
@@ -34,6 +34,7 @@ pub mod check;
 pub mod checks;
 pub mod client;
 pub mod contracts;
+pub mod crowd;
 pub mod declared;
 pub mod documents;
 pub mod era;

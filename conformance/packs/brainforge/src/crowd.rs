@@ -1,7 +1,5 @@
 //! Several servers on one library.
 
-use std::{sync::Barrier, thread};
-
 use super::{
     shelf::{By, Shelf, change, made, word, write},
     tool::Tool,
@@ -10,6 +8,7 @@ use super::{
 use tabellion_conformance::{
     check::{Bench, Case, Check, counted},
     client::Client,
+    crowd::at_once,
     judgement::{Judgement, Stop, ensure, fail},
 };
 
@@ -41,21 +40,8 @@ fn crowd(bench: &Bench<'_>, servers: usize) -> Judgement {
     let first = made(shelf.create(By::Person, &word(0))?)?;
     let clients: Vec<Client<'_>> =
         (0..servers).map(|_| shelf.another(By::Person)).collect::<Result<_, _>>()?;
-    let start = Barrier::new(servers);
-    let all: Result<Vec<Vec<Made>>, Stop> = thread::scope(|scope| {
-        let mut threads = Vec::new();
-        for (server, client) in clients.into_iter().enumerate() {
-            let (start, id) = (&start, &first.id);
-            threads.push(scope.spawn(move || {
-                start.wait();
-                change_it(bench, client, id, server)
-            }));
-        }
-        let join = |thread: thread::ScopedJoinHandle<'_, _>| match thread.join() {
-            Ok(made) => made,
-            Err(_) => Err(Stop::Harness("a client panicked".into())),
-        };
-        threads.into_iter().map(join).collect()
+    let all = at_once(clients.into_iter().enumerate().collect(), |(server, client)| {
+        change_it(bench, client, &first.id, server)
     });
     let mut all: Vec<Made> = all?.into_iter().flatten().collect();
     all.sort();

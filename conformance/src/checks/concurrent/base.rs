@@ -1,7 +1,5 @@
 //! Lost updates: a write with a precondition is refused if another client has changed the document since the read.
 
-use std::{sync::Barrier, thread};
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::spec::EffectKind;
@@ -9,6 +7,7 @@ use tabellion_runtime::spec::EffectKind;
 use crate::{
     check::{Bench, Case},
     client::Client,
+    crowd::at_once,
     judgement::{Judgement, Stop, ensure, refused},
     reply::Reply,
     request::{Call, With},
@@ -120,19 +119,8 @@ fn judge_race(bench: &Bench<'_>, scene: &Scene<'_>, path: &str, base: &Value, se
     for client in &mut clients {
         self::base(bench, client, NOTE)?;
     }
-    let barrier = Barrier::new(servers);
-    let work = |(mut client, call): (Client<'_>, Call)| {
-        barrier.wait();
-        write(&mut client, &call, base)
-    };
-    let work = &work;
-    let replies: Result<Vec<_>, Stop> = thread::scope(|scope| {
-        let both = clients.into_iter().zip(calls?);
-        let threads: Vec<_> = both.map(|both| scope.spawn(move || work(both))).collect();
-        let joined = threads.into_iter().map(|thread| thread.join());
-        joined.map(|joined| joined.map_err(|_| Stop::Harness("a client panicked".into()))?).collect()
-    });
-    let replies = replies?;
+    let work = |(mut client, call): (Client<'_>, Call)| write(&mut client, &call, base);
+    let replies = at_once(clients.into_iter().zip(calls?).collect(), work)?;
     let done: Vec<_> = (0..servers).filter(|server| replies[*server].done().is_some()).collect();
     let found = scene.read(path).unwrap_or_default();
     ensure(done.len() == 1, || {

@@ -1,6 +1,6 @@
 //! Concurrent edits of the same documents, through one server process or several.
 
-use std::{path::PathBuf, sync::Barrier, thread};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
@@ -8,6 +8,7 @@ use tabellion_runtime::spec::EffectKind;
 use super::edits::{self, Edit};
 use crate::{
     check::{Bench, Case, counted},
+    crowd::at_once,
     judgement::{self, Judgement, Shows, Stop, ensure, fail},
     reply::Reply,
     scene::Scene,
@@ -155,19 +156,11 @@ fn run<'a>(bench: &Bench<'a>, crowd: Crowd) -> Result<CrowdResult<'a>, Stop> {
         clients.push(other);
     }
     let before = Baseline::read(bench, &scene, &mut clients[0])?;
-    let barrier = Barrier::new(crowd.servers);
     let work = |(mut client, mut edits): (_, Vec<Edit>)| {
-        barrier.wait();
         // All clients stay connected until the end, because a server may exit with its client.
         edits::make_concurrently(bench, &mut client, &mut edits).map(|()| (client, edits))
     };
-    let work = &work;
-    let done: Result<Vec<_>, Stop> = thread::scope(|scope| {
-        let both = clients.into_iter().zip(all);
-        let threads: Vec<_> = both.map(|both| scope.spawn(move || work(both))).collect();
-        let joined = threads.into_iter().map(|thread| thread.join());
-        joined.map(|joined| joined.map_err(|_| Stop::Harness("a client panicked".into()))?).collect()
-    });
+    let done = at_once(clients.into_iter().zip(all).collect(), work);
     scene.settle();
     let edits: Vec<_> = done?.into_iter().flat_map(|(_, edits)| edits).collect();
     let refused = edits.iter().filter(|edit| edit.is_refused()).count();

@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     check::{Bench, Case},
+    crowd::join,
     judgement::{Judgement, Shows, Stop, ensure, fail},
     scene::Scene,
     settled,
@@ -122,13 +123,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             bench.trace.did(format!("the editor saves version {number}"));
             editor.save(format!("# Note\n\nversion-{number}\n"))
         });
-        let edits: Result<Vec<_>, _> = servers
-            .into_iter()
-            .map(|server| {
-                let edits = server.join();
-                edits.map_err(|_| Stop::Harness("a client panicked".into()))?
-            })
-            .collect();
+        let edits: Result<Vec<_>, _> = servers.into_iter().map(join).collect();
         (edits, saved)
     });
     saved?;

@@ -1,7 +1,5 @@
 //! Many clients of one process: their answers and their edits.
 
-use std::{sync::Barrier, thread};
-
 use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
 
@@ -9,6 +7,7 @@ use crate::{
     check::{Bench, Case, Check, Severity},
     checks::concurrent::crowd,
     client::Client,
+    crowd::at_once,
     judgement::{Judgement, Stop, ensure, fail},
     reply::Reply,
     request::With,
@@ -76,14 +75,11 @@ fn apart(bench: &Bench<'_>, case: &Case) -> Judgement {
     let documents: Vec<_> = documents.iter().map(|(path, text)| (&**path, text)).collect();
     let scene = bench.scene(&documents)?;
     let first = scene.start()?;
-    let barrier = Barrier::new(clients);
-    let read = |number: usize, mut client: Client<'_>| -> Judgement {
+    let read = |(number, mut client): (usize, Client<'_>)| -> Judgement {
         let path = path(number);
         let with = With { path: &path, ..With::default() };
         let call = bench.subject.request(EffectKind::Read, with);
-        let call = call.ok_or_else(|| Stop::NotApplicable("the server has no tool that reads".into()));
-        barrier.wait();
-        let call = call?;
+        let call = call.ok_or_else(|| Stop::NotApplicable("the server has no tool that reads".into()))?;
         let effect = call.tool.effect(&call.arguments);
         let effect = effect.ok_or_else(|| Stop::Harness("a read without an effect".into()))?;
         for _ in 0..reads {
@@ -98,16 +94,5 @@ fn apart(bench: &Bench<'_>, case: &Case) -> Judgement {
         Ok(())
     };
     let others: Result<Vec<_>, Stop> = (0..clients).map(|_| first.beside()).collect();
-    let read = &read;
-    let results: Vec<_> = thread::scope(|scope| {
-        let others = others?.into_iter().enumerate();
-        let threads: Vec<_> =
-            others.map(|(number, client)| scope.spawn(move || read(number, client))).collect();
-        let joined = threads.into_iter().map(|thread| thread.join());
-        Ok::<_, Stop>(joined.collect())
-    })?;
-    for result in results {
-        result.map_err(|_| Stop::Harness("a client panicked".into()))??;
-    }
-    Ok(())
+    at_once(others?.into_iter().enumerate().collect(), read).map(drop)
 }

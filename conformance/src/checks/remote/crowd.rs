@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     check::{Bench, Case, counted},
+    crowd::join,
     judgement::{self, Judgement, Stop, ensure},
     reply::Reply,
 };
@@ -72,13 +73,11 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         let push = |number| machines.push_line(&format!("person-{number}"));
         (0..crowd.pushes).map(push).collect::<Result<Vec<_>, _>>()
     };
-    let panicked = || Stop::Harness("a client panicked".into());
     let (done, pushed) = thread::scope(|scope| {
         let both = clients.into_iter().zip(all);
         let threads: Vec<_> = both.map(|both| scope.spawn(move || work(both))).collect();
         let pushed = push();
-        let joined = threads.into_iter().map(|thread| thread.join());
-        let done: Result<Vec<_>, Stop> = joined.map(|joined| joined.map_err(|_| panicked())?).collect();
+        let done: Result<Vec<_>, Stop> = threads.into_iter().map(join).collect();
         (done, pushed)
     });
     let (mut clients, edits): (Vec<_>, Vec<_>) = done?.into_iter().unzip();

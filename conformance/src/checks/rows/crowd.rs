@@ -1,6 +1,6 @@
 //! Many clients at once, through several processes over one data folder, or one process over HTTP.
 
-use std::{collections::BTreeSet, sync::Barrier, thread};
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,6 +9,7 @@ use tabellion_runtime::spec::{Action, EntitySpec, FieldType, Scope};
 use super::basics::{entity, has, some, spec, start};
 use crate::{
     check::{Bench, Case, Check, Severity, counted},
+    crowd::at_once,
     judgement::{Judgement, Stop, ensure, fail},
     ledger::rows::Row,
     reply::Reply,
@@ -112,20 +113,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         clients.push(rows);
     }
     let before = client::ledger(&scene)?;
-    let barrier = Barrier::new(crowd.clients);
-    let work = |rows| {
-        barrier.wait();
-        work(rows, entity, &shared, crowd.rows)
-    };
-    let work = &work;
-    let told: Result<Vec<_>, Stop> = thread::scope(|scope| {
-        let working: Vec<_> = clients.into_iter().map(|rows| scope.spawn(move || work(rows))).collect();
-        working
-            .into_iter()
-            .map(|it| it.join().unwrap_or_else(|_| Err(Stop::Harness("a client panicked".into()))))
-            .collect()
-    });
-    let told = told?;
+    let told = at_once(clients, |rows| work(rows, entity, &shared, crowd.rows))?;
     judge_all(&scene, entity, &before, &told)?;
     told.into_iter().try_for_each(|told| told.rows.close())
 }
