@@ -1,5 +1,7 @@
 //! A check and its cases.
 
+use std::mem;
+
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tabellion_runtime::ContractSpec;
@@ -112,6 +114,36 @@ impl Check {
 /// Returns no smaller case: for checks whose cases are minimal.
 pub fn as_small_as_can_be(_: &Case) -> Vec<Case> {
     Vec::new()
+}
+
+/// Returns a case for each item of a list in the data, with this item alone and named by its number and itself; none if there is only one
+/// item.
+pub fn each_alone<T: Clone + Serialize + DeserializeOwned, Item>(
+    case: &Case,
+    list: impl Fn(&mut T) -> &mut Vec<Item>,
+    name: impl Fn(usize, &Item) -> String,
+) -> Vec<Case> {
+    let Ok(mut without) = case.read::<T>() else {
+        return Vec::new();
+    };
+    let items = mem::take(list(&mut without));
+    if items.len() < 2 {
+        return Vec::new();
+    }
+    let one = |(number, item): (usize, Item)| {
+        let (name, mut data) = (name(number, &item), without.clone());
+        list(&mut data).push(item);
+        Case::new(name, data)
+    };
+    (1..).zip(items).map(one).collect()
+}
+
+/// As [`each_alone`], named by the number alone.
+pub fn one_by_one<T: Clone + Serialize + DeserializeOwned, Item>(
+    case: &Case,
+    list: impl Fn(&mut T) -> &mut Vec<Item>,
+) -> Vec<Case> {
+    each_alone(case, list, |number, _| format!("{}, only number {number}", case.name))
 }
 
 /// Returns smaller cases of a list of steps: each half, and all but one.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    check::{Bench, Case},
+    check::{Bench, Case, each_alone},
     documents::{self, CHANGES, Content, Document},
     judgement::Stop,
     promises,
@@ -62,15 +62,8 @@ pub(super) fn cases(
 
 /// Returns each document as a case of its own.
 pub(super) fn shrink(case: &Case) -> Vec<Case> {
-    let Ok(row) = case.read::<Row>() else {
-        return Vec::new();
-    };
-    if row.documents.len() < 2 {
-        return Vec::new();
-    }
-    let alone = |document: &String| Row { documents: vec![document.clone()], ..row.clone() };
-    let all = row.documents.iter();
-    all.map(|document| Case::new(format!("{} on {document}", case.name), alone(document))).collect()
+    let name = |_, document: &String| format!("{} on {document}", case.name);
+    each_alone(case, |row: &mut Row| &mut row.documents, name)
 }
 
 impl Row {

@@ -6,7 +6,7 @@ use tabellion_runtime::spec::{Action, EntitySpec, FieldSpec};
 
 use super::basics::{entity, has, must_be_refused, some, spec, start};
 use crate::{
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check, Severity, each_alone},
     judgement::{Judgement, Stop},
     ledger::rows::Row,
     rows::{requests, values},
@@ -94,18 +94,8 @@ fn wrong(entity: &'static EntitySpec, updates: bool) -> Vec<(String, String)> {
 
 /// Returns each attempt as a case of its own.
 fn shrink(case: &Case) -> Vec<Case> {
-    let Ok(attempts) = case.read::<Attempts>() else {
-        return Vec::new();
-    };
-    if attempts.wrong.len() < 2 {
-        return Vec::new();
-    }
-    let one = |wrong: &(String, String)| {
-        let name = format!("{}: {} with {}", case.name, wrong.0, wrong.1);
-        let wrong = vec![wrong.clone()];
-        Case::new(name, Attempts { wrong, ..attempts.clone() })
-    };
-    attempts.wrong.iter().map(one).collect()
+    let name = |_, wrong: &(String, String)| format!("{}: {} with {}", case.name, wrong.0, wrong.1);
+    each_alone(case, |attempts: &mut Attempts| &mut attempts.wrong, name)
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {

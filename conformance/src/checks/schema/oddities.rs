@@ -8,7 +8,7 @@ use tabellion_runtime::spec::EffectKind;
 
 use super::{library::DOCUMENT, library::DOCUMENTS};
 use crate::{
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check, Severity, one_by_one},
     judgement::{Judgement, Stop, ensure},
     reply::Refusal,
     request::{Call, With},
@@ -33,7 +33,7 @@ pub(super) const CHECK: Check = Check {
                outside it must be unchanged.",
     cases,
     judge,
-    shrink,
+    shrink: |case| one_by_one(case, |odd: &mut Vec<OddInput>| odd),
 };
 
 /// The part of the call that is changed.
@@ -228,14 +228,4 @@ fn line_with(line: &str, odd: &OddInput) -> Option<String> {
         InputPlace::Params => before("\"params\":{"),
         InputPlace::Message => before("{"),
     }
-}
-
-/// Returns each input as a case of its own.
-fn shrink(case: &Case) -> Vec<Case> {
-    let odd: Vec<OddInput> = case.read().unwrap_or_default();
-    if odd.len() < 2 {
-        return Vec::new();
-    }
-    let one = |(number, odd)| Case::new(format!("{}, only number {}", case.name, number + 1), vec![odd]);
-    odd.into_iter().enumerate().map(one).collect()
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::calls::{library, lines_only, short};
 use crate::{
     Bytes,
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check, Severity, one_by_one},
     client::prepare,
     judgement::{Judgement, Stop, ensure, fail},
     talk::Talk,
@@ -50,7 +50,7 @@ pub(super) const CODE: Check = Check {
     shrink,
 };
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct BadLine {
     lines: Vec<Line>,
     /// True if a lenient server may serve them as requests.
@@ -174,15 +174,8 @@ fn judge(bench: &Bench<'_>, case: &Case, judge_answer: fn(&Value, &BadLine) -> J
 
 /// Returns each line as a case of its own.
 fn shrink(case: &Case) -> Vec<Case> {
-    let Ok(BadLine { lines, readable, .. }) = case.read() else {
-        return Vec::new();
-    };
-    if lines.len() < 2 {
-        return Vec::new();
-    }
-    let one = |(number, line)| {
-        let bad = BadLine { lines: vec![line], readable, at_once: false };
-        Case::new(format!("{}, only number {}", case.name, number + 1), bad)
-    };
-    lines.into_iter().enumerate().map(one).collect()
+    one_by_one(case, |bad: &mut BadLine| {
+        bad.at_once = false;
+        &mut bad.lines
+    })
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::calls::{ensure_refused, id, library, short};
 use crate::{
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check, Severity, one_by_one},
     judgement::{Judgement, Stop, ensure},
     talk::Talk,
 };
@@ -44,7 +44,7 @@ pub(super) const CODE: Check = Check {
 };
 
 /// Malformed `params` of a call.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum BadParams {
     /// Complete parameters.
@@ -104,10 +104,5 @@ fn judge(bench: &Bench<'_>, case: &Case, judge_answer: fn(&Value) -> Judgement) 
 
 /// Returns each call as a case of its own.
 fn shrink(case: &Case) -> Vec<Case> {
-    let bad: Vec<BadParams> = case.read().unwrap_or_default();
-    if bad.len() < 2 {
-        return Vec::new();
-    }
-    let one = |(number, bad)| Case::new(format!("{}, only number {}", case.name, number + 1), vec![bad]);
-    bad.into_iter().enumerate().map(one).collect()
+    one_by_one(case, |bad: &mut Vec<BadParams>| bad)
 }

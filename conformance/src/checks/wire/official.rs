@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::calls::{id, library, tool, valid_calls};
 use crate::{
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check, Severity, one_by_one},
     era::Era,
     generate::Inputs,
     judgement::{Judgement, Stop, ensure},
@@ -23,11 +23,11 @@ pub(super) const CHECK: Check = Check {
                specification defines.",
     cases,
     judge,
-    shrink,
+    shrink: |case| one_by_one(case, |requests: &mut Vec<ValidatedRequest>| requests),
 };
 
 /// A request: a method and its parameters, or a contract's tool and its arguments.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum ValidatedRequest {
     Call(String, Value),
@@ -125,15 +125,4 @@ fn judge_stateless(message: &Value) -> Judgement {
     ensure(!reserved && code != -32002 && code != -32042, || {
         format!("error code {code} is reserved by the specification")
     })
-}
-
-/// Returns each request as a case of its own.
-fn shrink(case: &Case) -> Vec<Case> {
-    let requests: Vec<ValidatedRequest> = case.read().unwrap_or_default();
-    if requests.len() < 2 {
-        return Vec::new();
-    }
-    let one =
-        |(number, request)| Case::new(format!("{}, only number {}", case.name, number + 1), vec![request]);
-    requests.into_iter().enumerate().map(one).collect()
 }

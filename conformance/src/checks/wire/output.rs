@@ -6,7 +6,7 @@ use tabellion_runtime::schema::compile;
 
 use super::calls::{id, library, native_only, short, tool, valid_calls};
 use crate::{
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check, Severity, one_by_one},
     generate::Inputs,
     judgement::{Judgement, Stop, ensure, fail},
     reply,
@@ -45,7 +45,7 @@ pub(super) const TEXT: Check = Check {
 };
 
 /// Calls of one tool, in one session.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Calls {
     tool: String,
     calls: Vec<Value>,
@@ -137,15 +137,5 @@ fn judge_text(bench: &Bench<'_>, _: &Case, _: &Value, result: &Value) -> Judgeme
 
 /// Returns each call as a case of its own.
 fn shrink(case: &Case) -> Vec<Case> {
-    let Ok(Calls { tool, calls }) = case.read() else {
-        return Vec::new();
-    };
-    if calls.len() < 2 {
-        return Vec::new();
-    }
-    let one = |(number, call)| {
-        let name = format!("{}, only number {}", case.name, number + 1);
-        Case::new(name, Calls { tool: tool.clone(), calls: vec![call] })
-    };
-    calls.into_iter().enumerate().map(one).collect()
+    one_by_one(case, |calls: &mut Calls| &mut calls.calls)
 }
