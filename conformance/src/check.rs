@@ -4,13 +4,14 @@ use std::mem;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use tabellion_runtime::ContractSpec;
+use tabellion_runtime::{ContractSpec, spec::EffectKind};
 
 use crate::{
     Subject, contracts,
     documents::Document,
-    judgement::{Judgement, Stop},
+    judgement::{Judgement, Stop, missing_tool},
     promises,
+    request::{Call, With},
     scene::Scene,
     trace::Trace,
 };
@@ -182,6 +183,14 @@ impl<'a> Bench<'a> {
     /// If the disk or git fails.
     pub fn scene(&self, documents: &[(&str, impl AsRef<[u8]>)]) -> Result<Scene<'a>, Stop> {
         Scene::new(self.subject, &self.trace, documents)
+    }
+
+    /// Returns a request that has an effect of this kind on the document that `with` names.
+    ///
+    /// # Errors
+    /// That the server has no tool for it.
+    pub fn request(&self, kind: EffectKind, with: With<'_>) -> Result<Call, Stop> {
+        self.subject.request(kind, with).ok_or_else(missing_tool)
     }
 
     /// Returns true if the server must leave the rest of this document unchanged: if it is plain, or if the server promises to keep texts.

@@ -9,7 +9,11 @@ use std::{
 use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::GuaranteeKind;
 
-use crate::{WireError, reply::Refusal, stepper::StepperError};
+use crate::{
+    WireError,
+    reply::{Refusal, Reply, Success},
+    stepper::StepperError,
+};
 
 /// The judgement of a case: it holds, or a reason why it does not pass.
 pub type Judgement = Result<(), Stop>;
@@ -144,6 +148,11 @@ pub fn fail(what: impl Into<String>) -> Stop {
     }))
 }
 
+/// Returns the reason why a case does not apply to a server without a tool for it.
+pub fn missing_tool() -> Stop {
+    Stop::NotApplicable("the server has no such tool".into())
+}
+
 /// Returns the failure of a server that accepted a call that the contract refuses. A server with other tools may have other
 /// rules.
 pub fn accepted(what: impl Into<String>) -> Stop {
@@ -161,6 +170,30 @@ pub fn refused(what: impl fmt::Display, refusal: &Refusal) -> Stop {
         why: format!("{what} was refused: {}", refusal.message),
         cause: Some(Cause::refusal(&refusal.message)),
     }))
+}
+
+/// Stops if the server refused `what`, which is valid.
+///
+/// # Errors
+/// As [`refused`] has it.
+pub fn ensure_accepted(reply: &Reply, what: impl fmt::Display) -> Judgement {
+    match reply {
+        Reply::Done(_) => Ok(()),
+        Reply::Refused(refusal) => Err(refused(what, refusal)),
+    }
+}
+
+impl Reply {
+    /// Returns the success of `what`, which is valid.
+    ///
+    /// # Errors
+    /// As [`refused`] has it.
+    pub fn must(self, what: impl fmt::Display) -> Result<Success, Stop> {
+        match self {
+            Self::Done(done) => Ok(done),
+            Self::Refused(refusal) => Err(refused(what, &refusal)),
+        }
+    }
 }
 
 /// Fails with a description unless `holds`.

@@ -18,9 +18,8 @@ use crate::{
     Ledger, Subject,
     check::{Bench, counted},
     client::Client,
-    judgement::{Cause, Judgement, Shows, Stop, ensure, fail, refused},
+    judgement::{Cause, Judgement, Shows, Stop, ensure, fail},
     ledger::{self, Files},
-    reply::Reply,
     request,
     scene::{Scene, View},
 };
@@ -147,12 +146,7 @@ pub fn log(subject: &Subject, client: &mut Client<'_>) -> Result<Option<Vec<Stri
     };
     let emptiest = request::examples(tool).min_by_key(|example| example.to_string().len());
     let arguments = emptiest.unwrap_or_else(|| serde_json::json!({}));
-    let done = match client.call(tool, &arguments)? {
-        Reply::Done(done) => done,
-        Reply::Refused(refusal) => {
-            return Err(refused("reading the log", &refusal));
-        }
-    };
+    let done = client.call(tool, &arguments)?.must("reading the log")?;
     let entries = done.response.pointer(log.entries).and_then(|all| all.as_array());
     let entries = entries.ok_or_else(|| fail("the log's answer has no list of entries"))?;
     let commit = |entry: &serde_json::Value| {

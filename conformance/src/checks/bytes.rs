@@ -13,7 +13,7 @@ use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     client::Client,
     documents::{self, CHANGES, Document},
-    judgement::{Cause, Judgement, Shows, Stop, ensure, fail, refused},
+    judgement::{Cause, Judgement, Shows, Stop, ensure, fail, missing_tool, refused},
     layout::DOCUMENT,
     moment::Moment,
     promises,
@@ -91,11 +91,6 @@ pub(super) const CHECKS: &[Check] = &[
 /// Kinds of changes in the quick profile.
 const QUICK_KINDS: [EffectKind; 2] = [EffectKind::Append, EffectKind::ReplaceSection];
 
-/// Returns the verdict for a server without the tool.
-fn missing_tool() -> Stop {
-    Stop::NotApplicable("the server has no such tool".into())
-}
-
 fn untouched(bench: &Bench<'_>, case: &Case) -> Judgement {
     let row: Row = case.read()?;
     let (documents, content) = (row.documents()?, row.content()?);
@@ -103,8 +98,8 @@ fn untouched(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut client = scene.start()?;
     for document in documents {
         let path = &document.path;
-        let call = bench.subject.request(row.kind(), table::with(document, &content.text));
-        let reply = client.make(&call.ok_or_else(missing_tool)?)?;
+        let call = bench.request(row.kind(), table::with(document, &content.text))?;
+        let reply = client.make(&call)?;
         let (before, after) = (document.text(), scene.read(path));
         if let Reply::Refused(refusal) = reply {
             ensure(after.as_deref() == Some(before.as_bytes()), || {
@@ -160,10 +155,8 @@ fn read(bench: &Bench<'_>, client: &mut Client<'_>, path: &str) -> Result<Option
     let (Some((_, effect)), Some(call)) = (read, bench.subject.request(EffectKind::Read, with)) else {
         return Ok(None);
     };
-    match client.make(&call)? {
-        Reply::Done(done) => Ok(Some(semantics::content_read(effect, &done.response)?.to_owned())),
-        Reply::Refused(refusal) => Err(refused(format!("a read of `{path}`"), &refusal)),
-    }
+    let done = client.make(&call)?.must(format!("a read of `{path}`"))?;
+    Ok(Some(semantics::content_read(effect, &done.response)?.to_owned()))
 }
 
 fn write_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
@@ -317,7 +310,7 @@ fn invalid_utf8(bench: &Bench<'_>, case: &Case) -> Judgement {
     let path = &*bench.subject.place(kind, "notes/plan.md");
     let scene = bench.scene(&[(path, &bytes)])?;
     let with = With { path, content, target: "## Scope" };
-    let call = bench.subject.request(kind, with).ok_or_else(missing_tool)?;
+    let call = bench.request(kind, with)?;
     let mut client = scene.start()?;
     let before = Moment::capture(&scene)?;
     let reply = client.make(&call)?;
@@ -385,11 +378,9 @@ fn mode(bench: &Bench<'_>, case: &Case) -> Judgement {
     let in_git = |entry: String| entry.split(' ').next().map(String::from);
     let before = in_git(entry()?);
     let with = With { path, content: "## Scope\n\nless\n", target: "## Scope" };
-    let call = bench.subject.request(CHANGES[effect], with).ok_or_else(missing_tool)?;
+    let call = bench.request(CHANGES[effect], with)?;
     let mut client = scene.start()?;
-    if let Reply::Refused(refusal) = client.make(&call)? {
-        return Err(refused("a valid call", &refusal));
-    }
+    client.make(&call)?.must("a valid call")?;
     let found = fs::metadata(scene.path(path))?.permissions().mode() & 0o7777;
     ensure(found == mode, || format!("the mode {mode:o} changed to {found:o}"))?;
     let after = in_git(entry()?);

@@ -328,12 +328,7 @@ fn judge_stale(bench: &Bench<'_>, case: &Case) -> Judgement {
         let mut client = scene.start()?;
         let with = With { path, content: "## Scope\n\nless\n", target: "## Scope" };
         let (applies, preview) = pair.calls(kind, with)?;
-        let shown = match client.make(&preview)? {
-            Reply::Done(shown) => shown,
-            Reply::Refused(refusal) => {
-                return Err(refused("a valid preview", &refusal));
-            }
-        };
+        let shown = client.make(&preview)?.must("a valid preview")?;
         let Some(base) = shown.meta.get("tabellion/base") else {
             return Err(Stop::NotApplicable("previews have no `tabellion/base`".into()));
         };

@@ -16,7 +16,7 @@ use crate::{
     bytes,
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     client::Client,
-    judgement::{Judgement, Stop, ensure, fail, refused},
+    judgement::{Judgement, Stop, ensure, fail},
     ledger::rows::Row,
     reply::Reply,
     rows::{
@@ -68,10 +68,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let key = [(IDEMPOTENCY_KEY, json!("the-first"))];
     let data = rows.complete(entity, Row::new())?;
     let request = rows.request(entity, Action::Create, Row::new(), data)?;
-    let done = match rows.send_with(&request, &key)? {
-        Reply::Done(done) => done,
-        Reply::Refused(refusal) => return Err(refused("a valid call", &refusal)),
-    };
+    let done = rows.send_with(&request, &key)?.must("a valid call")?;
     let row = request.row(&done.response).cloned().unwrap_or_default();
     let mut kept = Kept { words: Vec::new(), data: scene.data(), log: log.path().to_owned() };
     for (name, prefix) in secrets(entity) {

@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::effect::{AppendEffect, ensure_accepted, judge as judge_appended};
+use super::effect::{AppendEffect, judge as judge_appended};
 use crate::{
     Bytes,
-    check::{Bench, Case, Check, Severity, counted},
-    judgement::{Judgement, Stop, ensure},
+    check::{Bench, Case, Check, Severity, counted, each_alone},
+    judgement::{Judgement, Stop, ensure, ensure_accepted},
     ledger,
     moment::Moment,
     reply::Reply,
@@ -118,15 +118,8 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 /// Returns a case for each append alone.
 fn shrink(case: &Case) -> Vec<Case> {
-    let Ok(appends) = case.read::<Appends>() else {
-        return Vec::new();
-    };
-    if appends.contents.len() < 2 {
-        return Vec::new();
-    }
-    let one = |content: &Value| Appends { contents: vec![content.clone()], ..appends.clone() };
-    let all = appends.contents.iter();
-    all.map(|content| Case::new(format!("{}, only {content}", case.name), one(content))).collect()
+    let name = |_, content: &Value| format!("{}, only {content}", case.name);
+    each_alone(case, |appends: &mut Appends| &mut appends.contents, name)
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {

@@ -1,17 +1,16 @@
 //! Concurrent appends through several server processes.
 
-use std::{sync::Barrier, thread};
-
 use serde::{Deserialize, Serialize};
 
 use super::{
     Call,
-    effect::{AppendEffect, appended_value, ensure_accepted},
+    effect::{AppendEffect, appended_value},
 };
 use crate::{
     check::{Bench, Case, Check, Severity, counted},
     client::Client,
-    judgement::{Judgement, Stop, ensure, fail},
+    crowd::at_once,
+    judgement::{Judgement, Stop, ensure, ensure_accepted, fail},
     ledger,
 };
 
@@ -110,21 +109,13 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     for server in 0..crowd.servers {
         clients.push((scene.start()?, calls_of(server)?));
     }
-    let barrier = Barrier::new(clients.len());
     let append = |(mut client, calls): (Client<'_>, Vec<_>)| -> Judgement {
-        barrier.wait();
         for call in &calls {
             ensure_accepted(&client.make(call)?, "one of many concurrent appends")?;
         }
         Ok(())
     };
-    let results: Vec<Judgement> = thread::scope(|scope| {
-        let all: Vec<_> = clients.into_iter().map(|each| scope.spawn(|| append(each))).collect();
-        all.into_iter()
-            .map(|each| each.join().unwrap_or_else(|_| Err(Stop::Harness("a client panicked".into()))))
-            .collect()
-    });
-    results.into_iter().collect::<Judgement>()?;
+    at_once(clients, append)?;
 
     for path in &paths {
         let found = scene.read(path).unwrap_or_default();

@@ -9,7 +9,7 @@ use tabellion_runtime::{
 
 use crate::{
     Subject,
-    judgement::{Judgement, Stop, ensure, fail, refused},
+    judgement::{Judgement, Stop, ensure, fail, missing_tool},
     layout::DOCUMENT,
     reply::Reply,
     request::{self, Call, With, with_effect},
@@ -35,7 +35,7 @@ impl AppendEffect {
     /// Returns the effect and its tool.
     pub(super) fn resolve(self, subject: &Subject) -> Result<(&'static ToolSpec, &'static Effect), Stop> {
         let found = effects(subject).get(self.0).copied();
-        found.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))
+        found.ok_or_else(missing_tool)
     }
 
     /// Returns true if the effect appends JSON objects, one per line.
@@ -140,14 +140,6 @@ pub(super) fn strip_leading_newline(bytes: &[u8]) -> Option<&[u8]> {
 /// Strips a trailing line ending; returns `None` if there is none.
 pub(super) fn strip_trailing_newline(bytes: &[u8]) -> Option<&[u8]> {
     bytes.strip_suffix(b"\r\n").or_else(|| bytes.strip_suffix(b"\n"))
-}
-
-/// Fails if a call that must be accepted was refused.
-pub(super) fn ensure_accepted(reply: &Reply, what: &str) -> Judgement {
-    match reply {
-        Reply::Done(_) => Ok(()),
-        Reply::Refused(refusal) => Err(refused(what, refusal)),
-    }
 }
 
 /// Fails if a call that must be refused was accepted.

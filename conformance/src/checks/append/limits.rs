@@ -6,12 +6,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::effect::{AppendEffect, appended_value, ensure_accepted, ensure_refused, judge as judge_appended};
+use super::effect::{AppendEffect, appended_value, ensure_refused, judge as judge_appended};
 use crate::{
     Subject,
     check::{Bench, Case, Check},
     checks::policy,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, ensure_accepted, fail},
     moment::Moment,
     reply::Reply,
 };

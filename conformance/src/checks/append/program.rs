@@ -5,11 +5,11 @@ use serde_json::json;
 
 use super::{
     content::ensure_one_commit,
-    effect::{AppendEffect, ensure_accepted, ensure_refused, judge as judge_appended},
+    effect::{AppendEffect, ensure_refused, judge as judge_appended},
 };
 use crate::{
     check::{Bench, Case, Check, Severity, fewer_steps},
-    judgement::{Judgement, Stop, ensure},
+    judgement::{Judgement, Stop, ensure, ensure_accepted},
     moment::Moment,
 };
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::effect::{AppendEffect, ensure_refused};
 use crate::{
     attacks,
-    check::{Bench, Case, Check, Severity},
+    check::{Bench, Case, Check, Severity, each_alone},
     judgement::{Judgement, Stop, ensure},
     layout::SECRET,
     moment::Moment,
@@ -42,7 +42,7 @@ pub(super) const LINKS: Check = Check {
 };
 
 /// Names to replace a listed file's name with.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct TargetNames {
     #[serde(rename = "way")]
     effect: AppendEffect,
@@ -97,18 +97,7 @@ fn name_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 /// Returns a case for each name alone.
 fn one_name(case: &Case) -> Vec<Case> {
-    let Ok(TargetNames { effect, names }) = case.read() else {
-        return Vec::new();
-    };
-    if names.len() < 2 {
-        return Vec::new();
-    }
-    let all = names.into_iter();
-    all.map(|name| {
-        let names = vec![name];
-        Case::new(case.name.clone(), TargetNames { effect, names })
-    })
-    .collect()
+    each_alone(case, |targets: &mut TargetNames| &mut targets.names, |_, _| case.name.clone())
 }
 
 fn names(bench: &Bench<'_>, case: &Case) -> Judgement {

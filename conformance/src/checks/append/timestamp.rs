@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_runtime::ToolSpec;
 
-use super::effect::{AppendEffect, ensure_accepted, ensure_refused, judge as judge_appended};
+use super::effect::{AppendEffect, ensure_refused, judge as judge_appended};
 use crate::{
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop},
+    judgement::{Judgement, Stop, ensure_accepted},
     moment::Moment,
     request::put,
 };

@@ -6,7 +6,7 @@ use tabellion_runtime::Shows;
 use super::pending::{accept, answer, ask, calls};
 use crate::{
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail, refused},
+    judgement::{Judgement, Stop, ensure, fail},
     moment::Moment,
     reply::Reply,
     request::Call,
@@ -99,9 +99,7 @@ fn shown(bench: &Bench<'_>, case: &Case) -> Judgement {
     let message = question["message"].as_str().unwrap_or_default().to_owned();
     ensure(message.contains(&path), || format!("the question does not name `{path}`: {message:?}"))?;
     let response = answer(&mut client, &pending_call, &accept())?;
-    if let Reply::Refused(refusal) = bench.subject.adapter.reply(call.tool, &response) {
-        return Err(refused("an approved call", &refusal));
-    }
+    bench.subject.adapter.reply(call.tool, &response).must("an approved call")?;
     if call.tool.approval.map(|approval| approval.shows) != Some(Shows::Appended) {
         return Ok(());
     }

@@ -23,7 +23,7 @@ use crate::{
     request::Call,
     scene::Scene,
     settled::{self, Baseline},
-    stepper::Effect,
+    stepper::{Effect, Stepper},
 };
 
 /// Number of system calls before the fault in the trace.
@@ -42,6 +42,26 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
 
     stepper.arm(Some(point.fault()));
     let answer = client.make(&call);
+    let reply = reply_after_fault(bench, &stepper, answer, point.kind)?;
+    let is_up = stepper.status().is_none() && reply.is_some();
+
+    let once = !matches!(point.kind.effect(), Effect::FailOn(_));
+    judge_immediately(&scene, &call, &before, reply.as_ref(), once)?;
+    let client = is_up.then_some(client);
+    judge_recovery(bench, &scene, &call, &before, reply.as_ref(), client)
+}
+
+/// Stops counting system calls, records those up to the fault in the trace, and returns the reply; `None` if the server exited without an
+/// answer.
+///
+/// # Errors
+/// If the server neither answered nor exited.
+pub(in crate::checks) fn reply_after_fault(
+    bench: &Bench<'_>,
+    stepper: &Stepper,
+    answer: Result<Reply, Stop>,
+    kind: FaultKind,
+) -> Result<Option<Reply>, Stop> {
     let calls = stepper.disarm();
     let fault = calls.iter().position(|call| call.effect.is_some());
     let up_to = fault.map_or(0, |at| at + 1);
@@ -57,16 +77,11 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         },
         Err(stop) => return Err(stop),
     };
-    if fault.is_some() && point.kind == FaultKind::Killed {
+    if fault.is_some() && kind == FaultKind::Killed {
         // The server may have answered before it exits.
         stepper.wait(bench.subject.launch.patience);
     }
-    let is_up = stepper.status().is_none() && reply.is_some();
-
-    let once = !matches!(point.kind.effect(), Effect::FailOn(_));
-    judge_immediately(&scene, &call, &before, reply.as_ref(), once)?;
-    let client = is_up.then_some(client);
-    judge_recovery(bench, &scene, &call, &before, reply.as_ref(), client)
+    Ok(reply)
 }
 
 /// Judges the library right after a fault: every document has its old or its new content.

@@ -16,7 +16,7 @@ use crate::{
     WireError,
     check::{Bench, Case},
     client::Client,
-    judgement::{Judgement, Stop, ensure, not_shown, refused},
+    judgement::{Judgement, Stop, ensure, not_shown},
     reply::Reply,
     scene::Scene,
     settled::{self, Baseline},
@@ -65,10 +65,8 @@ fn duration(bench: &Bench<'_>, mutation: Mutation) -> Result<Duration, Stop> {
     settled::log(bench.subject, &mut client)?;
     mutation.prepare(bench.subject, &mut client)?;
     let since = Instant::now();
-    match client.make(&call)? {
-        Reply::Done(_) => Ok(since.elapsed()),
-        Reply::Refused(refusal) => Err(refused("a valid call", &refusal)),
-    }
+    client.make(&call)?.must("a valid call")?;
+    Ok(since.elapsed())
 }
 
 /// Kills the server during a mutation and judges the library.

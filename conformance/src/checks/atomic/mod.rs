@@ -3,7 +3,7 @@
 //! After a fault the document has its old or its new content. Then a restarted server, or the same server with its next
 //! mutation, makes folder, index, HEAD and log agree, and no temporary file remains.
 
-mod fault;
+pub(super) mod fault;
 mod full_disk;
 mod killed;
 mod mutation;

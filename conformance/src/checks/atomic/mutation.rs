@@ -9,7 +9,7 @@ use crate::{
     Subject,
     check::Bench,
     client::Client,
-    judgement::{Judgement, Stop, ensure, fail, refused},
+    judgement::{Judgement, Stop, ensure, fail},
     ledger::Files,
     reply::Reply,
     request::{Call, With, with_effect},
@@ -157,10 +157,8 @@ impl Mutation {
         if self != Self::Undo {
             return Ok(());
         }
-        match client.make(&Self::Insert.call(subject)?)? {
-            Reply::Done(_) => Ok(()),
-            Reply::Refused(refusal) => Err(refused("a valid call", &refusal)),
-        }
+        client.make(&Self::Insert.call(subject)?)?.must("a valid call")?;
+        Ok(())
     }
 }
 
@@ -219,9 +217,7 @@ pub(super) fn make_successfully(
     scene: &Scene<'_>,
     before: &Files,
 ) -> Result<Files, Stop> {
-    if let Reply::Refused(refusal) = client.make(call)? {
-        return Err(refused("a valid call", &refusal));
-    }
+    client.make(call)?.must("a valid call")?;
     let after = scene.files()?;
     let path = &*call.path();
     semantics::allowed(call, document(before, path), document(&after, path))?;

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::mutation::{self, Mutation, library_in_memory};
 use crate::{
     check::{Bench, Case},
-    judgement::{Stop, not_shown, refused},
-    reply::Reply,
+    judgement::{Stop, not_shown},
     settled,
     stepper::{Call, Effect, Errno, Fault},
 };
@@ -102,10 +101,8 @@ fn record(bench: &Bench<'_>, mutation: Mutation) -> Result<Vec<Call>, Stop> {
     // A server may initialize something on its first call.
     settled::log(bench.subject, &mut client)?;
     stepper.arm(None);
-    match client.make(&call)? {
-        Reply::Done(_) => Ok(stepper.disarm()),
-        Reply::Refused(refusal) => Err(refused("a valid call", &refusal)),
-    }
+    client.make(&call)?.must("a valid call")?;
+    Ok(stepper.disarm())
 }
 
 /// Returns those of the faults that can happen at a call.

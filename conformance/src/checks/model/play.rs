@@ -390,12 +390,7 @@ impl Play<'_> {
         let Some(reply) = self.call(&Call { tool, arguments })? else {
             return Ok(None);
         };
-        let response = match reply {
-            Reply::Done(done) => done.response,
-            Reply::Refused(refusal) => {
-                return Err(refused("reading the activity log", &refusal));
-            }
-        };
+        let response = reply.must("reading the activity log")?.response;
         let listed = response.pointer(log.entries).and_then(Value::as_array);
         let listed = listed.ok_or_else(|| fail("the activity log's response has no entries"))?;
         let text = |entry: &Value, at: &str| {

@@ -115,8 +115,7 @@ fn accepted_mutation<'a>(bench: &Bench<'a>, case: &Case) -> Result<AcceptedMutat
         Mutation::Example { tool, example } => return accepted_example(bench, &tool, &example),
     };
     let with = With { path: &path, content: &content, target: "## Scope" };
-    let call = bench.subject.request(CHANGES[effect], with);
-    let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
+    let call = bench.request(CHANGES[effect], with)?;
     let scene = bench.scene(DOCUMENTS)?;
     if CHANGES[effect] != EffectKind::Write && scene.read(&path).is_none() {
         scene.put(&path, DOCUMENTS[0].1)?;

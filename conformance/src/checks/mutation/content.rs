@@ -4,7 +4,7 @@ use crate::{
     check::{Bench, Case, Check, Severity},
     checks::table::{self, Row},
     documents::CHANGES,
-    judgement::{Judgement, Stop, fail, refused},
+    judgement::{Judgement, fail, refused},
     ledger,
     reply::Reply,
     semantics,
@@ -43,8 +43,7 @@ fn judge_content(bench: &Bench<'_>, case: &Case) -> Judgement {
     let scene = table::scene(bench, &documents)?;
     let mut client = scene.start()?;
     for document in documents {
-        let call = bench.subject.request(row.kind(), table::with(document, &content.text));
-        let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
+        let call = bench.request(row.kind(), table::with(document, &content.text))?;
         let before = document.text();
         let Some(reply) = client.make_if_possible(&call)? else {
             continue;
@@ -70,8 +69,7 @@ fn judge_no_implicit_edits(bench: &Bench<'_>, case: &Case) -> Judgement {
     let head = || ledger::git(&scene.library(), &["rev-parse", "HEAD"]);
     for document in documents {
         let path = &document.path;
-        let call = bench.subject.request(row.kind(), table::with(document, &content.text));
-        let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
+        let call = bench.request(row.kind(), table::with(document, &content.text))?;
         let before_call = head()?;
         let Some(Reply::Done(_)) = client.make_if_possible(&call)? else {
             continue;

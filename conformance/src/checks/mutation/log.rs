@@ -7,7 +7,7 @@ use crate::{
     check::{Bench, Case, Check},
     client::Client,
     documents::on_section,
-    judgement::{Judgement, Stop, accepted, ensure, fail, refused},
+    judgement::{Judgement, Stop, accepted, ensure, fail},
     reply::Reply,
     request::{self, With},
     scene::Scene,
@@ -46,12 +46,7 @@ pub(super) fn entries(bench: &Bench<'_>, client: &mut Client<'_>) -> Result<Vec<
         return Err(none());
     }
     let arguments = request::examples(tool).next().ok_or_else(none)?;
-    let response = match client.call(tool, &arguments)? {
-        Reply::Done(done) => done.response,
-        Reply::Refused(refusal) => {
-            return Err(refused("reading the log", &refusal));
-        }
-    };
+    let response = client.call(tool, &arguments)?.must("reading the log")?.response;
     let entries = response.pointer(log.entries).and_then(Value::as_array);
     let entries = entries.ok_or_else(|| fail(format!("the log has no entries at `{}`", log.entries)))?;
     let text = |entry: &Value, at: &str| {
@@ -85,9 +80,7 @@ fn judge_log_entry(bench: &Bench<'_>, _: &Case) -> Judgement {
         let Some(call) = bench.subject.request(kind, with) else {
             continue;
         };
-        if let Reply::Refused(refusal) = client.make(&call)? {
-            return Err(refused("a valid call", &refusal));
-        }
+        client.make(&call)?.must("a valid call")?;
         made += 1;
         scene.settle();
         expected.push((path.to_owned(), head(&scene)?));

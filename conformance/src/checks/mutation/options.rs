@@ -75,8 +75,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let scene = bench
         .scene(&[(PATH, "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n"), ("notes/other.md", "# Other\n")])?;
     let mut client = scene.start()?;
-    let call = bench.subject.request(kind, with(&path));
-    let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
+    let call = bench.request(kind, with(&path))?;
     // A template may need a document that exists.
     let params = client.params(call.tool, &call.arguments, Map::new());
     let mut params = params.map_err(|_| Stop::NotApplicable("the adapter has no such call".into()))?;

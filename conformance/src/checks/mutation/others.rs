@@ -85,8 +85,7 @@ fn judge_only_its_document(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut client = scene.start()?;
     for path in paths {
         let with = With { path, content: "## Scope\n\nless\n", target: "## Scope" };
-        let call = bench.subject.request(kind, with);
-        let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
+        let call = bench.request(kind, with)?;
         let before = Moment::capture(&scene)?;
         let reply = client.make(&call)?;
         let after = Moment::capture(&scene)?;
@@ -157,8 +156,7 @@ fn judge_person_uncommitted(bench: &Bench<'_>, case: &Case) -> Judgement {
         scene.git(&["add", path])?;
     }
     let with = With { path, content: "## Scope\n\nthe server's\n", target: "## Scope" };
-    let call = bench.subject.request(kind, with);
-    let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
+    let call = bench.request(kind, with)?;
     let mut client = scene.start()?;
     let before = Moment::capture(&scene)?;
     let reply = client.make(&call)?;

@@ -7,10 +7,9 @@ use crate::{
     Subject,
     check::{Bench, Case, Check},
     client::Client,
-    judgement::{Judgement, Stop, ensure, fail, refused},
+    judgement::{Judgement, Stop, ensure, fail},
     layout::DOCUMENT,
     moment::Moment,
-    reply::Reply,
     request::{Call, With, invalid_examples},
 };
 
@@ -75,9 +74,7 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
             client.call(call.tool, &arguments)?;
         }
         before.same(&Moment::capture(&scene)?)?;
-        if let Reply::Refused(refusal) = client.make(call)? {
-            return Err(refused("a valid call", &refusal));
-        }
+        client.make(call)?.must("a valid call")?;
         let commits = scene.view()?.library.commits_since(&before.view.library).len();
         ensure(commits == 1, || format!("`{}` made {commits} commits instead of one", call.tool.label()))?;
         match log {

@@ -67,8 +67,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     for MutationStep { effect, path, content } in &steps {
         let path = PATHS[*path];
         let with = With { path, content, target: "## Scope" };
-        let call = bench.subject.request(CHANGES[*effect], with);
-        let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
+        let call = bench.request(CHANGES[*effect], with)?;
         let before_call = scene.read(path);
         let is_possible = semantics::change(&call, before_call.as_deref()).is_ok();
         let Some(reply) = client.make_if_possible(&call)? else {

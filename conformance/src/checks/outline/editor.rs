@@ -12,7 +12,7 @@ use tabellion_runtime::{
 use crate::{
     Subject,
     client::Client,
-    judgement::{Stop, fail, refused},
+    judgement::{Stop, fail, missing_tool, refused},
     reply::Reply,
     request::put,
     scene::Scene,
@@ -221,21 +221,10 @@ impl<'a> Editor<'a> {
     }
 
     fn make(&mut self, kind: EffectKind, fill: impl FnOnce(&Effect, &mut Value)) -> Result<Reply, Stop> {
-        let (tool, effect) = self
-            .subject
-            .tool_with(kind)
-            .ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))?;
+        let (tool, effect) = self.subject.tool_with(kind).ok_or_else(missing_tool)?;
         let mut arguments = json!({});
         fill(effect, &mut arguments);
         self.client.call(tool, &arguments)
-    }
-}
-
-/// Fails if the call was refused.
-pub(in crate::checks) fn ensure_accepted(reply: &Reply, what: &str) -> Result<(), Stop> {
-    match reply {
-        Reply::Done(_) => Ok(()),
-        Reply::Refused(refusal) => Err(refused(what, refusal)),
     }
 }
 

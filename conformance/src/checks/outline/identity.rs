@@ -1,12 +1,9 @@
 //! Checks that updating a section with its own content changes nothing.
 
-use super::{
-    editor::ensure_accepted,
-    samples::{self, commit_document, document_text, sections},
-};
+use super::samples::{self, commit_document, document_text, sections};
 use crate::{
     check::{Bench, Case, Check, Severity},
-    judgement::{Judgement, ensure, fail},
+    judgement::{Judgement, ensure, ensure_accepted, fail},
     layout::DOCUMENT,
     reply::Reply,
 };

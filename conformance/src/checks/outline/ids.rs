@@ -2,13 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::{
-    editor::{Editor, ensure_accepted},
-    samples::commit_document,
-};
+use super::{editor::Editor, samples::commit_document};
 use crate::{
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, ensure_accepted, fail},
     layout::DOCUMENT,
     moment::Moment,
     reply::Reply,

@@ -1,12 +1,9 @@
 //! Checks that an edit of a section preserves every byte outside it.
 
-use super::{
-    editor::ensure_accepted,
-    samples::{self, SectionView, commit_document, document_text, sections},
-};
+use super::samples::{self, SectionView, commit_document, document_text, sections};
 use crate::{
     check::{Bench, Case, Check, Severity},
-    judgement::{Judgement, Stop, fail},
+    judgement::{Judgement, Stop, ensure_accepted, fail},
     layout::DOCUMENT,
     reply::Reply,
 };

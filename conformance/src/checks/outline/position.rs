@@ -1,13 +1,13 @@
 //! Checks that a position counts all sections in document order, after the edit.
 
 use super::{
-    editor::{Editor, ensure_accepted},
+    editor::Editor,
     samples::{self, commit_document, document_text, sections},
 };
 use crate::{
     check::{Bench, Case, Check, Severity},
     documents::Document,
-    judgement::{Judgement, ensure},
+    judgement::{Judgement, ensure, ensure_accepted},
     reply::Reply,
     scene::Scene,
 };

@@ -14,7 +14,7 @@ use crate::{
     attacks::{self, Attack, Expected, Setup, placed},
     check::{Bench, Case, Check, Severity},
     client::Client,
-    judgement::{Judgement, Stop, ensure, refused},
+    judgement::{Judgement, Stop, ensure},
     layout::SECRET,
     ledger,
     moment::Moment,
@@ -353,9 +353,7 @@ fn judge_ordinary(
         let Some(message) = client.attempt(call.tool, &call.arguments)? else {
             continue;
         };
-        if let Reply::Refused(refusal) = bench.subject.adapter.reply(call.tool, &message) {
-            return Err(refused(format!("`{path}`, in {},", describe(call)), &refusal));
-        }
+        bench.subject.adapter.reply(call.tool, &message).must(format!("`{path}`, in {},", describe(call)))?;
         semantics::allowed(call, bytes.as_deref(), scene.read(path).as_deref())?;
     }
     let after = Moment::capture(scene)?;

@@ -82,10 +82,8 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let forgery: Forgery = case.read()?;
     let scene = bench.scene(&[("notes/plan.md", DOCUMENT), ("notes/first.md", DOCUMENT)])?;
     let kind = CHANGES[forgery.effect];
-    let request = |path: &str, content: &str, target: &str| {
-        let call = bench.subject.request(kind, With { path, content, target });
-        call.ok_or_else(|| Stop::NotApplicable("the server has no such tool".into()))
-    };
+    let request =
+        |path: &str, content: &str, target: &str| bench.request(kind, With { path, content, target });
     let before = scene.view()?.library;
     call_as(bench, &scene, "client", &request("notes/first.md", "## Scope\n\nfirst\n", "## Scope")?)?;
     let plain = scene.view()?.library;

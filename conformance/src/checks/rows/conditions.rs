@@ -1,7 +1,5 @@
 //! Conditions of a call: the content that a row must still have, and a name of the call that makes it happen once.
 
-use std::{sync::Barrier, thread};
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_runtime::{
@@ -12,7 +10,8 @@ use tabellion_runtime::{
 use super::basics::{entity, has, some, spec, start, unchanged};
 use crate::{
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail, refused},
+    crowd::at_once,
+    judgement::{Judgement, Stop, ensure, fail},
     ledger::rows::Row,
     reply::Reply,
     rows::{Request, RowsClient, client, requests},
@@ -98,10 +97,7 @@ fn judge_base(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut other = RowsClient::start(bench.subject, &scene)?;
     other.number_from(1_000);
     let request = update(&mut other, entity, &row)?;
-    let fresh = |reply, what: &str| match reply {
-        Reply::Done(_) => Ok(()),
-        Reply::Refused(refusal) => Err(refused(format!("{what} with the row's base"), &refusal)),
-    };
+    let fresh = |reply: Reply, what: &str| reply.must(format!("{what} with the row's base")).map(drop);
     fresh(other.send_with(&request, &[(IF_BASE, stale.clone())])?, "an update")?;
     let mut requests = vec![("an update", update(&mut rows, entity, &row)?)];
     if rows.has(entity, Action::Delete) {
@@ -135,21 +131,11 @@ fn race<'a>(
         let request = update(&mut rows, entity, row)?;
         racers.push((rows, request));
     }
-    let barrier = Barrier::new(RACERS);
     let race = |(mut rows, request): (RowsClient<'a>, Request)| {
-        barrier.wait();
         let reply = rows.send_with(&request, &[(IF_BASE, base.clone())]);
         reply.map(|reply| (rows, matches!(reply, Reply::Done(_))))
     };
-    let race = &race;
-    let made: Result<Vec<_>, Stop> = thread::scope(|scope| {
-        let racing: Vec<_> = racers.into_iter().map(|racer| scope.spawn(move || race(racer))).collect();
-        racing
-            .into_iter()
-            .map(|it| it.join().unwrap_or_else(|_| Err(Stop::Harness("a client panicked".into()))))
-            .collect()
-    });
-    let made = made?.iter().filter(|(_, is_made)| *is_made).count();
+    let made = at_once(racers, race)?.iter().filter(|(_, is_made)| *is_made).count();
     ensure(made == 1, || format!("of {RACERS} updates with the same base, {made} were made"))
 }
 
@@ -162,10 +148,7 @@ fn judge_key(bench: &Bench<'_>, case: &Case) -> Judgement {
     let request = rows.request(entity, Action::Create, Row::new(), data)?;
     let other = rows.request(entity, Action::Create, Row::new(), other)?;
     let key = [(IDEMPOTENCY_KEY, json!("one-and-the-same"))];
-    let first = match rows.send_with(&request, &key)? {
-        Reply::Done(done) => done,
-        Reply::Refused(refusal) => return Err(refused("a call with an idempotency key", &refusal)),
-    };
+    let first = rows.send_with(&request, &key)?.must("a call with an idempotency key")?;
     let before = client::ledger(&scene)?;
     let secrets: Vec<_> =
         entity.fields.iter().filter(|field| matches!(field.kind, FieldType::Secret { .. })).collect();

@@ -9,9 +9,12 @@ use super::{
 };
 use crate::{
     check::{Bench, Case, Check},
-    checks::atomic::points::{FaultKind, possible, spread, without_ids},
+    checks::atomic::{
+        fault::reply_after_fault,
+        points::{FaultKind, possible, spread, without_ids},
+    },
     client::Client,
-    judgement::{Judgement, Stop, ensure, fail, not_shown, refused},
+    judgement::{Judgement, Stop, ensure, fail, not_shown},
     ledger::rows::{Row, RowLedger},
     reply::Reply,
     rows::{Model, Request, RowsClient, client, model::Outcome, requests},
@@ -55,8 +58,6 @@ pub(super) const FAULTS: Check = Check {
 const MAX_POINTS: [usize; 2] = [7, 400];
 /// Maximum number of points of a recovery.
 const MAX_RECOVERIES: [usize; 2] = [3, 60];
-/// Number of system calls before the fault in the trace.
-const MAX_SHOWN_CALLS: usize = 12;
 
 /// A change of rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -206,10 +207,8 @@ fn record(bench: &Bench<'_>, mutation: &Mutation) -> Result<Vec<Call>, Stop> {
     let (mut rows, stepper) = start(bench, &scene, Counting::WhenArmed)?;
     let request = mutation.prepare(bench, &mut rows)?;
     stepper.arm(None);
-    match rows.send(&request)? {
-        Reply::Done(_) => Ok(stepper.disarm()),
-        Reply::Refused(refusal) => Err(refused("a valid call", &refusal)),
-    }
+    rows.send(&request)?.must("a valid call")?;
+    Ok(stepper.disarm())
 }
 
 /// Returns the system calls of a start after a kill.
@@ -254,25 +253,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let since = client::earlier();
     stepper.arm(Some(point.fault()));
     let answer = rows.send(&request);
-    let calls = stepper.disarm();
-    let struck = calls.iter().position(|call| call.effect.is_some());
-    let up_to = struck.map_or(0, |at| at + 1);
-    for call in &calls[up_to.saturating_sub(MAX_SHOWN_CALLS)..up_to] {
-        bench.trace.did(format!("the server calls {call}"));
-    }
-    let reply = match answer {
-        Ok(reply) => Some(reply),
-        // A server that exited gave no answer; one that hangs fails.
-        Err(stop) if stop.is_of_server() => match stepper.wait(bench.subject.launch.patience) {
-            Some(_) => None,
-            None => return Err(stop),
-        },
-        Err(stop) => return Err(stop),
-    };
-    if struck.is_some() && point.kind == FaultKind::Killed {
-        // The server may have answered before it ends.
-        stepper.wait(bench.subject.launch.patience);
-    }
+    let reply = reply_after_fault(bench, &stepper, answer, point.kind)?;
     let judged = Judged {
         before,
         after: *after,

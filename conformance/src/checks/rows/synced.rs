@@ -5,8 +5,7 @@ use std::{collections::BTreeSet, path::PathBuf};
 use super::stepped::{self, Mutation};
 use crate::{
     check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail, refused},
-    reply::Reply,
+    judgement::{Judgement, Stop, ensure, fail},
     scene::Scene,
     stepper::{Call, Counting, OUTPUT},
 };
@@ -46,9 +45,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     stepper.record_with_output();
     let reply = rows.send(&request)?;
     let calls = stepper.disarm();
-    if let Reply::Refused(refusal) = reply {
-        return Err(refused("a valid call", &refusal));
-    }
+    reply.must("a valid call")?;
     for call in &calls {
         bench.trace.did(format!("the server calls {call}"));
     }

@@ -5,10 +5,10 @@ use serde_json::json;
 use crate::{
     check::{Bench, Case, Check},
     checks::outline::{
-        editor::{Editor, ensure_accepted},
+        editor::Editor,
         samples::{commit_document, document_text},
     },
-    judgement::{Judgement, Stop, ensure},
+    judgement::{Judgement, Stop, ensure, ensure_accepted},
     layout::DOCUMENT,
     moment::Moment,
     reply::Reply,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     check::{Bench, Case, Check, Severity, fewer_steps},
-    checks::outline::editor::{Editor, Entry, ensure_accepted},
-    judgement::{Judgement, Stop, ensure, fail},
+    checks::outline::editor::{Editor, Entry},
+    judgement::{Judgement, Stop, ensure, ensure_accepted, fail},
     layout::DOCUMENT,
     reply::Reply,
     scene::Scene,

@@ -3,11 +3,11 @@
 use crate::{
     check::{Bench, Case, Check, Severity},
     checks::outline::{
-        editor::{Editor, Entry, ensure_accepted},
+        editor::{Editor, Entry},
         samples::{self, commit_document, sections},
     },
     documents::Document,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, ensure_accepted, fail},
     layout::DOCUMENT,
     ledger,
     reply::Reply,

@@ -18,7 +18,7 @@ use crate::memory::{request, said};
 use tabellion_conformance::{
     check::Bench,
     client::Client,
-    judgement::{Judgement, Stop, accepted, ensure, fail, refused},
+    judgement::{Judgement, Stop, accepted, ensure, fail},
     reply::Reply,
     scene::Scene,
 };
@@ -137,10 +137,8 @@ impl<'b, 'a> Server<'b, 'a> {
     /// # Errors
     /// If there is no answer, or the server refuses the call.
     pub(super) fn must(&mut self, is: &[&str], arguments: &Value) -> Result<Value, Stop> {
-        match self.ask(is, arguments)? {
-            Reply::Done(done) => Ok(done.response),
-            Reply::Refused(refusal) => Err(refused(said(is, arguments), &refusal)),
-        }
+        let done = self.ask(is, arguments)?.must(said(is, arguments))?;
+        Ok(done.response)
     }
 
     /// Makes a call that must be refused; returns the message.

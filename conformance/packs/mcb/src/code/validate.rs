@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::server::{SHOP, Server};
 use tabellion_conformance::{
-    check::{Bench, Case, Check},
+    check::{Bench, Check},
     judgement::{Judgement, ensure, fail},
     reply::Reply,
 };

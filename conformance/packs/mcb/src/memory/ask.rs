@@ -7,13 +7,7 @@ use serde_json::{Map, Value, json};
 use tabellion_runtime::{ContractSpec, ToolSpec, pointer, spec::ProvenanceType};
 
 use super::note::Resource;
-use tabellion_conformance::{
-    check::Bench,
-    client::Client,
-    judgement::{Stop, refused},
-    reply::Reply,
-    scene::Scene,
-};
+use tabellion_conformance::{check::Bench, client::Client, judgement::Stop, reply::Reply, scene::Scene};
 
 /// The operations of a contract with a memory, by the values of their selectors.
 pub(super) const OPERATIONS: &[&[&str]] = &[
@@ -179,10 +173,8 @@ impl<'b, 'a> Memory<'b, 'a> {
 pub(super) const READER: Caller = Caller(3);
 
 fn done(reply: Reply, is: &[&str], arguments: &Value) -> Result<Value, Stop> {
-    match reply {
-        Reply::Done(done) => Ok(done.response),
-        Reply::Refused(refusal) => Err(refused(said(is, arguments), &refusal)),
-    }
+    let done = reply.must(said(is, arguments))?;
+    Ok(done.response)
 }
 
 /// Returns the name of a call in messages.
