@@ -69,7 +69,7 @@ pub(crate) fn differing<T: Debug>(value: &T, base: &T, constructor: TokenStream)
     let [value, base]: [ExprStruct; 2] = [value, base].map(|value| parsed(value));
     let text = |field: &FieldValue| field.to_token_stream().to_string();
     let name = &value.path;
-    let given = value.fields.iter().zip(&base.fields).filter(|(field, base)| text(*field) != text(*base));
+    let given = value.fields.iter().zip(&base.fields).filter(|(field, base)| text(field) != text(base));
     let given = given.map(|(field, _)| {
         let member = &field.member;
         let value = written(&field.expr, &format!("{}.{}", name.to_token_stream(), member.to_token_stream()));

@@ -54,7 +54,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                 if samples::may_refuse(document) && matches!(reply, Reply::Refused(_)) {
                     continue;
                 }
-                ensure_accepted(&reply, &format!("{kind} of {:?}", section.heading))?;
+                ensure_accepted(&reply, format!("{kind} of {:?}", section.heading))?;
                 let after = document_text(scene);
                 let wrong = match kind {
                     "update" => updated(&text, section, new, &after),

@@ -75,7 +75,7 @@ fn insert(scene: &Scene<'_>, editor: &mut Editor<'_>, document: &Document, posit
     if samples::may_refuse(document) && matches!(reply, Reply::Refused(_)) {
         return Ok(());
     }
-    ensure_accepted(&reply, &format!("an insertion at {position}"))?;
+    ensure_accepted(&reply, format!("an insertion at {position}"))?;
     let after = editor.list()?;
     let mut others = after.clone();
     let new = (position < others.len()).then(|| others.remove(position));

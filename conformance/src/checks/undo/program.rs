@@ -117,7 +117,7 @@ impl Model {
         };
         let [from, to] = if undoes { [&edit.after, &edit.before] } else { [&edit.before, &edit.after] };
         if before.0 == from.0 {
-            ensure_accepted(reply, &format!("{word} of the last edit"))?;
+            ensure_accepted(reply, format!("{word} of the last edit"))?;
         }
         if !is_done {
             stack.push(edit);
@@ -262,7 +262,7 @@ fn call(
         Step::Redo => model.step("redo", &reply, [&before, &after], &when)?,
         Step::Move(..) if !is_done => {}
         _ => {
-            ensure_accepted(&reply, &format!("step {number}, {step:?},"))?;
+            ensure_accepted(&reply, format!("step {number}, {step:?},"))?;
             model.undo.push(Edit { before, after });
             model.redo.clear();
         }
@@ -283,13 +283,13 @@ fn judge_levels(bench: &Bench<'_>, case: &Case) -> Judgement {
             2 => editor.update(&last, &format!("Text {level}.\n"))?,
             _ => editor.delete(&last)?,
         };
-        ensure_accepted(&reply, &format!("edit {level}"))?;
+        ensure_accepted(&reply, format!("edit {level}"))?;
         states.push(read_state(&scene, &mut editor)?);
     }
     editor.client.close()?;
     editor = Editor::start(bench.subject, &scene)?;
     for level in (0..levels).rev() {
-        ensure_accepted(&editor.undo()?, &format!("the undo of edit {level}"))?;
+        ensure_accepted(&editor.undo()?, format!("the undo of edit {level}"))?;
         same_state(
             &states[level],
             &read_state(&scene, &mut editor)?,
@@ -299,7 +299,7 @@ fn judge_levels(bench: &Bench<'_>, case: &Case) -> Judgement {
     editor.client.close()?;
     editor = Editor::start(bench.subject, &scene)?;
     for level in 0..levels {
-        ensure_accepted(&editor.redo()?, &format!("the redo of edit {level}"))?;
+        ensure_accepted(&editor.redo()?, format!("the redo of edit {level}"))?;
         same_state(
             &states[level + 1],
             &read_state(&scene, &mut editor)?,
