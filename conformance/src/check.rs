@@ -83,18 +83,19 @@ pub struct Check {
 }
 
 impl Check {
-    /// A check of severity [`Must`](Severity::Must) with one case, which is as small as can be. Each check adds its id, its texts and its
-    /// judgement.
-    pub const MUST: Self = Self {
-        id: "",
-        severity: Severity::Must,
-        guarantees: &[],
-        states: "",
-        explains: "",
-        cases: |_| Ok(Case::only()),
-        judge: |_, _| Err(Stop::Harness("the check has no judgement".to_owned())),
-        shrink: as_small_as_can_be,
-    };
+    /// Returns a check of severity [`Must`](Severity::Must) with one case, which is as small as can be. Each check adds its id and texts.
+    pub const fn must(judge: fn(&Bench<'_>, &Case) -> Judgement) -> Self {
+        Self {
+            id: "",
+            severity: Severity::Must,
+            guarantees: &[],
+            states: "",
+            explains: "",
+            cases: |_| Ok(Case::only()),
+            judge,
+            shrink: as_small_as_can_be,
+        }
+    }
 
     /// Returns the severity for servers of this contract. A server without a contract may take more than its own schemas
     /// specify.

@@ -24,8 +24,7 @@ pub(super) const CHECKS: &[Check] = &[
                    output, starts the server with a role that does not exist; it may refuse to start. What is called must be refused, and \
                    must change nothing.",
         cases: unknown_cases,
-        judge: unknown,
-        ..Check::MUST
+        ..Check::must(unknown)
     },
     Check {
         id: "auth/roles",
@@ -35,8 +34,7 @@ pub(super) const CHECKS: &[Check] = &[
                    must give the reason `role`, and what is needed, and must change nothing. What is allowed may be refused for something \
                    else.",
         cases: roles_cases,
-        judge: roles,
-        ..Check::MUST
+        ..Check::must(roles)
     },
 ];
 

@@ -29,8 +29,7 @@ pub(super) const CHECKS: &[Check] = &[
         states: "On a library of 2,000 files the first list of tools arrives within a second.",
         explains: "Clients start servers while a person waits. The check measures the time from the start of the \
                    process to the first answer to `tools/list` and takes the best of three attempts.",
-        judge: handshake,
-        ..Check::MUST
+        ..Check::must(handshake)
     },
     Check {
         id: "budget/tools-list-tokens",
@@ -38,8 +37,7 @@ pub(super) const CHECKS: &[Check] = &[
         guarantees: &[],
         states: "The list of tools has at most 20,000 tokens.",
         explains: "The list is part of the context of every conversation. A token is estimated as four bytes.",
-        judge: list_tokens,
-        ..Check::MUST
+        ..Check::must(list_tokens)
     },
     Check {
         id: "budget/largest-answer",
@@ -62,8 +60,7 @@ pub(super) const CHECKS: &[Check] = &[
         states: "Idle on a library of 2,000 files, the server and its children use at most 200 MB of memory.",
         explains: "Every client starts its own server. After the list of tools and a read, the check sums the \
                    resident memory of the process and its descendants, as reported by Linux.",
-        judge: memory,
-        ..Check::MUST
+        ..Check::must(memory)
     },
 ];
 

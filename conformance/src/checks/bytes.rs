@@ -69,8 +69,7 @@ pub(super) const CHECKS: &[Check] = &[
                    change must be refused without effect, or must keep the rest of the document; a read must not \
                    return text that the document does not contain.",
         cases: invalid_cases,
-        judge: invalid_utf8,
-        ..Check::MUST
+        ..Check::must(invalid_utf8)
     },
     Check {
         id: "bytes/mode",

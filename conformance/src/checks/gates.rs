@@ -29,8 +29,7 @@ pub(super) const CHECKS: &[Check] = &[
                    refusal must name exactly the clauses that the facts break, each with the contract's principle, issue, severity and \
                    advice. A clause that asks for a review refuses nothing, and the answer says that a review is required.",
         cases: each_cases,
-        judge: each,
-        ..Check::MUST
+        ..Check::must(each)
     },
     Check {
         id: "gates/all-said",
@@ -38,8 +37,7 @@ pub(super) const CHECKS: &[Check] = &[
         states: "A call that breaks several clauses is refused with all of them.",
         explains: "Puts the requests of breaking examples of one operation together, and makes those calls that break the most clauses.",
         cases: all_cases,
-        judge: said,
-        ..Check::MUST
+        ..Check::must(said)
     },
     Check {
         id: "gates/pure",
@@ -48,8 +46,7 @@ pub(super) const CHECKS: &[Check] = &[
         explains: "Makes the call of each example three times in one session and once more in another, with the members of the request in \
                    another order, and other documents in the library; the violations must be the same each time.",
         cases: pure_cases,
-        judge: pure,
-        ..Check::MUST
+        ..Check::must(pure)
     },
     Check {
         id: "gates/nothing-written",
@@ -58,8 +55,7 @@ pub(super) const CHECKS: &[Check] = &[
         explains: "Makes the call of each breaking example of a clause that refuses, and compares the library, its history and the rows \
                    before and after, byte for byte.",
         cases: written_cases,
-        judge: written,
-        ..Check::MUST
+        ..Check::must(written)
     },
 ];
 

@@ -25,8 +25,7 @@ pub(super) const CHECKS: &[Check] = &[
                    of them at once, of which the first counts; sets a mode that does not exist; and sets none. Then calls each \
                    operation with its first example. Refusals are compared word for word, and must change nothing.",
         cases: |bench| cases(bench, true),
-        judge: matrix,
-        ..Check::MUST
+        ..Check::must(matrix)
     },
     Check {
         id: "modes/listed",
@@ -34,8 +33,7 @@ pub(super) const CHECKS: &[Check] = &[
         states: "All tools are listed in every mode.",
         explains: "Sets each mode as modes/matrix does, and compares the names in `tools/list` with the contract's.",
         cases: |bench| cases(bench, false),
-        judge: listed,
-        ..Check::MUST
+        ..Check::must(listed)
     },
 ];
 

@@ -59,8 +59,7 @@ pub(super) const CHECKS: &[Check] = &[
                    files and links, of missing and ambiguous headings, and at hostile paths. Either both calls or \
                    neither must be refused.",
         cases: refused_cases,
-        judge: judge_refused_alike,
-        ..Check::MUST
+        ..Check::must(judge_refused_alike)
     },
     Check {
         id: "preview/stale",
@@ -70,8 +69,7 @@ pub(super) const CHECKS: &[Check] = &[
                    after a person has saved, committed or deleted the document. The call must be refused and change \
                    nothing. If the document has the same bytes as before, the call must be accepted.",
         cases: stale_cases,
-        judge: judge_stale,
-        ..Check::MUST
+        ..Check::must(judge_stale)
     },
 ];
 

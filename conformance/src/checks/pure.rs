@@ -43,8 +43,7 @@ pub(super) const CHECKS: &[Check] = &[
         states: "Starting the server, listing its tools and closing it changes nothing.",
         explains: "Starts the server over a library with a person's staged and unstaged changes, lists its tools and \
                    closes it, twice. The library and its history must be unchanged.",
-        judge: judge_starts,
-        ..Check::MUST
+        ..Check::must(judge_starts)
     },
     Check {
         id: "pure/no-write-without-call",
@@ -52,8 +51,7 @@ pub(super) const CHECKS: &[Check] = &[
         states: "A session without mutating calls never changes anything.",
         explains: "A session lists, reads and previews while a person saves, stages and commits a document. After each \
                    round of calls the library must be as the person left it.",
-        judge: judge_session,
-        ..Check::MUST
+        ..Check::must(judge_session)
     },
     Check {
         id: "pure/refusals-change-nothing",

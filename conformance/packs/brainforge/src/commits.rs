@@ -23,8 +23,7 @@ pub(super) const CHECK: Check = Check {
                Each call must be one commit with one document in it; what the person has not committed must stay as it is, uncommitted. \
                Otherwise the history does not tell what a call did, and can't be reverted call by call.",
     cases: |_| Ok(Write::ALL.map(|write| Case::new(write.name(), write)).into()),
-    judge: |bench, case| commits(bench, case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| commits(bench, case.read()?))
 };
 
 /// A call that writes.

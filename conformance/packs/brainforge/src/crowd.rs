@@ -23,8 +23,7 @@ pub(super) const CHECK: Check = Check {
         let case = |servers: &usize| Case::new(counted(*servers, "server"), servers);
         Ok(crowds.iter().map(case).collect())
     },
-    judge: |bench, case| crowd(bench, case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| crowd(bench, case.read()?))
 };
 
 /// Number of changes by each server.

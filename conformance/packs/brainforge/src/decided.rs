@@ -30,8 +30,7 @@ pub(super) const DECIDED: Check = Check {
         });
         Ok(all.collect())
     },
-    judge: |bench, case| decided(bench, case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| decided(bench, case.read()?))
 };
 
 pub(super) const STALE: Check = Check {
@@ -46,8 +45,7 @@ pub(super) const STALE: Check = Check {
             .map(|meanwhile| Case::new(meanwhile.name(), meanwhile))
             .into())
     },
-    judge: |bench, case| stale(bench, case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| stale(bench, case.read()?))
 };
 
 /// The way in which a person changes a note while a proposal waits.

@@ -29,11 +29,10 @@ pub(super) const WHOLE: Check = Check {
         };
         Ok(all.into_iter().map(case).collect())
     },
-    judge: |bench, case| {
+    ..Check::must(|bench, case| {
         let (content, links) = case.read()?;
         whole(bench, content, links)
-    },
-    ..Check::MUST
+    })
 };
 
 pub(super) const ARCHIVES: Check = Check {
@@ -42,8 +41,7 @@ pub(super) const ARCHIVES: Check = Check {
     states: "An archive of Markdown files has the library's files byte for byte; a vault has a file for each title, to which its links lead.",
     explains: "Exports a library with links in both formats, and opens the archives. No file may lead out of the archive.",
     cases: |_| Ok(["markdown", "obsidian"].map(|format| Case::new(format, format)).into()),
-    judge: |bench, case| archives(bench, &case.read::<String>()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| archives(bench, &case.read::<String>()?))
 };
 
 pub(super) const FILTERS: Check = Check {
@@ -52,8 +50,7 @@ pub(super) const FILTERS: Check = Check {
     states: "An export has the notes that pass all filters, and links with both ends among them; a note that does not exist is refused.",
     explains: "Exports by ids, tags and types, alone and together, and by ids of which one is unknown. A server that leaves out what it does not \
                know answers with an export that lacks a note, and says nothing.",
-    judge: |bench, _| filters(bench),
-    ..Check::MUST
+    ..Check::must(|bench, _| filters(bench))
 };
 
 pub(super) const EXPIRES: Check = Check {
@@ -62,8 +59,7 @@ pub(super) const EXPIRES: Check = Check {
     states: "An export can be fetched with its URL for a day, and the answer says until when; over HTTP, no other URL leads to it.",
     explains: "Exports, reads until when the file can be fetched, and fetches it. Over HTTP, it then changes each part of the URL: the id, the \
                time until which it holds, the signature.",
-    judge: |bench, _| expires(bench),
-    ..Check::MUST
+    ..Check::must(|bench, _| expires(bench))
 };
 
 /// Notes of a library, and a link from the first to the second.

@@ -26,11 +26,10 @@ pub(super) const CHECK: Check = Check {
         let case = |part| Case::new(format!("after {part} of {many} parts of its time"), (part, many));
         Ok((0..=many).map(case).collect())
     },
-    judge: |bench, case| {
+    ..Check::must(|bench, case| {
         let (part, of) = case.read()?;
         killed(bench, part, of)
-    },
-    ..Check::MUST
+    })
 };
 
 /// Returns a library with a proposal, and the id of its instance.

@@ -19,8 +19,7 @@ pub(super) const ENDS: Check = Check {
     explains: "Links a note with itself and with notes that do not exist, and to ids that are none. All of it must be refused and change \
                nothing: a link that leads nowhere is found by everyone who follows it.",
     cases: |_| Ok(Ends::ALL.map(|ends| Case::new(ends.name(), ends)).into()),
-    judge: |bench, case| ends(bench, case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| ends(bench, case.read()?))
 };
 
 pub(super) const ONCE: Check = Check {
@@ -30,8 +29,7 @@ pub(super) const ONCE: Check = Check {
     explains: "Makes links of several relations in both directions, each of them twice, also after a restart and as another caller. The second \
                call must answer with the first one's id and time, and change no file; the others must have ids of their own. Both notes \
                must then list them.",
-    judge: |bench, _| once(bench),
-    ..Check::MUST
+    ..Check::must(|bench, _| once(bench))
 };
 
 /// An id that no note has.

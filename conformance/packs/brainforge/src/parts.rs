@@ -33,8 +33,7 @@ pub(super) const EXACT: Check = Check {
         };
         Ok(all.flat_map(|proposal| selections.iter().map(case(proposal))).collect())
     },
-    judge: |bench, case| exact(bench, &case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| exact(bench, &case.read()?))
 };
 
 pub(super) const UNKNOWN: Check = Check {
@@ -47,8 +46,7 @@ pub(super) const UNKNOWN: Check = Check {
         let all: [&[usize]; 5] = [&[0], &[4], &[2, 4], &[0, 1], &[1, 1]];
         Ok(all.map(|parts| Case::new(format!("parts {parts:?}"), parts)).into())
     },
-    judge: |bench, case| unknown(bench, &case.read::<Vec<usize>>()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| unknown(bench, &case.read::<Vec<usize>>()?))
 };
 
 /// A selection of parts of a proposal.

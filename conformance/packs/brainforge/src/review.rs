@@ -22,8 +22,7 @@ pub(super) const PENDING_UNSEEN: Check = Check {
                everything, link with it and read it: none of it may turn up, and what is there must be as it was. A library that shows what \
                no person has approved passes it on to the next agent as knowledge.",
     cases: |_| Ok(Proposal::ALL.map(|it| Case::new(it.name(), it)).into()),
-    judge: |bench, case| unseen(bench, case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| unseen(bench, case.read()?))
 };
 
 pub(super) const OWN: Check = Check {
@@ -39,8 +38,7 @@ pub(super) const OWN: Check = Check {
         }
         Ok(Decision::ALL.map(|decision| Case::new(decision.to_string(), decision)).into())
     },
-    judge: |bench, case| own(bench, case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| own(bench, case.read()?))
 };
 
 /// The kind of a proposal.

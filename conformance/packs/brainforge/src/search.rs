@@ -23,8 +23,7 @@ pub(super) const FRESH: Check = Check {
     states: "What was written is found by the next search, and what is gone is not: by tools and by hand, in each server and after a restart.",
     explains: "Writes, edits, renames and removes notes, by the tools and in the folder, and searches at once. An index that follows later \
                tells an agent that nothing is known, right after it was written down.",
-    judge: |bench, _| fresh(bench),
-    ..Check::MUST
+    ..Check::must(|bench, _| fresh(bench))
 };
 
 pub(super) const FILTERS: Check = Check {
@@ -41,11 +40,10 @@ pub(super) const FILTERS: Check = Check {
         let questions: Vec<Question> = (0..many).map(|_| Question::random(&mut dice)).collect();
         Ok(vec![Case::new("a library", (library, questions))])
     },
-    judge: |bench, case| {
+    ..Check::must(|bench, case| {
         let (library, questions) = case.read()?;
         filters(bench, library, questions)
-    },
-    ..Check::MUST
+    })
 };
 
 pub(super) const SCORES: Check = Check {
@@ -54,8 +52,7 @@ pub(super) const SCORES: Check = Check {
     states: "Scores are from 0 to 1 and descend, each note is found once, and what has the words comes before what has not.",
     explains: "Searches notes that have one, two or all words of a question, with several limits. A note that has all the words must come \
                before those that have none of them, and a limit must cut the same list.",
-    judge: |bench, _| scores(bench),
-    ..Check::MUST
+    ..Check::must(|bench, _| scores(bench))
 };
 
 pub(super) const EXCERPTS: Check = Check {
@@ -64,8 +61,7 @@ pub(super) const EXCERPTS: Check = Check {
     states: "An excerpt is a part of the note of at most 500 characters that shows what was found, and is there only if it is asked for.",
     explains: "Searches a word that is at the start, in the middle and at the end of a long note, in several scripts. Whole notes in the place of \
                excerpts fill an agent's context.",
-    judge: |bench, _| excerpts(bench),
-    ..Check::MUST
+    ..Check::must(|bench, _| excerpts(bench))
 };
 
 pub(super) const ANY_TEXT: Check = Check {

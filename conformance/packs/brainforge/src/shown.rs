@@ -29,8 +29,7 @@ pub(super) const CHECK: Check = Check {
         });
         Ok(all.collect())
     },
-    judge: |bench, case| shown(bench, case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| shown(bench, case.read()?))
 };
 
 /// Word of the revision.

@@ -21,8 +21,7 @@ pub(super) const ALL: Check = Check {
         let many: &[usize] = bench.pick(&[1, 4], &[1, 4, 20]);
         Ok(many.iter().map(|many| Case::new(format!("{many} versions"), many)).collect())
     },
-    judge: |bench, case| all(bench, case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| all(bench, case.read()?))
 };
 
 pub(super) const BY_HAND: Check = Check {
@@ -40,11 +39,10 @@ pub(super) const BY_HAND: Check = Check {
         };
         Ok(all.into_iter().map(case).collect())
     },
-    judge: |bench, case| {
+    ..Check::must(|bench, case| {
         let (edits, commits) = case.read()?;
         by_hand(bench, edits, commits)
-    },
-    ..Check::MUST
+    })
 };
 
 pub(super) const CONFLICT: Check = Check {
@@ -60,11 +58,10 @@ pub(super) const CONFLICT: Check = Check {
         let all = [By::Person, By::Agent].into_iter();
         Ok(all.flat_map(|by| versions.map(case(by))).collect())
     },
-    judge: |bench, case| {
+    ..Check::must(|bench, case| {
         let (by, version) = case.read()?;
         conflict(bench, by, version)
-    },
-    ..Check::MUST
+    })
 };
 
 /// Returns the numbers of a note's versions, the newest first.

@@ -25,8 +25,7 @@ pub(super) const ENTRIES: Check = Check {
                characters that JSON has to escape. An accepted entry must be complete; a refused one must leave no \
                trace.",
     cases: entry_cases,
-    judge: entries,
-    ..Check::MUST
+    ..Check::must(entries)
 };
 
 pub(super) const READ: Check = Check {
@@ -36,8 +35,7 @@ pub(super) const READ: Check = Check {
     explains: "Files just below and just above the contract's limit for files are read. They consist of one-byte and \
                two-byte characters. The answer must contain the whole file, or the call must be refused.",
     cases: read_cases,
-    judge: read,
-    ..Check::MUST
+    ..Check::must(read)
 };
 
 /// Guarantee whose text states the limits: first of files, then of entries.

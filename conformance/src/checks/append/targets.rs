@@ -37,8 +37,7 @@ pub(super) const LINKS: Check = Check {
                folder is a link to another folder. The call must be refused or must replace the link by a file; the \
                link's target must not change.",
     cases: link_cases,
-    judge: links,
-    ..Check::MUST
+    ..Check::must(links)
 };
 
 /// Names to replace a listed file's name with.

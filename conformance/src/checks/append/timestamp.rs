@@ -20,8 +20,7 @@ pub(super) const CHECK: Check = Check {
                types, with times without an offset, with impossible dates, and with valid but unusual times. A \
                refused entry must leave no trace.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 /// Texts, each with true if it is a valid timestamp. Forms that RFC 3339 leaves to applications (blanks, lower-case letters,

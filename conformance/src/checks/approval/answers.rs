@@ -22,8 +22,7 @@ pub(super) const DECLINED: Check = Check {
                is open. Each call must be refused, and every byte, commit and timestamp must stay unchanged. The \
                check also verifies that the question was asked.",
     cases: declined_cases,
-    judge: declined,
-    ..Check::MUST
+    ..Check::must(declined)
 };
 
 pub(super) const MALFORMED: Check = Check {
@@ -34,8 +33,7 @@ pub(super) const MALFORMED: Check = Check {
                of another type, in another member or under another name; in a session also under another id. The \
                call must change nothing, and the server must answer the next request.",
     cases: malformed_cases,
-    judge: malformed,
-    ..Check::MUST
+    ..Check::must(malformed)
 };
 
 /// A call that requires approval, and the end of its question.

@@ -24,8 +24,7 @@ pub(super) const CHECK: Check = Check {
                sent twice, and two calls are pending of which one is approved. Exactly the approved call must be \
                done, once.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 /// Attempts in sessions.

@@ -21,8 +21,7 @@ pub(super) const SHOWN: Check = Check {
                appended to files with and without a final newline. The question's message must contain the file's \
                path and, in one piece, the whole text that was appended after the approval.",
     cases,
-    judge: shown,
-    ..Check::MUST
+    ..Check::must(shown)
 };
 
 pub(super) const STALE: Check = Check {
@@ -35,8 +34,7 @@ pub(super) const STALE: Check = Check {
                question is repeated, and nothing changes, or exactly the text shown is appended to the current \
                content.",
     cases: stale_cases,
-    judge: stale,
-    ..Check::MUST
+    ..Check::must(stale)
 };
 
 /// A text to append with approval.

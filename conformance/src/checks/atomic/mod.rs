@@ -40,8 +40,7 @@ pub(super) const CHECKS: &[Check] = &[
                    content, and nothing else may change. After a restart folder, index, HEAD and log must agree, the \
                    repository must be intact, no lock or other file may remain, and the next mutation must succeed.",
         cases: |bench| points::cases(bench, &[FaultKind::Killed]),
-        judge: fault::judge,
-        ..Check::MUST
+        ..Check::must(fault::judge)
     },
     Check {
         id: "atomic/disk-full",
@@ -51,8 +50,7 @@ pub(super) const CHECKS: &[Check] = &[
                    later ones until the server answers. A refused call must leave no trace, an acknowledged one must \
                    be complete, and the same server must make the next mutation.",
         cases: |bench| points::cases(bench, &[FaultKind::FullOnce, FaultKind::FullFromThenOn]),
-        judge: fault::judge,
-        ..Check::MUST
+        ..Check::must(fault::judge)
     },
     Check {
         id: "atomic/io-error",
@@ -61,8 +59,7 @@ pub(super) const CHECKS: &[Check] = &[
         explains: "As atomic/disk-full, with EIO. The server must also handle errors of fsync, rename and other \
                    calls that a full disk rarely affects.",
         cases: |bench| points::cases(bench, &[FaultKind::BrokenOnce, FaultKind::BrokenFromThenOn]),
-        judge: fault::judge,
-        ..Check::MUST
+        ..Check::must(fault::judge)
     },
     Check {
         id: "atomic/kill-observed",
@@ -71,8 +68,7 @@ pub(super) const CHECKS: &[Check] = &[
         explains: "As atomic/kill, but from outside and at full speed, which works on every system: mutations are \
                    sent, and the server's process group is killed after increasing delays.",
         cases: killed::kill_cases,
-        judge: killed::judge_kill,
-        ..Check::MUST
+        ..Check::must(killed::judge_kill)
     },
     Check {
         id: "atomic/restart",
@@ -89,8 +85,7 @@ pub(super) const CHECKS: &[Check] = &[
         explains: "The server is killed as soon as it has answered, and a new one is started, repeatedly. Each new \
                    server must show every acknowledged change, and starting must change nothing.",
         cases: killed::restart_cases,
-        judge: killed::judge_restarts,
-        ..Check::MUST
+        ..Check::must(killed::judge_restarts)
     },
     Check {
         id: "atomic/full-disk-really",

@@ -18,8 +18,7 @@ pub(super) const EVERY_TOOL: Check = Check {
                arguments made up from the tool's schema. If the document is changed, its mode must be the same; if its lines are still there, \
                so must be the mark and their endings. Tools that are named for it (format, normalize) are left out.",
     cases: |bench| cases(bench, |tool| !REFORMATS.iter().any(|word| tool.name.contains(word))),
-    judge: judge_change,
-    ..Check::MUST
+    ..Check::must(judge_change)
 };
 
 pub(super) const MOVED: Check = Check {
@@ -29,8 +28,7 @@ pub(super) const MOVED: Check = Check {
     explains: "Calls each tool that takes two paths, of which one is a destination, for a document with a byte order mark, CRLF, bytes \
                that are not UTF-8 and no line ending at its end, and, if that is refused, for one in UTF-8.",
     cases: |bench| cases(bench, |tool| ends(tool).is_some()),
-    judge: judge_move,
-    ..Check::MUST
+    ..Check::must(judge_move)
 };
 
 const REFORMATS: [&str; 6] = ["format", "normal", "convert", "fix", "lint", "chmod"];

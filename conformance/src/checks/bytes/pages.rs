@@ -21,8 +21,7 @@ pub(super) const PAGES: Check = Check {
     explains: "If the tool that reads has arguments for a part (`offset` and `limit`, `start_line` and `end_line`, `page`, …), a document in \
                ASCII is read in parts to see how they count: lines or characters, from 0 or from 1, with or without the end. Parts of \
                a document with letters of 2 to 4 bytes, that count in the same way, must join to it.",
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 const PATH: &str = "notes/long.md";

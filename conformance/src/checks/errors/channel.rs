@@ -26,8 +26,7 @@ pub(super) const CHECK: Check = Check {
                hold, an idempotency key that was used, missing provenance, a mode that does not exist. A result with `isError`, an \
                error without a message, or one with a code that the contract does not have, fails.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 /// A kind of refusal.

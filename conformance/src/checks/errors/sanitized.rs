@@ -33,8 +33,7 @@ pub(super) const CHECK: Check = Check {
                texts that break statements. Then searches the texts of all errors, except for what the caller said itself. An error \
                -32603 must have `rule` and `requestId` in its `data`.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 /// JSON-RPC's code for errors of the server's own.

@@ -21,8 +21,7 @@ pub(super) const ANSWERS: Check = Check {
                call and an unknown method are requested. The response must be `application/json` with one object or \
                `text/event-stream`, and contain the answer with the request's id.",
     cases: |_| Ok(RequestKind::ALL.map(|kind| Case::new(kind.name(), kind)).into()),
-    judge: answers,
-    ..Check::MUST
+    ..Check::must(answers)
 };
 
 pub(super) const NOTIFICATIONS: Check = Check {
@@ -32,8 +31,7 @@ pub(super) const NOTIFICATIONS: Check = Check {
     explains: "A notification has no answer, and clients rely on the specified status. Known and unknown \
                notifications are posted; in sessions also an unsolicited response.",
     cases: notification_cases,
-    judge: notification,
-    ..Check::MUST
+    ..Check::must(notification)
 };
 
 pub(super) const BAD: Check = Check {
@@ -44,8 +42,7 @@ pub(super) const BAD: Check = Check {
                3 MB long. None may be answered with a result, the server must answer the next request, and no file \
                may change.",
     cases: bad_bodies,
-    judge: |bench, case| bad_body(bench, case, false),
-    ..Check::MUST
+    ..Check::must(|bench, case| bad_body(bench, case, false))
 };
 
 pub(super) const BAD_STATUS: Check = Check {
@@ -69,8 +66,7 @@ pub(super) const UNKNOWN_METHOD: Check = Check {
         let methods = ["conformance/unknown", "TOOLS/LIST", "tools"];
         Ok(methods.map(|method| Case::new(method, method)).into())
     },
-    judge: unknown_method,
-    ..Check::MUST
+    ..Check::must(unknown_method)
 };
 
 /// Kind of request.

@@ -35,8 +35,7 @@ pub(super) const ORIGIN: Check = Check {
             })
             .collect())
     },
-    judge: origin,
-    ..Check::MUST
+    ..Check::must(origin)
 };
 
 pub(super) const REVISION: Check = Check {
@@ -50,8 +49,7 @@ pub(super) const REVISION: Check = Check {
         let revisions = ["1999-01-01", "2199-12-31", "latest"];
         Ok(revisions.map(|revision| Case::new(revision, revision)).into())
     },
-    judge: revision,
-    ..Check::MUST
+    ..Check::must(revision)
 };
 
 pub(super) const CONSISTENT: Check = Check {
@@ -64,8 +62,7 @@ pub(super) const CONSISTENT: Check = Check {
                with contradictory headers. Calls with the name in base64 and with lower-case header names must \
                succeed.",
     cases: |_| Ok(HeaderChange::ALL.map(|headers| Case::new(headers.name(), headers)).into()),
-    judge: consistent,
-    ..Check::MUST
+    ..Check::must(consistent)
 };
 
 /// A web page that calls the server.

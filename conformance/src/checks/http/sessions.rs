@@ -18,8 +18,7 @@ pub(super) const ENDS: Check = Check {
     states: "Requests in an ended session are answered with 404. A session's id consists of visible ASCII.",
     explains: "A session is opened and ended with DELETE, which a server may refuse (then the check does not apply). \
                Then a call is made in it. The status 404 tells a client to open a new session. No file may change.",
-    judge: ends,
-    ..Check::MUST
+    ..Check::must(ends)
 };
 
 pub(super) const UNKNOWN: Check = Check {
@@ -29,8 +28,7 @@ pub(super) const UNKNOWN: Check = Check {
     states: "A request in an unknown session is answered with 404.",
     explains: "After a restart a server does not know the sessions of its clients. Only 404 tells them to open a new \
                one; most clients hang or fail on any other status.",
-    judge: unknown,
-    ..Check::MUST
+    ..Check::must(unknown)
 };
 
 pub(super) const GET: Check = Check {
@@ -39,8 +37,7 @@ pub(super) const GET: Check = Check {
     states: "GET is answered with an event stream, or with 405.",
     explains: "With GET a client opens a stream for the server's own messages, and must learn whether there is one. \
                Revision 2026-07-28 has no such stream; there the check does not apply.",
-    judge: get,
-    ..Check::MUST
+    ..Check::must(get)
 };
 
 pub(super) const OTHER_METHODS: Check = Check {

@@ -19,8 +19,7 @@ pub(super) const BATCH: Check = Check {
                of them and for a path below a file, in both orders. A call that says that it succeeded, or that changed a \
                document, must name the impossible path, and not as it names one that it changed.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 const PLAN: &str = "notes/plan.md";

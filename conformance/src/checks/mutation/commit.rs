@@ -31,8 +31,7 @@ pub(super) const ONE_COMMIT: Check = Check {
                refused is tried again on an almost empty library, after the examples of the other tools, and by \
                callers of the roles that may call the tool.",
     cases: |bench| cases(bench, |_| true),
-    judge: judge_one_commit,
-    ..Check::MUST
+    ..Check::must(judge_one_commit)
 };
 
 pub(super) const RETURNED_ID: Check = Check {
@@ -41,8 +40,7 @@ pub(super) const RETURNED_ID: Check = Check {
     states: "An accepted mutation returns the full id of its commit.",
     explains: "Compares the id in the response with git's HEAD after the call.",
     cases: |bench| cases(bench, |tool| tool.commit.is_some()),
-    judge: judge_returned_id,
-    ..Check::MUST
+    ..Check::must(judge_returned_id)
 };
 
 /// Documents of each case's library.

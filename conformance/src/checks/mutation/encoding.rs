@@ -19,8 +19,7 @@ pub(super) const ENCODING: Check = Check {
     explains: "Calls each tool that changes a document, and whose schema has an argument for an encoding, with a text that ASCII can't \
                have, and with an encoding that does not exist. The document must have its old bytes after a refusal, or the text in UTF-8 \
                after a success.",
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 const NAMES: [&str; 2] = ["encoding", "charset"];

@@ -21,8 +21,7 @@ pub(super) const LOG_ENTRY: Check = Check {
     explains: "Makes seven mutations of several kinds and documents, with a person's commit among them. After each, \
                the log must have one new entry at its end, with the call's path and git's HEAD. A restart must not \
                change the log.",
-    judge: judge_log_entry,
-    ..Check::MUST
+    ..Check::must(judge_log_entry)
 };
 
 pub(super) const REFUSED_NOTHING: Check = Check {
@@ -31,8 +30,7 @@ pub(super) const REFUSED_NOTHING: Check = Check {
     states: "A refused call makes no commit and no entry in the log.",
     explains: "After one accepted mutation, makes calls on missing documents and headings, and with the contract's \
                invalid examples. The history and the log must be unchanged.",
-    judge: judge_refused_nothing,
-    ..Check::MUST
+    ..Check::must(judge_refused_nothing)
 };
 
 const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";

@@ -21,8 +21,7 @@ pub(super) const OPTIONS: Check = Check {
                schema that has few values (true and false, and those of an `enum`) at each of them. The server must answer, and other \
                documents must stay; if the argument is true and named for it (dry run, preview, simulate), nothing may be new, either.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 const PATH: &str = "notes/plan.md";

@@ -28,8 +28,7 @@ pub(super) const ONLY_ITS_DOCUMENT: Check = Check {
                `git status`, hooks and configuration must be unchanged, and the commit must not contain the person's \
                changes.",
     cases: |bench| cases(bench, &["-"]),
-    judge: judge_only_its_document,
-    ..Check::MUST
+    ..Check::must(judge_only_its_document)
 };
 
 pub(super) const PERSON_UNCOMMITTED: Check = Check {
@@ -41,8 +40,7 @@ pub(super) const PERSON_UNCOMMITTED: Check = Check {
                the call is refused and changes nothing, or the history has the person's bytes as a version of their \
                own. No commit may contain another document.",
     cases: |bench| cases(bench, &["dirty", "staged", "staged and dirty", "untracked", "new and staged"]),
-    judge: judge_person_uncommitted,
-    ..Check::MUST
+    ..Check::must(judge_person_uncommitted)
 };
 
 /// Path of a document in a missing folder.

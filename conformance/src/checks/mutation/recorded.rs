@@ -21,8 +21,7 @@ pub(super) const CHECK: Check = Check {
                contract has a resource with a list of items with times, that list is the log: it must have one new \
                entry after each mutation, and the same entries after a restart. Otherwise git's log is the record: it \
                must have one new commit, whose message names the document.",
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 /// Returns the resource that is the log: its schema has a list whose items have a time.

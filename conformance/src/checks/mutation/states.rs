@@ -26,8 +26,7 @@ pub(super) const ODD_REPOSITORY: Check = Check {
                succeed with one commit on HEAD, of its document alone. Other documents, the index, merge heads and \
                locks must be unchanged.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 const DOCUMENT: &str = "notes/plan.md";

@@ -20,8 +20,7 @@ pub(super) const CHECK: Check = Check {
                undone and redone, the server restarts, and a person edits the document. After each step every \
                remaining section, recognized by its text, must have its previous id, and a new id must never have been \
                used before.",
-    judge: judge_stable,
-    ..Check::MUST
+    ..Check::must(judge_stable)
 };
 
 pub(super) const GONE_ID: Check = Check {
@@ -33,8 +32,7 @@ pub(super) const GONE_ID: Check = Check {
                and deleting with its id or an unknown id must then be refused, also after a restart, and change no \
                byte. Undoing the deletion restores the id.",
     cases: |_| Ok(["by a call", "by a person"].map(|by| Case::new(by, by)).into()),
-    judge: judge_gone,
-    ..Check::MUST
+    ..Check::must(judge_gone)
 };
 
 const TEXT: &str = "# Plan\n\nplan\n\n## Step\n\nstep one\n\n## Step\n\nstep two\n\n### Part\n\npart\n\n## Step\n\nstep three\n\n# End\n\nend\n";

@@ -27,8 +27,7 @@ pub(super) const ENVIRONMENT: Check = Check {
                editor or a git hook does. Reads and changes must reach the library, its history and its index; the \
                other repository must be unchanged. `attacks/hostile.toml` has the variables.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 const PATH: &str = "notes/plan.md";

@@ -21,8 +21,7 @@ pub(super) const EVERY_TOOL: Check = Check {
                dots, and through a link. No answer may reveal a file there, and none may change. A tool that does not answer a plain \
                path is left out.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 /// Paths outside, as attacks write them.

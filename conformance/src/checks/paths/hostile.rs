@@ -23,8 +23,7 @@ pub(super) const CONFIG: Check = Check {
                then calls every tool on a clean document, on one that a person has changed, and on a new one. No \
                program may have left its mark. `attacks/hostile.toml` has the configurations.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";

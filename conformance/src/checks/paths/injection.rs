@@ -24,8 +24,7 @@ pub(super) const INJECTION: Check = Check {
                trailers (`Co-authored-by:`, and those that the server writes for a plain change) in each of them. A call \
                may be refused; otherwise it must make one commit, without the forged trailers and author.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 const DOCUMENT: &str = "# Plan\n\n## Scope\n\nAll of it.\n";

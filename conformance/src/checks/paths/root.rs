@@ -29,8 +29,7 @@ pub(super) const SWAPPED_FOLDER: Check = Check {
     explains: "While a client reads and changes a document, another thread continuously exchanges its folder with a \
                symbolic link to a folder outside. This detects a server that checks a path and then opens it by name. \
                Calls may be refused; no answer may reveal a file outside the library, and no such file may change.",
-    judge: judge_swapped_folder,
-    ..Check::MUST
+    ..Check::must(judge_swapped_folder)
 };
 
 pub(super) const LINKED_ROOT: Check = Check {
@@ -40,8 +39,7 @@ pub(super) const LINKED_ROOT: Check = Check {
     states: "A library that is named by a symbolic link is served like any other.",
     explains: "Starts the server over a symbolic link to the library, like `/tmp` on macOS. Every effect of the \
                contract must succeed.",
-    judge: judge_linked_root,
-    ..Check::MUST
+    ..Check::must(judge_linked_root)
 };
 
 pub(super) const INNER_ROOT: Check = Check {
@@ -51,8 +49,7 @@ pub(super) const INNER_ROOT: Check = Check {
     explains: "Starts the server over a folder of a repository and applies every effect there. Documents outside the \
                folder, even with the same relative path, must be unchanged, and no commit may contain a person's \
                staged changes outside it.",
-    judge: judge_inner_root,
-    ..Check::MUST
+    ..Check::must(judge_inner_root)
 };
 
 const DOCUMENT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";

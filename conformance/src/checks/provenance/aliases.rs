@@ -19,8 +19,7 @@ pub(super) const CHECK: Check = Check {
                with different values: members of `tabellion/provenance` go before the keys of `_meta`, each in the contract's order, \
                and these before headers. The value that is kept with the change, on the disk, must be the one of the first.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 /// The place of a field in a call.

@@ -17,8 +17,7 @@ pub(super) const CHECK: Check = Check {
     explains: "Makes the examples of each tool's changes, each with values of its own over one connection, and reads the log on the disk \
                beside the server. The entry must have every field with the value of its own call, not that of an earlier one.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 const USES: [ProvenanceUse; 2] = [ProvenanceUse::Required, ProvenanceUse::Kept];

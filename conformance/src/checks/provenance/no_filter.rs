@@ -24,8 +24,7 @@ pub(super) const CHECK: Check = Check {
                every field, each over a connection of its own. What the one finds, the other must find too. A server that takes a \
                session for an argument hides from one agent what another has stored.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 /// Numbers of the provenance of the change, and of a different one.

@@ -36,8 +36,7 @@ pub(super) const CHECKS: &[Check] = &[
                    call must be refused; folder, history and index must be as before. Once the remote takes changes again, a call \
                    must succeed, and be in the branch.",
         cases: refused::cases,
-        judge: refused::judge,
-        ..Check::MUST
+        ..Check::must(refused::judge)
     },
     Check {
         id: "remote/lost-answer",
@@ -47,8 +46,7 @@ pub(super) const CHECKS: &[Check] = &[
                    A server may find out what has happened, or refuse the call and say that it does not know. The line must be in \
                    the branch's document once if the call succeeded, and never twice.",
         cases: cut::answers,
-        judge: cut::judge_answer,
-        ..Check::MUST
+        ..Check::must(cut::judge_answer)
     },
     Check {
         id: "remote/killed",
@@ -58,8 +56,7 @@ pub(super) const CHECKS: &[Check] = &[
                    in its process group; the remote goes on. Then a person pushes a commit, and the server is started again: a call \
                    must succeed, and folder and HEAD must be the branch's. `git fsck` must pass.",
         cases: cut::kills,
-        judge: cut::judge_kill,
-        ..Check::MUST
+        ..Check::must(cut::judge_kill)
     },
     Check {
         id: "remote/steps",
@@ -70,8 +67,7 @@ pub(super) const CHECKS: &[Check] = &[
                    something in the library, from the first one to the answer. Locks of a process of the remote that died with them are \
                    removed.",
         cases: cut::steps,
-        judge: cut::judge_step,
-        ..Check::MUST
+        ..Check::must(cut::judge_step)
     },
     Check {
         id: "remote/in-the-way",
@@ -81,8 +77,7 @@ pub(super) const CHECKS: &[Check] = &[
                    refused; if it succeeds, both lines must be in the branch's document or in its history. In any case the saved bytes \
                    must be in the folder, or in the history.",
         cases: foreign::ways,
-        judge: foreign::judge_way,
-        ..Check::MUST
+        ..Check::must(foreign::judge_way)
     },
     Check {
         id: "remote/rewritten",
@@ -91,8 +86,7 @@ pub(super) const CHECKS: &[Check] = &[
         explains: "A person pushes a history without the last change by force. A later call may be refused, and changes nothing then, or \
                    succeed; in any case the person's commit must be in the branch.",
         cases: |_| Ok(crate::check::Case::only()),
-        judge: foreign::judge_rewritten,
-        ..Check::MUST
+        ..Check::must(foreign::judge_rewritten)
     },
     Check {
         id: "remote/configuration",
@@ -102,7 +96,6 @@ pub(super) const CHECKS: &[Check] = &[
                    that of a different repository, names programs for the transfer, and has hooks. An acknowledged change must be in the remote that was set; \
                    the other repository must be empty, and no program may have run.",
         cases: |_| Ok(crate::check::Case::only()),
-        judge: foreign::judge_configuration,
-        ..Check::MUST
+        ..Check::must(foreign::judge_configuration)
     },
 ];

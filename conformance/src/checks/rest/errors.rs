@@ -23,8 +23,7 @@ pub(super) const CHECK: Check = Check {
                for the error, or HTTP's own where the request is no call; the body must have the contract's form; 405 needs \
                `Allow`, 401 `WWW-Authenticate`, and an exceeded limit `Retry-After`. No file may change.",
     cases: |bench| Ok(bad::cases(bench)),
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {

@@ -27,8 +27,7 @@ pub(super) const CHECK: Check = Check {
                what comes out its output schema. The answers to the requests of the other checks of this family, successes and refusals, \
                must be described with their status, and be valid against their schema.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 /// The subject of a case.

@@ -26,8 +26,7 @@ pub(super) const CHECK: Check = Check {
                library, a call with an idempotency key is repeated over the other: it must have the same answer, and change nothing. The \
                lists of tools must agree.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 /// The subject of a comparison.

@@ -25,8 +25,7 @@ pub(super) const CHANGED_SINCE: Check = Check {
                refused, and nothing changes. With the base of a new reading they are made. Of several processes with the same base, \
                one succeeds.",
     cases: |bench| cases(bench, &[Action::Create, Action::Get, Action::Update]),
-    judge: judge_base,
-    ..Check::MUST
+    ..Check::must(judge_base)
 };
 
 pub(super) const IDEMPOTENCY: Check = Check {
@@ -36,8 +35,7 @@ pub(super) const IDEMPOTENCY: Check = Check {
     explains: "Creates a row twice with one key, also after a restart: there is one row and one entry of the log. The same key with \
                other values is refused.",
     cases: |bench| cases(bench, &[Action::Create]),
-    judge: judge_key,
-    ..Check::MUST
+    ..Check::must(judge_key)
 };
 
 /// Number of processes that change a row with the same base.

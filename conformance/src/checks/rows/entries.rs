@@ -28,8 +28,7 @@ pub(super) const ONE_CHANGE: Check = Check {
                answer must name it. Reading and refused calls add no entry. Operations that change rows by a method of the \
                server are called as their examples call them; there, the file must also show one transaction.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 pub(super) const LOG_REPLAYS: Check = Check {

@@ -21,8 +21,7 @@ pub(super) const CHECK: Check = Check {
                null. The row on the disk must have the new value, and its other values as before, except for times of changes and \
                what hooks of the contract set. What a rule over several fields forbids must be refused.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {

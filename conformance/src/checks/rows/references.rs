@@ -21,8 +21,7 @@ pub(super) const CHECK: Check = Check {
     explains: "For each reference of each entity: rows that are not there, rows that differ where both must agree, and circles are \
                refused, on creation and update. Then the row that it names is deleted, beside one that something else names.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 /// The trial that is made with a reference.

@@ -31,8 +31,7 @@ pub(super) const KILLED: Check = Check {
                those before or those after, the log must give them, what was acknowledged must be there, and a further change must \
                succeed.",
     cases: |bench| cases(bench, &[FaultKind::Killed]),
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 pub(super) const FAULTS: Check = Check {
@@ -50,8 +49,7 @@ pub(super) const FAULTS: Check = Check {
         ];
         cases(bench, &kinds)
     },
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 /// Maximum number of points of one mutation, in the quick and in the full profile.

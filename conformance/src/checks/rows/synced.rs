@@ -18,8 +18,7 @@ pub(super) const CHECK: Check = Check {
                be synced (`fsync`, `fdatasync`, `syncfs`) before the answer is written to standard output, or a loss of power undoes \
                what was acknowledged. Locks, SQLite's `-shm` files, and marks of what was acknowledged (`*.mark`) hold no data.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 /// Beginnings of the names of calls that change a file's content.

@@ -21,8 +21,7 @@ pub(super) const CHECK: Check = Check {
                with letters of the other case where the contract ignores case. A row keeps its own values, and takes those of a row \
                that was deleted, but never its id. A mark that only one row can have goes from one to the other.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 /// A unique of an entity; without a number, its key.

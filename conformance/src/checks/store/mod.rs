@@ -17,8 +17,7 @@ const ACKNOWLEDGED: Check = Check {
     explains: "Makes each call of `--store` several times, with a new text each time. After each answer, all texts so far must be in \
                the bytes of some file of the library, or of the folder for data. A server whose files have no such text, even after its end, shows nothing.",
     cases: calls::cases,
-    judge: crowd::one_by_one,
-    ..Check::MUST
+    ..Check::must(crowd::one_by_one)
 };
 
 const PIPELINED: Check = Check {
@@ -28,8 +27,7 @@ const PIPELINED: Check = Check {
     explains: "Sends 24 calls at once, as clients do whose agents call tools in parallel. Each text whose call succeeded must be in \
                the store.",
     cases: calls::cases,
-    judge: crowd::pipelined,
-    ..Check::MUST
+    ..Check::must(crowd::pipelined)
 };
 
 const PROCESSES: Check = Check {
@@ -39,8 +37,7 @@ const PROCESSES: Check = Check {
     explains: "Starts the server twice on one store, as two clients on one machine do, and calls both by turns, then at once. Each \
                text whose call succeeded must be in the store.",
     cases: calls::cases,
-    judge: crowd::processes,
-    ..Check::MUST
+    ..Check::must(crowd::processes)
 };
 
 const KILLED: Check = Check {
@@ -50,8 +47,7 @@ const KILLED: Check = Check {
     explains: "Kills the server right after an answer, and in the middle of many calls. Then it is started again and makes one more \
                call. Each text whose call succeeded must be in the store, before and after.",
     cases: calls::cases,
-    judge: killed::judge,
-    ..Check::MUST
+    ..Check::must(killed::judge)
 };
 
 const FILES: Check = Check {
@@ -61,8 +57,7 @@ const FILES: Check = Check {
     explains: "Makes calls over files that only their owner may read, and over a store that is a symbolic link, as people keep it in \
                a folder that is synchronized. Then compares modes, links and names of files.",
     cases: files::cases,
-    judge: files::judge,
-    ..Check::MUST
+    ..Check::must(files::judge)
 };
 
 const UNKNOWN: Check = Check {

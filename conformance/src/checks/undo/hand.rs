@@ -24,8 +24,7 @@ pub(super) const CHECK: Check = Check {
                including uncommitted changes, must be as the person left it. Beside the added line it may also do what \
                it does without it: the document is then what it would be, and the line.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 pub(super) const NOTHING_TO_UNDO: Check = Check {
@@ -35,8 +34,7 @@ pub(super) const NOTHING_TO_UNDO: Check = Check {
     explains: "Calls undo and redo on a document that only a person has edited, without a document, after everything was \
                undone, and after everything was redone.",
     cases: |_| Ok(["a document", "no document"].map(|what| Case::new(what, what)).into()),
-    judge: judge_nothing,
-    ..Check::MUST
+    ..Check::must(judge_nothing)
 };
 
 const TEXT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";

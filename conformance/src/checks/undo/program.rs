@@ -46,8 +46,7 @@ pub(super) const LEVELS: Check = Check {
     explains: "Makes a hundred edits (ten in the quick profile), restarts the server, undoes them all, restarts it, \
                and redoes them all. After each step the document must be in the state that it had there.",
     cases: |bench| Ok(vec![Case::new("levels", bench.pick(10, 100))]),
-    judge: judge_levels,
-    ..Check::MUST
+    ..Check::must(judge_levels)
 };
 
 /// A step of a program. Numbers select a section or position, modulo their count.

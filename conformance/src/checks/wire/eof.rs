@@ -44,8 +44,7 @@ pub(super) const IN_FLIGHT: Check = Check {
         let case = |writes: &usize| Case::new(format!("{writes} in flight"), EndOfInput::InFlight(*writes));
         Ok(counts.iter().map(case).collect())
     },
-    judge: judge_in_flight,
-    ..Check::MUST
+    ..Check::must(judge_in_flight)
 };
 
 /// The moment at which standard input is closed.

@@ -23,8 +23,7 @@ pub(super) const CHECK: Check = Check {
                revision, a first request must be answered, a request of an unknown revision must be refused with \
                -32022 and the supported revisions, and a request without a revision with -32602.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 /// The first request of a case.

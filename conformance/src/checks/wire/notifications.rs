@@ -17,8 +17,7 @@ pub(super) const CHECK: Check = Check {
     explains: "A restarted client may still cancel a request, and some clients send notifications before their first \
                request. Sends a few notifications before `initialize` (or the first request); the server must then \
                work as usual.",
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {

@@ -18,8 +18,7 @@ pub(super) const CHECK: Check = Check {
     explains: "A stray line (a banner, a log, a stack trace) breaks every client. Makes valid and invalid calls of all \
                tools, sends invalid lines, and closes standard input. Every line up to the end of standard output must \
                be one message.",
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {

@@ -19,8 +19,7 @@ pub(super) const CHECK: Check = Check {
                contract, as JSON. The list must be the same in a second request and after calls, unless the server has \
                sent `notifications/tools/list_changed`.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 pub(super) const STARTS: Check = Check {
@@ -30,8 +29,7 @@ pub(super) const STARTS: Check = Check {
     states: "Each start of the server lists the same tools in the same order.",
     explains: "Clients and models cache the list, and prompts that begin with it; an order from a hash table defeats that. \
                Compares the lists of two servers, as JSON.",
-    judge: judge_starts,
-    ..Check::MUST
+    ..Check::must(judge_starts)
 };
 
 /// Maximum number of pages of the list; more suggest an endless list.

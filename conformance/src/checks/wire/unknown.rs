@@ -18,8 +18,7 @@ pub(super) const CHECK: Check = Check {
     explains: "JSON-RPC defines the code. A notification has no id, so a client would match its answer to another \
                request.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 #[derive(Debug, Serialize, Deserialize)]

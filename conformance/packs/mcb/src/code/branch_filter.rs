@@ -32,8 +32,7 @@ pub(super) const CHECK: Check = Check {
         let case = |number| Case::new(format!("repository {number}"), Branched::random(&mut dice, 12));
         Ok(cases.map(case).collect())
     },
-    judge: |bench, case| judge(bench, &case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| judge(bench, &case.read()?))
 };
 
 fn judge(bench: &Bench<'_>, branched: &Branched) -> Judgement {

@@ -44,8 +44,7 @@ pub(super) const FRESH: Check = Check {
     explains: "Changes a word of a file to a different one of the same length, again and again, and searches both after each run. A server that \
                compares sizes, or times of whole seconds, answers with code that is no longer there.",
     cases: |bench| Ok(vec![Case::new("one file", bench.pick(4, 20))]),
-    judge: |bench, case| fresh(bench, case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| fresh(bench, case.read()?))
 };
 
 /// A tree, and its changes.

@@ -34,8 +34,7 @@ pub(super) const INDEXED: Check = Check {
         let all = [Checkout::Main, Checkout::Topic, Checkout::Detached, Checkout::Bare];
         Ok(all.map(case).into())
     },
-    judge: |bench, case| indexed(bench, &case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| indexed(bench, &case.read()?))
 };
 
 pub(super) const MOVED: Check = Check {
@@ -50,8 +49,7 @@ pub(super) const MOVED: Check = Check {
         let cases = 1..=bench.pick(1, 5);
         Ok(cases.map(|number| Case::new(format!("branch {number}"), moves(&mut dice))).collect())
     },
-    judge: |bench, case| moved(bench, &case.read::<Vec<Tree>>()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| moved(bench, &case.read::<Vec<Tree>>()?))
 };
 
 /// State of the work tree when branches are indexed.

@@ -26,8 +26,7 @@ pub(super) const CHECK: Check = Check {
         cases.push(Case::new("a function that others call", calling()));
         Ok(cases)
     },
-    judge: |bench, case| impact(bench, &case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| impact(bench, &case.read()?))
 };
 
 /// A function, which the other branch changes, and its callers.

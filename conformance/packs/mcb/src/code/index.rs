@@ -29,8 +29,7 @@ pub(super) const STATUS: Check = Check {
         let case = |many: &usize| Case::new(format!("{many} files"), tree::random(&mut dice, *many));
         Ok(sizes.iter().map(case).collect())
     },
-    judge: |bench, case| status(bench, &case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| status(bench, &case.read()?))
 };
 
 pub(super) const RESTART: Check = Check {
@@ -45,8 +44,7 @@ pub(super) const RESTART: Check = Check {
         let case = |number| Case::new(format!("tree {number}"), tree::random(&mut dice, 15));
         Ok(cases.map(case).collect())
     },
-    judge: |bench, case| restart(bench, &case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| restart(bench, &case.read()?))
 };
 
 pub(super) const KILLED: Check = Check {
@@ -67,8 +65,7 @@ pub(super) const KILLED: Check = Check {
         };
         Ok(delays.iter().map(case).collect())
     },
-    judge: |bench, case| killed(bench, &case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| killed(bench, &case.read()?))
 };
 
 pub(super) const CLEARED: Check = Check {
@@ -78,8 +75,7 @@ pub(super) const CLEARED: Check = Check {
     explains: "Indexes a tree into two collections and clears one of them. It has no status and no hits then; the other one finds all. \
                Then it is indexed again, which must find all files. A server that keeps the hashes of files skips all of them.",
     cases: |bench| Ok(vec![Case::new("a tree", tree::random(&mut bench.dice("clear"), 10))]),
-    judge: |bench, case| clear(bench, &case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| clear(bench, &case.read()?))
 };
 
 /// A run that is killed, once or more.

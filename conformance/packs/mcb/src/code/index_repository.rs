@@ -33,8 +33,7 @@ pub(super) const INDEXED: Check = Check {
         let case = |number| Case::new(format!("repository {number}"), Branched::random(&mut dice, 10));
         Ok(cases.map(case).collect())
     },
-    judge: |bench, case| indexed(bench, &case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| indexed(bench, &case.read()?))
 };
 
 pub(super) const COMMITS: Check = Check {
@@ -52,8 +51,7 @@ pub(super) const COMMITS: Check = Check {
         };
         Ok(bench.pick(few, many).iter().map(case).collect())
     },
-    judge: |bench, case| commits(bench, &case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| commits(bench, &case.read()?))
 };
 
 /// A branch with a number of commits, of which `depth` are indexed.

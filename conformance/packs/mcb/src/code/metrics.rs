@@ -20,8 +20,7 @@ pub(super) const METRICS: Check = Check {
         let case = |sample: &Sample| Case::new(sample.name, sample.name);
         Ok(SAMPLES.iter().map(case).collect())
     },
-    judge: |bench, case| metrics(bench, &case.read::<String>()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| metrics(bench, &case.read::<String>()?))
 };
 
 /// A file whose functions were counted by hand.

@@ -31,8 +31,7 @@ pub(super) const CHECK: Check = Check {
         let ways = [Way::Absolute, Way::Dots, Way::Link, Way::Followed, Way::TwoDots];
         Ok(ways.map(|way| Case::new(format!("{way:?}"), way)).into())
     },
-    judge: |bench, case| outside(bench, case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| outside(bench, case.read()?))
 };
 
 /// The form of a path to the outside.

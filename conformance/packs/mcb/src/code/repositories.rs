@@ -33,8 +33,7 @@ pub(super) const CHECK: Check = Check {
         };
         Ok(CASES.iter().map(case).collect())
     },
-    judge: |bench, case| judge(bench, &case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| judge(bench, &case.read()?))
 };
 
 /// The kind of a path in the workspace.

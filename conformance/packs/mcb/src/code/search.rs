@@ -23,8 +23,7 @@ pub(super) const FILTERS: Check = Check {
                language, kind, symbol, path, extension and collection, alone and together, with and without a limit. The hits must be \
                those of the first search that pass. A server that ranks first, cuts and then filters misses what is there.",
     cases: |bench| trees(bench, "filters"),
-    judge: |bench, case| filters(bench, &case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| filters(bench, &case.read()?))
 };
 
 pub(super) const SCORES: Check = Check {
@@ -34,8 +33,7 @@ pub(super) const SCORES: Check = Check {
     explains: "Searches a tree for several words. Then it searches again with scores between two hits as the lowest: just those above must \
                be there.",
     cases: |bench| trees(bench, "scores"),
-    judge: |bench, case| scores(bench, &case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| scores(bench, &case.read()?))
 };
 
 pub(super) const ONE_HIT: Check = Check {
@@ -45,8 +43,7 @@ pub(super) const ONE_HIT: Check = Check {
     explains: "Indexes the same tree several times, with a change and a restart between, and searches several words at once: no two hits \
                may have lines of a file in common. A server that adds chunks at each run, or has a hit for each word, crowds out all else.",
     cases: |bench| trees(bench, "one hit"),
-    judge: |bench, case| one_hit(bench, &case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| one_hit(bench, &case.read()?))
 };
 
 fn trees(bench: &Bench<'_>, what: &str) -> Result<Vec<Case>, Stop> {

@@ -21,8 +21,7 @@ pub(super) const FINDINGS: Check = Check {
     explains: "Runs all rules on a folder with bad code: findings are an answer, not an error. Each must be of a rule that is listed, in a \
                file and a line that are there, and the sums must be theirs. Then it runs single rules, categories and files: the findings \
                must be those of the first run that pass. Unknown rules and categories are refused.",
-    judge: |bench, _| findings(bench),
-    ..Check::MUST
+    ..Check::must(|bench, _| findings(bench))
 };
 
 pub(super) const RULES: Check = Check {
@@ -30,8 +29,7 @@ pub(super) const RULES: Check = Check {
     guarantees: &["rules-are-listed"],
     states: "The list has each rule once, with what it is; a category has those of its own, and is refused if there is none of that name.",
     explains: "Lists all rules, and those of each category: the lists must be parts of the first, and together all of it.",
-    judge: |bench, _| rules(bench),
-    ..Check::MUST
+    ..Check::must(|bench, _| rules(bench))
 };
 
 /// Code with defects that most sets of rules know, and code without defects.

@@ -24,8 +24,7 @@ pub(super) const COMPARED: Check = Check {
                without a change, some are binary, or have no end of the last line. Each file must have git's status, old path and numbers, \
                and the sums must be theirs.",
     cases: |bench| Ok(repositories(bench, "compare", bench.pick(6, 60))),
-    judge: |bench, case| compare(bench, &case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| compare(bench, &case.read()?))
 };
 
 pub(super) const SEARCHED: Check = Check {
@@ -36,8 +35,7 @@ pub(super) const SEARCHED: Check = Check {
                work tree has other files. The lines must be those that the git program shows of the branch; the case counts only if the query \
                has a capital letter.",
     cases: |bench| Ok(repositories(bench, "search", bench.pick(3, 30))),
-    judge: |bench, case| search(bench, &case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| search(bench, &case.read()?))
 };
 
 /// Returns the arguments that name the repository.

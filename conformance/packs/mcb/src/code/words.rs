@@ -47,8 +47,7 @@ pub(super) const EXACT: Check = Check {
         };
         Ok(sought.map(case).into())
     },
-    judge: |bench, case| exact(bench, &case.read()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| exact(bench, &case.read()?))
 };
 
 /// Number of texts of a case.

@@ -23,8 +23,7 @@ pub(super) const LISTED: Check = Check {
                it cut the list misses entries that are there. A preview has at most 120 characters, of the entry's text from its \
                beginning, whatever the script.",
     cases: |bench| Ok(cases(bench, "listed")),
-    judge: |bench, case| listed(bench, case),
-    ..Check::MUST
+    ..Check::must(|bench, case| listed(bench, case))
 };
 
 pub(super) const NO_FILTER: Check = Check {
@@ -34,8 +33,7 @@ pub(super) const NO_FILTER: Check = Check {
     explains: "Stores random entries, and makes each reading call as each of several callers, who differ in all of their provenance. A \
                memory that hides what another session stored forgets everything when the session ends.",
     cases: |bench| Ok(cases(bench, "no filter")),
-    judge: |bench, case| no_filter(bench, case),
-    ..Check::MUST
+    ..Check::must(|bench, case| no_filter(bench, case))
 };
 
 /// Maximum number of characters of a preview.

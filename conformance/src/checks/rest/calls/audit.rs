@@ -30,8 +30,7 @@ pub(super) const CHECK: Check = Check {
                the first, or failed with the error and without a commit. Each commit in git must name the execution that made it in its \
                message, and no other. An execution of another caller must look like one that does not exist.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -29,12 +29,11 @@ pub(super) const IDLE: Check = Check {
                the error that the contract has for it and change nothing, and it must no longer count among the sessions that a caller may \
                have. Needs a server whose clock can be set ahead.",
     cases: idle_cases,
-    judge: |bench, case| match case.read()? {
+    ..Check::must(|bench, case| match case.read()? {
         Attempt::InUse(usage) => in_use(bench, usage),
         Attempt::Idle(usage) => idle(bench, usage),
         Attempt::Room => room(bench),
-    },
-    ..Check::MUST
+    })
 };
 
 pub(super) const AGE: Check = Check {
@@ -45,8 +44,7 @@ pub(super) const AGE: Check = Check {
                more. A minute before the greatest age that the contract permits, it must still live; a minute after, each use of it must be \
                refused with the error that the contract has for it and change nothing. Needs a server whose clock can be set ahead.",
     cases: age_cases,
-    judge: |bench, _| age(bench),
-    ..Check::MUST
+    ..Check::must(|bench, _| age(bench))
 };
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]

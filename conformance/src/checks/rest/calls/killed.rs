@@ -35,8 +35,7 @@ pub(super) const CHECK: Check = Check {
                the call would have ended. The next server must know the execution, and soon say how it ended: as a success that names the \
                one commit that was made and that names it, or, if no commit was made, as failed or cancelled.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 /// A kill during a call.

@@ -34,8 +34,7 @@ pub(super) const EACH: Check = Check {
                next must be refused with 429 and an error of the contract, and no file may change. Another session of the same caller must \
                be free. Limits of more than 60 calls, and those that permit a further one within 10 s, are not tried.",
     cases: of_limits,
-    judge: |bench, case| each(bench, &case.read::<String>()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| each(bench, &case.read::<String>()?))
 };
 
 pub(super) const RETRY_AFTER: Check = Check {
@@ -45,8 +44,7 @@ pub(super) const RETRY_AFTER: Check = Check {
     explains: "Exceeds the limit of `limits/each`. `Retry-After` must be a number of seconds from 1 to the time in which the limit permits one \
                more call, and the details of the error must not say otherwise. Clients that can't tell how long to wait come back at once.",
     cases: of_limits,
-    judge: |bench, case| retry_after(bench, &case.read::<String>()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| retry_after(bench, &case.read::<String>()?))
 };
 
 pub(super) const SHARED: Check = Check {
@@ -56,8 +54,7 @@ pub(super) const SHARED: Check = Check {
     explains: "Opens a session at one of two servers of a library, and makes the calls that its limit permits at both in turn: none may be \
                refused for it. The next must be refused at both with 429. Otherwise, a limit grows with the number of servers.",
     cases: of_limits,
-    judge: |bench, case| shared(bench, &case.read::<String>()?),
-    ..Check::MUST
+    ..Check::must(|bench, case| shared(bench, &case.read::<String>()?))
 };
 
 /// Returns the case of the smallest limit that can be tried, by the operation that it is tried with.

@@ -30,8 +30,7 @@ pub(super) const CHECK: Check = Check {
                over REST and MCP, and to renew and end them: each must be refused with the error that the contract has for it, and change \
                nothing.",
     cases,
-    judge,
-    ..Check::MUST
+    ..Check::must(judge)
 };
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
