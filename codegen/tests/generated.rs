@@ -62,6 +62,8 @@ fn the_output_depends_on_nothing_but_the_files() {
     assert_eq!(generate_from(&in_memory, BY).unwrap(), expected);
 }
 
+// Most of both comes from the same values: this finds fields that are not emitted, and mistakes of `rust::literal`. The golden files show
+// the values.
 #[test]
 fn the_table_at_run_time_is_the_generated_one() {
     for (folder, generated) in [

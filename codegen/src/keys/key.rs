@@ -10,10 +10,10 @@ use crate::{
     rust::{literal, text::Texts},
 };
 
-/// The schemas of an entry that only shows what a key sets.
+/// The schema of a tool that is filled in only to read the fields that a key sets.
 static NO_SCHEMA: Schema = Schema::exact(Text::Written("{}"));
 
-/// Returns those of a table's `fields` as Rust whose value is not the usual one.
+/// Returns the Rust of each listed field whose value in `$table` differs from `$usual`.
 macro_rules! set_fields {
     ($of:literal, $table:ident, $usual:ident, [$($field:ident),* $(,)?]) => {{
         let fields = [
@@ -45,17 +45,46 @@ pub(crate) trait Key: Sync {
     /// As [`compare_tool`](Self::compare_tool), for a key that tools with operations have as a whole.
     fn compare_any_tool(&self, _changes: &mut Changes<'_>, _old: ToolOf<'_>, _new: ToolOf<'_>) {}
 
-    /// Returns the Rust that the key becomes in the contract: by default the fields that [`fill`](Self::fill) sets.
+    /// Returns the Rust that the key becomes in the contract: by default its [`fields`](Self::fields). A key with statics, schemas, types or
+    /// methods has its own.
     fn emit(&self, contract: &Contract) -> Emitted {
         Emitted { fields: self.fields(contract), ..Emitted::default() }
     }
 
-    /// Returns the Rust that the key becomes in a tool, or in one of its operations: by default the fields that
+    /// Returns the Rust that the key becomes in a tool, or in one of its operations: by default the fields in the list below that
     /// [`fill_tool`](Self::fill_tool) sets.
     fn emit_tool(&self, tool: &Tool) -> EmittedTool {
         let usual = || spec::ToolSpec::new(&NO_SCHEMA, &NO_SCHEMA);
         let (mut entry, usual) = (usual(), usual());
         self.fill_tool(tool, &mut entry);
+        // Names every field, so that a new one is put into the list below or into the `emit_tool` of its key.
+        let spec::ToolSpec {
+            name: _,
+            description: _,
+            annotations: _,
+            operations: _,
+            operation: _,
+            rows: _,
+            mutating: _,
+            path: _,
+            path_in: _,
+            paths: _,
+            commit: _,
+            pending: _,
+            approval: _,
+            rate_limit: _,
+            roles: _,
+            scopes: _,
+            gates: _,
+            tags: _,
+            modes: _,
+            provenance: _,
+            errors: _,
+            effects: _,
+            input: _,
+            output: _,
+            examples: _,
+        } = &entry;
         EmittedTool::fields(set_fields!(
             "ToolSpec",
             entry,
@@ -78,10 +107,42 @@ pub(crate) trait Key: Sync {
         ))
     }
 
-    /// Returns the fields of `CONTRACT` that [`fill`](Self::fill) sets, except for those that refer to other statics.
+    /// Returns the Rust of the fields of `CONTRACT` in the list below that [`fill`](Self::fill) sets. Keys write the others in
+    /// [`emit`](Self::emit).
     fn fields(&self, contract: &Contract) -> TokenStream {
         let (mut table, usual) = (spec::ContractSpec::EMPTY, spec::ContractSpec::EMPTY);
         self.fill(contract, &mut table);
+        // Names every field, so that a new one is put into the list below or into the `emit` of its key.
+        let spec::ContractSpec {
+            id: _,
+            version: _,
+            title: _,
+            document: _,
+            error_channel: _,
+            error_details: _,
+            errors: _,
+            error_body: _,
+            statuses: _,
+            auth: _,
+            gates: _,
+            gate_members: _,
+            guarantees: _,
+            previews: _,
+            log: _,
+            rate_limits: _,
+            executions: _,
+            sessions: _,
+            rest: _,
+            calls: _,
+            modes: _,
+            provenance: _,
+            rows: _,
+            workflows: _,
+            tools: _,
+            resources: _,
+            templates: _,
+            prompts: _,
+        } = &table;
         set_fields!(
             "ContractSpec",
             table,

@@ -1,4 +1,5 @@
-//! The Rust that prompts, resources and templates share: methods of `impl Contract` that find what a client names, and completions.
+//! Rust for lookups by name, shared by prompts, resources and templates: methods of `impl Contract`, completions, and
+//! the comparison of completions.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -41,7 +42,7 @@ pub(super) fn completion_signature(owner: &str, value: &str, what: &str) -> Toke
     }
 }
 
-/// Returns the arm that calls that method.
+/// Returns the arm of `complete` or `complete_variable` that calls the method of [`completion_signature`].
 pub(super) fn completion_arm(owner: &str, value: &str) -> TokenStream {
     let method = text::ident(&names::completion_method(owner, value));
     quote! {
@@ -52,7 +53,8 @@ pub(super) fn completion_arm(owner: &str, value: &str) -> TokenStream {
     }
 }
 
-/// Compares whether values can be completed, and their description. `words` name what has such values.
+/// Adds the changes of an argument or a variable: whether it completes, and its description, before and after. `words` names it in
+/// messages: ``argument `topic` of prompt `review` ``.
 pub(super) fn compare_completion(
     changes: &mut Changes<'_>,
     words: &str,

@@ -1,7 +1,7 @@
 //! The keys of the contract format, one file each: its form, its lints, the effect of its changes on clients, and the generated Rust.
 //!
 //! `meta/contract.schema.json`, `meta/tool.schema.json` and `meta/operation.schema.json` describe the keys. To add one, write its file,
-//! give it a field in [`ContractSpec`] or [`ToolSpec`], and list it in `registry::KEYS`.
+//! give it a field in [`ContractSpec`] or [`ToolSpec`], list it in `registry::KEYS`, and its field of the runtime's table in `key.rs`.
 
 mod about;
 mod annotations;

@@ -36,7 +36,7 @@ pub struct Operation {
 }
 
 /// The content of an operation file. All but `is`, `has`, `request` and `response` are keys of tools.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OperationSpec {
     /// Its description; by default the tool's.

@@ -168,7 +168,7 @@ pub(super) fn entry(contract: &Contract, i: usize, uri: &str) -> spec::ResourceS
     }
 }
 
-/// Returns the Rust of that entry, which refers to the schema's static.
+/// Returns the Rust of the [`entry`] of a resource. It refers to the schema's static, so it can't be made from the value.
 pub(super) fn declaration(contract: &Contract, i: usize, uri: &str) -> TokenStream {
     let Resource { name, title, description, mime_type, .. } = &contract.spec.resources[i];
     let schema = schemas::name(&contract.resource_schema(i));

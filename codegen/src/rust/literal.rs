@@ -1,5 +1,5 @@
-//! Constants of the runtime's types as Rust. Their `Debug` form is Rust except for the names of enums, references, and fields with default
-//! values, so generated constants and those built at run time come from one value.
+//! Constants of the runtime's types as Rust. Their `Debug` form is Rust, but lacks the names of enums and the `&` of references, and has
+//! fields with default values; this module adds and removes these. So generated constants and those built at run time come from one value.
 
 use std::fmt::Debug;
 
@@ -7,7 +7,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::{Expr, ExprStruct, FieldValue, parse::Parse};
 
-/// The enums of constants, by the field or the variant that contains a value of them.
+/// The enum of each field (`Struct.field`) and of each variant's argument (`Enum.Variant`): `Debug` leaves its name out.
 const ENUMS: &[(&str, &str)] = &[
     ("Also.on", "Action"),
     ("Approval.shows", "Shows"),
@@ -37,13 +37,13 @@ const ENUMS: &[(&str, &str)] = &[
     ("TransitionSpec.unless", "Unless"),
 ];
 
-/// The structs that constants refer to, in their fields.
+/// Structs that fields hold by reference: `Debug` leaves the `&` out.
 const REFERRED: &[&str] = &["ExecutionsSpec", "SessionsSpec"];
 
 /// Returns the expression of a constant.
 ///
 /// # Panics
-/// If its `Debug` form is not that of structs, enums, slices, texts and numbers.
+/// If its `Debug` form is not that of structs, enums, slices, texts and numbers, or if the field of an enum is not in `ENUMS`.
 pub(crate) fn expression(value: &impl Debug) -> TokenStream {
     written(&parsed(value), "")
 }
@@ -100,12 +100,24 @@ fn path(name: &str, place: &str) -> TokenStream {
     }
 }
 
+/// Returns the path of a variant of the enum at `place`.
+///
+/// # Panics
+/// If `ENUMS` does not have `place`.
+fn variant(name: &str, place: &str) -> TokenStream {
+    assert!(
+        enum_at(place).is_some(),
+        "`{name}` is a variant of an enum: add (\"{place}\", name of the enum) to `ENUMS` in codegen/src/rust/literal.rs",
+    );
+    path(name, place)
+}
+
 /// Returns the Rust of a value at `place`.
 fn written(value: &Expr, place: &str) -> TokenStream {
     let text = |value: &dyn ToTokens| value.to_token_stream().to_string();
     match value {
         Expr::Path(name) if name.path.is_ident("None") => quote!(None),
-        Expr::Path(name) => path(&text(name), place),
+        Expr::Path(name) => variant(&text(name), place),
         Expr::Call(call) if text(&call.func) == "Some" => {
             let inner = written(&call.args[0], place);
             quote!(Some(#inner))
@@ -114,7 +126,7 @@ fn written(value: &Expr, place: &str) -> TokenStream {
             let name = text(&call.func);
             // The argument of a variant may belong to another enum.
             let inside = format!("{}.{name}", enum_at(place).unwrap_or_default());
-            let (path, arguments) = (path(&name, place), call.args.iter().map(|it| written(it, &inside)));
+            let (path, arguments) = (variant(&name, place), call.args.iter().map(|it| written(it, &inside)));
             quote!(#path(#(#arguments),*))
         }
         Expr::Array(array) => {
@@ -144,6 +156,7 @@ fn structure(literal: &ExprStruct, place: &str) -> TokenStream {
         "EntitySpec" | "RowsSpec" | "Reference" => Some(quote!(#path::EMPTY)),
         "RestEndpoint" => Some(quote!(#path::NEW)),
         "FieldSpec" => {
+            // In the order of the struct's fields, which is also that of the constructor.
             let arguments = fields.extract_if(.., |(member, _)| matches!(member.as_str(), "name" | "kind"));
             let arguments: Vec<_> = arguments.map(|(_, value)| value).collect();
             Some(quote!(#path::new(#(#arguments),*)))

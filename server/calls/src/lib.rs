@@ -150,9 +150,14 @@ impl Calls {
         let commits = self.commits.find(&ids, clock::time(first.created_at)).await?;
         for id in &ids {
             let end = match commits.get(id) {
-                Some(commit) => {
-                    Ended { status: ExecutionStatus::Success, commit: Some(commit.clone()), ..interrupted() }
-                }
+                Some(commit) => Ended {
+                    status: ExecutionStatus::Success,
+                    result: None,
+                    meta: None,
+                    error: None,
+                    commit: Some(commit.clone()),
+                    is_replay: false,
+                },
                 None => interrupted(),
             };
             let connection = self.durable.lock();

@@ -18,7 +18,7 @@ mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
 pub mod parent;
-// Also compiled for Linux's tests, so the fallback is always checked.
+// macOS and Windows use parts of it. Also compiled for Linux's tests, so the fallback is always checked.
 #[cfg(any(test, not(target_os = "linux")))]
 #[cfg_attr(any(target_os = "linux", target_os = "macos", windows), allow(unreachable_pub, dead_code))]
 mod portable;

@@ -1,4 +1,4 @@
-//! All other systems: the standard library alone, which checks first and acts then.
+//! All other systems: the standard library alone, which checks first and acts then. macOS and Windows use parts of it.
 //!
 //! A weaker guarantee for all of this file: a program that replaces a folder by a symbolic link between check and action can lead
 //! one call outside the library. A replacement that lasts longer is detected.
@@ -26,7 +26,7 @@ impl Lease {
     }
 }
 
-/// No journal is known here. (NTFS has one, but its guarantees are undocumented.)
+/// No journal here has known guarantees: those of NTFS are undocumented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Journal {}
 

@@ -1,4 +1,4 @@
-//! What Linux and macOS have in common: actions on names in an open folder. `linux.rs` and `macos.rs` open folders, and files below them.
+//! Actions on names in an open folder, for Linux and macOS. `linux.rs` and `macos.rs` open folders, and files below them.
 
 use std::ffi::OsStr;
 use std::fs::File;

@@ -12,7 +12,7 @@ use tabellion_runtime::{
 
 use crate::{Pieces, failures::damaged, follow::Followed, whole::Checked};
 
-/// The answer of a database, once it is there.
+/// A database's answer, which may have to be waited for.
 pub(crate) type Answer<'a, T> = BoxFuture<'a, Result<T, Failure>>;
 
 /// Permitted effects of opening on the data.

@@ -12,7 +12,7 @@
 use crate::Nearby;
 
 /// Weight of words, against 1 for meaning. Words know the neighbours, the group and the time of a document, and names; vectors do not. On
-/// articles, 1 to 3 are best; on turns of conversations, 4 to 6 (README.md). With 4, no kind of question loses hits to meaning.
+/// articles, 1 to 3 are best; on turns of conversations, 4 to 6 (README.md). With 4, no kind of question loses more hits than by chance.
 const WORDS: f64 = 4.0;
 
 /// Adds meaning to the scores by words, and adds documents that only meaning finds.

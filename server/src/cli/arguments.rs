@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use tabellion_upkeep::page::{self, Output};
 
 // Each command has these options once; groups of them would clash with the commands' names.
-/// Which library to look at.
+/// The option for a library.
 #[derive(Debug, Args)]
 #[group(skip)]
 pub(super) struct Library {
@@ -52,7 +52,7 @@ pub(super) struct Show {
     no_pager: bool,
 }
 
-/// Which library to look at, and the form of the result.
+/// The options for a library, and for the form of the result.
 #[derive(Debug, Args)]
 #[group(skip)]
 pub(super) struct InLibrary {

@@ -82,12 +82,22 @@ impl Whole<'_> {
         let spec = OperationSpec {
             description: Some(self.description()),
             is: vec![self.word.into(), resource.into()],
+            has: vec![],
             mutating: self.is_mutating(),
+            path: None,
+            path_in: None,
+            paths: None,
+            commit: None,
+            pending: None,
+            approval: None,
+            rate_limit: None,
+            roles: None,
+            gates: None,
             errors: self.errors(),
             examples: vec![self.example(&request)],
             request,
             response: self.response(),
-            ..OperationSpec::default()
+            effects: vec![],
         };
         let name = self.of.name.clone();
         let name = name.unwrap_or_else(|| format!("{}-{}", self.word, resource.replace('_', "-")));

@@ -83,7 +83,7 @@ pub(super) fn object(required: &[&str], properties: Value) -> Value {
     json!({ "type": "object", "required": required, "additionalProperties": false, "properties": properties })
 }
 
-/// Returns the operation that lists all tools, or all workflows.
+/// Returns the operation that lists all tools, or all workflows: `plural` is the member with the list, and the tag.
 pub(super) fn list(plural: &str, schema: &str, most: usize) -> Value {
     let body = object(
         &["count", plural],

@@ -23,7 +23,7 @@ pub(super) fn operations(
 ) -> Vec<(String, Value)> {
     if endpoint.is == RestOperation::WorkflowList {
         schemas.insert(WORKFLOW.into(), workflow(contract));
-        return vec![(endpoint.path.into(), list(TAG, WORKFLOW, contract.workflows.len()))];
+        return vec![(endpoint.path.into(), list("workflows", WORKFLOW, contract.workflows.len()))];
     }
     let Some(call) = contract.call_of(endpoint.is).filter(|call| is_offered(call.name)) else {
         return vec![];

@@ -50,7 +50,7 @@ impl Server {
         Self::with(limits, |_| Credentials::default()).await
     }
 
-    /// A server that requires keys of a file in the folder, and what `create` returns of those that it creates.
+    /// Returns a server that requires keys, and the result of `create`, which adds keys to its key file.
     async fn with_keys<T>(limits: Limits, create: impl FnOnce(&KeyFile) -> T) -> (Self, T) {
         let mut created = None;
         let credentials = |folder: &Path| {

@@ -50,7 +50,7 @@ fn findings(reply: &Reply) -> Vec<Value> {
     shown["findings"].as_array().expect("a list").clone()
 }
 
-/// A state: the function that makes it, the finding, its colour and a part of its message, and true if it can be repaired.
+/// A state of a library, and the doctor's finding about it: its colour, a part of its message, and whether it can be repaired.
 struct State {
     name: &'static str,
     make: fn(&Library),

@@ -110,7 +110,7 @@ impl Server {
         Self { target }
     }
 
-    /// As [`start`](Self::start); `None` if the server ends at once.
+    /// As [`start`](Self::start); `None` if no session can be opened.
     pub(crate) fn try_start(command: &mut Command) -> Option<Self> {
         let mut target = Target::start(command).ok()?;
         target.initialize("2025-11-25").ok()?;

@@ -231,6 +231,7 @@ fn a_tool_is_called_with_its_fields_as_options() {
     let remember = |arguments: &str| format!("learning-os write_memory_entry --file {arguments}");
     for (line, input, code, part) in [
         ("braindrive-markdown read_markdown --path a.md", "", 0, "# A\n\ntext\n"),
+        // A value that begins like an option.
         (&edit("append --path a.md --operation-content -~b\n"), "", 0, "success: true"),
         ("braindrive-markdown edit_markdown --json-arguments -", append, 0, "git_commit_sha: "),
         (&conditional, "", 1, "error: `a.md` already exists"),

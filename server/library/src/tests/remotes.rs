@@ -92,7 +92,7 @@ struct Case {
     says: &'static str,
     /// Makes the commits elsewhere.
     there: fn(&Bench),
-    /// What a person does here before the commits are taken.
+    /// Makes a person's changes here, before the commits arrive.
     here: fn(&Bench),
 }
 

@@ -107,7 +107,7 @@ impl Bench {
         fs::write(path, content).unwrap();
     }
 
-    /// Writes a file that git knows, and commits it by hand.
+    /// Writes a file that git knows, and commits all changes of such files by hand.
     pub(crate) fn commit(&self, name: &str, content: &str) {
         self.write(name, content);
         self.git(&["commit", "-qam", "by hand"]);

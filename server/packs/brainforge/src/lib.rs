@@ -106,8 +106,8 @@ struct Forge {
     shelf: Arc<Shelf>,
 }
 
-/// Implements methods of the contract, those with this context and outcome: of tools and workflows by their request, of resources by their
-/// variables, of completions by the value so far.
+/// Implements methods of the contract that have the same context and outcome. The parenthesis has the type of the last argument, if there is
+/// one: a tool's or workflow's request, a resource's variables, or the value that a completion continues.
 macro_rules! methods {
     ($context:ident -> $outcome:ident:
         $($name:ident($($type:ty)?) -> $response:ty = |$forge:ident, $cx:tt $(, $given:tt)?| $answer:expr;)*

@@ -13,8 +13,8 @@ pub(super) type Answer<T> = Result<T, ToolError>;
 /// A mutating method's outcome.
 pub(super) type Change<T> = Result<Staged<T, Rows>, ToolError>;
 
-/// Implements methods of a tool, those with this context and outcome, each by a future that gets the memory, the context and the request.
-/// Its refusal becomes the contract's error.
+/// Implements methods of a tool that have the same context and outcome. Each is given as a future, made from the memory, the context and the
+/// request; its error becomes the contract's.
 macro_rules! methods {
     ($context:ident -> $outcome:ident:
         $($name:ident($request:ty) -> $response:ty = |$memory:tt, $cx:ident, $req:ident| $work:expr;)*

@@ -24,7 +24,7 @@ pub struct Review {
 /// Returns the desk of a library. Decisions are recorded in the call store, if there is one.
 pub type DeskOver = fn(Arc<Library>, Option<Arc<dyn CallStore>>) -> Arc<dyn ReviewDesk>;
 
-/// The answer of a desk, once it is there.
+/// A desk's answer, which may have to be waited for.
 pub type DeskAnswer<'a, T> = BoxFuture<'a, Result<T, DeskError>>;
 
 /// The proposals of a library, for its reviewers.

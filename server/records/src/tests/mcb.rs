@@ -64,7 +64,7 @@ impl Bench {
         Self { _folder: folder, records }
     }
 
-    /// Calls a tool as clients do. See [`declared`].
+    /// Calls a tool as clients do; its errors are made by [`declared`].
     #[track_caller]
     fn call(&self, call: &CallContext, tool: &str, arguments: Value) -> Result<Answer, Value> {
         let tool = CONTRACT.tool(tool).unwrap();

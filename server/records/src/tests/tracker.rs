@@ -341,7 +341,7 @@ pub(crate) fn call(
     wait(called(records, call, entity, action, request))
 }
 
-/// Calls an operation. See [`declared`].
+/// Calls an operation; its errors are made by [`declared`].
 pub(crate) async fn called(
     records: &Records,
     call: &CallContext,
@@ -361,7 +361,7 @@ pub(crate) async fn called(
     declared(outcome)
 }
 
-/// Errors become the data of the contract's error, with its message and its code.
+/// Returns an outcome whose error is the data of the contract's error, with its message and its code.
 pub(crate) fn declared(outcome: Result<Answer, Rejection>) -> Result<Answer, Value> {
     outcome.map_err(|rejection| match rejection {
         Rejection::Declared(error) => {

@@ -3,7 +3,7 @@
 use super::source::{Bench, Log, document, ids, member, with_facets};
 use crate::{Document, Filters, Search, Text};
 
-/// What is shown, a query, the ids of hits in order, and the documents.
+/// A sentence about the order, a query, the ids of its hits in order, and the documents.
 type Case = (&'static str, &'static str, &'static [&'static str], fn() -> Vec<Document>);
 
 const CASES: [Case; 9] = [

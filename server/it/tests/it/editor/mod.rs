@@ -123,6 +123,6 @@ fn list(server: &mut Server) -> Vec<(String, String)> {
     sections.iter().map(|section| (text(&section["section_id"]), text(&section["heading"]))).collect()
 }
 
-fn insert(heading: &str, content: &str, position: usize) -> Value {
+fn insert(heading: &str, content: &str, position: i32) -> Value {
     json!({ "heading": heading, "content": content, "position": position })
 }

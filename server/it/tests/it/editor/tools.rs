@@ -6,7 +6,7 @@ use super::*;
 type Call = (&'static str, Value);
 
 fn inserted(heading: &str, content: &str, position: i32) -> Call {
-    ("insert_section", json!({ "heading": heading, "content": content, "position": position }))
+    ("insert_section", insert(heading, content, position))
 }
 
 fn updated(id: &str, content: &str) -> Call {

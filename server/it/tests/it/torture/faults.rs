@@ -366,7 +366,7 @@ pub(super) fn call_with_one_key(
     server.try_call(tool, arguments.clone(), json!({ "tabellion/idempotencyKey": "the-one" }))
 }
 
-/// Steps through a server for `library`, as [`start_stepped`].
+/// Calls [`start_stepped`] with a server for `library`.
 pub(super) fn step(library: &Library, counting: Counting) -> Option<(Option<Server>, Stepper)> {
     start_stepped(quiet(library), library.root(), counting)
 }

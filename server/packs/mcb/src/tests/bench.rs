@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use super::super::{Parts, over};
 pub(super) use tabellion_meaning::NoModel;
 
-/// The contract over rows in a temporary folder, and who calls it.
+/// The contract over rows in a temporary folder, and its caller.
 pub(super) struct Bench {
     folder: Arc<TempDir>,
     contract: Arc<dyn Contract>,
@@ -111,7 +111,7 @@ impl Bench {
         Self { folder, contract, records, caller: caller.clone() }
     }
 
-    /// Ends the contract, and returns its folder.
+    /// Ends the contract, unless another bench made by [`by`](Self::by) is left; returns its folder.
     pub(super) fn close(self) -> Arc<TempDir> {
         self.folder
     }
@@ -262,7 +262,7 @@ impl Bench {
 #[track_caller]
 pub(super) fn git(folder: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
-        .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"])
+        .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "commit.gpgsign=false"])
         .args(arguments)
         .current_dir(folder)
         .output()

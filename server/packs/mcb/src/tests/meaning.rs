@@ -25,7 +25,8 @@ const SUBJECTS: [&[&str]; 2] = [&["money", "price", "prices", "cents"], &["weath
 struct Subjects(Arc<Mutex<Vec<String>>>);
 
 impl Subjects {
-    fn embedded(&self) -> usize {
+    /// Returns the number of texts that it has embedded.
+    fn count(&self) -> usize {
         self.0.lock().len()
     }
 }
@@ -152,7 +153,7 @@ fn code_is_found_by_meaning_and_each_text_is_embedded_once() {
     let start = json!({ "action": "start", "path": "code" });
     bench.call("index", start.clone());
     assert_eq!(embedded(&bench)["chunks"], 3);
-    assert_eq!(models.embedded(), 2);
+    assert_eq!(models.count(), 2);
     let asked = |query: &str, more: Value| {
         let mut request = json!({ "resource": "code", "query": query });
         let members = request.as_object_mut().unwrap();
@@ -170,13 +171,13 @@ fn code_is_found_by_meaning_and_each_text_is_embedded_once() {
 
     // Removed chunks are not found, and unchanged ones are not embedded again.
     fs::remove_file(bench.folder().join("code/b.rs")).unwrap();
-    let before = models.embedded();
+    let before = models.count();
     bench.call("index", start);
     let other = json!({ "action": "start", "path": "code", "collection": "other" });
     while embedded(&bench)["files_total"] != 2 {}
     bench.call("index", other);
     assert_eq!(embedded(&bench)["vectors_done"], 2);
-    assert_eq!(models.embedded(), before);
+    assert_eq!(models.count(), before);
     let (found, _) = search(&bench, asked("the weather today", json!({ "collection": "code" })));
     assert_eq!(found, ["copy/b.rs"]);
 }
@@ -191,13 +192,13 @@ fn a_new_server_has_the_vectors_and_makes_those_that_are_left() {
     let bench = Bench::over(bench.close());
     bench.note("we count in cents", json!({}));
     assert_eq!(search(&bench, asked.clone()), (vec![], "lexical".into()));
-    let embedded = models.embedded();
+    let embedded = models.count();
     let bench = Bench::with_models(bench.close(), Box::new(models.clone()));
     let begun = Instant::now();
     while ranked(&bench, &asked, "hybrid").len() < 2 {
         assert!(begun.elapsed() < Duration::from_secs(120));
     }
-    let queries = models.embedded() - embedded;
+    let queries = models.count() - embedded;
     assert!(queries > 1, "{queries}");
 }
 

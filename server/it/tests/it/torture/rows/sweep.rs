@@ -96,7 +96,7 @@ pub(super) fn call(server: &mut Server, arguments: &Value) -> Result<Outcome<Ans
     call_with_one_key(server, "entity", arguments)
 }
 
-/// Steps through a server, as [`start_stepped`].
+/// Calls [`start_stepped`] with a server for `data`.
 pub(super) fn step(data: &Data, counting: Counting) -> Option<(Option<Server>, Stepper)> {
     start_stepped(quiet(data), &data.beside(""), counting)
 }
