@@ -82,13 +82,17 @@ pub struct Check {
     pub shrink: fn(&Case) -> Vec<Case>,
 }
 
+/// The guarantees of a check that does not say any. A test refuses it.
+pub const UNSAID: &[&str] = &["?"];
+
 impl Check {
-    /// Returns a check of severity [`Must`](Severity::Must) with one case, which is as small as can be. Each check adds its id and texts.
+    /// Returns a check of severity [`Must`](Severity::Must) with one case, which is never made smaller. Each check adds its id, its texts and
+    /// its guarantees; these also if it has none, as a check without guarantees is for all contracts.
     pub const fn must(judge: fn(&Bench<'_>, &Case) -> Judgement) -> Self {
         Self {
             id: "",
             severity: Severity::Must,
-            guarantees: &[],
+            guarantees: UNSAID,
             states: "",
             explains: "",
             cases: |_| Ok(Case::only()),
@@ -118,8 +122,8 @@ pub fn as_small_as_can_be(_: &Case) -> Vec<Case> {
     Vec::new()
 }
 
-/// Returns a case for each item of a list in the data, with this item alone and named by its number and itself; none if there is only one
-/// item.
+/// Returns a case for each item of a list in the case's data, with that item alone; none if there are fewer than two. `name` gets the number
+/// of the item, from 1, and the item.
 pub fn each_alone<T: Clone + Serialize + DeserializeOwned, Item>(
     case: &Case,
     list: impl Fn(&mut T) -> &mut Vec<Item>,
@@ -140,7 +144,7 @@ pub fn each_alone<T: Clone + Serialize + DeserializeOwned, Item>(
     (1..).zip(items).map(one).collect()
 }
 
-/// As [`each_alone`], named by the number alone.
+/// As [`each_alone`], for cases that are named by this case and the number of the item.
 pub fn one_by_one<T: Clone + Serialize + DeserializeOwned, Item>(
     case: &Case,
     list: impl Fn(&mut T) -> &mut Vec<Item>,
@@ -189,7 +193,7 @@ impl<'a> Bench<'a> {
     /// Returns a request that has an effect of this kind on the document that `with` names.
     ///
     /// # Errors
-    /// That the server has no tool for it.
+    /// If the server has no tool for it.
     pub fn request(&self, kind: EffectKind, with: With<'_>) -> Result<Call, Stop> {
         self.subject.request(kind, with).ok_or_else(missing_tool)
     }

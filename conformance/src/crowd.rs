@@ -23,14 +23,16 @@ pub fn at_once<Client: Send, Done: Send>(
     let begin = &begin;
     thread::scope(|scope| {
         let threads: Vec<_> = clients.into_iter().map(|client| scope.spawn(move || begin(client))).collect();
-        threads.into_iter().map(join).collect()
+        // All are joined, also after a failure: the scope would panic with a client that is not.
+        let results: Vec<_> = threads.into_iter().map(join).collect();
+        results.into_iter().collect()
     })
 }
 
 /// Waits for the thread of a client; returns its result.
 ///
 /// # Errors
-/// The client's failure, or that it panicked.
+/// If the client failed or panicked.
 pub fn join<Done>(thread: ScopedJoinHandle<'_, Result<Done, Stop>>) -> Result<Done, Stop> {
     thread.join().unwrap_or_else(|_| Err(Stop::Harness("a client panicked".into())))
 }

@@ -172,10 +172,10 @@ pub fn refused(what: impl fmt::Display, refusal: &Refusal) -> Stop {
     }))
 }
 
-/// Stops if the server refused `what`, which is valid.
+/// Fails if the server refused the valid call `what`.
 ///
 /// # Errors
-/// As [`refused`] has it.
+/// The failure of [`refused`], if the server refused it.
 pub fn ensure_accepted(reply: &Reply, what: impl fmt::Display) -> Judgement {
     match reply {
         Reply::Done(_) => Ok(()),
@@ -184,10 +184,10 @@ pub fn ensure_accepted(reply: &Reply, what: impl fmt::Display) -> Judgement {
 }
 
 impl Reply {
-    /// Returns the success of `what`, which is valid.
+    /// Returns the success of the valid call `what`.
     ///
     /// # Errors
-    /// As [`refused`] has it.
+    /// The failure of [`refused`], if the server refused it.
     pub fn must(self, what: impl fmt::Display) -> Result<Success, Stop> {
         match self {
             Self::Done(done) => Ok(done),

@@ -90,7 +90,7 @@ pub fn release(name: &str) -> Outcome<PathBuf> {
     Ok(released(name))
 }
 
-/// Returns the path of a binary of the workspace that was built in release mode.
+/// Returns the path of a program of the workspace in release mode, which need not be built yet; that of an example begins with `examples/`.
 #[must_use]
 pub fn released(name: &str) -> PathBuf {
     root().join("target/release").join(name)

@@ -88,7 +88,10 @@ pub fn main(cli: Cli) -> ExitCode {
 mod tests {
     use std::collections::HashSet;
 
-    use tabellion_conformance::{check::Severity, contracts::CONTRACTS};
+    use tabellion_conformance::{
+        check::{Severity, UNSAID},
+        contracts::CONTRACTS,
+    };
 
     use super::*;
 
@@ -131,6 +134,7 @@ mod tests {
             let id = check.id;
             assert!(ids.insert(id) && id.split('/').count() == 2, "{id}");
             assert!(check.states.ends_with('.') && !check.explains.is_empty(), "{id}");
+            assert_ne!(check.guarantees, UNSAID, "{id}");
         }
     }
 }

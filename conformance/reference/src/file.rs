@@ -31,7 +31,7 @@ pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T
     }
 }
 
-/// Replaces a document, durably.
+/// Replaces a document as a whole. The new bytes are synced before the rename, the folder is not.
 pub(super) fn replace_json(path: &Path, document: &impl Serialize) -> io::Result<()> {
     let bytes = serde_json::to_vec(document)?;
     if is(Mutant::WritesInPlace) {

@@ -19,7 +19,7 @@
 //! | `change` | changes of documents |
 //! | `remote` | sharing the library through a branch of a bare repository |
 //! | `journal` | the lock, and recovery of an interrupted change |
-//! | `folder`, `git` | the disk and the git program |
+//! | `file`, `folder`, `git` | locks and JSON documents, the disk, and the git program |
 //! | [`small`] | small servers of other contracts |
 //! | [`proxy`] | defects between the suite and a correct server that is another program |
 //! | [`innocent`] | servers with different tools that must not be accused |

@@ -130,7 +130,7 @@ impl Exhibit {
         Self { name: format!("{prefix}{}", self.name), ..self }
     }
 
-    /// Returns it in all eras, if its server is the reference, which is in all of them.
+    /// Returns it judged in all eras if its server is the reference; the other servers speak only the stateless one.
     fn in_its_eras(self, server: CorrectServer) -> Self {
         if server == CorrectServer::Reference { Self { eras: &Era::ALL, ..self } } else { self }
     }

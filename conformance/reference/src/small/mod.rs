@@ -81,11 +81,12 @@ pub fn serve(server: CorrectServer, folder: &Path, options: Options<'_>) -> Resu
 /// Prints the rows in `folder` and the log of their changes as lines of JSON.
 ///
 /// # Errors
-/// If they can't be read, or a pipe breaks.
+/// If the server keeps no rows of its own, they can't be read, or a pipe breaks.
 pub fn export(server: CorrectServer, folder: &Path) -> io::Result<()> {
     let to = &mut io::stdout().lock();
     match server {
         CorrectServer::Logbook => rows::export(&folder.join(logbook::FILE), logbook::entities(), to),
-        _ => rows::export(&folder.join(tracker::FILE), tracker::entities(), to),
+        CorrectServer::Tracker => rows::export(&folder.join(tracker::FILE), tracker::entities(), to),
+        _ => Err(io::Error::other("this server keeps no rows of its own")),
     }
 }

@@ -175,6 +175,7 @@ fn judge(bench: &Bench<'_>, case: &Case, judge_answer: fn(&Value, &BadLine) -> J
 /// Returns each line as a case of its own.
 fn shrink(case: &Case) -> Vec<Case> {
     one_by_one(case, |bad: &mut BadLine| {
+        // One line is not sent together with others.
         bad.at_once = false;
         &mut bad.lines
     })

@@ -3,7 +3,8 @@
 //!
 //! Ratios are of medians of the same run, which makes them comparable between machines. `table.rs` prints, `library.rs` creates
 //! libraries, `peers.rs` has the programs for comparison. `rows.rs` measures contracts that keep rows, `memories.rs` rows that are
-//! searched, `notes.rs` notes with review (texts: `texts.rs`), `code.rs` indexes of source code, all through `pipe.rs`.
+//! searched, `notes.rs` notes with review (texts: `texts.rs`), `code.rs` indexes of source code. `pipe.rs` starts and
+//! times all servers over standard input and output.
 
 mod code;
 mod library;

@@ -38,7 +38,8 @@ impl Pipe {
         Self::greet(&["--contract", "mcb", "--data"], data)
     }
 
-    /// Starts Tabellion with these options, the last of which is that of the folder, and greets it.
+    /// Starts Tabellion with these options, the last of which is that of the folder, and greets it. Its messages go to
+    /// standard error.
     pub(super) fn greet(options: &[&str], folder: &Path) -> Outcome<Self> {
         let mut command = Command::new(run::released("tabellion"));
         let mut pipe = Self::start(command.arg("serve").args(options).arg(folder))?;
