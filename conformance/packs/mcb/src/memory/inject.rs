@@ -21,7 +21,7 @@ pub(super) const CHECK: Check = Check {
                query or tags, the entries are the newest that fit, exactly; with tags, those that share more come first. A token is \
                four characters. Each entry is `[TYPE] id: content` and an empty line; what is counted is what is in the text.",
     cases: |bench| Ok(cases(bench)),
-    ..Check::must(|bench, case| judge(bench, case))
+    ..Check::must(judge)
 };
 
 /// Number of questions of a case.

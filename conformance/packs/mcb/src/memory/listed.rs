@@ -23,7 +23,7 @@ pub(super) const LISTED: Check = Check {
                it cut the list misses entries that are there. A preview has at most 120 characters, of the entry's text from its \
                beginning, whatever the script.",
     cases: |bench| Ok(cases(bench, "listed")),
-    ..Check::must(|bench, case| listed(bench, case))
+    ..Check::must(listed)
 };
 
 pub(super) const NO_FILTER: Check = Check {
@@ -33,7 +33,7 @@ pub(super) const NO_FILTER: Check = Check {
     explains: "Stores random entries, and makes each reading call as each of several callers, who differ in all of their provenance. A \
                memory that hides what another session stored forgets everything when the session ends.",
     cases: |bench| Ok(cases(bench, "no filter")),
-    ..Check::must(|bench, case| no_filter(bench, case))
+    ..Check::must(no_filter)
 };
 
 /// Maximum number of characters of a preview.

@@ -22,7 +22,7 @@ pub(super) const FILTERS: Check = Check {
                sessions and filters, with and without a limit: all that pass must be found, counted and nothing else. A server that \
                ranks first, cuts and then filters misses what is there.",
     cases: |bench| Ok(cases(bench, "filters")),
-    ..Check::must(|bench, case| filters(bench, case))
+    ..Check::must(filters)
 };
 
 pub(super) const SCORES: Check = Check {
@@ -32,7 +32,7 @@ pub(super) const SCORES: Check = Check {
     explains: "Searches random entries for several words, in all ways that have scores. Then it searches again with each score between \
                two hits as the lowest: just those above must be there.",
     cases: |bench| Ok(cases(bench, "scores")),
-    ..Check::must(|bench, case| scores(bench, case))
+    ..Check::must(scores)
 };
 
 /// Number of questions of a case.

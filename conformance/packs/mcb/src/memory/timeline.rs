@@ -24,7 +24,7 @@ pub(super) const CHECK: Check = Check {
                the entries, their order and their offsets must be the model's. Filters hold for neighbours, not for the anchor; a \
                window bounds both sides. An anchor that is not there, or of another resource, is refused.",
     cases: |bench| Ok(cases(bench)),
-    ..Check::must(|bench, case| judge(bench, case))
+    ..Check::must(judge)
 };
 
 /// Number of questions of a case.
