@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use globset::{GlobBuilder, GlobMatcher};
 use tabellion_retrieval::{query_terms, words};
-use tabellion_syntax::{Language, is_definition_word};
+use tabellion_syntax::{is_definition_word, language_name};
 
 use crate::{
     CodeError,
@@ -94,7 +94,7 @@ impl CodeFilters {
 
     /// Returns true if a file may have hits.
     pub(crate) fn file(&self, path: &str, branch: &str) -> bool {
-        let language = || Language::of_path(path).map_or("text", Language::name);
+        let language = || language_name(path).unwrap_or("text");
         let extension = || {
             let name = path.rsplit('/').next().unwrap_or(path);
             name.rsplit_once('.').map_or(String::new(), |(_, extension)| extension.to_lowercase())

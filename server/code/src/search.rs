@@ -7,6 +7,7 @@ use tabellion_retrieval::{
     Hits, Nearness,
     engine::{Candidates, entries, keep_best, rarity, score},
 };
+use tabellion_syntax::language_name;
 
 use crate::{
     CodeError, CodeIndex, CodeQuery,
@@ -585,9 +586,7 @@ impl<'s> Search<'s> {
             path: columns.path.to_string(),
             start_line: lines.0,
             end_line: lines.1,
-            language: tabellion_syntax::Language::of_path(&*columns.path)
-                .map_or("text", |language| language.name())
-                .to_owned(),
+            language: language_name(&columns.path).unwrap_or("text").to_owned(),
             kind: named.map_or(&facts.kind, |symbol| &symbol.kind).clone(),
             symbol: named.map(|symbol| symbol.path.clone()),
             blob,

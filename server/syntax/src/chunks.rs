@@ -8,7 +8,7 @@ use std::ops::{Range, RangeInclusive};
 use tree_sitter::{Node, Tree};
 
 use crate::{
-    Language, Symbol, SymbolKind,
+    Language, Symbol, SymbolKind, keywords,
     lines::Lines,
     parse, symbols,
     text::{self, Piece},
@@ -49,7 +49,7 @@ pub fn outline(path: &str, source: &str) -> Outline {
     let (symbols, pieces) = match &parsed {
         Some((language, tree)) => (symbols(*language, tree, source), pieces_of_tree(*language, tree, &lines)),
         None if text::is_markdown(path) => text::sections(&lines),
-        None => (vec![], text::paragraphs(&lines)),
+        None => (keywords::symbols(path, &lines), text::paragraphs(&lines)),
     };
     let chunks = packed(&pieces, &lines)
         .into_iter()

@@ -4,7 +4,10 @@ use std::{path::Path, sync::OnceLock};
 
 use tree_sitter::Language as Grammar;
 
-use crate::symbol_kind::SymbolKind::{self, *};
+use crate::{
+    keywords,
+    symbol_kind::SymbolKind::{self, *},
+};
 
 /// Defines the languages, each with its facts, as `pub enum Language`.
 macro_rules! languages {
@@ -146,7 +149,13 @@ impl Language {
 /// Returns true if paths of symbols can have this word before a name: `fn`, `class`.
 pub fn is_definition_word(word: &str) -> bool {
     let mut definitions = Language::ALL.iter().flat_map(|language| language.facts().definitions);
-    !word.is_empty() && definitions.any(|(.., known)| *known == word)
+    let is_known = definitions.any(|(.., known)| *known == word) || keywords::is_definition_word(word);
+    !word.is_empty() && is_known
+}
+
+/// Returns the name of a file's language, in lower case; `None` for files whose definitions are not found.
+pub fn language_name(path: &str) -> Option<&'static str> {
+    Language::of_path(path).map(Language::name).or_else(|| keywords::language(path))
 }
 
 const RUST: Facts = Facts {

@@ -8,6 +8,7 @@
 //! | `language` | the languages as data: extensions, grammars, nodes that are definitions |
 //! | `parse` | parsing, with a bound |
 //! | `symbols` | the symbols of a file |
+//! | `keywords` | the symbols of a file in a language without a grammar here |
 //! | `chunks` | cutting a parsed file, and packing pieces into chunks |
 //! | `text` | cutting texts and Markdown |
 //! | `lines` | lines of a text |
@@ -15,6 +16,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 
 mod chunks;
+mod keywords;
 mod language;
 mod lines;
 mod parse;
@@ -28,7 +30,7 @@ pub use tree_sitter;
 
 pub use self::{
     chunks::{Chunk, MAX_BYTES, Outline, outline},
-    language::{Language, is_definition_word},
+    language::{Language, is_definition_word, language_name},
     parse::parse,
     symbol_kind::SymbolKind,
     symbols::{Symbol, symbols},

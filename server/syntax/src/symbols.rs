@@ -112,7 +112,7 @@ impl Collector<'_> {
     }
 }
 
-fn is_code(kind: SymbolKind) -> bool {
+pub(crate) fn is_code(kind: SymbolKind) -> bool {
     matches!(kind, SymbolKind::Function | SymbolKind::Method)
 }
 
@@ -207,7 +207,7 @@ fn has_body(language: Language, node: Node<'_>) -> bool {
 }
 
 /// Returns the last part of a qualified name, without arguments of types: `Foo<T>` is `Foo`, `a::b` is `b`, `T for Foo` is `Foo`.
-fn own(name: &str) -> String {
+pub(crate) fn own(name: &str) -> String {
     let of = name.rsplit(" for ").next().unwrap_or(name);
     // An operator's name includes its punctuation.
     let operator = of.rfind("operator").filter(|at| {

@@ -175,6 +175,12 @@ fn items_keep_their_comments_and_large_ones_are_cut_between_their_parts() {
     );
 }
 
+/// Files of all languages: names and texts.
+fn sources() -> Vec<(&'static str, &'static str)> {
+    let symbols = SYMBOLS.iter().map(|(path, source, _)| (*path, *source));
+    symbols.chain(definitions::DEFINITIONS.iter().map(|(path, source, _)| (*path, *source))).collect()
+}
+
 #[test]
 fn anything_is_cut_into_what_it_was() {
     let deep = "(\n".repeat(5000);
@@ -193,6 +199,9 @@ fn anything_is_cut_into_what_it_was() {
         for language in Language::ALL {
             cut(&format!("a.{}", language.extensions()[0]), source);
         }
+        for (path, _) in sources() {
+            cut(path, source);
+        }
         cut("a.md", source);
         cut("a.txt", source);
     }
@@ -203,12 +212,12 @@ proptest! {
 
     /// Mixtures of parts of the sources above.
     #[test]
-    fn any_mixture_is_cut_into_what_it_was(parts in prop::collection::vec((0..SYMBOLS.len(), 0usize..400, 0usize..400), 0..40), of in 0..SYMBOLS.len()) {
+    fn any_mixture_is_cut_into_what_it_was(parts in prop::collection::vec((0..sources().len(), 0usize..400, 0usize..400), 0..40), of in 0..sources().len()) {
         let mut source = String::new();
         for (at, from, to) in parts {
-            let text = SYMBOLS[at].1;
+            let (_, text) = sources()[at];
             source.extend(text.chars().skip(from.min(to)).take(from.abs_diff(to)));
         }
-        cut(SYMBOLS[of].0, &source);
+        cut(sources()[of].0, &source);
     }
 }

@@ -21,6 +21,10 @@ const SHOP: &[(&str, &str)] = &[
     ),
     ("list.rb", "class List\n  def empty?\n    true\n  end\n  def ==(other)\n    true\n  end\nend\n"),
     ("run.sh", "first() {\n  echo 1\n}\n\nsecond() {\n  echo 2\n}\n"),
+    (
+        "lib/queue.ex",
+        "defmodule Shop.Queue do\n  def push(a), do: a\n\n  @doc false\n  def pop(a) do\n    a\n  end\nend\n",
+    ),
     ("guide.md", "# Guide: the parts\n\nWords.\n\n## Two. Words\n\nMore words.\n"),
 ];
 
@@ -71,6 +75,14 @@ fn definitions_are_found_by_every_name_that_they_have() {
         ("list", &[("symbol", "List#empty")], &["list.rb class List > def empty? 2-4"]),
         ("list", &[("symbol", "==")], &["list.rb class List > def == 5-7"]),
         ("echo", &[("symbol", "second")], &["run.sh function second 5-7"]),
+        // A language without a grammar.
+        (
+            "queue",
+            &[("symbol", "Shop.Queue.pop"), ("language", "elixir")],
+            &["lib/queue.ex defmodule Shop.Queue > def pop 4-7"],
+        ),
+        ("Shop.Queue", &[], &["lib/queue.ex defmodule Shop.Queue 1-8"]),
+        ("def pop", &[], &["lib/queue.ex defmodule Shop.Queue > def pop 4-7"]),
         (
             "words",
             &[("symbol", "Guide: the parts > Two. Words")],

@@ -4,7 +4,7 @@ use super::cut;
 
 /// Names of files, their sources, and their symbols: the path, the name alone if it differs from the last word, the kind and the lines;
 /// `from`, if comments or attributes before it belong to it; `announced`, if it has no body.
-const DEFINITIONS: &[(&str, &str, &str)] = &[
+pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
     (
         "a.cpp",
         r"
@@ -541,6 +541,519 @@ const DEFINITIONS: &[(&str, &str, &str)] = &[
             MAX: constant 8
             LIMIT: constant 9
             PATH_X: constant 10
+        ",
+    ),
+    (
+        "a.ex",
+        r#"
+            defmodule Shop.Cart do
+              @moduledoc """
+              Carts.
+
+                  defmodule Example do
+              """
+
+              @doc "Adds."
+              @spec add(t, integer) :: t
+              def add(cart, n) do
+                total = n
+                total
+              end
+
+              defp empty?(cart), do: cart == []
+
+              defmacro twice(x) do
+                x
+              end
+            end
+
+            defimpl String.Chars, for: Shop.Cart do
+              def to_string(_), do: "cart"
+            end
+        "#,
+        r"
+            defmodule Shop.Cart = Cart: module 1-20
+            defmodule Shop.Cart > def add: function 10-13 from 8
+            defmodule Shop.Cart > defp empty?: function 15
+            defmodule Shop.Cart > defmacro twice: macro 17-19
+            defimpl String.Chars = Chars: impl 22-24
+            defimpl String.Chars > def to_string: method 23
+        ",
+    ),
+    (
+        "a.erl",
+        r"
+            -module(cart).
+            -export([total/1]).
+            -record(item, {price}).
+            -define(MAX, 3).
+            -type price() :: integer().
+
+            %% Adds prices.
+            -spec total([price()]) -> price().
+            total(Items) ->
+                lists:sum(Items).
+        ",
+        r"
+            module cart: module 1-2
+            record item: struct 3
+            define MAX: macro 4
+            type price: type 5
+            total: function 9-10 from 7
+        ",
+    ),
+    (
+        "a.hs",
+        r"
+            {-# LANGUAGE LambdaCase #-}
+            module Shop.Cart
+              ( total ) where
+
+            -- | Prices.
+            data (Ord a) => Price a = Price a
+              deriving (Eq)
+            newtype Name = Name { unName :: String }
+            data Shape
+              = Round
+              | Square Int
+            type Cart = [Price Int]
+            class Monoid a => Sums a where
+              sums :: a -> Int
+
+            {- A block
+            data Not = Found
+            -}
+            total, tax :: Cart -> Int
+            total cart = go cart
+              where
+                go = length
+        ",
+        r"
+            module Shop.Cart = Cart: module 2-3
+            data Price: type 6-7 from 5
+            newtype Name: type 8
+            data Shape: type 9-11
+            data Shape > Round: constant 10
+            data Shape > Square: constant 11
+            type Cart: type 12
+            class Sums: interface 13-14
+            class Sums > sums: method 14
+            total: function 19-22 from 16
+        ",
+    ),
+    (
+        "a.scala",
+        r"
+            package shop
+
+            /** A cart. */
+            final case class Cart(items: List[Int]) extends Base {
+              private val tax = 1
+              override def total: Int = {
+                val local = 2
+                items.sum
+              }
+              type Item = Int
+            }
+
+            object Cart {
+              implicit val ordering: Ordering[Cart] = ???
+              private[shop] def empty = Cart(Nil)
+            }
+            sealed trait Shape
+            enum Color { case Red }
+        ",
+        r"
+            class Cart: class 4-11 from 3
+            class Cart > val tax: constant 5
+            class Cart > def total: method 6-9
+            class Cart > type Item: type 10
+            object Cart: module 13-16
+            object Cart > val ordering: constant 14
+            object Cart > def empty: function 15
+            trait Shape: interface 17
+            enum Color: enum 18
+        ",
+    ),
+    (
+        "a.lua",
+        r"
+            local M = {}
+
+            --- Adds.
+            function M.add(a, b)
+              local sum = a + b
+              return sum
+            end
+
+            local function helper() end
+            M.twice = function(x) return x end
+            function M:total() return 1 end
+            return M
+        ",
+        r"
+            function M.add = add: function 4-7 from 3
+            function helper: function 9
+            function M.twice = twice: function 10
+            function M:total = total: function 11-12
+        ",
+    ),
+    (
+        "a.zig",
+        r#"
+            const std = @import("std");
+            const Self = @This();
+            const max: u32 = 3;
+
+            /// A cart.
+            pub const Cart = struct {
+                total: u32,
+
+                pub fn add(self: *Cart, n: u32) void {
+                    const local = n;
+                    self.total += local;
+                }
+            };
+            const Color = enum { red };
+            export fn run() void {}
+        "#,
+        r"
+            const Self: constant 2
+            const max: constant 3
+            struct Cart: struct 6-13 from 5
+            struct Cart > fn add: method 9-12
+            enum Color: enum 14
+            fn run: function 15
+        ",
+    ),
+    (
+        "a.dart",
+        r"
+            /// A cart.
+            abstract class Cart<T> extends Base {
+              final int max = 3;
+              Cart.empty();
+              Cart.of(int n) {
+                if (n > 3) {
+                  print(n);
+                }
+              }
+              Future<int> total(int n) async {
+                return n;
+              }
+              int get size => 3;
+            }
+            mixin Prices {}
+            extension Words on String {}
+            void main() => run();
+            typedef Handler = void Function(int);
+        ",
+        r"
+            class Cart: class 2-14 from 1
+            class Cart > Cart.of = of: method 5-9
+            class Cart > total: method 10-12
+            class Cart > get size: method 13
+            mixin Prices: class 15
+            extension Words: impl 16
+            main: function 17
+            typedef Handler: type 18
+        ",
+    ),
+    (
+        "a.jl",
+        r#"
+            module Shop
+
+            """
+                total(cart)
+            """
+            function total(cart)
+                return 1
+            end
+
+            mutable struct Cart
+                n::Int
+            end
+            const MAX = 3
+            twice(x) = 2x
+            macro log(x)
+            end
+            end
+        "#,
+        r"
+            module Shop: module 1
+            function total: function 6-8 from 3
+            struct Cart: struct 10-12
+            const MAX: constant 13
+            function twice: function 14
+            macro log: macro 15-17
+        ",
+    ),
+    (
+        "a.R",
+        r"
+            # Adds.
+            total_of <- function(x) {
+              y <- 1
+              sum(x)
+            }
+            as.cart = function(x) x
+        ",
+        r"
+            function total_of: function 2-5 from 1
+            function as.cart = cart: function 6
+        ",
+    ),
+    (
+        "a.ml",
+        r"
+            (* Prices. *)
+            type 'a price = Price of 'a
+            exception Empty
+            module Cart = struct
+              let rec total = function
+                | [] -> 0
+                | x :: rest ->
+                  let tax = 1 in
+                  x + tax + total rest
+              let max = 3
+            end
+            let run () = Cart.total []
+        ",
+        r"
+            type price: type 2 from 1
+            exception Empty: type 3
+            module Cart: module 4-11
+            module Cart > let total: function 5-9
+            module Cart > let max: function 10
+            let run: function 12
+        ",
+    ),
+    (
+        "a.fs",
+        r"
+            module Shop.Cart
+
+            /// A price.
+            type Price =
+                { Amount: int }
+                member this.Total = this.Amount
+                static member Zero = { Amount = 0 }
+
+            let inline add a b =
+                let local = a
+                local + b
+        ",
+        r"
+            module Shop.Cart = Cart: module 1
+            type Price: type 4-7 from 3
+            type Price > member Total: function 6
+            type Price > member Zero: function 7
+            let add: function 9-11
+        ",
+    ),
+    (
+        "a.clj",
+        r#"
+            (ns shop.cart
+              (:require [clojure.string :as str]))
+
+            (defprotocol Priced
+              (price [this]))
+            (defrecord Cart [items])
+            (defn- total
+              "Adds."
+              [cart]
+              1)
+            (defmacro twice [x] x)
+            (def ^:private max-items 3)
+        "#,
+        r"
+            ns shop.cart = cart: module 1-2
+            defprotocol Priced: interface 4-5
+            defrecord Cart: class 6
+            defn total: function 7-10
+            defmacro twice: macro 11
+            def max-items: constant 12
+        ",
+    ),
+    (
+        "a.el",
+        r"
+            ;;; Adds.
+            (defun cart-total (cart)
+              (let ((x 1)) x))
+            (defvar cart-max 3)
+            (defmacro cart-twice (x) x)
+        ",
+        r"
+            defun cart-total: function 2-3 from 1
+            defvar cart-max: constant 4
+            defmacro cart-twice: macro 5
+        ",
+    ),
+    (
+        "a.scm",
+        r"
+            (define (total cart)
+              (define local 1)
+              1)
+            (define max-items 3)
+        ",
+        r"
+            define total: function 1-3
+            define max-items: constant 4
+        ",
+    ),
+    (
+        "a.pm",
+        r"
+            package Shop::Cart;
+
+            # Adds.
+            sub total {
+                my ($self) = @_;
+                return 1;
+            }
+
+            =head1 NAME
+
+            sub not_found
+
+            =cut
+
+            1;
+        ",
+        r"
+            package Shop::Cart = Cart: module 1
+            sub total: function 4-15 from 3
+        ",
+    ),
+    (
+        "a.nim",
+        r"
+            type
+              Cart* = ref object
+                n: int
+            proc total*(cart: Cart): int =
+              1
+            template twice(x: untyped): untyped = x
+        ",
+        r"
+            type Cart: type 2-3
+            proc total: function 4-5
+            template twice: macro 6
+        ",
+    ),
+    (
+        "a.m",
+        r"
+            #define MAX 3
+            @interface Cart : NSObject
+            - (int)total;
+            @end
+            @implementation Cart
+            // Adds.
+            - (int)total {
+                return 1;
+            }
+            + (instancetype)cartWithItems:(NSArray *)items { return nil; }
+            @end
+        ",
+        r"
+            #define MAX: macro 1
+            @interface Cart: class 2
+            total: method 3-4
+            @implementation Cart: class 5
+            total: method 7-9 from 6
+            cartWithItems: method 10-11
+        ",
+    ),
+    (
+        "a.ps1",
+        r"
+            <#
+            function Not-Found {}
+            #>
+            Function Get-Cart {
+                param($n)
+            }
+            class Cart { }
+        ",
+        r"
+            function Get-Cart: function 4-6 from 1
+            class Cart: class 7
+        ",
+    ),
+    (
+        "a.proto",
+        r#"
+            syntax = "proto3";
+            // A cart.
+            message Cart {
+              int32 total = 1;
+              enum Color { RED = 0; }
+            }
+            service Shop {
+              rpc Add (Cart) returns (Cart);
+            }
+        "#,
+        r"
+            message Cart: struct 3-6 from 2
+            message Cart > enum Color: enum 5
+            service Shop: interface 7-9
+            service Shop > rpc Add: method 8
+        ",
+    ),
+    (
+        "a.graphql",
+        r#"
+            """
+            A cart.
+            """
+            type Cart implements Node {
+              total: Int
+            }
+            extend type Query { cart: Cart }
+            enum Color { RED }
+        "#,
+        r"
+            type Cart: type 4-6 from 1
+            type Query: type 7
+            enum Color: enum 8
+        ",
+    ),
+    (
+        "a.sql",
+        r"
+            -- Carts.
+            CREATE TABLE IF NOT EXISTS shop.carts (
+                id int
+            );
+            create or replace function total(c int) returns int as $$
+              select 1;
+            $$ language sql;
+            CREATE UNIQUE INDEX cart_ids ON carts (id);
+        ",
+        r"
+            table shop.carts = carts: struct 2-4 from 1
+            function total: function 5-7
+            index cart_ids: constant 8
+        ",
+    ),
+    (
+        "a.groovy",
+        r"
+            @CompileStatic
+            class Cart {
+              private static def total(x) {
+                return 1
+              }
+            }
+        ",
+        r"
+            class Cart: class 2-6 from 1
+            class Cart > def total: method 3-5
         ",
     ),
 ];
