@@ -91,6 +91,8 @@ struct Search<'s> {
     symbols: Option<HashMap<u32, Vec<usize>>>,
     /// The chunks that have the query as a name.
     exact: HashSet<u32>,
+    /// Chunks that define a name with capitals as the query spells it. Without capitals, a name is meant in any case.
+    spelled: HashSet<u32>,
     /// Number of chunks that pass, and the mean lengths of chunks and files.
     chunks: usize,
     mean_chunk: f32,
@@ -130,6 +132,7 @@ impl<'s> Search<'s> {
             passing: Candidates::all(chunks),
             symbols: None,
             exact: HashSet::new(),
+            spelled: HashSet::new(),
             chunks: 0,
             mean_chunk: 1.0,
             mean_file: 1.0,
@@ -294,6 +297,9 @@ impl<'s> Search<'s> {
         for name in self.cut.spelled.clone() {
             let [defined] = self.postings(&name, [Kind::Spelled])?;
             self.add_names(WEIGHTS.spelled * rarity(self.chunks, defined.len()), &defined);
+            if self.cut.is_name && name.contains(char::is_uppercase) {
+                self.spelled.extend(defined.iter().map(|found| found.chunk));
+            }
         }
         self.add_symbol()?;
         self.add_literals()?;
@@ -474,12 +480,14 @@ impl<'s> Search<'s> {
     }
 
     /// Raises chunks that have the query as a name above all others, in any file: a name in a configuration is meant as much as in a
-    /// program.
+    /// program. Those that define it as it is spelled are raised above these.
     fn raise_exact(&self, found: &mut [Valued]) {
-        let others = found.iter().filter(|hit| !self.exact.contains(&hit.chunk));
-        let top = others.map(|hit| hit.value).fold(0.0, f32::max);
-        for hit in found.iter_mut().filter(|hit| self.exact.contains(&hit.chunk)) {
-            hit.value += top;
+        for raised in [&self.exact, &self.spelled] {
+            let others = found.iter().filter(|hit| !raised.contains(&hit.chunk));
+            let top = others.map(|hit| hit.value).fold(0.0, f32::max);
+            for hit in found.iter_mut().filter(|hit| raised.contains(&hit.chunk)) {
+                hit.value += top;
+            }
         }
     }
 

@@ -146,6 +146,10 @@ fn what_has_the_name_or_the_marks_of_a_query_comes_first() {
         ("src/a.py", "def timeout_seconds(timeout):\n    return timeout\n"),
         ("tests/b.py", "def timeout():\n    return 1\n"),
     ];
+    const CASE: &[(&str, &str)] = &[
+        ("layout.py", "class Layout:\n    tokenizer: Path = None\n\ntokenizer = Layout().tokenizer\n"),
+        ("reader.py", "class Reader:\n    pass\n\nclass Tokenizer:\n    def run(self):\n        return 1\n"),
+    ];
     const NOTES: &[(&str, &str)] = &[
         ("a.md", "Objective C and C code, in C.\n"),
         ("b.md", "Written in C++ (C++17), of long words and many more of them here.\n"),
@@ -169,6 +173,8 @@ fn what_has_the_name_or_the_marks_of_a_query_comes_first() {
         (RETRY, "maxRetryCount", &["deploy/app.yaml"]),
         (RETRY, "retry_count", &["src/retry.py"]),
         (TIMEOUT, "timeout", &["tests/b.py"]),
+        (CASE, "Tokenizer", &["reader.py", "layout.py"]),
+        (CASE, "tokenizer", &["layout.py", "reader.py"]),
         (NOTES, "C++", &["b.md"]),
         (NOTES, "is it C++?", &["b.md"]),
         (NOTES, "C#", &["c.md"]),
