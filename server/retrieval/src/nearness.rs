@@ -52,12 +52,21 @@ const MAX_ADDED: usize = 100;
 /// Lowest cosine of such a text. Texts that are unrelated to a query are below it.
 const MIN_COSINE: f32 = 0.3;
 
-/// Nearness of a search's texts, by number.
+/// A text whose cosine is this many standard deviations above the mean of the others is nearest. The best of thousands of texts are 3 to 8
+/// above it.
+const SPREAD: f64 = 10.0;
+/// Lowest standard deviation: that of the cosines of texts on any subject. A few texts may be closer together by chance.
+const MIN_DEVIATION: f64 = 0.1;
+
+/// Cosines of a search's texts, by number.
 #[derive(Debug, Clone)]
 pub struct Nearby {
     /// NaN for a text that does not pass, or has no vector.
     cosines: Vec<f32>,
-    mean: f32,
+    /// Number, sum and sum of squares of those that are there.
+    known: usize,
+    sum: f64,
+    squares: f64,
     best: f32,
 }
 
@@ -68,21 +77,21 @@ impl Nearby {
         texts: impl Iterator<Item = Option<&'t TextKey>>,
         nearness: &dyn Nearness,
     ) -> Option<Self> {
-        let (mut passing, mut known, mut sum, mut best) = (0_usize, 0_usize, 0.0_f64, -1.0_f32);
-        let compare = |text: Option<&TextKey>| {
+        let mut passing = 0;
+        let mut all = Self { cosines: vec![], known: 0, sum: 0.0, squares: 0.0, best: -1.0 };
+        for text in texts {
             passing += usize::from(text.is_some());
             let cosine = text.and_then(|text| nearness.cosine(text));
             if let Some(cosine) = cosine {
-                known += 1;
-                sum += f64::from(cosine);
-                best = best.max(cosine);
+                all.known += 1;
+                all.sum += f64::from(cosine);
+                all.squares += f64::from(cosine).powi(2);
+                all.best = all.best.max(cosine);
             }
-            cosine.unwrap_or(f32::NAN)
-        };
-        let cosines: Vec<f32> = texts.map(compare).collect();
-        let mean = (sum / known.max(1) as f64) as f32;
-        let is_complete = known > 0 && (passing - known) * MAX_LACKING <= passing;
-        is_complete.then_some(Self { cosines, mean, best })
+            all.cosines.push(cosine.unwrap_or(f32::NAN));
+        }
+        let is_complete = all.known > 0 && (passing - all.known) * MAX_LACKING <= passing;
+        is_complete.then_some(all)
     }
 
     /// Returns the cosine of the nearest text.
@@ -90,12 +99,27 @@ impl Nearby {
         self.best
     }
 
-    /// Returns a text's nearness, from 0, the mean nearness or less, to 1, the nearest of all.
-    pub fn share(&self, number: u32) -> f32 {
-        let cosine = self.cosines.get(number as usize).copied().unwrap_or(f32::NAN);
-        let range = (self.best - self.mean).max(f32::EPSILON);
-        // NaN becomes 0.
-        ((cosine - self.mean) / range).max(0.0)
+    /// Returns a text's cosine; NaN if it does not pass, or has no vector.
+    pub(crate) fn cosine(&self, number: u32) -> f32 {
+        self.cosines.get(number as usize).copied().unwrap_or(f32::NAN)
+    }
+
+    /// Returns a text's nearness, from 0 to 1; 0 if it does not pass, or has no vector.
+    pub fn nearness(&self, number: u32) -> f32 {
+        self.nearness_of(self.cosine(number))
+    }
+
+    /// Returns the nearness of a text with this cosine: from 0, the mean of the other texts or less, to 1.
+    pub(crate) fn nearness_of(&self, cosine: f32) -> f32 {
+        if cosine.is_nan() {
+            return 0.0;
+        }
+        let cosine = f64::from(cosine);
+        let others = (self.known - 1).max(1) as f64;
+        let mean = (self.sum - cosine) / others;
+        let variance = (self.squares - cosine.powi(2)) / others - mean.powi(2);
+        let deviation = variance.max(0.0).sqrt().max(MIN_DEVIATION);
+        ((cosine - mean) / (SPREAD * deviation)).clamp(0.0, 1.0) as f32
     }
 
     /// Returns the texts that meaning adds to those that were found by words, the nearest first.

@@ -105,7 +105,7 @@ pub(crate) fn search(
         Nearby::compare(texts, nearness)
     });
     if let Some(nearby) = &nearby {
-        fusion::fuse(&mut found, nearby);
+        fusion::fuse(columns, &mut found, nearby);
     }
     found.retain(|(_, score)| *score >= search.min_score);
     if search.one_per_group {

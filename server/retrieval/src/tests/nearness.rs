@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::source::{Bench, Log, document, ids, with_facets};
+use super::source::{Bench, Log, document, ids, member, with_facets};
 use crate::{Change, Document, Filters, Hits, Nearness, Search, TextKey};
 
 /// Texts with their cosines. Others have no vector.
@@ -60,6 +60,39 @@ fn what_means_the_same_is_found_and_words_count_more() {
     }
     let nothing = search(&bench, &log, &Search::new("...", 10), &Cosines::new(cases[0].0));
     assert_eq!(nothing, Hits::default());
+}
+
+/// A document whose neighbours are near comes before one that is as near; a group of one is like a document without a group.
+#[test]
+fn the_meaning_of_neighbours_counts() {
+    let log = Log::default();
+    for (time, id) in (0..).zip(["far1", "beside", "near", "far2", "odd", "far3"]) {
+        let group = if time < 3 { "g1" } else { "g2" };
+        log.add(Change::Put(Document { meaning: Some(id.into()), ..member(id, group, time, "plum") }));
+    }
+    for (id, group) in [("only", Some("g3".to_owned())), ("alone", None)] {
+        log.add(Change::Put(Document { group, ..with_meaning(id, "plum", "same") }));
+    }
+    let cosines = [("beside", 0.6), ("near", 0.7), ("odd", 0.6), ("same", 0.6)];
+    let far = [("far1", 0.1), ("far2", 0.1), ("far3", 0.1)];
+    let cosines = Cosines::new(&[&cosines[..], &far[..]].concat());
+    let hits = search(&Bench::new(), &log, &Search::new("apple", 10), &cosines);
+    let scores: BTreeMap<&str, f64> = hits.hits.iter().map(|hit| (&*hit.id, hit.score)).collect();
+    assert_eq!(ids(&hits)[0], "near");
+    assert!(scores["beside"] > scores["odd"], "{scores:?}");
+    assert_eq!(scores["only"], scores["alone"]);
+    assert!(scores["only"] > scores["odd"], "{scores:?}");
+}
+
+/// What is found by its meaning alone has a score that shows it, also if there is nothing to compare it with.
+#[test]
+fn the_only_text_may_be_near() {
+    for (cosine, expected) in [(0.9, 0.4), (0.4, 0.08)] {
+        let log = Log::default();
+        log.add(Change::Put(with_meaning("a", "plum", "a")));
+        let hits = search(&Bench::new(), &log, &Search::new("apple", 10), &Cosines::new(&[("a", cosine)]));
+        assert!((hits.hits[0].score - expected).abs() < 0.01, "{hits:?}");
+    }
 }
 
 const WORDS: [&str; 4] = ["apple", "pear", "plum", "fig"];
