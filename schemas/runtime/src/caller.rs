@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt, sync::Arc};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    identity::Identity,
+    identity::{Identity, PersonNames},
     spec::{AuthSpec, CallerKind, ScopeWord},
 };
 
@@ -49,6 +49,8 @@ pub struct KnownCaller {
     /// The name shown to people: a verified address, an account, or the name of a key's owner; for an agent, with the agent's name. A
     /// comparison of it can refuse a call, never permit one.
     pub name: Arc<str>,
+    /// The person's own name, if `name` is their address.
+    pub own_name: Option<Arc<str>>,
     /// The agent's own description of itself.
     pub agent: Option<Agent>,
     /// Names of its roles in the contract.
@@ -112,6 +114,7 @@ impl KnownCaller {
             kind: CallerKind::Human,
             identity,
             name: name.into(),
+            own_name: None,
             agent: None,
             roles: auth.roles_of(CallerKind::Human, &scopes),
             scopes,
@@ -132,10 +135,22 @@ impl KnownCaller {
             kind: CallerKind::Agent,
             identity: holder.with_agent(called),
             name: format!("agent:{called}/{name}").into(),
+            own_name: None,
             roles: auth.roles_of(CallerKind::Agent, &scopes),
             agent: Some(agent),
             scopes,
         }
+    }
+
+    /// Returns the caller with the person's own name, for a caller that is shown by address.
+    #[must_use]
+    pub fn with_own_name(self, own_name: Option<&str>) -> Self {
+        Self { own_name: own_name.map(Arc::from), ..self }
+    }
+
+    /// Returns the names by which it is compared with other people.
+    pub(crate) fn person(&self) -> PersonNames<'_> {
+        PersonNames { shown: &self.name, own: self.own_name.as_deref() }
     }
 
     /// Returns the caller's facts for gates.

@@ -4,8 +4,9 @@ use std::{fmt, str::FromStr, sync::Arc};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
+use unicode_normalization::UnicodeNormalization as _;
 
-use crate::vocabulary::vocabulary;
+use crate::{text, vocabulary::vocabulary};
 
 /// Bytes that are percent-encoded in the parts of an identity, including all separators of parts.
 const ENCODED: &AsciiSet =
@@ -99,6 +100,36 @@ impl Identity {
             |it: &Self| Self { client: it.client.clone().filter(|_| it.agent.is_some()), ..it.clone() };
         without_client(self) == without_client(other)
     }
+}
+
+/// The names of a caller, which are chosen by people. A comparison of them can refuse a call, never permit one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PersonNames<'a> {
+    /// The name that people are shown: the address, if there is one.
+    pub(crate) shown: &'a str,
+    /// The person's own name, if `shown` is the address.
+    pub(crate) own: Option<&'a str>,
+}
+
+impl PersonNames<'_> {
+    /// Returns true if both can be one person: by their addresses if both have one, else by any name. Compares without case, compatibility
+    /// forms, invisible characters and the number of blanks.
+    pub(crate) fn may_be(self, other: Self) -> bool {
+        let [a, b] = [self, other].map(|names| (spelling(names.shown), names.own.map(spelling)));
+        let have_addresses =
+            [self, other].iter().all(|names| names.own.is_some() || names.shown.contains('@'));
+        let is_any_name_shared = || {
+            let mut all = [Some(&a.0), a.1.as_ref()].into_iter().flatten();
+            all.any(|name| *name == b.0 || b.1.as_ref() == Some(name))
+        };
+        a.0 == b.0 || (!have_addresses && is_any_name_shared())
+    }
+}
+
+/// Returns the form in which names of people are compared.
+fn spelling(name: &str) -> String {
+    let name = text::folded(&name.nfkc().collect::<String>());
+    name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn truncate(name: &str) -> Arc<str> {

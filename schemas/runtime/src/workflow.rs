@@ -11,7 +11,7 @@ use crate::{
     auth::{NEEDS, REASON},
     caller::KnownCaller,
     failure::{Failure, FailureKind},
-    identity::Identity,
+    identity::{Identity, PersonNames},
     spec::{AUTHOR, Outcome, StateKind, TransitionSpec, Unless, WorkflowSpec},
 };
 
@@ -29,6 +29,9 @@ pub struct Instance {
     pub state: String,
     /// Name of the caller who started it, as shown to people.
     pub author: String,
+    /// The person's own name, if `author` is their address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author_name: Option<String>,
     /// Identity of that caller; `None` in instances from before identities were stored. Such an instance belongs to no caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author_identity: Option<Identity>,
@@ -199,6 +202,7 @@ impl Instance {
                 at: moment(at),
             }],
             author: author.name.to_string(),
+            author_name: author.own_name.as_deref().map(str::to_owned),
             author_identity: Some(author.identity.clone()),
         }
     }
@@ -209,10 +213,11 @@ impl Instance {
         author.is_some_and(|author| author.is_same_actor(&caller.identity))
     }
 
-    /// Returns true if `caller` must not decide on it: its author, and everyone shown under the author's name. That covers a person with
-    /// two keys, and instances from before identities were stored.
+    /// Returns true if `caller` must not decide on it: its author, and everyone who by name or address may be the author. That covers a
+    /// person with two keys, and instances from before identities were stored.
     fn bars(&self, caller: &KnownCaller) -> bool {
-        self.is_by(caller) || self.author.eq_ignore_ascii_case(&caller.name)
+        let author = PersonNames { shown: &self.author, own: self.author_name.as_deref() };
+        self.is_by(caller) || author.may_be(caller.person())
     }
 
     /// Returns its outcome; `None` if it has not ended, or is in an unknown state.

@@ -149,6 +149,7 @@ fn caller(identity: &str, is_reviewer: bool) -> KnownCaller {
         kind: CallerKind::Human,
         identity: Identity::local(identity),
         name: identity.into(),
+        own_name: None,
         agent: None,
         roles: if is_reviewer { vec!["owner", "reviewer"] } else { vec!["owner"] },
         scopes: vec![],
@@ -354,6 +355,42 @@ fn a_name_makes_no_caller_the_author() {
             let is_named = old.author.eq_ignore_ascii_case(&actor.name);
             let made = step(&REVIEW, &old, &event, &actor);
             assert_eq!(made.is_ok(), on == "approve" && !is_named, "{author:?}, {on} by {actor:?}");
+        }
+    }
+}
+
+#[test]
+fn one_person_may_not_approve_under_two_names() {
+    let (ann, at_x) = ((None, "Ann"), (Some("Ann"), "ann@x.org"));
+    for (a, b, is_one) in [
+        (ann, at_x, true),
+        (at_x, (Some("Ann"), "ANN@x.org"), true),
+        (at_x, (Some("Anna Lee"), "ann@x.org"), true),
+        (at_x, (None, "Ann@X.org"), true),
+        ((None, "Ann Lee"), (None, "ann\u{a0} lee "), true),
+        ((None, "Ann Lee"), (None, "An\u{200b}n \u{200b} Lee"), true),
+        ((None, "Ren\u{e9}"), (None, "Rene\u{301}"), true),
+        ((None, "Straße"), (None, "STRASSE"), true),
+        ((None, "\u{ff21}\u{ff4e}\u{ff4e}"), at_x, true),
+        (at_x, (Some("Ann"), "ann@y.org"), false),
+        (at_x, (Some("Bob"), "bob@x.org"), false),
+        (ann, (None, "Anne"), false),
+        (ann, (Some("Bob"), "bob@x.org"), false),
+        (ann, (None, "agent:helper/Ann"), false),
+    ] {
+        let person = |id: &str, (own_name, name): (Option<&str>, &str)| KnownCaller {
+            identity: Identity::key(id),
+            name: name.into(),
+            ..caller("", true).with_own_name(own_name)
+        };
+        for (author, reviewer) in [(a, b), (b, a)] {
+            let instance = Instance::start(&REVIEW, &person("1", author), DateTime::UNIX_EPOCH);
+            let kept: Instance = serde_json::from_value(json!(instance)).unwrap();
+            let event =
+                Event { on: "approve", tool: None, given: &Map::new(), holds: &[], at: DateTime::UNIX_EPOCH };
+            let made = step(&REVIEW, &kept, &event, &person("2", reviewer));
+            let refusal = made.err().map(|refusal| refusal.reason());
+            assert_eq!(refusal, is_one.then_some("own"), "{author:?}, approved by {reviewer:?}");
         }
     }
 }

@@ -61,6 +61,7 @@ fn after(events: &[(&str, &str)]) -> Instance {
         version: LOOP.version,
         state: LOOP.initial.into(),
         author: "ada".into(),
+        author_name: None,
         author_identity: None,
         history: vec![Passage {
             from: None,

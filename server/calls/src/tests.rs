@@ -62,6 +62,7 @@ fn caller(name: &str) -> KnownCaller {
         kind: CallerKind::Human,
         identity: Identity::local(name),
         name: name.into(),
+        own_name: None,
         agent: None,
         roles: vec![],
         scopes: vec![],

@@ -82,12 +82,19 @@ pub(crate) fn identify(
         return local.known_caller(contract, program);
     };
     let grant: &dyn Grant = &**origin.grant.as_ref()?;
+    let Some(agent) = grant.agent() else {
+        return person(contract, grant);
+    };
     let (scopes, name) = (grant.scopes(contract.id), origin::holder(grant));
-    let identity = grant.identity().clone();
-    Some(match grant.agent() {
-        Some(agent) => KnownCaller::agent(auth, agent.or(program), identity, &name, scopes),
-        None => KnownCaller::human(auth, identity, &name, scopes),
-    })
+    Some(KnownCaller::agent(auth, agent.or(program), grant.identity().clone(), &name, scopes))
+}
+
+/// Returns the person who holds a key or a token, as a caller of a contract; `None` if the contract has no roles.
+pub fn person(contract: &ContractSpec, grant: &dyn Grant) -> Option<KnownCaller> {
+    let (name, own_name) = (origin::holder(grant), grant.author().name);
+    let caller =
+        KnownCaller::human(contract.auth?, grant.identity().clone(), &name, grant.scopes(contract.id));
+    Some(caller.with_own_name((own_name != name).then_some(&own_name)))
 }
 
 /// Returns the caller's identity for a contract without roles; `None` over HTTP without authentication.

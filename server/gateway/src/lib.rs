@@ -24,10 +24,10 @@ pub mod testing;
 
 pub use access::{Access, Budget, Grant};
 pub use approval::{ApprovalMode, ApprovalPolicy, Unattended};
-pub use caller::LocalCaller;
+pub use caller::{LocalCaller, person};
 pub use catalog::{Catalog, FoundResource, Kind, NameClash, Offer, Route, rules};
 pub use error::{CallError, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST};
 pub use gateway::{CallRequest, Gateway, MakeApprover, ReviewPlace, connection};
 pub use intake::{Intake, Permits, Slot, WeakSlot};
-pub use origin::{Client, RequestOrigin, Requester, holder};
+pub use origin::{Client, RequestOrigin, Requester};
 pub use recording::Awaited;

@@ -130,7 +130,7 @@ impl Requester<'_> {
 }
 
 /// Returns the shown name of the holder of a key or a token: the address, or the name if there is no address.
-pub fn holder(grant: &dyn Grant) -> String {
+pub(crate) fn holder(grant: &dyn Grant) -> String {
     let author = grant.author();
     if author.email.ends_with(MADE_UP) { author.name } else { author.email }
 }

@@ -79,6 +79,7 @@ impl Requested {
             ("workflow_version", Some(json!(instance.version))),
             ("state", Some(json!(instance.state))),
             ("author", Some(json!(instance.author))),
+            ("author_name", instance.author_name.as_ref().map(|it| json!(it))),
             ("author_identity", instance.author_identity.as_ref().map(|it| json!(it))),
             ("parameters", some(&self.parameters)),
             ("data", some(&self.tasks)),

@@ -140,6 +140,7 @@ impl Review {
             ("workflow_version", Some(json!(instance.version))),
             ("state", Some(json!(instance.state))),
             ("author", Some(json!(instance.author))),
+            ("author_name", instance.author_name.as_ref().map(|it| json!(it))),
             ("author_identity", instance.author_identity.as_ref().map(|it| json!(it))),
             ("note_id", Some(json!(self.note_id.to_string()))),
             ("proposed_version", Some(json!(self.proposed_version))),
@@ -258,6 +259,7 @@ pub(super) fn instance_of(members: &Map<String, Value>) -> Option<Instance> {
         "version": members.get("workflow_version"),
         "state": members.get("state"),
         "author": members.get("author"),
+        "author_name": members.get("author_name"),
         "author_identity": members.get("author_identity"),
         "history": members.get("history"),
     });

@@ -17,9 +17,7 @@ use tabellion_http::{
 use tabellion_library::Library;
 use tabellion_page::data::{Doorkeeper, May, Person};
 use tabellion_platform as platform;
-use tabellion_runtime::{
-    Agent, CallContext, ContractSpec, Identity, KnownCaller, identity::Method, spec::CallerKind,
-};
+use tabellion_runtime::{Agent, CallContext, ContractSpec, Identity, identity::Method, spec::CallerKind};
 
 use super::CLIENT;
 
@@ -165,15 +163,7 @@ impl Door {
         }
         let ring = self.keys.clone()?;
         let grant = self.principal(who)?.grant_at(library, Validity::WhileKeyExists(ring))?;
-        let caller = contract.auth.map(|auth| {
-            let scopes = grant.scopes(contract.id);
-            Arc::new(KnownCaller::human(
-                auth,
-                grant.identity().clone(),
-                &tabellion_gateway::holder(&grant),
-                scopes,
-            ))
-        });
+        let caller = tabellion_gateway::person(contract, &grant).map(Arc::new);
         Some(CallContext {
             author: Some(grant.author()),
             caller,
