@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     identity::{Identity, PersonNames},
     spec::{AuthSpec, CallerKind, ScopeWord},
+    text,
 };
 
 /// The progress of a call.
@@ -69,20 +70,19 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Returns the agent with a client's name and version. Blank ones count as absent.
+    /// Returns the agent with a client's name and version. Those without a visible letter or digit count as absent.
     pub fn said(name: Option<String>, version: Option<String>) -> Self {
-        let is_said = |part: &String| !part.trim().is_empty();
+        let is_said = |part: &String| text::is_legible(part);
         Self { name: name.filter(is_said), version: version.filter(is_said) }
     }
 
-    /// Reads `NAME@VERSION` or `NAME`; `None` if a part is blank.
-    pub fn parse(text: &str) -> Option<Self> {
-        let (name, version) = match text.rsplit_once('@') {
+    /// Reads `NAME@VERSION` or `NAME`; `None` if a part has no visible letter or digit.
+    pub fn parse(agent: &str) -> Option<Self> {
+        let (name, version) = match agent.rsplit_once('@') {
             Some((name, version)) => (name, Some(version)),
-            None => (text, None),
+            None => (agent, None),
         };
-        let is_said = |part: &str| !part.trim().is_empty();
-        (is_said(name) && version.is_none_or(is_said))
+        (text::is_legible(name) && version.is_none_or(text::is_legible))
             .then(|| Self { name: Some(name.into()), version: version.map(str::to_owned) })
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
-use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+use unicode_normalization::{IsNormalized, UnicodeNormalization, char::is_combining_mark, is_nfc_quick};
 
 /// Returns true if `c` is invisible or reorders the text around it: Unicode's `Default_Ignorable_Code_Point`s, which include all that HFS+
 /// ignores in file names, and the interlinear annotation marks.
@@ -13,6 +13,11 @@ pub fn is_invisible(c: char) -> bool {
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
         | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
         | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Returns true if `text` has a letter or digit that readers see. The fillers of Hangul are letters without a form.
+pub fn is_legible(text: &str) -> bool {
+    text.chars().any(|c| c.is_alphanumeric() && !is_invisible(c) && !is_combining_mark(c))
 }
 
 /// Returns `value` as JSON on one line, for a terminal: control characters, and those that are invisible or reorder text, are escaped.

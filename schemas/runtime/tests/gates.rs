@@ -133,10 +133,33 @@ fn roles_follow_from_the_kind_of_caller_and_what_its_key_permits() {
         ("@1", None),
         ("", None),
         (" @ ", None),
+        ("...@-", None),
     ] {
         let parsed = Agent::parse(text);
         let parsed = parsed.as_ref().map(|it| (it.name.as_deref(), it.version.as_deref()));
         assert_eq!(parsed, expected, "{text}");
+    }
+    for (part, is_said) in [
+        ("0", true),
+        ("é", true),
+        ("e\u{301}", true),
+        ("助手", true),
+        ("\u{200b}a", true),
+        (" \t\u{a0}", false),
+        ("...", false),
+        ("-", false),
+        ("\u{200b}", false),
+        ("\u{200e}", false),
+        ("\u{ad}", false),
+        ("\u{2800}", false),
+        ("\u{301}", false),
+        ("\u{345}", false),
+        ("\u{115f}\u{1160}\u{3164}\u{ffa0}", false),
+    ] {
+        let part = Some(part.to_owned());
+        let said = Agent::said(part.clone(), part.clone());
+        let expected = part.filter(|_| is_said);
+        assert_eq!(said, Agent { name: expected.clone(), version: expected });
     }
 }
 

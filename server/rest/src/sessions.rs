@@ -8,6 +8,7 @@ use tabellion_runtime::{
     calls::{NotAdmitted, SessionRecord, refused},
     identity::Method,
     spec::SessionsSpec,
+    text,
 };
 
 use crate::{
@@ -108,6 +109,12 @@ fn client(said: Map<String, Value>) -> Result<Value, Refusal> {
             let why = format!("`{name}` is an object of the texts `{}` and `{}`", takes[0], takes[1]);
             return Err(bad(&why));
         }
+        let mut texts = value.as_object().into_iter().flatten().filter_map(|(_, text)| text.as_str());
+        if name == "agent" && !texts.all(text::is_legible) {
+            return Err(bad(
+                "a `name` and a `version` of `agent` need a letter or a digit; leave out the unknown one",
+            ));
+        }
     }
     let said = Value::Object(said);
     if said.to_string().len() > MAX_CLIENT {
@@ -136,4 +143,26 @@ fn described(session: &SessionRecord, method: Method) -> Value {
         described["terminated_at"] = answer::written(at.into()).into();
     }
     described
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sessions_client_is_described_by_texts() {
+        for (said, is_taken) in [
+            (json!({}), true),
+            (json!({ "agent": { "name": "helper", "version": "1" } }), true),
+            (json!({ "agent": { "name": "helper" }, "client_info": { "version": "" } }), true),
+            (json!({ "agent": { "name": " ", "version": "1" } }), false),
+            (json!({ "agent": { "name": "helper", "version": "\u{3164}" } }), false),
+            (json!({ "agent": { "name": 1 } }), false),
+            (json!({ "agent": "helper" }), false),
+            (json!({ "client": {} }), false),
+        ] {
+            let members = said.as_object().cloned().unwrap_or_default();
+            assert_eq!(client(members).is_ok(), is_taken, "{said}");
+        }
+    }
 }
