@@ -5,6 +5,7 @@ use std::ops::Range;
 use gix::bstr::ByteSlice;
 use memchr::{memchr, memchr_iter, memrchr};
 use regex::bytes::{Regex, RegexBuilder};
+use unicode_normalization::UnicodeNormalization as _;
 
 use crate::{
     blobs::Submodules, compare::content::is_binary, error::VcsError, repository::GitRepository,
@@ -54,7 +55,8 @@ pub struct BranchSearch {
 
 impl GitRepository {
     /// Returns the first `limit` lines that contain `query`, literally, in the files of a commit. Case matters if the query has an
-    /// upper-case letter; otherwise letters match by Unicode's simple case folding. Symbolic links and submodules are not searched.
+    /// upper-case letter; otherwise letters match by Unicode's simple case folding. A letter with marks matches composed and decomposed.
+    /// Symbolic links and submodules are not searched.
     ///
     /// # Errors
     /// If the query is blank, too long or has a line break; if a file can't be read.
@@ -109,7 +111,13 @@ fn matcher(query: &str) -> Result<Regex, VcsError> {
         );
     }
     let case_counts = query.chars().any(char::is_uppercase);
-    let matcher = RegexBuilder::new(&regex::escape(query)).case_insensitive(!case_counts).build();
+    let spelled = |char: char| {
+        let [composed, decomposed] =
+            [char.to_string(), char.nfd().collect()].map(|text| regex::escape(&text));
+        if composed == decomposed { composed } else { format!("(?:{composed}|{decomposed})") }
+    };
+    let pattern: String = query.nfc().map(spelled).collect();
+    let matcher = RegexBuilder::new(&pattern).case_insensitive(!case_counts).build();
     matcher.or_else(|error| refused(format!("the query can't be searched for: {error}")))
 }
 

@@ -16,6 +16,7 @@ fn lines_are_found_as_git_grep_finds_them() {
             ("binary", Some("needle\0")),
             ("sub/deep.txt", Some("NEEDLE ÄRGER\nno such\n")),
             ("straße.txt", Some("K and \u{212a}elvin\n")),
+            ("marks.txt", Some("a R\u{e9}sum\u{e9}\na Re\u{301}sume\u{301}\n")),
         ],
         "texts",
     );
@@ -50,6 +51,11 @@ fn lines_are_found_as_git_grep_finds_them() {
     }
     let folded = repository.search(&before, "k", 10, GO_ON).expect("lines");
     assert!(folded.lines.iter().any(|line| line.path == "straße.txt"));
+    for query in ["r\u{e9}sum\u{e9}", "re\u{301}sum\u{e9}", "re\u{301}sume\u{301}"] {
+        let found = repository.search(&before, query, 10, GO_ON).expect("lines");
+        let lines: Vec<&str> = found.lines.iter().map(|line| &*line.snippet).collect();
+        assert_eq!(lines, ["a R\u{e9}sum\u{e9}", "a Re\u{301}sume\u{301}"], "{query}");
+    }
     let main = repository.revision("main").expect("a branch");
     let found = repository.search(&main, "first needle", 10, GO_ON).expect("lines");
     assert_eq!(found.total, 0);

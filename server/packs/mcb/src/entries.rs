@@ -4,7 +4,9 @@ use tabellion_contracts::mcb::tool;
 use tabellion_runtime::{
     Row,
     rows::{Filter, RowError, Select, Test},
+    text::composed,
 };
+use unicode_normalization::UnicodeNormalization as _;
 
 use super::{
     call::entity,
@@ -129,6 +131,11 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// Returns true if it has a tag, composed or decomposed.
+    pub(super) fn has_tag(&self, tag: &str) -> bool {
+        self.tags.iter().any(|own| composed(own) == composed(tag))
+    }
+
     /// Returns the beginning of the content, or of a summary's topics.
     pub(super) fn preview(&self) -> String {
         preview(&self.preview)
@@ -208,11 +215,12 @@ impl Selection {
                 }
             }
         }
-        select.all.extend(self.tags.iter().map(|tag| Filter {
-            field: "tags",
-            test: Test::HasItem,
-            value: tag.as_str().into(),
-        }));
+        for tag in &self.tags {
+            let mut spelled = vec![tag.nfc().collect::<String>(), tag.nfd().collect()];
+            spelled.dedup();
+            let has = |tag: String| Filter { field: "tags", test: Test::HasItem, value: tag.into() };
+            select.any.push(spelled.into_iter().map(has).collect());
+        }
         Ok(select)
     }
 
@@ -233,7 +241,7 @@ impl Selection {
         is(&self.project_id, &entry.project_id)
             && is(&self.repo_id, &entry.repo_id)
             && is(&self.session_id, &entry.session_id)
-            && self.tags.iter().all(|tag| entry.tags.contains(tag))
+            && self.tags.iter().all(|tag| entry.has_tag(tag))
             && (types.is_empty() || types.contains(&entry.word))
     }
 }

@@ -142,7 +142,7 @@ impl Inject<'_> {
 }
 
 fn shared(entry: &Entry, tags: &[String]) -> usize {
-    tags.iter().filter(|tag| entry.tags.contains(tag)).count()
+    tags.iter().filter(|tag| entry.has_tag(tag)).count()
 }
 
 /// Orders entries by usefulness: by their match of the query, shared tags and age, as far as each is asked for. Among equals the newest

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tabellion_runtime::{Failure, Row, Violation, rows::RowError};
+use tabellion_runtime::{Failure, Row, Violation, rows::RowError, text::composed};
 
 use super::call::Provenance;
 
@@ -81,11 +81,11 @@ pub(super) fn texts(row: &Row, field: &str) -> Vec<String> {
     items.filter_map(|item| Some(item.as_str()?.to_owned())).collect()
 }
 
-/// Returns the texts of `old`, then those of `new` that are not among them, each once.
+/// Returns the texts of `old`, then those of `new` that are not among them, each once. Texts with the same composed form are the same.
 pub(super) fn joined(old: Vec<String>, new: Vec<String>) -> Vec<String> {
     let mut found = BTreeSet::new();
     let mut all: Vec<_> = old.into_iter().chain(new).collect();
-    all.retain(|text| found.insert(text.clone()));
+    all.retain(|text| found.insert(composed(text).into_owned()));
     all
 }
 

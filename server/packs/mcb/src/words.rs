@@ -15,7 +15,7 @@ use tabellion_records::{FollowedRow, Records};
 use tabellion_retrieval::{
     Change, Changes, Document, Facet, Filters, Index, IndexError, Nearness, Search, Source, SourceError, Text,
 };
-use tabellion_runtime::{BoxFuture, Failure, FailureKind, Row};
+use tabellion_runtime::{BoxFuture, Failure, FailureKind, Row, text::composed};
 
 use super::{
     code::{COLLECTION, Collections},
@@ -27,7 +27,7 @@ use super::{
 };
 
 /// Version of the conversion of rows to documents. A new name has the index rebuilt.
-pub(super) const RECIPE: &str = "memory 3";
+pub(super) const RECIPE: &str = "memory 4";
 /// Name of the file, next to that of the rows.
 const FILE: &str = "mcb-words.db";
 /// Maximum number of log entries in one transaction of the index.
@@ -138,11 +138,11 @@ fn asked(query: &MemoryQuery) -> Search {
     ];
     for (facet, value) in given {
         if let Some(value) = value {
-            filters = filters.with(facet, value);
+            filters = filters.with(facet, &composed(value));
         }
     }
     for tag in &query.tags {
-        filters = filters.with(TAG, tag);
+        filters = filters.with(TAG, &composed(tag));
     }
     if !query.types.is_empty() {
         filters = filters.with_any(TYPE, query.types.iter().map(String::as_str));
@@ -255,7 +255,7 @@ fn facets(entity: &str, org: &str, entry: &Entry, row: &Row) -> Vec<Facet> {
     let place = place.into_iter().filter_map(|(name, value)| Some((name, value?)));
     let tags = entry.tags.iter().map(|tag| (TAG, tag.as_str()));
     let all = own.into_iter().chain(place).chain(tags);
-    all.map(|(name, value)| Facet::new(name, value)).collect()
+    all.map(|(name, value)| Facet::new(name, &*composed(value))).collect()
 }
 
 /// Returns the name of an entry's group: the entries of its session, which were written one after the other.

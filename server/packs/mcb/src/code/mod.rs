@@ -22,6 +22,7 @@ use tabellion_code::CodeError;
 use tabellion_runtime::{
     Failure, FailureKind, Row,
     rows::{Filter, RowError, Select},
+    text::composed,
 };
 use tabellion_vcs::VcsError;
 
@@ -60,10 +61,10 @@ async fn collection(call: &Call<'_>, name: &str) -> Result<Row, RowError> {
     found.ok_or_else(|| no_collection(name))
 }
 
-/// Returns true if two names mean the same collection: names differ neither by the case of letters nor by the choice of `-`, `.` or `_`
-/// between words.
+/// Returns true if two names mean the same collection: names differ neither by the case and composition of letters nor by the choice of `-`,
+/// `.` or `_` between words.
 fn is_same_name(one: &str, other: &str) -> bool {
-    let folded = |name: &str| name.to_lowercase().replace(['-', '.'], "_");
+    let folded = |name: &str| composed(&name.to_lowercase()).replace(['-', '.'], "_");
     folded(one.trim()) == folded(other.trim())
 }
 

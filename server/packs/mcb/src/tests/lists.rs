@@ -26,7 +26,8 @@ fn the_newest_come_first_by_what_is_asked_for() {
     let other = Caller::new().with("session_id", "s-2").with("repo_id", "r-2");
     let a = bench.note("first", json!({ "tags": ["x", "y"], "file_path": "a.rs" }));
     let b = bench.by(&other).note("second", json!({ "tags": ["x"] }));
-    let c = bench.note("third", json!({ "project_id": "other" }));
+    let c =
+        bench.note("third", json!({ "project_id": "other", "tags": ["e\u{301}te\u{301}", "\u{e9}t\u{e9}"] }));
     let (a, b, c) = (a.as_str(), b.as_str(), c.as_str());
     let cases = [
         (json!({}), vec![c, b, a], 3),
@@ -38,6 +39,7 @@ fn the_newest_come_first_by_what_is_asked_for() {
         (json!({ "tags": ["x"], "limit": 1 }), vec![b], 2),
         (json!({ "tags": ["y", "x"] }), vec![a], 1),
         (json!({ "tags": ["x", "z"] }), vec![], 0),
+        (json!({ "tags": ["\u{e9}t\u{e9}"] }), vec![c], 1),
         (json!({ "project_id": "none" }), vec![], 0),
     ];
     for (members, expected, total) in cases {
@@ -45,6 +47,8 @@ fn the_newest_come_first_by_what_is_asked_for() {
         assert_eq!((ids(&answer), &answer["total"]), (expected, &json!(total)), "{members}");
         assert_eq!(answer["query"], Value::Null);
     }
+    let named = bench.list("observation", json!({ "tags": ["\u{e9}t\u{e9}"], "query": "third" }));
+    assert_eq!((ids(&named), &named["results"][0]["tags"]), (vec![c], &json!(["e\u{301}te\u{301}"])));
     let answer = bench.list("observation", json!({ "tags": ["y"] }));
     let item = &answer["results"][0];
     let expected = json!({
