@@ -6,7 +6,9 @@
 
 use std::ops::Range;
 
-use super::blocks::{self, Block};
+use pulldown_cmark::TagEnd;
+
+use super::blocks::{self, Block, BlockKind};
 use super::section::Section;
 use super::slug::Slugger;
 use super::target::{self, TargetError};
@@ -40,6 +42,18 @@ impl Outline {
     /// Returns the sections in the order of their headings.
     pub fn sections(&self) -> &[Section] {
         &self.sections
+    }
+
+    /// Returns the section that the document begins with. Thematic breaks, HTML, link definitions and statements of MDX may stand above.
+    pub fn opening_section(&self) -> Option<&Section> {
+        let is_passed = |block: &&Block| {
+            matches!(
+                block.kind,
+                BlockKind::Rule | BlockKind::Unclaimed | BlockKind::Tagged(TagEnd::HtmlBlock)
+            )
+        };
+        let first = self.blocks.iter().find(|block| !is_passed(block))?;
+        self.sections.first().filter(|section| section.heading.contains(&first.range.start))
     }
 
     /// Returns the range of the front matter, including its fence lines; an empty range after the byte order mark if the

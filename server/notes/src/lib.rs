@@ -5,7 +5,7 @@
 //!
 //! | module | does |
 //! |---|---|
-//! | `note`, `metadata`, `scalar`, `link` | a note and its front matter |
+//! | `note`, `front_matter`, `metadata`, `scalar`, `link` | a note and its front matter |
 //! | `problem` | problems of a file, as facts |
 //! | `identity` | ids of files without one, names of new files, paths of notes |
 //! | `catalogue` | all notes of a library in SQLite, derived from their files |
@@ -19,6 +19,7 @@
 mod catalogue;
 mod error;
 mod export;
+mod front_matter;
 mod identity;
 mod link;
 mod metadata;

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use crate::{
     Link, Problem,
+    front_matter::is_false,
     scalar::{parse_time, scalar, show_time},
 };
 
@@ -42,7 +43,7 @@ pub const KEPT_KEYS: [&str; 9] = [
     "links",
 ];
 
-/// The front matter of a note. A key with the value null counts as absent.
+/// The front matter of a note. A key with the value null counts as absent. Keys that tools set are read as written, the others in any case.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metadata {
     /// The id in the file.
@@ -67,7 +68,8 @@ pub struct Metadata {
     pub ai_justification: Option<String>,
     /// Its reviewer.
     pub reviewed_by: Option<String>,
-    /// True if the note is confidential. A value that can't be understood counts as true.
+    /// True if the note is confidential. A value that can't be understood counts as true, and so does a line that says so in front matter
+    /// that can't be read.
     pub sensitive: bool,
     /// Links from this note, in their order.
     pub links: Vec<Link>,
@@ -187,12 +189,25 @@ impl Reader<'_> {
         expected: &'static str,
         parse: impl FnOnce(&Value) -> Option<T>,
     ) -> Option<T> {
-        let value = self.members.shift_remove(key).filter(|value| !value.is_null())?;
+        let value = self.member(key)?;
         let parsed = parse(&value);
         if parsed.is_none() {
             self.problem(key.into(), expected);
         }
         parsed
+    }
+
+    /// Removes a key and returns its value, which is not null. A key in a different case is the same key, unless tools set it.
+    fn member(&mut self, key: &str) -> Option<Value> {
+        let is_same = |name: &&String| !KEPT_KEYS.contains(&key) && name.trim().eq_ignore_ascii_case(key);
+        loop {
+            let is_as_written = self.members.contains_key(key);
+            let name = if is_as_written { key.into() } else { self.members.keys().find(is_same)?.clone() };
+            let value = self.members.shift_remove(&name)?;
+            if !value.is_null() {
+                return Some(value);
+            }
+        }
     }
 
     fn problem(&mut self, key: String, expected: &'static str) {
@@ -205,10 +220,18 @@ impl Reader<'_> {
         Some(text).filter(|text| !text.trim().is_empty())
     }
 
+    /// Takes the key in all its spellings, one of which is enough.
     fn sensitive(&mut self) -> bool {
-        let before = self.problems.len();
-        let value = self.take("sensitive", "true or false", Value::as_bool);
-        value.unwrap_or(self.problems.len() > before)
+        let mut is_sensitive = false;
+        while let Some(value) = self.member("sensitive") {
+            let is_off = value.as_str().is_some_and(is_false);
+            let read = value.as_bool().or(is_off.then_some(false));
+            if read.is_none() {
+                self.problem("sensitive".into(), "true or false");
+            }
+            is_sensitive |= read.unwrap_or(true);
+        }
+        is_sensitive
     }
 
     fn links(&mut self) -> Vec<Link> {

@@ -1,11 +1,11 @@
 //! A note, parsed from a document's path and bytes.
 
-use std::ops::Range;
+use std::{collections::HashSet, ops::Range};
 
-use tabellion_markdown::{Flavor, FrontMatter, Outline};
+use tabellion_markdown::{Flavor, Outline};
 use uuid::Uuid;
 
-use crate::{Metadata, Problem, derived_id, tag};
+use crate::{Metadata, Problem, derived_id, front_matter, tag};
 
 /// Maximum characters of a title.
 pub const MAX_TITLE_CHARS: usize = 200;
@@ -17,8 +17,8 @@ pub struct Note {
     pub path: String,
     /// Its front matter; the default if that can't be read.
     pub metadata: Metadata,
-    /// Title in the front matter, or else the first heading; or else the first line of a note made by a tool, or the file's name of any
-    /// other. At most [`MAX_TITLE_CHARS`].
+    /// Title in the front matter, or else the heading that the text begins with; or else the first line of a note made by a tool, or the
+    /// file's name without its extension of any other. At most [`MAX_TITLE_CHARS`].
     pub title: String,
     /// Problems found in the file.
     pub problems: Vec<Problem>,
@@ -37,19 +37,9 @@ impl Note {
                 String::from_utf8_lossy(bytes).into_owned()
             }
         };
-        let metadata = match FrontMatter::parse(&text) {
-            Ok(front_matter) => {
-                let (metadata, wrong) = Metadata::from_members(front_matter.values());
-                problems.extend(wrong);
-                metadata
-            }
-            Err(error) => {
-                let (line, message) = (error.line(), error.to_string());
-                problems.push(Problem::FrontMatter { line, message });
-                Metadata::default()
-            }
-        };
         let outline = Outline::parse(&text, Flavor::of_path(path));
+        let (metadata, wrong) = front_matter::read(&text, outline.front_matter().end);
+        problems.extend(wrong);
         let body = &text[outline.front_matter().end..];
         let title = title(&metadata, &outline, body, path);
         Self { path: path.into(), metadata, title, problems, text, outline }
@@ -62,15 +52,11 @@ impl Note {
         self.metadata.id.unwrap_or_else(|| derived_id(&self.path))
     }
 
-    /// Returns its tags: those of the front matter, and those in the text.
+    /// Returns its tags: those of the front matter, and those in the text. Of several spellings that a filter takes for one tag, the first.
     pub fn tags(&self) -> Vec<String> {
-        let mut tags = self.metadata.tags.clone();
-        for tag in tag::in_text(self.content()) {
-            if !tags.contains(&tag) {
-                tags.push(tag);
-            }
-        }
-        tags
+        let mut keys = HashSet::new();
+        let all = self.metadata.tags.iter().cloned().chain(tag::in_text(self.content()));
+        all.filter(|tag| keys.insert(tag::key(tag))).collect()
     }
 
     /// Returns the content: the text below the front matter.
@@ -91,8 +77,12 @@ impl Note {
 
     /// Returns the searched range: the content, or the whole text if the front matter can't be read, as no other index has its words.
     pub(crate) fn searched_range(&self) -> Range<usize> {
-        let is_read = |problem: &Problem| !matches!(problem, Problem::FrontMatter { .. });
-        if self.problems.iter().all(is_read) { self.content_range() } else { 0..self.text.len() }
+        if self.is_front_matter_read() { self.content_range() } else { 0..self.text.len() }
+    }
+
+    /// Returns false if there is front matter that can't be read.
+    pub(crate) fn is_front_matter_read(&self) -> bool {
+        !self.problems.iter().any(|problem| matches!(problem, Problem::FrontMatter { .. }))
     }
 }
 
@@ -102,10 +92,11 @@ fn title(metadata: &Metadata, outline: &Outline, body: &str, path: &str) -> Stri
     let line = || first_line(body).filter(|_| metadata.id.is_some());
     let name = path.rsplit('/').next().unwrap_or(path);
     let title = written.or_else(|| heading(outline)).or_else(line);
-    one_line(&title.unwrap_or_else(|| name.trim_end_matches(".md").to_owned()))
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    one_line(&title.unwrap_or_else(|| stem.to_owned()))
 }
 
-/// Returns the title of content without a file: its first heading, or else its first line.
+/// Returns the title of content without a file: the heading that it begins with, or else its first line.
 pub fn title_of(content: &str) -> String {
     let outline = Outline::parse(content, Flavor::of_path("note.md"));
     let title = heading(&outline).or_else(|| first_line(content));
@@ -113,8 +104,8 @@ pub fn title_of(content: &str) -> String {
 }
 
 fn heading(outline: &Outline) -> Option<String> {
-    let mut texts = outline.sections().iter().map(|section| &section.text);
-    texts.find(|text| !is_blank(text)).cloned()
+    let section = outline.opening_section()?;
+    Some(section.text.clone()).filter(|text| !is_blank(text))
 }
 
 fn first_line(text: &str) -> Option<String> {

@@ -40,17 +40,27 @@ pub(crate) fn in_text(text: &str) -> Vec<String> {
         // Every second part is between backticks.
         for part in content.split('`').step_by(2) {
             for word in part.split_whitespace().filter_map(|word| word.strip_prefix('#')) {
-                let is_of_tag = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
                 let end = word.find(|c| !is_of_tag(c)).unwrap_or(word.len());
                 let name = word[..end].trim_matches('/');
                 let is_tag = name.chars().any(|c| !c.is_numeric() && c != '/');
-                if is_tag && !tags.iter().any(|known| known == name) {
+                if is_tag && !tags.iter().any(|known| key(known) == key(name)) {
                     tags.push(name.to_owned());
                 }
             }
         }
     }
     tags
+}
+
+/// Returns true for a character of a tag: a letter, digit, mark or emoji, `_`, `-` and `/`. Punctuation ends a tag.
+fn is_of_tag(c: char) -> bool {
+    // Latin-1's signs, general, supplemental and CJK punctuation, and full-width forms. Emoji and some scripts are joined by U+200C and U+200D.
+    let is_punctuation = matches!(c,
+        '\u{a0}'..='\u{bf}' | '\u{d7}' | '\u{f7}' | '\u{2000}'..='\u{200b}' | '\u{200e}'..='\u{206f}' | '\u{2e00}'..='\u{2e7f}'
+        | '\u{3000}'..='\u{303f}' | '\u{fe10}'..='\u{fe1f}' | '\u{fe30}'..='\u{fe6f}' | '\u{feff}' | '\u{ff00}'..='\u{ffef}'
+        | '\u{fffd}');
+    let is_sign = !c.is_ascii() && !c.is_control() && !c.is_whitespace() && !is_punctuation;
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '/') || is_sign
 }
 
 #[cfg(test)]
@@ -71,7 +81,11 @@ mod tests {
             ),
             ("    #indented\n\t#tab\n- #item\n> #quoted", &["item", "quoted"]),
             ("https://a.example/#part #über/größe #/a/ ##b #", &["über/größe", "a"]),
-            ("#a #a", &["a"]),
+            ("#a #a #A", &["a"]),
+            (
+                "#emoji🎉 #👩‍🚀, #हिन्दी #U\u{308}ber “#x” «#y» #z。",
+                &["emoji🎉", "👩‍🚀", "हिन्दी", "U\u{308}ber", "z"],
+            ),
         ] {
             assert_eq!(in_text(text), tags, "{text:?}");
         }

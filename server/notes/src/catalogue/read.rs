@@ -1,6 +1,6 @@
 //! Queries of the catalogue, in one snapshot.
 
-use std::fmt::Write as _;
+use std::{collections::HashMap, fmt::Write as _};
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, params_from_iter, types::Value as Sql};
@@ -26,7 +26,7 @@ pub struct Entry {
     pub path: String,
     /// Its title.
     pub title: String,
-    /// Its front matter.
+    /// Its front matter, with all its tags, those in the text included.
     pub metadata: Metadata,
     /// Time of its creation in whole seconds: from the front matter, or else the file's last change.
     pub created_at: DateTime<Utc>,
@@ -169,14 +169,28 @@ impl<'c> Snapshot<'c> {
         Ok(count as usize)
     }
 
-    /// Returns all tags with the numbers of notes that have them, in the order of their bytes.
+    /// Returns all tags with the numbers of notes that have them, in the order of their bytes. Spellings that a filter takes for one tag
+    /// are one: the most frequent, then the first.
     ///
     /// # Errors
     /// As for [`Snapshot::get`].
     pub fn tags(&self) -> Result<Vec<(String, u32)>, CatalogueError> {
         let mut select = self.0.prepare_cached("SELECT tag, count(*) FROM tag GROUP BY tag ORDER BY tag")?;
-        let tags = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(tags.collect::<Result<_, _>>()?)
+        let spelled = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let mut tags: HashMap<String, (String, u32, u32)> = HashMap::new();
+        for spelling in spelled {
+            let (spelling, notes): (String, u32) = spelling?;
+            let (shown, most, all) =
+                tags.entry(tag::key(&spelling)).or_insert_with(|| (spelling.clone(), notes, 0));
+            // A note has one spelling of a tag.
+            *all += notes;
+            if notes > *most {
+                (*shown, *most) = (spelling, notes);
+            }
+        }
+        let mut tags: Vec<_> = tags.into_values().map(|(tag, _, notes)| (tag, notes)).collect();
+        tags.sort_unstable();
+        Ok(tags)
     }
 
     /// Returns the note's bytes, as they were when the catalogue last followed the library.

@@ -13,7 +13,7 @@ use super::{
     read::{blob, uuid},
 };
 use crate::{
-    CatalogueError, derived_id,
+    CatalogueError, Metadata, derived_id,
     identity::{alternate_id, chunk_key, claim},
     tag,
 };
@@ -111,7 +111,7 @@ impl<'c> Writer<'c> {
                 created = excluded.created, chunks = excluded.chunks
             RETURNING number";
         let note = &parsed.note;
-        let metadata = &note.metadata;
+        let metadata = Metadata { tags: note.tags(), ..note.metadata.clone() };
         let created = metadata.created_at.map_or(modified / NANOS, |time| time.timestamp());
         let mut insert = self.connection.prepare_cached(sql)?;
         let row = params![

@@ -13,7 +13,7 @@ use super::{
     names::{Names, leaf},
     plan::{ExportError, Plan},
 };
-use crate::{Entry, Metadata, metadata::tags, render};
+use crate::{Entry, Metadata, Note, metadata::tags, render};
 
 /// Number of hexadecimal digits of the id in the names that tools make.
 const ID_DIGITS: usize = 8;
@@ -31,8 +31,8 @@ pub(super) fn write(plan: &Plan<'_>, out: &mut (impl Write + Seek)) -> Result<()
         let name = leaf(path).trim_end_matches(".md");
         let note = plan.notes.note(entry)?;
         zip.start_file(path, SimpleFileOptions::default())?;
-        if note.searched_range() == note.content_range() {
-            let front_matter = render(&metadata(entry, name), "")
+        if note.is_front_matter_read() {
+            let front_matter = render(&metadata(entry, &note, name), "")
                 .map_err(|source| ExportError::Note { path: entry.path.clone(), source })?;
             zip.write_all(front_matter.as_bytes())?;
         }
@@ -69,12 +69,12 @@ fn mentioned(plan: &Plan<'_>) -> Result<HashSet<Uuid>, ExportError> {
 }
 
 /// Returns the front matter of the exported file: tags without blanks, and the title as an alias if the name differs.
-fn metadata(entry: &Entry, name: &str) -> Metadata {
+fn metadata(entry: &Entry, note: &Note, name: &str) -> Metadata {
     let mut metadata = Metadata {
         id: Some(entry.id),
         title: Some(entry.title.clone()),
         links: vec![],
-        ..entry.metadata.clone()
+        ..note.metadata.clone()
     };
     for tag in &mut metadata.tags {
         *tag = tag.split_whitespace().collect::<Vec<_>>().join("-");

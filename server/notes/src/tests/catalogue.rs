@@ -90,6 +90,20 @@ fn filters_and_order() {
     let rest = folder.catalogue.read(|notes| notes.list(&all(), Some(&entries[0]), 1)).unwrap();
     assert_eq!(rest, entries[1..2]);
     assert_eq!(folder.catalogue.read(|notes| notes.tags()).unwrap(), [("a".into(), 2), ("b".into(), 2)]);
+    let folder = Folder::with_files(&[
+        ("1.md", "---\nTags: [KEPT, kept]\n---\n#\u{fc}ber"),
+        ("2.md", "x #kept #U\u{308}ber\n"),
+        ("3.md", "---\ntags: kept\n---\n#u\u{308}ber"),
+        ("secret.md", "---\nsensitive: true\ntitle: Q6: plan\n---\n"),
+    ]);
+    let tags = folder.catalogue.read(|notes| notes.tags()).unwrap();
+    assert_eq!(tags, [("U\u{308}ber".into(), 3), ("kept".into(), 3)], "as spelled most often, then first");
+    let listed = folder.list(&Selection::default());
+    let tags = |path: &str| &listed.iter().find(|entry| entry.path == path).unwrap().metadata.tags;
+    assert_eq!(tags("1.md"), &["KEPT", "\u{fc}ber"]);
+    assert_eq!(tags("2.md"), &["kept", "U\u{308}ber"]);
+    let sensitive: Vec<_> = listed.iter().filter(|entry| entry.metadata.sensitive).collect();
+    assert_eq!(sensitive.iter().map(|entry| &entry.path).collect::<Vec<_>>(), ["secret.md"]);
 }
 
 #[test]

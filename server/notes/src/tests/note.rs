@@ -17,7 +17,9 @@ fn titles() {
         ("---\ntitle: From here\n---\n# Heading\n", "From here"),
         ("---\ntitle: 2026\n---\n", "2026"),
         ("---\ntitle: '  '\n---\n\n## A *second* level\n\ntext", "A second level"),
-        ("\nfirst line\n\n# Heading\n", "Heading"),
+        ("\nfirst line\n\n# Heading\n", "plan"),
+        ("---\n\n<!-- lint -->\n[a]: b\n\nHeading\n===\n", "Heading"),
+        ("#\n\n## Second\n", "plan"),
         ("\n  first line \nsecond", "plan"),
         ("```\n# no heading\n```\n", "plan"),
         ("", "plan"),
@@ -29,13 +31,17 @@ fn titles() {
     let id = format!("---\nid: {}\n---\n", Uuid::nil());
     for (content, title, of_content) in [
         ("\n  first line \nsecond", "first line", "first line"),
-        ("text\n\n# Heading\n", "Heading", "Heading"),
+        ("text\n\n# Heading\n", "text", "text"),
+        ("# Heading\n\ntext", "Heading", "Heading"),
         ("```\n# no heading\n```\n", "```", "```"),
         (" \n", "plan", "note"),
         (&long, &long[..400], &long[..400]),
     ] {
         assert_eq!(parse(&(id.clone() + content)).title, title, "{content:?}");
         assert_eq!(title_of(content), of_content, "{content:?}");
+    }
+    for path in ["X.mdx", "deep/X.markdown", "X.md", "X"] {
+        assert_eq!(Note::parse(path, b"").title, "X", "{path}");
     }
 }
 
@@ -44,6 +50,8 @@ fn front_matter_is_read_as_people_write_it() {
     for (yaml, key, read) in [
         ("tags: [a, '#b', a, 3]", "tags", json!(["a", "b", "3"])),
         ("tags: a, b c", "tags", json!(["a", "b", "c"])),
+        ("Tags: [a]", "tags", json!(["a"])),
+        ("Version: 7", "version", json!(null)),
         ("tags:\n  - #lost\n  - kept\n  - {a: b}", "tags", json!(["kept"])),
         ("agent: writer@1.2", "agent", json!({ "name": "writer", "version": "1.2" })),
         ("agent: {name: writer, version: 2}", "agent", json!({ "name": "writer", "version": "2" })),
@@ -84,7 +92,64 @@ fn problems_are_said_and_hide_nothing() {
     }
     let note = Note::parse("a.md", b"a \xff b");
     assert_eq!((note.problems.as_slice(), note.content()), (&[Problem::NotUtf8][..], "a \u{fffd} b"));
-    assert!(parse("---\nsensitive: maybe\n---\n").metadata.sensitive, "what is not understood counts as yes");
+}
+
+#[test]
+fn a_note_that_may_be_sensitive_is() {
+    for (front_matter, is_sensitive) in [
+        ("sensitive: true\n---", true),
+        ("sensitive: maybe\n---", true),
+        ("sensitive: false\n---", false),
+        ("sensitive: Off\n---", false),
+        ("Sensitive: true\n---", true),
+        ("sensitive: false\nSENSITIVE: true\n---", true),
+        ("sensitive: ~\n---", false),
+        ("'Sensitive ' : true\n---", true),
+        ("sensitive: true\ntitle: Q6: plan\n---", true),
+        ("sensitive: no # yet\ntitle: Q6: plan\n---", false),
+        ("sensitive: true\nauthor: @ann\n---", true),
+        ("sensitive: true\ntags: [#a, b]\n---", true),
+        ("\tsensitive: true\n---", true),
+        ("sensitive: false\nsensitive: true\n---", true),
+        ("{title: [, \"sensitive\": true}\n---", true),
+        ("title: T\nsensitive:true\n---", true),
+        ("title: T\r\nsensitive: true\r\n...\r\n", true),
+        ("title: T\nsensitive: true\n...\nText\n\n---\n", true),
+        ("sensitive: true\n\nText", true),
+        ("title: T\n\nsensitive: true", true),
+        ("sensitive: false\n\nText", false),
+        ("\nIs it sensitive: true?\n", false),
+    ] {
+        for start in ["---\n", "\u{feff}---\r\n"] {
+            let text = format!("{start}{front_matter}\nsecret\n");
+            assert_eq!(parse(&text).metadata.sensitive, is_sensitive, "{text:?}");
+        }
+    }
+    let toml = "+++\nsensitive = true\n+++\n";
+    assert!(parse(toml).metadata.sensitive);
+}
+
+#[test]
+fn front_matter_that_is_not_closed_is_a_problem_and_a_thematic_break_is_none() {
+    for (text, line) in [
+        ("---\ntitle: T\n...\n\nText\n", Some(3)),
+        ("---\r\ntitle: T\r\ntags:\r\n  - a\r\n...\r\n", Some(5)),
+        ("---\ntitle: T\n\nText\n", Some(1)),
+        ("---\n# mine\nTags: [a]\nText\n", Some(1)),
+        ("+++\ntitle = 'T'\n\nText\n", Some(1)),
+        ("---\n\nText\n\ntitle: T\n", None),
+        ("---\nNote: this is prose\n", None),
+        ("---\nText\n...\n", None),
+        ("Text\n...\n", None),
+    ] {
+        let note = parse(text);
+        let lines = note.problems.iter().map(|problem| match problem {
+            Problem::FrontMatter { line, message } if message.contains(&format!("line {line}:")) => *line,
+            other => panic!("{other}"),
+        });
+        assert_eq!(lines.collect::<Vec<_>>(), Vec::from_iter(line), "{text:?}");
+        assert_eq!(note.searched_range(), 0..text.len(), "{text:?}");
+    }
 }
 
 #[test]
