@@ -49,7 +49,7 @@ pub fn outline(path: &str, source: &str) -> Outline {
     let (symbols, pieces) = match &parsed {
         Some((language, tree)) => (symbols(*language, tree, source), pieces_of_tree(*language, tree, &lines)),
         None if text::is_markdown(path) => text::sections(&lines),
-        None => (keywords::symbols(path, &lines), text::paragraphs(&lines)),
+        None => (keywords::symbols(path, source, &lines), text::paragraphs(&lines)),
     };
     let chunks = packed(&pieces, &lines)
         .into_iter()

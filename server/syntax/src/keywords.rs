@@ -1,7 +1,7 @@
 //! Definitions in languages without a grammar here, by their keywords at the beginnings of lines.
 //!
-//! Lines don't tell all that a tree does: a definition is found where a line begins with it, it contains the definitions that are indented
-//! more than it, and ends before the next that is not. That is enough to find it by its name.
+//! Lines don't tell all that a tree does: a definition is found where a line begins with it, and contains what is indented more. It ends
+//! before the next line that is indented as it is, unless that line closes it. Comments and texts of several lines are passed over.
 
 use std::{path::Path, sync::OnceLock};
 
@@ -20,18 +20,41 @@ const MAX_LINE: usize = 1000;
 const DEEPEST: usize = 16;
 
 /// A definition: the kind of its symbol, the word that its path shows, and a pattern for its line without the indentation, whose first group
-/// is the name. A pattern that begins with a blank follows the word.
+/// is the name. A pattern that begins with a blank follows the word. A function without a word is none inside of another.
 type Definition = (SymbolKind, &'static str, &'static str);
 
+/// What begins and ends a comment or text. An opener that begins with a line break is one at the first column only.
+type Block = (&'static str, &'static str, Extent);
+
+/// How a comment or text ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Extent {
+    /// A comment, at the first closer.
+    Comment,
+    /// A comment, at the closer of its own opener.
+    Nested,
+    /// A text, at the first closer.
+    First,
+    /// A text, at the first closer without a backslash before it.
+    Escaped,
+    /// The same, or where the line ends.
+    Line,
+}
+use Extent::{Comment, Escaped, First, Line, Nested};
+
+#[derive(Debug)]
 struct Keywords {
     name: &'static str,
     extensions: &'static [&'static str],
     /// A pattern of what may precede a definition in its line.
     before: &'static str,
-    /// What begins and ends a comment or text of several lines.
-    blocks: &'static [(&'static str, &'static str)],
-    /// What a line begins with that is a comment, or an attribute of the definition below it.
-    leading: &'static [&'static str],
+    /// What begins a comment that ends with the line.
+    comments: &'static [&'static str],
+    blocks: &'static [Block],
+    /// What a line begins with that belongs to the definition below it.
+    attributes: &'static [&'static str],
+    /// What the last line of a definition ends with, if indentation does not tell.
+    end: Option<&'static str>,
     definitions: &'static [Definition],
 }
 
@@ -39,22 +62,27 @@ struct Keywords {
 const NAME: &str = r" (\w+)";
 /// A name with those around it.
 const DOTTED: &str = r" ([\w.]+)";
-/// A case of a type with several, on a line of its own.
-const CASE: &str = r"[=|]\s*([A-Z][\w']*)";
 /// A name in Lisp.
-const ATOM: &str = r#" \(?([^\s()\[\]{}"';`]+)"#;
-const LISP_BLOCKS: &[(&str, &str)] = &[("#|", "|#")];
-const C_BLOCKS: &[(&str, &str)] = &[("/*", "*/")];
-const ML_BLOCKS: &[(&str, &str)] = &[("(*", "*)")];
-const QUOTES: (&str, &str) = ("\"\"\"", "\"\"\"");
+const ATOM: &str = r#" '?\(*(?:setf )?([^\s()\[\]{}"';`]+)"#;
+/// A name in Clojure, after its metadata.
+const VAR: &str = r#" (?:\^(?:\{[^}]*\}|[^\s{]\S*) )*([^\s()\[\]{}"^]+)"#;
+/// A name in SQL.
+const TABLE: &str = r#" (?:concurrently )?(?:if not exists )?((?:"[^"]+"|`[^`]+`|\[[^\]]+\]|[\w$]+)(?:\.(?:"[^"]+"|`[^`]+`|\[[^\]]+\]|[\w$]+))*)"#;
+/// A case of a type with several, on a line of its own.
+const CASE: &str = r"[=|] ?([A-Z][\w']*)";
+const QUOTED: Block = ("\"", "\"", Line);
+const QUOTES: Block = ("\"\"\"", "\"\"\"", First);
+const MARKS: Block = ("'''", "'''", First);
+const C_COMMENT: Block = ("/*", "*/", Comment);
+const ML_COMMENT: Block = ("(*", "*)", Nested);
 
 const LANGUAGES: &[Keywords] = &[
     Keywords {
         name: "elixir",
         extensions: &["ex", "exs"],
-        before: "",
-        blocks: &[QUOTES],
-        leading: &["#", "@"],
+        comments: &["#"],
+        blocks: &[QUOTES, MARKS, QUOTED],
+        attributes: &["@"],
         definitions: &[
             (Module, "defmodule", DOTTED),
             (Interface, "defprotocol", DOTTED),
@@ -64,213 +92,279 @@ const LANGUAGES: &[Keywords] = &[
             (Function, "def", r" ([\w?!]+)"),
             (Function, "defp", r" ([\w?!]+)"),
             (Function, "defguard", r" ([\w?!]+)"),
+            (Function, "defguardp", r" ([\w?!]+)"),
             (Function, "defdelegate", r" ([\w?!]+)"),
+            (Type, "@type", r"@(?:type|typep|opaque) (\w+)"),
+            (Function, "@callback", r" ([\w?!]+)"),
         ],
+        ..PLAIN
     },
     Keywords {
         name: "erlang",
         extensions: &["erl", "hrl"],
-        before: "",
-        blocks: &[],
-        leading: &["%", "-spec"],
+        comments: &["%"],
+        blocks: &[("\"", "\"", Escaped)],
+        attributes: &["-spec"],
+        end: Some("."),
         definitions: &[
             (Module, "module", r"-module\((\w+)"),
             (Struct, "record", r"-record\((\w+)"),
             (Macro, "define", r"-define\((\w+)"),
             (Type, "type", r"-(?:type|opaque) (\w+)"),
-            (Function, "", r"([a-z]\w*)\(.*\)\s*(?:when\b.*)?->"),
+            (Function, "callback", r"-callback (\w+)"),
+            (Function, "", r"([a-z]\w*)\("),
         ],
+        ..PLAIN
     },
     Keywords {
         name: "haskell",
         extensions: &["hs"],
-        before: "",
-        blocks: &[("{-", "-}")],
-        leading: &["--"],
+        comments: &["--"],
+        blocks: &[("{-", "-}", Nested), QUOTED],
         definitions: &[
             (Module, "module", DOTTED),
-            (Type, "data", r" (?:(?:family|instance)\s+)?(?:.*=>\s*)?([A-Z][\w']*)"),
-            (Type, "newtype", r" (?:instance\s+)?(?:.*=>\s*)?([A-Z][\w']*)"),
-            (Type, "type", r" (?:(?:family|instance)\s+)?([A-Z][\w']*)"),
-            (Interface, "class", r" (?:.*=>\s*)?([A-Z][\w']*)"),
-            (Function, "", r"([a-z_][\w']*)(?:\s*,\s*[a-z_][\w']*)*\s+::"),
+            (Type, "data", r" (?:(?:family|instance) )?(?:.*=> )?([A-Z][\w']*)"),
+            (Type, "newtype", r" (?:instance )?(?:.*=> )?([A-Z][\w']*)"),
+            (Type, "type", r" (?:(?:family|instance) )?([A-Z][\w']*)"),
+            (Interface, "class", r" (?:.*=> )?([A-Z][\w']*)"),
+            (Function, "", r"([a-z_][\w']*)(?: ?, ?[a-z_][\w']*)* ::"),
             (Constant, "", CASE),
         ],
+        ..PLAIN
     },
     Keywords {
         name: "scala",
         extensions: &["scala", "sc"],
-        before: r"(?:(?:private|protected)(?:\[\w+\])?\s+|(?:abstract|case|final|implicit|inline|lazy|opaque|open|override|sealed|transparent)\s+)*",
-        blocks: &[("/*", "*/"), QUOTES],
-        leading: &["//", "/*", "*", "@"],
+        before: r"(?:@[\w.]+(?:\([^)]*\))?\s+|(?:private|protected)(?:\[\w+\])?\s+|(?:abstract|case|final|implicit|inline|lazy|opaque|open|override|package|sealed|transparent)\s+)*",
+        comments: &["//"],
+        blocks: &[("/*", "*/", Nested), QUOTES, QUOTED],
+        attributes: &["@"],
         definitions: &[
             (Class, "class", NAME),
             (Interface, "trait", NAME),
             (Module, "object", NAME),
             (Enum, "enum", NAME),
             (Type, "type", NAME),
-            (Function, "def", NAME),
+            (Function, "def", r" (\w*_[?!+*/<>=-]+|\w+)"),
             (Constant, "val", NAME),
-            (Constant, "given", r" (\w+)\s*(?:\[.*\])?:"),
+            (Constant, "var", NAME),
+            (Constant, "given", r" (\w+) ?(?:\[.*\])?:"),
         ],
+        ..PLAIN
     },
     Keywords {
         name: "lua",
         extensions: &["lua"],
         before: r"(?:local\s+)?",
-        blocks: &[("--[[", "]]")],
-        leading: &["--"],
+        comments: &["--"],
+        blocks: &[
+            ("--[[", "]]", Comment),
+            ("--[=[", "]=]", Comment),
+            ("--[==[", "]==]", Comment),
+            ("[[", "]]", First),
+            ("[=[", "]=]", First),
+            ("[==[", "]==]", First),
+            QUOTED,
+            ("'", "'", Line),
+        ],
         definitions: &[
             (Function, "function", r" ([\w.:]+)"),
-            (Function, "function", r"([\w.]+)\s*=\s*function\b"),
+            (Function, "function", r"([\w.]+) ?= ?function\b"),
         ],
+        ..PLAIN
     },
     Keywords {
         name: "zig",
         extensions: &["zig"],
         before: r#"(?:(?:pub|export|inline|noinline|threadlocal|comptime|extern(?:\s+"\w+")?)\s+)*"#,
-        blocks: &[],
-        leading: &["//"],
+        comments: &["//"],
+        blocks: &[QUOTED],
         definitions: &[
             (Function, "fn", NAME),
-            (Struct, "struct", r"const (\w+)\s*=\s*(?:(?:extern|packed)\s+)?struct\b"),
-            (Struct, "union", r"const (\w+)\s*=\s*(?:(?:extern|packed)\s+)?union\b"),
-            (Enum, "enum", r"const (\w+)\s*=\s*(?:enum|error)\b"),
+            (Struct, "struct", r"const (\w+) ?= ?(?:(?:extern|packed) )?struct\b"),
+            (Struct, "union", r"const (\w+) ?= ?(?:(?:extern|packed) )?union\b"),
+            (Enum, "enum", r"const (\w+) ?= ?(?:enum|error)\b"),
             // Without `@import`, whose name is defined elsewhere.
-            (Constant, "const", r" (\w+)\s*(?::.*)?=\s*(?:[^@\s]|@[^i])"),
+            (Constant, "const", r" (\w+) ?(?::.*)?=(?: ?$| ?[^@\s]| ?@[^i])"),
+            (Constant, "var", NAME),
         ],
+        ..PLAIN
     },
     Keywords {
         name: "dart",
         extensions: &["dart"],
-        before: r"(?:(?:abstract|base|external|factory|final|interface|mixin|sealed|static)\s+)*",
-        blocks: C_BLOCKS,
-        leading: &["//", "@"],
+        before: r"(?:@[\w.]+(?:\([^)]*\))?\s+|(?:abstract|base|external|factory|final|interface|mixin|sealed|static)\s+)*",
+        comments: &["//"],
+        blocks: &[C_COMMENT, QUOTES, MARKS, QUOTED, ("'", "'", Line)],
+        attributes: &["@"],
         definitions: &[
             (Class, "class", NAME),
             (Class, "mixin", NAME),
             (Enum, "enum", NAME),
-            (Impl, "extension", NAME),
+            (Impl, "extension", r" (?:type )?(\w+)"),
             (Type, "typedef", NAME),
-            (Function, "", r"(?:[\w.]+(?:<.*>)?\??\s+)?(?:get\s+)?([\w.]+)(?:<.*>)?\(.*(?:\{|=>)"),
-            (Function, "get", r"(?:[\w.]+(?:<.*>)?\??\s+)?get (\w+)\s*(?:\{|=>)"),
+            (Function, "get", r"(?:[\w.]+(?:<.*>)?\?? )?get (\w+) ?(?:\{|=>)"),
+            (Function, "", r"(?:[\w.]+(?:<.*>)?\?? )?([\w.]+)(?:<.*>)?\(.*(?:\{|=>)"),
         ],
+        ..PLAIN
     },
     Keywords {
         name: "julia",
         extensions: &["jl"],
-        before: r"(?:@\w+\s+)*",
-        blocks: &[QUOTES, ("#=", "=#")],
-        leading: &["#", "@"],
+        before: r"(?:@[\w.]+\s+|Base\.@\w+\s+)*",
+        comments: &["#"],
+        blocks: &[("#=", "=#", Nested), QUOTES, QUOTED],
+        attributes: &["@"],
         definitions: &[
             (Module, "module", NAME),
             (Struct, "struct", NAME),
             (Struct, "struct", r"mutable struct (\w+)"),
             (Type, "type", r"(?:abstract|primitive) type (\w+)"),
+            (Enum, "@enum", NAME),
             (Macro, "macro", NAME),
             (Function, "function", r" ([\w.!]+)"),
             (Constant, "const", NAME),
-            (Function, "function", r"([\w.!]+)\([^=]*\)(?:\s+where\b[^=]*)?\s*=(?:[^=]|$)"),
+            (Function, "", r"([\w.!]+)\(.*\)(?:::[\w.{}, ]+)?(?: where .*)? ?=(?:[^=>]|$)"),
         ],
+        ..PLAIN
     },
     Keywords {
         name: "r",
         extensions: &["r"],
-        before: "",
-        blocks: &[],
-        leading: &["#"],
-        definitions: &[(Function, "function", r"([\w.]+)\s*(?:<-|=)\s*function\b")],
+        comments: &["#"],
+        blocks: &[QUOTED, ("'", "'", Line)],
+        definitions: &[
+            (Function, "function", r#"["'`]?([\w.]+)["'`]? ?(?:<<?-|=) ?function\b"#),
+            (Class, "class", r#"(?:[\w.]+ ?<- ?)?(?:setClass|setRefClass|R6Class|R6::R6Class)\( ?["'](\w+)"#),
+            (Function, "generic", r#"(?:setGeneric|setMethod)\( ?["'](\w+)"#),
+        ],
+        ..PLAIN
     },
     Keywords {
         name: "ocaml",
         extensions: &["ml", "mli"],
-        before: "",
-        blocks: ML_BLOCKS,
-        leading: &["(*", "*"],
+        blocks: &[ML_COMMENT, ("{|", "|}", First), ("\"", "\"", Escaped)],
         definitions: &[
-            (Module, "module", r" (?:type\s+|rec\s+)?(\w+)"),
-            (Type, "type", r" (?:nonrec\s+|rec\s+)?(?:\([^)]*\)\s*|[+-]?'\w+\s+)?(\w+)"),
+            (Module, "module", r" (?:type |rec )?(\w+)"),
+            (Type, "type", r" (?:nonrec |rec )?(?:\([^)]*\) ?|[+-]?'\w+ )?(\w+)"),
             (Type, "exception", NAME),
-            (Class, "class", r" (?:virtual\s+)?(\w+)"),
+            (Class, "class", r" (?:virtual )?(\w+)"),
             (Constant, "", CASE),
-            (Function, "val", NAME),
+            (Function, "val", r" (?:mutable )?(\w+)"),
             (Function, "external", NAME),
-            (Function, "let", r" (?:rec\s+)?([a-z][\w']*)"),
-            (Function, "method", r" (?:private\s+|virtual\s+)?(\w+)"),
+            (Function, "let", r"let(?:\[@\w+\])? (?:rec )?([a-z][\w']*)"),
+            (Function, "and", r" (?:\([^)]*\) ?|'\w+ )?([a-z][\w']*)"),
+            (Function, "method", r"method!? (?:private |virtual )?(\w+)"),
         ],
+        ..PLAIN
     },
     Keywords {
         name: "fsharp",
         extensions: &["fs", "fsi", "fsx"],
-        before: "",
-        blocks: &[("(*", "*)"), QUOTES],
-        leading: &["//", "[<"],
+        before: r"(?:\[<.*?>\]\s*)*",
+        comments: &["//"],
+        blocks: &[ML_COMMENT, QUOTES, ("\"", "\"", Escaped)],
+        attributes: &["[<"],
         definitions: &[
-            (Module, "module", r" (?:rec\s+|private\s+|internal\s+)*([\w.]+)"),
+            (Module, "module", r" (?:rec |private |internal )*([\w.]+)"),
             (Module, "namespace", DOTTED),
-            (Type, "type", r" (?:private\s+|internal\s+)?(\w+)"),
+            (Type, "type", r" (?:private |internal )?(\w+)"),
+            (Type, "exception", NAME),
             (Constant, "", CASE),
-            (Function, "let", r" (?:rec\s+|inline\s+|private\s+|mutable\s+)*([a-zA-Z]\w*)"),
+            (Function, "let", r" (?:rec |inline |private |mutable )*([a-zA-Z]\w*)"),
+            (Function, "and", r" (?:inline )?([a-zA-Z]\w*)"),
             (
                 Function,
                 "member",
-                r"(?:static )?(?:member|override|abstract)(?: inline| member)? (?:\w+\.)?(\w+)",
+                r"(?:static )?(?:member|override|abstract|default)(?: inline| member| val)? (?:\w+\.)?(\w+)",
             ),
         ],
+        ..PLAIN
     },
     Keywords {
         name: "clojure",
         extensions: &["clj", "cljs", "cljc"],
-        before: "",
-        blocks: &[],
-        leading: &[";"],
+        before: r"\((?:[\w.-]+/)?",
+        comments: &[";"],
+        blocks: &[("\"", "\"", Escaped)],
         definitions: &[
-            (Module, "ns", r"\(ns (?:\^\S+\s+)*([\w.-]+)"),
-            (Interface, "defprotocol", r"\(defprotocol (\S+)"),
-            (Class, "defrecord", r"\(def(?:record|type) (\S+)"),
-            (Macro, "defmacro", r"\(defmacro (?:\^\S+\s+)*([^\s()]+)"),
-            (Function, "defn", r"\(def(?:n-?|multi|method) (?:\^\S+\s+)*([^\s()]+)"),
-            (Constant, "def", r"\(def(?:once)? (?:\^\S+\s+)*([^\s()]+)"),
+            (Module, "ns", VAR),
+            (Interface, "defprotocol", VAR),
+            (Class, "defrecord", VAR),
+            (Class, "deftype", VAR),
+            (Macro, "defmacro", VAR),
+            (Function, "defn", VAR),
+            (Function, "defn-", VAR),
+            (Function, "defmulti", VAR),
+            (Function, "defmethod", VAR),
+            (Function, "deftest", VAR),
+            (Constant, "def", VAR),
+            (Constant, "defonce", VAR),
         ],
+        ..PLAIN
     },
     Keywords {
         name: "lisp",
-        extensions: &["lisp", "cl", "el", "scm", "ss", "rkt"],
+        extensions: &["lisp", "el", "scm", "ss", "rkt"],
         before: r"\(",
-        blocks: LISP_BLOCKS,
-        leading: &[";"],
+        comments: &[";"],
+        blocks: &[("#|", "|#", Nested), ("\"", "\"", Escaped)],
         definitions: &[
             (Module, "defpackage", r" #?:?([^\s()]+)"),
             (Class, "defclass", ATOM),
+            (Class, "define-condition", ATOM),
+            (Type, "deftype", ATOM),
             (Struct, "defstruct", ATOM),
+            (Struct, "cl-defstruct", ATOM),
+            (Struct, "define-record-type", ATOM),
             (Struct, "struct", ATOM),
             (Macro, "defmacro", ATOM),
             (Macro, "define-syntax", ATOM),
+            (Macro, "define-syntax-rule", ATOM),
             (Function, "defun", ATOM),
+            (Function, "cl-defun", ATOM),
+            (Function, "defsubst", ATOM),
+            (Function, "defalias", ATOM),
             (Function, "defmethod", ATOM),
+            (Function, "cl-defmethod", ATOM),
             (Function, "defgeneric", ATOM),
+            (Function, "cl-defgeneric", ATOM),
+            (Function, "define-minor-mode", ATOM),
             (Constant, "defvar", ATOM),
+            (Constant, "defvar-local", ATOM),
             (Constant, "defconst", ATOM),
+            (Constant, "defconstant", ATOM),
             (Constant, "defcustom", ATOM),
+            (Constant, "defface", ATOM),
             (Constant, "defparameter", ATOM),
             (Function, "define", r" \(+([^\s()]+)"),
             (Constant, "define", r" ([^\s()]+)"),
         ],
+        ..PLAIN
     },
     Keywords {
         name: "perl",
         extensions: &["pl", "pm"],
-        before: "",
-        blocks: &[("=pod", "=cut"), ("=head", "=cut"), ("=item", "=cut"), ("=over", "=cut")],
-        leading: &["#"],
-        definitions: &[(Module, "package", r" ([\w:]+)"), (Function, "sub", NAME)],
+        comments: &["#"],
+        blocks: &[
+            ("\n=pod", "=cut", Comment),
+            ("\n=head", "=cut", Comment),
+            ("\n=over", "=cut", Comment),
+            ("\n=item", "=cut", Comment),
+            ("\n=begin", "=cut", Comment),
+            ("\n=for", "=cut", Comment),
+            ("\n=encoding", "=cut", Comment),
+            QUOTED,
+            ("'", "'", Line),
+        ],
+        definitions: &[(Module, "package", r" ([\w:]+)"), (Function, "sub", r" ([\w:]+)")],
+        ..PLAIN
     },
     Keywords {
         name: "nim",
         extensions: &["nim"],
-        before: "",
-        blocks: &[("#[", "]#")],
-        leading: &["#"],
+        comments: &["#"],
+        blocks: &[("#[", "]#", Nested), QUOTES, QUOTED],
         definitions: &[
             (Function, "proc", NAME),
             (Function, "func", NAME),
@@ -279,73 +373,87 @@ const LANGUAGES: &[Keywords] = &[
             (Function, "converter", NAME),
             (Macro, "template", NAME),
             (Macro, "macro", NAME),
+            (Constant, "const", NAME),
             (
                 Type,
                 "type",
-                r"(?:type\s+)?(\w+)\*?(?:\[.*\])?\s*(?:\{\..*\.\})?\s*=\s*(?:ref\s+|ptr\s+)?(?:object|enum|tuple|distinct|concept)\b",
+                r"(?:type )?(\w+)\*?(?:\[.*\])? ?(?:\{\..*\.\})? ?= ?(?:ref |ptr )?(?:object|enum|tuple|distinct|concept)\b",
             ),
         ],
+        ..PLAIN
     },
     Keywords {
         name: "objective-c",
         extensions: &["m", "mm"],
-        before: "",
-        blocks: C_BLOCKS,
-        leading: &["//", "/*", "*"],
+        comments: &["//"],
+        blocks: &[C_COMMENT, QUOTED],
         definitions: &[
-            (Interface, "@protocol", r" (\w+)\s*(?:<.*>)?\s*$"),
+            (Interface, "@protocol", r" (\w+) ?(?:<.*>)? ?$"),
             (Class, "@interface", NAME),
             (Class, "@implementation", NAME),
-            (Method, "", r"[-+]\s*\([^)]*\)\s*(\w+)"),
+            (Method, "", r"[-+] ?\([^)]*\) ?(\w+)"),
             (Macro, "#define", NAME),
         ],
+        ..PLAIN
     },
     Keywords {
         name: "groovy",
         extensions: &["groovy"],
-        before: r"(?:(?:public|private|protected|static|final|abstract)\s+)*",
-        blocks: &[("/*", "*/"), QUOTES],
-        leading: &["//", "/*", "*", "@"],
+        before: r"(?:@[\w.]+(?:\([^)]*\))?\s+|(?:public|private|protected|static|final|abstract)\s+)*",
+        comments: &["//"],
+        blocks: &[C_COMMENT, QUOTES, MARKS, QUOTED, ("'", "'", Line)],
+        attributes: &["@"],
         definitions: &[
             (Class, "class", NAME),
             (Interface, "interface", NAME),
             (Interface, "trait", NAME),
             (Enum, "enum", NAME),
-            (Function, "def", r" (\w+)\s*\("),
+            (Function, "def", r#" ["']?(\w+)[^(]*\("#),
+            (Function, "", r"[\w.]+(?:<.*>)?(?:\[\])? (\w+)\(.*\) ?(?:throws .*)?\{"),
         ],
+        ..PLAIN
     },
     Keywords {
         name: "powershell",
         extensions: &["ps1", "psm1"],
         before: "(?i)",
-        blocks: &[("<#", "#>")],
-        leading: &["#"],
+        comments: &["#"],
+        blocks: &[
+            ("<#", "#>", Comment),
+            ("@\"", "\"@", First),
+            ("@'", "'@", First),
+            QUOTED,
+            ("'", "'", Line),
+        ],
         definitions: &[
             (Function, "function", r" (?:\w+:)?([\w-]+)"),
             (Function, "filter", r" ([\w-]+)"),
             (Class, "class", NAME),
             (Enum, "enum", NAME),
+            (Method, "", r"(?:static )?(?:\[[\w.\[\]]+\] ?)(\w+)\(.*\) ?\{"),
         ],
+        ..PLAIN
     },
     Keywords {
         name: "protobuf",
         extensions: &["proto"],
-        before: "",
-        blocks: C_BLOCKS,
-        leading: &["//", "/*", "*"],
+        comments: &["//"],
+        blocks: &[C_COMMENT, QUOTED],
         definitions: &[
             (Struct, "message", NAME),
             (Enum, "enum", NAME),
             (Interface, "service", NAME),
             (Method, "rpc", NAME),
+            (Struct, "oneof", NAME),
         ],
+        ..PLAIN
     },
     Keywords {
         name: "graphql",
         extensions: &["graphql", "gql"],
         before: r"(?:extend\s+)?",
-        blocks: &[QUOTES],
-        leading: &["#"],
+        comments: &["#"],
+        blocks: &[QUOTES, QUOTED],
         definitions: &[
             (Type, "type", NAME),
             (Interface, "interface", NAME),
@@ -357,50 +465,59 @@ const LANGUAGES: &[Keywords] = &[
             (Function, "fragment", NAME),
             (Function, "query", NAME),
             (Function, "mutation", NAME),
+            (Function, "subscription", NAME),
         ],
+        ..PLAIN
     },
     Keywords {
         name: "sql",
         extensions: &["sql"],
-        before: r"(?i)create\s+(?:or\s+replace\s+)?(?:(?:temp|temporary|unique|materialized|recursive)\s+)*",
-        blocks: C_BLOCKS,
-        leading: &["--"],
+        before: r"(?i)create\s+(?:or\s+(?:replace|alter)\s+)?(?:(?:temp|temporary|unique|materialized|recursive|virtual|external|unlogged|foreign|global|local|constraint)\s+)*",
+        comments: &["--"],
+        blocks: &[C_COMMENT, ("$$", "$$", First), ("'", "'", First)],
+        end: Some(";"),
         definitions: &[
-            (Struct, "table", r#" (?:if\s+not\s+exists\s+)?["`\[]?([\w."]+)"#),
-            (Struct, "view", r#" (?:if\s+not\s+exists\s+)?["`\[]?([\w."]+)"#),
-            (Type, "type", r#" ["`\[]?([\w."]+)"#),
-            (Function, "function", r#" ["`\[]?([\w."]+)"#),
-            (Function, "procedure", r#" ["`\[]?([\w."]+)"#),
-            (Function, "trigger", r#" (?:if\s+not\s+exists\s+)?["`\[]?([\w."]+)"#),
-            (Constant, "index", r#" (?:concurrently\s+)?(?:if\s+not\s+exists\s+)?["`\[]?([\w."]+)"#),
+            (Struct, "table", TABLE),
+            (Struct, "view", TABLE),
+            (Module, "schema", TABLE),
+            (Type, "type", TABLE),
+            (Type, "domain", TABLE),
+            (Function, "function", TABLE),
+            (Function, "procedure", TABLE),
+            (Function, "trigger", TABLE),
+            (Constant, "sequence", TABLE),
+            (Constant, "index", r#" (?:concurrently )?(?:if not exists )?["`]?([\w$.]+)["`]? on\b"#),
         ],
+        ..PLAIN
     },
 ];
+
+/// A language without anything.
+const PLAIN: Keywords = Keywords {
+    name: "",
+    extensions: &[],
+    before: "",
+    comments: &[],
+    blocks: &[],
+    attributes: &[],
+    end: None,
+    definitions: &[],
+};
+
+/// Quotes that begin no text: a character of C, Emacs Lisp or Elixir, Common Lisp, Clojure, and Erlang.
+const CHARACTERS: &[&str] = &["'\"'", "'\\\"'", "?\"", "?\\\"", "#\\\"", "\\\"", "$\"", "$\\\""];
+/// Words that a definition without a word does not begin with, nor have as a name.
+const CONTROL: &[&str] = &[
+    "assert", "await", "case", "catch", "const", "else", "for", "if", "in", "new", "return", "super",
+    "switch", "throw", "while", "yield",
+];
+/// Words that continue a definition in a line that is indented as it is.
+const CONTINUING: &[&str] = &["begin", "do", "else", "end", "in", "then", "where", "with"];
 
 impl Keywords {
     fn of_path(path: &str) -> Option<(usize, &'static Self)> {
         let extension = Path::new(path).extension()?.to_str()?.to_ascii_lowercase();
         LANGUAGES.iter().enumerate().find(|(_, language)| language.extensions.contains(&extension.as_str()))
-    }
-
-    /// Returns the end of the comment or text that a line begins, if it is longer than the line.
-    fn opens(&self, line: &str) -> Option<&'static str> {
-        self.blocks.iter().find_map(|(begin, end)| {
-            let rest = line.strip_prefix(begin).or_else(|| line.strip_suffix(begin).map(|_| ""))?;
-            (!rest.contains(end)).then_some(*end)
-        })
-    }
-
-    /// Returns what a line without its indentation defines, with its name.
-    fn definition<'l>(
-        &self,
-        patterns: &[Regex],
-        line: &'l str,
-    ) -> Option<(SymbolKind, &'static str, &'l str)> {
-        patterns.iter().zip(self.definitions).find_map(|(pattern, (kind, word, _))| {
-            let name = pattern.captures(line)?.get(1)?.as_str();
-            (!CONTROL.contains(&name)).then_some((*kind, *word, name))
-        })
     }
 
     fn patterns(&self, number: usize) -> &'static [Regex] {
@@ -409,11 +526,35 @@ impl Keywords {
         PATTERNS[number].get_or_init(|| {
             let pattern = |(_, word, rest): &Definition| {
                 let word = if rest.starts_with(' ') { regex::escape(word) } else { String::new() };
-                let pattern = format!("^{}{word}{}", self.before, rest.replace(' ', r"\s+"));
-                Regex::new(&pattern).expect("the patterns are valid")
+                let rest = rest.replace(" ?", r"\s*").replace(' ', r"\s+");
+                Regex::new(&format!("^{}{word}{rest}", self.before)).expect("the patterns are valid")
             };
             self.definitions.iter().map(pattern).collect()
         })
+    }
+
+    /// Returns what a line begins to define, with its name.
+    fn definition<'l>(
+        &self,
+        patterns: &[Regex],
+        line: &'l str,
+    ) -> Option<(SymbolKind, &'static str, &'l str)> {
+        let is_control = |word: &str| CONTROL.iter().any(|control| word.eq_ignore_ascii_case(control));
+        let first = line.split(|char: char| !char.is_alphanumeric()).next().unwrap_or_default();
+        patterns.iter().zip(self.definitions).find_map(|(pattern, (kind, word, _))| {
+            let name = pattern.captures(line)?.get(1)?.as_str();
+            let is_call = word.is_empty() && (is_control(name) || is_control(first));
+            (!is_call).then_some((*kind, *word, name))
+        })
+    }
+
+    /// Returns true if a line without a definition belongs to the symbol that is indented as it is.
+    fn continues(&self, line: &str, symbol: &Symbol) -> bool {
+        let word = line.split(|char: char| !char.is_alphanumeric() && char != '_').next().unwrap_or_default();
+        line.starts_with([')', ']', '}', '{', '|', '=', ';'])
+            || CONTINUING.contains(&word.to_ascii_lowercase().as_str())
+            || word == symbol.name
+            || self.end.is_some()
     }
 }
 
@@ -422,83 +563,197 @@ pub(crate) fn language(path: &str) -> Option<&'static str> {
     Keywords::of_path(path).map(|(_, language)| language.name)
 }
 
+/// Returns the names of these languages.
+pub(crate) fn languages() -> impl Iterator<Item = &'static str> {
+    LANGUAGES.iter().map(|language| language.name)
+}
+
 /// Returns true if paths of symbols can have this word before a name.
 pub(crate) fn is_definition_word(word: &str) -> bool {
     LANGUAGES.iter().flat_map(|language| language.definitions).any(|(_, known, _)| *known == word)
 }
 
-/// Words that a name in front of a parenthesis is not.
-const CONTROL: &[&str] =
-    &["assert", "catch", "else", "for", "if", "return", "super", "switch", "throw", "while"];
+/// Finds the code in lines, between comments and texts.
+struct Scanner<'t> {
+    language: &'static Keywords,
+    source: &'t str,
+    /// The comment or text around the current place, and how many of its kind are open.
+    inside: Option<(&'static Block, usize)>,
+    /// Blocks that are not closed in the rest of the source; their openers mean something else there.
+    unclosed: Vec<&'static str>,
+}
+
+impl Scanner<'_> {
+    /// Passes over a line that begins at the byte `start`; returns where code begins in it: at its end if it is blank, a comment or a
+    /// part of a text.
+    fn code(&mut self, line: &str, start: usize) -> usize {
+        let mut code = None;
+        let mut at = 0;
+        while let Some(char) = line[at..].chars().next() {
+            let rest = &line[at..];
+            if let Some((block, depth)) = self.inside {
+                let (open, close, extent) = *block;
+                let (step, depth) = match rest {
+                    _ if rest.starts_with(close) => (close.len(), depth - 1),
+                    _ if extent == Nested && rest.starts_with(open) => (open.len(), depth + 1),
+                    _ if char == '\\' && matches!(extent, Escaped | Line) => {
+                        (1 + rest[1..].chars().next().map_or(0, char::len_utf8), depth)
+                    }
+                    _ => (char.len_utf8(), depth),
+                };
+                at += step;
+                self.inside = (depth > 0).then_some((block, depth));
+                continue;
+            }
+            if let Some(block) = self.opened(rest, at, start) {
+                self.inside = Some((block, 1));
+                at += block.0.trim_start().len();
+                continue;
+            }
+            if self.language.comments.iter().any(|mark| rest.starts_with(mark)) {
+                break;
+            }
+            if !char.is_whitespace() {
+                code = code.or(Some(at));
+            }
+            let literal = CHARACTERS.iter().find(|literal| rest.starts_with(**literal));
+            at += literal.map_or(char.len_utf8(), |literal| literal.len());
+        }
+        self.inside = self.inside.filter(|(block, _)| block.2 != Line);
+        code.unwrap_or(line.len())
+    }
+
+    /// Returns true inside of a text.
+    fn is_in_text(&self) -> bool {
+        self.inside.is_some_and(|((.., extent), _)| !matches!(extent, Comment | Nested))
+    }
+
+    /// Returns the comment or text that begins here, unless the source does not close it.
+    fn opened(&mut self, rest: &str, at: usize, start: usize) -> Option<&'static Block> {
+        let begins = |(open, ..): &&'static Block| match open.strip_prefix('\n') {
+            Some(open) => at == 0 && rest.starts_with(open),
+            None => rest.starts_with(open),
+        };
+        let block = self.language.blocks.iter().find(begins)?;
+        let (open, close, extent) = *block;
+        if extent == Line {
+            return Some(block);
+        }
+        if self.unclosed.contains(&open) {
+            return None;
+        }
+        let behind = start + at + open.trim_start().len();
+        if !self.source[behind..].contains(close) {
+            self.unclosed.push(open);
+            return None;
+        }
+        Some(block)
+    }
+}
 
 /// Returns the symbols of a file, in order; none if its language is not known.
-pub(crate) fn symbols(path: &str, lines: &Lines<'_>) -> Vec<Symbol> {
+pub(crate) fn symbols(path: &str, source: &str, lines: &Lines<'_>) -> Vec<Symbol> {
     let Some((number, language)) = Keywords::of_path(path) else { return vec![] };
     let patterns = language.patterns(number);
+    let mut scanner = Scanner { language, source, inside: None, unclosed: vec![] };
     let mut found: Vec<Symbol> = vec![];
     // Symbols that have not ended, outermost first, each with its indentation.
     let mut open: Vec<(usize, usize)> = vec![];
-    // The end of the comment or text around the line.
-    let mut block: Option<&str> = None;
     // First line of the comments and attributes right above.
     let mut leading: Option<usize> = None;
+    // Number of the last line with code or a text, from 1.
+    let mut last = 0;
     for line in 0..lines.count() {
         let text = lines.text(line).trim_end();
-        let trimmed = text.trim_start();
-        let indentation = text.len() - trimmed.len();
-        let is_inside = block.is_some();
-        block = match block {
-            Some(end) => (!trimmed.contains(end)).then_some(end),
-            None => language.opens(trimmed),
-        };
-        if is_inside || block.is_some() || language.leading.iter().any(|mark| trimmed.starts_with(mark)) {
+        let (is_inside, is_in_text) = (scanner.inside.is_some(), scanner.is_in_text());
+        let code = &text[scanner.code(text, lines.start(line))..];
+        if code.is_empty() {
+            // A blank line parts a comment from what follows it; a text belongs to what it is in.
+            match leading {
+                _ if text.is_empty() && !is_inside => leading = None,
+                None if is_in_text => last = line + 1,
+                _ => leading = leading.or(Some(line)),
+            }
+            continue;
+        }
+        let definition = if text.len() <= MAX_LINE { language.definition(patterns, code) } else { None };
+        if definition.is_none() && is_inside {
+            last = line + 1;
+            continue;
+        }
+        if definition.is_none() && language.attributes.iter().any(|mark| code.starts_with(mark)) {
             leading = leading.or(Some(line));
             continue;
         }
         let begins = leading.take().unwrap_or(line);
-        if trimmed.is_empty() {
-            continue;
-        }
-        let definition = if text.len() <= MAX_LINE { language.definition(patterns, trimmed) } else { None };
-        // A line that is indented less ends a symbol, one that is indented equally only if it defines the next.
-        let least = indentation + usize::from(definition.is_none());
-        let end = if definition.is_some() { begins } else { line };
-        for (symbol, _) in open.extract_if(.., |(_, own)| *own >= least) {
-            found[symbol].end(end, lines);
-        }
-        let outer = open.last().map(|(outer, _)| &found[*outer]);
-        let Some((kind, word, name)) = definition.filter(|_| open.len() < DEEPEST) else { continue };
-        let is_variable = kind == Constant || word == "let";
-        if is_variable && outer.is_some_and(|outer| is_code(outer.kind)) {
-            continue;
-        }
-        let is_method = kind == Function && outer.is_some_and(|outer| outer.kind.has_methods());
-        let around = outer.map_or(String::new(), |outer| format!("{} > ", outer.path));
-        let gap = if word.is_empty() { "" } else { " " };
-        open.push((found.len(), indentation));
-        found.push(Symbol {
-            name: own(name),
-            path: format!("{around}{word}{gap}{name}"),
-            kind: if is_method { Method } else { kind },
-            lines: line + 1..=line + 1,
-            begins: begins + 1,
-            bytes: lines.bytes(line..line + 1),
-            has_body: true,
+        // A case may stand as far left as its type.
+        let indentation = text.len() - text.trim_start().len() + usize::from(code.starts_with(['|', '=']));
+        let is_new = definition.is_some_and(|(kind, word, name)| {
+            let again = |(symbol, own): &(usize, usize)| {
+                let symbol = &found[*symbol];
+                *own == indentation && word.is_empty() && symbol.kind == kind && symbol.name == name
+            };
+            !open.last().is_some_and(again)
         });
+        let ends = |(symbol, own): &mut (usize, usize)| {
+            *own > indentation
+                || (*own == indentation && (is_new || !language.continues(code, &found[*symbol])))
+        };
+        for (symbol, _) in open.extract_if(.., ends).collect::<Vec<_>>() {
+            found[symbol].end(last, lines);
+        }
+        last = line + 1;
+        if let Some((kind, word, name)) = definition.filter(|_| is_new && open.len() < DEEPEST) {
+            let outer = open.last().map(|(outer, _)| &found[*outer]);
+            let is_local = outer.is_some_and(|outer| is_code(outer.kind))
+                && (kind == Constant || word == "let" || (word.is_empty() && is_code(kind)));
+            if !is_local {
+                let symbol = Symbol::begun(kind, word, name, outer, (line, begins), lines);
+                open.push((found.len(), indentation));
+                found.push(symbol);
+            }
+        }
+        if language.end.is_some_and(|end| code.ends_with(end)) {
+            for (symbol, _) in open.drain(..) {
+                found[symbol].end(last, lines);
+            }
+        }
     }
     for (symbol, _) in open {
-        found[symbol].end(lines.count(), lines);
+        found[symbol].end(last, lines);
     }
     found
 }
 
 impl Symbol {
-    /// Sets the last line: the last before line `end`, from 0, that is not blank.
-    fn end(&mut self, end: usize, lines: &Lines<'_>) {
+    /// Makes a symbol of one line, from 0, whose comments begin at another.
+    fn begun(
+        kind: SymbolKind,
+        word: &str,
+        name: &str,
+        outer: Option<&Self>,
+        (line, begins): (usize, usize),
+        lines: &Lines<'_>,
+    ) -> Self {
+        let name: String = name.chars().filter(|char| !"\"`[]".contains(*char)).collect();
+        let is_method = kind == Function && outer.is_some_and(|outer| outer.kind.has_methods());
+        let around = outer.map_or(String::new(), |outer| format!("{} > ", outer.path));
+        let gap = if word.is_empty() { "" } else { " " };
+        Self {
+            path: format!("{around}{word}{gap}{name}"),
+            name: own(&name),
+            kind: if is_method { Method } else { kind },
+            lines: line + 1..=line + 1,
+            begins: begins + 1,
+            bytes: lines.bytes(line..line + 1),
+            has_body: true,
+        }
+    }
+
+    /// Sets the last line.
+    fn end(&mut self, last: usize, lines: &Lines<'_>) {
         let first = *self.lines.start();
-        let is_blank = |line: &usize| *line >= first && lines.text(*line).trim().is_empty();
-        let last = (first..end).rev().find(|line| !is_blank(line)).map_or(first, |line| line + 1);
-        self.lines = first..=last;
-        self.bytes = lines.bytes(first - 1..last);
+        self.lines = first..=last.max(first);
+        self.bytes = lines.bytes(first - 1..*self.lines.end());
     }
 }

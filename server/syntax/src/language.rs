@@ -158,6 +158,11 @@ pub fn language_name(path: &str) -> Option<&'static str> {
     Language::of_path(path).map(Language::name).or_else(|| keywords::language(path))
 }
 
+/// Returns the names of all languages whose definitions are found.
+pub fn language_names() -> impl Iterator<Item = &'static str> {
+    Language::ALL.iter().map(|language| language.name()).chain(keywords::languages())
+}
+
 const RUST: Facts = Facts {
     name: "rust",
     extensions: &["rs"],

@@ -30,7 +30,7 @@ pub use tree_sitter;
 
 pub use self::{
     chunks::{Chunk, MAX_BYTES, Outline, outline},
-    language::{Language, is_definition_word, language_name},
+    language::{Language, is_definition_word, language_name, language_names},
     parse::parse,
     symbol_kind::SymbolKind,
     symbols::{Symbol, symbols},

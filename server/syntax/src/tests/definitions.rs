@@ -570,6 +570,8 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             defimpl String.Chars, for: Shop.Cart do
               def to_string(_), do: "cart"
             end
+            @q """one line"""
+            def after, do: "a"
         "#,
         r"
             defmodule Shop.Cart = Cart: module 1-20
@@ -578,11 +580,12 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             defmodule Shop.Cart > defmacro twice: macro 17-19
             defimpl String.Chars = Chars: impl 22-24
             defimpl String.Chars > def to_string: method 23
+            def after: function 26 from 25
         ",
     ),
     (
         "a.erl",
-        r"
+        r#"
             -module(cart).
             -export([total/1]).
             -record(item, {price}).
@@ -593,13 +596,25 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             -spec total([price()]) -> price().
             total(Items) ->
                 lists:sum(Items).
-        ",
+            first([]) -> 0;
+            first([H | _]) ->
+                case H of
+                    other(Y) -> Y;
+                    _ -> H
+                end.
+            long(State,
+                    Rest) ->
+                "a
+            fake(x) -> y".
+        "#,
         r"
-            module cart: module 1-2
+            module cart: module 1
             record item: struct 3
             define MAX: macro 4
             type price: type 5
             total: function 9-10 from 7
+            first: function 11-16
+            long: function 17-20
         ",
     ),
     (
@@ -629,7 +644,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
                 go = length
         ",
         r"
-            module Shop.Cart = Cart: module 2-3
+            module Shop.Cart = Cart: module 2-3 from 1
             data Price: type 6-7 from 5
             newtype Name: type 8
             data Shape: type 9-11
@@ -643,7 +658,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
     ),
     (
         "a.scala",
-        r"
+        r#"
             package shop
 
             /** A cart. */
@@ -662,7 +677,17 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             }
             sealed trait Shape
             enum Color { case Red }
-        ",
+            object Texts {
+              val q = """one line"""
+              val r = f("""text
+            def fake = 1
+              """, q)
+              /* a /* nested */
+              def hidden = 1 */
+              @inline def after(x: Int) = 2
+              def is_? = true
+            }
+        "#,
         r"
             class Cart: class 4-11 from 3
             class Cart > val tax: constant 5
@@ -673,11 +698,16 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             object Cart > def empty: function 15
             trait Shape: interface 17
             enum Color: enum 18
+            object Texts: module 19-28
+            object Texts > val q: constant 20
+            object Texts > val r: constant 21-23
+            object Texts > def after: function 26 from 24
+            object Texts > def is_?: function 27
         ",
     ),
     (
         "a.lua",
-        r"
+        r#"
             local M = {}
 
             --- Adds.
@@ -690,12 +720,21 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             M.twice = function(x) return x end
             function M:total() return 1 end
             return M
-        ",
+            --[==[
+            function fake() end
+            ]==]
+            local text = [[
+            function fake_too() end
+            ]]
+            --[[ one ]] function after() end
+            describe("x", function() end)
+        "#,
         r"
             function M.add = add: function 4-7 from 3
             function helper: function 9
             function M.twice = twice: function 10
-            function M:total = total: function 11-12
+            function M:total = total: function 11
+            function after: function 19
         ",
     ),
     (
@@ -747,6 +786,17 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             extension Words on String {}
             void main() => run();
             typedef Handler = void Function(int);
+            /* licence */ class Page {
+              @override Widget build(BuildContext c) {
+                return Scaffold(body: () {
+                  setState(() {
+                  });
+                });
+              }
+              var s = '''
+            class Fake {}
+            ''';
+            }
         ",
         r"
             class Cart: class 2-14 from 1
@@ -757,6 +807,8 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             extension Words: impl 16
             main: function 17
             typedef Handler: type 18
+            class Page: class 19-29
+            class Page > build: method 20-25
         ",
     ),
     (
@@ -779,14 +831,22 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             macro log(x)
             end
             end
+            @inline function fast(x)
+            end
+            isok(x, y=1)::Bool = x == y
+            push!(a, () -> 1)
+            @enum Color red green
         "#,
         r"
             module Shop: module 1
             function total: function 6-8 from 3
             struct Cart: struct 10-12
             const MAX: constant 13
-            function twice: function 14
+            twice: function 14
             macro log: macro 15-17
+            function fast: function 18-19
+            isok: function 20
+            @enum Color: enum 22
         ",
     ),
     (
@@ -806,7 +866,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
     ),
     (
         "a.ml",
-        r"
+        r#"
             (* Prices. *)
             type 'a price = Price of 'a
             exception Empty
@@ -819,7 +879,14 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
               let max = 3
             end
             let run () = Cart.total []
-        ",
+            (* (* nested *)
+            let fake = 1
+            *)
+            let text = "
+            let fake = 2"
+            and other x = x
+            let[@inline] fast x = x
+        "#,
         r"
             type price: type 2 from 1
             exception Empty: type 3
@@ -827,6 +894,9 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             module Cart > let total: function 5-9
             module Cart > let max: function 10
             let run: function 12
+            let text: function 16-17 from 13
+            and other: function 18
+            let fast: function 19
         ",
     ),
     (
@@ -867,14 +937,23 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
               1)
             (defmacro twice [x] x)
             (def ^:private max-items 3)
+            (def ^{:doc "x" :dynamic true} *dyn* 1)
+            (defn doc
+              "Like
+            (defn fake [])"
+              [] 1)
+            (deftest total-test)
         "#,
         r"
             ns shop.cart = cart: module 1-2
             defprotocol Priced: interface 4-5
             defrecord Cart: class 6
-            defn total: function 7-10
+            defn- total: function 7-10
             defmacro twice: macro 11
             def max-items: constant 12
+            def *dyn*: constant 13
+            defn doc: function 14-17
+            deftest total-test: function 18
         ",
     ),
     (
@@ -926,7 +1005,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
         ",
         r"
             package Shop::Cart = Cart: module 1
-            sub total: function 4-15 from 3
+            sub total: function 4-7 from 3
         ",
     ),
     (
@@ -963,10 +1042,10 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
         r"
             #define MAX: macro 1
             @interface Cart: class 2
-            total: method 3-4
+            total: method 3
             @implementation Cart: class 5
             total: method 7-9 from 6
-            cartWithItems: method 10-11
+            cartWithItems: method 10
         ",
     ),
     (
@@ -1025,7 +1104,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
     ),
     (
         "a.sql",
-        r"
+        r#"
             -- Carts.
             CREATE TABLE IF NOT EXISTS shop.carts (
                 id int
@@ -1034,11 +1113,18 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
               select 1;
             $$ language sql;
             CREATE UNIQUE INDEX cart_ids ON carts (id);
-        ",
+            -- see a/*
+            CREATE TABLE "Shop"."Items" (
+                note text default 'a
+            create table fake'
+            );
+            CREATE INDEX ON carts (id);
+        "#,
         r"
             table shop.carts = carts: struct 2-4 from 1
             function total: function 5-7
             index cart_ids: constant 8
+            table Shop.Items = Items: struct 10-13 from 9
         ",
     ),
     (
@@ -1050,10 +1136,15 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
                 return 1
               }
             }
+            String typed(int x) {
+              return other(x) {
+              }
+            }
         ",
         r"
             class Cart: class 2-6 from 1
             class Cart > def total: method 3-5
+            typed: function 7-10
         ",
     ),
 ];
