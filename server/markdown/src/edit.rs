@@ -10,7 +10,7 @@ use super::outline::Outline;
 use super::section::Section;
 use super::splice::Splice;
 use super::target::TargetError;
-use super::{Flavor, outside, seams};
+use super::{Flavor, editor, outside, seams};
 
 /// One edit of a document. `content` is inserted verbatim; `target` is resolved by [`Outline::find`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum Edit<'a> {
     ReplaceSection {
         /// The section to replace.
         target: &'a str,
-        /// The Markdown that replaces it; the empty string deletes the section.
+        /// The Markdown that replaces it; the empty string deletes the section and, at the document's end, the blank lines above it.
         content: &'a str,
     },
     /// Inserts the content before a section's heading.
@@ -88,6 +88,7 @@ impl<'a> Edit<'a> {
         Ok(match self {
             Edit::Append { .. } => at(text.len()),
             Edit::Prepend { .. } => at(outline.front_matter().end),
+            Edit::ReplaceSection { target, content: "" } => editor::removed(text, section(target)?),
             Edit::ReplaceSection { target, .. } => section(target).map(|s| s.heading.start..s.end)?,
             Edit::InsertBefore { target, .. } => at(section(target)?.heading.start),
             Edit::InsertAfter { target, .. } => at(section(target)?.end),
@@ -131,7 +132,7 @@ pub enum EditError {
 /// line ending, `\n` if it has none.
 ///
 /// Content that only adds and starts with a row, an item or a line of a quote, where a table, such a list or a quote ends, continues
-/// it: the blank lines below it stay below the content.
+/// it: the blank lines below it stay below the content. Within a list item that holds for content with the item's indentation.
 ///
 /// Parses the old text once, and the new one at most three times, to try separators.
 ///

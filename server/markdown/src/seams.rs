@@ -116,9 +116,9 @@ impl Seam<'_> {
 }
 
 /// Returns the range that content for `position` of `old` replaces to continue the last block before it: below the block's last
-/// line, if the content starts with a row of that table, an item of that list or a line of that quote, and only blank lines are
-/// between. Blank lines at the content's end replace the existing ones. A list with blank lines between its items is continued
-/// below one more.
+/// line, if the content starts with a row of that table, an item of that list or a line of that quote, or with one of a block at the end
+/// of that list, and only blank lines are between. Blank lines at the content's end replace the existing ones. A list with blank lines
+/// between its items is continued below one more.
 pub(super) fn joint(
     old: &str,
     before: &Outline,
@@ -130,17 +130,12 @@ pub(super) fn joint(
     let rest = old.get(last.range.end..position)?;
     let outline = Outline::parse(content, flavor);
     let first = outline.blocks().first()?;
-    let (above, below) = (&old[last.range.clone()], &content[first.range.clone()]);
     let is_first_line = content[..first.range.start].trim_matches([' ', '\t']).is_empty();
-    let continues = match last.kind {
-        // A row without a table above it is a paragraph.
-        BlockKind::TABLE => below.starts_with('|') && first.kind != BlockKind::TABLE,
-        BlockKind::Tagged(TagEnd::List(_)) => {
-            first.kind == last.kind && list_marker(above) == list_marker(below) && !has_blank_line(above)
-        }
-        _ => is_quote(last) && is_quote(first) && !is_callout(first, content),
+    let continues = || {
+        continues((old, last), (content, first))
+            || is_list(last) && continues_in_item(&old[last.range.clone()], content, flavor)
     };
-    (is_first_line && continues).then(|| {
+    (is_first_line && continues()).then(|| {
         let blank = after_line(rest);
         let start = position - blank.len();
         let last = outline.blocks().last().unwrap_or(first);
@@ -148,6 +143,52 @@ pub(super) fn joint(
         let end = start + if blank.starts_with(own) { own.len() } else { 0 };
         start..end
     })
+}
+
+/// Returns true if the block `first` of one text continues the block `last` of the other.
+fn continues((old, last): (&str, &Block), (content, first): (&str, &Block)) -> bool {
+    let (above, below) = (&old[last.range.clone()], &content[first.range.clone()]);
+    match last.kind {
+        // A row without a table above it is a paragraph.
+        BlockKind::TABLE => first.kind != BlockKind::TABLE && is_row(below, above),
+        _ if is_list(last) => {
+            first.kind == last.kind && list_marker(above) == list_marker(below) && !has_blank_line(above)
+        }
+        _ => is_quote(last) && is_quote(first) && !is_callout(first, content),
+    }
+}
+
+/// Returns true if content continues a block at the end of a list's last item, whose text has the content's indentation.
+fn continues_in_item(list: &str, content: &str, flavor: Flavor) -> bool {
+    let indent = content.len() - content.trim_start_matches(' ').len();
+    if indent == 0 {
+        return false;
+    }
+    let is_in_item =
+        |line: &&str| line.trim().is_empty() || line.len() - line.trim_start_matches(' ').len() >= indent;
+    let masked = lines::mask_lone_cr(list);
+    let all: Vec<&str> = masked.lines().collect();
+    let inside = all.iter().rev().take_while(|line| is_in_item(line)).count();
+    // The line above has the item's marker in place of the indentation.
+    let item = &all[all.len().saturating_sub(inside + 1)..];
+    let without_indent = |line: &&str| line.get(indent..).unwrap_or_default().to_owned() + "\n";
+    let item: String = item.iter().map(without_indent).collect();
+    let content = lines::mask_lone_cr(content);
+    let content: String = content.lines().collect::<Vec<_>>().iter().map(without_indent).collect();
+    let (above, below) = (Outline::parse(&item, flavor), Outline::parse(&content, flavor));
+    match (above.blocks().last(), below.blocks().first()) {
+        (Some(last), Some(first)) => continues((&item, last), (&content, first)),
+        _ => false,
+    }
+}
+
+/// Returns true for text that starts with a row of a table: with `|`, or with as many cells as a table that is written without `|` around
+/// its rows.
+fn is_row(text: &str, table: &str) -> bool {
+    let cells = |text: &str| {
+        text.split(['\n', '\r']).next().unwrap_or_default().replace("\\|", "").matches('|').count()
+    };
+    text.starts_with('|') || (!table.starts_with('|') && cells(text) == cells(table))
 }
 
 /// Returns the blank lines below the line that white space ends.
@@ -164,6 +205,10 @@ fn list_marker(list: &str) -> Option<char> {
 fn has_blank_line(text: &str) -> bool {
     let masked = lines::mask_lone_cr(text);
     masked.lines().any(|line| line.trim().is_empty())
+}
+
+fn is_list(block: &Block) -> bool {
+    matches!(block.kind, BlockKind::Tagged(TagEnd::List(_)))
 }
 
 fn is_quote(block: &Block) -> bool {

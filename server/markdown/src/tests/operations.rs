@@ -22,6 +22,8 @@ fn replace_section_takes_heading_text_and_children() {
     check(NESTED, replace("# A", "x"), "x");
     check(NESTED, replace("## D", "## D"), "# A\na\n## B\nb\n### C\nc\n## D");
     check(NESTED, replace("## B", ""), "# A\na\n## D\nd\n");
+    check("# A\n\na\n\n## B\n\nb\n", replace("## B", ""), "# A\n\na\n");
+    check("# A\r\n\r\n## B", replace("## B", ""), "# A\r\n");
     check("# A\r\n\r\na\r\n# B\r\n", replace("A", "# X\nx"), "# X\nx\r\n# B\r\n");
 }
 
@@ -108,6 +110,11 @@ fn a_heading_keeps_the_blank_line_above_it() {
 fn content_continues_a_block_of_its_kind() {
     for (block, more) in [
         ("| a |\n|---|\n| 1 |\n", "| 2 |\n"),
+        ("a | b\n---|---\n1 | 2\n", "3 | 4\n5 | 6\n"),
+        ("- x\n\n  | a |\n  |---|\n  | 1 |\n", "  | 2 |\n"),
+        ("1. x\n\n   > a\n", "   > b\n   > c\n"),
+        ("- x\n  - y\n\n    a | b\n    ---|---\n    1 | 2\n", "    3 | 4\n"),
+        ("- | a |\n  |---|\n", "  | 1 |\n"),
         ("- a\n", "- b\n"),
         ("- [ ] a\n", "- [x] b\n"),
         ("1. a\n2. b\n", "3. c\n"),

@@ -83,20 +83,26 @@ impl LearningOs for Memory {
         }
         let mut bytes = cx.read(&path)?.map_or_else(Vec::new, |document| document.bytes);
         let before = bytes.len();
-        // Readers of JSON lines don't accept a lone `\r` as a line ending.
-        let ending = match tabellion_markdown::ending_of(&String::from_utf8_lossy(&bytes)) {
-            "\r\n" => "\r\n",
-            _ => "\n",
-        };
-        end_line(&mut bytes, ending);
-        bytes.extend(text.as_bytes());
-        end_line(&mut bytes, ending);
+        append(&mut bytes, &text);
         let lines = bytes[before..].iter().filter(|byte| **byte == b'\n').count();
         let message = format!("appended to `{path}`");
         let summary = format!("append: +{lines} -0 lines");
         let change = Change::one(path, Content::Write(bytes), "append", summary);
         Ok(cx.stage(change, |_| WriteMemoryEntryResponse { success: true, message: Some(message) }))
     }
+}
+
+/// Appends an entry. All its lines have the file's line ending; the first entry of a file keeps its own.
+fn append(bytes: &mut Vec<u8>, text: &str) {
+    let written = if bytes.is_empty() { text.as_bytes() } else { bytes.as_slice() };
+    // Readers of JSON lines don't accept a lone `\r` as a line ending.
+    let ending = match tabellion_markdown::ending_of(&String::from_utf8_lossy(written)) {
+        "\r\n" => "\r\n",
+        _ => "\n",
+    };
+    end_line(bytes, ending);
+    bytes.extend(text.replace("\r\n", "\n").replace('\n', ending).as_bytes());
+    end_line(bytes, ending);
 }
 
 /// Ends the last line if it has no line ending.
@@ -109,4 +115,24 @@ fn end_line(bytes: &mut Vec<u8>, ending: &str) {
 fn too_large(what: String, unit: &str, size: usize, limit: usize) -> ToolError {
     let message = format!("{what} has {size} {unit}, and at most {limit} are allowed");
     ToolError::size_limit_exceeded(message).with("size", size).with("limit", limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_has_the_line_ending_of_its_file() {
+        for (old, text, new) in [
+            ("", "one\ntwo", "one\ntwo\n"),
+            ("", "one\r\ntwo", "one\r\ntwo\r\n"),
+            ("a\r\nb", "one\ntwo", "a\r\nb\r\none\r\ntwo\r\n"),
+            ("a\n", "one\r\ntwo\n", "a\none\ntwo\n"),
+            ("a\r", "one", "a\r\none\n"),
+        ] {
+            let mut bytes = old.as_bytes().to_vec();
+            append(&mut bytes, text);
+            assert_eq!(String::from_utf8(bytes).unwrap(), new, "{old:?} {text:?}");
+        }
+    }
 }
