@@ -1,8 +1,9 @@
 //! The texts of files as they were indexed, and the places of chunks and symbols in them.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use rusqlite::Connection;
+use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
 
 use crate::{
     CodeError,
@@ -27,6 +28,14 @@ pub(crate) fn facts(connection: &Connection, file: i64) -> Result<Vec<ChunkFacts
 fn read_facts(chunks: &str) -> Result<Vec<ChunkFacts>, CodeError> {
     let read = serde_json::from_str(chunks);
     Ok(read.map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?)
+}
+
+/// Returns a text in Unicode's composed form (NFC), in which texts are compared: a query is typed composed, a file may be decomposed.
+pub(crate) fn composed(text: &str) -> Cow<'_, str> {
+    match is_nfc_quick(text.chars()) {
+        IsNormalized::Yes => Cow::Borrowed(text),
+        _ => Cow::Owned(text.nfc().collect()),
+    }
 }
 
 /// Returns the lines of a symbol in the text of its chunk.

@@ -6,7 +6,9 @@ use tabellion_syntax::{Chunk, Outline, Symbol};
 /// Prefix of the path of a commit's message.
 const COMMIT: &str = "commit:";
 /// The kind of a chunk of a commit's message.
-const COMMIT_KIND: &str = "commit";
+pub(crate) const COMMIT_KIND: &str = "commit";
+/// The kind of a chunk about no symbol, and the language of a file in none that is known.
+pub(crate) const TEXT: &str = "text";
 
 /// Returns the path of a commit's message, as an entry of a tree. Its chunks are of the kind `commit`.
 pub fn commit_path(id: &str) -> String {
@@ -24,7 +26,7 @@ pub(crate) fn kind(path: &str, symbol: Option<&Symbol>) -> &'static str {
     match symbol {
         Some(symbol) => symbol.kind.word(),
         None if is_commit(path) => COMMIT_KIND,
-        None => "text",
+        None => TEXT,
     }
 }
 

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `index`, `run` | collections, their runs and states; reading and cutting files on several threads |
 //! | `tree` | trees of files; folders by their ignore rules |
-//! | `terms`, `names` | terms of files and queries; names of symbols in queries |
+//! | `terms`, `names`, `values` | terms of files and queries; names of symbols in queries; values of filters as callers write them |
 //! | `facts`, `segment`, `filter`, `write` | facts about chunks; words of some files and the chunks that have them; filters of words; transactions |
 //! | `columns`, `parts`, `search`, `ranking` | data in memory; the collections that are searched; a search; the formula, with its reasons |
 //! | `content` | texts of files, and places in them |
@@ -37,6 +37,7 @@ mod terms;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod values;
 mod write;
 
 pub use self::{

@@ -2,6 +2,7 @@
 //! def total`).
 
 use crate::{
+    content::composed,
     facts::SymbolFacts,
     terms::{identifiers, last_key, name_key, whole},
 };
@@ -19,9 +20,12 @@ pub(crate) struct SymbolName {
 
 impl SymbolName {
     pub(crate) fn parse(text: &str) -> Self {
-        let text = text.trim().trim_end_matches("()");
-        let parts = identifiers(text).map(whole);
-        Self { text: text.to_owned(), parts: parts.filter(|part| !SELVES.contains(&part.as_str())).collect() }
+        let text = composed(text.trim().trim_end_matches("()"));
+        let parts = identifiers(&text).map(whole);
+        Self {
+            text: text.clone().into_owned(),
+            parts: parts.filter(|part| !SELVES.contains(&part.as_str())).collect(),
+        }
     }
 
     /// Returns the keys for a symbol of this name; its chunk has one of them as a term.
@@ -31,7 +35,8 @@ impl SymbolName {
 
     /// Returns true if this is a name of the symbol. `modules` are the names of the file's folders and modules, from the outside.
     pub(crate) fn fits(&self, symbol: &SymbolFacts, modules: &[String]) -> bool {
-        if self.text == symbol.path || name_key(&self.text) == name_key(&symbol.name) && self.is_whole(symbol)
+        if self.text == composed(&symbol.path)
+            || name_key(&self.text) == name_key(&symbol.name) && self.is_whole(symbol)
         {
             return true;
         }
@@ -47,7 +52,7 @@ impl SymbolName {
 
     /// Returns true unless the name ends with marks that are not those of the symbol: `operator+`, `empty?`.
     fn is_whole(&self, symbol: &SymbolFacts) -> bool {
-        self.text.ends_with(char::is_alphanumeric) || self.text.ends_with(&symbol.name)
+        self.text.ends_with(char::is_alphanumeric) || self.text.ends_with(&*composed(&symbol.name))
     }
 }
 
@@ -60,7 +65,7 @@ pub(crate) fn modules<'s>(path: &str, symbols: impl Iterator<Item = &'s SymbolFa
 
 /// Returns true if a text contains a word with marks, in any case of ASCII, not as a part of a longer word.
 pub(crate) fn has_literal(text: &str, literal: &str) -> bool {
-    let (text, literal) = (text.to_ascii_lowercase(), literal.to_ascii_lowercase());
+    let [text, literal] = [text, literal].map(|text| composed(text).to_ascii_lowercase());
     let is_part = |char: char| char.is_alphanumeric() || char == '_';
     text.match_indices(&literal).any(|(at, _)| {
         let (before, after) = (&text[..at], &text[at + literal.len()..]);

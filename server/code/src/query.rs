@@ -8,10 +8,11 @@ use tabellion_syntax::{is_definition_word, language_name};
 
 use crate::{
     CodeError,
-    facts::SymbolFacts,
+    content::composed,
+    facts::{SymbolFacts, TEXT},
     names::SymbolName,
     terms::{Kind, identifiers, whole},
-    tree::plain_extension,
+    values::{self, Extensions, segments, with_slashes},
 };
 
 /// Number of different words that are searched for; further words of a query are ignored.
@@ -42,35 +43,36 @@ pub struct CodeQuery {
 /// Conditions that all hold for every hit.
 #[derive(Debug, Clone, Default)]
 pub struct CodeFilters {
-    languages: Vec<String>,
-    extensions: Vec<String>,
+    languages: Vec<&'static str>,
+    extensions: Extensions,
     paths: Vec<PathFilter>,
     branches: Vec<String>,
-    kinds: Vec<String>,
+    kinds: Vec<&'static str>,
     symbols: Vec<SymbolName>,
 }
 
 impl CodeFilters {
-    /// Adds the condition that the file has one of these extensions, as in `py`, `.PY` or `*.py`.
+    /// Adds the condition that the file has one of these extensions, as in `py`, `.PY` or `*.py`, or is in the language of this name.
     pub fn extensions(&mut self, extensions: &[String]) {
-        let plain = extensions.iter().map(|extension| plain_extension(extension));
-        self.extensions.extend(plain);
+        self.extensions.add(extensions);
     }
 
-    /// Adds a condition: `language` (a language's name), `path` (a glob, a file or a folder, below the collection's folder), `kind` (of
-    /// symbol), `symbol` (its name, alone, qualified, or as a hit shows it), `branch`.
+    /// Adds a condition: `language` (its name, an extension or a usual name), `path` (a file or a folder below the collection's folder, or a
+    /// glob; without a slash, it is of the file's name), `kind` (of symbol), `symbol` (its name, alone, qualified, or as a hit shows it),
+    /// `branch`.
     ///
     /// # Errors
-    /// [`CodeError::Filter`] if there is no such field, or the value is not a valid glob, or leads out of the collection's folder.
+    /// [`CodeError::Filter`] if there is no such field, language or kind, or the value is not a valid glob, or leads out of the
+    /// collection's folder.
     pub fn add(&mut self, field: &str, value: &str) -> Result<(), CodeError> {
         match field {
-            "language" => self.languages.push(value.to_lowercase()),
-            "kind" => self.kinds.push(value.to_lowercase()),
+            "language" => self.languages.push(values::language(value)?),
+            "kind" => self.kinds.push(values::kind(value)?),
             "symbol" => self.symbols.push(SymbolName::parse(value)),
             "branch" => self.branches.push(value.to_owned()),
             "path" => {
-                let segments = value.split('/').filter(|segment| !matches!(*segment, "" | "."));
-                let path = segments.collect::<Vec<_>>().join("/");
+                let value = with_slashes(&composed(value));
+                let path = segments(&value).collect::<Vec<_>>().join("/");
                 if value.starts_with('/') || path.split('/').any(|segment| segment == "..") {
                     let why = format!("`{value}` is no path below a collection's folder");
                     return Err(CodeError::Filter(why));
@@ -94,14 +96,10 @@ impl CodeFilters {
 
     /// Returns true if a file may have hits.
     pub(crate) fn file(&self, path: &str, branch: &str) -> bool {
-        let language = || language_name(path).unwrap_or("text");
-        let extension = || {
-            let name = path.rsplit('/').next().unwrap_or(path);
-            name.rsplit_once('.').map_or(String::new(), |(_, extension)| extension.to_lowercase())
-        };
-        self.languages.iter().all(|wanted| wanted == language())
-            && (self.extensions.is_empty() || self.extensions.contains(&extension()))
-            && self.paths.iter().all(|filter| filter.has(path))
+        let language = || language_name(path).unwrap_or(TEXT);
+        self.languages.iter().all(|wanted| *wanted == language())
+            && self.extensions.has(path)
+            && (self.paths.is_empty() || self.paths.iter().all(|filter| filter.has(&composed(path))))
             && self.branches.iter().all(|wanted| wanted == branch)
     }
 
@@ -112,7 +110,7 @@ impl CodeFilters {
 
     /// Returns the terms that a chunk must have: one of each list.
     pub(crate) fn chunk_terms(&self) -> impl Iterator<Item = Vec<(Kind, String)>> {
-        let kinds = self.kinds.iter().map(|kind| vec![(Kind::About, kind.clone())]);
+        let kinds = self.kinds.iter().map(|kind| vec![(Kind::About, String::from(*kind))]);
         let keys = |name: &SymbolName| name.keys().map(|key| (Kind::Symbol, key)).to_vec();
         kinds.chain(self.symbols.iter().map(keys))
     }
@@ -134,6 +132,7 @@ impl CodeFilters {
 enum PathFilter {
     /// A file, or all in a folder.
     Below(String),
+    /// Paths; without a slash, names of files in any folder.
     Glob(GlobMatcher),
 }
 
@@ -142,7 +141,8 @@ impl PathFilter {
         if !path.contains(['*', '?', '[', '{']) {
             return Ok(Self::Below(path));
         }
-        let glob = GlobBuilder::new(&path).literal_separator(true).build();
+        let anywhere = if path.contains('/') { "" } else { "**/" };
+        let glob = GlobBuilder::new(&format!("{anywhere}{path}")).literal_separator(true).build();
         let glob =
             glob.map_err(|error| CodeError::Filter(format!("`{path}` is no glob: {}", error.kind())))?;
         Ok(Self::Glob(glob.compile_matcher()))
@@ -158,7 +158,7 @@ impl PathFilter {
     }
 }
 
-/// The parts of a query.
+/// The parts of a query, composed.
 #[derive(Debug, Default)]
 pub(crate) struct Cut {
     /// Words, each once.
@@ -183,6 +183,7 @@ pub(crate) struct Cut {
 }
 
 pub(crate) fn cut(text: &str) -> Cut {
+    let text = &*composed(text);
     let mut cut = Cut { exact: quoted(text), ..Cut::default() };
     let runs: Vec<&str> = identifiers(text).collect();
     let text = text.trim();

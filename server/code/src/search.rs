@@ -12,8 +12,8 @@ use tabellion_syntax::language_name;
 use crate::{
     CodeError, CodeIndex, CodeQuery,
     columns::{DEAD, FileColumns, Sizes},
-    content::{bytes_of, content, facts, lines_of},
-    facts::{ChunkFacts, SymbolFacts},
+    content::{bytes_of, composed, content, facts, lines_of},
+    facts::{ChunkFacts, SymbolFacts, TEXT},
     filter::WordHash,
     fusion, names,
     parts::{Part, Parts, Searched, Valued},
@@ -519,15 +519,14 @@ impl<'s> Search<'s> {
         for group in candidates.chunk_by(|a, b| a.file == b.file) {
             let file = &self.parts.files[group[0].file as usize];
             let (text, chunks) = content(self.connection, file.columns.number)?;
-            if !self.cut.exact.iter().any(|exact| text.contains(exact.as_str())) {
+            let whole = composed(&text);
+            if !self.cut.exact.iter().any(|exact| whole.contains(exact.as_str())) {
                 continue;
             }
             for hit in group {
                 let within = bytes_of(&chunks, hit.chunk as usize - file.first);
-                let has = |exact: &String| {
-                    text.get(within.clone()).is_some_and(|text| text.contains(exact.as_str()))
-                };
-                if self.cut.exact.iter().all(has) {
+                let own = composed(text.get(within).unwrap_or_default());
+                if self.cut.exact.iter().all(|exact| own.contains(exact.as_str())) {
                     kept.push(*hit);
                 }
             }
@@ -594,7 +593,7 @@ impl<'s> Search<'s> {
             path: columns.path.to_string(),
             start_line: lines.0,
             end_line: lines.1,
-            language: language_name(&columns.path).unwrap_or("text").to_owned(),
+            language: language_name(&columns.path).unwrap_or(TEXT).to_owned(),
             kind: named.map_or(&facts.kind, |symbol| &symbol.kind).clone(),
             symbol: named.map(|symbol| symbol.path.clone()),
             blob,

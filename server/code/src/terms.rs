@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use tabellion_retrieval::words;
 use tabellion_syntax::Outline;
 
-use crate::facts::kind;
+use crate::{content::composed, facts::kind};
 
 /// The kind of a word: its source. The examples are of a chunk that defines `parseHTTPHeader` in `server/http_header.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl Interner {
                 // A prototype is not a definition.
                 if symbol.has_body {
                     ids.push(self.id(Kind::Defined, &whole(&symbol.name)));
-                    ids.push(self.id(Kind::Spelled, &symbol.name));
+                    ids.push(self.id(Kind::Spelled, &composed(&symbol.name)));
                     for part in parts(&symbol.name) {
                         ids.push(self.id(Kind::NamePart, &part));
                     }
@@ -154,9 +154,10 @@ pub(crate) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
 /// Maximum bytes of an identifier that is indexed; longer ones are data.
 const MAX_IDENTIFIER: usize = 200;
 
-/// Returns a name in the form that is compared: in lower case, without the marks that join its parts.
+/// Returns a name in the form that is compared: composed, in lower case, without the marks that join its parts.
 pub(crate) fn whole(name: &str) -> String {
-    name.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).take(100).collect()
+    let letters = composed(name);
+    letters.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).take(100).collect()
 }
 
 /// Returns a name in the form that filters compare: [`whole`], or unchanged if it is an operator.

@@ -142,6 +142,11 @@ fn definitions_come_first_and_filters_hold() {
         ("header", &[("kind", "class")], &["web/app.ts"]),
         ("header", &[("symbol", "HeaderView")], &["web/app.ts"]),
         ("header", &[("language", "python")], &[]),
+        ("header", &[("language", ".RS"), ("path", "src\\parser.rs")], &["src/parser.rs"]),
+        ("header", &[("path", "*.t?")], &["web/app.ts"]),
+        ("header", &[("path", "src/*.ts")], &[]),
+        ("header", &[("kind", "Classes")], &["web/app.ts"]),
+        ("header", &[("language", "Text")], &["README.md"]),
         ("header", &[("branch", "main")], &[]),
         ("\"split(line, \"", &[], &["src/parser.rs"]),
         ("\"->\"", &[], &["src/parser.rs"]),
@@ -174,10 +179,40 @@ fn definitions_come_first_and_filters_hold() {
     extensions.extensions(&["*.TS".into(), ".none".into()]);
     let query = CodeQuery { filters: extensions, ..query("c", "header", 9) };
     assert_eq!(bench.index.search(&query, None).unwrap().hits[0].path, "web/app.ts");
-    assert!(matches!(CodeFilters::default().add("colour", "red"), Err(CodeError::Filter(_))));
-    for path in ["[z", "../src", "src/..", "/src"] {
-        let refused = CodeFilters::default().add("path", path);
-        assert!(matches!(refused, Err(CodeError::Filter(_))), "{path}");
+    for (field, value) in [
+        ("colour", "red"),
+        ("path", "[z"),
+        ("path", "../src"),
+        ("path", "src\\.."),
+        ("path", "/src"),
+        ("language", "nope"),
+        ("kind", "nope"),
+    ] {
+        let refused = CodeFilters::default().add(field, value);
+        assert!(matches!(refused, Err(CodeError::Filter(_))), "{field}:{value}");
+    }
+}
+
+#[test]
+fn spellings_with_the_same_composed_form_are_the_same() {
+    let bench = Bench::new();
+    let [decomposed, composed] = [
+        "def nai\u{308}ve():\n    return \"Re\u{301}sume\u{301}\"\n",
+        "def na\u{ef}ve():\n    return \"R\u{e9}sum\u{e9}\"\n",
+    ];
+    bench.run(&Texts::new(&[
+        ("a.py", decomposed),
+        ("b.py", composed),
+        ("notes/e\u{301}t\u{e9}.py", "return"),
+    ]));
+    for name in ["na\u{ef}ve", "nai\u{308}ve"] {
+        assert_eq!(bench.paths("return", &[("symbol", name)]), ["a.py", "b.py"], "{name}");
+    }
+    for quoted in ["`R\u{e9}sum\u{e9}`", "`Re\u{301}sume\u{301}`"] {
+        assert_eq!(bench.paths(quoted, &[]), ["a.py", "b.py"], "{quoted}");
+    }
+    for path in ["\u{e9}t\u{e9}.*", "notes/e\u{301}te\u{301}.py"] {
+        assert_eq!(bench.paths("return", &[("path", path)]), ["notes/e\u{301}t\u{e9}.py"], "{path}");
     }
 }
 
@@ -326,6 +361,8 @@ fn damaged_rows_end_no_search() {
 
 #[test]
 fn folders_are_read_by_their_ignore_rules_and_the_selection() {
+    const EVERYTHING: &str = ".gitignore .hidden/h.rs a.rs large.rs src/.ignore src/f.py";
+    const WITHOUT_SRC: &str = ".gitignore .hidden/h.rs a.rs large.rs";
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
     for (path, text) in [
@@ -350,14 +387,21 @@ fn folders_are_read_by_their_ignore_rules_and_the_selection() {
         entries.into_iter().map(|entry| entry.path).collect::<Vec<_>>().join(" ")
     };
     let cases = [
-        (all.clone(), ".gitignore .hidden/h.rs a.rs large.rs src/.ignore src/f.py"),
+        (all.clone(), EVERYTHING),
         (
-            Selection { extensions: vec!["*.RS".into(), "py".into()], ..all.clone() },
+            Selection { extensions: vec!["*.RS".into(), "python".into()], ..all.clone() },
             ".hidden/h.rs a.rs large.rs src/f.py",
         ),
+        (Selection { extensions: vec!["*".into()], ..all.clone() }, EVERYTHING),
+        (Selection { exclude_dirs: vec!["src".into()], ..all.clone() }, WITHOUT_SRC),
+        (Selection { exclude_dirs: vec!["src/".into()], ..all.clone() }, WITHOUT_SRC),
+        (Selection { exclude_dirs: vec!["./src".into()], ..all.clone() }, WITHOUT_SRC),
+        (Selection { exclude_dirs: vec!["/src".into()], ..all.clone() }, WITHOUT_SRC),
+        (Selection { exclude_dirs: vec![".".into(), "x/src".into()], ..all.clone() }, EVERYTHING),
+        (Selection { ignore_patterns: vec!["./src/**".into()], ..all.clone() }, WITHOUT_SRC),
         (
-            Selection { exclude_dirs: vec!["src".into()], ..all.clone() },
-            ".gitignore .hidden/h.rs a.rs large.rs",
+            Selection { ignore_patterns: vec!["./*.rs".into()], ..all.clone() },
+            ".gitignore .hidden/h.rs src/.ignore src/f.py",
         ),
         (
             Selection { ignore_patterns: vec!["*.rs".into(), "!a.rs".into(), ".*".into()], ..all.clone() },
@@ -424,6 +468,21 @@ fn secrets_and_minified_files_are_left_out_and_counted() {
         bench.run(&Folder::new(folder.path(), "", Selection::default()));
         assert!(!bench.paths("secret", &[]).contains(&"web/short.js".to_owned()));
         fs::write(folder.path().join("web/short.js"), "secret()\n").unwrap();
+    }
+}
+
+#[test]
+fn files_are_left_out_by_names_in_any_case_and_sources_are_not() {
+    let selection = Selection::default();
+    let choose = selection.choose(Path::new("/project")).unwrap();
+    let secrets = ".ENV a/.env.Local .envrc credentials.json service-account.json kubeconfig home/.kube/config .dockerconfigjson \
+                   passwords.txt secret.txt conf/Secrets.yaml secrets.yml .bash_history wp-config.php google-services.json Server.PEM";
+    let others = ".env.example .Env.Sample secret.rs credentials.py secrets/store.go src/secrets/mod.rs password.ts Password.java \
+                  passwords.css kube/config.go kubeconfig/load.go secrets.md environment.env.rs keys.js history.txt";
+    for (paths, expected) in [(secrets, Choice::LeftOut), (others, Choice::Written)] {
+        for path in paths.split_whitespace() {
+            assert_eq!(choose(path), Some(expected), "{path}");
+        }
     }
 }
 

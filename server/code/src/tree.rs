@@ -1,18 +1,25 @@
 //! Trees to index: the files of a folder, or any source that lists and reads texts.
 
 use std::{
+    borrow::Cow,
     io,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
 
-use ignore::{Match, gitignore::GitignoreBuilder};
+use ignore::{
+    Match,
+    gitignore::{Gitignore, GitignoreBuilder},
+};
 use tabellion_platform::{
     Dir, slashed,
     walk::{Walk, WalkError},
 };
 
-use crate::{CodeError, Stop};
+use crate::{
+    CodeError, Stop,
+    values::{Extensions, segments},
+};
 
 /// Folders of built or fetched files; skipped unless they are named.
 const SKIPPED: [&str; 4] = [".git", "node_modules", "target", "__pycache__"];
@@ -41,11 +48,12 @@ pub enum Choice {
     LeftOut,
 }
 
-/// Files that are left out by their names, as lines of `.gitignore`: files with secrets, which no search should show, and files made from
-/// other files. A caller's line such as `!.env` takes them.
+/// Files that are left out by their names in any case, as lines of `.gitignore`: files with secrets, which no search should show, and files
+/// made from other files. A caller's line such as `!.env` takes them. Sources are not among them: `secret.rs` has code.
 const LEFT_OUT: &[&str] = &[
     ".env",
     ".env.*",
+    ".envrc",
     "*.env",
     "!.env.example",
     "!.env.sample",
@@ -59,6 +67,7 @@ const LEFT_OUT: &[&str] = &[
     "*.jks",
     "*.keystore",
     "*.kdbx",
+    "*.ovpn",
     "id_rsa",
     "id_dsa",
     "id_ecdsa",
@@ -66,17 +75,43 @@ const LEFT_OUT: &[&str] = &[
     ".netrc",
     "_netrc",
     ".npmrc",
+    ".yarnrc.yml",
     ".pypirc",
     ".pgpass",
+    ".my.cnf",
     ".htpasswd",
     ".git-credentials",
+    ".dockercfg",
+    ".dockerconfigjson",
+    ".vault-token",
+    ".vault-pass",
+    ".vault_pass",
+    ".terraformrc",
+    ".s3cfg",
+    ".boto",
     "**/.aws/credentials",
     "**/.docker/config.json",
-    "secrets.json",
-    "secrets.toml",
-    "secrets.yaml",
-    "secrets.yml",
+    "**/.kube/config",
+    "**/.cargo/credentials",
+    "**/.cargo/credentials.toml",
+    "**/.gem/credentials",
+    "kubeconfig",
+    "*.kubeconfig",
+    "kubeconfig.y*ml",
+    "wp-config.php",
+    "google-services.json",
+    "GoogleService-Info.plist",
+    "service-account*.json",
+    "service_account*.json",
+    "serviceaccount*.json",
+    "client_secret*.json",
+    "application_default_credentials.json",
+    ".*_history",
+    // A name for secrets, and an extension of data.
+    "{secret,secrets,credential,credentials,password,passwords,passwd}",
+    "{secret,secrets,credential,credentials,password,passwords,passwd}.{txt,json,toml,y*ml,ini,cfg,conf,csv,properties,xml}",
     "*.tfstate",
+    "*.tfstate.backup",
     "*.tfvars",
     "*.min.js",
     "*.min.mjs",
@@ -116,9 +151,9 @@ pub trait Tree: Sync {
 /// The rules that select files of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
-    /// Extensions, with or without the dot; without any, all files are taken.
+    /// Extensions, with or without the dot, or names of languages; without any, all files are taken.
     pub extensions: Vec<String>,
-    /// Names of folders that are left out.
+    /// Folders that are left out: names of folders anywhere, and paths (`src/generated`) from the root.
     pub exclude_dirs: Vec<String>,
     /// Lines as in `.gitignore`.
     pub ignore_patterns: Vec<String>,
@@ -140,21 +175,35 @@ impl Default for Selection {
     }
 }
 
-/// Returns an extension in the form that is compared; it may be written `py`, `.PY`, `*.py`.
-pub(crate) fn plain_extension(written: &str) -> String {
-    written.trim().trim_start_matches(['*', '.']).to_lowercase()
+/// Builds the rules of lines as in `.gitignore`.
+fn rules<'l>(
+    root: &Path,
+    lines: impl Iterator<Item = Cow<'l, str>>,
+    ignores_case: bool,
+) -> Result<Gitignore, CodeError> {
+    let mut builder = GitignoreBuilder::new(root);
+    let set = builder.case_insensitive(ignores_case).map(|_| ());
+    set.map_err(|error| CodeError::Filter(error.to_string()))?;
+    for line in lines {
+        let added = builder.add_line(None, &line);
+        added.map_err(|error| CodeError::Filter(format!("`{line}` is no pattern: {error}")))?;
+    }
+    builder.build().map_err(|error| CodeError::Filter(error.to_string()))
+}
+
+/// Returns a line with `/` in place of a leading `./`, which no path begins with.
+fn from_root(line: &str) -> Cow<'_, str> {
+    let (not, pattern) = line.strip_prefix('!').map_or(("", line), |pattern| ("!", pattern));
+    match pattern.strip_prefix("./") {
+        Some(pattern) => Cow::Owned(format!("{not}/{pattern}")),
+        None => Cow::Borrowed(line),
+    }
 }
 
 impl Selection {
-    /// Returns true if a path's extension and folders are wanted.
-    fn wants(&self, path: &str) -> bool {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let extension =
-            Path::new(name).extension().map(|extension| extension.to_string_lossy().to_lowercase());
-        let wanted = |given: &String| Some(plain_extension(given)) == extension;
-        let mut folders = path.split('/').rev().skip(1);
-        (self.extensions.is_empty() || self.extensions.iter().any(wanted))
-            && !folders.any(|folder| self.exclude_dirs.iter().any(|left_out| left_out == folder))
+    /// Returns true if a folder's name is left out wherever the folder is.
+    fn skips(&self, name: &str) -> bool {
+        self.exclude_dirs.iter().any(|excluded| segments(excluded).eq([name]))
     }
 
     /// Returns a function from a path to its choice; `None` if the file is not selected. Ignore files are applied while walking.
@@ -162,23 +211,31 @@ impl Selection {
     /// # Errors
     /// If a line of `ignore_patterns` is not a valid pattern.
     pub fn choose(&self, root: &Path) -> Result<impl Fn(&str) -> Option<Choice> + use<'_>, CodeError> {
-        let mut builder = GitignoreBuilder::new(root);
-        // A later line counts more.
-        for line in LEFT_OUT.iter().copied().chain(self.ignore_patterns.iter().map(String::as_str)) {
-            let added = builder.add_line(None, line);
-            added.map_err(|error| CodeError::Filter(format!("`{line}` is no pattern: {error}")))?;
-        }
-        let built = builder.build();
-        let rules = built.map_err(|error| CodeError::Filter(error.to_string()))?;
+        let left_out = rules(root, LEFT_OUT.iter().map(|line| Cow::Borrowed(*line)), true)?;
+        let given = rules(root, self.ignore_patterns.iter().map(|line| from_root(line)), false)?;
+        let mut extensions = Extensions::default();
+        extensions.add(&self.extensions);
+        let excluded: Vec<Vec<&str>> =
+            self.exclude_dirs.iter().map(|path| segments(path).collect()).collect();
         let root = root.to_owned();
         Ok(move |path: &str| {
-            if !self.wants(path) {
+            let mut folders: Vec<&str> = path.split('/').collect();
+            folders.pop();
+            let is_excluded = excluded.iter().any(|excluded| match excluded[..] {
+                [] => false,
+                [name] => folders.contains(&name),
+                _ => folders.starts_with(excluded),
+            });
+            if is_excluded || !extensions.has(path) {
                 return None;
             }
-            match rules.matched_path_or_any_parents(root.join(path), false) {
-                Match::None => Some(Choice::Written),
+            let path = root.join(path);
+            match given.matched_path_or_any_parents(&path, false) {
                 Match::Whitelist(_) => Some(Choice::Always),
-                Match::Ignore(rule) => LEFT_OUT.contains(&rule.original()).then_some(Choice::LeftOut),
+                Match::Ignore(_) => None,
+                // Only the file's own path is compared: a folder `secrets` may have sources.
+                Match::None if left_out.matched(&path, false).is_ignore() => Some(Choice::LeftOut),
+                Match::None => Some(Choice::Written),
             }
         })
     }
@@ -220,8 +277,7 @@ impl Tree for Folder {
             root,
             start: &start,
             takes: &|name, is_folder| {
-                let skipped =
-                    || SKIPPED.contains(&name) || self.selection.exclude_dirs.iter().any(|it| it == name);
+                let skipped = || SKIPPED.contains(&name) || self.selection.skips(name);
                 name != ".git" && !(is_folder && skipped())
             },
             follows_links: self.selection.follow_symlinks,
