@@ -1,7 +1,6 @@
 //! The background thread that keeps the cache up to HEAD at low cost.
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -187,7 +186,7 @@ impl Keeper {
     fn begin(&self) -> Result<Run<'_>, BuildError> {
         if let Some(folder) = self.file.parent() {
             // If the folder can't be created, neither can the lock; that error is reported.
-            let _ = fs::create_dir_all(folder);
+            let _ = platform::create_folders(folder, 1);
         }
         let lock = platform::try_lock_file(&beside(&self.file, "-running"))?.ok_or(BuildError::Busy)?;
         let mut attempt = self.attempt.lock();

@@ -146,6 +146,20 @@ fn a_cache_that_cannot_be_written() {
     assert_eq!(library.answers(5), library.expected(5));
 }
 
+/// A library that was moved away is not made again, not even a part of it: its place must be free when it comes back.
+#[test]
+fn a_library_that_is_gone() {
+    let told = straight(3);
+    let library = told.history("");
+    library.catch_up(true);
+    let gone = told.path().with_extension("gone");
+    fs::rename(told.path(), &gone).unwrap();
+    assert!(library.history.keeper.catch_up_now(true).is_err());
+    assert!(!told.path().exists());
+    fs::rename(&gone, told.path()).unwrap();
+    assert_eq!(library.answers(5), library.expected(5));
+}
+
 /// Another process holds the locks: readers and the keeper do not wait for it.
 #[test]
 fn a_cache_that_is_locked() {
