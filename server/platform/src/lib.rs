@@ -13,6 +13,7 @@
 mod beneath;
 mod blocking;
 mod files;
+pub mod home;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "macos")]

@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-use tabellion_upkeep::home;
+use tabellion_platform::home;
 
 /// The path of MCP over HTTP.
 const MCP: &str = "/mcp";

@@ -21,11 +21,11 @@ use clap::{
     builder::{PathBufValueParser, TypedValueParser as _},
     error::ErrorKind,
 };
+use tabellion_platform::home;
 use tabellion_serve as serving;
 use tabellion_upkeep::{
     TerminalError,
     console::{say, say_in_colour},
-    home,
 };
 
 use crate::{PACKS, demo};

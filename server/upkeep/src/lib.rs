@@ -13,7 +13,6 @@ pub mod doctor;
 mod error;
 pub mod folder;
 pub mod handshake;
-pub mod home;
 pub mod page;
 mod pager;
 

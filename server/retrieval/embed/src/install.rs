@@ -9,6 +9,7 @@ use std::{
 };
 
 use sha2::{Digest as _, Sha256};
+use tabellion_platform::home;
 use tempfile::NamedTempFile;
 use zip::{ZipArchive, result::ZipError};
 
@@ -43,11 +44,11 @@ pub enum Status {
 }
 
 /// Returns the default folder of the model: `$TABELLION_MODEL`, or the system's place for a person's data. `None` if no
-/// home folder is known.
+/// home folder is known, or that of another account is named.
 pub fn default_folder() -> Option<PathBuf> {
     let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(folder) = variable(FOLDER_VARIABLE) {
-        return Some(folder);
+        return home::expanded(folder).ok();
     }
     let data = if cfg!(windows) {
         variable("LOCALAPPDATA")?

@@ -7,9 +7,10 @@ use std::{
 
 use tabellion_clients::{Machine, System};
 use tabellion_library::{CreateFolders, OpenError, folder};
+use tabellion_platform::home;
 
 use super::VARIABLE;
-use crate::{folder as own_folder, home};
+use crate::folder as own_folder;
 
 /// Name of the folder within that of all programs' data.
 const NAME: &str = "tabellion";
@@ -29,14 +30,11 @@ impl DataFolder {
     /// Returns the folder that was given, else that of the environment, else the system's place for it.
     ///
     /// # Errors
-    /// If nothing is given and the user has no home folder.
+    /// If the user has no home folder and none is given, or it begins with that of another account.
     pub fn choose(given: Option<&Path>) -> Result<Self, String> {
-        let named = |path: &Path| Self { path: path.into(), is_named: true };
-        if let Some(path) = given {
-            return Ok(named(path));
-        }
-        if let Some(path) = env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
-            return Ok(named(&home::expanded(path.into())?));
+        let of_environment = || env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
+        if let Some(path) = given.map(Path::to_owned).or_else(of_environment) {
+            return Ok(Self { path: home::expanded(path)?, is_named: true });
         }
         Ok(Self { path: Self::of_system()?, is_named: false })
     }
