@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
-use tabellion_runtime::{ToolSpec, rates::RETRY_AFTER};
+use tabellion_runtime::{ToolSpec, rates::RETRY_AFTER, spec::RETRY_AFTER_SECONDS};
 
 use crate::{
     Subject, Target, WireError,
@@ -302,7 +302,7 @@ fn retry_after(tool: &ToolSpec, message: &Value) -> Option<Duration> {
     tool.rate_limit?;
     let data = message.pointer("/error/data");
     let data = data.or_else(|| message.pointer("/result/_meta/tabellion~1error/data"))?;
-    let seconds = data.get(RETRY_AFTER)?.as_u64()?;
+    let seconds = [RETRY_AFTER, RETRY_AFTER_SECONDS].iter().find_map(|name| data.get(*name)?.as_u64())?;
     Some(Duration::from_secs(seconds.min(MAX_WAIT)))
 }
 

@@ -1,7 +1,12 @@
 //! Outcomes of requests without an answer.
 
 use serde_json::{Map, Value};
-use tabellion_runtime::{ContractSpec, ErrorAnswer, Failure, Proposal, Rejection, Violation};
+use tabellion_runtime::{
+    ContractSpec, ErrorAnswer, Failure, Proposal, Rejection, Violation,
+    rates::{LIMIT, RETRY_AFTER},
+};
+
+use crate::access::Access;
 
 /// Code of the errors that contracts declare for malformed requests: JSON-RPC's, as those below.
 pub const INVALID_REQUEST: i32 = -32600;
@@ -27,6 +32,8 @@ pub enum CallError {
     },
     /// Its caller has exhausted a budget.
     TooMany {
+        /// The exhausted budget.
+        limit: Access,
         /// Seconds until the next request is accepted.
         seconds: u64,
     },
@@ -57,6 +64,11 @@ impl CallError {
                 "this server is read-only, so `{name}` is not offered; its operator can start it without `--read-only`"
             ),
         }
+    }
+
+    /// Returns the details of [`CallError::TooMany`].
+    pub fn too_many_details(limit: Access, seconds: u64) -> Map<String, Value> {
+        Map::from_iter([(LIMIT.to_owned(), limit.as_str().into()), (RETRY_AFTER.to_owned(), seconds.into())])
     }
 
     /// Returns the message of [`CallError::TooMany`].

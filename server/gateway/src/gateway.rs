@@ -216,7 +216,10 @@ impl Gateway {
             Rejection::UnknownTool => CallError::unknown("tool", tool.name),
             Rejection::InputRequired(proposal) => CallError::Approval(proposal),
             // As a result of its tool, the error contains its own remedy.
-            Rejection::Declared(error) if spec.error_channel == ErrorChannel::Result => {
+            Rejection::Declared(mut error) if spec.error_channel == ErrorChannel::Result => {
+                if error.code == INTERNAL_ERROR && spec.error_body.is_some() {
+                    id.mark(tool.label(), &error.message, &mut error.data);
+                }
                 CallError::Declared(error)
             }
             rejection => failure(spec, rejection, (id, tool.label())),
@@ -324,6 +327,7 @@ async fn caught<T>(
 fn failure(spec: &ContractSpec, rejection: Rejection, (id, label): (RequestId, &str)) -> CallError {
     let (name, detail) = match rejection {
         Rejection::Declared(mut error) => {
+            error.data = spec.details(&error);
             if error.code == INTERNAL_ERROR {
                 id.mark(label, &error.message, &mut error.data);
             }

@@ -44,7 +44,7 @@ impl RequestOrigin {
     /// If the caller has exhausted its budget.
     pub fn count(&self, access: Access) -> Result<(), CallError> {
         match self.budget.as_ref().map(|budget| budget.take(access)) {
-            Some(Err(wait)) => Err(CallError::TooMany { seconds: seconds(wait) }),
+            Some(Err(wait)) => Err(CallError::TooMany { limit: access, seconds: seconds(wait) }),
             _ => Ok(()),
         }
     }

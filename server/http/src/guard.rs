@@ -101,7 +101,7 @@ impl Guard {
         }
         let why =
             "pages of this origin are not served; the operator can start the server with `--allow-origin`";
-        Err(Refusal::new(StatusCode::FORBIDDEN, why))
+        Err(Refusal::new(StatusCode::FORBIDDEN, why).because("origin"))
     }
 
     fn host(&self, uri: &Uri, headers: &HeaderMap) -> Result<Host, Refusal> {
@@ -126,7 +126,7 @@ impl Guard {
             "`{}` is not served here; the operator can start the server with `--allow-host {0}`",
             host.name.escape_debug()
         );
-        Err(Refusal::new(StatusCode::FORBIDDEN, why))
+        Err(Refusal::new(StatusCode::FORBIDDEN, why).because("host"))
     }
 }
 

@@ -168,7 +168,7 @@ impl Site {
     pub(super) fn check_failures(&self, address: IpAddr) -> Result<(), Refusal> {
         let why = "too many invalid keys, tokens or signatures from your address; try again later";
         match self.failures.allow(address) {
-            Err(wait) if self.limits.counts(address) => Err(Refusal::too_many(why, wait)),
+            Err(wait) if self.limits.counts(address) => Err(Refusal::too_many("credentials", why, wait)),
             Err(_) | Ok(()) => Ok(()),
         }
     }

@@ -10,7 +10,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use tabellion_gateway::CallError;
-use tabellion_runtime::{Answer, ContractSpec, ErrorAnswer, meta::REVIEW, rates::RETRY_AFTER};
+use tabellion_runtime::{Answer, ContractSpec, ErrorAnswer, meta::REVIEW};
 
 /// `_meta` key of an error that is sent as a result: its code, name and details.
 const ERROR: &str = "tabellion/error";
@@ -39,9 +39,9 @@ pub(super) fn error(error: CallError) -> ErrorData {
     match error {
         CallError::NotOffered { message } => ErrorData::invalid_params(message, None),
         CallError::Forbidden { message, data } => ErrorData::new(FORBIDDEN, message, Some(data.into())),
-        CallError::TooMany { seconds } => {
-            let data = json!({ RETRY_AFTER: seconds });
-            ErrorData::new(TOO_MANY, CallError::too_many(seconds), Some(data))
+        CallError::TooMany { limit, seconds } => {
+            let data = CallError::too_many_details(limit, seconds);
+            ErrorData::new(TOO_MANY, CallError::too_many(seconds), Some(data.into()))
         }
         CallError::Declared(error) => as_error(error),
         CallError::Internal { data } => ErrorData::internal_error(CallError::INTERNAL, Some(data.into())),
@@ -77,7 +77,10 @@ pub(super) fn defect() -> ErrorData {
 pub(super) fn as_result(spec: &ContractSpec, error: ErrorAnswer) -> CallToolResult {
     let body = spec.error_body(&error);
     let mut meta = JsonObject::new();
-    meta.insert(ERROR.into(), json!({ "code": error.code, "name": error.name, "data": error.data }));
+    meta.insert(
+        ERROR.into(),
+        json!({ "code": error.code, "name": error.name, "data": spec.details(&error) }),
+    );
     let mut result = CallToolResult::error(vec![ContentBlock::text(error.message)]);
     result.structured_content = body;
     result.with_meta(Some(MetaObject(meta)))

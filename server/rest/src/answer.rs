@@ -18,12 +18,17 @@ use tabellion_runtime::{
     gates::Report,
     openapi::UNNAMED,
     rates,
+    schema::nearest,
+    spec::{RETRY_AFTER_SECONDS, usual_reason},
 };
 
 use crate::refusal::Refusal;
 
 /// The reason of an execution whose server has ended.
 const INTERRUPTED: &str = "interrupted";
+
+/// Maximum number of characters of a name that an error repeats.
+const MAX_NAME_CHARS: usize = 100;
 
 /// Returns the response to a call of a tool.
 pub(super) fn execution(
@@ -137,12 +142,13 @@ fn with_status(
 ) -> Response<Bytes> {
     let status = contract.status(error).and_then(|it| StatusCode::from_u16(it).ok());
     let response = json(status.unwrap_or(fallback), &contract.rest_body(error));
-    with_retry_after(response, &error.data)
+    with_retry_after(response, &contract.details(error))
 }
 
 /// Adds the `Retry-After` of an error's details, if they contain one.
 fn with_retry_after(mut response: Response<Bytes>, details: &Map<String, Value>) -> Response<Bytes> {
-    let seconds = details.get(rates::RETRY_AFTER).and_then(Value::as_u64);
+    let seconds =
+        [RETRY_AFTER_SECONDS, rates::RETRY_AFTER].iter().find_map(|name| details.get(*name)?.as_u64());
     if let Some(seconds) = seconds {
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
     }
@@ -180,14 +186,15 @@ fn error(contract: &'static ContractSpec, error: CallError) -> Response<Bytes> {
         CallError::Forbidden { message, data } => {
             return refused(contract, StatusCode::FORBIDDEN, &message, data);
         }
-        CallError::TooMany { seconds } => {
-            let data = Map::from_iter([(rates::RETRY_AFTER.to_owned(), seconds.into())]);
+        CallError::TooMany { limit, seconds } => {
+            let data = CallError::too_many_details(limit, seconds);
             let (status, message) = (StatusCode::TOO_MANY_REQUESTS, CallError::too_many(seconds));
             return with_retry_after(refused(contract, status, &message, data.clone()), &data);
         }
         CallError::Approval(_) => {
             let why = "a person must approve this call, who can't be asked over REST: make it over MCP";
-            return refused(contract, StatusCode::CONFLICT, why, Map::new());
+            let reason = Map::from_iter([(REASON.to_owned(), "approval".into())]);
+            return refused(contract, StatusCode::CONFLICT, why, reason);
         }
     };
     let fallback = match code {
@@ -213,8 +220,20 @@ pub(super) fn refusal(contract: &'static ContractSpec, refusal: &Refusal) -> Val
     let wait = headers.find_map(|(name, value)| (name == RETRY_AFTER).then_some(value));
     let seconds = wait.and_then(|wait| wait.to_str().ok()?.parse::<u64>().ok());
     let seconds = seconds.map(|seconds| (rates::RETRY_AFTER.to_owned(), seconds.into()));
-    let details = reason.into_iter().chain(seconds).collect();
+    let limit = refusal.limit.map(|limit| (rates::LIMIT.to_owned(), limit.into()));
+    let details = reason.into_iter().chain(limit).chain(seconds).collect();
     body(contract, refusal.status, &refusal.message, details)
+}
+
+/// Returns the response to a call of a tool that is not offered.
+pub(super) fn no_tool(contract: &'static ContractSpec, name: &str) -> Response<Bytes> {
+    let names: Vec<_> = contract.tools.iter().map(|tool| tool.name).collect();
+    let why = format!("there is no such tool; there are {}", names.join(", "));
+    let name: String = name.chars().take(MAX_NAME_CHARS).collect();
+    let near = nearest(&name, names.into_iter());
+    let details = [("tool", Some(name.as_str())), ("near", near)].into_iter();
+    let details = details.filter_map(|(member, name)| Some((member.to_owned(), name?.into())));
+    refused(contract, StatusCode::NOT_FOUND, &why, details.collect())
 }
 
 /// Returns the response to a call that was refused before the contract was called.
@@ -231,8 +250,11 @@ fn body(
     contract: &'static ContractSpec,
     status: StatusCode,
     why: &str,
-    details: Map<String, Value>,
+    mut details: Map<String, Value>,
 ) -> Value {
+    if let Some(reason) = usual_reason(status.as_u16()) {
+        details.entry(REASON).or_insert_with(|| reason.into());
+    }
     let error = contract.error_of(status.as_u16());
     contract.rest_body(&ErrorAnswer {
         name: error.map_or(UNNAMED, |error| error.name),
@@ -262,7 +284,10 @@ pub(super) fn written(time: SystemTime) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tabellion_gateway::testing::{NOTES, RPC};
+    use tabellion_gateway::{
+        Access,
+        testing::{NOTES, RPC},
+    };
 
     use super::*;
 
@@ -277,7 +302,7 @@ mod tests {
 
     #[test]
     fn errors_have_a_status_and_the_usual_form() {
-        let too_many = || CallError::TooMany { seconds: 7 };
+        let too_many = || CallError::TooMany { limit: Access::Read, seconds: 7 };
         for (contract, error, status, name, retry) in [
             (&RPC, declared("NOT_FOUND", -32001, json!({ "path": "x" })), 404, "NOT_FOUND", None),
             (&RPC, CallError::NotOffered { message: "wrong".into() }, 422, "INVALID_REQUEST", None),
@@ -306,6 +331,28 @@ mod tests {
             assert_eq!(header, retry, "{case}");
             let body: Value = serde_json::from_slice(response.body()).unwrap();
             assert_eq!(body["error"]["code"], name, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_refused_request_names_its_limit_and_an_unknown_tool_the_nearest() {
+        let details = |response: Response<Bytes>| {
+            let body: Value = serde_json::from_slice(response.body()).unwrap();
+            body["error"]["details"].clone()
+        };
+        let too_many = execution(
+            &NOTES,
+            "echo",
+            SystemTime::now(),
+            Err(CallError::TooMany { limit: Access::Read, seconds: 7 }),
+        );
+        assert_eq!(details(too_many), json!({ "limit": "read", "retryAfterSeconds": 7, "reason": "rate" }));
+        for (name, near) in [("ecko", json!("echo")), ("zzzzzzzz", Value::Null)] {
+            let found = details(no_tool(&NOTES, name));
+            assert_eq!(
+                (&found["tool"], found.get("near").cloned().unwrap_or_default()),
+                (&json!(name), near)
+            );
         }
     }
 }

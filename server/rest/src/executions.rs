@@ -43,9 +43,7 @@ impl Rest {
     ) -> Result<Response<Bytes>, Refusal> {
         let contract = self.contract;
         let Some(tool) = contract.tool(tool).filter(|tool| self.offers(tool.name)) else {
-            let names: Vec<_> = contract.tools.iter().map(|tool| tool.name).collect();
-            let why = format!("there is no such tool; there are {}", names.join(", "));
-            return Err(Refusal::new(StatusCode::NOT_FOUND, why));
+            return Ok(answer::no_tool(contract, tool));
         };
         let headers = asked.request.headers();
         let arguments = call::body(headers, asked.request.body())?;

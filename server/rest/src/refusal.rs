@@ -17,6 +17,8 @@ pub struct Refusal {
     pub message: String,
     /// The reason in one word, for programs, if there is one.
     pub reason: Option<&'static str>,
+    /// Name of the exceeded limit, if one was.
+    pub limit: Option<&'static str>,
     /// Headers of the response.
     pub headers: Vec<(HeaderName, HeaderValue)>,
 }
@@ -24,7 +26,7 @@ pub struct Refusal {
 impl Refusal {
     /// Refuses an invalid request. `message` contains the remedy.
     pub fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), reason: None, headers: vec![] }
+        Self { status, message: message.into(), reason: None, limit: None, headers: vec![] }
     }
 
     /// Refuses because of load; `message` names the cause. The client may retry soon.
@@ -33,9 +35,9 @@ impl Refusal {
         refusal.header(RETRY_AFTER, HeaderValue::from_static("1"))
     }
 
-    /// Refuses a caller that exceeded a limit, which `message` names. The client may retry after `wait`.
-    pub fn too_many(message: impl Into<String>, wait: Duration) -> Self {
-        let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, message);
+    /// Refuses a caller that exceeded the limit of this name. The client may retry after `wait`.
+    pub fn too_many(limit: &'static str, message: impl Into<String>, wait: Duration) -> Self {
+        let refusal = Self { limit: Some(limit), ..Self::new(StatusCode::TOO_MANY_REQUESTS, message) };
         refusal.header(RETRY_AFTER, seconds(wait).into())
     }
 

@@ -107,7 +107,8 @@ impl Rest {
         };
         let caller = self.gateway.known_caller(self.contract, &requester);
         caller.ok_or_else(|| {
-            Refusal::new(StatusCode::UNAUTHORIZED, "the caller is unknown; send a key or a token")
+            let why = "the caller is unknown; send a key or a token";
+            Refusal::new(StatusCode::UNAUTHORIZED, why).because("missing")
         })
     }
 }
@@ -147,7 +148,7 @@ pub(super) fn counted(asked: &RestRequest, access: Access) -> Result<(), Refusal
     match asked.budget.as_ref().map(|budget| budget.take(access)) {
         Some(Err(wait)) => {
             let why = "too many requests in a minute; try again later";
-            Err(Refusal::too_many(why, wait))
+            Err(Refusal::too_many(access.as_str(), why, wait))
         }
         _ => Ok(()),
     }

@@ -198,6 +198,13 @@ impl Schema {
     }
 }
 
+/// Returns the known name that is most like `name`, if one is similar.
+pub fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let alike = known.map(|known| (known, likeness(known, name)));
+    let best = alike.max_by(|(_, a), (_, b)| a.total_cmp(b));
+    best.filter(|(_, likeness)| *likeness >= MIN_LIKENESS).map(|(name, _)| name)
+}
+
 /// Returns the similarity of two names, ignoring case and separators between words: 1 if they are equal.
 fn likeness(a: &str, b: &str) -> f64 {
     let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{ContractSpec, ToolSpec};
 use crate::{
     answer::Rejection,
+    auth::REASON,
     failure::{ErrorAnswer, RETRY_AFTER},
     gates::VIOLATIONS,
     vocabulary::vocabulary,
@@ -15,7 +16,10 @@ const INVALID_PARAMS: i32 = -32602;
 const INTERNAL_ERROR: i32 = -32603;
 
 /// Details of the runtime, and their names in an error's object.
-const USUAL_DETAILS: [(&str, &str); 2] = [("rule", "reason"), (RETRY_AFTER, RETRY_AFTER_SECONDS)];
+const USUAL_DETAILS: [(&str, &str); 3] =
+    [("rule", REASON), (RETRY_AFTER, RETRY_AFTER_SECONDS), ("requestId", "request")];
+/// Number of seconds before a retry while a library can't be changed: a merge takes a person longer, a lock is soon released.
+const UNAVAILABLE_SECONDS: u64 = 5;
 /// Name, in an error's object, of the number of seconds before a retry.
 pub const RETRY_AFTER_SECONDS: &str = "retry_after_seconds";
 
@@ -28,6 +32,25 @@ vocabulary! {
         /// As a JSON-RPC error object.
         JsonRpc,
     }
+}
+
+/// HTTP status of a server that can't answer now.
+const UNAVAILABLE: u16 = 503;
+
+/// Returns the reason, in one word for programs, of a refusal with this HTTP status and no other reason.
+pub fn usual_reason(status: u16) -> Option<&'static str> {
+    Some(match status {
+        400 => "malformed",
+        404 => "not_found",
+        405 => "method",
+        408 => "timeout",
+        413 => "too_large",
+        415 => "media_type",
+        422 => "invalid",
+        429 => "rate",
+        UNAVAILABLE => "unavailable",
+        _ => return None,
+    })
 }
 
 /// One row of a contract's error table.
@@ -92,17 +115,32 @@ impl ContractSpec {
         self.error_body(error).map(|mut body| body[at].take())
     }
 
-    /// Returns the contract's object for an error in a result's structured content, if it declares one. The runtime's details `rule` and
-    /// `retryAfterSeconds` get the names of such objects: `reason` and `retry_after_seconds`.
+    /// Returns the contract's object for an error in a result's structured content, if it declares one.
     pub fn error_body(&self, error: &ErrorAnswer) -> Option<Value> {
-        let body = self.error_body?;
+        Some(self.error_body?.render(error, self.details(error)))
+    }
+
+    /// Returns the details of an error for clients. In a contract with an error object, the runtime's details `rule`, `retryAfterSeconds`
+    /// and `requestId` are called `reason`, `retry_after_seconds` and `request`; a missing reason is that of the status, and 503 has a
+    /// number of seconds.
+    pub fn details(&self, error: &ErrorAnswer) -> Map<String, Value> {
         let mut details = error.data.clone();
+        if self.error_body.is_none() {
+            return details;
+        }
         for (name, usual) in USUAL_DETAILS {
             if let Some(value) = details.shift_remove(name) {
                 details.entry(usual).or_insert(value);
             }
         }
-        Some(body.render(error, details))
+        let status = self.status(error);
+        if let Some(reason) = status.and_then(usual_reason) {
+            details.entry(REASON).or_insert_with(|| reason.into());
+        }
+        if status == Some(UNAVAILABLE) {
+            details.entry(RETRY_AFTER_SECONDS).or_insert_with(|| UNAVAILABLE_SECONDS.into());
+        }
+        details
     }
 
     /// Returns the body of an error over REST: that of its result, with the usual names of members if the contract does not declare names.
@@ -182,7 +220,11 @@ mod tests {
             (json!({ "rule": "meta", "reason": "role" }), json!({ "reason": "role" })),
             (
                 json!({ "limit": "notes", "retryAfterSeconds": 7 }),
-                json!({ "limit": "notes", "retry_after_seconds": 7 }),
+                json!({ "limit": "notes", "retry_after_seconds": 7, "reason": "rate" }),
+            ),
+            (
+                json!({ "rule": "internal", "requestId": "1-2" }),
+                json!({ "reason": "internal", "request": "1-2" }),
             ),
         ] {
             let error = ErrorAnswer {
@@ -191,10 +233,27 @@ mod tests {
                 message: "no".into(),
                 data: data.as_object().cloned().unwrap_or_default(),
             };
-            let object = with(Some(ErrorBody::USUAL)).error_body(&error).unwrap();
+            let statuses = &[ErrorStatus { error: "E", reason: None, status: 429 }];
+            let spec = ContractSpec { statuses, ..with(Some(ErrorBody::USUAL)) };
+            let object = spec.error_body(&error).unwrap();
             assert_eq!(object["error"]["details"], usual);
             assert_eq!(with(None).error_body(&error), None);
             assert_eq!(with(None).rest_body(&error)["error"]["details"], data);
+        }
+    }
+
+    #[test]
+    fn a_refusal_has_a_reason_and_an_unavailable_library_a_number_of_seconds() {
+        for (status, details) in [
+            (422, json!({ "reason": "invalid" })),
+            (503, json!({ "reason": "unavailable", "retry_after_seconds": UNAVAILABLE_SECONDS })),
+            (403, json!({})),
+        ] {
+            let statuses: &'static [_] =
+                Box::leak(Box::new([ErrorStatus { error: "E", reason: None, status }]));
+            let spec = ContractSpec { statuses, error_body: Some(ErrorBody::USUAL), ..ContractSpec::EMPTY };
+            let error = ErrorAnswer { name: "E", code: 1, message: "no".into(), data: Map::new() };
+            assert_eq!(json!(spec.details(&error)), details);
         }
     }
 }

@@ -38,7 +38,7 @@ pub use self::{
         FieldType, FilterBy, Hook, ListFilter, Moment, Next, OnDelete, OrgSpec, Range, Reference,
         RowOperation, RowRule, RowsSpec, Scope, Seed, TextRule, Unique,
     },
-    errors::{ErrorBody, ErrorChannel, ErrorSpec, ErrorStatus, RETRY_AFTER_SECONDS},
+    errors::{ErrorBody, ErrorChannel, ErrorSpec, ErrorStatus, RETRY_AFTER_SECONDS, usual_reason},
     example::Example,
     gate::{Asks, ClauseSpec, Fact, GateExample, GateMembers, GateSpec, GateTime, Severity},
     guarantee::{Guarantee, GuaranteeKind},

@@ -134,15 +134,16 @@ async fn what_stands_in_the_way_is_told_in_the_form_of_errors() {
         (list(""), 401, challenge, Some("missing")),
         (list("X-API-Key: guess\r\n"), 401, challenge, Some("bad")),
         (list(&stranger), 403, challenge, Some("scope")),
-        (attacker, 403, None, None),
+        (attacker, 403, None, Some("origin")),
         (post(keep, "", text), 401, challenge, Some("missing")),
         (post(keep, &key, text), 403, None, None),
-        (post(keep, &key, &long), 413, None, None),
-        (post("/mcp/tools/no/execute", &key, text), 404, None, None),
-        (post(keep, &key, text).replace("application/json", "text/plain"), 415, None, None),
-        (post("/mcp/tools", &key, text), 405, Some("allow"), None),
-        (get(keep).replace("Connection:", &format!("{key}Connection:")), 405, Some("allow"), None),
-        (post("/mcp/openapi.json", "", text), 405, Some("allow"), None),
+        (post(keep, &key, &long), 413, None, Some("too_large")),
+        (post(keep, &key, "{"), 400, None, Some("malformed")),
+        (post("/mcp/tools/no/execute", &key, text), 404, None, Some("not_found")),
+        (post(keep, &key, text).replace("application/json", "text/plain"), 415, None, Some("media_type")),
+        (post("/mcp/tools", &key, text), 405, Some("allow"), Some("method")),
+        (get(keep).replace("Connection:", &format!("{key}Connection:")), 405, Some("allow"), Some("method")),
+        (post("/mcp/openapi.json", "", text), 405, Some("allow"), Some("method")),
     ] {
         let said = said(&server, &request).await;
         assert_eq!(said.status, status, "{request}: {}", said.body);

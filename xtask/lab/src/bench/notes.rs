@@ -40,8 +40,6 @@ const SHARED: usize = 1_000;
 /// Ranking by words and meaning, and the interval between two checks for vectors.
 const HYBRID: &str = "hybrid";
 const VECTORS_INTERVAL: Duration = Duration::from_secs(2);
-/// Member of a refusal by a rate limit.
-const RETRY_AFTER: &str = "retryAfterSeconds";
 /// Interval between two checks if an execution has ended.
 const EXECUTION_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -350,7 +348,7 @@ impl<'a> Caller<'a> {
             let since = Instant::now();
             let result = self.call(tool, &arguments)?;
             let elapsed = since.elapsed();
-            let retry = result["_meta"]["tabellion/error"]["data"][RETRY_AFTER].as_u64();
+            let retry = result["_meta"]["tabellion/error"]["data"]["retry_after_seconds"].as_u64();
             let retry = retry.or(result["error"]["details"]["retry_after_seconds"].as_u64());
             if let Some(seconds) = retry {
                 seen.waits += 1;
