@@ -10,7 +10,7 @@ use super::outline::Outline;
 use super::section::Section;
 use super::splice::Splice;
 use super::target::TargetError;
-use super::{Flavor, editor, outside, seams};
+use super::{Flavor, outside, seams};
 
 /// One edit of a document. `content` is inserted verbatim; `target` is resolved by [`Outline::find`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum Edit<'a> {
     ReplaceSection {
         /// The section to replace.
         target: &'a str,
-        /// The Markdown that replaces it; the empty string deletes the section and, at the document's end, the blank lines above it.
+        /// The Markdown that replaces it; the empty string deletes the section.
         content: &'a str,
     },
     /// Inserts the content before a section's heading.
@@ -88,7 +88,6 @@ impl<'a> Edit<'a> {
         Ok(match self {
             Edit::Append { .. } => at(text.len()),
             Edit::Prepend { .. } => at(outline.front_matter().end),
-            Edit::ReplaceSection { target, content: "" } => editor::removed(text, section(target)?),
             Edit::ReplaceSection { target, .. } => section(target).map(|s| s.heading.start..s.end)?,
             Edit::InsertBefore { target, .. } => at(section(target)?.heading.start),
             Edit::InsertAfter { target, .. } => at(section(target)?.end),

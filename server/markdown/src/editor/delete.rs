@@ -25,7 +25,7 @@ pub fn delete(document: &ParsedDocument<'_>, position: usize) -> Result<SectionP
 }
 
 /// Returns the range to remove: the section and, if it is the last of several, the blank lines above it.
-pub(in super::super) fn removed(text: &str, section: &Section) -> Range<usize> {
+fn removed(text: &str, section: &Section) -> Range<usize> {
     let (start, end) = (section.heading.start, section.end);
     let above = text[..start].trim_start_matches(lines::BOM);
     if end < text.len() || above.trim().is_empty() {

@@ -17,7 +17,6 @@ mod update;
 
 use std::sync::Arc;
 
-pub(super) use self::delete::removed;
 pub use self::{
     delete::delete, error::SectionError, insert::insert, relocate::relocate, text::content, text::title,
     update::update,

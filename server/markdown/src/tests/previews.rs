@@ -31,7 +31,7 @@ fn up_to_twenty_added_lines_are_low_risk() {
 fn removed_lines_are_medium_risk_up_to_twenty_or_half_the_file() {
     let long = format!("{}\n# A\n{}", lines(30), lines(20));
     check(&long, replace("# A", "# A\n"), Risk::Medium, r##"replace_section "# A": +0 -20 lines"##);
-    check(&long, replace("# A", ""), Risk::High, r##"replace_section "# A": +0 -22 lines"##);
+    check(&long, replace("# A", ""), Risk::High, r##"replace_section "# A": +0 -21 lines"##);
     check("# A\n\n# B\n\nb\n", replace("a", ""), Risk::Medium, r#"replace_section "a": +0 -2 lines"#);
     check("# A\n\n# B\n\n", replace("a", ""), Risk::High, r#"replace_section "a": +0 -2 lines"#);
     check("# A\n", replace("a", "# A\n"), Risk::Low, r#"replace_section "a": +0 -0 lines"#);
