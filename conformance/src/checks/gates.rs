@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     ToolSpec,
-    gates::fill_defaults,
+    gates::{self, fill_defaults},
     spec::{ClauseSpec, GateExample, GateSpec, GateTime, RoleSpec},
 };
 
@@ -126,7 +126,8 @@ fn judged(
     };
     let mut request = request.clone();
     fill_defaults(&tool.input.wire(), &mut request);
-    let facts = json!({ "tool": tool.label(), "request": request, "caller": caller });
+    let names = gates::names(&request);
+    let facts = json!({ "tool": tool.label(), "request": request, "names": names, "caller": caller });
     let clauses = tool.gates.iter().flat_map(|gate| gate.clauses);
     let broken = clauses
         .filter(|clause| clause.applies(tool.label(), GateTime::Before))

@@ -3,7 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use tabellion_runtime::{gates::fill_defaults, schema::compile, spec::GateTime};
+use tabellion_runtime::{
+    gates::{self, fill_defaults},
+    schema::compile,
+    spec::GateTime,
+};
 
 use super::read::{Clause, GateExample, Placed, clauses, clauses_of, facts};
 use crate::{
@@ -14,7 +18,7 @@ use crate::{
 };
 
 /// Members of the facts that are known before the method is called.
-const BEFORE: &[&str] = &["tool", "request", "caller"];
+const BEFORE: &[&str] = &["tool", "request", "names", "caller"];
 /// Members that are known only after it.
 const AFTER: &[&str] = &["answer", "target", "plan", "export"];
 
@@ -176,6 +180,7 @@ fn wrong(contract: &Contract, clause: &Clause, example: &GateExample) -> Option<
     }
     let mut facts = example.facts.clone();
     fill_defaults(&views::wire(tool.schema(Side::Input)), &mut facts["request"]);
+    facts["names"] = gates::names(&facts["request"]).into();
     // A clause that only asks for a review is not violated.
     let counts = |other: &Clause| other.asks.is_none() || other.id == clause.id;
     let broken =

@@ -94,6 +94,7 @@ pub(super) fn facts(tool: &Tool, at: GateTime) -> Value {
     let mut properties = json!({
         "tool": { "const": tool.label() },
         "request": views::enforced(tool.schema(Side::Input)),
+        "names": { "type": "array", "items": text },
         "caller": {
             "type": "object",
             "required": ["roles"],

@@ -1,6 +1,6 @@
 //! Gates: judge whether the facts of a call satisfy the contract's principles, and whether a person must review its result.
 //!
-//! The facts are one JSON object, made here: `tool`, `request` with its defaults filled in, and `caller`; after the method also `answer`,
+//! The facts are one JSON object, made here: `tool`, `request` with its defaults filled in, `names` of its members, and `caller`; after the method also `answer`,
 //! and the method's own facts `target`, `plan` and `export`. [`judge`] reads only these, so the same facts always have the same outcome. It
 //! judges all clauses, so a refusal names all violations.
 
@@ -18,6 +18,7 @@ use crate::{
     failure::ContractError,
     meta::GATES,
     spec::{GateTime, ToolSpec},
+    text,
 };
 
 /// Name of the gates' verdict among the details of a log entry.
@@ -55,12 +56,26 @@ pub fn judge(tool: &'static ToolSpec, at: GateTime, facts: &Value) -> Report {
 pub fn facts(tool: &ToolSpec, caller: Option<&KnownCaller>, arguments: &Value) -> Map<String, Value> {
     let mut request = arguments.clone();
     fill_defaults(&tool.input.wire(), &mut request);
+    let names = names(&request);
     let caller = caller.map_or_else(|| json!({ "roles": [] }), KnownCaller::to_facts);
     Map::from_iter([
         ("tool".to_owned(), tool.label().into()),
         ("request".to_owned(), request),
+        ("names".to_owned(), names.into()),
         ("caller".to_owned(), caller),
     ])
+}
+
+/// Returns the names of a request's members at any depth, as [readings](text::reading).
+pub fn names(request: &Value) -> Vec<String> {
+    match request {
+        Value::Object(members) => {
+            let below = members.iter().flat_map(|(name, value)| [vec![text::reading(name)], names(value)]);
+            below.flatten().collect()
+        }
+        Value::Array(items) => items.iter().flat_map(names).collect(),
+        _ => vec![],
+    }
 }
 
 /// Adds the defaults of absent members.
