@@ -193,6 +193,7 @@ where
                 let staged = self.stage(&*before, &notes).await?;
                 let receipt = Receipt::new(commit);
                 let response = encode(self.tool, (staged.respond)(&receipt))?;
+                self.gates.close::<Error>(&notes, &response)?;
                 (receipt, response)
             }
             Replay::Answered { commit, response } => (Receipt::new(commit), encode(self.tool, response)?),

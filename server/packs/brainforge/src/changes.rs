@@ -1,5 +1,6 @@
 //! Creating, updating and linking notes.
 
+use chrono::{DateTime, SubsecRound as _, Utc};
 use serde_json::{Map, Value, json};
 use tabellion_contracts::brainforge::{
     CreateLinkRequest, CreateLinkResponse, CreateNoteRequest, CreateNoteResponse, CreateStatus, ToolError,
@@ -39,7 +40,8 @@ pub(super) fn create(
     let title = title.unwrap_or_else(|| tabellion_notes::title_of(&request.content));
     let review_id = waits.then(|| call.id("review"));
     let path = review_id.map_or_else(|| tabellion_notes::file_name(&title, id), review::path_of);
-    let time = call.time(shelf.library(), &path)?;
+    let instant = call.instant(shelf.library(), &path)?;
+    let time = instant.trunc_subsecs(0);
     let (mut metadata, _) = Metadata::from_members(given);
     metadata.id = Some(id);
     metadata.note_type = Some(word(&request.note_type));
@@ -54,7 +56,7 @@ pub(super) fn create(
             let review = Review {
                 metadata: metadata.members(),
                 content: request.content,
-                ..Review::new(review_id, author, id, 1)
+                ..Review::new(review_id, author, (id, 1), instant)
             };
             let text = review.to_text()?;
             note_waiting(cx, review_id, &text)?;
@@ -71,7 +73,7 @@ pub(super) fn create(
         review_workflow_id: review_id.map(|id| id.to_string()),
         created_at: Some(moment(time)),
     };
-    Ok(cx.stage(change, |_| response).with_details(call.details(time)))
+    Ok(cx.stage(change, |_| response).with_details(call.details(instant)))
 }
 
 pub(super) fn update(
@@ -144,7 +146,8 @@ impl Proposal<'_, '_> {
         let summary = self.reason.as_deref().and_then(|reason| reason.lines().next());
         let summary = format!("update {}: {}", self.id, summary.unwrap_or("no reason given"));
         let change = Change::one(path.clone(), Content::Write(text.into()), "update", summary);
-        self.staged(change, &path, next, UpdateStatus::Updated)
+        let at = Moment::new(self.cx).instant(self.shelf.library(), &path)?;
+        self.staged(change, at, next, UpdateStatus::Updated)
     }
 
     /// Makes the change a proposal.
@@ -154,15 +157,17 @@ impl Proposal<'_, '_> {
         base: Base,
         next: u64,
     ) -> Result<Staged<UpdateNoteResponse>, ToolError> {
-        let review_id = Moment::new(self.cx).id("review");
+        let call = Moment::new(self.cx);
+        let review_id = call.id("review");
+        let at = call.instant(self.shelf.library(), &review::path_of(review_id))?;
         let review = Review {
             base: Some(base),
             metadata: self.metadata.clone(),
             reason: self.reason.clone(),
             content: self.content.clone(),
-            ..Review::new(review_id, author, self.id, next)
+            ..Review::new(review_id, author, (self.id, next), at)
         };
-        self.waiting(&review, "propose")
+        self.waiting(&review, "propose", at)
     }
 
     /// Replaces the content of an open proposal.
@@ -176,13 +181,8 @@ impl Proposal<'_, '_> {
         if self.version != review.proposed_version {
             return Err(version_conflict(review.proposed_version, self.version));
         }
-        let event = Event {
-            on: "revise",
-            tool: Some(tool::UPDATE_NOTE),
-            given: &Map::new(),
-            holds: &[],
-            at: chrono::Utc::now(),
-        };
+        let at = Moment::new(self.cx).instant(self.shelf.library(), &review.path())?;
+        let event = Event { on: "revise", tool: Some(tool::UPDATE_NOTE), given: &Map::new(), holds: &[], at };
         review.step(&event, author)?;
         // The id of a proposed new note can't belong to another note by now; a proposed change of a removed note would create a new one.
         if review.base.is_some() && base.is_none() {
@@ -199,48 +199,46 @@ impl Proposal<'_, '_> {
         }
         review.reason = self.reason.clone().or(review.reason);
         review.content.clone_from(&self.content);
-        self.waiting(&review, "revise")
+        self.waiting(&review, "revise", at)
     }
 
     fn waiting(
         self,
         review: &Review,
         operation: &'static str,
+        at: DateTime<Utc>,
     ) -> Result<Staged<UpdateNoteResponse>, ToolError> {
         if review.base.is_some() {
             // A change that could not be published is refused now.
             changed(self.shelf, self.cx, self.id, &self.content, &review.metadata)?;
         }
         self.cx.note(REVIEW_WORKFLOW, review.id.to_string());
-        let path = review.path();
         let text = review.to_text()?;
         note_waiting(self.cx, review.id, &text)?;
         let change = Change::one(
-            path.clone(),
+            review.path(),
             Content::Write(text.into()),
             operation,
             format!("{operation} a change of {}", self.id),
         );
-        self.staged(change, &path, review.proposed_version, UpdateStatus::PendingReview)
+        self.staged(change, at, review.proposed_version, UpdateStatus::PendingReview)
     }
 
     fn staged(
         self,
         change: Change,
-        path: &str,
+        at: DateTime<Utc>,
         next: u64,
         status: UpdateStatus,
     ) -> Result<Staged<UpdateNoteResponse>, ToolError> {
-        let call = Moment::new(self.cx);
-        let time = call.time(self.shelf.library(), path)?;
         let response = UpdateNoteResponse {
             note_id: Some(self.id.to_string()),
             new_version: Some(number(next)),
             previous_version: Some(number(self.version)),
             status: Some(status),
-            updated_at: Some(moment(time)),
+            updated_at: Some(moment(at.trunc_subsecs(0))),
         };
-        let mut details = call.details(time);
+        let mut details = Moment::new(self.cx).details(at);
         if let Some(reason) = self.reason {
             details.insert(REASON.into(), reason.into());
         }

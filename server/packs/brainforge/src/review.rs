@@ -85,11 +85,16 @@ pub(super) fn path_of(id: Uuid) -> String {
 }
 
 impl Review {
-    /// Starts a review.
-    pub(super) fn new(id: Uuid, author: &KnownCaller, note_id: Uuid, proposed_version: u64) -> Self {
+    /// Starts a review at this time.
+    pub(super) fn new(
+        id: Uuid,
+        author: &KnownCaller,
+        (note_id, proposed_version): (Uuid, u64),
+        at: DateTime<Utc>,
+    ) -> Self {
         Self {
             id,
-            instance: Instance::start(&WORKFLOW_AGENT_NOTE_REVIEW, author, Utc::now()),
+            instance: Instance::start(&WORKFLOW_AGENT_NOTE_REVIEW, author, at),
             note_id,
             proposed_version,
             base: None,

@@ -19,7 +19,8 @@ use tabellion_contracts::brainforge::{CONTRACT, Service, tool};
 use tabellion_library::{Library, Options};
 use tabellion_markdown::FrontMatter;
 use tabellion_runtime::{
-    Agent, CallContext, Contract, IdempotencyKey, Identity, KnownCaller, Rejection, spec::ScopeWord,
+    Agent, Answer, CallContext, Contract, IdempotencyKey, Identity, KnownCaller, Rejection, context::GATES,
+    meta::REVIEW, spec::ScopeWord,
 };
 use tempfile::TempDir;
 
@@ -339,6 +340,49 @@ fn what_is_wrong_is_refused_with_a_reason_and_changes_nothing() {
 }
 
 #[test]
+fn metadata_of_links_has_no_names_of_secrets() {
+    let bench = Bench::new();
+    let [from, to] = ["first", "second"].map(|word| bench.note(By::Owner, word)["note_id"].clone());
+    let link = |name: &str, value: Value| {
+        let request = json!({
+            "source_note_id": from, "target_note_id": to, "relation_type": "cites", "metadata": { (name): value },
+        });
+        bench.try_call(By::Owner, tool::CREATE_LINK, request)
+    };
+    for name in [
+        "secrets",
+        "tokens",
+        "credentials",
+        "passwd",
+        "pwd",
+        "passphrase",
+        "private_key",
+        "access_key",
+        "authorization",
+        "cookie",
+        "jwt",
+        "bearer",
+        "token",
+        "accessToken",
+        "API-Key",
+        "x-authorization",
+        "db.password2",
+        "token_value",
+        "t_o k-e\u{200b}n",
+        "\u{ff30}\u{ff37}\u{ff24}",
+    ] {
+        for value in [json!("x"), json!([{ (name): 1 }])] {
+            let refused = link(name, value).unwrap_err();
+            assert_eq!(refused["code"], "MCP_CONSTITUTION_VIOLATION", "{name}: {refused}");
+        }
+        assert!(link("below", json!({ (name): "x" })).is_err(), "{name} below");
+    }
+    for name in ["token_count", "tokenizer", "secretary", "page", "keyword", "bearing"] {
+        assert!(link(name, json!("x")).is_ok(), "{name}");
+    }
+}
+
+#[test]
 fn authors_do_not_decide_on_their_own_and_agents_decide_on_nothing() {
     let bench = Bench::new();
     let own = json!({ "content": content("own"), "ai_justification": "a machine wrote it" });
@@ -413,16 +457,22 @@ fn a_repeated_call_is_answered_as_the_first() {
         (AGENT, "b", tool::CREATE_NOTE, created("second")),
         (By::Owner, "c", tool::UPDATE_NOTE, updated(id, 1, "third")),
         (AGENT, "d", tool::UPDATE_NOTE, updated(id, 2, "fourth")),
+        (AGENT, "e", tool::UPDATE_NOTE, updated(id, 3, "fifth")),
     ] {
-        let first = bench.call_in(&keyed(by, key), tool, request.clone()).unwrap();
+        let answer = || {
+            let Answer { response, meta } =
+                run(bench.contract.call(&keyed(by, key), tool, request.clone())).unwrap();
+            (response, [REVIEW, GATES].map(|key| meta.get(key).cloned()))
+        };
+        let first = answer();
         let files = bench.files();
         std::thread::sleep(std::time::Duration::from_millis(1100));
-        let again = bench.call_in(&keyed(by, key), tool, request).unwrap();
+        let again = answer();
         assert_eq!((first, files), (again, bench.files()), "{tool} {key}");
     }
     // Another caller's call with the same key is another call.
     let [own, other] = [AGENT, By::Owner]
-        .map(|by| bench.call_in(&keyed(by, "e"), tool::CREATE_NOTE, created("fifth")).unwrap());
+        .map(|by| bench.call_in(&keyed(by, "f"), tool::CREATE_NOTE, created("sixth")).unwrap());
     assert_ne!(own["note_id"], other["note_id"]);
 }
 
