@@ -15,6 +15,7 @@
 //! | [`merge()`] | two changes of one text, merged by lines |
 //! | [`merge_documents`] | two changes of one document, merged by sections |
 //! | [`lineage`] | section ids across the versions of a document, and the undo and redo stacks |
+//! | [`link_targets`] | the targets of a document's links, as written |
 //! | [`mod@preview`] | diff, summary and risk of a plan |
 //! | [`diff`] | parts that can be taken or left, changed words, unified diffs that `git apply` turns into exactly the new bytes |
 //!
@@ -31,6 +32,7 @@ pub mod editor;
 pub mod front_matter;
 pub mod lineage;
 mod lines;
+mod links;
 mod mdx;
 mod mdx_error;
 mod merge;
@@ -51,6 +53,7 @@ pub use display::one_line;
 pub use edit::{Edit, EditError, Plan, plan};
 pub use front_matter::{FrontMatter, FrontMatterError, with_body};
 pub use lines::ending_of;
+pub use links::{LinkTarget, link_targets};
 pub use mdx_error::{MdxError, mdx_error};
 pub use merge::{MergeConflict, Merged, merge, merge_documents};
 pub use outline::Outline;

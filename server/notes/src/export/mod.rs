@@ -1,4 +1,4 @@
-//! Export: notes in one file, as JSON, as the unchanged Markdown files, or as a vault for Obsidian.
+//! Export: notes in one file, as JSON, as the Markdown files, or as a vault for Obsidian.
 //!
 //! Notes are written one after the other, in the order of their creation, from one snapshot of the catalogue. The file is synced before
 //! [`export`] returns.
@@ -6,6 +6,7 @@
 mod archive;
 mod files;
 mod json;
+mod links;
 mod names;
 mod obsidian;
 mod plan;

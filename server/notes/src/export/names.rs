@@ -1,7 +1,7 @@
 //! Names of notes in an archive.
 //!
-//! Files named by people keep their folders and names, so links between them stay valid. A name that some system can't unpack is
-//! replaced by one that all can.
+//! Files named by people keep their folders and names. A name that some system can't unpack is replaced by one that all can, and that
+//! no file has.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -34,10 +34,17 @@ impl Names {
     /// Returns the paths that the notes have in the library.
     pub(super) fn as_in_library(entries: &[Entry]) -> Self {
         let mut names = Self::default();
-        for entry in entries {
-            names.add(entry.id, &portable_path(&entry.path));
-        }
+        names.add_all(entries, portable_path);
         names
+    }
+
+    /// Adds notes with the names that they wish. Those that keep their paths come before those that get others.
+    fn add_all<'e>(&mut self, entries: impl IntoIterator<Item = &'e Entry>, wish: impl Fn(&str) -> String) {
+        let wishes = entries.into_iter().map(|entry| (entry, wish(&entry.path)));
+        let (kept, renamed): (Vec<_>, Vec<_>) = wishes.partition(|(entry, wish)| entry.path == *wish);
+        for (entry, wish) in kept.into_iter().chain(renamed) {
+            self.add(entry.id, &wish);
+        }
     }
 
     /// Returns the paths in a vault. A file with a name made by a tool is named by its title, unless a note mentions that name.
@@ -45,11 +52,11 @@ impl Names {
         let is_made = |entry: &&Entry| is_named_for(&entry.path, entry.id) && !mentioned.contains(&entry.id);
         let (made, others): (Vec<_>, Vec<_>) = entries.iter().partition(is_made);
         let mut names = Self::default();
-        for entry in others {
-            let path = portable_path(&entry.path);
+        names.add_all(others, |path| {
+            let path = portable_path(path);
             let stem = path.rsplit_once('.').map_or(&*path, |(stem, _)| stem);
-            names.add(entry.id, &format!("{stem}.md"));
-        }
+            format!("{stem}.md")
+        });
         for entry in made {
             names.add(entry.id, &format!("{}.md", from_title(&entry.title)));
         }

@@ -10,6 +10,7 @@ use uuid::Uuid;
 use zip::{ZipWriter, write::SimpleFileOptions};
 
 use super::{
+    links::Links,
     names::{Names, leaf},
     plan::{ExportError, Plan},
 };
@@ -20,6 +21,7 @@ const ID_DIGITS: usize = 8;
 
 pub(super) fn write(plan: &Plan<'_>, out: &mut (impl Write + Seek)) -> Result<(), ExportError> {
     let names = Names::in_vault(&plan.entries, &mentioned(plan)?);
+    let texts = Links::new(&names, &plan.entries);
     let mut links: HashMap<Uuid, BTreeMap<&str, Vec<&str>>> = HashMap::new();
     for found in plan.links.iter().filter(|_| plan.export.include_links) {
         let of_note = links.entry(found.source).or_default();
@@ -38,7 +40,7 @@ pub(super) fn write(plan: &Plan<'_>, out: &mut (impl Write + Seek)) -> Result<()
         }
         if plan.export.include_content {
             // Unreadable front matter is exported unchanged.
-            zip.write_all(&note.text.as_bytes()[note.searched_range()])?;
+            zip.write_all(texts.rewrite(entry, &note, note.searched_range()).as_bytes())?;
         }
         if let Some(links) = links.get(&entry.id) {
             write!(zip, "\n\n## Links\n")?;

@@ -13,7 +13,7 @@ use crate::{CatalogueError, Entry, FoundLink, NoteError, Selection, Snapshot};
 pub enum Format {
     /// One document: notes and links.
     Json,
-    /// A zip of the files, byte for byte, and `links.json`.
+    /// A zip of the files, byte for byte but for links to files that have another name in it, and `links.json`.
     Markdown,
     /// A zip of a vault: files at their paths, those named by tools under their titles, with links as `[[NAME]]`.
     Obsidian,

@@ -145,6 +145,37 @@ fn a_vault_has_files_where_they_are_and_made_ones_named_by_titles() {
 }
 
 #[test]
+fn links_lead_to_files_with_other_names() {
+    let made = made(1, "Plan", "[t](../Target.md#a) ![i](../i.png) [[aux]]\n");
+    let folder = Folder::with_files(&[
+        (&made.0, made.1.as_str()),
+        ("aux.md", ""),
+        ("_aux.md", ""),
+        ("con/in.md", "[t](../Target.md) [a](../aux.md) [s](in.md)\n\n[l]: ../a%20b%3F.md\n"),
+        ("a b?.md", ""),
+        (
+            "Target.md",
+            "[x](aux.md#y) [y](_aux.md) [[aux|a]] [[_aux]] `[x](aux.md)`\r\n[z](con/in.md 't') [[con/in]] [[in]]",
+        ),
+    ]);
+    let target = "[x](_aux%20(2).md#y) [y](_aux.md) [[_aux (2)|a]] [[_aux]] `[x](aux.md)`\r\n[z](_con/in.md 't') [[_con/in]] [[in]]";
+    let target = target.replace("(2).md", "%282%29.md");
+    let inside = "[t](../Target.md) [a](../_aux%20%282%29.md) [s](in.md)\n\n[l]: ../a%20b_.md\n";
+    for format in [Format::Markdown, Format::Obsidian] {
+        exported(&folder, format, BOTH, Selection::default());
+        let files = zip(&folder);
+        let text = |name: &str| String::from_utf8(files[name].clone()).unwrap();
+        assert!(text("Target.md").ends_with(&target), "{}", text("Target.md"));
+        assert!(text("_con/in.md").ends_with(inside), "{}", text("_con/in.md"));
+        let (name, links) = match format {
+            Format::Obsidian => ("Plan.md", "[t](Target.md#a) ![i](i.png) [[_aux (2)]]\n"),
+            _ => (&*made.0, "[t](../Target.md#a) ![i](../i.png) [[_aux (2)]]\n"),
+        };
+        assert!(text(name).ends_with(links), "{}", text(name));
+    }
+}
+
+#[test]
 fn without_content_the_files_are_front_matter_alone() {
     let folder = vault();
     exported(&folder, Format::Markdown, [false, true], Selection::default());

@@ -1,0 +1,170 @@
+//! Links in the text of notes, rewritten where an export has other names for files.
+
+use std::{borrow::Cow, collections::HashMap, ops::Range};
+
+use tabellion_markdown::{Flavor, link_targets};
+use unicode_normalization::UnicodeNormalization as _;
+use uuid::Uuid;
+
+use super::names::{Names, leaf};
+use crate::{Entry, Note};
+
+/// The paths in the library and those in an export.
+pub(super) struct Links<'n> {
+    names: &'n Names,
+    /// Notes by their path in the library, composed.
+    by_path: HashMap<String, Uuid>,
+    /// Paths in the library by the name without extension, in lower case.
+    by_name: HashMap<String, Vec<String>>,
+    is_any_moved: bool,
+}
+
+impl<'n> Links<'n> {
+    pub(super) fn new(names: &'n Names, entries: &[Entry]) -> Self {
+        let mut links = Self {
+            names,
+            by_path: HashMap::new(),
+            by_name: HashMap::new(),
+            is_any_moved: entries.iter().any(|entry| names.path(entry.id) != entry.path),
+        };
+        for entry in entries {
+            let path = composed(&entry.path);
+            links.by_name.entry(leaf(stem(&path)).to_lowercase()).or_default().push(path.clone());
+            links.by_path.insert(path, entry.id);
+        }
+        links
+    }
+
+    /// Returns a part of a note's text in which its links lead where they led in the library.
+    pub(super) fn rewrite<'t>(&self, entry: &Entry, note: &'t Note, range: Range<usize>) -> Cow<'t, str> {
+        let text = &note.text;
+        if !self.is_any_moved {
+            return text[range].into();
+        }
+        let mut rewritten = String::new();
+        let mut at = range.start;
+        for target in link_targets(text, Flavor::of_path(&entry.path)) {
+            let written = &text[target.range.clone()];
+            let (link, part) = written.split_at(written.find(['#', '?']).unwrap_or(written.len()));
+            let is_bracketed = text[..target.range.start].ends_with('<');
+            let other = if target.is_wiki {
+                self.wiki(entry, link)
+            } else {
+                self.relative(entry, link).map(|path| encoded(&path, is_bracketed))
+            };
+            if let Some(other) = other.filter(|_| target.range.start >= at) {
+                rewritten.extend([&text[at..target.range.start], &other, part]);
+                at = target.range.end;
+            }
+        }
+        rewritten.push_str(&text[at..range.end]);
+        rewritten.into()
+    }
+
+    /// Returns the new target of a wiki link; `None` if it stays.
+    fn wiki(&self, entry: &Entry, link: &str) -> Option<String> {
+        let link = composed(link.trim());
+        let is_path = link.contains('/');
+        let path = if link.starts_with("../") || link.starts_with("./") {
+            self.known(&join(folder(&entry.path), &link)?)
+        } else {
+            self.known(&link).or_else(|| self.named(&link))
+        }?;
+        let id = self.by_path[path];
+        let (old, new) = (stem(path), stem(self.names.path(id)));
+        let is_kept = if is_path { old == new } else { leaf(old) == leaf(new) };
+        (!is_kept).then(|| if is_path { new.to_owned() } else { self.names.wiki_link(id).to_owned() })
+    }
+
+    /// Returns the new path of a link, from the folder of the note's new path; `None` if it stays.
+    fn relative(&self, entry: &Entry, link: &str) -> Option<String> {
+        let is_elsewhere = link.split('/').next().is_some_and(|first| first.contains(':'));
+        if link.is_empty() || is_elsewhere {
+            return None;
+        }
+        let link = composed(&decoded(link));
+        let new_folder = folder(self.names.path(entry.id));
+        let old = join(folder(&entry.path), &link)?;
+        // Obsidian's links may begin at the root.
+        let found = self.known(&old).or_else(|| self.known(link.trim_start_matches('/')));
+        let new = found.map_or(old.as_str(), |path| self.names.path(self.by_path[path]));
+        let is_kept = found.is_none_or(|path| path == new) && new_folder == folder(&entry.path);
+        (!is_kept).then(|| if link.starts_with('/') { format!("/{new}") } else { from(new_folder, new) })
+    }
+
+    /// Returns the path of a note, for a path with or without the extension.
+    fn known(&self, path: &str) -> Option<&str> {
+        let paths = [path.to_owned(), format!("{path}.md")];
+        let found = paths.iter().find_map(|path| self.by_path.get_key_value(path))?;
+        Some(found.0)
+    }
+
+    /// Returns the path of the note that a wiki link names by the end of its path, in any case: the shortest, then the first.
+    fn named(&self, link: &str) -> Option<&str> {
+        let link = link.to_lowercase();
+        let link = link.strip_suffix(".md").unwrap_or(&link);
+        let paths = self.by_name.get(leaf(link))?.iter();
+        let is_named =
+            |path: &&String| format!("/{}", stem(path).to_lowercase()).ends_with(&format!("/{link}"));
+        paths.filter(is_named).min_by_key(|path| (path.len(), path.as_str())).map(String::as_str)
+    }
+}
+
+fn composed(text: &str) -> String {
+    text.nfc().collect()
+}
+
+/// Returns a path without its extension.
+fn stem(path: &str) -> &str {
+    path.rsplit_once('.').filter(|(_, extension)| !extension.contains('/')).map_or(path, |(stem, _)| stem)
+}
+
+/// Returns the folder of a path; the empty string for the root.
+fn folder(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// Returns the path that `link` has from a folder; `None` if it is outside of the library.
+fn join(folder: &str, link: &str) -> Option<String> {
+    let begin = if link.starts_with('/') { "" } else { folder };
+    let mut parts: Vec<&str> = vec![];
+    for part in begin.split('/').chain(link.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// Returns the link that a path has from a folder.
+fn from(folder: &str, path: &str) -> String {
+    let mut above: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    let mut below: Vec<&str> = path.split('/').collect();
+    while below.len() > 1 && above.first() == below.first() {
+        above.remove(0);
+        below.remove(0);
+    }
+    above.iter().map(|_| "..").chain(below).collect::<Vec<_>>().join("/")
+}
+
+/// Decodes `%20` and the like.
+fn decoded(link: &str) -> Cow<'_, str> {
+    let Some((start, rest)) = link.split_once('%') else { return link.into() };
+    let mut bytes = start.as_bytes().to_vec();
+    for part in rest.split('%') {
+        let code = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let (byte, kept) = code.map_or((b'%', part), |byte| (byte, &part[2..]));
+        bytes.push(byte);
+        bytes.extend(kept.as_bytes());
+    }
+    String::from_utf8(bytes).map_or(link.into(), Cow::from)
+}
+
+/// Encodes characters that end a path in a link.
+fn encoded(path: &str, is_bracketed: bool) -> String {
+    let ends = |c: char| matches!(c, '%' | '#' | '?') || (!is_bracketed && matches!(c, ' ' | '(' | ')'));
+    let encode = |c: char| if ends(c) { format!("%{:02X}", u32::from(c)) } else { c.into() };
+    path.chars().map(encode).collect()
+}
