@@ -31,7 +31,7 @@ pub(crate) trait Engine: Send + Sync {
     /// Returns the folder for derived files.
     fn beside(&self) -> &Path;
 
-    /// Returns true if the database answers. Takes at most a few seconds.
+    /// Returns true if the database answers, or the data file is in its place. Takes at most a few seconds.
     fn is_reachable(&self) -> bool {
         true
     }

@@ -101,7 +101,7 @@ impl Records {
         self.engine().beside().join(name)
     }
 
-    /// Returns true if the database that keeps the rows answers. Blocks for at most a few seconds.
+    /// Returns true if the database that keeps the rows answers, or their file is in its place. Blocks for at most a few seconds.
     pub fn is_reachable(&self) -> bool {
         self.engine().is_reachable()
     }

@@ -8,8 +8,8 @@ use std::{
 
 use parking_lot::Mutex;
 use rusqlite::Connection;
-use tabellion_platform::blocking;
-use tabellion_runtime::{Failure, spec::RowsSpec};
+use tabellion_platform::{FileId, blocking, file_id_at};
+use tabellion_runtime::{Failure, FailureKind, spec::RowsSpec};
 use tabellion_sqlite::Pool;
 use tokio::sync::MutexGuard;
 
@@ -28,6 +28,8 @@ const SETTLE_TIMEOUT: Duration = Duration::from_secs(2);
 pub(crate) struct DataFile {
     pub(crate) spec: &'static RowsSpec,
     pub(crate) path: PathBuf,
+    /// The file that is open. A path can come to name none, or a different one.
+    pub(crate) id: Option<FileId>,
     pub(crate) pool: Pool,
     pub(crate) writer: Writer,
     /// Number of callers that wait for the writer.
@@ -37,6 +39,24 @@ pub(crate) struct DataFile {
 }
 
 impl DataFile {
+    /// Returns true if the open file is in its place: neither it nor its folder was moved, removed or replaced.
+    pub(crate) fn is_there(&self) -> bool {
+        file_id_at(&self.path) == self.id
+    }
+
+    /// Checks that the open file is in its place. Changes of a file that has no name would be lost with the process.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub(crate) fn check_there(&self) -> Result<(), Failure> {
+        if self.is_there() {
+            return Ok(());
+        }
+        let message = "the data file is no longer in its place, and nothing has changed; move it or its folder back, or put a backup \
+                       there and restart the server";
+        Err(Failure::new(FailureKind::Refused, message).with("rule", "data_gone"))
+    }
+
     /// Moves SQLite's write-ahead log into the file, so the file alone has all changes: for the end of a process, whose connections
     /// may be in use until then. If another process reads, that process moves the rest when it ends.
     ///

@@ -26,6 +26,7 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(crate) fn begin(records: &'a DataFile) -> Result<Self, Failure> {
+        records.check_there()?;
         let connection = records.pool.take(|| records.connect())?;
         connection.execute_batch("BEGIN").doing("read the data")?;
         Ok(Self { records, connection: Mutex::new(Some(connection)), clock: Clock::now() })

@@ -56,6 +56,7 @@ impl<'a> Turn<'a> {
             last: AtomicI64::default(),
             making: Making::new(Clock::now()),
         };
+        records.check_there()?;
         turn.writing(Writing::enter)?;
         turn.end = turn.with_few(log::end)?;
         turn.last = AtomicI64::new(turn.end.last);

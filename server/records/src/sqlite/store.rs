@@ -11,6 +11,7 @@ use std::{
 
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
+use tabellion_platform::file_id_at;
 use tabellion_runtime::{
     CallContext, Claim, Failure, Row, Rows, Session,
     ground::State,
@@ -42,6 +43,7 @@ impl DataFile {
         let opened = file::open(folder, spec, start)?;
         let file = Self {
             spec,
+            id: file_id_at(&opened.path),
             path: opened.path,
             pool: Pool::new(MAX_IDLE),
             writer: tokio::sync::Mutex::new(Mutex::new(Writing::new(opened.connection, opened.mark))),
@@ -74,6 +76,10 @@ impl DataFile {
 impl Engine for DataFile {
     fn beside(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
+    }
+
+    fn is_reachable(&self) -> bool {
+        self.is_there()
     }
 
     fn end(&self) -> Result<i64, Failure> {

@@ -1,5 +1,7 @@
 //! Operations, one rule at a time.
 
+use std::fs;
+
 use serde_json::{Value, json};
 use tabellion_runtime::{
     CallContext, Identity,
@@ -10,6 +12,37 @@ use super::tracker::{Bench, call, keyed, open_file, wait};
 
 fn project(bench: &Bench) -> Value {
     bench.create("project", json!({"id": "p", "name": "One"}))
+}
+
+#[test]
+fn a_file_that_is_gone_is_neither_read_nor_changed_until_it_is_back() {
+    let bench = Bench::in_file();
+    project(&bench);
+    let data = bench.folder.path().join("data");
+    let [file, away, folder_away] =
+        ["data/tracker.db", "away", "data-away"].map(|name| bench.folder.path().join(name));
+    for (place, away) in [(&file, &away), (&data, &folder_away)] {
+        let before = bench.export();
+        fs::rename(place, away).unwrap();
+        assert!(!bench.records.is_reachable());
+        for (action, request) in [
+            (Create, json!({"data": {"id": "q", "name": "Two"}})),
+            (List, json!({})),
+            (Get, json!({"id": "p"})),
+        ] {
+            let error =
+                call(&bench.records, &CallContext::default(), "project", action, request).unwrap_err();
+            assert!(error["message"].as_str().unwrap().contains("move it or its folder back"), "{error}");
+        }
+        assert!(!place.exists());
+        fs::rename(away, place).unwrap();
+        assert!(bench.records.is_reachable());
+        assert_eq!(bench.export(), before);
+    }
+    // A different file in its place is not taken for it.
+    fs::rename(&file, &away).unwrap();
+    fs::copy(&away, &file).unwrap();
+    assert!(!bench.records.is_reachable());
 }
 
 #[test]
