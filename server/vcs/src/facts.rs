@@ -11,6 +11,8 @@ use crate::{
     workspaces::Workspaces,
 };
 
+/// Size limit of a file `.git`, which contains a path.
+const MAX_GIT_FILE_BYTES: u64 = 1 << 16;
 /// Name of a repository's first work tree.
 const MAIN: &str = "main";
 /// The namespace of object identifiers (RFC 9562, appendix A).
@@ -85,19 +87,33 @@ fn work_tree(git: &gix::Repository) -> String {
     linked(git).map_or_else(|| MAIN.into(), |(own, _)| name_of(&own))
 }
 
-/// Returns the name of the main work tree's top folder, for linked work trees too; for a bare repository, its name without the
-/// extension.
+/// Returns the name of the main work tree's top folder, for linked work trees too: the folder of `.git`, be that git's folder or a file that
+/// names a folder beside it, or `core.worktree`. For a bare repository, returns its name without the extension.
 fn project_folder(git: &gix::Repository, top: &Path) -> String {
     let Some((_, common)) = linked(git) else {
         return name_of(top);
     };
-    match common.parent().filter(|_| common.ends_with(".git")) {
-        Some(main) => name_of(main),
+    let beside =
+        common.parent().filter(|main| common.ends_with(".git") || is_git_file(&main.join(".git"), &common));
+    let configured = || {
+        let top = git.config_snapshot().string("core.worktree")?;
+        platform::canonicalize(&common.join(gix::path::from_bstr(top).ok()?)).ok()
+    };
+    match beside.map(Path::to_owned).or_else(configured) {
+        Some(main) => name_of(&main),
         None => {
             let name = name_of(&common);
             name.strip_suffix(".git").unwrap_or(&name).to_owned()
         }
     }
+}
+
+/// Returns true if `file` is a file that names git's folder `git`.
+fn is_git_file(file: &Path, git: &Path) -> bool {
+    let text = platform::read_regular(file, MAX_GIT_FILE_BYTES).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let target = text.strip_prefix("gitdir:").map(|target| file.with_file_name(target.trim()));
+    target.is_some_and(|target| platform::canonicalize(&target).is_ok_and(|target| target == git))
 }
 
 /// Returns the id of the branch's first commit, by first parents; `None` before there is one, and in a shallow

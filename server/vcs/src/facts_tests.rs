@@ -75,12 +75,23 @@ fn a_linked_work_tree_is_of_the_project_of_the_main_one() {
     git(&at("myproject"), &["commit", "-q", "--allow-empty", "-m", "first"]);
     git(&folder, &["clone", "-q", "--bare", "myproject", "shared.git"]);
     git(&at("shared.git"), &["remote", "remove", "origin"]);
+    // A bare repository beside a file that names it, and one with a work tree elsewhere.
+    for (name, bare) in [("hidden/.bare", "myproject"), ("apart", "myproject")] {
+        git(&folder, &["clone", "-q", "--bare", bare, name]);
+        git(&at(name), &["remote", "remove", "origin"]);
+    }
+    fs::write(at("hidden/.git"), "gitdir: ./.bare\n").expect("a file");
+    fs::create_dir_all(at("checkout")).expect("folders");
+    git(&at("apart"), &["config", "core.bare", "false"]);
+    git(&at("apart"), &["config", "core.worktree", "../checkout"]);
     fs::create_dir_all(at("far/away")).expect("folders");
     for (main, linked, expected) in [
         ("myproject", "side-branch", "myproject"),
         ("myproject", "far/away/fix", "myproject"),
         ("myproject", "myproject/inside", "myproject"),
         ("shared.git", "of-bare", "shared"),
+        ("hidden", "hidden/topic", "hidden"),
+        ("apart", "of-apart", "checkout"),
     ] {
         let linked = at(linked);
         git(&at(main), &["worktree", "add", "-q", "--detach", &linked.to_string_lossy()]);

@@ -1,6 +1,6 @@
 //! Mentions of names in a source: the names in its tree, without comments and texts, and without variables of functions.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, ops::Range};
 
 use tabellion_syntax::{
     SymbolKind,
@@ -16,6 +16,8 @@ pub(super) struct Mention {
     pub(super) at: usize,
     /// Its line, from 1.
     pub(super) line: usize,
+    /// True for a member of a value: `.name`.
+    pub(super) is_member: bool,
 }
 
 /// Nodes that bind names, each with the field that contains these; any field if it is empty.
@@ -93,6 +95,27 @@ const PATTERNS: &[&str] = &[
 const LABELS: &[(&str, &str)] =
     &[("keyword_argument", "name"), ("pair", "key"), ("field_initializer", "field")];
 
+/// Nodes outside of which names that they bind are not known.
+const SCOPES: &[&str] = &[
+    // Python
+    "lambda",
+    "list_comprehension",
+    "set_comprehension",
+    "dictionary_comprehension",
+    "generator_expression",
+    // JavaScript, Rust, Go, Ruby, and others
+    "arrow_function",
+    "function_expression",
+    "for_in_statement",
+    "closure_expression",
+    "func_literal",
+    "lambda_expression",
+    "do_block",
+];
+
+/// Nodes whose names are the file's own if they are in no function: loops and contexts of Python. Other names of a file are symbols.
+const OF_FILE: &[&str] = &["for_statement", "as_pattern"];
+
 /// The kind of a node, and the field of it that the walk is in.
 type Step<'t> = (&'t str, Option<&'t str>);
 
@@ -101,6 +124,8 @@ struct Leaf {
     mention: Mention,
     /// The innermost function around it, as a number of its symbol.
     function: Option<usize>,
+    /// The innermost of [`SCOPES`] around it, in bytes, if it is in the function.
+    scope: Option<Range<usize>>,
     role: Role,
 }
 
@@ -111,6 +136,8 @@ enum Role {
     Member,
     /// A local variable or parameter begins here.
     Binding,
+    /// As a binding, and one of the file if it is in no function.
+    FileBinding,
     /// The function declares the name as one of the file: `global name`.
     Global,
     Label,
@@ -120,7 +147,7 @@ enum Role {
 pub(super) fn mentions(source: &Source, is_wanted: impl Fn(&str) -> bool) -> Vec<Mention> {
     let mut leaves = vec![];
     let mut functions = Functions::new(source);
-    walk(&source.tree, |node, path| {
+    walk(&source.tree, |node, path, scope| {
         let text = source.text.as_bytes();
         // A macro of C is a line that is not parsed.
         for (at, name) in words(&text[node.byte_range()]) {
@@ -128,34 +155,51 @@ pub(super) fn mentions(source: &Source, is_wanted: impl Fn(&str) -> bool) -> Vec
                 continue;
             };
             let at = node.start_byte() + at;
+            let role = role(node, path);
+            let is_member = role == Role::Member;
+            let function = functions.around(at);
+            let begin = function.map_or(0, |function| source.symbols[function].bytes.start);
             leaves.push(Leaf {
-                mention: Mention { name: name.to_owned(), at, line: node.start_position().row + 1 },
-                function: functions.around(at),
-                role: role(node, path),
+                mention: Mention {
+                    name: name.to_owned(),
+                    at,
+                    line: node.start_position().row + 1,
+                    is_member,
+                },
+                function,
+                scope: scope.filter(|scope| scope.start >= begin).cloned(),
+                role,
             });
         }
     });
-    let with = |role: Role| {
-        let all = leaves.iter().filter(move |leaf| leaf.role == role);
-        all.map(|leaf| (leaf.function, leaf.mention.name.as_str())).collect::<HashSet<_>>()
-    };
-    let (bound, global) = (with(Role::Binding), with(Role::Global));
+    let is_binding = |leaf: &&Leaf| matches!(leaf.role, Role::Binding | Role::FileBinding);
+    let bindings = || leaves.iter().filter(is_binding);
+    let in_functions = bindings().filter(|leaf| leaf.scope.is_none());
+    let in_functions = in_functions.filter(|leaf| leaf.function.is_some() || leaf.role == Role::FileBinding);
+    let bound: HashSet<_> = in_functions.map(|leaf| (leaf.function, leaf.mention.name.as_str())).collect();
+    let in_scopes = bindings().filter_map(|leaf| Some((leaf.mention.name.as_str(), leaf.scope.as_ref()?)));
+    let in_scopes: Vec<_> = in_scopes.collect();
+    let globals = leaves.iter().filter(|leaf| leaf.role == Role::Global);
+    let global: HashSet<_> = globals.map(|leaf| (leaf.function, leaf.mention.name.as_str())).collect();
     let is_local = |leaf: &Leaf| {
-        let mut function = leaf.function;
         let name = leaf.mention.name.as_str();
-        while let Some(at) = function {
-            let key = (Some(at), name);
+        if in_scopes.iter().any(|(bound, scope)| *bound == name && scope.contains(&leaf.mention.at)) {
+            return true;
+        }
+        let mut function = leaf.function;
+        loop {
+            let key = (function, name);
             if bound.contains(&key) && !global.contains(&key) {
                 return true;
             }
+            let Some(at) = function else { return false };
             function = functions.outer[at];
         }
-        false
     };
     let is_use = |leaf: &Leaf| match leaf.role {
         Role::Member => true,
         Role::Label | Role::Global => false,
-        Role::Use | Role::Binding => !is_local(leaf),
+        Role::Use | Role::Binding | Role::FileBinding => !is_local(leaf),
     };
     let uses: Vec<bool> = leaves.iter().map(is_use).collect();
     let uses = leaves.into_iter().zip(uses).filter(|(_, is_use)| *is_use);
@@ -179,35 +223,45 @@ fn role(node: Node<'_>, path: &[Step<'_>]) -> Role {
         return Role::Member;
     }
     let binding = path.iter().rev().enumerate().find(|(_, (kind, _))| !PATTERNS.contains(kind));
-    let binds = binding.is_some_and(|(_, (kind, field))| {
+    let binding = binding.filter(|(_, (kind, field))| {
         let field = field.unwrap_or_default();
         BINDINGS.iter().any(|(of, within)| of == kind && (within.is_empty() || *within == field))
     });
-    // The default of a parameter is a use.
-    let is_value = field == "value" || field == "type";
-    if binds && !is_value { Role::Binding } else { Role::Use }
+    match binding {
+        // The default of a parameter is a use.
+        Some(_) if field == "value" || field == "type" => Role::Use,
+        Some((_, (kind, _))) if OF_FILE.contains(kind) => Role::FileBinding,
+        Some(_) => Role::Binding,
+        None => Role::Use,
+    }
 }
 
-/// Calls `each` with each name of a tree, and the nodes around it.
-fn walk<'t>(tree: &'t Tree, mut each: impl FnMut(Node<'t>, &[Step<'t>])) {
+/// Calls `each` with each name of a tree, the nodes around it, and the bytes of the innermost of [`SCOPES`] among these.
+fn walk<'t>(tree: &'t Tree, mut each: impl FnMut(Node<'t>, &[Step<'t>], Option<&Range<usize>>)) {
     let mut cursor = tree.walk();
     let mut path: Vec<Step<'t>> = vec![];
+    // The scopes around the node, outermost first, each with the length of the path to it.
+    let mut scopes: Vec<(usize, Range<usize>)> = vec![];
     loop {
         let node = cursor.node();
         let kind = node.kind();
         if !kind.contains("comment") && cursor.goto_first_child() {
+            if SCOPES.contains(&kind) {
+                scopes.push((path.len(), node.byte_range()));
+            }
             path.push((kind, cursor.field_name()));
             continue;
         }
         let around = path.last().map_or("", |(kind, _)| *kind);
         if node.is_named() && is_name(kind, around) {
-            each(node, &path);
+            each(node, &path, scopes.last().map(|(_, scope)| scope));
         }
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
                 return;
             }
             path.pop();
+            scopes.pop_if(|(depth, _)| *depth == path.len());
         }
         if let Some(last) = path.last_mut() {
             last.1 = cursor.field_name();

@@ -110,6 +110,10 @@ const CASES: &[Case] = &[
             ),
             ("label.py", "def f():\n    return g(total=1)\n"),
             ("own.py", "total = 1\n\ndef f():\n    return total\n"),
+            ("loop.py", "for total in range(3):\n    print(total)\n"),
+            ("lambda.py", "f = lambda total: total\ng = [total for total in x if total]\n"),
+            ("method.py", "class Z:\n    def total(self):\n        return 1\n\nprint(Z().total())\n"),
+            ("beside.py", "f = lambda total: total\nprint(total(1))\n"),
             ("page.js", "function f() {\n  return total(1);\n}\n"),
             ("user.py", "from lib import total\n\ndef f(x=total(1)):\n    y = 2\n    return f'{total(y)}'\n"),
             ("member.py", "import lib\n\ndef f():\n    total = lib.total(2)\n    return total\n"),
@@ -119,7 +123,14 @@ const CASES: &[Case] = &[
         expected: &[(
             "lib.py",
             &["def total"],
-            &["global.py:3 def f", "global.py:5 ", "member.py:4 def f", "user.py:1 ", "user.py:3 def f"],
+            &[
+                "beside.py:2 ",
+                "global.py:3 def f",
+                "global.py:5 ",
+                "member.py:4 def f",
+                "user.py:1 ",
+                "user.py:3 def f",
+            ],
         )],
     },
     Case {

@@ -16,8 +16,8 @@ pub(super) const MAX_PARSED_BYTES: u64 = 1024 * 1024;
 /// The symbols of a file that contain its changed lines.
 #[derive(Debug, Default)]
 pub(super) struct Touched {
-    /// By their path, such as `impl Foo > fn bar`: the name, and true if uses of the name are followed.
-    symbols: BTreeMap<String, (String, bool)>,
+    /// By their path, such as `impl Foo > fn bar`: the name and the kind.
+    symbols: BTreeMap<String, (String, SymbolKind)>,
     /// The languages in which its symbols can be used.
     family: Option<Family>,
 }
@@ -58,15 +58,15 @@ impl Touched {
                 continue;
             };
             let symbol = &source.symbols[*symbol];
-            let is_followed = !matches!(symbol.kind, SymbolKind::Impl | SymbolKind::Section);
-            self.symbols.entry(symbol.path.clone()).or_insert_with(|| (symbol.name.clone(), is_followed));
+            self.symbols.entry(symbol.path.clone()).or_insert_with(|| (symbol.name.clone(), symbol.kind));
         }
     }
 
-    /// Returns the names to look for, each with its family of languages.
-    pub(super) fn names(&self) -> impl Iterator<Item = (Family, &str)> {
-        let followed = self.symbols.values().filter(|(_, is_followed)| *is_followed);
-        followed.filter_map(|(name, _)| Some((self.family?, name.as_str())))
+    /// Returns the names to look for, each with its family of languages and its kind.
+    pub(super) fn names(&self) -> impl Iterator<Item = (Family, &str, SymbolKind)> {
+        let is_followed = |kind| !matches!(kind, SymbolKind::Impl | SymbolKind::Section);
+        let followed = self.symbols.values().filter(move |(_, kind)| is_followed(*kind));
+        followed.filter_map(|(name, kind)| Some((self.family?, name.as_str(), *kind)))
     }
 
     /// Returns the symbols' paths.

@@ -32,6 +32,8 @@ type Name = (Family, String);
 pub(super) struct Uses {
     /// For each name, the files whose change touched it.
     wanted: HashMap<Name, Vec<usize>>,
+    /// The names of methods among them.
+    methods: HashSet<Name>,
     /// For each name, the files that define it.
     defining: HashMap<Name, HashSet<String>>,
     /// The uses of each name.
@@ -54,8 +56,12 @@ impl Uses {
     /// Prepares the search for uses of the symbols that each file has touched.
     pub(super) fn new(changes: &[&FileChange], touched: &[Touched]) -> Self {
         let mut wanted: HashMap<Name, Vec<usize>> = HashMap::new();
+        let mut methods = HashSet::new();
         for (file, touched) in touched.iter().enumerate() {
-            for (family, name) in touched.names() {
+            for (family, name, kind) in touched.names() {
+                if kind == SymbolKind::Method {
+                    methods.insert((family, name.to_owned()));
+                }
                 let files = wanted.entry((family, name.to_owned())).or_default();
                 if files.last() != Some(&file) {
                     files.push(file);
@@ -64,6 +70,7 @@ impl Uses {
         }
         Self {
             wanted,
+            methods,
             defining: HashMap::new(),
             found: HashMap::new(),
             files: changes.iter().map(|change| change.path.clone()).collect(),
@@ -123,18 +130,23 @@ impl Uses {
             definitions.extend(first.map(|(at, _)| symbol.bytes.start + at));
         }
         let is_changed = |file: &usize| self.files[*file] == path;
-        let owns = |name: &str| {
-            let defines =
-                |symbol: &Symbol| symbol.name == name && symbol.has_body && symbol.kind != SymbolKind::Method;
-            let changed = self.wanted.get(&(family, name.to_owned()));
+        let owns = |name: &str, is_member: bool| {
+            let wanted = (family, name.to_owned());
+            // The method of a value is one of the file's rather than a function of another file.
+            let takes_methods = is_member && !self.methods.contains(&wanted);
+            let defines = |symbol: &Symbol| {
+                let is_named = symbol.name == name && symbol.has_body;
+                is_named && (takes_methods || symbol.kind != SymbolKind::Method)
+            };
+            let changed = self.wanted.get(&wanted);
             source.symbols.iter().any(defines) && !changed.is_some_and(|files| files.iter().any(is_changed))
         };
         let mut last: HashSet<(Option<usize>, String)> = HashSet::new();
-        for Mention { name, at, line } in mentions(&source, is_wanted) {
+        for Mention { name, at, line, is_member } in mentions(&source, is_wanted) {
             let inside = source.innermost.get(line - 1).copied().flatten();
             let symbol = inside.map(|index| &source.symbols[index]);
             // A symbol's use of itself is not a dependent, and in a file that defines the name, it refers to that definition.
-            let is_itself = symbol.is_some_and(|symbol| symbol.name == name) || owns(&name);
+            let is_itself = symbol.is_some_and(|symbol| symbol.name == name) || owns(&name, is_member);
             if definitions.contains(&at) || is_itself || !last.insert((inside, name.clone())) {
                 continue;
             }
