@@ -311,7 +311,7 @@ async fn workflows_are_listed_started_shown_and_completed() {
             start,
             Some(json!({ "workflow_id": "nothing", "parameters": { "topic": "x" } })),
             422,
-            None,
+            Some("invalid"),
         ),
         (reviewer(), ("POST", &first), done(), 403, Some("role")),
         (owner(), ("POST", &second), done(), 409, Some("not_ready")),
@@ -319,9 +319,10 @@ async fn workflows_are_listed_started_shown_and_completed() {
         (owner(), ("POST", &first), Some(json!({ "decision": "undone" })), 422, Some("decision")),
         (owner(), ("GET", "/workflows/instances?limit=101"), None, 422, None),
         (owner(), ("GET", "/workflows/instances?limit=ten"), None, 422, None),
-        (owner(), ("GET", "/workflows/instances?mine=true&mine=true"), None, 422, None),
+        (owner(), ("GET", "/workflows/instances?mine=true&mine=true"), None, 422, Some("invalid")),
         (owner(), ("GET", "/workflows/instances?colour=red"), None, 422, None),
-        (owner(), ("DELETE", &shown), None, 405, None),
+        (owner(), ("DELETE", &shown), None, 405, Some("method")),
+        (owner(), ("POST", "/tools/creat_note/execute"), Some(json!({})), 404, Some("not_found")),
     ] {
         let (found, body) = forge.ask(by, asked, body).await;
         assert_eq!(found, status, "{asked:?}: {body}");
@@ -354,6 +355,13 @@ async fn workflows_are_listed_started_shown_and_completed() {
     assert_eq!(library.ledger().commits.len(), before + 1);
     let (_, again) = forge.ask(agent(), ("GET", &review), None).await;
     assert_eq!(again, approved);
+
+    // A merge that a person has begun.
+    std::fs::write(library.root().join(".git/MERGE_HEAD"), "0".repeat(40)).expect("written");
+    let topic = Some(json!({ "parameters": { "topic": "locks" } }));
+    let (status, refused) = forge.ask(owner(), start, topic).await;
+    let details = json!({ "reason": "unavailable", "retry_after_seconds": 5 });
+    assert_eq!((status, &refused["error"]["details"]), (503, &details), "{refused}");
 }
 
 #[test]
