@@ -54,7 +54,7 @@ pub(crate) fn in_text(text: &str) -> Vec<String> {
 
 /// Returns true for a character of a tag: a letter, digit, mark or emoji, `_`, `-` and `/`. Punctuation ends a tag.
 fn is_of_tag(c: char) -> bool {
-    // Latin-1's signs, general, supplemental and CJK punctuation, and full-width forms. Emoji and some scripts are joined by U+200C and U+200D.
+    // Signs of Latin-1, general, supplemental and CJK punctuation, and full-width forms. U+200C and U+200D join emoji and some scripts.
     let is_punctuation = matches!(c,
         '\u{a0}'..='\u{bf}' | '\u{d7}' | '\u{f7}' | '\u{2000}'..='\u{200b}' | '\u{200e}'..='\u{206f}' | '\u{2e00}'..='\u{2e7f}'
         | '\u{3000}'..='\u{303f}' | '\u{fe10}'..='\u{fe1f}' | '\u{fe30}'..='\u{fe6f}' | '\u{feff}' | '\u{ff00}'..='\u{ffef}'
