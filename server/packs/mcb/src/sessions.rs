@@ -187,6 +187,7 @@ pub(super) async fn list(
         ("agent_type", req.agent_type),
         ("status", status),
     ];
+    check_references(&call, &given).await?;
     let filters: Vec<_> =
         given.into_iter().filter_map(|(field, value)| Some(Filter::is(field, value?))).collect();
     let total = call.count(Select::new(entity(AGENT_SESSION)?, filters.clone())).await?;
@@ -206,6 +207,25 @@ pub(super) async fn list(
     ];
     let sessions = rows.iter().map(|row| typed(picked(row, &fields))).collect::<Result<Vec<_>, _>>()?;
     Ok(SessionListResponse { count: sessions.len() as i64, total: total as i64, sessions })
+}
+
+/// Checks that the rows exist to which the conditions of a list refer.
+///
+/// # Errors
+/// If one does not: that is no list without sessions.
+async fn check_references(call: &Call<'_>, given: &[(&'static str, Option<String>)]) -> Result<(), RowError> {
+    let sessions = entity(AGENT_SESSION)?;
+    for (field, value) in given {
+        let (Some(value), Some(FieldType::Ref(reference))) = (value, sessions.field(field).map(|it| it.kind))
+        else {
+            continue;
+        };
+        if call.get(reference.to, value).await?.is_none() {
+            let message = format!("there is no {} `{}` in this org", reference.to, value.escape_debug());
+            return Err(invalid("no_such", &format!("/{field}"), message));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the counts of a session: those that were set, or else the numbers of its log entries.

@@ -199,10 +199,17 @@ fn sessions_are_listed_newest_first_by_what_is_asked_for() {
         (json!({ "agent_type": "a", "limit": 2 }), vec![3, 2], 3),
         (json!({ "agent_type": "a", "status": "Active" }), vec![3, 0], 2),
         (json!({ "project_id": "other" }), vec![], 0),
-        (json!({ "worktree_id": "none" }), vec![], 0),
     ];
     for (request, expected, total) in cases {
         assert_eq!(list(request.clone()), (expected, total), "{request}");
+    }
+    for member in ["project_id", "worktree_id"] {
+        let error = bench.answer(SESSION, json!({ "action": "list", member: "none" })).unwrap_err();
+        assert_eq!(
+            (&error["rule"], &error["pointer"]),
+            (&json!("no_such"), &json!(format!("/{member}"))),
+            "{error}"
+        );
     }
 }
 
