@@ -5,7 +5,7 @@
 
 use tabellion_markdown::FrontMatter;
 
-use crate::{Metadata, Problem, metadata::KEYS};
+use crate::{Metadata, Problem, metadata::KEYS, scalar::is_false};
 
 /// Returns the metadata of a document, and its problems. `end` is the end of the front matter, which is empty if it is not closed.
 pub(crate) fn read(text: &str, end: usize) -> (Metadata, Vec<Problem>) {
@@ -26,11 +26,6 @@ pub(crate) fn read(text: &str, end: usize) -> (Metadata, Vec<Problem>) {
 
 const NOT_CLOSED: &str =
     "line 1: the front matter is not closed, and is read as text; end it with a line `---` of its own";
-
-/// Returns true for a spelling of `false`, in any case.
-pub(crate) fn is_false(text: &str) -> bool {
-    ["false", "no", "off"].iter().any(|word| text.eq_ignore_ascii_case(word))
-}
 
 fn is_opened(text: &str) -> bool {
     matches!(lines(text).next(), Some("---" | "+++"))

@@ -6,8 +6,7 @@ use uuid::Uuid;
 
 use crate::{
     Link, Problem,
-    front_matter::is_false,
-    scalar::{parse_time, scalar, show_time},
+    scalar::{is_false, parse_time, scalar, show_time},
 };
 
 /// Keys that have a meaning, in the order in which new notes have them.

@@ -13,6 +13,11 @@ pub(crate) fn scalar(value: &Value) -> Option<String> {
     }
 }
 
+/// Returns true for a spelling of `false`, in any case.
+pub(crate) fn is_false(text: &str) -> bool {
+    ["false", "no", "off"].iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
 /// Parses a time of RFC 3339, or one without an offset, or a date, which are taken as UTC. Fractions of a second are dropped, so
 /// times in answers, filters and indexes compare alike.
 pub(crate) fn parse_time(text: &str) -> Option<DateTime<Utc>> {

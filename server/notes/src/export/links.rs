@@ -89,7 +89,8 @@ impl<'n> Links<'n> {
         let found = self.known(&old).or_else(|| self.known(link.trim_start_matches('/')));
         let new = found.map_or(old.as_str(), |path| self.names.path(self.by_path[path]));
         let is_kept = found.is_none_or(|path| path == new) && new_folder == folder(&entry.path);
-        (!is_kept).then(|| if link.starts_with('/') { format!("/{new}") } else { from(new_folder, new) })
+        (!is_kept)
+            .then(|| if link.starts_with('/') { format!("/{new}") } else { relative_path(new_folder, new) })
     }
 
     /// Returns the path of a note, for a path with or without the extension.
@@ -139,7 +140,7 @@ fn join(folder: &str, link: &str) -> Option<String> {
 }
 
 /// Returns the link that a path has from a folder.
-fn from(folder: &str, path: &str) -> String {
+fn relative_path(folder: &str, path: &str) -> String {
     let mut above: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     let mut below: Vec<&str> = path.split('/').collect();
     while below.len() > 1 && above.first() == below.first() {
