@@ -66,9 +66,9 @@ impl<'n> Links<'n> {
         let link = composed(link.trim());
         let is_path = link.contains('/');
         let path = if link.starts_with("../") || link.starts_with("./") {
-            self.known(&join(folder(&entry.path), &link)?)
+            self.find_by_path(&join(folder(&entry.path), &link)?)
         } else {
-            self.known(&link).or_else(|| self.named(&link))
+            self.find_by_path(&link).or_else(|| self.find_by_name(&link))
         }?;
         let id = self.by_path[path];
         let (old, new) = (stem(path), stem(self.names.path(id)));
@@ -86,7 +86,7 @@ impl<'n> Links<'n> {
         let new_folder = folder(self.names.path(entry.id));
         let old = join(folder(&entry.path), &link)?;
         // Obsidian's links may begin at the root.
-        let found = self.known(&old).or_else(|| self.known(link.trim_start_matches('/')));
+        let found = self.find_by_path(&old).or_else(|| self.find_by_path(link.trim_start_matches('/')));
         let new = found.map_or(old.as_str(), |path| self.names.path(self.by_path[path]));
         let is_kept = found.is_none_or(|path| path == new) && new_folder == folder(&entry.path);
         (!is_kept)
@@ -94,14 +94,14 @@ impl<'n> Links<'n> {
     }
 
     /// Returns the path of a note, for a path with or without the extension.
-    fn known(&self, path: &str) -> Option<&str> {
+    fn find_by_path(&self, path: &str) -> Option<&str> {
         let paths = [path.to_owned(), format!("{path}.md")];
         let found = paths.iter().find_map(|path| self.by_path.get_key_value(path))?;
         Some(found.0)
     }
 
     /// Returns the path of the note that a wiki link names by the end of its path, in any case: the shortest, then the first.
-    fn named(&self, link: &str) -> Option<&str> {
+    fn find_by_name(&self, link: &str) -> Option<&str> {
         let link = link.to_lowercase();
         let link = link.strip_suffix(".md").unwrap_or(&link);
         let paths = self.by_name.get(leaf(link))?.iter();
