@@ -8,7 +8,7 @@ use std::{path::Path, sync::OnceLock};
 use regex::Regex;
 
 use crate::{
-    Symbol,
+    Language, Symbol, language,
     lines::Lines,
     symbol_kind::SymbolKind::{self, *},
     symbols::{is_code, own},
@@ -23,7 +23,7 @@ const DEEPEST: usize = 16;
 /// is the name. A pattern that begins with a blank follows the word. A function without a word is none inside of another.
 type Definition = (SymbolKind, &'static str, &'static str);
 
-/// What begins and ends a comment or text. An opener that begins with a line break is one at the first column only.
+/// The beginning and the end of a comment or text. An opener that begins with a line break is one at the first column only.
 type Block = (&'static str, &'static str, Extent);
 
 /// How a comment or text ends.
@@ -46,14 +46,14 @@ use Extent::{Comment, Escaped, First, Line, Nested};
 struct Keywords {
     name: &'static str,
     extensions: &'static [&'static str],
-    /// A pattern of what may precede a definition in its line.
+    /// A pattern for the words before a definition in its line.
     before: &'static str,
-    /// What begins a comment that ends with the line.
+    /// The beginnings of comments that end with the line.
     comments: &'static [&'static str],
     blocks: &'static [Block],
-    /// What a line begins with that belongs to the definition below it.
+    /// The beginnings of lines that belong to the definition below them.
     attributes: &'static [&'static str],
-    /// What the last line of a definition ends with, if indentation does not tell.
+    /// The end of a definition's last line, if indentation does not tell.
     end: Option<&'static str>,
     definitions: &'static [Definition],
 }
@@ -533,7 +533,7 @@ impl Keywords {
         })
     }
 
-    /// Returns what a line begins to define, with its name.
+    /// Returns the definition that a line begins, and its name.
     fn definition<'l>(
         &self,
         patterns: &[Regex],
@@ -558,19 +558,22 @@ impl Keywords {
     }
 }
 
-/// Returns the name of the language that a path's extension names, if its definitions are found by keywords.
-pub(crate) fn language(path: &str) -> Option<&'static str> {
-    Keywords::of_path(path).map(|(_, language)| language.name)
+/// Returns the name of a file's language, in lower case; `None` for files whose definitions are not found.
+pub fn language_name(path: &str) -> Option<&'static str> {
+    let language = Language::of_path(path).map(Language::name);
+    language.or_else(|| Keywords::of_path(path).map(|(_, language)| language.name))
 }
 
-/// Returns the names of these languages.
-pub(crate) fn languages() -> impl Iterator<Item = &'static str> {
-    LANGUAGES.iter().map(|language| language.name)
+/// Returns the names of all languages whose definitions are found.
+pub fn language_names() -> impl Iterator<Item = &'static str> {
+    Language::ALL.iter().map(|language| language.name()).chain(LANGUAGES.iter().map(|language| language.name))
 }
 
-/// Returns true if paths of symbols can have this word before a name.
-pub(crate) fn is_definition_word(word: &str) -> bool {
-    LANGUAGES.iter().flat_map(|language| language.definitions).any(|(_, known, _)| *known == word)
+/// Returns true if paths of symbols can have this word before a name: `fn`, `class`.
+pub fn is_definition_word(word: &str) -> bool {
+    let mut definitions = LANGUAGES.iter().flat_map(|language| language.definitions);
+    let is_known = language::is_definition_word(word) || definitions.any(|(_, known, _)| *known == word);
+    !word.is_empty() && is_known
 }
 
 /// Finds the code in lines, between comments and texts.
@@ -579,7 +582,7 @@ struct Scanner<'t> {
     source: &'t str,
     /// The comment or text around the current place, and how many of its kind are open.
     inside: Option<(&'static Block, usize)>,
-    /// Blocks that are not closed in the rest of the source; their openers mean something else there.
+    /// Blocks that are not closed in the rest of the source; their openers have a different meaning there.
     unclosed: Vec<&'static str>,
 }
 

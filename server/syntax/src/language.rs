@@ -4,10 +4,7 @@ use std::{path::Path, sync::OnceLock};
 
 use tree_sitter::Language as Grammar;
 
-use crate::{
-    keywords,
-    symbol_kind::SymbolKind::{self, *},
-};
+use crate::symbol_kind::SymbolKind::{self, *};
 
 /// Defines the languages, each with its facts, as `pub enum Language`.
 macro_rules! languages {
@@ -146,21 +143,10 @@ impl Language {
     }
 }
 
-/// Returns true if paths of symbols can have this word before a name: `fn`, `class`.
-pub fn is_definition_word(word: &str) -> bool {
+/// Returns true if a definition in these languages begins with the word.
+pub(crate) fn is_definition_word(word: &str) -> bool {
     let mut definitions = Language::ALL.iter().flat_map(|language| language.facts().definitions);
-    let is_known = definitions.any(|(.., known)| *known == word) || keywords::is_definition_word(word);
-    !word.is_empty() && is_known
-}
-
-/// Returns the name of a file's language, in lower case; `None` for files whose definitions are not found.
-pub fn language_name(path: &str) -> Option<&'static str> {
-    Language::of_path(path).map(Language::name).or_else(|| keywords::language(path))
-}
-
-/// Returns the names of all languages whose definitions are found.
-pub fn language_names() -> impl Iterator<Item = &'static str> {
-    Language::ALL.iter().map(|language| language.name()).chain(keywords::languages())
+    definitions.any(|(.., known)| *known == word)
 }
 
 const RUST: Facts = Facts {

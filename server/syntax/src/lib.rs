@@ -30,7 +30,8 @@ pub use tree_sitter;
 
 pub use self::{
     chunks::{Chunk, MAX_BYTES, Outline, outline},
-    language::{Language, is_definition_word, language_name, language_names},
+    keywords::{is_definition_word, language_name, language_names},
+    language::Language,
     parse::parse,
     symbol_kind::SymbolKind,
     symbols::{Symbol, symbols},
