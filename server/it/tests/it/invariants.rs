@@ -118,6 +118,8 @@ fn the_server_names_no_tool_no_resource_and_no_prompt() {
         ("server/notes/src", "\"agent\""),
         ("server/http/src", "\"agent\""),
         ("server/rest/src", "\"agent\""),
+        // A keyword of SQL.
+        ("server/syntax/src", "\"index\""),
         // A kind of row.
         ("server/packs/mcb/src", "\"project\""),
         // A body in a test.
