@@ -6,6 +6,7 @@ use tabellion_markdown::{
     FrontMatter,
     diff::{self, Comparison},
 };
+use tabellion_notes::Note;
 use tabellion_pack::review::Part;
 
 /// A proposal in parts that can be taken or left.
@@ -90,15 +91,19 @@ impl Parted {
         Ok(text)
     }
 
-    /// Returns the parts that are left, each as a paragraph with its lines.
+    /// Returns the parts that are left, each as a paragraph with its lines. Those of a sensitive note are for owners, and left out.
     pub(super) fn left(&self, numbers: &[usize]) -> Vec<String> {
         let (old, new) = (lines(&self.base), lines(&self.after));
+        let is_sensitive = Note::parse(&self.path, self.base.as_bytes()).metadata.sensitive;
         let left = self.parts.iter().enumerate().filter(|(index, _)| !numbers.contains(&(index + 1)));
         left.map(|(index, part)| {
             let side = |sign: char, lines: &[&str]| -> String {
                 lines.iter().map(|line| format!("{sign} {}\n", line.trim_end_matches(['\n', '\r']))).collect()
             };
-            let removed = side('-', &old[part.old.clone()]);
+            let removed = match part.old.len() {
+                hidden @ 1.. if is_sensitive => format!("- (lines of a sensitive note: {hidden})\n"),
+                _ => side('-', &old[part.old.clone()]),
+            };
             let added = side('+', &new[part.new.clone()]);
             let fence = "`".repeat(3.max(longest_run(&removed).max(longest_run(&added)) + 1));
             format!("Part {}:\n\n{fence}diff\n{removed}{added}{fence}", index + 1)

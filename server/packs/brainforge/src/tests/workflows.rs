@@ -256,8 +256,12 @@ fn change(version: u64, content: &str) -> Value {
 
 /// A library with a note, and an agent's proposed change of it: front matter and two places.
 fn with_a_change() -> (Bench, String) {
+    with_a_change_of(OLD)
+}
+
+fn with_a_change_of(old: &str) -> (Bench, String) {
     let bench = Bench::new();
-    fs::write(bench.folder.path().join("backups.md"), OLD).unwrap();
+    fs::write(bench.folder.path().join("backups.md"), old).unwrap();
     bench.call(AGENT, tool::UPDATE_NOTE, change(1, NEW));
     let waiting = bench.listed(By::Reviewer, json!({ "status": "active" }));
     (bench, waiting[0].clone())
@@ -312,6 +316,19 @@ fn parts_are_approved_exactly_as_previewed_and_the_rest_goes_on() {
         run(bench.desk.decide(&By::Reviewer.context(), &decide)).unwrap();
         let text = &bench.files()[&path];
         assert!(text.ends_with(NEW) && text.contains("backup"), "{parts:?}: {text}");
+    }
+}
+
+#[test]
+fn a_message_has_no_line_of_a_sensitive_note() {
+    for (sensitive, is_shown) in [("", true), ("sensitive: true\n", false)] {
+        let old = OLD.replacen("---\n", &format!("---\n{sensitive}"), 1);
+        let (bench, id) = with_a_change_of(&old);
+        let (decide, _) = on_shown(&bench, &id, "approve_part", &[3]);
+        run(bench.desk.decide(&By::Reviewer.context(), &decide)).unwrap();
+        let notes = text(&bench.shown(AGENT, &id).unwrap()["data"]["notes"]);
+        assert!(notes.contains("35 days"), "{notes}");
+        assert_eq!(notes.contains("a week"), is_shown, "{notes}");
     }
 }
 
