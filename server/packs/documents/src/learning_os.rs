@@ -92,16 +92,15 @@ impl LearningOs for Memory {
     }
 }
 
-/// Appends an entry. All its lines have the file's line ending; the first entry of a file keeps its own.
+/// Appends an entry as it is. Lines that have no end get that of the file.
 fn append(bytes: &mut Vec<u8>, text: &str) {
-    let written = if bytes.is_empty() { text.as_bytes() } else { bytes.as_slice() };
     // Readers of JSON lines don't accept a lone `\r` as a line ending.
-    let ending = match tabellion_markdown::ending_of(&String::from_utf8_lossy(written)) {
+    let ending = match tabellion_markdown::ending_of(&String::from_utf8_lossy(bytes)) {
         "\r\n" => "\r\n",
         _ => "\n",
     };
     end_line(bytes, ending);
-    bytes.extend(text.replace("\r\n", "\n").replace('\n', ending).as_bytes());
+    bytes.extend(text.as_bytes());
     end_line(bytes, ending);
 }
 
@@ -122,12 +121,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_has_the_line_ending_of_its_file() {
+    fn an_entry_is_appended_as_it_is_between_line_endings_of_the_file() {
         for (old, text, new) in [
             ("", "one\ntwo", "one\ntwo\n"),
-            ("", "one\r\ntwo", "one\r\ntwo\r\n"),
-            ("a\r\nb", "one\ntwo", "a\r\nb\r\none\r\ntwo\r\n"),
-            ("a\n", "one\r\ntwo\n", "a\none\ntwo\n"),
+            ("a\r\nb", "one", "a\r\nb\r\none\r\n"),
+            ("a\r\n", "one\ntwo", "a\r\none\ntwo\r\n"),
+            ("a\n", "one\r\ntwo\n", "a\none\r\ntwo\n"),
             ("a\r", "one", "a\r\none\n"),
         ] {
             let mut bytes = old.as_bytes().to_vec();
