@@ -1,6 +1,10 @@
 //! Mentions of names in a source: the names in its tree, without comments and texts, and without variables of functions.
 
-use std::{collections::HashSet, ops::Range};
+use std::{
+    cmp::Reverse,
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
 
 use tabellion_syntax::{
     SymbolKind,
@@ -177,13 +181,15 @@ pub(super) fn mentions(source: &Source, is_wanted: impl Fn(&str) -> bool) -> Vec
     let in_functions = bindings().filter(|leaf| leaf.scope.is_none());
     let in_functions = in_functions.filter(|leaf| leaf.function.is_some() || leaf.role == Role::FileBinding);
     let bound: HashSet<_> = in_functions.map(|leaf| (leaf.function, leaf.mention.name.as_str())).collect();
-    let in_scopes = bindings().filter_map(|leaf| Some((leaf.mention.name.as_str(), leaf.scope.as_ref()?)));
-    let in_scopes: Vec<_> = in_scopes.collect();
+    let in_scopes =
+        by_name(bindings().filter_map(|leaf| Some((leaf.mention.name.as_str(), leaf.scope.as_ref()?))));
     let globals = leaves.iter().filter(|leaf| leaf.role == Role::Global);
     let global: HashSet<_> = globals.map(|leaf| (leaf.function, leaf.mention.name.as_str())).collect();
     let is_local = |leaf: &Leaf| {
         let name = leaf.mention.name.as_str();
-        if in_scopes.iter().any(|(bound, scope)| *bound == name && scope.contains(&leaf.mention.at)) {
+        let scopes = in_scopes.get(name).map_or(&[][..], Vec::as_slice);
+        let before = scopes.partition_point(|scope| scope.start <= leaf.mention.at);
+        if before > 0 && scopes[before - 1].contains(&leaf.mention.at) {
             return true;
         }
         let mut function = leaf.function;
@@ -204,6 +210,21 @@ pub(super) fn mentions(source: &Source, is_wanted: impl Fn(&str) -> bool) -> Vec
     let uses: Vec<bool> = leaves.iter().map(is_use).collect();
     let uses = leaves.into_iter().zip(uses).filter(|(_, is_use)| *is_use);
     uses.map(|(leaf, _)| leaf.mention).collect()
+}
+
+/// Returns the scopes that bind each name, in order and without those inside of others: scopes of a tree are nested or apart.
+fn by_name<'l>(
+    scopes: impl Iterator<Item = (&'l str, &'l Range<usize>)>,
+) -> HashMap<&'l str, Vec<&'l Range<usize>>> {
+    let mut by_name: HashMap<_, Vec<&Range<usize>>> = HashMap::new();
+    for (name, scope) in scopes {
+        by_name.entry(name).or_default().push(scope);
+    }
+    for scopes in by_name.values_mut() {
+        scopes.sort_unstable_by_key(|scope| (scope.start, Reverse(scope.end)));
+        scopes.dedup_by(|inner, outer| inner.end <= outer.end);
+    }
+    by_name
 }
 
 /// Returns the role of a name by the nodes around it, outermost first, each with the field that contains the next one.
