@@ -1,7 +1,7 @@
 //! Definitions in languages without a grammar here, by their keywords at the beginnings of lines.
 //!
-//! Lines don't tell all that a tree does: a definition is found where a line begins with it, and contains what is indented more. It ends
-//! before the next line that is indented as it is, unless that line closes it. Comments and texts of several lines are passed over.
+//! Lines tell less than a tree. A definition begins a line, contains the lines that are indented more, and ends before the next line with
+//! its own indentation, unless that line closes it. Comments and string literals, also those of several lines, are passed over.
 
 use std::{path::Path, sync::OnceLock};
 
@@ -26,7 +26,7 @@ type Definition = (SymbolKind, &'static str, &'static str);
 /// The beginning and the end of a comment or text. An opener that begins with a line break is one at the first column only.
 type Block = (&'static str, &'static str, Extent);
 
-/// How a comment or text ends.
+/// The end of a comment or text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Extent {
     /// A comment, at the first closer.
@@ -671,7 +671,7 @@ pub(crate) fn symbols(path: &str, source: &str, lines: &Lines<'_>) -> Vec<Symbol
         let (is_inside, is_in_text) = (scanner.inside.is_some(), scanner.is_in_text());
         let code = &text[scanner.code(text, lines.start(line))..];
         if code.is_empty() {
-            // A blank line parts a comment from what follows it; a text belongs to what it is in.
+            // A comment above a blank line belongs to no definition; a text belongs to the one around it.
             match leading {
                 _ if text.is_empty() && !is_inside => leading = None,
                 None if is_in_text => last = line + 1,

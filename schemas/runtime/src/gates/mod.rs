@@ -1,8 +1,8 @@
 //! Gates: judge whether the facts of a call satisfy the contract's principles, and whether a person must review its result.
 //!
-//! The facts are one JSON object, made here: `tool`, `request` with its defaults filled in, `names` of its members, and `caller`; after the method also `answer`,
-//! and the method's own facts `target`, `plan` and `export`. [`judge`] reads only these, so the same facts always have the same outcome. It
-//! judges all clauses, so a refusal names all violations.
+//! The facts are one JSON object, made here: `tool`, `request` with its defaults filled in, `names` of its members, and `caller`; after the
+//! method also `answer`, and the method's own facts `target`, `plan` and `export`. [`judge`] reads only these, so the same facts always have
+//! the same outcome. It judges all clauses, so a refusal names all violations.
 
 mod report;
 

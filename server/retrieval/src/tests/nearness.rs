@@ -84,7 +84,7 @@ fn the_meaning_of_neighbours_counts() {
     assert!(scores["only"] > scores["odd"], "{scores:?}");
 }
 
-/// What is found by its meaning alone has a score that shows it, also if there is nothing to compare it with.
+/// The score of a hit without a word of the query grows with its cosine, also if it is the only document.
 #[test]
 fn the_only_text_may_be_near() {
     for (cosine, expected) in [(0.9, 0.4), (0.4, 0.08)] {
