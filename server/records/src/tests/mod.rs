@@ -8,6 +8,5 @@ mod mark;
 mod mcb;
 mod model;
 mod operations;
-mod speed;
 mod tracker;
 mod upkeep;

@@ -7,4 +7,3 @@ mod model;
 mod nearness;
 mod ranking;
 mod source;
-mod speed;
