@@ -1,7 +1,7 @@
 //! Measures the number of texts a second that the model embeds.
 //!
 //! ```text
-//! cargo run --release -p tabellion-embed --example embed -- WEIGHTS TEXTS [THREADS]
+//! cargo run --release -p tabellion-embed --example embed -- WEIGHTS TEXTS
 //! ```
 //!
 //! TEXTS has a text per line.
@@ -14,13 +14,11 @@ use tabellion_embed::Model;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let (weights, texts, threads) = match &arguments[..] {
-        [weights, texts] => (weights, texts, 1),
-        [weights, texts, threads] => (weights, texts, threads.parse()?),
-        _ => return Err("usage: embed WEIGHTS TEXTS [THREADS]".into()),
+    let [weights, texts] = &arguments[..] else {
+        return Err("usage: embed WEIGHTS TEXTS".into());
     };
     let begun = Instant::now();
-    let model = Model::open(Path::new(weights))?.with_threads(threads);
+    let model = Model::open(Path::new(weights))?;
     println!("opened in {:.0} ms", begun.elapsed().as_secs_f64() * 1e3);
     let texts = fs::read_to_string(texts)?;
     let texts: Vec<&str> = texts.lines().collect();

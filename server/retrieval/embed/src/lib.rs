@@ -5,7 +5,7 @@
 //!
 //! | module | does |
 //! |---|---|
-//! | `model` | the public face of the model: opening, batches, threads, progress |
+//! | `model` | the public face of the model: opening, batches, progress |
 //! | `parts` | long texts, cut into parts that the model reads whole |
 //! | `tokenizer` | texts to token ids |
 //! | `weights` | reads weights, and names their first defect |

@@ -2,14 +2,8 @@
 
 use std::{
     io::{self, BufReader, Read},
-    ops::{ControlFlow, Range},
+    ops::ControlFlow,
     path::Path,
-    sync::{
-        Mutex,
-        atomic::{AtomicBool, Ordering},
-        mpsc,
-    },
-    thread,
 };
 
 use sha2::{Digest as _, Sha256};
@@ -52,7 +46,6 @@ pub struct Progress {
 pub struct Model {
     encoder: Encoder,
     level: Level,
-    threads: usize,
 }
 
 impl Model {
@@ -77,14 +70,7 @@ impl Model {
         if found != WEIGHTS_SHA256 {
             return Err(damaged(format!("its SHA-256 is {found}, and {WEIGHTS_SHA256} is needed")));
         }
-        Ok(Self { encoder: Encoder::new(MINILM, &mut tensors), level: Level::fastest(), threads: 1 })
-    }
-
-    /// Makes [`embed`](Self::embed) use `threads` threads; the default is one. A batch never uses more than one.
-    #[must_use]
-    pub fn with_threads(mut self, threads: usize) -> Self {
-        self.threads = threads.max(1);
-        self
+        Ok(Self { encoder: Encoder::new(MINILM, &mut tensors), level: Level::fastest() })
     }
 
     /// Returns the identity of everything that vectors depend on: weights, vocabulary, and the cutting and averaging of
@@ -99,8 +85,8 @@ impl Model {
         self.encode(&[tokens], &mut Scratch::default())[0]
     }
 
-    /// Embeds texts, and returns a vector for each, in their order. Calls `progress` on this thread before the first batch and after
-    /// each, every tenth of a second or so; [`ControlFlow::Break`] ends the work.
+    /// Embeds texts, and returns a vector for each, in their order. Calls `progress` before the first batch and after each, every
+    /// tenth of a second or so; [`ControlFlow::Break`] ends the work.
     ///
     /// # Errors
     /// If `progress` asked to stop.
@@ -109,55 +95,18 @@ impl Model {
         texts: &[&str],
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Vec<Vector>, Cancelled> {
-        let mut vectors = vec![[0.0; DIMENSIONS]; texts.len()];
-        let mut done = 0;
         let total = texts.len();
-        let mut advance = |range: Range<usize>, batch: &[Vector]| {
-            vectors[range].copy_from_slice(batch);
-            done += batch.len();
-            progress(Progress { done, total })
-        };
-        let mut finished = advance(0..0, &[]);
-        if finished.is_continue() {
-            let batches = Batches { texts, at: 0 };
-            finished = if self.threads > 1 {
-                self.embed_in_threads(batches, &mut advance)
-            } else {
-                let mut scratch = Scratch::default();
-                let mut batches = batches;
-                batches.try_for_each(|(range, tokens)| advance(range, &self.encode(&tokens, &mut scratch)))
-            };
-        }
-        match finished {
-            ControlFlow::Continue(()) => Ok(vectors),
-            ControlFlow::Break(()) => Err(Cancelled),
-        }
-    }
-
-    /// Embeds the batches in threads, and passes each to `advance` on this one.
-    fn embed_in_threads(&self, batches: Batches<'_>, advance: &mut Advance<'_>) -> ControlFlow<()> {
-        let batches = Mutex::new(batches);
-        let is_cancelled = AtomicBool::new(false);
-        let next = || batches.lock().expect("cutting a batch does not panic").next();
-        thread::scope(|scope| {
-            let (sender, receiver) = mpsc::channel();
-            for _ in 0..self.threads {
-                let (sender, next, is_cancelled) = (sender.clone(), &next, &is_cancelled);
-                scope.spawn(move || {
-                    let mut scratch = Scratch::default();
-                    while !is_cancelled.load(Ordering::Relaxed)
-                        && let Some((range, tokens)) = next()
-                    {
-                        // The receiver is dropped once the work is cancelled.
-                        let _ = sender.send((range, self.encode(&tokens, &mut scratch)));
-                    }
-                });
+        let (mut vectors, mut scratch) = (Vec::with_capacity(total), Scratch::default());
+        loop {
+            if progress(Progress { done: vectors.len(), total }).is_break() {
+                return Err(Cancelled);
             }
-            drop(sender);
-            let done = receiver.iter().try_for_each(|(range, batch)| advance(range, &batch));
-            is_cancelled.store(done.is_break(), Ordering::Relaxed);
-            done
-        })
+            let batch = next_batch(&texts[vectors.len()..]);
+            if batch.is_empty() {
+                return Ok(vectors);
+            }
+            vectors.extend(self.encode(&batch, &mut scratch));
+        }
     }
 
     fn encode(&self, tokens: &[Vec<u32>], scratch: &mut Scratch) -> Vec<Vector> {
@@ -176,31 +125,18 @@ impl std::fmt::Debug for Model {
     }
 }
 
-/// A function that takes the vectors of a batch, the texts at a range.
-type Advance<'a> = dyn FnMut(Range<usize>, &[Vector]) -> ControlFlow<()> + 'a;
-
-/// Cuts texts into batches, and tokenizes these.
-struct Batches<'a> {
-    texts: &'a [&'a str],
-    at: usize,
-}
-
-impl Iterator for Batches<'_> {
-    type Item = (Range<usize>, Vec<Vec<u32>>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let first = self.at;
-        let (mut batch, mut count) = (Vec::new(), 0);
-        while count + MAX_TOKENS <= BATCH_TOKENS
-            && let Some(text) = self.texts.get(self.at)
-        {
-            let tokens = tokenize(text, MAX_TOKENS);
-            count += tokens.len();
-            batch.push(tokens);
-            self.at += 1;
+/// Returns the tokens of the first texts, as many as a batch has.
+fn next_batch(texts: &[&str]) -> Vec<Vec<u32>> {
+    let (mut batch, mut count) = (Vec::new(), 0);
+    for text in texts {
+        if count + MAX_TOKENS > BATCH_TOKENS {
+            break;
         }
-        (!batch.is_empty()).then_some((first..self.at, batch))
+        let tokens = tokenize(text, MAX_TOKENS);
+        count += tokens.len();
+        batch.push(tokens);
     }
+    batch
 }
 
 /// Hashes the bytes that are read through it.

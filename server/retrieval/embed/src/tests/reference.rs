@@ -90,18 +90,14 @@ fn vectors_are_those_of_the_reference() {
     assert_eq!(*calls.last().unwrap(), Progress { done: total, total });
     assert!(calls.is_sorted_by(|a, b| a.done < b.done), "{calls:?}");
 
-    // Other texts in the call, and the number of threads, make no significant difference.
+    // Other texts in the call make no significant difference.
     for (text, found) in texts.iter().zip(&found).step_by(7) {
         let alone = model.embed_one(text);
         assert!(cosine(&wide(&alone), &wide(found)) > 0.999_999_9, "{text:?}");
     }
-    let mut model = model.with_threads(3);
-    let in_threads = model.embed(&texts, &mut |_| ControlFlow::Continue(()));
-    assert_eq!(in_threads.unwrap(), found);
 
     // Cancelling takes effect before the first batch, and after any.
-    for (threads, calls_wanted) in [(1, 1), (1, 3), (3, 1), (3, 3)] {
-        model = model.with_threads(threads);
+    for calls_wanted in [1, 3] {
         let mut calls = 0;
         let cancelled = model.embed(&texts, &mut |_| {
             calls += 1;
