@@ -7,9 +7,9 @@ pub enum CorrectServer {
     Reference,
     /// The small server of `learning-os`.
     Memory,
-    /// The small server of `safe-markdown-editor`.
+    /// The product's server of `safe-markdown-editor`, behind a proxy.
     Editor,
-    /// The small server of the example `desk`.
+    /// The product's server of the example `desk`, behind a proxy.
     Desk,
     /// The small server of the example `tracker`.
     Tracker,
@@ -60,7 +60,7 @@ impl CorrectServer {
 
     /// Returns true if the server is a program of the product, which a proxy stands before.
     pub const fn is_behind_proxy(self) -> bool {
-        matches!(self, Self::Mcb | Self::Brainforge)
+        matches!(self, Self::Editor | Self::Desk | Self::Mcb | Self::Brainforge)
     }
 
     /// Returns true if the server keeps rows in a folder for data.

@@ -26,9 +26,6 @@ struct Arguments {
     /// The contract to serve; if absent, the mutant's, or `braindrive-markdown`
     #[arg(long = "contract", value_name = "NAME", value_parser = CorrectServer::find)]
     server: Option<CorrectServer>,
-    /// The document to serve, relative to the library, for a contract about one document
-    #[arg(long, value_name = "PATH")]
-    document: Option<String>,
     /// Break one promise, as the mutant of this name does
     #[arg(long, value_name = "NAME", value_parser = Specimen::find)]
     mutant: Option<&'static Specimen>,
@@ -53,20 +50,8 @@ struct Arguments {
 }
 
 fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let Arguments {
-        library,
-        data,
-        export,
-        server,
-        document,
-        mutant,
-        innocent,
-        mode,
-        role,
-        share,
-        http,
-        behind,
-    } = arguments;
+    let Arguments { library, data, export, server, mutant, innocent, mode, role, share, http, behind } =
+        arguments;
     if !behind.is_empty() {
         return serve_behind(*mutant, behind);
     }
@@ -109,15 +94,15 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         };
     }
     match (server, http) {
-        (CorrectServer::Mcb | CorrectServer::Brainforge, _) => {
+        (server, _) if server.is_behind_proxy() => {
             Err("add the command that starts a correct server, after `--`".into())
         }
         (CorrectServer::Reference, _) => tabellion_reference::serve(library, *http),
         (CorrectServer::Bulletin, Some(address)) => Ok(small::serve_bulletin_at(library, *address)?),
         _ if *export => Ok(small::export(server, library)?),
         _ => {
-            let (document, mode, role) = (document.as_deref(), mode.as_deref(), role.as_deref());
-            small::serve(server, library, small::Options { document, mode, role })
+            let (mode, role) = (mode.as_deref(), role.as_deref());
+            small::serve(server, library, small::Options { mode, role })
         }
     }
 }

@@ -15,7 +15,7 @@ use tabellion_contracts::{
 };
 use tabellion_runtime::ContractSpec;
 
-use crate::{correct_server::CorrectServer, mutant::Specimen, small};
+use crate::{correct_server::CorrectServer, mutant::Specimen, proxy, small};
 
 /// The program with the product's servers.
 const PRODUCT: &str = "tabellion-under-test";
@@ -39,7 +39,7 @@ impl CorrectServer {
             Self::Reference => &braindrive_markdown::CONTRACT,
             Self::Memory => &learning_os::CONTRACT,
             Self::Editor => &safe_markdown_editor::CONTRACT,
-            Self::Desk => small::DESK,
+            Self::Desk => proxy::DESK,
             Self::Tracker => small::TRACKER,
             Self::Logbook => small::LOGBOOK,
             Self::Bulletin => small::BULLETIN,
@@ -62,9 +62,14 @@ impl CorrectServer {
         let mut ledger = Source::default();
         if self.is_behind_proxy() {
             command.extend(mutant);
-            command.extend(["--", &*product, "serve", "--contract", contract.id]);
+            command.extend(["--", &*product]);
+            if self != Self::Desk {
+                command.extend(["serve", "--contract", contract.id]);
+            }
             command.extend(match self {
-                Self::Mcb => &["--data", "{data}", "--workspace", "{workspace}"][..],
+                Self::Desk => &["desk", "{library}"][..],
+                Self::Editor => &["--library", "{library}", "--document", "{document}"],
+                Self::Mcb => &["--data", "{data}", "--workspace", "{workspace}"],
                 _ => &["--library", "{library}"],
             });
         } else {
@@ -74,9 +79,6 @@ impl CorrectServer {
             if self.keeps_rows() {
                 ledger.command =
                     command.iter().chain(&["--export"]).map(|word| String::from(*word)).collect();
-            }
-            if contract.document {
-                command.extend(["--document", "{document}"]);
             }
             command.extend(mutant);
         }

@@ -21,6 +21,11 @@ impl Call {
         self.arguments.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// Returns an argument that is a natural number; 0 if there is none.
+    pub(super) fn number(&self, name: &str) -> u64 {
+        self.arguments.get(name).and_then(Value::as_u64).unwrap_or_default()
+    }
+
     pub(super) fn is(&self, tool: &str, action: &str) -> bool {
         self.tool == tool && self.text("action") == action
     }
@@ -61,6 +66,11 @@ impl Reply {
         }
         let response = self.0.pointer_mut("/result/structuredContent")?;
         response.as_object_mut()
+    }
+
+    /// Returns true if the call was refused.
+    pub(super) fn is_refused(&self) -> bool {
+        self.0.get("error").is_some() || self.0["result"]["isError"] == true
     }
 
     /// Returns the details of an error; `null` if the call was not refused.

@@ -9,20 +9,24 @@ mod disk;
 mod memory;
 mod message;
 mod notes;
+mod operations;
 mod record;
+mod sections;
 mod server;
 
 use std::io::{self, BufRead as _};
 
 use serde_json::Value;
+use tabellion_contracts::safe_markdown_editor;
 
 use self::{
     message::Call,
     server::{Proxy, print},
 };
-use crate::mutant;
+use crate::mutant::{self, Mutant};
 
 pub use notes::decide;
+pub(crate) use operations::CONTRACT as DESK;
 
 /// Serves with the server that `command` starts until the input ends.
 ///
@@ -49,7 +53,7 @@ fn answer(proxy: &mut Proxy, message: Value) -> io::Result<Option<Value>> {
         return proxy.exchange(&message).map(Some);
     };
     if message["method"] == "resources/read" {
-        return notes::read(mutant, &message, proxy).map(Some);
+        return read(mutant, &message, proxy).map(Some);
     }
     if message["method"] != "tools/call" {
         return proxy.exchange(&message).map(Some);
@@ -67,10 +71,36 @@ fn answer(proxy: &mut Proxy, message: Value) -> io::Result<Option<Value>> {
             "memory" => memory::answer(mutant, call, proxy)?,
             "search" if call.text("resource") != "code" => memory::answer(mutant, call, proxy)?,
             "search" | "index" | "vcs" | "validate" => code::answer(mutant, call, proxy)?,
-            _ => notes::answer(mutant, call, proxy)?,
+            name if safe_markdown_editor::CONTRACT.tool(name).is_some() => {
+                sections::answer(mutant, call, proxy)?
+            }
+            name => match DESK.tool(name) {
+                Some(tool) => operations::answer(mutant, tool, &call, proxy)?,
+                None => notes::answer(mutant, call, proxy)?,
+            },
         }
     };
     answer.0["id"] = proxy.request["id"].clone();
     answer.restate();
     Ok(Some(answer.0))
+}
+
+/// Answers a request for a resource as the mutant does: some entries of a list are missing.
+fn read(mutant: Mutant, request: &Value, proxy: &mut Proxy) -> io::Result<Value> {
+    let mut answer = proxy.exchange(request)?;
+    let uri = request["params"]["uri"].as_str().unwrap_or_default();
+    let (list, change): (_, fn(&mut Vec<Value>)) = match mutant {
+        Mutant::ForgetsVersions if uri.ends_with("/versions") => ("versions", |all| all.truncate(1)),
+        Mutant::UndoIsNotLogged if uri.ends_with("/history") => {
+            ("history", |all| all.retain(|entry| entry["operation"] != safe_markdown_editor::tool::UNDO))
+        }
+        _ => return Ok(answer),
+    };
+    let text = &mut answer["result"]["contents"][0]["text"];
+    let mut resource: Value = serde_json::from_str(text.as_str().unwrap_or_default())?;
+    if let Some(entries) = resource[list].as_array_mut() {
+        change(entries);
+    }
+    *text = resource.to_string().into();
+    Ok(answer)
 }

@@ -163,21 +163,6 @@ pub(super) fn answer(mutant: Mutant, call: Call, proxy: &mut Proxy) -> io::Resul
     Ok(reply)
 }
 
-/// Answers a request for a resource as the mutant does.
-pub(super) fn read(mutant: Mutant, request: &Value, proxy: &mut Proxy) -> io::Result<Value> {
-    let mut answer = proxy.exchange(request)?;
-    let is_list = request["params"]["uri"].as_str().is_some_and(|uri| uri.ends_with("/versions"));
-    if mutant == Mutant::ForgetsVersions && is_list {
-        let text = answer["result"]["contents"][0]["text"].as_str().unwrap_or_default();
-        let mut list: Value = serde_json::from_str(text)?;
-        if let Some(versions) = list["versions"].as_array_mut() {
-            versions.truncate(1);
-        }
-        answer["result"]["contents"][0]["text"] = list.to_string().into();
-    }
-    Ok(answer)
-}
-
 /// Runs a command by which a person is shown a proposal or decides on it, as the mutant does.
 ///
 /// # Errors

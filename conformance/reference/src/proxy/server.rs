@@ -41,7 +41,10 @@ impl Proxy {
         let (program, arguments) =
             command.split_first().ok_or_else(|| io::Error::other("name the correct server after `--`"))?;
         let library = folder(command, "--library");
-        let folder = if library.as_os_str().is_empty() { folder(command, "--data") } else { library };
+        let options = [library, folder(command, "--data")];
+        let folder = options.into_iter().find(|folder| !folder.as_os_str().is_empty());
+        // An example of `tabellion-codegen` takes its folder as its only argument.
+        let folder = folder.unwrap_or_else(|| arguments.last().map_or_else(PathBuf::new, PathBuf::from));
         let mut server = Command::new(program);
         server.args(arguments).args(more);
         let mut server = server.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;

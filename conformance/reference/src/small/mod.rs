@@ -1,5 +1,4 @@
-//! Small servers of the contracts `learning-os` and `safe-markdown-editor`, and of the examples `bulletin`, `desk`, `tracker` and
-//! `logbook`.
+//! Small servers of the contract `learning-os`, and of the examples `bulletin`, `tracker` and `logbook`.
 //!
 //! They pass the checks of their own families and are otherwise minimal: plain files, the git program, one lock, only
 //! the stateless era (2026-07-28), no recovery after a crash. The tracker and the logbook keep rows in a JSON document
@@ -7,8 +6,6 @@
 
 mod bulletin;
 mod conditions;
-mod desk;
-mod editor;
 mod kept;
 mod logbook;
 mod memory;
@@ -19,24 +16,21 @@ mod tracker;
 
 use std::{error::Error, io, path::Path};
 
-use tabellion_contracts::{learning_os, safe_markdown_editor};
+use tabellion_contracts::learning_os;
 
 use self::{
     bulletin::Bulletin,
-    desk::Desk,
-    editor::Editor,
     logbook::Logbook,
     memory::Memory,
     server::{
-        Answer, Call, ContractServer, Library, PersonAnswer, Refusal, failed, listed, no_operation, now,
-        refused, respond, serve_lines,
+        Answer, Call, ContractServer, Library, PersonAnswer, Refusal, failed, listed, now, refused, respond,
+        serve_lines,
     },
     tracker::Tracker,
 };
 pub use rest::serve_bulletin_at;
 pub(crate) use {
     bulletin::{CONTRACT as BULLETIN, ROLES},
-    desk::CONTRACT as DESK,
     kept::CLOCK_OFFSET,
     logbook::CONTRACT as LOGBOOK,
     tracker::CONTRACT as TRACKER,
@@ -47,8 +41,6 @@ use crate::correct_server::CorrectServer;
 /// Options of some of the servers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options<'a> {
-    /// The document, for a contract about one document.
-    pub document: Option<&'a str>,
     /// The mode, for a contract that has modes.
     pub mode: Option<&'a str>,
     /// The client's role, for a contract that has roles.
@@ -58,22 +50,15 @@ pub struct Options<'a> {
 /// Serves a library or rows in `folder` over standard input and output until the input ends.
 ///
 /// # Errors
-/// If `server` is not a small one, its document is not named, or a pipe breaks.
+/// If `server` is not a small one, or a pipe breaks.
 pub fn serve(server: CorrectServer, folder: &Path, options: Options<'_>) -> Result<(), Box<dyn Error>> {
     let library = Library(folder.to_owned());
     let (contract, mut server): (_, Box<dyn ContractServer>) = match server {
         CorrectServer::Memory => (&learning_os::CONTRACT, Box::new(Memory::new(library))),
-        CorrectServer::Editor => {
-            let document = options.document.ok_or("the contract needs a document; add `--document PATH`")?;
-            (&safe_markdown_editor::CONTRACT, Box::new(Editor::new(library, document)))
-        }
-        CorrectServer::Desk => (DESK, Box::new(Desk(library))),
         CorrectServer::Tracker => (TRACKER, Box::new(Tracker::new(folder))),
         CorrectServer::Logbook => (LOGBOOK, Box::new(Logbook::new(folder, options.mode))),
         CorrectServer::Bulletin => (BULLETIN, Box::new(Bulletin::new(library, options.role))),
-        CorrectServer::Reference | CorrectServer::Mcb | CorrectServer::Brainforge => {
-            return Err("this contract has no small server".into());
-        }
+        _ => return Err("this contract has no small server".into()),
     };
     Ok(serve_lines(contract, &mut *server)?)
 }

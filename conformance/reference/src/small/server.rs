@@ -37,10 +37,6 @@ pub(super) fn failed(error: io::Error) -> Refusal {
     (INTERNAL_ERROR, error.to_string())
 }
 
-pub(super) fn no_operation() -> Refusal {
-    (-32602, "no operation has these values".to_owned())
-}
-
 /// Answer to a call.
 #[derive(Clone)]
 pub(super) enum Answer {
@@ -95,26 +91,6 @@ pub(super) trait ContractServer {
 
     /// Called once an answer is sent.
     fn answered(&mut self) {}
-
-    /// Returns the operation that the arguments choose, and its arguments.
-    fn choose(
-        &self,
-        tool: &'static ToolSpec,
-        arguments: &Value,
-    ) -> Result<(&'static ToolSpec, Value), Refusal> {
-        if tool.operations.is_none() {
-            return Ok((tool, arguments.clone()));
-        }
-        let members = arguments.as_object().cloned().unwrap_or_default();
-        let operation = tool.operation_of(&members).ok_or_else(no_operation)?;
-        Ok((operation, members.into()))
-    }
-
-    /// Returns a resource, if it exists.
-    fn resource(&mut self, uri: &str) -> Option<Value> {
-        let _ = uri;
-        None
-    }
 }
 
 /// Answers each line of standard input until its end.
@@ -178,16 +154,11 @@ fn answer(
     match message["method"].as_str().unwrap_or_default() {
         "server/discover" => Ok(json!({
             "supportedVersions": [Era::Stateless.revision()],
-            "capabilities": { "tools": {}, "resources": {} },
+            "capabilities": { "tools": {} },
         })),
         "tools/list" => {
             let tools = contract.tools.iter().filter(|tool| server.lists(tool));
             Ok(json!({ "tools": tools.map(listed).collect::<Vec<_>>() }))
-        }
-        "resources/read" => {
-            let uri = params["uri"].as_str().unwrap_or_default();
-            let list = server.resource(uri).ok_or_else(|| refused("unknown resource"))?;
-            Ok(json!({ "contents": [{ "uri": uri, "text": list.to_string() }] }))
         }
         "tools/call" => call(contract, server, params),
         method => Err((-32601, format!("unknown method `{method}`"))),
@@ -211,8 +182,11 @@ fn call(
     let tool = contract.tool(params["name"].as_str().unwrap_or_default());
     let tool = tool.ok_or_else(|| (-32602, "unknown tool".to_owned()))?;
     server.admit(tool, &params["_meta"])?;
-    let (tool, arguments) = &server.choose(tool, &params["arguments"])?;
-    let is_lenient = is(Mutant::AnyTime) || is(Mutant::AnyFile) || is(Mutant::TakesNearest);
+    let arguments = &params["arguments"];
+    let members = arguments.as_object().cloned().unwrap_or_default();
+    let operation = tool.operation_of(&members);
+    let tool = operation.ok_or_else(|| (-32602, "no operation has these values".to_owned()))?;
+    let is_lenient = is(Mutant::AnyTime) || is(Mutant::AnyFile);
     if let Err(wrong) = tool.input.check(arguments)
         && !is_lenient
     {

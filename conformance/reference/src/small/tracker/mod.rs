@@ -1,5 +1,4 @@
-//! A tracker whose rows are in one JSON document under a lock, with a separate engine, written independently of the contract's
-//! entities.
+//! A tracker whose rows are in one JSON document under a lock. The fields of its entities are the contract's; the engine is separate.
 
 mod fields;
 mod rules;
@@ -43,7 +42,7 @@ pub(super) struct Tracker {
 
 /// Returns the names of the entities.
 pub(super) fn entities() -> impl Iterator<Item = &'static str> {
-    fields::ENTITIES.iter().map(|entity| entity.name)
+    generated::ROWS.entities.iter().map(|entity| entity.name)
 }
 
 impl Tracker {
@@ -217,7 +216,7 @@ impl ContractServer for Tracker {
         let arguments = call.arguments;
         let text = |name: &str| arguments[name].as_str();
         let (action, resource) = (text("action").unwrap_or_default(), text("resource"));
-        let entity = fields::ENTITIES.iter().find(|entity| Some(entity.name) == resource);
+        let entity = resource.and_then(|resource| generated::ROWS.entity(resource));
         let request = Request {
             entity: entity.ok_or_else(|| (-32602, "unknown resource".to_owned()))?,
             org: text("org_id").unwrap_or("home"),

@@ -1,9 +1,11 @@
 //! The effects of a change on the tracker's rows, or the reason of its refusal.
 
 use serde_json::{Value, json};
+use tabellion_runtime::spec::{EntitySpec, FieldSpec, FieldType, OnDelete};
 
 use super::{
-    fields::{ENTITIES, Entity, Field, Kind, OnDelete},
+    fields::{checked, default, is_fixed},
+    generated::ROWS,
     store::{State, digest, name, random},
 };
 use crate::{
@@ -13,7 +15,7 @@ use crate::{
 
 /// A request taken apart.
 pub(super) struct Request<'a> {
-    pub(super) entity: &'static Entity,
+    pub(super) entity: &'static EntitySpec,
     pub(super) org: &'a str,
     pub(super) id: &'a str,
     pub(super) data: Row,
@@ -51,22 +53,21 @@ pub(super) fn create(state: &mut State, request: &Request<'_>) -> Result<Changed
     let (mut row, mut secret) = (Row::new(), None);
     for field in entity.fields {
         let given = request.data.get(field.name);
-        let given = given.map(|value| field.checked(value)).transpose()?;
+        let given = given.map(|value| checked(field, value)).transpose()?;
         let value = match field.kind {
-            Kind::Id => match given {
+            FieldType::Id => match given {
                 Some(id) => id,
                 None => random(24)?.into(),
             },
-            Kind::Org => org.into(),
-            Kind::Created | Kind::Changed => now().into(),
-            Kind::Closed => Value::Null,
-            Kind::Seq => {
+            _ if entity.org_field() == Some(field.name) => org.into(),
+            FieldType::Now(_) => now().into(),
+            FieldType::Seq => {
                 state.last += 1;
                 state.last.into()
             }
-            Kind::Count => count(state, &row, given)?,
-            Kind::Secret => {
-                let made = format!("trk_{}", random(64)?);
+            FieldType::Next(_) => count(state, &row, given)?,
+            FieldType::Secret { prefix } => {
+                let made = format!("{prefix}{}", random(64)?);
                 let kept = digest(&json!(made));
                 secret = Some(made);
                 kept.into()
@@ -96,10 +97,10 @@ pub(super) fn create(state: &mut State, request: &Request<'_>) -> Result<Changed
 }
 
 /// Returns the first value of a field.
-fn first(field: &Field, given: Option<Value>) -> Result<Value, Refusal> {
-    match (given, field.default) {
+fn first(field: &FieldSpec, given: Option<Value>) -> Result<Value, Refusal> {
+    match (given, default(field)) {
         (Some(given), _) => Ok(given),
-        (None, Some(default)) => field.checked(&serde_json::from_str(default).unwrap_or_default()),
+        (None, Some(default)) => checked(field, &serde_json::from_str(default).unwrap_or_default()),
         (None, None) => Err((-32602, format!("`{}` is missing", field.name))),
     }
 }
@@ -124,12 +125,12 @@ pub(super) fn update(state: &mut State, request: &Request<'_>) -> Result<Changed
     let mut row = old.clone();
     for field in entity.fields {
         match request.data.get(field.name) {
-            Some(value) if field.is_fixed && old.get(field.name) == Some(value) => {}
-            Some(_) if field.is_fixed => {
+            Some(value) if is_fixed(entity, field) && old.get(field.name) == Some(value) => {}
+            Some(_) if is_fixed(entity, field) => {
                 return Err((-32602, format!("`{}` can't be changed", field.name)));
             }
-            Some(value) => drop(row.insert(field.name.to_owned(), field.checked(value)?)),
-            None if is(Mutant::PatchResets) && field.default.is_some() && !field.is_fixed => {
+            Some(value) => drop(row.insert(field.name.to_owned(), checked(field, value)?)),
+            None if is(Mutant::PatchResets) && default(field).is_some() && !is_fixed(entity, field) => {
                 row.insert(field.name.to_owned(), first(field, None)?);
             }
             None => {}
@@ -143,7 +144,7 @@ pub(super) fn update(state: &mut State, request: &Request<'_>) -> Result<Changed
 }
 
 /// Replaces a row, with all consequences.
-fn put(state: &mut State, entity: &'static Entity, old: &Row, mut row: Row) -> Result<Row, Refusal> {
+fn put(state: &mut State, entity: &'static EntitySpec, old: &Row, mut row: Row) -> Result<Row, Refusal> {
     follow(Some(old), &mut row);
     if row != *old && row.contains_key("updated_at") {
         row.insert("updated_at".into(), now().into());
@@ -170,7 +171,7 @@ fn follow(old: Option<&Row>, row: &mut Row) {
 /// Changes the state of an issue with a claim of it.
 fn also(
     state: &mut State,
-    entity: &'static Entity,
+    entity: &'static EntitySpec,
     action: &str,
     old: Option<&Row>,
     row: &Row,
@@ -188,7 +189,7 @@ fn also(
         return Ok(());
     }
     let is_its = |issue: &Row| issue["id"] == row["issue_id"] && issue["org_id"] == row["org_id"];
-    for entity in ENTITIES.iter().filter(|entity| entity.name == "issue") {
+    if let Some(entity) = ROWS.entity("issue") {
         for issue in state.rows(entity.name).into_iter().filter(is_its) {
             let mut changed = issue.clone();
             changed.insert("state".into(), becomes.into());
@@ -231,10 +232,12 @@ fn take_mark(state: &mut State, old: Option<&Row>, row: &Row) {
 }
 
 /// Checks the rules for `row`, the new version of `old`.
-fn check(state: &State, entity: &'static Entity, old: Option<&Row>, row: &Row) -> Result<(), Refusal> {
+fn check(state: &State, entity: &'static EntitySpec, old: Option<&Row>, row: &Row) -> Result<(), Refusal> {
     let differs = |name: &str| old.is_none_or(|old| old.get(name) != row.get(name));
-    for field in entity.fields {
-        let Kind::Of(to, _) = field.kind else { continue };
+    for (field, reference) in entity.references() {
+        if entity.org_field() == Some(field.name) {
+            continue;
+        }
         if row[field.name].is_null() || !differs(field.name) || is(Mutant::IgnoresReferences) {
             continue;
         }
@@ -242,9 +245,9 @@ fn check(state: &State, entity: &'static Entity, old: Option<&Row>, row: &Row) -
         let is_it = |it: &Row| {
             it["id"] == row[field.name] && (it["org_id"] == row["org_id"] || is(Mutant::RefersAcrossOrgs))
         };
-        let target = state.rows(to).into_iter().find(is_it);
+        let target = state.rows(reference.to).into_iter().find(is_it);
         let target = target.ok_or_else(|| wrong("names no row"))?;
-        if field.name == "parent_id" {
+        if reference.acyclic {
             if target["project_id"] != row["project_id"] {
                 return Err(wrong("must name an issue with the same `project_id`"));
             }
@@ -273,29 +276,25 @@ fn circle(state: &State, row: &Row, mut at: Row) -> Result<(), ()> {
     Ok(())
 }
 
-fn unique(state: &State, entity: &'static Entity, old: Option<&Row>, row: &Row) -> Result<(), Refusal> {
-    let names: &[&str] = match entity.name {
-        "project" => &["name"],
-        "issue" => &["project_id", "number"],
-        "access_key" => &["label"],
-        _ => return Ok(()),
-    };
-    let form = |row: &Row, name: &str| match &row[name] {
-        Value::String(text) if entity.name == "project" && !is(Mutant::CaseMatters) => {
-            text.to_ascii_lowercase().into()
+fn unique(state: &State, entity: &'static EntitySpec, old: Option<&Row>, row: &Row) -> Result<(), Refusal> {
+    for unique in entity.uniques {
+        let form = |row: &Row, name: &str| match &row[name] {
+            Value::String(text) if unique.folded.contains(&name) && !is(Mutant::CaseMatters) => {
+                text.to_ascii_lowercase().into()
+            }
+            value => value.clone(),
+        };
+        let is_same = |other: &Row| {
+            let own = old.is_some_and(|old| old["id"] == other["id"]);
+            let same = other["org_id"] == row["org_id"] || is(Mutant::UniqueAcrossOrgs);
+            !(own && other["org_id"] == row["org_id"])
+                && same
+                && unique.fields.iter().all(|name| form(other, name) == form(row, name))
+        };
+        if state.rows(entity.name).iter().any(is_same) && !is(Mutant::IgnoresUnique) {
+            let names = unique.fields.join("` and `");
+            return Err((-32002, format!("there is a {} with this `{names}` already", entity.name)));
         }
-        value => value.clone(),
-    };
-    let is_same = |other: &Row| {
-        let own = old.is_some_and(|old| old["id"] == other["id"]);
-        let same = other["org_id"] == row["org_id"] || is(Mutant::UniqueAcrossOrgs);
-        !(own && other["org_id"] == row["org_id"])
-            && same
-            && names.iter().all(|name| form(other, name) == form(row, name))
-    };
-    if state.rows(entity.name).iter().any(is_same) && !is(Mutant::IgnoresUnique) {
-        let message = format!("there is a {} with this `{}` already", entity.name, names.join("` and `"));
-        return Err((-32002, message));
     }
     Ok(())
 }
@@ -311,10 +310,10 @@ pub(super) fn delete(state: &mut State, request: &Request<'_>) -> Result<Changed
     while next < gone.len() {
         let (entity, row) = (gone[next].0, gone[next].1.clone());
         next += 1;
-        for (other, field, on_delete) in referring(entity) {
-            if on_delete == OnDelete::DeletesToo && !is(Mutant::ForgetsCascade) {
+        for (other, field, reference) in ROWS.referring(entity) {
+            if reference.on_delete == OnDelete::Cascade && !is(Mutant::ForgetsCascade) {
                 let rows = state.rows(other.name).into_iter();
-                gone.extend(rows.filter(|it| names(it, field, &row)).map(|it| (other, it)));
+                gone.extend(rows.filter(|it| names(it, field.name, &row)).map(|it| (other, it)));
             }
         }
     }
@@ -324,18 +323,18 @@ pub(super) fn delete(state: &mut State, request: &Request<'_>) -> Result<Changed
         state.set_rows(entity.name, rows);
     }
     for (entity, row) in &gone {
-        for (other, field, on_delete) in referring(entity) {
+        for (other, field, reference) in ROWS.referring(entity) {
             for it in state.rows(other.name) {
-                if !names(&it, field, row) {
+                if !names(&it, field.name, row) {
                     continue;
                 }
-                match on_delete {
-                    OnDelete::Refused if !is(Mutant::DeletesWhatIsUsed) => {
+                match reference.on_delete {
+                    OnDelete::Restrict if !is(Mutant::DeletesWhatIsUsed) => {
                         return Err((-32002, format!("the {} is in use by a {}", entity.name, other.name)));
                     }
-                    OnDelete::Clears if !is(Mutant::ForgetsClear) => {
+                    OnDelete::Clear if !is(Mutant::ForgetsClear) => {
                         let mut cleared = it.clone();
-                        cleared.insert(field.to_owned(), Value::Null);
+                        cleared.insert(field.name.to_owned(), Value::Null);
                         put(state, other, &it, cleared)?;
                     }
                     _ => {}
@@ -344,16 +343,6 @@ pub(super) fn delete(state: &mut State, request: &Request<'_>) -> Result<Changed
         }
     }
     Ok(Changed { response: json!({ "deleted": true, "id": request.id }), secret: None })
-}
-
-/// Returns the entities with a field that names rows of `entity`.
-fn referring(entity: &'static Entity) -> impl Iterator<Item = (&'static Entity, &'static str, OnDelete)> {
-    let fields = ENTITIES.iter().flat_map(|it| it.fields.iter().map(move |field| (it, field)));
-    fields.filter_map(move |(it, field)| match field.kind {
-        Kind::Org if entity.name == "org" => Some((it, field.name, OnDelete::Refused)),
-        Kind::Of(to, on_delete) if to == entity.name => Some((it, field.name, on_delete)),
-        _ => None,
-    })
 }
 
 /// Returns true if the field of `it` names `row`.
