@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use serde_json::Value;
-use tabellion_runtime::spec::{EntitySpec, FieldType, FilterBy, ListFilter};
+use tabellion_runtime::spec::{EntitySpec, FieldType, FilterBy, ListFilter, Scope};
 
 use super::{Model, Outcome, Refused, has};
 use crate::{
@@ -26,7 +26,8 @@ impl Model {
         let is_wildcard = |value: &Value| operation.wildcard.is_some_and(|wildcard| *value == wildcard);
         let by: Vec<_> = request.key.iter().filter(|(_, value)| !is_wildcard(value)).collect();
         let orgs = self.spec.org.and_then(|of| self.entity(of.entity));
-        let orgs = orgs.filter(|_| entity.org_field().is_some());
+        let is_of_org = entity.org_field().is_some() || (entity.scope == Scope::Root && org.is_some());
+        let orgs = orgs.filter(|_| is_of_org);
         let has_org = |orgs| self.by_key(orgs, None, &org.unwrap_or_default().into()).is_some();
         if !orgs.is_none_or(has_org)
             || by.iter().any(|(name, value)| !self.is_there(entity, org, name, value))
@@ -83,12 +84,12 @@ impl Model {
         Outcome::Page(Page { items, total })
     }
 
-    /// Returns false if a field refers to a row that is not there.
+    /// Returns false if a field refers to a row that is not there, or is the key of one.
     fn is_there(&self, entity: &'static EntitySpec, org: Option<&str>, name: &str, value: &Value) -> bool {
         let field = entity.field(name);
         let to = field.filter(|field| !field.loose).and_then(|field| match field.kind {
             FieldType::Ref(reference) => self.entity(reference.to),
-            _ => None,
+            _ => Some(entity).filter(|entity| entity.key == [name]),
         });
         to.is_none_or(|to| self.by_key(to, org, value).is_some())
     }

@@ -13,7 +13,7 @@ use crate::{
         Filter, Plan, Row, RowError, Rows, Select, Test, error::shown, plan::not_found, value::checked,
         view::Order,
     },
-    spec::{Action, EntitySpec, FieldSpec, FieldType, FilterBy, ListFilter},
+    spec::{Action, EntitySpec, FieldSpec, FieldType, FilterBy, ListFilter, Scope},
 };
 
 impl Table {
@@ -34,7 +34,9 @@ impl Table {
         let mut select = Select::new(entity, vec![]);
         for (name, value) in &request.arguments {
             if let Some(field) = entity.field(name) {
-                check_there(plan, field, field.name, value).await?;
+                let org = self.org_argument().filter(|_| entity.scope == Scope::Root);
+                let member = org.filter(|_| entity.key == [field.name]).unwrap_or(field.name);
+                check_there(plan, (entity, field), member, value).await?;
             }
             select.all.push(filter(entity, name, value)?);
         }
@@ -149,7 +151,7 @@ async fn narrow(
                     RowError::Value { problem, .. } => wrong(&problem),
                     other => other,
                 })?;
-                check_there(plan, field, filter.member, &value).await?;
+                check_there(plan, (entity, field), filter.member, &value).await?;
                 any.push(super::request::filter(entity, name, &value)?);
             }
             select.any.push(any);
@@ -172,17 +174,18 @@ async fn narrow(
     Ok(())
 }
 
-/// Checks that the row that a field refers to exists. `member` is the request's name for the field.
+/// Checks that the row exists that a field refers to, or that a key names. `member` is the request's name for the field.
 async fn check_there(
     plan: &Plan<'_>,
-    field: &'static FieldSpec,
+    (entity, field): (&'static EntitySpec, &'static FieldSpec),
     member: &'static str,
     value: &Value,
 ) -> Result<(), RowError> {
-    let FieldType::Ref(reference) = field.kind else {
-        return Ok(());
+    let to = match field.kind {
+        FieldType::Ref(reference) => plan.entity(reference.to)?,
+        _ if entity.key == [field.name] => entity,
+        _ => return Ok(()),
     };
-    let to = plan.entity(reference.to)?;
     if field.loose || plan.get(to, std::slice::from_ref(value)).await?.is_some() {
         return Ok(());
     }
