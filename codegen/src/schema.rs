@@ -14,6 +14,7 @@ pub(crate) const WIRE: &[&str] = &[
     "default",
     "examples",
     "deprecated",
+    "readOnly",
     "enum",
     "const",
     "format",

@@ -99,10 +99,11 @@ fn name_members(wire: &Value, words: &str, violations: &mut [Violation]) {
         let is_unknown = violation.rule == "additionalProperties";
         let place = &*violation.pointer;
         let within = match &*violation.rule {
-            // The object itself is missing.
-            "required" if place.is_empty() => {
-                let name = violation.message.split('`').nth(1).unwrap_or_default();
-                pointer::push("", name)
+            // The object itself is missing, or a rule names it.
+            _ if place.is_empty() => {
+                let names = violation.message.split('`').skip(1).step_by(2);
+                let mut objects = names.map(|name| pointer::push("", name));
+                objects.find(|object| members(wire, object).is_some()).unwrap_or_default()
             }
             "required" | "minProperties" => place.to_owned(),
             // A single unknown member is reported at its own place, several at that of their object.
@@ -122,7 +123,7 @@ fn name_members(wire: &Value, words: &str, violations: &mut [Violation]) {
         if !said.contains(&within) {
             let member = within.trim_start_matches('/');
             violation.message += &format!("; `{words}` takes {}", takes.join(", "));
-            if violation.rule == "required" && violation.pointer.is_empty() {
+            if violation.pointer.is_empty() {
                 violation.message += &format!(" in `{member}`");
             }
             said.push(within);
@@ -130,7 +131,7 @@ fn name_members(wire: &Value, words: &str, violations: &mut [Violation]) {
     }
 }
 
-/// Returns the names of the members that the object at a place can have, if the schema lists them.
+/// Returns the names of the members that the object at a place can set, if the schema lists them.
 fn members<'w>(wire: &'w Value, place: &str) -> Option<Vec<&'w str>> {
     let mut schema = wire;
     for token in pointer::tokens(place) {
@@ -139,8 +140,9 @@ fn members<'w>(wire: &'w Value, place: &str) -> Option<Vec<&'w str>> {
             _ => schema.get("properties")?.get(&*token)?,
         };
     }
-    let names = schema.get("properties")?.as_object()?.keys();
-    Some(names.map(String::as_str).collect())
+    let members = schema.get("properties")?.as_object()?;
+    let can_be_set = members.iter().filter(|(_, schema)| schema["readOnly"] != true);
+    Some(can_be_set.map(|(name, _)| &**name).collect())
 }
 
 /// Maximum number of unused members in a message.
@@ -161,12 +163,30 @@ pub(crate) fn failed<Error: ContractError>(tool: &'static ToolSpec, failure: Fai
 }
 
 /// Returns the rejection for an error that a method answered with. One that the tool does not declare is a breach.
-pub(crate) fn declared(tool: &'static ToolSpec, error: ErrorAnswer) -> Rejection {
+pub(crate) fn declared(tool: &'static ToolSpec, mut error: ErrorAnswer) -> Rejection {
     if tool.errors.contains(&error.name) {
+        if let Some(takes) = taken_beside_missing(tool, &error) {
+            error.message += &takes;
+        }
         return Rejection::Declared(error);
     }
     let detail = format!("undeclared error {}: {}", error.name, error.message);
     Rejection::breach(tool.label(), detail)
+}
+
+/// Returns the members that the object takes in which a method missed some, as the rest of a message.
+fn taken_beside_missing(tool: &ToolSpec, error: &ErrorAnswer) -> Option<String> {
+    let operation =
+        tool.operation.filter(|_| error.data.get("rule").is_some_and(|rule| rule == "missing"))?;
+    let (object, _) = pointer::split_last(error.data.get("pointer")?.as_str()?)?;
+    let wire = tool.input.wire();
+    let takes = members(&wire, object).filter(|_| !object.is_empty())?;
+    Some(format!(
+        "; `{}` takes {} in `{}`",
+        operation.words(),
+        takes.join(", "),
+        object.trim_start_matches('/')
+    ))
 }
 
 /// Makes integral floats integers: JSON Schema calls 10.0 an integer, serde does not.

@@ -302,8 +302,13 @@ impl Whole<'_> {
         };
         let (mut properties, mut required) = (Map::new(), vec![]);
         for (name, field) in self.entity.fields.iter().filter(can_be_given) {
+            let is_fixed = self.action == Action::Update && !sets && !self.can_change(name, field);
             let field = Field { optional: field.optional && !sets, ..field.clone() };
-            properties.insert(name.clone(), value(&field, true));
+            let mut schema = value(&field, true);
+            if is_fixed {
+                schema["readOnly"] = true.into();
+            }
+            properties.insert(name.clone(), schema);
             if let Some(alias) = field.alias.as_ref().filter(|_| is_create) {
                 properties.insert(alias.clone(), value(&field, true));
             }
@@ -414,12 +419,16 @@ impl Whole<'_> {
         errors
     }
 
+    /// Returns true if an update can change the field.
+    fn can_change(&self, name: &String, field: &Field) -> bool {
+        let is_scope = self.entity.scope.as_ref() == Some(name);
+        !field.is_fixed() && !is_scope && !self.entity.key.contains(name)
+    }
+
     /// Adds a field that an update can change.
     fn change_something(&self, data: &mut Value, schema: &Value) {
-        let can_change = |(name, field): &(&String, &Field)| {
-            let is_scope = self.entity.scope.as_ref() == Some(name);
-            !field.is_fixed() && !is_scope && field.pattern.is_none() && !self.entity.key.contains(name)
-        };
+        let can_change =
+            |(name, field): &(&String, &Field)| field.pattern.is_none() && self.can_change(name, field);
         if let Some((name, _)) = self.entity.fields.iter().find(can_change) {
             data[name] = sample(&schema["properties"][name]);
         }

@@ -136,11 +136,11 @@ pub enum RowError {
         /// The fields that can be given.
         fields: Vec<&'static str>,
     },
-    /// A required field is missing.
-    #[error("`{field}` is missing")]
+    /// Required fields are missing.
+    #[error("{} {} missing", all(fields), if fields.len() == 1 { "is" } else { "are" })]
     Missing {
-        /// Name of the field.
-        field: &'static str,
+        /// Names of the fields; at least one.
+        fields: Vec<&'static str>,
     },
     /// A value is not one of the field's.
     #[error("`{field}` {problem}")]
@@ -184,11 +184,10 @@ impl RowError {
             | Self::Circle { field, .. }
             | Self::NoCaller { field, .. }
             | Self::Conflicting { field }
-            | Self::UsedBefore { field, .. }
-            | Self::Missing { field } => Some(field),
+            | Self::UsedBefore { field, .. } => Some(field),
             Self::Unknown { field, .. } | Self::Value { field, .. } => Some(field),
             Self::Taken { fields, .. } => fields.first().copied(),
-            Self::NoneOf { fields } => fields.first().copied(),
+            Self::NoneOf { fields } | Self::Missing { fields } => fields.first().copied(),
             Self::NotFound { .. } | Self::InUse { .. } | Self::Kept { .. } | Self::Store(_) => None,
         }
     }
@@ -247,8 +246,15 @@ fn shown_way(way: &[Value]) -> String {
 }
 
 fn either(fields: &[&str]) -> String {
-    let fields: Vec<_> = fields.iter().map(|field| format!("`{field}`")).collect();
-    fields.join(" or ")
+    quoted(fields).join(" or ")
+}
+
+fn all(fields: &[&str]) -> String {
+    quoted(fields).join(" and ")
+}
+
+fn quoted(fields: &[&str]) -> Vec<String> {
+    fields.iter().map(|field| format!("`{field}`")).collect()
 }
 
 /// Returns a key for people: quoted, without control characters, and not longer than a line.

@@ -13,7 +13,8 @@ use crate::pointer;
 pub const LARGEST_INTEGER: i64 = 9_007_199_254_740_991;
 
 /// Annotation keywords, which do not constrain values.
-const ANNOTATIONS: &[&str] = &["title", "description", "default", "examples", "deprecated", "$comment"];
+const ANNOTATIONS: &[&str] =
+    &["title", "description", "default", "examples", "deprecated", "readOnly", "$comment"];
 
 /// Marks, at the root of a schema, a request with a generated type: members without a field in the type are refused. Generated code sets
 /// it.

@@ -38,7 +38,7 @@ pub(super) fn fall_back(data: &mut Row, field: &'static str, provenance: &Proven
 /// If it is missing.
 pub(super) fn required<'d>(data: &'d Row, field: &'static str) -> Result<&'d str, RowError> {
     let value = data.get(field).and_then(Value::as_str);
-    value.ok_or(RowError::Missing { field })
+    value.ok_or(RowError::Missing { fields: vec![field] })
 }
 
 /// Drops `null` members: in a new row, absent and `null` mean the same.

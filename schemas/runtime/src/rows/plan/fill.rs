@@ -30,11 +30,19 @@ impl Plan<'_> {
         };
         let mut fields: Vec<_> = entity.fields.iter().collect();
         fields.sort_by_key(rank);
+        let mut missing = vec![];
         for field in fields {
-            match field.copy {
-                Some(copy) => self.copy(entity, field, copy, given, &mut draft).await?,
-                None => self.fill(entity, field, given, &mut draft).await?,
+            let filled = match field.copy {
+                Some(copy) => self.copy(entity, field, copy, given, &mut draft).await,
+                None => self.fill(entity, field, given, &mut draft).await,
+            };
+            match filled {
+                Err(RowError::Missing { fields }) => missing.extend(fields),
+                filled => filled?,
             }
+        }
+        if !missing.is_empty() {
+            return Err(RowError::Missing { fields: missing });
         }
         let value = |field: &FieldSpec| (field.name.to_owned(), draft.get(field.name).clone());
         draft.row = entity.fields.iter().map(value).collect();
@@ -199,7 +207,7 @@ impl Plan<'_> {
                 (None, None) if matches!(kind, FieldType::Id) => {
                     draft.make(name, self.view.fresh().id().into());
                 }
-                (None, None) => return Err(RowError::Missing { field: name }),
+                (None, None) => return Err(RowError::Missing { fields: vec![name] }),
             },
         }
         Ok(())

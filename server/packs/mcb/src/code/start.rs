@@ -86,7 +86,7 @@ pub(in super::super) async fn git_index(
 ) -> Result<Staged<IndexGitIndexResponse, Rows>, RowError> {
     refuse_token(req.token.as_ref())?;
     let path = req.path.or_else(|| Call::from_context(cx).provenance.text("repo_path").map(String::from));
-    let path = path.ok_or(RowError::Missing { field: "path" })?;
+    let path = path.ok_or(RowError::Missing { fields: vec!["path"] })?;
     let listed = listed(cx, indexer.workspaces(), &RepositoryRequest::branch(path))
         .map_err(|error| error.refusal("/path"))?;
     let mut ignore_patterns = listed.settings.ignore_patterns.clone();
