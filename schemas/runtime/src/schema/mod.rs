@@ -190,8 +190,18 @@ impl Schema {
         let schema = &self.compiled().enforced;
         let object = pointer::split_last(error.schema_path().as_str()).map_or("", |(object, _)| object);
         let known = schema.pointer(object).map_or(&Value::Null, |object| &object["properties"]);
-        let known = known.as_object().into_iter().flatten().map(|(name, _)| name);
-        let alike = known.flat_map(|name| unexpected.iter().map(move |other| (name, likeness(name, other))));
+        let known = known.as_object().into_iter().flatten();
+        // A member may have been meant of an object beside it; of two that are as similar, the one that is here.
+        let known = known
+            .clone()
+            .flat_map(|(outer, schema)| {
+                let inner = schema["properties"].as_object().into_iter().flatten();
+                inner.map(move |(name, _)| (format!("{outer}.{name}"), name))
+            })
+            .chain(known.map(|(name, _)| (name.clone(), name)));
+        let alike = known.flat_map(|(shown, name)| {
+            unexpected.iter().map(move |other| (shown.clone(), likeness(name, other)))
+        });
         let best = alike.max_by(|(_, a), (_, b)| a.total_cmp(b));
         best.filter(|(_, likeness)| *likeness >= MIN_LIKENESS)
             .map_or_else(String::new, |(name, _)| format!("; did you mean `{name}`?"))
@@ -334,6 +344,7 @@ mod tests {
         for (value, pointer, says) in [
             (json!({ "filter": 1 }), "/filter", "is not known here; did you mean `filters`?"),
             (json!({ "filters": { "tag": 1 } }), "/filters/tag", "is not known here; did you mean `tags`?"),
+            (json!({ "tags": 1 }), "/tags", "is not known here; did you mean `filters.tags`?"),
             (json!({ "noteType": 1 }), "/noteType", "is not known here; did you mean `note_type`?"),
             (json!({ "nope": 1 }), "/nope", "is not known here"),
             (json!({ "": 1, "x": 1 }), "", "``, `x` are not known here"),
