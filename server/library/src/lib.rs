@@ -264,6 +264,11 @@ impl Library {
         ))
     }
 
+    /// Returns true if the folder and its repository are where they were opened. Others are neither read nor changed.
+    pub fn is_there(&self) -> bool {
+        self.working_tree.check_there().is_ok()
+    }
+
     /// Returns the id of HEAD's commit; `None` before the first one.
     ///
     /// # Errors

@@ -119,9 +119,10 @@ impl WorkingTree {
         Ok(lock)
     }
 
-    /// Checks that the library is in its original place: one that was moved away is neither read nor changed.
+    /// Checks that the library and its repository are in their original place: one that was moved away is neither read nor changed.
     pub(super) fn check_there(&self) -> Result<(), Failure> {
-        if self.root.is_there() { Ok(()) } else { Err(self.gone()) }
+        let is_there = self.root.is_there() && self.repository.git_dir().is_dir();
+        if is_there { Ok(()) } else { Err(self.gone()) }
     }
 
     /// Returns the failure of a library whose folder is not in its original place.

@@ -258,10 +258,13 @@ fn mount(opened: Opened, base: &str, secret: Option<&Arc<HookSecret>>) -> (Strin
         let (secret, library) = (Arc::clone(secret), Arc::clone(library));
         Hook { secret, fetch: Box::new(move || library.fetch_soon()) }
     });
+    let library = opened.library.clone();
     let mount = Mount {
         name: opened.name.unwrap_or_default(),
         folders: opened.folders,
-        is_reachable: Arc::new(move || opened.rows.iter().all(|rows| rows.is_reachable())),
+        is_reachable: Arc::new(move || {
+            opened.rows.iter().all(|rows| rows.is_reachable()) && library.iter().all(|it| it.is_there())
+        }),
         counts: match opened.library {
             Some(library) => counts(library),
             None => Box::new(LibraryCounts::default),

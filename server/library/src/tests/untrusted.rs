@@ -138,6 +138,14 @@ fn a_library_that_was_moved_away_is_neither_read_nor_made_again() {
     fs::remove_dir(&folder).unwrap();
     fs::rename(&moved, &folder).unwrap();
     snapshot(&library).unwrap();
+    let (git, aside) = (bench.path(".git"), bench.path("aside"));
+    fs::rename(&git, &aside).unwrap();
+    assert!(
+        snapshot(&library).is_err() && !library.is_there(),
+        "a folder without its repository is no library"
+    );
+    fs::rename(&aside, &git).unwrap();
+    snapshot(&library).unwrap();
     make(&library, &change("plan.md", Some("newest plan\n"))).unwrap();
     bench.assert_sound();
 }
