@@ -99,7 +99,7 @@ pub struct OAuthOptions {
     /// The authorization server.
     pub issuer: Issuer,
     /// File or URL of its JWK Set.
-    pub jwks: String,
+    pub jwks: PathBuf,
     /// Accepted values of `aud` in addition to the library's URL.
     pub audiences: Vec<String>,
     /// Scopes that clients are asked to request first.

@@ -185,6 +185,18 @@ mod tests {
             &["tabellion", "serve", "--data", "~/x"],
             &["tabellion", "status", "--library", "~/x"],
             &["tabellion", "key", "list", "--keys", "~/x"],
+            &[
+                "tabellion",
+                "serve",
+                "--http",
+                "127.0.0.1:0",
+                "--public-url",
+                "https://a.example",
+                "--oauth-issuer",
+                "https://b.example",
+                "--oauth-jwks",
+                "~/x",
+            ],
         ] {
             let parsed = format!("{:?}", of(arguments));
             let path = format!("{:?}", home.join("x"));

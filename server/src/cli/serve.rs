@@ -139,7 +139,7 @@ pub(super) struct Arguments {
 
     /// Signing keys of the authorization server (a JWK Set): a file, which is read again when it changes, or a URL
     #[arg(long, value_name = "FILE|URL", requires = "oauth_issuer")]
-    oauth_jwks: Option<String>,
+    oauth_jwks: Option<PathBuf>,
 
     /// Further accepted audience (`aud`) of access tokens, for authorization servers that can't issue tokens for the
     /// library's URL; may be repeated

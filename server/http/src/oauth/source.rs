@@ -96,17 +96,17 @@ struct Remote {
 }
 
 impl Source {
-    /// Uses the URL `text`, or the file at that path if it is not a URL.
+    /// Uses the file at the path `place`, or the URL if it is one.
     ///
     /// # Errors
     /// If the file has no keys, or the URL is unsafe. A server that does not answer is not an error.
-    pub fn new(text: &str, pace: PollingLimits) -> Result<Self, SourceError> {
-        if !text.contains("://") {
-            let path = PathBuf::from(text);
+    pub fn new(place: impl Into<PathBuf>, pace: PollingLimits) -> Result<Self, SourceError> {
+        let path = place.into();
+        let Some(url) = path.to_str().filter(|text| text.contains("://")) else {
             let set = Fresh::new(vec![path.clone()], || read(&path))?;
             return Ok(Self(Origin::File(path, set)));
-        }
-        let url = resource::safe(text)?;
+        };
+        let url = resource::safe(url)?;
         let is_secret = url.scheme_str() == Some("https");
         let tls = is_secret.then(tls::client).transpose()?;
         Ok(Self(Origin::Url(Arc::new(Remote {
