@@ -34,9 +34,7 @@ impl Table {
         let mut select = Select::new(entity, vec![]);
         for (name, value) in &request.arguments {
             if let Some(field) = entity.field(name) {
-                let org = self.org_argument().filter(|_| entity.scope == Scope::Root);
-                let member = org.filter(|_| entity.key == [field.name]).unwrap_or(field.name);
-                check_there(plan, (entity, field), member, value).await?;
+                check_there(plan, (entity, field), self.member(entity, field.name), value).await?;
             }
             select.all.push(filter(entity, name, value)?);
         }
@@ -69,6 +67,13 @@ impl Table {
         answer.insert("total".into(), total.into());
         answer.insert("items".into(), items.into());
         Ok(answer.into())
+    }
+
+    /// Returns the member of a request that names a row by this field.
+    fn member(&self, entity: &EntitySpec, field: &'static str) -> &'static str {
+        let argument = self.operation.arguments.iter().find(|(_, of)| *of == field);
+        let org = self.org_argument().filter(|_| entity.scope == Scope::Root && entity.key == [field]);
+        argument.map(|(member, _)| *member).or(org).unwrap_or(field)
     }
 
     /// Selects only the rows after the one that the request names.

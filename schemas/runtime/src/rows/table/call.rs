@@ -65,8 +65,10 @@ impl Table {
     pub(super) fn failure(&self, arguments: &[(&'static str, &'static str)], error: RowError) -> Failure {
         let within = self.operation.data.or(self.operation.filters_in);
         let within = within.map(|member| pointer::push("", member));
-        let of_list = self.org_argument().filter(|_| self.operation.action == Action::List);
-        let of_list = of_list.map(|member| (member, member));
+        let members = arguments.iter().map(|(member, _)| *member).chain(self.org_argument());
+        // Lists call the rows that arguments name by the arguments.
+        let of_list =
+            members.filter(|_| self.operation.action == Action::List).map(|member| (member, member));
         let mut arguments = arguments.iter().copied().chain(of_list);
         let argument = arguments.find(|(_, field)| error.field() == Some(*field));
         match argument {
