@@ -4,7 +4,6 @@ use std::{
     os::unix::fs::symlink,
     path::Path,
     sync::{Arc, Mutex},
-    thread,
 };
 
 use serde_json::{Value, json};
@@ -20,7 +19,6 @@ use crate::{
     support::{Library, Server},
 };
 
-const SOURCE: &str = include_str!("../../../../schemas/learning-os/source.md");
 const LOG: &str = ".claude/memory/progress_log.jsonl";
 const PRACTICES: &str = ".claude/memory/best_practices.md";
 const NOW: &str = "2026-01-31T09:30:00+01:00";
@@ -32,51 +30,6 @@ const TOO_LARGE: i64 = -32002;
 
 fn serve(library: &Library) -> Server {
     library.serve_with(&["--contract", CONTRACT.id])
-}
-
-/// Returns the tools of the source document: under `## name` a description and two JSON blocks.
-fn documented() -> Vec<Value> {
-    let after = |text: &'static str, mark: &str| -> &'static str {
-        text.split_once(mark).map_or("", |(_, after)| after)
-    };
-    let block = |text: &'static str| -> Value {
-        let text = after(text, "```json\n").split("```").next().unwrap_or_default();
-        serde_json::from_str(text).expect("a block of JSON")
-    };
-    CONTRACT
-        .tools
-        .iter()
-        .map(|tool| {
-            let text = SOURCE.split(&format!("\n## {}\n", tool.name)).nth(1).expect("a chapter");
-            let description = after(text, "### Description\n").lines().next().unwrap_or_default();
-            json!({
-                "name": tool.name,
-                "description": description,
-                "inputSchema": block(after(text, "### Input Schema\n")),
-                "outputSchema": block(after(text, "### Output Schema\n")),
-            })
-        })
-        .collect()
-}
-
-#[test]
-fn the_server_lists_the_documented_tools() {
-    let mut server = serve(&Library::empty());
-    let list = server.target.request("tools/list", json!({})).expect("a list");
-    let listed = list["result"]["tools"].as_array().expect("a list of tools").iter();
-    let listed = listed.map(|tool| {
-        let part = |key: &str| tool[key].clone();
-        json!({
-            "name": part("name"),
-            "description": part("description"),
-            "inputSchema": part("inputSchema"),
-            "outputSchema": part("outputSchema"),
-        })
-        .to_string()
-    });
-    let documented = documented().into_iter().map(|tool| tool.to_string());
-    assert_eq!(listed.collect::<Vec<_>>(), documented.collect::<Vec<_>>());
-    server.close();
 }
 
 #[test]
@@ -357,33 +310,4 @@ fn the_server_writes_nothing_without_approval() {
     let (answer, shown) = append(&*contract, entry("a"), Decision::Ask);
     assert_eq!(answer, Err(Rejection::InputRequired(Box::new(shown[0].clone()))));
     assert_eq!(library.ledger(), before);
-}
-
-#[test]
-fn concurrent_appends_all_arrive() {
-    const EACH: usize = 8;
-    let library = Library::with(&[(LOG, "{\"timestamp\":\"2026-01-01T00:00:00Z\"}")]);
-    let before = library.ledger();
-    thread::scope(|scope| {
-        for who in 0..3 {
-            let contract = open(library.root());
-            scope.spawn(move || {
-                for i in 0..EACH {
-                    let (answer, _) = append(&*contract, entry(&format!("{who} {i}")), Decision::Granted);
-                    answer.expect("appended");
-                }
-            });
-        }
-    });
-    let text = String::from_utf8(library.get(LOG)).expect("text");
-    let events = text.lines().map(|line| {
-        let entry: Value = serde_json::from_str(line).expect("one entry on a line");
-        entry["event"].as_str().unwrap_or("the first").to_string()
-    });
-    let mut events: Vec<_> = events.collect();
-    events.sort();
-    let each = (0..3).flat_map(|who| (0..EACH).map(move |i| format!("{who} {i}")));
-    let expected: Vec<_> = each.chain(["the first".into()]).collect();
-    assert_eq!(events, expected);
-    assert_eq!(library.ledger().commits_since(&before).len(), 3 * EACH);
 }

@@ -10,7 +10,7 @@ use std::{
 use serde_json::json;
 use tabellion_conformance::{Target, target::ANSWER_TIMEOUT};
 
-use crate::support::{Library, Server, TABELLION, edit, exited};
+use crate::support::{Library, Server, TABELLION, exited};
 
 #[test]
 fn the_server_exits_at_the_end_of_input() {
@@ -95,30 +95,4 @@ fn the_server_exits_when_its_parent_is_gone() {
         thread::sleep(Duration::from_millis(10));
     }
     drop(input);
-}
-
-#[test]
-fn the_next_server_serves_the_library_of_a_killed_one() {
-    let library = Library::with(&[("a.md", "# A\n")]);
-    for round in 0..5 {
-        let mut server = library.serve();
-        for line in 0..10 {
-            let request = edit("a.md", "append", "", &format!("- {round}/{line}\n"));
-            server
-                .target
-                .post("tools/call", json!({ "name": "edit_markdown", "arguments": request }))
-                .expect("sent");
-        }
-        // The kill comes after at least one answer.
-        server.target.receive().expect("an answer");
-        server.target.kill();
-    }
-    let mut server = library.serve();
-    server.call("write_markdown", json!({ "path": "b.md", "content": "b\n" })).expect("written");
-    let ledger = library.ledger();
-    assert_eq!(ledger.status, "");
-    let text = String::from_utf8(library.get("a.md")).expect("UTF-8");
-    // Each line has one commit; the first commit and that of b.md add no line.
-    assert_eq!(ledger.commits.len() - 2, text.lines().count() - 1);
-    tabellion_conformance::ledger::fsck(library.root()).expect("a sound repository");
 }

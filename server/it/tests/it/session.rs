@@ -131,51 +131,6 @@ fn the_log_tells_which_client_made_a_change() {
     }
 }
 
-/// (operation, target, content, resulting file)
-const EDITS: [(&str, &str, &str, &str); 8] = [
-    // Without a blank line the paragraph before would swallow the content.
-    ("append", "", "End.\n", "# A\n\none\n\n## B\n\ntwo\n\nEnd.\n"),
-    ("append", "", "- End.", "# A\n\none\n\n## B\n\ntwo\n- End."),
-    ("prepend", "", "Top.\n\n", "Top.\n\n# A\n\none\n\n## B\n\ntwo\n"),
-    ("replace_section", "B", "## C\n", "# A\n\none\n\n## C\n"),
-    ("replace_section", "#b", "", "# A\n\none\n\n"),
-    ("insert_before", "## B", "## C\n\n", "# A\n\none\n\n## C\n\n## B\n\ntwo\n"),
-    ("insert_after", "b", "## C\n", "# A\n\none\n\n## B\n\ntwo\n## C\n"),
-    ("insert_after", "# A", "# C\n", "# A\n\none\n\n## B\n\ntwo\n# C\n"),
-];
-
-#[test]
-fn each_edit_does_exactly_what_its_preview_shows() {
-    for (operation, target, content, expected) in EDITS {
-        for crlf in [false, true] {
-            let ending = |text: &str| {
-                if crlf { text.replace('\n', "\r\n") } else { text.to_string() }
-            };
-            let library = Library::with(&[("a.md", &ending("# A\n\none\n\n## B\n\ntwo\n"))]);
-            let mut server = library.serve();
-            let request = edit("a.md", operation, target, &ending(content));
-            let shown = server.call("preview_markdown_change", request.clone()).expect("previewed");
-            mutate(&library, &mut server, "edit_markdown", "a.md", request);
-            assert_eq!(
-                String::from_utf8_lossy(&library.get("a.md")),
-                ending(expected),
-                "{operation} {target:?}"
-            );
-
-            // `git apply` of the preview's diff to the old state gives the edit's result.
-            let edited = library.get("a.md");
-            ledger::git(library.root(), &["checkout", "--quiet", "HEAD~1", "--", "."])
-                .expect("the state before");
-            let patch = library.path("../patch").with_extension(format!("{}.diff", std::process::id()));
-            std::fs::write(&patch, shown["diff"].as_str().expect("a diff")).expect("a patch file");
-            ledger::git(library.root(), &["apply", "--whitespace=nowarn", patch.to_str().expect("UTF-8")])
-                .expect("git apply");
-            std::fs::remove_file(patch).expect("removed");
-            assert_eq!(library.get("a.md"), edited);
-        }
-    }
-}
-
 #[test]
 fn an_edit_refuses_missing_and_ambiguous_targets_with_candidates() {
     let library = Library::with(&[("a.md", "# A\n\n## Notes\n\none\n\n# B\n\n## Notes\n\ntwo\n")]);
@@ -233,21 +188,6 @@ fn a_mutation_neither_commits_nor_loses_a_persons_work() {
     assert!(after.status.contains("b.md") && after.status.contains("new.md"), "{}", after.status);
     let staged = ledger::git(library.root(), &["diff", "--cached", "--name-only"]).expect("git diff");
     assert_eq!(staged, "b.md\n");
-}
-
-#[test]
-fn a_mutation_keeps_a_version_that_is_only_staged() {
-    let library = Library::with(&[("a.md", "# A\n"), ("b.md", "# B\n")]);
-    library.put("a.md", "# A staged\n");
-    ledger::git(library.root(), &["add", "a.md"]).expect("git add");
-    library.put("a.md", "# A\n");
-    ledger::git(library.root(), &["rm", "--quiet", "--cached", "b.md"]).expect("git rm");
-    let mut server = library.serve();
-    for path in ["a.md", "b.md"] {
-        let refusal =
-            refuse(&library, &mut server, "edit_markdown", edit(path, "append", "", "x\n"), json!({}));
-        assert_eq!(refusal.name, "CONFLICT", "{path}: {refusal:?}");
-    }
 }
 
 #[test]
@@ -331,42 +271,6 @@ fn the_same_idempotency_key_commits_once() {
     assert_eq!(library.ledger(), before);
     let other = refuse(&library, &mut server, "edit_markdown", edit("a.md", "append", "", "twice\n"), key);
     assert_eq!(other.name, "CONFLICT");
-}
-
-#[test]
-fn the_server_refuses_unknown_conditions() {
-    let library = Library::with(&[("a.md", "# A\n")]);
-    let mut server = library.serve();
-    let request = edit("a.md", "append", "", "x\n");
-    for meta in [
-        json!({ "tabellion/ifbase": "0" }),
-        json!({ "tabellion/ifBase": 7 }),
-        json!({ "tabellion/idempotencyKey": "" }),
-        json!({ "tabellion/idempotencyKey": "two words" }),
-    ] {
-        let refusal = refuse(&library, &mut server, "edit_markdown", request.clone(), meta.clone());
-        assert_eq!(refusal.code, -32602, "{meta}");
-    }
-    let read = json!({ "path": "a.md" });
-    let refusal = refuse(&library, &mut server, "read_markdown", read, json!({ "tabellion/ifBase": "0" }));
-    assert_eq!(refusal.code, -32602);
-}
-
-#[test]
-fn a_library_may_be_a_folder_of_a_larger_repository() {
-    let outer = Library::with(&[("code.rs", "fn main() {}\n"), ("docs/a.md", "# A\n")]);
-    let root = outer.path("docs");
-    let mut command = std::process::Command::new(TABELLION);
-    let mut server = Server::start(command.arg("serve").arg("--library").arg(&root));
-    let before = outer.ledger();
-    let answer = server.call("edit_markdown", edit("a.md", "append", "", "more\n")).expect("edited");
-    assert_eq!(outer.ledger().commits_since(&before), [commit(&answer)]);
-    assert_eq!(outer.get("docs/a.md"), b"# A\nmore\n");
-    let log = server.call("get_markdown_activity_log", json!({})).expect("a log");
-    assert_eq!(log["entries"][0]["path"], "a.md");
-    let list = server.call("list_markdown_files", json!({ "path": "", "recursive": true })).expect("listed");
-    assert_eq!(list["files"], json!(["a.md"]));
-    assert_eq!(outer.ledger().status, "");
 }
 
 #[test]

@@ -1,17 +1,10 @@
-//! Several processes on one data folder, and processes that are killed.
+//! Several processes on one data folder, and what each leaves at its end.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    sync::{Mutex, mpsc},
-    thread,
-    time::Duration,
-};
+use std::{collections::BTreeSet, fs, thread};
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::json;
 
-use super::{Data, create_team, entity};
+use super::{Data, create_team};
 use crate::support::{ended, exited, process};
 
 /// Number of clients, each with its own server.
@@ -115,58 +108,4 @@ fn changes_that_are_missing_are_told() {
         data.serve().close();
         data.checked();
     }
-}
-
-/// Changes that a killed server acknowledged are there; unacknowledged ones are there once or not at all.
-#[test]
-fn what_a_killed_server_acknowledged_stays() {
-    let data = Data::new();
-    data.serve().close();
-    let acknowledged = Mutex::new(vec![]);
-    for round in 0..8 {
-        thread::scope(|scope| {
-            for client in 0..2 {
-                let (data, acknowledged) = (&data, &acknowledged);
-                scope.spawn(move || {
-                    let mut server = data.serve();
-                    let id = Pid::from_raw(process(&server.target) as i32).expect("a process");
-                    // Killed some time after its first answer.
-                    let (answered, first) = mpsc::channel();
-                    let killer = thread::spawn(move || {
-                        first.recv().expect("an answer");
-                        thread::sleep(Duration::from_millis(3 * round));
-                        kill_process(id, Signal::KILL).expect("killed");
-                    });
-                    for number in 0.. {
-                        let name = format!("{round}-{client}-{number}");
-                        let create =
-                            json!({ "action": "create", "resource": "team", "data": { "name": name } });
-                        let answer = server.target.call("entity", create, Default::default());
-                        match answer {
-                            Ok(answer)
-                                if answer["result"]["isError"] != true && answer.get("error").is_none() =>
-                            {
-                                acknowledged.lock().expect("no panic").push(name);
-                                // The killer needs one message.
-                                let _ = answered.send(());
-                            }
-                            Ok(answer) => panic!("{answer}"),
-                            Err(_) => break,
-                        }
-                    }
-                    killer.join().expect("it killed");
-                });
-            }
-        });
-        let export = data.checked();
-        let teams = export.teams();
-        let acknowledged = acknowledged.lock().expect("no panic");
-        let lost: Vec<_> = acknowledged.iter().filter(|name| !teams.contains(name.as_str())).collect();
-        assert!(lost.is_empty(), "{lost:?}");
-        assert!(teams.len() <= acknowledged.len() + 2 * (round as usize + 1), "{}", teams.len());
-    }
-    assert!(!acknowledged.into_inner().expect("no panic").is_empty());
-    let mut server = data.serve();
-    entity(&mut server, "list", "team", json!({})).expect("a list");
-    server.close();
 }

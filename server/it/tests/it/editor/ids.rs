@@ -3,37 +3,6 @@
 use super::*;
 
 #[test]
-fn ids_are_stable_and_never_reused() {
-    let mut session = EditorSession::with(TREE);
-    let before = session.list();
-    let inserted =
-        session.edit("insert_section", insert("X", "x", 1))["section_id"].as_str().expect("an id").to_owned();
-    assert_eq!(session.id("X"), inserted);
-    session.edit("move_section", json!({ "section_id": "@D", "new_position": 1 }));
-    session.edit("update_section", json!({ "section_id": "@B", "content": "other" }));
-    for (id, heading) in &before {
-        assert_eq!(&session.id(heading), id);
-    }
-    let all = session.list();
-    session.restart();
-    assert_eq!(session.list(), all);
-    assert_eq!(list(&mut serve(&session.library)), all, "in another process");
-
-    // A deleted section's id stays invalid if an equal section is inserted; undo restores the id.
-    session.edit("delete_section", json!({ "section_id": inserted }));
-    let again = session.edit("insert_section", insert("X", "x", 2));
-    assert_ne!(again["section_id"], inserted);
-    assert_eq!(session.refuse("get_section", json!({ "section_id": inserted })).code, -32000);
-    session.edit("undo", json!({}));
-    assert_eq!(session.refuse("get_section", json!({ "section_id": again["section_id"] })).code, -32000);
-    session.edit("undo", json!({}));
-    assert_eq!(session.id("X"), inserted);
-    assert_eq!(session.list(), all);
-    session.restart();
-    assert_eq!(session.list(), all);
-}
-
-#[test]
 fn equal_sections_have_different_ids() {
     let mut session = EditorSession::with("# A\n\n## Notes\n\n## Notes\n\n## Notes\n");
     let before = session.list();

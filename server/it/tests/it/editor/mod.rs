@@ -42,7 +42,13 @@ impl EditorSession {
 
     /// Returns each section's id and heading.
     fn list(&mut self) -> Vec<(String, String)> {
-        list(&mut self.server)
+        let answer = self.server.call("list_sections", json!({})).expect("a list");
+        let sections = answer["sections"].as_array().expect("sections");
+        for (position, section) in sections.iter().enumerate() {
+            assert_eq!(section["position"], position);
+        }
+        let text = |value: &Value| value.as_str().expect("text").to_owned();
+        sections.iter().map(|section| (text(&section["section_id"]), text(&section["heading"]))).collect()
     }
 
     /// Returns the id of the section with this heading.
@@ -111,16 +117,6 @@ impl EditorSession {
 
 fn serve(library: &Library) -> Server {
     library.serve_with(&["--contract", "safe-markdown-editor", "--document", PATH])
-}
-
-fn list(server: &mut Server) -> Vec<(String, String)> {
-    let answer = server.call("list_sections", json!({})).expect("a list");
-    let sections = answer["sections"].as_array().expect("sections");
-    for (position, section) in sections.iter().enumerate() {
-        assert_eq!(section["position"], position);
-    }
-    let text = |value: &Value| value.as_str().expect("text").to_owned();
-    sections.iter().map(|section| (text(&section["section_id"]), text(&section["heading"]))).collect()
 }
 
 fn insert(heading: &str, content: &str, position: i32) -> Value {
