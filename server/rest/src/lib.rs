@@ -22,5 +22,3 @@ pub use rest::{Rest, RestRequest};
 
 /// Permitted request headers, in addition to those of MCP.
 pub const REQUEST_HEADERS: [&str; 4] = ["idempotency-key", "if-match", "if-none-match", "prefer"];
-/// Response headers, likewise.
-pub const RESPONSE_HEADERS: [&str; 3] = ["etag", "location", "preference-applied"];

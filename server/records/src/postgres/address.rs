@@ -15,8 +15,6 @@ use tokio_postgres::{
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// Schemes of an address.
-const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 /// Parameter of an address, and environment variable, with a file of certificates that are trusted instead of the system's.
 const ROOT_CERTIFICATES: (&str, &str) = ("sslrootcert", "PGSSLROOTCERT");
 /// Parameter of an address that this program reads itself.
@@ -40,11 +38,6 @@ pub struct Address {
 }
 
 impl Address {
-    /// Returns true if a text is meant as an address.
-    pub fn is_meant(text: &str) -> bool {
-        SCHEMES.iter().any(|scheme| text.starts_with(scheme))
-    }
-
     /// Parses an address. Without a password in it, uses that of `PGPASSWORD`, or of the file of passwords (`PGPASSFILE`,
     /// `~/.pgpass`), as PostgreSQL's own programs do.
     ///
