@@ -182,9 +182,13 @@ impl Lineage {
         Ok(self.match_ids(&old, &Fingerprint::for_sections(document)))
     }
 
-    /// Returns an unused id for a section inserted into `content`, which is the newest version's or uncommitted.
+    /// Returns an unused id for a section inserted into `content`, which is the newest version's or uncommitted: the same before and
+    /// after an uncommitted one is committed.
     pub fn new_id(&self, content: Option<&str>) -> SectionId {
-        self.history_digest.id(&[b"insert", content.unwrap_or_default().as_bytes()], 0)
+        let is_committed = content == self.content();
+        let digest = self.history_digest;
+        let digest = if is_committed { digest } else { digest.after_version(content) };
+        digest.id(&[b"insert", content.unwrap_or_default().as_bytes()], 0)
     }
 
     /// Returns the fingerprints of a content's sections.

@@ -159,14 +159,17 @@ fn undo_restores_line_endings_that_git_normalizes() {
 #[test]
 fn a_repeated_request_gets_the_id_of_the_first() {
     let mut session = EditorSession::with(TREE);
-    let mut once = || {
-        let meta = json!({ "tabellion/idempotencyKey": "k-1" });
-        session.server.call_with("insert_section", insert("X", "x", 1), meta).expect("inserted")
-    };
-    let (first, second) = (once(), once());
-    assert_eq!(first.response, second.response);
-    assert_eq!(second.meta["tabellion/replayed"], true);
-    assert_eq!(session.id("X"), first.response["section_id"]);
+    for (heading, by_hand) in [("X", ""), ("Y", "\n## By hand\n\nz\n")] {
+        session.library.put(PATH, session.text() + by_hand);
+        let mut once = || {
+            let meta = json!({ "tabellion/idempotencyKey": heading });
+            session.server.call_with("insert_section", insert(heading, "x", 1), meta).expect("inserted")
+        };
+        let (first, second) = (once(), once());
+        assert_eq!(first.response, second.response);
+        assert_eq!(second.meta["tabellion/replayed"], true);
+        assert_eq!(session.id(heading), first.response["section_id"]);
+    }
 }
 
 #[test]
