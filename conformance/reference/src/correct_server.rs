@@ -5,7 +5,7 @@
 pub enum CorrectServer {
     /// The reference implementation of `braindrive-markdown`.
     Reference,
-    /// The small server of `learning-os`.
+    /// The product's server of `learning-os`, behind a proxy.
     Memory,
     /// The product's server of `safe-markdown-editor`, behind a proxy.
     Editor,
@@ -60,7 +60,7 @@ impl CorrectServer {
 
     /// Returns true if the server is a program of the product, which a proxy stands before.
     pub const fn is_behind_proxy(self) -> bool {
-        matches!(self, Self::Editor | Self::Desk | Self::Mcb | Self::Brainforge)
+        matches!(self, Self::Memory | Self::Editor | Self::Desk | Self::Mcb | Self::Brainforge)
     }
 
     /// Returns true if the server keeps rows in a folder for data.

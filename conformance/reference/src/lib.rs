@@ -1,4 +1,4 @@
-//! A reference implementation of the contract `braindrive-markdown`, small servers of the other contracts, and mutants of all
+//! A reference implementation of the contract `braindrive-markdown`, small servers of examples, and mutants of all
 //! of them, to test the checks with.
 //!
 //! The reference implements the contract's tools like any server, and shares only the contract with the product's server. It
@@ -20,7 +20,7 @@
 //! | `remote` | sharing the library through a branch of a bare repository |
 //! | `journal` | the lock, and recovery of an interrupted change |
 //! | `file`, `folder`, `git` | locks and JSON documents, the disk, and the git program |
-//! | [`small`] | small servers of other contracts |
+//! | [`small`] | small servers of examples |
 //! | [`proxy`] | defects between the suite and a correct server that is another program |
 //! | [`innocent`] | servers with different tools that must not be accused |
 

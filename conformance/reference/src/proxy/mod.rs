@@ -6,6 +6,7 @@
 mod code;
 mod database;
 mod disk;
+mod entries;
 mod memory;
 mod message;
 mod notes;
@@ -17,7 +18,7 @@ mod server;
 use std::io::{self, BufRead as _};
 
 use serde_json::Value;
-use tabellion_contracts::safe_markdown_editor;
+use tabellion_contracts::{learning_os, safe_markdown_editor};
 
 use self::{
     message::Call,
@@ -71,6 +72,7 @@ fn answer(proxy: &mut Proxy, message: Value) -> io::Result<Option<Value>> {
             "memory" => memory::answer(mutant, call, proxy)?,
             "search" if call.text("resource") != "code" => memory::answer(mutant, call, proxy)?,
             "search" | "index" | "vcs" | "validate" => code::answer(mutant, call, proxy)?,
+            name if learning_os::CONTRACT.tool(name).is_some() => entries::answer(mutant, call, proxy)?,
             name if safe_markdown_editor::CONTRACT.tool(name).is_some() => {
                 sections::answer(mutant, call, proxy)?
             }

@@ -1,4 +1,4 @@
-//! Small servers of the contract `learning-os`, and of the examples `bulletin`, `tracker` and `logbook`.
+//! Small servers of the examples `bulletin`, `tracker` and `logbook`.
 //!
 //! They pass the checks of their own families and are otherwise minimal: plain files, the git program, one lock, only
 //! the stateless era (2026-07-28), no recovery after a crash. The tracker and the logbook keep rows in a JSON document
@@ -8,7 +8,6 @@ mod bulletin;
 mod conditions;
 mod kept;
 mod logbook;
-mod memory;
 mod rest;
 mod rows;
 mod server;
@@ -16,16 +15,10 @@ mod tracker;
 
 use std::{error::Error, io, path::Path};
 
-use tabellion_contracts::learning_os;
-
 use self::{
     bulletin::Bulletin,
     logbook::Logbook,
-    memory::Memory,
-    server::{
-        Answer, Call, ContractServer, Library, PersonAnswer, Refusal, failed, listed, now, refused, respond,
-        serve_lines,
-    },
+    server::{Answer, Call, ContractServer, Library, Refusal, failed, listed, now, respond, serve_lines},
     tracker::Tracker,
 };
 pub use rest::serve_bulletin_at;
@@ -54,7 +47,6 @@ pub struct Options<'a> {
 pub fn serve(server: CorrectServer, folder: &Path, options: Options<'_>) -> Result<(), Box<dyn Error>> {
     let library = Library(folder.to_owned());
     let (contract, mut server): (_, Box<dyn ContractServer>) = match server {
-        CorrectServer::Memory => (&learning_os::CONTRACT, Box::new(Memory::new(library))),
         CorrectServer::Tracker => (TRACKER, Box::new(Tracker::new(folder))),
         CorrectServer::Logbook => (LOGBOOK, Box::new(Logbook::new(folder, options.mode))),
         CorrectServer::Bulletin => (BULLETIN, Box::new(Bulletin::new(library, options.role))),

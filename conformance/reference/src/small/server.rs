@@ -46,14 +46,6 @@ pub(super) enum Answer {
     Noted { response: Value, meta: Value },
     /// An error as a result, with structured content and `_meta`.
     Error { message: String, body: Value, meta: Value },
-    /// A question for the person, and the state that comes back with the decision.
-    Question { message: String, state: String },
-}
-
-/// A person's decision, and the state of the question.
-pub(super) struct PersonAnswer {
-    pub(super) answer: Value,
-    pub(super) state: String,
 }
 
 /// A call.
@@ -63,7 +55,6 @@ pub(super) struct Call<'a> {
     pub(super) arguments: &'a Value,
     /// The request's `_meta`.
     pub(super) meta: &'a Value,
-    pub(super) decision: Option<PersonAnswer>,
 }
 
 impl<'a> Call<'a> {
@@ -121,9 +112,7 @@ pub(super) fn respond(
     let id = message.get("id")?;
     Some(match answer(contract, server, message) {
         Ok(mut result) => {
-            if result.get("resultType").is_none() {
-                result["resultType"] = "complete".into();
-            }
+            result["resultType"] = "complete".into();
             json!({ "jsonrpc": "2.0", "id": id, "result": result })
         }
         Err((_, message)) if is(Mutant::RefusesByResult) => {
@@ -186,18 +175,10 @@ fn call(
     let members = arguments.as_object().cloned().unwrap_or_default();
     let operation = tool.operation_of(&members);
     let tool = operation.ok_or_else(|| (-32602, "no operation has these values".to_owned()))?;
-    let is_lenient = is(Mutant::AnyTime) || is(Mutant::AnyFile);
-    if let Err(wrong) = tool.input.check(arguments)
-        && !is_lenient
-    {
+    if let Err(wrong) = tool.input.check(arguments) {
         return Err((-32602, wrong[0].to_string()));
     }
-    let decision = params["requestState"].as_str().map(|state| PersonAnswer {
-        answer: params["inputResponses"]["approval"].clone(),
-        state: state.to_owned(),
-    });
-    let can_ask = params["_meta"]["io.modelcontextprotocol/clientCapabilities"]["elicitation"].is_object();
-    match server.call(&Call { operation: tool.label(), arguments, meta: &params["_meta"], decision })? {
+    match server.call(&Call { operation: tool.label(), arguments, meta: &params["_meta"] })? {
         Answer::Noted { response, meta } => {
             Ok(json!({ "content": [], "structuredContent": response, "_meta": meta }))
         }
@@ -208,18 +189,6 @@ fn call(
             "_meta": meta,
         })),
         Answer::Response(response) => Ok(json!({ "content": [], "structuredContent": response })),
-        Answer::Question { .. } if !can_ask => {
-            Err(refused("the call needs a person's approval, but the client does not support elicitation"))
-        }
-        Answer::Question { message, state } => {
-            let schema = json!({ "type": "object", "properties": {} });
-            let question = json!({ "message": message, "requestedSchema": schema });
-            Ok(json!({
-                "resultType": "input_required",
-                "inputRequests": { "approval": { "method": "elicitation/create", "params": question } },
-                "requestState": state,
-            }))
-        }
     }
 }
 
@@ -244,7 +213,7 @@ impl Library {
         let mut at = self.0.clone();
         for part in path.split('/') {
             at.push(part);
-            if at.is_symlink() && !is(Mutant::FollowsLinks) {
+            if at.is_symlink() {
                 return Err((-32001, format!("`{path}` is, or is below, a symbolic link")));
             }
         }
@@ -275,15 +244,8 @@ impl Library {
             }
             None => fs::remove_file(&at).map_err(failed)?,
         }
-        if is(Mutant::CommitsNothing) {
-            return Ok(());
-        }
         self.git(&["add", "--force", "--", path])?;
-        self.git(&["commit", "--quiet", "--allow-empty", "-m", message, "--", path])?;
-        if is(Mutant::CommitsAgain) {
-            self.git(&["commit", "--quiet", "--allow-empty", "-m", "again"])?;
-        }
-        Ok(())
+        self.git(&["commit", "--quiet", "--allow-empty", "-m", message, "--", path])
     }
 
     /// Returns the id of the last commit.
