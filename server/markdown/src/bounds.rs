@@ -49,7 +49,7 @@ pub(super) fn check(parts: &[&str]) -> Result<(), LimitError> {
 }
 
 fn lines_of(text: &str) -> usize {
-    let (crlf, lf, cr) = lines::endings(text);
+    let (crlf, lf, cr) = lines::endings(text.as_bytes());
     crlf + lf + cr
 }
 

@@ -52,7 +52,7 @@ pub use bounds::{LimitError, MAX_LINES, MAX_MARKS};
 pub use display::one_line;
 pub use edit::{Edit, EditError, Plan, plan};
 pub use front_matter::{FrontMatter, FrontMatterError, with_body};
-pub use lines::ending_of;
+pub use lines::{ending_of, with_endings_of};
 pub use links::{LinkTarget, link_targets};
 pub use mdx_error::{MdxError, mdx_error};
 pub use merge::{MergeConflict, Merged, merge, merge_documents};

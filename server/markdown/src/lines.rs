@@ -65,7 +65,7 @@ pub(super) fn line_end(masked: &str, position: usize) -> usize {
 /// Returns the text's most frequent line ending; of equally frequent ones the first of `\n`, `\r\n`, `\r`, so `\n` for a
 /// text without line endings.
 pub fn ending_of(text: &str) -> &'static str {
-    let (crlf, lf, cr) = endings(text);
+    let (crlf, lf, cr) = endings(text.as_bytes());
     if lf >= crlf && lf >= cr {
         "\n"
     } else if crlf >= cr {
@@ -75,9 +75,24 @@ pub fn ending_of(text: &str) -> &'static str {
     }
 }
 
+/// Returns an earlier content with the line endings of the document `now`, where these have changed as a whole: by git, which stores
+/// others than it writes, or by a person's editor.
+pub fn with_endings_of<'b>(now: &[u8], earlier: &'b [u8]) -> Cow<'b, [u8]> {
+    let ((now_crlf, now_lf, _), (crlf, lf, cr)) = (endings(now), endings(earlier));
+    let (lines, ending) =
+        (earlier.split(|byte| *byte == b'\n'), if now_crlf > now_lf { "\r\n" } else { "\n" });
+    let lines: Vec<_> = match ending {
+        "\r\n" if crlf == 0 => lines.collect(),
+        "\n" if lf == 0 && cr == 0 && now_lf > 0 => {
+            lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect()
+        }
+        _ => return Cow::Borrowed(earlier),
+    };
+    lines.join(ending.as_bytes()).into()
+}
+
 /// Returns the numbers of `\r\n`, lone `\n` and lone `\r`, in this order.
-pub(super) fn endings(text: &str) -> (usize, usize, usize) {
-    let bytes = text.as_bytes();
+pub(super) fn endings(bytes: &[u8]) -> (usize, usize, usize) {
     let crlf = memchr_iter(b'\r', bytes).filter(|at| bytes.get(at + 1) == Some(&b'\n')).count();
     let count = |byte| memchr_iter(byte, bytes).count() - crlf;
     (crlf, count(b'\n'), count(b'\r'))

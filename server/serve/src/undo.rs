@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tabellion_library::{DocumentChange, EntryChange, Library, LogEntry};
-use tabellion_markdown::{MergeConflict, diff, merge};
+use tabellion_markdown::{MergeConflict, diff, merge, with_endings_of};
 use tabellion_runtime::{
     Annotations, Answer, BoxFuture, CallContext, Change, Content, Contract, ContractError, ContractSpec,
     Edit, ErrorAnswer, Failure, FailureKind, Rejection, Schema, Snapshot, Staged, ToolSpec, WriteCx,
@@ -325,7 +325,10 @@ pub fn digest(changes: &[DocumentChange]) -> String {
 /// The conflict, for people.
 fn taken_back(change: &DocumentChange, now: Option<&[u8]>) -> Result<Option<Content>, String> {
     let path = &change.path;
-    let as_now = |side: &Option<Vec<u8>>| side.as_deref().map(|bytes| with_endings_of(now, bytes));
+    let as_now = |side: &Option<Vec<u8>>| {
+        let side = side.as_deref()?;
+        Some(with_endings_of(now.unwrap_or(side), side).into_owned())
+    };
     let (before, after) = (as_now(&change.before), as_now(&change.after));
     let (before, after) = (before.as_deref(), after.as_deref());
     if now == before {
@@ -355,24 +358,6 @@ fn taken_back(change: &DocumentChange, now: Option<&[u8]>) -> Result<Option<Cont
         )),
         (_, _, _) => Err(format!("`{path}` does not exist any more\n")),
     }
-}
-
-/// Returns the bytes with the line endings of the document as it is now: if git converts them, those of a commit differ.
-fn with_endings_of(now: Option<&[u8]>, bytes: &[u8]) -> Vec<u8> {
-    let lines = |bytes: &[u8]| bytes.split_inclusive(|byte| *byte == b'\n').count();
-    let returns = |bytes: &[u8]| bytes.windows(2).filter(|pair| pair == b"\r\n").count();
-    let ends_in_crlf = now.is_some_and(|now| returns(now) > 0 && returns(now) + 1 >= lines(now));
-    if !ends_in_crlf || returns(bytes) > 0 {
-        return bytes.to_vec();
-    }
-    let mut converted = Vec::with_capacity(bytes.len() + lines(bytes));
-    for byte in bytes {
-        if *byte == b'\n' {
-            converted.push(b'\r');
-        }
-        converted.push(*byte);
-    }
-    converted
 }
 
 /// Returns the conflicts in a merged text, without the rest of it.

@@ -139,6 +139,18 @@ fn undo_never_reverts_a_hand_edit() {
     }
 }
 
+/// A person's editor saves all lines with other endings; undo reverts the tool's change, not the person's.
+#[test]
+fn undo_merges_with_other_line_endings() {
+    for (text, from, to) in [(TREE.to_owned(), "\n", "\r\n"), (TREE.replace('\n', "\r\n"), "\r\n", "\n")] {
+        let mut session = EditorSession::with(&text);
+        session.edit("update_section", json!({ "section_id": "@A", "content": "one" }));
+        session.library.put(PATH, session.text().replace(from, to));
+        session.call("undo", json!({})).expect("undone");
+        assert_eq!(session.text(), text.replace(from, to));
+    }
+}
+
 #[test]
 fn undo_restores_line_endings_that_git_normalizes() {
     let text = "# A\r\n\r\na\r\n\r\n# B\r\n\r\nb\r\n";

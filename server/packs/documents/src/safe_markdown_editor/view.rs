@@ -15,7 +15,7 @@ use tabellion_markdown::{
     Flavor, TargetError,
     editor::{self, ParsedDocument},
     lineage::{Direction, SectionChange, SectionId},
-    merge,
+    merge, with_endings_of,
 };
 use tabellion_pack::failures;
 
@@ -110,7 +110,8 @@ impl<'e> DocumentView<'e> {
         let content = if from == self.now.as_deref() {
             to.map_or(Content::Delete, |_| Content::Write(target))
         } else {
-            let merged = merge(&self.past(cx, from)?, self.text.as_bytes(), &target).ok();
+            let [from, target] = [&self.past(cx, from)?, &target].map(|bytes| self.with_endings(bytes));
+            let merged = merge(&from, self.text.as_bytes(), &target).ok();
             let merged = merged.filter(|merged| self.exists && *merged != self.text.as_bytes());
             Content::Write(merged.ok_or_else(|| errors::undo(done.conflict(direction)))?)
         };
@@ -123,7 +124,11 @@ impl<'e> DocumentView<'e> {
             return Ok(Vec::new());
         };
         let bytes = cx.past_content(self.path().as_str(), content)?;
-        Ok(if self.converted { with_crlf(&bytes) } else { bytes })
+        Ok(if self.converted { self.with_endings(&bytes) } else { bytes })
+    }
+
+    fn with_endings(&self, earlier: &[u8]) -> Vec<u8> {
+        with_endings_of(self.text.as_bytes(), earlier).into_owned()
     }
 
     /// Returns the last changes made by tools, oldest first.
@@ -154,20 +159,6 @@ impl<'e> DocumentView<'e> {
             modified: modified.unwrap_or_default(),
         })
     }
-}
-
-/// Returns the bytes with each lone line feed replaced by CRLF.
-fn with_crlf(bytes: &[u8]) -> Vec<u8> {
-    let mut converted = Vec::with_capacity(bytes.len() + bytes.len() / 32);
-    let mut before = 0;
-    for byte in bytes {
-        if *byte == b'\n' && before != b'\r' {
-            converted.push(b'\r');
-        }
-        converted.push(*byte);
-        before = *byte;
-    }
-    converted
 }
 
 /// The sections of a document, each with its id.
