@@ -69,13 +69,9 @@ impl Bulletin {
 
     /// Writes or removes a notice in one commit, whose message names the execution.
     fn commit(&self, path: &str, text: Option<&[u8]>, what: &str) -> Result<(), Refusal> {
-        match &self.execution {
-            Some(id) if !is(Mutant::CommitsNameNoExecution) => {
-                let message = format!("{what} {path}\n\nExecution: {id}");
-                self.library.write_saying(path, text, &message)
-            }
-            _ => self.library.write(path, text, what),
-        }
+        let named = self.execution.iter().filter(|_| !is(Mutant::CommitsNameNoExecution));
+        let named: String = named.map(|id| format!("\n\nExecution: {id}")).collect();
+        self.library.write(path, text, &format!("{what} {path}{named}"))
     }
 
     /// Returns the refusal of a caller who may not do this, if it is one.
@@ -138,7 +134,7 @@ impl Bulletin {
         }
         if is(Mutant::WritesAllTheSame) && operation != "read_notice" {
             let text = arguments["text"].as_str().unwrap_or_default();
-            self.library.write("draft.md", Some(text.as_bytes()), "draft")?;
+            self.library.write("draft.md", Some(text.as_bytes()), "draft draft.md")?;
         }
         let mut gates: Vec<_> = broken.iter().map(|rule| rule.0).collect();
         gates.dedup();

@@ -1,4 +1,4 @@
-//! JSON lines for a small server, and the library that several of them use.
+//! JSON lines for a small server, and the library of one that has documents.
 
 use std::{
     fs::{self, File},
@@ -225,17 +225,7 @@ impl Library {
     }
 
     /// Writes or removes a file, and commits only that file.
-    pub(super) fn write(&self, path: &str, bytes: Option<&[u8]>, what: &str) -> Result<(), Refusal> {
-        self.write_saying(path, bytes, &format!("{what} {path}"))
-    }
-
-    /// As [`write`](Self::write), with this commit message.
-    pub(super) fn write_saying(
-        &self,
-        path: &str,
-        bytes: Option<&[u8]>,
-        message: &str,
-    ) -> Result<(), Refusal> {
+    pub(super) fn write(&self, path: &str, bytes: Option<&[u8]>, message: &str) -> Result<(), Refusal> {
         let at = self.0.join(path);
         match bytes {
             Some(bytes) => {
