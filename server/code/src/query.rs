@@ -111,7 +111,12 @@ impl CodeFilters {
     /// Returns the terms that a chunk must have: one of each list.
     pub(crate) fn chunk_terms(&self) -> impl Iterator<Item = Vec<(Kind, String)>> {
         let kinds = self.kinds.iter().map(|kind| vec![(Kind::About, String::from(*kind))]);
-        let keys = |name: &SymbolName| name.keys().map(|key| (Kind::Symbol, key)).to_vec();
+        let keys = |name: &SymbolName| {
+            name.keys()
+                .into_iter()
+                .flat_map(|key| [(Kind::Symbol, key.clone()), (Kind::Member, key)])
+                .collect()
+        };
         kinds.chain(self.symbols.iter().map(keys))
     }
 

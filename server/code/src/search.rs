@@ -355,8 +355,11 @@ impl<'s> Search<'s> {
         }
         let mut found = vec![];
         for key in name.keys() {
-            let [having] = self.postings(&key, [Kind::Symbol])?;
+            let [having, members] = self.postings(&key, [Kind::Symbol, Kind::Member])?;
             found.extend(having);
+            if !self.cut.is_name {
+                found.extend(members);
+            }
         }
         found.sort_by_key(|found| found.chunk);
         found.dedup_by_key(|found| found.chunk);

@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 use tabellion_retrieval::words;
-use tabellion_syntax::Outline;
+use tabellion_syntax::{Outline, SymbolKind};
 
 use crate::{content::composed, facts::kind};
 
@@ -28,6 +28,9 @@ pub(crate) enum Kind {
     About = b'k',
     /// The name of each of these, as filters compare it: `parsehttpheader`.
     Symbol = b's',
+    /// The same of members that are only declared, such as fields of structures: most have names that are used everywhere, so they are
+    /// found by qualified names and by filters, and their names alone count as any word.
+    Member = b'm',
 }
 
 /// Number of a term within an [`Interner`].
@@ -96,7 +99,7 @@ impl Interner {
                 length += 1;
             }
             for symbol in &outline.symbols[chunk.defines.clone()] {
-                // A prototype is not a definition.
+                // A declaration is not a definition.
                 if symbol.has_body {
                     ids.push(self.id(Kind::Defined, &whole(&symbol.name)));
                     ids.push(self.id(Kind::Spelled, &composed(&symbol.name)));
@@ -109,9 +112,11 @@ impl Interner {
             ids.push(self.id(Kind::About, kind(path, about)));
             for symbol in outline.symbols[chunk.defines.clone()].iter().chain(about) {
                 ids.push(self.id(Kind::About, symbol.kind.word()));
+                let is_member = symbol.kind == SymbolKind::Constant && !symbol.has_body;
+                let name = if is_member { Kind::Member } else { Kind::Symbol };
                 // The shown path may end in another word: `TEST(Suite, Works)`.
-                ids.push(self.id(Kind::Symbol, &name_key(&symbol.name)));
-                ids.push(self.id(Kind::Symbol, &last_key(&symbol.path)));
+                ids.push(self.id(name, &name_key(&symbol.name)));
+                ids.push(self.id(name, &last_key(&symbol.path)));
             }
             if at == 0 {
                 ids.push(self.id(Kind::File, &whole(stem_of(path))));

@@ -83,6 +83,9 @@ pub(crate) enum Role {
 /// The parameters of a C++ template, between `template` and the item.
 pub(crate) const TEMPLATE: &str = "template_parameter_list";
 
+/// A member of a TypeScript enumeration that has no value. Elsewhere such a node is a part of a definition, or a use.
+pub(crate) const MEMBER: &str = "property_identifier";
+
 /// Names and nodes of a language.
 pub(crate) struct Facts {
     name: &'static str,
@@ -160,6 +163,7 @@ const RUST: Facts = Facts {
         ("enum_item", Enum, "enum"),
         ("enum_variant", Constant, ""),
         ("union_item", Struct, "union"),
+        ("field_declaration", Constant, "field"),
         ("trait_item", Interface, "trait"),
         ("impl_item", Impl, "impl"),
         ("mod_item", Module, "mod"),
@@ -197,12 +201,16 @@ const SCRIPT_DEFINITIONS: &[Definition] = &[
     ("variable_declarator", Constant, "const"),
     ("field_definition", Constant, "field"),
     ("public_field_definition", Constant, "field"),
+    ("property_signature", Constant, "field"),
+    ("required_parameter", Constant, "field"),
+    ("optional_parameter", Constant, "field"),
     ("assignment_expression", Constant, ""),
     ("pair", Constant, ""),
     ("interface_declaration", Interface, "interface"),
     ("type_alias_declaration", Type, "type"),
     ("enum_declaration", Enum, "enum"),
     ("enum_assignment", Constant, ""),
+    (MEMBER, Constant, ""),
     ("internal_module", Module, "namespace"),
     ("module", Module, "module"),
 ];
@@ -241,6 +249,7 @@ const GO: Facts = Facts {
         ("method_elem", Method, "func"),
         ("type_spec", Type, "type"),
         ("type_alias", Type, "type"),
+        ("field_declaration", Constant, "field"),
         ("const_spec", Constant, "const"),
         ("var_spec", Constant, "var"),
     ],
@@ -262,6 +271,7 @@ const JAVA: Facts = Facts {
         ("compact_constructor_declaration", Method, "constructor"),
         ("annotation_type_element_declaration", Method, "method"),
         ("variable_declarator", Constant, "field"),
+        ("formal_parameter", Constant, "field"),
         ("enum_constant", Constant, ""),
     ],
     leading: &["line_comment", "block_comment"],
@@ -321,6 +331,7 @@ mod more {
             ("destructor_declaration", Method, "destructor"),
             ("property_declaration", Constant, "property"),
             ("variable_declarator", Constant, "field"),
+            ("parameter", Constant, "property"),
             ("enum_member_declaration", Constant, ""),
             ("namespace_declaration", Module, "namespace"),
             ("file_scoped_namespace_declaration", Module, "namespace"),
@@ -358,6 +369,7 @@ mod more {
             ("enum_case", Constant, "case"),
             ("const_element", Constant, "const"),
             ("property_element", Constant, ""),
+            ("property_promotion_parameter", Constant, ""),
             ("namespace_definition", Module, "namespace"),
         ],
         leading: &["comment", "attribute_list"],

@@ -6,7 +6,7 @@ use tree_sitter::{Node, Tree};
 
 use crate::{
     Language,
-    language::{Role, TEMPLATE},
+    language::{MEMBER, Role, TEMPLATE},
     symbol_kind::SymbolKind,
 };
 
@@ -25,7 +25,8 @@ pub struct Symbol {
     pub begins: usize,
     /// The bytes of its definition.
     pub bytes: Range<usize>,
-    /// True unless it is a function without a body: a prototype, which is defined elsewhere.
+    /// True unless it is a function without a body: a prototype, which is defined elsewhere; or a member without a value of a structure,
+    /// record or interface: a part of its type, with a name that other types have too.
     pub has_body: bool,
 }
 
@@ -83,8 +84,14 @@ impl Collector<'_> {
         if self.around.len() == DEEPEST {
             return;
         }
-        let local = self.around.iter().any(|at| is_code(found[*at].kind));
-        let inside = self.around.last().map(|at| &found[*at]);
+        // A field that is a parameter of a constructor belongs to the type around it.
+        let outside = self.around.len().saturating_sub(usize::from(is_promoted(node)));
+        let around = &self.around[..outside];
+        let local = around.iter().any(|at| is_code(found[*at].kind));
+        let inside = around.last().map(|at| &found[*at]);
+        if node.kind() == MEMBER && inside.is_none_or(|outer| outer.kind != SymbolKind::Enum) {
+            return;
+        }
         let (kind, word) = settled(self.language, kind, word, node, inside.map(|outer| outer.kind));
         if local && kind == SymbolKind::Constant {
             return;
@@ -102,13 +109,26 @@ impl Collector<'_> {
                 lines: row + 1..=last_line(node),
                 begins: leading.map_or(row, |(first, _)| first) + 1,
                 bytes: node.byte_range(),
-                has_body: !is_code(kind) || has_body(self.language, node),
+                has_body: has_body(self.language, kind, node),
             });
         }
         if first < found.len() {
             self.around.push(first);
             self.leading = None;
         }
+    }
+}
+
+/// Returns true if a parameter of a constructor is a field too: `constructor(private rate: number)`.
+fn is_promoted(node: Node<'_>) -> bool {
+    match node.kind() {
+        "property_promotion_parameter" => true,
+        "required_parameter" | "optional_parameter" => {
+            ["accessibility_modifier", "override_modifier", "readonly"]
+                .iter()
+                .any(|word| has_child(node, word))
+        }
+        _ => false,
     }
 }
 
@@ -198,12 +218,27 @@ fn last_line(node: Node<'_>) -> usize {
     last + 1
 }
 
-/// Returns true if a function is defined here, not only declared.
-fn has_body(language: Language, node: Node<'_>) -> bool {
+/// Members of types that are only declared if they have no value.
+const DECLARED: &[&str] = &[
+    "field_declaration",
+    "formal_parameter",
+    "optional_parameter",
+    "parameter",
+    "property_promotion_parameter",
+    "property_signature",
+    "required_parameter",
+];
+
+/// Returns true if a symbol is defined here, not only declared.
+fn has_body(language: Language, kind: SymbolKind, node: Node<'_>) -> bool {
     let field = |name: &str| node.child_by_field_name(name).is_some();
     // Ruby has no prototypes, and its empty methods no bodies.
     let always = || language.name() == "ruby" || matches!(node.kind(), "secondary_constructor");
-    field("body") || value(node).is_some() || has_child(node, "function_body") || always()
+    if is_code(kind) {
+        field("body") || value(node).is_some() || has_child(node, "function_body") || always()
+    } else {
+        !DECLARED.contains(&node.kind()) || field("value") || field("default_value")
+    }
 }
 
 /// Returns the last part of a qualified name, without arguments of types: `Foo<T>` is `Foo`, `a::b` is `b`, `T for Foo` is `Foo`.
@@ -241,22 +276,27 @@ fn is_part_of_name(char: char) -> bool {
 fn names(language: Language, node: Node<'_>, source: &str) -> Vec<(String, String)> {
     let text = |node: Node<'_>| source.get(node.byte_range()).map(one_line);
     let shown: Vec<String> = match (language.name(), node.kind()) {
-        // `const A, B = 1, 2`, `case hearts, spades`.
-        (_, "const_spec" | "var_spec" | "enum_entry") if node.child_by_field_name("name").is_some() => {
+        // `const A, B = 1, 2`, `case hearts, spades`, `x, y int`.
+        (_, "const_spec" | "var_spec" | "enum_entry" | "field_declaration")
+            if node.child_by_field_name("name").is_some() =>
+        {
             let mut cursor = node.walk();
             let all = node.children_by_field_name("name", &mut cursor);
             all.filter(|name| name.is_named()).filter_map(text).collect()
         }
         // `static int a, b;`
-        ("c" | "cpp", "declaration") => {
+        ("c" | "cpp", "declaration" | "field_declaration") => {
             let mut cursor = node.walk();
             let all = node.children_by_field_name("declarator", &mut cursor);
             all.filter_map(|declarator| declared_name(declarator, source)).collect()
         }
-        // `attr_reader :total, :tax`
+        // `attr_reader :total, :tax`, `Struct.new(:total)`
         ("ruby", "call") => {
-            let method = node.child_by_field_name("method").and_then(text);
-            let defines = method.is_some_and(|name| name.starts_with("attr_") || name == "define_method");
+            let part = |name| node.child_by_field_name(name).and_then(text).unwrap_or_default();
+            let (receiver, method) = (part("receiver"), part("method"));
+            let defines = method.starts_with("attr_")
+                || method == "define_method"
+                || matches!((&*receiver, &*method), ("Struct", "new") | ("Data", "define"));
             let Some(all) = node.child_by_field_name("arguments").filter(|_| defines) else {
                 return vec![];
             };
@@ -329,12 +369,6 @@ fn named(language: Language, node: Node<'_>, source: &str) -> Option<String> {
                 field("body")?;
                 text(field("name")?)
             }
-            // Fields define a symbol only if they are functions or have a value, as constants of classes do.
-            "field_declaration" => {
-                let declarator = declared(node)?;
-                function_in(declarator).or_else(|| field("default_value"))?;
-                declared_name(declarator, source)
-            }
             "function_definition" => {
                 let declarator = declared(node)?;
                 match (misread(node), function_in(declarator)) {
@@ -361,6 +395,15 @@ fn named(language: Language, node: Node<'_>, source: &str) -> Option<String> {
             (is_plain && defines && name != "module.exports").then_some(name)
         }
         ("ruby", "assignment") => field("left").filter(|left| left.kind() == "constant").and_then(text),
+        (_, MEMBER) => text(node),
+        ("typescript" | "tsx", "required_parameter" | "optional_parameter") => {
+            is_promoted(node).then(|| text(field("pattern")?))?
+        }
+        // Parameters of a record are its fields.
+        ("java", "formal_parameter") | ("csharp", "parameter") => {
+            let around = node.parent()?.parent()?;
+            (around.kind() == "record_declaration").then(|| text(field("name")?))?
+        }
         ("csharp", "destructor_declaration") => Some(format!("~{}", text(field("name")?)?)),
         ("php", "const_element") => text(child(node, "name")?),
         ("swift", "init_declaration") => Some("init".into()),

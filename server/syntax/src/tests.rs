@@ -68,6 +68,7 @@ const SYMBOLS: &[(&str, &str, &[Expected])] = &[
             ("class C > method run", "method", 3, 3),
             ("type T", "type", 4, 4),
             ("enum E", "enum", 5, 5),
+            ("enum E > A", "constant", 5, 5),
             ("namespace N", "module", 6, 6),
             ("namespace N > function f", "function", 6, 6),
         ],
@@ -79,6 +80,7 @@ const SYMBOLS: &[(&str, &str, &[Expected])] = &[
         "package a\n\ntype Engine struct{ n int }\ntype Doer interface{ Do() }\n\nfunc (e *Engine) Run(x int) {}\nfunc New() *Engine { return nil }\nconst Max = 3\n",
         &[
             ("type Engine", "struct", 3, 3),
+            ("type Engine > field n", "constant", 3, 3),
             ("type Doer", "interface", 4, 4),
             ("type Doer > func Do", "method", 4, 4),
             ("func Engine::Run", "method", 6, 6),
@@ -99,6 +101,7 @@ const SYMBOLS: &[(&str, &str, &[Expected])] = &[
             ("class A > enum E", "enum", 1, 1),
             ("class A > enum E > X", "constant", 1, 1),
             ("class A > record R", "class", 1, 1),
+            ("class A > record R > field a", "constant", 1, 1),
         ],
     ),
     (
@@ -107,7 +110,9 @@ const SYMBOLS: &[(&str, &str, &[Expected])] = &[
         &[
             ("#define MAX", "macro", 1, 1),
             ("struct node", "struct", 2, 2),
+            ("struct node > x", "constant", 2, 2),
             ("typedef pair", "struct", 3, 3),
+            ("typedef pair > y", "constant", 3, 3),
             ("function find", "function", 4, 4),
             ("function find", "function", 5, 9),
         ],

@@ -9,7 +9,10 @@ const SHOP: &[(&str, &str)] = &[
         "lib/cart.py",
         "LIMIT = 3\n\nclass Cart:\n    def total(self):\n        return 1\n\n    def tax(self):\n        return 2\n\nclass Bill:\n    def total(self):\n        return 3\n",
     ),
-    ("src/cart.rs", "pub struct Cart;\n\nimpl Cart {\n    fn total(&self) {}\n    fn weigh(&self) {}\n}\n"),
+    (
+        "src/cart.rs",
+        "pub struct Cart {\n    // In kilograms.\n    weight: u8,\n}\n\nimpl Cart {\n    fn total(&self) {}\n    fn weigh(&self) {}\n}\n",
+    ),
     (
         "Cart.php",
         "<?php\nnamespace App\\Service;\nclass Cart {\n  function total() {}\n  function ship() {}\n}\n",
@@ -20,6 +23,7 @@ const SHOP: &[(&str, &str)] = &[
         "template <class T>\nT Box<T>::size() { return 1; }\nbool operator<(Box a, Box b) { return true; }\nint other();\n",
     ),
     ("list.rb", "class List\n  def empty?\n    true\n  end\n  def ==(other)\n    true\n  end\nend\n"),
+    ("state.ts", "enum State { Open, Closed }\n"),
     ("run.sh", "first() {\n  echo 1\n}\n\nsecond() {\n  echo 2\n}\n"),
     (
         "lib/queue.ex",
@@ -58,8 +62,19 @@ fn definitions_are_found_by_every_name_that_they_have() {
         ("return", &[("symbol", "class Cart > def total")], &["lib/cart.py class Cart > def total 4-5"]),
         ("return", &[("symbol", "lib.cart.Cart.tax")], &["lib/cart.py class Cart > def tax 7-8"]),
         ("limit", &[("symbol", "LIMIT"), ("kind", "constant")], &["lib/cart.py LIMIT 1-1"]),
-        ("cart", &[("symbol", "crate::cart::Cart::weigh")], &["src/cart.rs impl Cart > fn weigh 5-5"]),
-        ("cart", &[("symbol", "impl Cart > fn weigh")], &["src/cart.rs impl Cart > fn weigh 5-5"]),
+        ("cart", &[("symbol", "crate::cart::Cart::weigh")], &["src/cart.rs impl Cart > fn weigh 8-8"]),
+        ("cart", &[("symbol", "impl Cart > fn weigh")], &["src/cart.rs impl Cart > fn weigh 8-8"]),
+        // Members of types.
+        ("weight", &[("symbol", "weight")], &["src/cart.rs struct Cart > field weight 2-3"]),
+        ("cart", &[("symbol", "weight"), ("kind", "field")], &["src/cart.rs struct Cart > field weight 2-3"]),
+        (
+            "cart",
+            &[("symbol", "struct Cart > field weight")],
+            &["src/cart.rs struct Cart > field weight 2-3"],
+        ),
+        ("Cart.weight", &[], &["src/cart.rs struct Cart > field weight 2-3"]),
+        ("weight", &[], &["src/cart.rs struct Cart > field weight 2-3"]),
+        ("open", &[("symbol", "State.Open")], &["state.ts enum State > Open 1-1"]),
         ("cart", &[("symbol", "App\\Service\\Cart::ship()")], &["Cart.php class Cart > function ship 5-5"]),
         (
             "cart",
@@ -91,7 +106,7 @@ fn definitions_are_found_by_every_name_that_they_have() {
         ("words", &[("symbol", "two words")], &["guide.md Guide: the parts > Two. Words 5-7"]),
         // As queries.
         ("Cart.tax", &[], &["lib/cart.py class Cart > def tax 7-8"]),
-        ("Cart::weigh", &[], &["src/cart.rs impl Cart > fn weigh 5-5"]),
+        ("Cart::weigh", &[], &["src/cart.rs impl Cart > fn weigh 8-8"]),
         ("class Bill > def total", &[], &["lib/cart.py class Bill > def total 11-12"]),
         ("def beta", &[], &["two.py def beta 5-7"]),
         // Among symbols of a kind, the one with the words.

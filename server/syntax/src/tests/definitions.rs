@@ -3,7 +3,7 @@
 use super::cut;
 
 /// Names of files, their sources, and their symbols: the path, the name alone if it differs from the last word, the kind and the lines;
-/// `from`, if comments or attributes before it belong to it; `announced`, if it has no body.
+/// `from`, if comments or attributes before it belong to it; `announced`, if it is only declared.
 pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
     (
         "a.cpp",
@@ -20,7 +20,8 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
               Box operator+(const Box& o) const { return o; }
               operator bool() const { return true; }
               static constexpr int kMax = 3;
-              int plain;
+              int plain, *next;
+              struct { int x; } at;
             };
             template <class T>
             T Box<T>::size() { int local = 1; return local; }
@@ -42,31 +43,35 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
         ",
         r"
             #define MAX: macro 1
-            namespace shop: module 2-31
-            namespace shop > class Box: class 6-14 from 4
+            namespace shop: module 2-32
+            namespace shop > class Box: class 6-15 from 4
             namespace shop > class Box > function get: method 8
             namespace shop > class Box > function ~Box: method 9 announced
             namespace shop > class Box > function operator+: method 10
             namespace shop > class Box > function operator bool: method 11
             namespace shop > class Box > kMax: constant 12
-            namespace shop > function Box<T>::size = size: function 16 from 15
-            namespace shop > class Widget: class 17
-            namespace shop > class Widget > function run: method 17
-            namespace shop > class Mutex: class 18-20
-            namespace shop > class Mutex > function lock: method 19
-            namespace shop > function helper: function 21
-            namespace shop > function TEST(Suite, Works) = Works: function 22
-            namespace shop > function DEFINE_HANDLER(on_click) = on_click: function 23
-            namespace shop > function operator<: function 24
-            namespace shop > kLimit: constant 25
-            namespace shop > kOther: constant 25
-            namespace shop > enum Color: enum 26
-            namespace shop > enum Color > Red: constant 26
-            namespace shop > enum Color > Green: constant 26
-            namespace shop > callback: constant 27
-            namespace shop > twice: function 28
-            namespace shop > struct is_box<int> = is_box: struct 29
-            namespace shop > concept Addable: interface 30
+            namespace shop > class Box > plain: constant 13 announced
+            namespace shop > class Box > next: constant 13 announced
+            namespace shop > class Box > at: constant 14 announced
+            namespace shop > class Box > at > x: constant 14 announced
+            namespace shop > function Box<T>::size = size: function 17 from 16
+            namespace shop > class Widget: class 18
+            namespace shop > class Widget > function run: method 18
+            namespace shop > class Mutex: class 19-21
+            namespace shop > class Mutex > function lock: method 20
+            namespace shop > function helper: function 22
+            namespace shop > function TEST(Suite, Works) = Works: function 23
+            namespace shop > function DEFINE_HANDLER(on_click) = on_click: function 24
+            namespace shop > function operator<: function 25
+            namespace shop > kLimit: constant 26
+            namespace shop > kOther: constant 26
+            namespace shop > enum Color: enum 27
+            namespace shop > enum Color > Red: constant 27
+            namespace shop > enum Color > Green: constant 27
+            namespace shop > callback: constant 28
+            namespace shop > twice: function 29
+            namespace shop > struct is_box<int> = is_box: struct 30
+            namespace shop > concept Addable: interface 31
         ",
     ),
     (
@@ -81,6 +86,15 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             }
             typedef int (*handler)(int);
             enum state { IDLE, BUSY = 2 };
+            struct node {
+              // Neighbours.
+              struct node *left, *right;
+              unsigned flag : 1;
+              int (*visit)(struct node *);
+              union { long number; char text[8]; };
+            };
+            typedef struct { int y; } pair;
+            static void local(void) { struct { int z; } none; }
         ",
         r"
             fops: constant 1
@@ -91,6 +105,16 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             enum state: enum 9
             enum state > IDLE: constant 9
             enum state > BUSY: constant 9
+            struct node: struct 10-16
+            struct node > left: constant 12 from 11 announced
+            struct node > right: constant 12 from 11 announced
+            struct node > flag: constant 13 announced
+            struct node > visit: constant 14 announced
+            struct node > number: constant 15 announced
+            struct node > text: constant 15 announced
+            typedef pair: struct 17
+            typedef pair > y: constant 17 announced
+            function local: function 18
         ",
     ),
     (
@@ -110,6 +134,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             function uv_run: function 4 announced
             typedef node_t: struct 5
             struct node_s: struct 6
+            struct node_s > x: constant 6 announced
         ",
     ),
     (
@@ -165,6 +190,9 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             export default function main() {}
             enum E { A, B = 2 }
             declare module "foo" { export const x: number; }
+            interface Props { name: string; readonly on?: (x: number) => void }
+            type Size = { width: number };
+            function local(options: { a: string }) { enum Inner { C } }
         "#,
         r#"
             function parse: function 1 announced
@@ -173,14 +201,23 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             class Shop: class 4-10
             class Shop > field rate: constant 5
             class Shop > method constructor: method 6
+            class Shop > field x: constant 6 announced
             class Shop > method open: method 7 announced
             class Shop > method run: method 8 announced
             class Shop > method run: method 9
             function main: function 11
             enum E: enum 12
+            enum E > A: constant 12
             enum E > B: constant 12
             module "foo": module 13
             module "foo" > const x: constant 13
+            interface Props: interface 14
+            interface Props > field name: constant 14 announced
+            interface Props > field on: constant 14 announced
+            type Size: type 15
+            type Size > field width: constant 15 announced
+            function local: function 16
+            function local > enum Inner: enum 16
         "#,
     ),
     (
@@ -191,6 +228,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             add = lambda a, b: a + b
             class Cart:
                 rate = 3
+                tax: int
 
                 @property
                 # about
@@ -211,13 +249,14 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             MAX: constant 1
             LIMIT: constant 2
             add: function 3
-            class Cart: class 4-11
+            class Cart: class 4-12
             class Cart > rate: constant 5
-            class Cart > def total: method 9-11 from 7
-            A: constant 12
-            B: constant 12
-            def go: function 18 from 13
-            FLAG: constant 20
+            class Cart > tax: constant 6
+            class Cart > def total: method 10-12 from 8
+            A: constant 13
+            B: constant 13
+            def go: function 19 from 14
+            FLAG: constant 21
         ",
     ),
     (
@@ -252,6 +291,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             class Cart > enum E > Y: constant 10
             class Cart > enum E > Y > method f: method 10
             class Cart > record R: class 11
+            class Cart > record R > field a: constant 11 announced
             class Cart > record R > constructor R: method 11
             class Cart > @interface Ann: interface 12
             class Cart > @interface Ann > method value: method 12
@@ -274,7 +314,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             )
             var x, y int
             // Box holds.
-            type Box[T any] struct{ n T }
+            type Box[T any] struct{ n, m T; Base; at struct{ x int } }
             func (b *Box[T]) Get() T { return b.n }
             func (b Box[T]) put() {}
             type Doer interface{ Do(x int); Undo() }
@@ -293,6 +333,10 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             var x: constant 8
             var y: constant 8
             type Box: struct 10 from 9
+            type Box > field n: constant 10 announced
+            type Box > field m: constant 10 announced
+            type Box > field at: constant 10 announced
+            type Box > field at > field x: constant 10 announced
             func Box::Get = Get: method 11
             func Box::put = put: method 12
             type Doer: interface 13
@@ -310,7 +354,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             #[macro_export]
             macro_rules! my_vec { () => {} }
             pub enum Kind { /// a
-             A, B(u8) }
+             A, B(u8), C { side: u8 } }
             trait Shape { type Out; const K: u8; fn area(&self) -> f64; fn twice(&self) -> f64 { 2.0 } }
             impl<T: Into<String>> Shape for Vec<a::Box<T>> { type Out = u8; const K: u8 = 1; fn area(&self) -> f64 { 1.0 } }
             unsafe impl Send for X {}
@@ -318,12 +362,19 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             pub(crate) static mut S: u8 = 1;
             async fn run() {}
             extern "C" { fn ext(x: u8); }
+            struct Cart { /// In cents.
+             #[serde(default)]
+             pub total: u64, tax: u64 }
+            union Bits { word: u32 }
+            fn local() { struct Inner { none: u8 } }
         "#,
         r"
             macro my_vec: macro 2 from 1
             enum Kind: enum 3-4
             enum Kind > A: constant 4
             enum Kind > B: constant 4
+            enum Kind > C: constant 4
+            enum Kind > C > field side: constant 4 announced
             trait Shape: interface 5
             trait Shape > type Out: type 5
             trait Shape > const K: constant 5
@@ -339,6 +390,13 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             static S: constant 9
             fn run: function 10
             fn ext: function 11 announced
+            struct Cart: struct 12-14
+            struct Cart > field total: constant 14 from 13 announced
+            struct Cart > field tax: constant 14 announced
+            union Bits: struct 15
+            union Bits > field word: constant 15 announced
+            fn local: function 16
+            fn local > struct Inner: struct 16
         ",
     ),
     (
@@ -455,7 +513,10 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             enum Color > Red: constant 12
             enum Color > Green: constant 12
             record Point: class 13
+            record Point > property X: constant 13 announced
+            record Point > property Y: constant 13 announced
             record P2: class 14
+            record P2 > property X: constant 14 announced
             delegate Done: type 15
         ",
     ),
@@ -480,6 +541,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             module Shop: module 1-13
             module Shop > MAX: constant 2
             module Shop > Point: constant 3
+            module Shop > Point > x: method 3
             module Shop > class Cart: class 4-12
             module Shop > class Cart > total: method 5
             module Shop > class Cart > tax: method 5
@@ -512,6 +574,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             class Cart > const TAX: constant 5
             class Cart > $total = total: constant 6
             class Cart > function __construct: method 7
+            class Cart > $x = x: constant 7 announced
             class Cart > function add: method 8
             enum Suit: enum 10
             enum Suit > case Hearts: constant 10
