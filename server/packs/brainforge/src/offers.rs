@@ -130,7 +130,7 @@ pub(super) fn note(shelf: &Shelf, cx: &ReadCx<'_>, id: &str) -> Result<NoteResou
         note_id: entry.id.to_string(),
         title: note.title.clone(),
         note_type: Some(note.metadata.note_type().to_owned()),
-        tags: note.metadata.tags.clone(),
+        tags: note.tags(),
         version: number(versions::current(cx, &note)?),
         created_at: moment(entry.created_at),
         updated_at: moment(entry.modified_at),

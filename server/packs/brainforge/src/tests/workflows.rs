@@ -170,6 +170,7 @@ fn what_does_not_start_is_refused_and_leaves_nothing() {
         (By::Owner, "research_workflow", json!({}), "none"),
         (By::Owner, "research_workflow", json!({ "topic": "" }), "none"),
         (By::Owner, "research_workflow", json!({ "topic": "x", "priority": "urgent" }), "none"),
+        (By::Owner, "research_workflow", json!({ "topic": "x", "depth": 3 }), "none"),
         (By::Owner, "research_workflow", json!({ "topic": long }), "too_large"),
     ] {
         let request = json!({ "workflow_id": workflow, "parameters": parameters });
@@ -457,7 +458,7 @@ fn an_approval_publishes_in_the_same_commit_and_a_stale_one_is_refused() {
 #[test]
 fn an_instance_says_what_happened_when_by_whom_and_in_which_commit() {
     let bench = Bench::new();
-    let started = bench.start(AGENT, json!({ "topic": "locks", "depth": 3 })).unwrap();
+    let started = bench.start(AGENT, json!({ "topic": "locks" })).unwrap();
     assert_eq!(started["next_task"]["state"], "ready");
     let id = text(&started["instance_id"]);
     let data =
@@ -469,7 +470,7 @@ fn an_instance_says_what_happened_when_by_whom_and_in_which_commit() {
     assert_eq!(
         shown["data"],
         json!({
-            "parameters": { "topic": "locks", "depth": 3, "priority": "normal" },
+            "parameters": { "topic": "locks", "priority": "normal" },
             "tasks": { "topic_analysis": { "data": data }, "source_discovery": { "notes": "a remark" } },
         })
     );
