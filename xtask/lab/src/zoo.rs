@@ -1,5 +1,5 @@
 //! Tests the checks themselves: the reference implementation passes all of them, and each mutant fails the checks named for it; the
-//! small servers of the other contracts and their mutants likewise. Innocents, which a careless check would accuse, are acquitted. A
+//! small servers of examples and their mutants likewise. Innocents, which a careless check would accuse, are acquitted. A
 //! golden file records the checks that each mutant fails, and the verdict of each check on each innocent, so that a weakened or
 //! careless check is noticed.
 //!

@@ -8,6 +8,12 @@ use crate::{
     small::Refusal,
 };
 
+/// The example of `tabellion-codegen`.
+#[path = "../../../../../codegen/examples/tracker/generated/tracker.rs"]
+#[rustfmt::skip]
+#[allow(dead_code, reason = "the service needs a store that this server does not have")]
+pub(super) mod generated;
+
 const LAST: i64 = (1 << 53) - 1;
 
 /// Returns true if updates can't set a field.

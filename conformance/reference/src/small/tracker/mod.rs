@@ -14,18 +14,13 @@ use tabellion_runtime::{
 
 use super::{Answer, Call, ContractServer, Refusal, rows::Row};
 use crate::mutant::{Mutant, is};
+use fields::generated::ROWS;
 use rules::{Changed, Request};
 use store::{State, Store, digest, random};
 
 pub(super) use store::FILE;
 
-/// The example of `tabellion-codegen`.
-#[path = "../../../../../codegen/examples/tracker/generated/tracker.rs"]
-#[rustfmt::skip]
-#[allow(dead_code, reason = "the service needs a store that this server does not have")]
-mod generated;
-
-pub(crate) static CONTRACT: &ContractSpec = &generated::CONTRACT;
+pub(crate) static CONTRACT: &ContractSpec = &fields::generated::CONTRACT;
 
 /// The number of listed rows if none is named, and the maximum.
 const LIMITS: (u64, u64) = (100, 1_000);
@@ -42,7 +37,7 @@ pub(super) struct Tracker {
 
 /// Returns the names of the entities.
 pub(super) fn entities() -> impl Iterator<Item = &'static str> {
-    generated::ROWS.entities.iter().map(|entity| entity.name)
+    ROWS.entities.iter().map(|entity| entity.name)
 }
 
 impl Tracker {
@@ -216,7 +211,7 @@ impl ContractServer for Tracker {
         let arguments = call.arguments;
         let text = |name: &str| arguments[name].as_str();
         let (action, resource) = (text("action").unwrap_or_default(), text("resource"));
-        let entity = resource.and_then(|resource| generated::ROWS.entity(resource));
+        let entity = resource.and_then(|resource| ROWS.entity(resource));
         let request = Request {
             entity: entity.ok_or_else(|| (-32602, "unknown resource".to_owned()))?,
             org: text("org_id").unwrap_or("home"),

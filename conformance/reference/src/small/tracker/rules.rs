@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 use tabellion_runtime::spec::{EntitySpec, FieldSpec, FieldType, OnDelete};
 
 use super::{
-    fields::{checked, default, is_fixed},
-    generated::ROWS,
+    fields::{checked, default, generated::ROWS, is_fixed},
     store::{State, digest, name, random},
 };
 use crate::{

@@ -55,7 +55,7 @@ impl State {
     pub(super) fn entry(&self, earlier: &Self, id: &str) -> Value {
         let mut changes = Vec::new();
         let name = |row: &Row| (row.get("org_id").cloned(), row.get("id").cloned());
-        for entity in super::generated::ROWS.entities {
+        for entity in super::fields::generated::ROWS.entities {
             let (old, new) = (earlier.rows(entity.name), self.rows(entity.name));
             let is_same = |one: &Row, other: &Row| name(one) == name(other);
             let change = |before: Option<&Row>, after: Option<&Row>| {
