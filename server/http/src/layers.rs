@@ -31,7 +31,8 @@ const REQUEST_ID: &str = "x-request-id";
 
 /// CORS: methods that pages of allowed origins may send, and headers that they may read.
 const METHODS: &str = "GET, POST, PUT, DELETE";
-const READABLE: &str = "etag, mcp-session-id, retry-after, www-authenticate, x-request-id";
+const READABLE: &str =
+    "etag, location, mcp-session-id, preference-applied, retry-after, www-authenticate, x-request-id";
 
 /// Request extension: the address of the client's end of the connection.
 #[derive(Debug, Clone, Copy)]
