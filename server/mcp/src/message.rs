@@ -55,7 +55,8 @@ pub(super) fn object(text: &[u8]) -> Result<Map<String, Value>, Refused> {
             let id = readable_id(text);
             let refusal = match json::advice(text, &error) {
                 Some(advice) if id.is_some() => ErrorData::invalid_params(advice, None),
-                _ => ErrorData::parse_error(error.to_string(), None),
+                Some(advice) => ErrorData::parse_error(advice, None),
+                None => ErrorData::parse_error(error.to_string(), None),
             };
             Err((id, refusal.into()))
         }

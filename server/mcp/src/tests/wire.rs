@@ -23,7 +23,9 @@ async fn lines_that_are_not_json() {
         >> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"echo","arguments":{"text":1e999}}}
         < 4 !-32602 as a text
         >> {"jsonrpc":"2.0","method":"tools/call","params":{"name":"echo","arguments":{"text":1e999}}}
-        < - !-32700
+        < - !-32700 as a text
+        >> {"jsonrpc":"2.0","id":"\ud800","method":"ping"}
+        < - !-32700 surrogate
         >> {"jsonrpc":"2.0","method":"ping","params":nope,"id":5}
         < - !-32700
         >> {"id":6,"id":7,"jsonrpc":"2.0","method":"ping","params":{"x":"\ud800"}}
