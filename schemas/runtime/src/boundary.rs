@@ -174,7 +174,7 @@ pub(crate) fn declared(tool: &'static ToolSpec, mut error: ErrorAnswer) -> Rejec
     Rejection::breach(tool.label(), detail)
 }
 
-/// Returns the members that the object takes in which a method missed some, as the rest of a message.
+/// Returns the end of a message about members that a method missed: all that their object takes.
 fn taken_beside_missing(tool: &ToolSpec, error: &ErrorAnswer) -> Option<String> {
     let operation =
         tool.operation.filter(|_| error.data.get("rule").is_some_and(|rule| rule == "missing"))?;

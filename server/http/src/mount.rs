@@ -13,7 +13,7 @@ pub struct Mount {
     pub name: String,
     /// The folders that must exist to answer calls.
     pub folders: Vec<PathBuf>,
-    /// Returns true if the library is in its place, and the database answers; those that there are. May block for some seconds.
+    /// Returns true if the library, if any, is in its place, and the database, if any, answers. May block for some seconds.
     pub is_reachable: Arc<dyn Fn() -> bool + Send + Sync>,
     /// Returns the counts of the library.
     pub counts: Box<dyn Fn() -> LibraryCounts + Send + Sync>,

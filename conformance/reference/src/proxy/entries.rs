@@ -159,7 +159,7 @@ fn write(mutant: Mutant, path: &str, before: Vec<u8>, text: &str, proxy: &Proxy)
     let at = proxy.folder.join(path);
     fs::create_dir_all(at.parent().unwrap_or(&proxy.folder))?;
     fs::write(at, appended(mutant, before, text))?;
-    // What is behind a link is not in the repository.
+    // The target of a link may be outside of the repository.
     let _ = git(&proxy.folder, &["add", "--force", "--", path]);
     let _ = git(&proxy.folder, &["commit", "--quiet", "-m", &format!("append to {path}"), "--", path]);
     Ok(proxy.respond(json!({ "success": true })))

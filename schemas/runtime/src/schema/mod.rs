@@ -191,7 +191,7 @@ impl Schema {
         let object = pointer::split_last(error.schema_path().as_str()).map_or("", |(object, _)| object);
         let known = schema.pointer(object).map_or(&Value::Null, |object| &object["properties"]);
         let known = known.as_object().into_iter().flatten();
-        // A member may have been meant of an object beside it; of two that are as similar, the one that is here.
+        // It may belong to an object beside it. Of two names that are as similar, the one in this object is suggested.
         let known = known
             .clone()
             .flat_map(|(outer, schema)| {

@@ -96,7 +96,7 @@ struct Remote {
 }
 
 impl Source {
-    /// Uses the file at the path `place`, or the URL if it is one.
+    /// Uses the URL `place`, or the file at that path if it is not a URL.
     ///
     /// # Errors
     /// If the file has no keys, or the URL is unsafe. A server that does not answer is not an error.

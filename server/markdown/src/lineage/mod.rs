@@ -182,8 +182,8 @@ impl Lineage {
         Ok(self.match_ids(&old, &Fingerprint::for_sections(document)))
     }
 
-    /// Returns an unused id for a section inserted into `content`, which is the newest version's or uncommitted: the same before and
-    /// after an uncommitted one is committed.
+    /// Returns an unused id for a section inserted into `content`, which is the newest version's or uncommitted. The id stays the same
+    /// when an uncommitted content is committed.
     pub fn new_id(&self, content: Option<&str>) -> SectionId {
         let is_committed = content == self.content();
         let digest = self.history_digest;

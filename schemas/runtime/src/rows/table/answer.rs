@@ -179,7 +179,7 @@ async fn narrow(
     Ok(())
 }
 
-/// Checks that the row exists that a field refers to, or that a key names. `member` is the request's name for the field.
+/// Checks that the row that a field refers to, or a key names, exists. `member` is the request's name for the field.
 async fn check_there(
     plan: &Plan<'_>,
     (entity, field): (&'static EntitySpec, &'static FieldSpec),

@@ -66,7 +66,7 @@ impl Table {
         let within = self.operation.data.or(self.operation.filters_in);
         let within = within.map(|member| pointer::push("", member));
         let members = arguments.iter().map(|(member, _)| *member).chain(self.org_argument());
-        // Lists call the rows that arguments name by the arguments.
+        // The errors of a list, which has no data, name the arguments.
         let of_list =
             members.filter(|_| self.operation.action == Action::List).map(|member| (member, member));
         let mut arguments = arguments.iter().copied().chain(of_list);

@@ -1,4 +1,4 @@
-//! Several processes on one data folder, and what each leaves at its end.
+//! Several processes on one data folder, and the files that remain when they end.
 
 use std::{collections::BTreeSet, fs, thread};
 
