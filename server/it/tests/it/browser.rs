@@ -45,6 +45,8 @@ fn proposed(kept: &str, drill: &str) -> Library {
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// Variable with the path of axe-core's script.
 const AXE: &str = "TABELLION_AXE";
+/// Expression for the remark on a whole proposal.
+const WORD: &str = "document.querySelector('#word')?.value";
 const WIDTHS: [u32; 2] = [1280, 390];
 const THEMES: [&str; 2] = ["light", "dark"];
 
@@ -138,9 +140,7 @@ struct Screen {
 impl Screen {
     /// Presses keys, once the page's script has run.
     async fn press(&self, keys: &str) -> WebDriverResult<()> {
-        while self.value("document.readyState").await? != "complete" {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        self.wait("document.readyState", "complete").await?;
         self.driver.action_chain().send_keys(keys).perform().await
     }
 
@@ -160,14 +160,26 @@ impl Screen {
             json!(css),
             json!(text)
         );
+        self.wait(&holds, true).await?;
+        self.driver.find(By::Css(css)).await
+    }
+
+    /// Waits until a script's expression has this value. Input, messages and scripts of a page take effect after the
+    /// command that caused them, so a test asserts by waiting.
+    async fn wait(&self, expression: &str, expected: impl Into<Value>) -> WebDriverResult<()> {
+        let expected = expected.into();
         let since = Instant::now();
-        while self.value(&holds).await? != true {
+        loop {
+            let value = self.value(expression).await?;
+            if value == expected {
+                return Ok(());
+            }
             if since.elapsed() > TIMEOUT {
-                return Err(WebDriverError::FatalError(format!("`{text}` is not in `{css}`")));
+                let failed = format!("`{expression}` is {value} instead of {expected}");
+                return Err(WebDriverError::FatalError(failed));
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        self.driver.find(By::Css(css)).await
     }
 
     /// Undoes the decision that the page reports.
@@ -254,8 +266,7 @@ fn a_reviewer_needs_no_mouse() {
         screen.read("#approve[aria-disabled=true]", "Look at what changed first").await?;
         screen.see("#news a").await?.click().await?;
         screen.read("main", "on Tuesdays").await?;
-        let word = screen.see("#word").await?.prop("value").await?;
-        assert_eq!(word.as_deref(), Some("a word that stays"));
+        screen.wait(WORD, "a word that stays").await?;
 
         // An approval of the whole, and its undo, after which the proposal waits again.
         screen.press("a").await?;
@@ -287,8 +298,7 @@ fn what_is_typed_outlives_a_reload_and_a_server() {
         let word = screen.see("#word").await?;
         word.send_keys("not yet").await?;
         screen.driver.refresh().await?;
-        let typed = screen.see("#word").await?.prop("value").await?;
-        assert_eq!(typed.as_deref(), Some("not yet"), "after a reload");
+        screen.wait(WORD, "not yet").await?;
 
         // The sign-in ends: the form is not sent, and is restored after signing in.
         screen.driver.delete_all_cookies().await?;
@@ -297,9 +307,7 @@ fn what_is_typed_outlives_a_reload_and_a_server() {
         let key = screen.see("input[name=key]").await?;
         key.send_keys(&eve).await?;
         screen.press_enter().await?;
-        let typed = screen.see("#word").await?.prop("value").await?;
-        assert_eq!(typed.as_deref(), Some("not yet"), "after a sign-in");
-        assert!(screen.value("document.querySelector('h1').textContent").await?.is_string());
+        screen.wait(WORD, "not yet").await?;
         screen.press("r").await?;
         screen.see("#reject:focus").await?;
         screen.press_enter().await?;
@@ -446,12 +454,11 @@ fn an_app_in_a_client_shows_what_waits_and_decides_nothing() {
         screen.driver.enter_frame(0).await?;
         screen.read("main", "kept for 35 days").await?;
         screen.read("main", "<img src=x onerror=alert(1)>").await?;
-        assert_eq!(screen.value("document.documentElement.dataset.theme").await?, "dark");
+        screen.wait("document.documentElement.dataset.theme", "dark").await?;
         assert_eq!(screen.value("document.querySelectorAll('form, main img').length").await?, 0);
         screen.see("#open").await?.click().await?;
         screen.driver.enter_default_frame().await?;
-        assert_eq!(screen.driver.title().await?, "https://example.org/page/review/7a");
-        Ok(())
+        screen.wait("document.title", "https://example.org/page/review/7a").await
     });
 }
 
