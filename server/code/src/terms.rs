@@ -28,7 +28,7 @@ pub(crate) enum Kind {
     About = b'k',
     /// The name of each of these, as filters compare it: `parsehttpheader`.
     Symbol = b's',
-    /// The same of members that are only declared, such as fields of structures: most have names that are used everywhere, so they are
+    /// The same of members that are only declared, such as fields without a value: most have names that are used everywhere, so they are
     /// found by qualified names and by filters, and their names alone count as any word.
     Member = b'm',
 }

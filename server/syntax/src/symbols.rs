@@ -25,8 +25,8 @@ pub struct Symbol {
     pub begins: usize,
     /// The bytes of its definition.
     pub bytes: Range<usize>,
-    /// True unless it is a function without a body: a prototype, which is defined elsewhere; or a member without a value of a structure,
-    /// record or interface: a part of its type, with a name that other types have too.
+    /// True unless it is a function without a body: a prototype, which is defined elsewhere; or a member of a type that has no value: a part of
+    /// that type, with a name that other types have too.
     pub has_body: bool,
 }
 
@@ -96,6 +96,8 @@ impl Collector<'_> {
         if local && kind == SymbolKind::Constant {
             return;
         }
+        let is_constant_of_enum = node.kind() == MEMBER || node.kind().starts_with("enum");
+        let is_member = inside.is_some_and(|outer| outer.kind != SymbolKind::Module) && !is_constant_of_enum;
         let outer = inside.map_or(String::new(), |outer| format!("{} > ", outer.path));
         let row = node.start_position().row;
         let leading = self.leading.filter(|(_, last)| row <= last + 1);
@@ -109,7 +111,7 @@ impl Collector<'_> {
                 lines: row + 1..=last_line(node),
                 begins: leading.map_or(row, |(first, _)| first) + 1,
                 bytes: node.byte_range(),
-                has_body: has_body(self.language, kind, node),
+                has_body: has_body(self.language, kind, node, is_member),
             });
         }
         if first < found.len() {
@@ -218,27 +220,28 @@ fn last_line(node: Node<'_>) -> usize {
     last + 1
 }
 
-/// Members of types that are only declared if they have no value.
-const DECLARED: &[&str] = &[
-    "field_declaration",
-    "formal_parameter",
-    "optional_parameter",
-    "parameter",
-    "property_promotion_parameter",
-    "property_signature",
-    "required_parameter",
-];
+/// Parts of a field or property that give it its value.
+const VALUES: &[&str] = &["=", "arrow_expression_clause", "computed_property", "getter", "property_delegate"];
 
 /// Returns true if a symbol is defined here, not only declared.
-fn has_body(language: Language, kind: SymbolKind, node: Node<'_>) -> bool {
+fn has_body(language: Language, kind: SymbolKind, node: Node<'_>, is_member: bool) -> bool {
     let field = |name: &str| node.child_by_field_name(name).is_some();
     // Ruby has no prototypes, and its empty methods no bodies.
     let always = || language.name() == "ruby" || matches!(node.kind(), "secondary_constructor");
     if is_code(kind) {
         field("body") || value(node).is_some() || has_child(node, "function_body") || always()
     } else {
-        !DECLARED.contains(&node.kind()) || field("value") || field("default_value")
+        let has_value = || field("value") || field("default_value") || VALUES.iter().any(|part| has_child(node, part));
+        kind != SymbolKind::Constant || !is_member || has_value() || has_accessor(node)
     }
+}
+
+/// Returns true if a property of C# has an accessor with a body.
+fn has_accessor(node: Node<'_>) -> bool {
+    let Some(all) = node.child_by_field_name("accessors") else {
+        return false;
+    };
+    all.children(&mut all.walk()).any(|accessor| accessor.child_by_field_name("body").is_some())
 }
 
 /// Returns the last part of a qualified name, without arguments of types: `Foo<T>` is `Foo`, `a::b` is `b`, `T for Foo` is `Foo`.

@@ -181,7 +181,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             export function parse(x: number): number;
             export function parse(x: any): any { return x; }
             export abstract class Shop {
-              private rate: number = 3;
+              private rate: number = 3; name?: string;
               constructor(private x: number) {}
               abstract open(): void;
               run(a: string): void;
@@ -200,6 +200,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             function parse: function 3
             class Shop: class 4-10
             class Shop > field rate: constant 5
+            class Shop > field name: constant 5 announced
             class Shop > method constructor: method 6
             class Shop > field x: constant 6 announced
             class Shop > method open: method 7 announced
@@ -251,7 +252,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             add: function 3
             class Cart: class 4-12
             class Cart > rate: constant 5
-            class Cart > tax: constant 6
+            class Cart > tax: constant 6 announced
             class Cart > def total: method 10-12 from 8
             A: constant 13
             B: constant 13
@@ -282,7 +283,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             class Cart: class 3-15 from 2
             class Cart > field MAX: constant 4
             class Cart > field MIN: constant 4
-            class Cart > field n: constant 5
+            class Cart > field n: constant 5 announced
             class Cart > constructor Cart: method 6
             class Cart > method total: method 7-8
             class Cart > method total: method 9
@@ -377,7 +378,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             enum Kind > C > field side: constant 4 announced
             trait Shape: interface 5
             trait Shape > type Out: type 5
-            trait Shape > const K: constant 5
+            trait Shape > const K: constant 5 announced
             trait Shape > fn area: method 5 announced
             trait Shape > fn twice: method 5
             impl Shape for Vec<a::Box<T>> = Vec: impl 6
@@ -426,7 +427,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
         r"
             val MAX: constant 2
             class User: class 3-13
-            class User > val name: constant 3
+            class User > val name: constant 3 announced
             class User > val total: constant 4
             class User > val tax: constant 5-6
             class User > constructor: method 7
@@ -440,7 +441,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             enum Suit > SPADES: constant 15
             object Single: class 16
             class P: class 17
-            class P > val x: constant 17
+            class P > val x: constant 17 announced
             fun shout: function 18
             val twice: function 19
             typealias X: type 20
@@ -474,7 +475,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             extension Cart > func more: method 8
             protocol Eats: interface 9
             protocol Eats > func eat: method 9 announced
-            protocol Eats > name: constant 9
+            protocol Eats > name: constant 9 announced
             top: constant 10
             actor A: class 11
         ",
@@ -489,7 +490,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
               private readonly int _x, _y;
               public Cart(int a) {}
               ~Cart() {}
-              public int Max { get; set; }
+              public int Max { get; set; } public int Size { get { return 1; } }
               public int Total(int a) => a;
               public event EventHandler Changed;
             }
@@ -502,13 +503,14 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             namespace A.B = B: module 1
             class Cart: class 2-11
             class Cart > field Limit: constant 4
-            class Cart > field _x: constant 5
-            class Cart > field _y: constant 5
+            class Cart > field _x: constant 5 announced
+            class Cart > field _y: constant 5 announced
             class Cart > constructor Cart: method 6
             class Cart > destructor ~Cart: method 7
-            class Cart > property Max: constant 8
+            class Cart > property Max: constant 8 announced
+            class Cart > property Size: constant 8
             class Cart > method Total: method 9
-            class Cart > field Changed: constant 10
+            class Cart > field Changed: constant 10 announced
             enum Color: enum 12
             enum Color > Red: constant 12
             enum Color > Green: constant 12
@@ -559,7 +561,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             const MAX = 3;
             class Cart {
               const TAX = 1;
-              public int $total = 0;
+              public int $total = 0, $tax;
               public function __construct(private int $x) {}
               public function add(int $x): int { return $x; }
             }
@@ -573,6 +575,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             class Cart: class 4-9
             class Cart > const TAX: constant 5
             class Cart > $total = total: constant 6
+            class Cart > $tax = tax: constant 6 announced
             class Cart > function __construct: method 7
             class Cart > $x = x: constant 7 announced
             class Cart > function add: method 8
