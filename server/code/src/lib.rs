@@ -15,6 +15,7 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests open what they have made"))]
 
+mod abbreviations;
 mod columns;
 mod content;
 mod corpus;

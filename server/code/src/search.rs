@@ -11,6 +11,7 @@ use tabellion_syntax::language_name;
 
 use crate::{
     CodeError, CodeIndex, CodeQuery,
+    abbreviations::equivalents,
     columns::{DEAD, FileColumns, Sizes},
     content::{bytes_of, composed, content, facts, lines_of},
     facts::{ChunkFacts, SymbolFacts, TEXT},
@@ -281,8 +282,17 @@ impl<'s> Search<'s> {
         let mut total = 0.0;
         for word in self.cut.words.clone() {
             let kinds = [Kind::Text, Kind::NamePart, Kind::FolderPart, Kind::FilePart];
-            let [text, names, folders, files] = self.postings(&word, kinds)?;
-            let weight = rarity(self.chunks, text.len());
+            let mut found = self.postings(&word, kinds)?;
+            let weight = rarity(self.chunks, found[0].len());
+            if !self.cut.is_name {
+                for equivalent in equivalents(&word) {
+                    found
+                        .iter_mut()
+                        .zip(self.postings(equivalent, kinds)?)
+                        .for_each(|(all, more)| merge(all, more));
+                }
+            }
+            let [text, names, folders, files] = found;
             total += weight;
             self.add_text(weight, &text);
             self.add_names(weight * WEIGHTS.name, &names);
@@ -616,4 +626,15 @@ fn leave_best(found: &mut Vec<Valued>, limit: usize) {
         let (_, bar, _) = best.select_nth_unstable_by(limit, |a, b| b.total_cmp(a));
         found.retain(|hit| hit.value >= *bar);
     }
+}
+
+/// Adds the occurrences of a term that means the same.
+fn merge(all: &mut Vec<Posting>, more: Vec<Posting>) {
+    all.extend(more);
+    all.sort_by_key(|found| found.chunk);
+    all.dedup_by(|again, first| {
+        let is_same = again.chunk == first.chunk;
+        first.count += if is_same { again.count } else { 0 };
+        is_same
+    });
 }

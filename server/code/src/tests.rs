@@ -194,6 +194,29 @@ fn definitions_come_first_and_filters_hold() {
 }
 
 #[test]
+fn a_question_finds_the_abbreviation_that_code_has() {
+    let bench = Bench::new();
+    bench.run(&Texts::new(&[
+        ("auth.py", "def check_auth(ctx): pass\n"),
+        ("app.py", "def context(application): pass\n"),
+        ("b.py", "auth = 1\n"),
+    ]));
+    let cases: &[Case] = &[
+        ("how does authorization work", &[], &["auth.py", "b.py"]),
+        ("check of the context", &[], &["auth.py", "app.py"]),
+        ("the application", &[], &["app.py"]),
+        // A name alone is that name.
+        ("auth", &[], &["b.py", "auth.py"]),
+        ("authorization", &[], &[]),
+        ("ctx", &[], &["auth.py"]),
+        ("\"authorization\"", &[], &[]),
+    ];
+    for (query, filters, expected) in cases {
+        assert_eq!(bench.paths(query, filters), *expected, "{query}");
+    }
+}
+
+#[test]
 fn spellings_with_the_same_composed_form_are_the_same() {
     let bench = Bench::new();
     let [decomposed, composed] = [
