@@ -1,58 +1,30 @@
-//! Liveness of the servers: each holds the lock of a file named after its id.
+//! The servers that share a file.
 
-use std::{collections::HashSet, fs, io, path::PathBuf};
+use std::{collections::HashSet, io, path::PathBuf};
 
-use tabellion_platform::{FileLock, create_folders, create_own, try_lock_file};
+use tabellion_platform::presence::{Presence, is_present};
 use uuid::Uuid;
 
-/// This process as one of the servers that share a file.
+/// This process as one of the servers.
 #[derive(Debug)]
 pub(crate) struct Server {
     folder: PathBuf,
     pub(crate) id: String,
-    lock: Option<FileLock>,
+    #[expect(dead_code, reason = "held, never read: others see that this server runs")]
+    presence: Presence,
 }
 
 impl Server {
     /// Joins the servers in `folder`.
     pub(crate) fn join(folder: PathBuf) -> io::Result<Self> {
-        create_folders(&folder, 1)?;
         let id = Uuid::new_v4().to_string();
-        let path = folder.join(&id);
-        create_own(&path)?;
-        let lock = try_lock_file(&path)?;
-        Ok(Self { folder, id, lock })
+        let presence = Presence::join(&folder, &id)?;
+        Ok(Self { folder, id, presence })
     }
 
     /// Returns those of these servers that have ended.
     pub(crate) fn ended<'s>(&self, servers: impl IntoIterator<Item = &'s str>) -> HashSet<&'s str> {
-        servers.into_iter().filter(|id| !self.lives(id)).collect()
-    }
-
-    fn lives(&self, id: &str) -> bool {
-        if id == self.id {
-            return true;
-        }
-        let path = self.folder.join(id);
-        if !path.exists() {
-            return false;
-        }
-        match try_lock_file(&path) {
-            Ok(Some(lock)) => {
-                // No process holds the lock, and none will: ids are never reused.
-                let _ = fs::remove_file(&path);
-                drop(lock);
-                false
-            }
-            // If the lock can't be tried, the server counts as alive.
-            Ok(None) | Err(_) => true,
-        }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(self.folder.join(&self.id));
-        self.lock = None;
+        let lives = |id: &str| id == self.id || is_present(&self.folder, id);
+        servers.into_iter().filter(|id| !lives(id)).collect()
     }
 }

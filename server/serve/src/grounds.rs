@@ -21,15 +21,6 @@ impl Specs {
         Self { over_documents, over_rows }
     }
 
-    /// Returns a contract over documents with roles, and a contract without roles that changes the same documents.
-    pub(super) fn open_beside_guarded(&self) -> Option<(&'static str, &'static str)> {
-        let guarded = self.over_documents.iter().find(|spec| spec.auth.is_some())?;
-        let changes =
-            |spec: &&&ContractSpec| spec.auth.is_none() && spec.tools.iter().any(|tool| tool.mutating);
-        let open = self.over_documents.iter().find(changes)?;
-        Some((guarded.id, open.id))
-    }
-
     /// Returns all of them.
     pub(super) fn all(&self) -> Vec<&'static ContractSpec> {
         [&self.over_documents[..], &self.over_rows].concat()

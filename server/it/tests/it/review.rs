@@ -1,10 +1,13 @@
 //! The contract `brainforge`: reviewed at the terminal while it is served.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::{Map, Value, json};
 use tabellion_conformance::Target;
-use tabellion_contracts::brainforge::{CONTRACT, tool};
+use tabellion_contracts::{
+    braindrive_markdown,
+    brainforge::{CONTRACT, tool},
+};
 
 use crate::support::{Library, Server, TABELLION, ended, exited};
 
@@ -114,4 +117,41 @@ fn an_approval_at_the_terminal_is_of_what_was_shown_last() {
     let left = std::fs::read_dir(library.root().join(".git/tabellion/aside"));
     assert_eq!(left.expect("a folder").count(), 0);
     assert!(exited(target).success());
+}
+
+#[test]
+fn a_contract_without_roles_beside_one_with_them_is_reported() {
+    let open = braindrive_markdown::CONTRACT.id;
+    // The contracts of a server that runs, and those of one that starts.
+    for (running, starting, warns) in [
+        (vec![], vec![CONTRACT.id], false),
+        (vec![], vec![open, CONTRACT.id], true),
+        (vec![open], vec![CONTRACT.id], true),
+        (vec![CONTRACT.id], vec![open], true),
+        (vec![CONTRACT.id], vec![CONTRACT.id], false),
+        (vec![open], vec![open], false),
+    ] {
+        let library = Library::empty();
+        let serve = |contracts: &[&str]| {
+            let mut command = Command::new(TABELLION);
+            command.args(["serve", "--library"]).arg(library.root());
+            contracts.iter().for_each(|name| {
+                command.args(["--contract", name]);
+            });
+            command
+        };
+        let started = || ended(serve(&starting).stdin(Stdio::null())).2;
+        let others = (!running.is_empty()).then(|| Server::start(&mut serve(&running)));
+        let said = started();
+        assert_eq!(
+            said.contains("without its roles, gates and reviews"),
+            warns,
+            "{running:?}, {starting:?}: {said}"
+        );
+        if let Some(others) = others {
+            others.close();
+            let said = started();
+            assert!(!said.contains("without its roles"), "the other server has ended: {said}");
+        }
+    }
 }
