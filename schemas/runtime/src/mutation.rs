@@ -189,8 +189,11 @@ where
     async fn answer_again(&self, replay: Replay<G>) -> Result<Answer, Rejection> {
         let notes = self.gates.notes();
         let (receipt, response) = match replay {
-            Replay::Before { commit, before } => {
+            Replay::Before { commit, before, after } => {
                 let staged = self.stage(&*before, &notes).await?;
+                let after = G::before(after.view(), &staged.change).await;
+                let after = after.map_err(|failure| self.failed(failure))?;
+                notes.put(BASE, G::base(&after, &staged.change).cloned().into());
                 let receipt = Receipt::new(commit);
                 let response = encode(self.tool, (staged.respond)(&receipt))?;
                 self.gates.close::<Error>(&notes, &response)?;

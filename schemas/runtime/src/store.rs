@@ -162,6 +162,8 @@ pub enum Replay<G: Ground = Documents> {
         commit: CommitId,
         /// The state that it was applied to.
         before: Box<dyn HasView<G>>,
+        /// The state that it made.
+        after: Box<dyn HasView<G>>,
     },
     /// It is answered with the first call's answer.
     Answered {

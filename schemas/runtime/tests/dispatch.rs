@@ -237,7 +237,9 @@ impl Turn<'_> {
             return Err(Failure::new(FailureKind::Conflict, "the key is taken").into());
         }
         let before = Box::new(Past(commits[at].before.clone()));
-        Ok(Some(Replay::Before { commit: CommitId::new(format!("c{at}")), before }))
+        let next = commits.get(at + 1).map_or(&self.before.documents, |next| &next.before);
+        let after = Box::new(Past(next.clone()));
+        Ok(Some(Replay::Before { commit: CommitId::new(format!("c{at}")), before, after }))
     }
 
     fn plan(&mut self, change: &Change, entry: &Entry<'_>) -> Prepared {

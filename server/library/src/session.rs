@@ -124,8 +124,10 @@ impl<'a> Turn<'a> {
                 .into());
         }
         let commit = ObjectId::from_hex(entry.commit.as_bytes()).reading("the log")?;
-        let before = CommitSnapshot::before(self.library, commit)?;
-        Ok(Some(Replay::Before { commit: CommitId::new(entry.commit.as_str()), before: Box::new(before) }))
+        let after = CommitSnapshot::new(self.library, Some(commit))?;
+        let before = CommitSnapshot::new(self.library, after.parent()?)?;
+        let commit = CommitId::new(entry.commit.as_str());
+        Ok(Some(Replay::Before { commit, before: Box::new(before), after: Box::new(after) }))
     }
 
     /// Plans the commit of `change`.
@@ -356,18 +358,24 @@ struct CommitSnapshot {
 }
 
 impl CommitSnapshot {
-    /// Returns the documents as of the parent of `commit`, the state that its change found.
-    fn before(library: &Library, commit: ObjectId) -> Result<Self, Failure> {
+    /// Returns the documents as of `commit`; none before the first one.
+    fn new(library: &Library, commit: Option<ObjectId>) -> Result<Self, Failure> {
         let git = library.working_tree.repository.git();
-        let commit = git.find_commit(commit).reading("an earlier commit")?;
-        let parent = commit.parent_ids().next().map(gix::Id::detach);
-        let tree = parent.map(|parent| tree::of_commit(&git, parent)).transpose()?;
+        let tree = commit.map(|commit| tree::of_commit(&git, commit)).transpose()?;
         Ok(Self {
             git: library.working_tree.repository.shared(),
             prefix: library.working_tree.repository.prefix().to_owned(),
-            commit: parent,
+            commit,
             tree,
         })
+    }
+
+    /// Returns the parent of the commit, the state that its change found.
+    fn parent(&self) -> Result<Option<ObjectId>, Failure> {
+        let Some(commit) = self.commit else { return Ok(None) };
+        let git = self.git.to_thread_local();
+        let commit = git.find_commit(commit).reading("an earlier commit")?;
+        Ok(commit.parent_ids().next().map(gix::Id::detach))
     }
 }
 

@@ -263,11 +263,16 @@ fn the_same_idempotency_key_commits_once() {
     let before = library.ledger();
     let again = server.call_with("edit_markdown", request.clone(), key.clone()).expect("answered");
     assert_eq!((&again.response, &again.meta["tabellion/replayed"]), (&first.response, &json!(true)));
+    assert_eq!(again.meta["tabellion/base"], first.meta["tabellion/base"]);
+    assert_eq!(library.ledger(), before);
+    server.call("edit_markdown", edit("a.md", "append", "", "more\n")).expect("edited");
+    let before = library.ledger();
     server.close();
-    // This also holds for another server, after a deletion, and after other edits.
+    // This also holds for another server, and after other edits.
     let mut server = library.serve();
     let restarted = server.call_with("edit_markdown", request, key.clone()).expect("answered");
     assert_eq!(restarted.response, first.response);
+    assert_eq!(restarted.meta["tabellion/base"], first.meta["tabellion/base"]);
     assert_eq!(library.ledger(), before);
     let other = refuse(&library, &mut server, "edit_markdown", edit("a.md", "append", "", "twice\n"), key);
     assert_eq!(other.name, "CONFLICT");

@@ -197,12 +197,14 @@ fn a_key_answers_with_the_first_commit_also_after_a_restart() {
     make(&library, &change("notes/a.md", Some("newer\n"))).unwrap();
     let session = begin(&library);
     let replay = ready(session.replay(&call, &key, "{\"a\":1}")).unwrap();
-    let Some(Replay::Before { commit: replayed, before }) = replay else {
+    let Some(Replay::Before { commit: replayed, before, after }) = replay else {
         panic!("a library answers on what the first call found")
     };
     assert_eq!(replayed, commit);
-    assert_eq!(before.view().read("notes/a.md").unwrap().unwrap().bytes, b"dirty\n");
-    assert_eq!(before.view().read("nothing.md").unwrap(), None);
+    for (state, expected) in [(before, "dirty\n"), (after, "new\n")] {
+        assert_eq!(state.view().read("notes/a.md").unwrap().unwrap().bytes, expected.as_bytes());
+        assert_eq!(state.view().read("nothing.md").unwrap(), None);
+    }
     // The key is the caller's own: no other caller learns of the commit by guessing it.
     for identity in [None, Some(Identity::local("ada").with_agent("helper"))] {
         let other = CallContext { identity, ..call.clone() };
