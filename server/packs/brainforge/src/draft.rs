@@ -16,6 +16,22 @@ const MAX_AGENT_LINK_BYTES: usize = 1 << 10;
 /// Keys that claim approval, and keys that claim it if their value is the name of a review's state. Tools set neither.
 const DECISION_KEYS: [&str; 5] = ["approved", "approved_by", "approved_at", "reviewed", "reviewer"];
 const STATE_KEYS: [&str; 5] = ["status", "state", "review", "review_status", "review_state"];
+/// Names in answers that are no keys of front matter. A value of such a key would have no effect on the answers.
+const ANSWERED_KEYS: [&str; 11] = [
+    "note_id",
+    "note_type",
+    "updated_at",
+    "path",
+    "content",
+    "metadata",
+    "excerpt",
+    "similarity_score",
+    "new_version",
+    "previous_version",
+    "review_workflow_id",
+];
+/// Keys with a meaning that callers set. Beside one, a second spelling of it would have no effect.
+const FREE_KEYS: [&str; 4] = ["title", "tags", "source", "sensitive"];
 /// Maximum number of tags, and of characters of one.
 const MAX_TAGS: usize = 10;
 const MAX_TAG_CHARS: usize = 100;
@@ -38,13 +54,20 @@ pub(super) fn check_content(content: &str) -> Result<(), ToolError> {
         .map_err(|error| invalid("front_matter", error.to_string()))
 }
 
-/// Checks metadata: its size, that no key is reserved for tools, and that values are valid.
+/// Checks metadata: its size, that no key is reserved for tools or a second spelling of one with a meaning, and that values are valid.
 pub(super) fn check_metadata(metadata: &Map<String, Value>) -> Result<(), ToolError> {
     check_size(metadata, MAX_METADATA_BYTES)?;
-    if let Some((key, _)) = metadata.iter().find(|(key, value)| is_kept(key, value)) {
-        let message = format!(
-            "`metadata.{key}` can't be set: it reads like what the server says of a note; leave it out"
-        );
+    for (key, value) in metadata {
+        let spelled = FREE_KEYS.iter().find(|free| text::reading(free) == text::reading(key));
+        let advice = match spelled {
+            Some(free) if free == key => continue,
+            Some(free) => format!("write it `{free}`"),
+            None if is_kept(key, value) => {
+                "it reads like what the server says of a note; leave it out".to_owned()
+            }
+            None => continue,
+        };
+        let message = format!("`metadata.{key}` can't be set: {advice}");
         return Err(invalid("immutable", message).with("key", key.as_str()));
     }
     for (key, max) in [("title", MAX_TITLE_CHARS), ("source", MAX_SOURCE_CHARS)] {
@@ -81,7 +104,7 @@ pub(super) fn check_metadata(metadata: &Map<String, Value>) -> Result<(), ToolEr
 fn is_kept(key: &str, value: &Value) -> bool {
     let key = text::reading(key);
     let reads_like = |other: &&str| text::reading(other) == key;
-    if KEPT_KEYS.iter().chain(&DECISION_KEYS).any(reads_like) {
+    if KEPT_KEYS.iter().chain(&ANSWERED_KEYS).chain(&DECISION_KEYS).any(reads_like) {
         return true;
     }
     let says = value.as_str().map(text::reading).unwrap_or_default();

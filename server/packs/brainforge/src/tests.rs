@@ -571,6 +571,13 @@ fn metadata_does_not_read_like_what_the_server_says() {
         ("state", "Bavaria", true),
         ("colour", "approved", true),
         ("previously_reviewed_in", "2024", true),
+        ("note_type", "fleeting", false),
+        ("Updated At", "2024-01-01", false),
+        ("Title", "Locks", false),
+        ("SENSITIVE", "false", false),
+        ("ti\u{200b}tle", "Locks", false),
+        ("title", "Locks", true),
+        ("subtitle", "Locks", true),
     ] {
         let mut request = created("word");
         request["metadata"] = json!({ key: value });
@@ -578,6 +585,26 @@ fn metadata_does_not_read_like_what_the_server_says() {
         let reason = made.as_ref().err().map(|error| error["details"]["reason"].clone());
         let expected = (!is_free).then(|| json!("immutable"));
         assert_eq!(reason, expected, "{key:?}: {value}: {made:?}");
+    }
+}
+
+#[test]
+fn names_of_answers_are_no_names_of_metadata() {
+    let bench = Bench::new();
+    let made = bench.note(By::Owner, "first");
+    let id = made["note_id"].as_str().unwrap();
+    let changed = bench.call(By::Owner, tool::UPDATE_NOTE, updated(id, 1, "second"));
+    let read = bench.resource(By::Owner, "note", json!({ "note_id": id })).unwrap();
+    let found = bench.call(By::Owner, tool::SEMANTIC_SEARCH, json!({ "query": "second" }));
+    let proposed = bench.note(AGENT, "third");
+    let answers = [&made, &changed, &read, &found["results"][0], &proposed];
+    for name in answers.iter().flat_map(|answer| answer.as_object().unwrap().keys()) {
+        let is_free = ["title", "tags", "source", "status"].contains(&name.as_str());
+        for key in [name.to_owned(), name.to_uppercase()].into_iter().filter(|_| !is_free) {
+            let mut request = updated(id, 2, "third");
+            request["metadata"] = json!({ key: "x" });
+            assert_eq!(bench.refusal(By::Owner, tool::UPDATE_NOTE, request).1, "immutable", "{name}");
+        }
     }
 }
 
