@@ -96,6 +96,18 @@ const CASES: &[Case] = &[
         expected: &[("a.py", &["def f"], &["a.py:5 def g"])],
     },
     Case {
+        name: "a field, which others have too",
+        before: &[
+            ("A.java", "class A {\n  int tax;\n}\n"),
+            ("B.java", "class B {\n  int tax;\n  int g() { return tax; }\n}\n"),
+            ("C.java", "class C {\n  int tax;\n}\n"),
+            ("D.java", "class D {\n  int tax;\n}\n"),
+            ("E.java", "class E {\n  int f(A a) { return a.tax; }\n}\n"),
+        ],
+        after: &[("A.java", Some("class A {\n  long tax;\n}\n"))],
+        expected: &[("A.java", &["class A > field tax"], &["E.java:2 class E > method f"])],
+    },
+    Case {
         name: "comments, texts, local variables, parameters, labels, other languages, and files with a symbol of their own",
         before: &[
             ("lib.py", "def total(x):\n    return x\n"),

@@ -123,8 +123,11 @@ impl Uses {
         // The first occurrence of a name in its definition is not a use.
         let mut definitions = HashSet::new();
         for symbol in source.symbols.iter().filter(|symbol| is_wanted(&symbol.name)) {
-            let defining = self.defining.entry((family, symbol.name.clone())).or_default();
-            defining.insert(path.to_owned());
+            // Many types have fields of one name.
+            if symbol.has_body || symbol.kind != SymbolKind::Constant {
+                let defining = self.defining.entry((family, symbol.name.clone())).or_default();
+                defining.insert(path.to_owned());
+            }
             let text = &source.text.as_bytes()[symbol.bytes.clone()];
             let first = words(text).find(|(_, word)| *word == symbol.name.as_bytes());
             definitions.extend(first.map(|(at, _)| symbol.bytes.start + at));
@@ -135,7 +138,9 @@ impl Uses {
             // The method of a value is one of the file's rather than a function of another file.
             let takes_methods = is_member && !self.methods.contains(&wanted);
             let defines = |symbol: &Symbol| {
-                let is_named = symbol.name == name && symbol.has_body;
+                // A prototype is defined elsewhere, a field without a value here.
+                let is_here = symbol.has_body || symbol.kind == SymbolKind::Constant;
+                let is_named = symbol.name == name && is_here;
                 is_named && (takes_methods || symbol.kind != SymbolKind::Method)
             };
             let changed = self.wanted.get(&wanted);
