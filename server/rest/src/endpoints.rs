@@ -7,7 +7,7 @@ use tabellion_gateway::Access;
 use tabellion_runtime::spec::RestOperation;
 
 use crate::{
-    answer,
+    answer, query,
     refusal::Refusal,
     rest::{Rest, RestRequest, counted, not_found},
     workflows,
@@ -42,6 +42,7 @@ impl Rest {
             return Err(Refusal::method_not_allowed(&methods));
         };
         let (endpoint, variables) = &at[chosen];
+        let query = query::read(contract, endpoint, asked.request.uri().query())?;
         let named = variables.first().copied().unwrap_or_default().to_owned();
         match endpoint.is {
             RestOperation::OpenApi => Ok(answer::json(StatusCode::OK, &self.openapi())),
@@ -61,9 +62,9 @@ impl Rest {
             | RestOperation::InstanceList
             | RestOperation::TaskComplete) => {
                 let variables = variables.iter().map(|it| (*it).to_owned()).collect();
-                self.call_workflow(is, variables, asked).await
+                self.call_workflow(is, variables, query, asked).await
             }
-            RestOperation::ExecutionGet => self.execution(endpoint, &named, asked).await,
+            RestOperation::ExecutionGet => self.execution(endpoint, &named, query, asked).await,
             RestOperation::ExecutionCancel => self.cancel(endpoint, &named, asked).await,
             RestOperation::SessionCreate => self.open_session(asked).await,
             RestOperation::SessionRenew => self.renew_session(&named, asked).await,

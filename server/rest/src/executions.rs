@@ -101,11 +101,12 @@ impl Rest {
         &self,
         endpoint: &RestEndpoint,
         id: &str,
+        query: Vec<(String, String)>,
         asked: RestRequest,
     ) -> Result<Response<Bytes>, Refusal> {
         counted(&asked, Access::Read)?;
         let service = self.service()?;
-        let wait = prefer::of_query(asked.request.uri().query())?.or_else(|| {
+        let wait = prefer::of_query(&query)?.or_else(|| {
             let preference = Preference::from_headers(asked.request.headers());
             preference.says_wait.then_some(preference.wait)
         });

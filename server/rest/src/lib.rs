@@ -12,6 +12,7 @@ mod call;
 mod endpoints;
 mod executions;
 mod prefer;
+mod query;
 mod refusal;
 mod rest;
 mod sessions;

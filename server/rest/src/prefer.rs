@@ -5,7 +5,7 @@ use std::time::Duration;
 use hyper::{HeaderMap, StatusCode};
 use tabellion_runtime::openapi::MAX_WAIT_SECONDS;
 
-use crate::refusal::Refusal;
+use crate::{query, refusal::Refusal};
 
 /// Default wait of a request.
 const WAIT: Duration = Duration::from_secs(30);
@@ -47,17 +47,13 @@ impl Preference {
     }
 }
 
-/// Returns the wait of `wait=S` in a query, if there is one.
+/// Returns the wait of `wait=S` among the members of a query, if there is one.
 ///
 /// # Errors
 /// If the value is not a number of seconds from 0 to 60.
-pub(super) fn of_query(query: Option<&str>) -> Result<Option<Duration>, Refusal> {
-    let pairs = query.unwrap_or_default().split('&');
-    let mut said = pairs.filter_map(|pair| {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (name == "wait").then_some(value)
-    });
-    match said.next().map(str::parse) {
+pub(super) fn of_query(query: &[(String, String)]) -> Result<Option<Duration>, Refusal> {
+    let said = query.iter().find(|(name, _)| name == query::WAIT);
+    match said.map(|(_, seconds)| seconds.parse()) {
         None => Ok(None),
         Some(Ok(seconds)) if seconds <= MAX_WAIT_SECONDS => Ok(Some(Duration::from_secs(seconds))),
         Some(_) => {
@@ -96,19 +92,18 @@ mod tests {
             assert_eq!(read.is_async, is_async, "{said}");
             assert_eq!(read.says_wait.then_some(read.wait.as_secs()), wait, "{said}");
         }
-        for (query, wait) in [
+        for (said, wait) in [
             (None, Some(None)),
-            (Some(""), Some(None)),
-            (Some("wait=3"), Some(Some(3))),
-            (Some("x=1&wait=60"), Some(Some(60))),
-            (Some("waits=3"), Some(None)),
-            (Some("wait=61"), None),
-            (Some("wait="), None),
-            (Some("wait"), None),
-            (Some("wait=soon"), None),
+            (Some("3"), Some(Some(3))),
+            (Some("60"), Some(Some(60))),
+            (Some("61"), None),
+            (Some(""), None),
+            (Some("soon"), None),
         ] {
-            let read = of_query(query).map(|wait| wait.map(|wait| wait.as_secs()));
-            assert_eq!(read.ok(), wait, "{query:?}");
+            let query: Vec<_> =
+                said.map(|said| (query::WAIT.to_owned(), said.to_owned())).into_iter().collect();
+            let read = of_query(&query).map(|wait| wait.map(|wait| wait.as_secs()));
+            assert_eq!(read.ok(), wait, "{said:?}");
         }
     }
 }

@@ -21,11 +21,12 @@ use crate::{
 };
 
 impl Rest {
-    /// Makes the call of an endpoint of this kind. `variables` are those of the path.
+    /// Makes the call of an endpoint of this kind. `variables` are those of the path, `query` the members of the query.
     pub(super) async fn call_workflow(
         self: &Arc<Self>,
         is: RestOperation,
         variables: Vec<String>,
+        query: Vec<(String, String)>,
         asked: RestRequest,
     ) -> Result<Response<Bytes>, Refusal> {
         let call = self.contract.call_of(is).ok_or_else(not_found)?;
@@ -33,12 +34,9 @@ impl Rest {
             let why = "this server is read-only, so that nothing is started or completed here";
             return Err(Refusal::new(StatusCode::NOT_FOUND, why));
         }
-        let (headers, query) = (asked.request.headers(), asked.request.uri().query());
-        let mut arguments = if call.mutating {
-            call::body(headers, asked.request.body())?
-        } else {
-            from_query(call, query.unwrap_or_default())?
-        };
+        let headers = asked.request.headers();
+        let mut arguments =
+            if call.mutating { call::body(headers, asked.request.body())? } else { from_query(call, query) };
         for (member, value) in is.call_members().into_iter().flatten().zip(variables) {
             if arguments.get(*member).is_some_and(|value| !value.is_null()) {
                 let why = format!("`{member}` is in the path already: leave it out elsewhere");
@@ -54,22 +52,17 @@ impl Rest {
 
 /// Returns the arguments in a query, with the types of the call's schema. A value that does not parse as its type stays a text, which the
 /// schema refuses.
-fn from_query(call: &ToolSpec, query: &str) -> Result<Map<String, Value>, Refusal> {
+fn from_query(call: &ToolSpec, query: Vec<(String, String)>) -> Map<String, Value> {
     let properties = call.input.wire()["properties"].take();
-    let mut arguments = Map::new();
-    for (name, text) in form_urlencoded::parse(query.as_bytes()) {
-        let value = match properties[&*name]["type"].as_str() {
+    let arguments = query.into_iter().map(|(name, text)| {
+        let value = match properties[&name]["type"].as_str() {
             Some("integer") => text.parse::<i64>().ok().map(Value::from),
             Some("boolean") => text.parse::<bool>().ok().map(Value::from),
             _ => None,
         };
-        let value = value.unwrap_or_else(|| text.into_owned().into());
-        if arguments.insert(name.clone().into_owned(), value).is_some() {
-            let why = format!("`{}` is in the query twice: send it once", name.escape_debug());
-            return Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why));
-        }
-    }
-    Ok(arguments)
+        (name, value.unwrap_or_else(|| text.into()))
+    });
+    arguments.collect()
 }
 
 /// Returns the JSON list of a contract's workflows.

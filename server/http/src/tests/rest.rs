@@ -139,6 +139,8 @@ async fn what_stands_in_the_way_is_told_in_the_form_of_errors() {
         (post(keep, &key, text), 403, None, None),
         (post(keep, &key, &long), 413, None, Some("too_large")),
         (post(keep, &key, "{"), 400, None, Some("malformed")),
+        (post(&format!("{keep}?dryrun=true"), &key, text), 400, None, Some("malformed")),
+        (get("/mcp/openapi.json?x"), 400, None, Some("malformed")),
         (post("/mcp/tools/no/execute", &key, text), 404, None, Some("not_found")),
         (post(keep, &key, text).replace("application/json", "text/plain"), 415, None, Some("media_type")),
         (post("/mcp/tools", &key, text), 405, Some("allow"), Some("method")),

@@ -293,6 +293,7 @@ async fn workflows_are_listed_started_shown_and_completed() {
     let (first, second) = (complete("topic_analysis"), complete("source_discovery"));
     let done = || Some(json!({ "decision": "done", "notes": "Looked.", "data": { "found": [1, null] } }));
     let other = format!("/workflows/instances/{}", "0".repeat(32));
+    let note = || json!({ "content": "# Locks\n\nLocks are short.", "ai_justification": "asked to" });
     for (by, asked, body, status, reason) in [
         (None, start, Some(topic.clone()), 401, Some("missing")),
         (reader(), start, Some(topic.clone()), 403, Some("role")),
@@ -319,8 +320,14 @@ async fn workflows_are_listed_started_shown_and_completed() {
         (owner(), ("POST", &first), Some(json!({ "decision": "undone" })), 422, Some("decision")),
         (owner(), ("GET", "/workflows/instances?limit=101"), None, 422, None),
         (owner(), ("GET", "/workflows/instances?limit=ten"), None, 422, None),
-        (owner(), ("GET", "/workflows/instances?mine=true&mine=true"), None, 422, Some("invalid")),
-        (owner(), ("GET", "/workflows/instances?colour=red"), None, 422, None),
+        (owner(), ("GET", "/workflows/instances?mine=true&mine=true"), None, 400, Some("malformed")),
+        (owner(), ("GET", "/workflows/instances?stat=active"), None, 400, Some("malformed")),
+        (owner(), ("GET", &format!("{shown}?instance_id={id}")), None, 400, Some("malformed")),
+        (owner(), ("GET", "/workflows?status=active"), None, 400, Some("malformed")),
+        (owner(), ("GET", "/executions/e1?wiat=1"), None, 400, Some("malformed")),
+        (owner(), ("GET", "/executions/e1?wait=1&w%61it=2"), None, 400, Some("malformed")),
+        (owner(), ("POST", "/tools/create_note/execute?dryrun=true"), Some(note()), 400, Some("malformed")),
+        (owner(), ("DELETE", "/sessions/s1?force"), None, 400, Some("malformed")),
         (owner(), ("DELETE", &shown), None, 405, Some("method")),
         (owner(), ("POST", "/tools/creat_note/execute"), Some(json!({})), 404, Some("not_found")),
     ] {
@@ -341,8 +348,7 @@ async fn workflows_are_listed_started_shown_and_completed() {
     }
 
     // A proposal is decided at the URL that shows it.
-    let note = json!({ "content": "# Locks\n\nLocks are short.", "ai_justification": "asked to" });
-    let (_, made) = forge.ask(agent(), ("POST", "/tools/create_note/execute"), Some(note)).await;
+    let (_, made) = forge.ask(agent(), ("POST", "/tools/create_note/execute"), Some(note())).await;
     let review = made["result"]["review_workflow_id"].as_str().expect("an id");
     let review = format!("/workflows/instances/{review}");
     let approve = json!({ "decision": "approve" });
