@@ -132,34 +132,30 @@ impl CodeFilters {
     }
 }
 
-/// A condition on paths.
+/// A condition on paths: a file, or all in a folder, and what fits the glob, if it is one. Without a slash, that is of names of files in any
+/// folder. Names can have a glob's marks: `app/[id]/page.tsx`.
 #[derive(Debug, Clone)]
-enum PathFilter {
-    /// A file, or all in a folder.
-    Below(String),
-    /// Paths; without a slash, names of files in any folder.
-    Glob(GlobMatcher),
+struct PathFilter {
+    path: String,
+    glob: Option<GlobMatcher>,
 }
 
 impl PathFilter {
     fn parse(path: String) -> Result<Self, CodeError> {
         if !path.contains(['*', '?', '[', '{']) {
-            return Ok(Self::Below(path));
+            return Ok(Self { path, glob: None });
         }
         let anywhere = if path.contains('/') { "" } else { "**/" };
         let glob = GlobBuilder::new(&format!("{anywhere}{path}")).literal_separator(true).build();
         let glob =
             glob.map_err(|error| CodeError::Filter(format!("`{path}` is no glob: {}", error.kind())))?;
-        Ok(Self::Glob(glob.compile_matcher()))
+        Ok(Self { path, glob: Some(glob.compile_matcher()) })
     }
 
     fn has(&self, path: &str) -> bool {
-        match self {
-            Self::Below(above) => {
-                path.strip_prefix(above.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            }
-            Self::Glob(glob) => glob.is_match(path),
-        }
+        let below = path.strip_prefix(self.path.as_str());
+        below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            || self.glob.as_ref().is_some_and(|glob| glob.is_match(path))
     }
 }
 

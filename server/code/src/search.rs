@@ -92,7 +92,11 @@ struct Search<'s> {
     symbols: Option<HashMap<u32, Vec<usize>>>,
     /// The chunks that have the query as a name.
     exact: HashSet<u32>,
-    /// Chunks that define a name with capitals as the query spells it. Without capitals, a name is meant in any case.
+    /// Those of them that declare or define that name, if it has no capitals: then it is meant in any case.
+    declared: HashSet<u32>,
+    /// Those of these that define it.
+    defined: HashSet<u32>,
+    /// Chunks that define a name with capitals as the query spells it.
     spelled: HashSet<u32>,
     /// Number of chunks that pass, and the mean lengths of chunks and files.
     chunks: usize,
@@ -133,6 +137,8 @@ impl<'s> Search<'s> {
             passing: Candidates::all(chunks),
             symbols: None,
             exact: HashSet::new(),
+            declared: HashSet::new(),
+            defined: HashSet::new(),
             spelled: HashSet::new(),
             chunks: 0,
             mean_chunk: 1.0,
@@ -303,6 +309,9 @@ impl<'s> Search<'s> {
             let [defined, files] = self.postings(&name, [Kind::Defined, Kind::File])?;
             self.add_names(WEIGHTS.whole * rarity(self.chunks, defined.len()), &defined);
             self.add_paths(WEIGHTS.stem * rarity(self.chunks, files.len()), &files);
+            if self.is_in_any_case() {
+                self.defined.extend(defined.iter().map(|found| found.chunk));
+            }
         }
         for name in self.cut.spelled.clone() {
             let [defined] = self.postings(&name, [Kind::Spelled])?;
@@ -314,6 +323,11 @@ impl<'s> Search<'s> {
         self.add_symbol()?;
         self.add_literals()?;
         Ok(total)
+    }
+
+    /// Returns true if the query is a name without capitals.
+    fn is_in_any_case(&self) -> bool {
+        self.cut.is_name && !self.query.text.contains(char::is_uppercase)
     }
 
     /// Adds the value of words with marks to chunks that contain them literally. If such a word is the whole
@@ -380,6 +394,9 @@ impl<'s> Search<'s> {
             self.add_names(WEIGHTS.whole * rarity(self.chunks, found.len()), &found);
         }
         self.exact.extend(found.iter().map(|found| found.chunk));
+        if self.is_in_any_case() {
+            self.declared.extend(found.iter().map(|found| found.chunk));
+        }
         // A path finds its file, which may not contain its own name; so does an identifier of several parts.
         let is_called = |path: &str| {
             let text = self.query.text.trim();
@@ -493,9 +510,9 @@ impl<'s> Search<'s> {
     }
 
     /// Raises chunks that have the query as a name above all others, in any file: a name in a configuration is meant as much as in a
-    /// program. Those that define it as it is spelled are raised above these.
+    /// program. Those that declare it are raised above these, then those that define it, then those that define it as it is spelled.
     fn raise_exact(&self, found: &mut [Valued]) {
-        for raised in [&self.exact, &self.spelled] {
+        for raised in [&self.exact, &self.declared, &self.defined, &self.spelled] {
             let others = found.iter().filter(|hit| !raised.contains(&hit.chunk));
             let top = others.map(|hit| hit.value).fold(0.0, f32::max);
             for hit in found.iter_mut().filter(|hit| raised.contains(&hit.chunk)) {
@@ -568,12 +585,14 @@ impl<'s> Search<'s> {
         let filters = &self.query.filters;
         let all = || facts.symbols.iter().filter(|symbol| filters.symbol(symbol, modules));
         let spelled = &self.cut.spelled;
+        let fits =
+            |symbol: &SymbolFacts| self.cut.symbol.as_ref().is_some_and(|name| name.fits(symbol, modules));
         let is_named = |symbol: &&SymbolFacts| {
             let name = terms::whole(&symbol.name);
-            let fits = self.cut.symbol.as_ref().is_some_and(|name| name.fits(symbol, modules));
-            fits || spelled.iter().any(|spelled| terms::whole(spelled) == name)
+            fits(symbol) || spelled.iter().any(|spelled| terms::whole(spelled) == name)
         };
-        let rank = |symbol: &&SymbolFacts| (symbol.has_body, spelled.contains(&symbol.name));
+        // A qualified name is that of the member, although it has the type's name too.
+        let rank = |symbol: &&SymbolFacts| (fits(symbol), symbol.has_body, spelled.contains(&symbol.name));
         // The first of equally good symbols.
         let named = all().rev().filter(is_named).max_by_key(rank);
         if named.is_some() || !filters.is_on_chunks() {

@@ -115,6 +115,7 @@ const PROJECT: &[(&str, &str)] = &[
     ),
     ("src/server.rs", "fn serve() {\n    let header = parse_http_header(\"x\");\n}\n"),
     ("tests/parser.rs", "#[test]\nfn parse_http_header_works() {\n    parse_http_header(\"a: b\");\n}\n"),
+    ("web/[id]/page.ts", "const page = 1;\n"),
     ("web/app.ts", "export class HeaderView { render() { return 1 } }\n"),
     ("README.md", "# Headers\n\nHow parse_http_header parses a header.\n"),
     ("notes/日本語.txt", "猫が好き\n"),
@@ -126,7 +127,7 @@ type Case = (&'static str, &'static [(&'static str, &'static str)], &'static [&'
 #[test]
 fn definitions_come_first_and_filters_hold() {
     let bench = Bench::new();
-    assert_eq!(bench.run(&Texts::new(PROJECT)), (6, 0, 0));
+    assert_eq!(bench.run(&Texts::new(PROJECT)), (7, 0, 0));
     let cases: &[Case] = &[
         (
             "parse_http_header",
@@ -145,6 +146,9 @@ fn definitions_come_first_and_filters_hold() {
         ("header", &[("language", ".RS"), ("path", "src\\parser.rs")], &["src/parser.rs"]),
         ("header", &[("path", "*.t?")], &["web/app.ts"]),
         ("header", &[("path", "src/*.ts")], &[]),
+        ("page", &[("path", "web/[id]/page.ts")], &["web/[id]/page.ts"]),
+        ("page", &[("path", "web/[id]")], &["web/[id]/page.ts"]),
+        ("page", &[("path", "web/[[]id]/*.ts")], &["web/[id]/page.ts"]),
         ("header", &[("kind", "Classes")], &["web/app.ts"]),
         ("header", &[("language", "Text")], &["README.md"]),
         ("header", &[("branch", "main")], &[]),
@@ -275,7 +279,7 @@ fn a_run_takes_what_changed_and_says_what_it_could_not() {
     let status = bench.index.status("c").unwrap().unwrap();
     assert_eq!(
         (status.state, status.files_total, status.files_done, status.files_failed),
-        (State::Idle, 6, 4, 2)
+        (State::Idle, 7, 5, 2)
     );
     let failures = status.failures.iter();
     let failures: Vec<_> = failures.map(|failed| (&*failed.path, &*failed.reason)).collect();
@@ -283,10 +287,10 @@ fn a_run_takes_what_changed_and_says_what_it_could_not() {
         failures,
         [("README.md", "it is no UTF-8 at byte 0"), ("a.bin", "it is no text: it has a NUL")]
     );
-    assert_eq!(bench.index.clear("c").unwrap(), Some((4, 4)));
+    assert_eq!(bench.index.clear("c").unwrap(), Some((5, 5)));
     assert_eq!(bench.index.clear("c").unwrap(), None);
     assert!(bench.search("serve_quickly").is_empty() && bench.index.status("c").unwrap().is_none());
-    assert_eq!(bench.run(&texts), (4, 0, 2));
+    assert_eq!(bench.run(&texts), (5, 0, 2));
     texts.0.remove(&name("README.md"));
     texts.0.extend((0..30).map(|n| (name(&format!("z/{n:02}")), vec![0])));
     assert_eq!(bench.run(&texts), (0, 0, 31));

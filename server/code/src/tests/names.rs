@@ -29,6 +29,10 @@ const SHOP: &[(&str, &str)] = &[
         "lib/queue.ex",
         "defmodule Shop.Queue do\n  def push(a), do: a\n\n  @doc false\n  def pop(a) do\n    a\n  end\nend\n",
     ),
+    (
+        "service.go",
+        "package user\n\ntype UserService struct{ Name string }\n\nfunc (s UserService) Load() int { return 1 }\n",
+    ),
     ("guide.md", "# Guide: the parts\n\nWords.\n\n## Two. Words\n\nMore words.\n"),
 ];
 
@@ -109,6 +113,8 @@ fn definitions_are_found_by_every_name_that_they_have() {
         ("Cart::weigh", &[], &["src/cart.rs impl Cart > fn weigh 8-8"]),
         ("class Bill > def total", &[], &["lib/cart.py class Bill > def total 11-12"]),
         ("def beta", &[], &["two.py def beta 5-7"]),
+        ("UserService.Load", &[], &["service.go func UserService::Load 5-5"]),
+        ("UserService.Name", &[], &["service.go type UserService > field Name 3-3"]),
         // Among symbols of a kind, the one with the words.
         ("echo 2", &[("kind", "function"), ("path", "run.sh")], &["run.sh function second 5-7"]),
     ];
@@ -131,19 +137,21 @@ fn definitions_are_found_by_every_name_that_they_have() {
     }
 }
 
-/// Every symbol of a hit is found again by the name that the hit shows.
+/// Every symbol of a hit is found again by the name that the hit shows, as a filter and as a query.
 #[test]
-fn what_an_answer_shows_is_a_filter() {
+fn what_an_answer_shows_is_a_filter_and_a_query() {
     let bench = Bench::new();
     bench.run(&Texts::new(SHOP));
-    for word in ["return", "cart", "total", "list", "echo", "words", "box"] {
+    for word in ["return", "cart", "total", "list", "echo", "words", "box", "service"] {
         for hit in bench.search(word) {
             let Some(symbol) = &hit.symbol else { continue };
             let again = bench.filtered(word, &[("symbol", symbol), ("kind", &hit.kind)]);
-            assert!(
-                again.iter().any(|again| again.symbol == hit.symbol && again.path == hit.path),
-                "{symbol}"
-            );
+            for again in [again, bench.search(symbol)] {
+                assert!(
+                    again.iter().any(|again| again.symbol == hit.symbol && again.path == hit.path),
+                    "{symbol}"
+                );
+            }
         }
     }
 }
@@ -164,6 +172,12 @@ fn what_has_the_name_or_the_marks_of_a_query_comes_first() {
     const CASE: &[(&str, &str)] = &[
         ("layout.py", "class Layout:\n    tokenizer: Path = None\n\ntokenizer = Layout().tokenizer\n"),
         ("reader.py", "class Reader:\n    pass\n\nclass Tokenizer:\n    def run(self):\n        return 1\n"),
+    ];
+    const CART: &[(&str, &str)] = &[
+        ("make_cart.py", "make_cart(1)\nmake_cart(2)\n"),
+        ("src/use.c", "int main(void) {\n  make_cart(1);\n  make_cart(2);\n  return make_cart(3);\n}\n"),
+        ("src/cart.h", "int make_cart(int number_of_many_things);\n"),
+        ("tests/helpers.py", "def make_cart(a):\n    return a\n"),
     ];
     const NOTES: &[(&str, &str)] = &[
         ("a.md", "Objective C and C code, in C.\n"),
@@ -188,6 +202,7 @@ fn what_has_the_name_or_the_marks_of_a_query_comes_first() {
         (RETRY, "maxRetryCount", &["deploy/app.yaml"]),
         (RETRY, "retry_count", &["src/retry.py"]),
         (TIMEOUT, "timeout", &["tests/b.py"]),
+        (CART, "make_cart", &["tests/helpers.py", "src/cart.h"]),
         (CASE, "Tokenizer", &["reader.py", "layout.py"]),
         (CASE, "tokenizer", &["layout.py", "reader.py"]),
         (NOTES, "C++", &["b.md"]),
