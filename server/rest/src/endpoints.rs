@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hyper::{Response, StatusCode, body::Bytes};
+use hyper::{Method, Response, StatusCode, body::Bytes, header::IF_NONE_MATCH};
 use tabellion_gateway::Access;
 use tabellion_runtime::spec::RestOperation;
 
@@ -10,14 +10,21 @@ use crate::{
     answer, query,
     refusal::Refusal,
     rest::{Rest, RestRequest, counted, not_found},
-    workflows,
+    unmodified, workflows,
 };
 
 impl Rest {
     /// Answers a request to one of the endpoints.
-    pub async fn answer(self: &Arc<Self>, asked: RestRequest) -> Response<Bytes> {
+    pub async fn answer(self: &Arc<Self>, mut asked: RestRequest) -> Response<Bytes> {
+        let mut known = vec![];
+        if asked.request.method() == Method::GET {
+            // It is not the condition of a change.
+            let headers = asked.request.headers_mut();
+            known.extend(headers.get_all(IF_NONE_MATCH).iter().cloned());
+            headers.remove(IF_NONE_MATCH);
+        }
         match self.try_answer(asked).await {
-            Ok(response) => response,
+            Ok(response) => unmodified::unless_known(response, &known),
             Err(refusal) => {
                 let mut response = answer::json(refusal.status, &self.refused(&refusal));
                 response.headers_mut().extend(refusal.headers);

@@ -16,10 +16,12 @@ mod query;
 mod refusal;
 mod rest;
 mod sessions;
+mod unmodified;
 mod workflows;
 
 pub use refusal::Refusal;
 pub use rest::{Rest, RestRequest};
+pub use unmodified::is_known;
 
 /// Permitted request headers, in addition to those of MCP.
 pub const REQUEST_HEADERS: [&str; 4] = ["idempotency-key", "if-match", "if-none-match", "prefer"];

@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use http_body_util::BodyExt as _;
-use hyper::{Method, Request, body::Bytes};
+use hyper::{Method, Request, Response, body::Bytes};
 use serde_json::{Value, json};
 use tabellion::PACKS;
 use tabellion_contracts::{braindrive_markdown::CONTRACT, brainforge};
@@ -211,23 +211,8 @@ impl Forge {
         (method, path): (&str, &str),
         body: Option<Value>,
     ) -> (u16, Value) {
-        let body = body.map_or_else(Bytes::new, |body| Bytes::from(body.to_string()));
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("content-type", "application/json")
-            .header("content-length", body.len())
-            .body(body);
-        let grant = by.map(|by| Arc::new(by) as Arc<dyn Grant>);
+        let response = self.send(by, (method, path), &[], body).await;
         let path = path.split('?').next().unwrap_or_default();
-        let response = self.rest.answer(RestRequest {
-            path: path.into(),
-            request: request.expect("a request"),
-            name: "r1".into(),
-            grant,
-            budget: None,
-        });
-        let response = response.await;
         let status = response.status().as_u16();
         let body = response.into_body();
         let body = serde_json::from_slice(&body).expect("JSON");
@@ -239,6 +224,34 @@ impl Forge {
             assert!(matches!(status, 404 | 405 | 422), "{method} {path} {status} is not described");
         }
         (status, body)
+    }
+
+    async fn send(
+        &self,
+        by: Option<Holder>,
+        (method, path): (&str, &str),
+        headers: &[(&str, &str)],
+        body: Option<Value>,
+    ) -> Response<Bytes> {
+        let body = body.map_or_else(Bytes::new, |body| Bytes::from(body.to_string()));
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", "application/json")
+            .header("content-length", body.len());
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let grant = by.map(|by| Arc::new(by) as Arc<dyn Grant>);
+        let path = path.split('?').next().unwrap_or_default();
+        let response = self.rest.answer(RestRequest {
+            path: path.into(),
+            request: request.body(body).expect("a request"),
+            name: "r1".into(),
+            grant,
+            budget: None,
+        });
+        response.await
     }
 
     /// Returns the schema of an answer, from the description.
@@ -341,6 +354,22 @@ async fn workflows_are_listed_started_shown_and_completed() {
     assert_eq!((status, &completed["state"]), (200, &json!("source_discovery")));
     let (_, after) = forge.ask(reader(), ("GET", &shown), None).await;
     assert_eq!(after, completed);
+    let response = forge.send(reader(), ("GET", &shown), &[], None).await;
+    let etag = response.headers()["etag"].to_str().expect("it is ASCII").to_owned();
+    for (path, known, status) in [
+        (&*shown, etag.clone(), 304),
+        (&shown, format!("\"other\", W/{etag}"), 304),
+        (&shown, "*".into(), 304),
+        (&shown, "\"other\"".into(), 200),
+        ("/workflows/instances", etag.clone(), 200),
+        ("/tools", "*".into(), 200),
+    ] {
+        let response = forge.send(reader(), ("GET", path), &[("if-none-match", &known)], None).await;
+        assert_eq!(response.status(), status, "{path} {known}");
+        let etag_again = response.headers().get("etag").map(|etag| etag.as_bytes());
+        assert_eq!(etag_again, (path == shown).then_some(etag.as_bytes()), "{path} {known}");
+        assert_eq!(response.body().is_empty(), status == 304, "{path} {known}");
+    }
     let query = "/workflows/instances?status=active&mine=true&limit=1&workflow_id=research%5Fworkflow";
     for (by, count) in [(agent(), 1), (owner(), 0)] {
         let (status, listed) = forge.ask(by, ("GET", query), None).await;
