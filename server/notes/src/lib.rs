@@ -44,6 +44,6 @@ pub use self::{
     metadata::{Agent, KEPT_KEYS, Metadata},
     note::{MAX_TITLE_CHARS, Note, title_of},
     problem::Problem,
-    render::{add_link, render, replace_body, set},
+    render::{add_link, front_matter, render, replace_body, set},
     search::{MAX_EXCERPT_CHARS, NoteHit, NoteHits, NoteIndex, NoteQuery, SearchError},
 };

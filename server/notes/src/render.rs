@@ -1,7 +1,7 @@
 //! The text of new notes, and changes of existing ones, which preserve all other bytes.
 
 use serde_json::Value;
-use tabellion_markdown::{Flavor, FrontMatter, Outline};
+use tabellion_markdown::{Flavor, FrontMatter, Outline, ending_of};
 
 use crate::{Link, Metadata, NoteError};
 
@@ -11,11 +11,26 @@ use crate::{Link, Metadata, NoteError};
 /// [`NoteError::ContentHasFrontMatter`] if the content begins with front matter.
 pub fn render(metadata: &Metadata, content: &str) -> Result<String, NoteError> {
     check_content(content)?;
-    let mut front_matter = String::new();
-    for (key, value) in metadata.members() {
-        front_matter = FrontMatter::parse(&front_matter)?.set(&key, &value)?;
+    Ok(front_matter(metadata.members(), content)? + content)
+}
+
+/// Returns front matter with these members and the line ending of `text`, `\n` or `\r\n`; the empty text without members.
+///
+/// # Errors
+/// [`NoteError::FrontMatter`] if a member can't be written.
+pub fn front_matter<K: AsRef<str>>(
+    members: impl IntoIterator<Item = (K, Value)>,
+    text: &str,
+) -> Result<String, NoteError> {
+    // A lone `\r` ends no line for git and for most readers of YAML.
+    let ending = Some(ending_of(text)).filter(|ending| *ending != "\r").unwrap_or("\n");
+    // Front matter that is added to a text has the text's ending.
+    let mut front_matter = ending.to_owned();
+    for (key, value) in members {
+        front_matter = FrontMatter::parse(&front_matter)?.set(key.as_ref(), &value)?;
     }
-    Ok(front_matter + content)
+    front_matter.truncate(front_matter.len() - ending.len());
+    Ok(front_matter)
 }
 
 /// Returns a note's text with other values of keys. `None` removes a key.

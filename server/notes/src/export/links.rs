@@ -45,7 +45,8 @@ impl<'n> Links<'n> {
         let mut at = range.start;
         for target in link_targets(text, Flavor::of_path(&entry.path)) {
             let written = &text[target.range.clone()];
-            let (link, part) = written.split_at(written.find(['#', '?']).unwrap_or(written.len()));
+            let is_of_part = |c: char| c == '#' || (c == '?' && !target.is_wiki);
+            let (link, part) = written.split_at(written.find(is_of_part).unwrap_or(written.len()));
             let is_bracketed = text[..target.range.start].ends_with('<');
             let other = if target.is_wiki {
                 self.wiki(entry, link)

@@ -6,6 +6,7 @@ use std::{
 };
 
 use serde_json::Value;
+use tabellion_markdown::ending_of;
 use uuid::Uuid;
 use zip::{ZipWriter, write::SimpleFileOptions};
 
@@ -14,7 +15,7 @@ use super::{
     names::{Names, leaf},
     plan::{ExportError, Plan},
 };
-use crate::{Entry, Metadata, Note, metadata::tags, render};
+use crate::{Entry, Metadata, Note, front_matter, metadata::tags};
 
 /// Number of hexadecimal digits of the id in the names that tools make.
 const ID_DIGITS: usize = 8;
@@ -34,7 +35,7 @@ pub(super) fn write(plan: &Plan<'_>, out: &mut (impl Write + Seek)) -> Result<()
         let note = plan.notes.note(entry)?;
         zip.start_file(path, SimpleFileOptions::default())?;
         if note.is_front_matter_read() {
-            let front_matter = render(&metadata(entry, &note, name), "")
+            let front_matter = front_matter(metadata(entry, &note, name).members(), &note.text)
                 .map_err(|source| ExportError::Note { path: entry.path.clone(), source })?;
             zip.write_all(front_matter.as_bytes())?;
         }
@@ -43,11 +44,12 @@ pub(super) fn write(plan: &Plan<'_>, out: &mut (impl Write + Seek)) -> Result<()
             zip.write_all(texts.rewrite(entry, &note, note.searched_range()).as_bytes())?;
         }
         if let Some(links) = links.get(&entry.id) {
-            write!(zip, "\n\n## Links\n")?;
+            let ending = ending_of(&note.text);
+            write!(zip, "{ending}{ending}## Links{ending}")?;
             for (relation, targets) in links {
-                write!(zip, "\n### {relation}\n\n")?;
+                write!(zip, "{ending}### {relation}{ending}{ending}")?;
                 for target in targets {
-                    writeln!(zip, "- [[{target}]]")?;
+                    write!(zip, "- [[{target}]]{ending}")?;
                 }
             }
         }

@@ -176,6 +176,37 @@ fn links_lead_to_files_with_other_names() {
 }
 
 #[test]
+fn wiki_links_follow_names_with_any_character() {
+    for character in [':', '*', '?', '"', '<', '>'] {
+        let text = |name: &str| format!("[[{name}]] ![[{name}#H?]] [[{name}|q?]] [[in/{name}]]");
+        let name = format!("x{character}y");
+        let [path, below] = [format!("{name}.md"), format!("in/{name}.md")];
+        let folder = Folder::with_files(&[(&*path, ""), (&below, ""), ("other.md", &text(&name))]);
+        for format in [Format::Markdown, Format::Obsidian] {
+            exported(&folder, format, BOTH, Selection::default());
+            let other = String::from_utf8(zip(&folder)["other.md"].clone()).unwrap();
+            assert!(other.ends_with(&text("x_y")), "{character:?}: {other}");
+        }
+    }
+}
+
+#[test]
+fn a_vault_has_the_line_endings_of_its_files() {
+    let link = format!("links: [{{to: {}, relation: cites}}]", derived_id("b.md"));
+    let text = format!("---\ntitle: Plan\n{link}\n---\nText\n");
+    let crlf = text.replace('\n', "\r\n");
+    let folder = Folder::with_files(&[("a.md", crlf.as_str()), ("b.md", "One\r\n"), ("c.md", &text)]);
+    for parts in [BOTH, [false, true]] {
+        exported(&folder, Format::Obsidian, parts, Selection::default());
+        for (name, bytes) in zip(&folder) {
+            let text = String::from_utf8(bytes).unwrap();
+            let returns = text.matches("\r\n").count();
+            assert_eq!(returns, if name == "c.md" { 0 } else { text.matches('\n').count() }, "{text:?}");
+        }
+    }
+}
+
+#[test]
 fn without_content_the_files_are_front_matter_alone() {
     let folder = vault();
     exported(&folder, Format::Markdown, [false, true], Selection::default());

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::values::{content, link, metadata};
-use crate::{Note, NoteError, add_link, render, replace_body, set};
+use crate::{Metadata, Note, NoteError, add_link, render, replace_body, set};
 
 fn parse(text: &str) -> Note {
     Note::parse("notes/a.md", text.as_bytes())
@@ -37,6 +37,15 @@ fn what_would_lose_something_is_refused() {
     let content = "---\na: 1\n---\n";
     assert_eq!(render(&Default::default(), content), Err(NoteError::ContentHasFrontMatter));
     assert_eq!(replace_body("x", content), Err(NoteError::ContentHasFrontMatter));
+}
+
+#[test]
+fn new_front_matter_has_the_line_ending_of_the_content() {
+    let metadata = Metadata { title: Some("Plan".into()), tags: vec!["a".into()], ..Metadata::default() };
+    for (content, ending) in [("One\r\nTwo", "\r\n"), ("One\nTwo", "\n"), ("One", "\n"), ("One\rTwo", "\n")] {
+        let front_matter = "---\ntitle: Plan\ntags:\n  - a\n---\n".replace('\n', ending);
+        assert_eq!(render(&metadata, content).unwrap(), front_matter + content);
+    }
 }
 
 proptest! {

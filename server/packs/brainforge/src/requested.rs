@@ -74,7 +74,7 @@ impl Requested {
     pub(super) fn to_text(&self) -> Result<String, ToolError> {
         let instance = &self.instance;
         let some = |map: &Map<String, Value>| Some(json!(map)).filter(|_| !map.is_empty());
-        let text = front_matter([
+        let members = [
             ("workflow", Some(json!(instance.workflow))),
             ("workflow_version", Some(json!(instance.version))),
             ("state", Some(json!(instance.state))),
@@ -84,7 +84,8 @@ impl Requested {
             ("parameters", some(&self.parameters)),
             ("data", some(&self.tasks)),
             ("history", Some(json!(instance.history))),
-        ])?;
+        ];
+        let text = front_matter(members, "")?;
         let read = Self::parse(&review::path_of(self.id), text.as_bytes());
         if read.as_ref() != Some(self) {
             let message = "a value in `parameters` or `data` can't be kept in a document: write it as a text";

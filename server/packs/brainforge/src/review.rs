@@ -157,7 +157,7 @@ impl Review {
             ("metadata", Some(json!(self.metadata)).filter(|_| !self.metadata.is_empty())),
             ("history", Some(json!(instance.history))),
         ];
-        Ok(front_matter(all)? + &self.content)
+        Ok(front_matter(all, &self.content)? + &self.content)
     }
 
     pub(super) fn path(&self) -> String {
@@ -237,18 +237,13 @@ impl Review {
     }
 }
 
-/// Returns the text of front matter with these members.
+/// Returns front matter with these members, for a document with this content.
 pub(super) fn front_matter<'k>(
     members: impl IntoIterator<Item = (&'k str, Option<Value>)>,
+    content: &str,
 ) -> Result<String, ToolError> {
-    let mut text = String::new();
-    for (key, value) in members {
-        if let Some(value) = value {
-            let front_matter = FrontMatter::parse(&text).map_err(unwritable)?;
-            text = front_matter.set(key, &value).map_err(unwritable)?;
-        }
-    }
-    Ok(text)
+    let members = members.into_iter().filter_map(|(key, value)| Some((key, value?)));
+    tabellion_notes::front_matter(members, content).map_err(unwritable)
 }
 
 /// Returns the id of the instance whose document is at this path; `None` for other paths.

@@ -671,6 +671,27 @@ fn front_matter_that_cannot_be_read_is_searched_and_said() {
     }
 }
 
+#[test]
+fn front_matter_has_the_line_ending_of_the_content() {
+    let bench = Bench::new();
+    for by in [By::Owner, AGENT] {
+        let mut request = created("first");
+        request["content"] = content("first").replace('\n', "\r\n").into();
+        let made = bench.call(by, tool::CREATE_NOTE, request);
+        let has_one_ending = |bench: &Bench| {
+            let files = bench.files();
+            files.values().all(|text| text.matches("\r\n").count() == text.matches('\n').count())
+        };
+        assert!(has_one_ending(&bench), "{:?}", bench.files());
+        if let Some(review) = made["review_workflow_id"].as_str() {
+            bench.decide(By::Reviewer, review, "approve").unwrap();
+            let file = bench.path(made["note_id"].as_str().unwrap());
+            let text = fs::read_to_string(file).unwrap();
+            assert_eq!(text.matches("\r\n").count(), text.matches('\n').count(), "{text:?}");
+        }
+    }
+}
+
 /// A step of a program.
 #[derive(Debug, Clone)]
 enum Step {
