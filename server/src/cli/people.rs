@@ -1,6 +1,9 @@
 //! The commands for people at a terminal: their arguments.
 
-use std::path::{Path, PathBuf};
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+};
 
 use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
@@ -32,7 +35,7 @@ pub(super) enum Command {
         path: Option<String>,
         /// List at most this many
         #[arg(short = 'n', long = "max-count", value_name = "NUMBER")]
-        limit: Option<usize>,
+        limit: Option<NonZeroUsize>,
         #[command(flatten)]
         at: InLibrary,
     },
@@ -107,7 +110,9 @@ pub(super) enum Command {
 pub(super) fn run(command: &Command) -> Result<(), TerminalError> {
     match command {
         Command::Init { folder, show } => terminal::init(folder, show.into()),
-        Command::Log { path, limit, at } => terminal::log(at.folder(), path.as_deref(), *limit, at.output()),
+        Command::Log { path, limit, at } => {
+            terminal::log(at.folder(), path.as_deref(), limit.map(NonZeroUsize::get), at.output())
+        }
         Command::Show { entry, at } => terminal::show(at.folder(), entry, at.output()),
         Command::Diff { path, untracked, at } => {
             terminal::diff(at.folder(), path.as_deref(), *untracked, at.output())
@@ -171,7 +176,7 @@ struct Filter {
 
     /// List at most this many, the last ones
     #[arg(short = 'n', long = "max-count", value_name = "NUMBER")]
-    limit: Option<usize>,
+    limit: Option<NonZeroUsize>,
 }
 
 fn time(text: &str) -> Result<DateTime<Utc>, String> {
@@ -202,7 +207,7 @@ impl Calls {
             since: *since,
             until: *until,
         };
-        audit::list(folder, &filter, *limit, PACKS, output)
+        audit::list(folder, &filter, limit.map(NonZeroUsize::get), PACKS, output)
     }
 }
 

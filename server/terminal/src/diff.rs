@@ -16,6 +16,7 @@ use tabellion_upkeep::{
 use super::{
     log::{change_as_json, difference},
     open,
+    selection::Selection,
 };
 
 /// Time limit for comparing documents, for folders with too many of them. People's libraries need less.
@@ -29,17 +30,14 @@ pub(super) const TRUNCATED: &str =
 /// `path` names them or `untracked` is set.
 ///
 /// # Errors
-/// If the library can't be opened or read, or standard output can't be written.
+/// If the library can't be opened or read, it does not know `path`, or standard output can't be written.
 pub fn diff(folder: &Path, path: Option<&str>, untracked: bool, output: Output) -> Result<(), TerminalError> {
     let library = open(folder)?;
-    let wanted = path.map(|path| path.trim_start_matches("./").trim_end_matches('/'));
-    let is_wanted = |document: &Uncommitted| match wanted {
-        None | Some("" | ".") => untracked || document.difference != Difference::Untracked,
-        Some(path) if document.path == path => true,
-        Some(path) => {
-            let below = document.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
-            below && (untracked || document.difference != Difference::Untracked)
-        }
+    let selection = Selection::find(&library, folder, path)?;
+    let is_wanted = |document: &Uncommitted| {
+        let is_named =
+            untracked || document.difference != Difference::Untracked || selection.is(&document.path);
+        is_named && selection.has(&document.path)
     };
     let found = library.uncommitted()?;
     let (mut page, begun) = (Page::new(output), Instant::now());

@@ -14,6 +14,7 @@ mod init;
 mod log;
 pub mod remote;
 pub mod review;
+mod selection;
 mod status;
 mod undo;
 mod web;

@@ -5,7 +5,7 @@ use std::path::Path;
 use anstyle::Style;
 use chrono::{Local, SecondsFormat};
 use serde_json::{Value, json};
-use tabellion_library::{DocumentChange, Library, LogEntry};
+use tabellion_library::{DocumentChange, LogEntry};
 use tabellion_markdown::diff;
 use tabellion_upkeep::{
     TerminalError,
@@ -13,7 +13,7 @@ use tabellion_upkeep::{
     page::{self, FAINT, NAME, Output, Page, STRONG, TITLE},
 };
 
-use super::open;
+use super::{open, selection::Selection};
 
 /// Number of digits of a commit id to show.
 const SHORT: usize = 10;
@@ -21,7 +21,7 @@ const SHORT: usize = 10;
 /// Shows the newest entries, at most `limit`, of all documents or of those at or below `path`.
 ///
 /// # Errors
-/// If the library can't be opened or read, or standard output can't be written.
+/// If the library can't be opened or read, it does not know `path`, or standard output can't be written.
 pub fn log(
     folder: &Path,
     path: Option<&str>,
@@ -30,14 +30,11 @@ pub fn log(
 ) -> Result<(), TerminalError> {
     let library = open(folder)?;
     let limit = limit.unwrap_or(usize::MAX);
-    let wanted = path.map(|path| path.trim_start_matches("./").trim_end_matches('/'));
-    let fetched = if wanted.is_some() { usize::MAX } else { limit };
+    let selection = Selection::find(&library, folder, path)?;
+    let fetched = if selection.is_whole() { limit } else { usize::MAX };
     let entries = library.activity(fetched)?.entries;
-    let entries = entries.iter().rev();
-    let entries: Vec<_> = entries.filter(|entry| is_about(entry, wanted)).take(limit).collect();
-    if let (true, Some(path)) = (entries.is_empty(), wanted) {
-        check_exists(&library, folder, path)?;
-    }
+    let is_selected = |entry: &&LogEntry| entry.paths.iter().any(|path| selection.has(path));
+    let entries: Vec<_> = entries.iter().rev().filter(is_selected).take(limit).collect();
     if output.json {
         return entries.into_iter().try_for_each(|entry| Ok(page::json(&as_json(entry))?));
     }
@@ -84,26 +81,6 @@ pub fn show(folder: &Path, id: &str, output: Output) -> Result<(), TerminalError
         page.diff(&difference(document));
     }
     Ok(page.show()?)
-}
-
-/// Refuses a path that neither exists nor ever was in the log, and so is probably mistyped.
-fn check_exists(library: &Library, folder: &Path, path: &str) -> Result<(), TerminalError> {
-    let exists = folder.join(path).exists();
-    if exists || library.uncommitted()?.documents.iter().any(|document| document.path == path) {
-        return Ok(());
-    }
-    Err(TerminalError::new(format_args!("no document or folder is called `{path}`, and no entry names it"))
-        .hint("give a path relative to the library, as in `notes/plan.md`"))
-}
-
-fn is_about(entry: &LogEntry, wanted: Option<&str>) -> bool {
-    let Some(wanted) = wanted.filter(|path| !path.is_empty() && *path != ".") else {
-        return true;
-    };
-    let is_at = |path: &String| {
-        path.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    entry.paths.iter().any(is_at)
 }
 
 fn add_line(page: &mut Page, entry: &LogEntry) {

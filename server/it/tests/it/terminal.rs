@@ -73,16 +73,23 @@ fn write(library: &Library, path: &str, content: &str) -> String {
 
 #[test]
 fn the_log_and_an_entry_are_shown() {
-    let library = Library::with(&[("plan.md", "# Plan\n\none\n"), ("other.md", "x\n")]);
+    let library =
+        Library::with(&[("plan.md", "# Plan\n\none\n"), ("other.md", "x\n"), ("re\u{301}s.md", "y\n")]);
     let first = write(&library, "plan.md", "# Plan\n\ntwo\n");
     let second = write(&library, "notes/new.md", "new\n");
+    let third = write(&library, "r\u{e9}s.md", "z\n");
+    let absolute = library.path("notes/new.md");
+    let absolute = absolute.to_str().expect("text");
     let log = shown(&library, &["log"]);
     assert!(log.find(&second[..10]) < log.find(&first[..10]), "newest first: {log}");
     for (arguments, commits) in [
-        (&["log", "--json"][..], &[&second, &first][..]),
-        (&["log", "--json", "-n", "1"], &[&second]),
+        (&["log", "--json"][..], &[&third, &second, &first][..]),
+        (&["log", "--json", "-n", "1"], &[&third]),
         (&["log", "--json", "plan.md"], &[&first]),
         (&["log", "--json", "./notes/"], &[&second]),
+        (&["log", "--json", absolute], &[&second]),
+        (&["log", "--json", "notes/new.md", "--library", "notes"], &[&second]),
+        (&["log", "--json", "r\u{e9}s.md"], &[&third]),
         (&["log", "--json", "not"], &[]),
         (&["log", "--json", "other.md"], &[]),
     ] {
@@ -103,6 +110,23 @@ fn the_log_and_an_entry_are_shown() {
     let entry = json(&shown(&library, &["show", "--json", &second]));
     assert_eq!(entry["changes"][0]["created"], true);
     assert_eq!(entry["changes"][0]["diff"], "--- /dev/null\n+++ b/notes/new.md\n@@ -0,0 +1 @@\n+new\n");
+}
+
+#[test]
+fn a_path_that_no_document_has_is_refused() {
+    let library = Library::with(&[("a.md", "a\n")]);
+    write(&library, "a.md", "b\n");
+    for command in ["log", "diff"] {
+        for path in ["none.md", "none/../a.md", "..", "../a.md", "/", "/etc/passwd"] {
+            let reply = run(&library, &[command, path], "");
+            assert_eq!((reply.code, reply.stdout.as_str()), (1, ""), "{command} {path}");
+            let said = format!("is called `{path}`, and no entry names it");
+            assert!(reply.stderr.contains(&said), "{command} {path}: {reply:?}");
+        }
+    }
+    for command in ["log", "audit"] {
+        assert_eq!(run(&library, &[command, "-n", "0"], "").code, 2, "{command}");
+    }
 }
 
 #[test]
@@ -199,6 +223,9 @@ fn what_is_not_committed_is_shown() {
     library.put("a.md", "A\n");
     std::fs::remove_file(library.path("dir/b.md")).unwrap();
     library.put("new.md", "new\n");
+    library.put("re\u{301}s.md", "y\n");
+    let new = library.path("new.md");
+    let new = new.to_str().expect("text");
     library.put("ignored.md", "x\n");
     let diff = shown(&library, &["diff"]);
     assert_eq!(
@@ -208,8 +235,11 @@ fn what_is_not_committed_is_shown() {
     for (arguments, states) in [
         (&["diff", "--json"][..], &["modified", "deleted"][..]),
         (&["diff", "--json", "dir"], &["deleted"]),
+        (&["diff", "--json", "c.md"], &[]),
         (&["diff", "--json", "new.md"], &["untracked"]),
-        (&["diff", "--json", "--untracked"], &["modified", "deleted", "untracked"]),
+        (&["diff", "--json", new], &["untracked"]),
+        (&["diff", "--json", "r\u{e9}s.md"], &["untracked"]),
+        (&["diff", "--json", "--untracked"], &["modified", "deleted", "untracked", "untracked"]),
     ] {
         let shown = shown(&library, arguments);
         let found: Vec<_> =
@@ -218,7 +248,7 @@ fn what_is_not_committed_is_shown() {
     }
     let status = json(&shown(&library, &["status", "--json"]));
     assert_eq!((&status["ready"], &status["branch"]), (&true.into(), &"main".into()));
-    assert_eq!(status["uncommitted"].as_array().unwrap().len(), 3, "{status}");
+    assert_eq!(status["uncommitted"].as_array().unwrap().len(), 4, "{status}");
 }
 
 /// A command line in which `~` is a space of an argument, standard input, the exit code, and a part of the output.
