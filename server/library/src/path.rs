@@ -261,9 +261,15 @@ pub enum PathFault {
         /// The permitted size.
         limit: usize,
     },
-    /// It starts at the root of a file system, a drive or a network share.
+    /// It starts at the root of a file system or a network share.
     #[error("is absolute; give it relative to the library's root, such as `notes/plan.md`")]
     Absolute,
+    /// It starts with a letter and a colon, as a drive does.
+    #[error(
+        "begins with `{0}:`, which is a drive on Windows; give it relative to the library's root, and rename a file or folder that is \
+         called so"
+    )]
+    Drive(char),
     /// It has a backslash.
     #[error("has a backslash; separate folders with `/`")]
     Backslash,
@@ -285,6 +291,9 @@ pub enum PathFault {
     /// A segment ends in a dot or a space, which Windows drops.
     #[error("has a segment that ends in a dot or space; remove it")]
     Trailing,
+    /// A segment has only dots, spaces and invisible characters.
+    #[error("has a segment of dots, spaces or invisible characters alone; choose another name")]
+    Blank,
     /// A segment is the name of a device on Windows, with or without an extension.
     #[error("has the segment `{0}`, which is a device on Windows; choose another name")]
     ReservedName(String),
@@ -310,14 +319,14 @@ impl PathFault {
         match self {
             Self::Empty => "path_empty",
             Self::TooLong { .. } => "path_too_long",
-            Self::Absolute => "path_absolute",
+            Self::Absolute | Self::Drive(_) => "path_absolute",
             Self::Backslash => "path_backslash",
             Self::Climbs => "path_climbs",
             Self::Segment => "path_segment",
             Self::Control(_) => "path_control",
             Self::Invisible(_) => "path_invisible",
             Self::Character(_) => "path_character",
-            Self::Trailing => "path_trailing",
+            Self::Trailing | Self::Blank => "path_trailing",
             Self::ReservedName(_) => "path_reserved_name",
             Self::Git(_) => "path_git",
             Self::Hidden => "path_hidden",
@@ -367,11 +376,11 @@ fn check_path(path: &str, leaf: Leaf) -> Result<(), PathFault> {
 }
 
 fn check_relative(path: &str) -> Result<(), PathFault> {
-    let drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
-    if path.starts_with('/') || path.starts_with(r"\\") || drive {
-        return Err(PathFault::Absolute);
+    match path.as_bytes() {
+        [b'/', ..] | [b'\\', b'\\', ..] => Err(PathFault::Absolute),
+        [letter, b':', ..] if letter.is_ascii_alphabetic() => Err(PathFault::Drive(char::from(*letter))),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn check_size(path: &str) -> Result<(), PathFault> {
@@ -414,7 +423,7 @@ fn check_segment(segment: &str, leaf: Leaf) -> Result<(), PathFault> {
         return Err(PathFault::Hidden);
     }
     if visible.all(|c| matches!(c, '.' | ' ')) {
-        return Err(PathFault::Trailing);
+        return Err(PathFault::Blank);
     }
     if NAMES_ARE_LITERAL { Ok(()) } else { check_windows(segment) }
 }

@@ -234,18 +234,25 @@ fn messages_say_what_to_do_and_hide_nothing() {
         let checked = LibraryPath::parse(path).and_then(|path| path.check_new(0));
         checked.unwrap_err().to_string()
     };
-    assert_eq!(
-        message("../secret.md"),
-        "path `../secret.md` climbs with `..`; spell the path out from the library's root"
-    );
-    assert_eq!(
-        message("a\u{202e}b.md"),
-        r"path `a\u{202e}b.md` has the invisible character \u{202e}; remove it"
-    );
-    assert_eq!(
-        message("cafe\u{301}.md"),
-        "path `cafe\u{301}.md` has a segment that is not in Unicode's composed form (NFC); write it `café.md`"
-    );
+    for (path, said) in [
+        ("../secret.md", "path `../secret.md` climbs with `..`; spell the path out from the library's root"),
+        ("a\u{202e}b.md", r"path `a\u{202e}b.md` has the invisible character \u{202e}; remove it"),
+        (
+            "cafe\u{301}.md",
+            "path `cafe\u{301}.md` has a segment that is not in Unicode's composed form (NFC); write it `café.md`",
+        ),
+        (
+            "a:b.md",
+            "path `a:b.md` begins with `a:`, which is a drive on Windows; give it relative to the library's root, and rename a file or \
+             folder that is called so",
+        ),
+        (
+            "\u{200b}/x.md",
+            r"path `\u{200b}/x.md` has a segment of dots, spaces or invisible characters alone; choose another name",
+        ),
+    ] {
+        assert_eq!(message(path), said);
+    }
     let long = message(&"\u{1b}".repeat(1000));
     assert!(long.chars().count() < 240 && !long.contains('\u{1b}') && long.contains('…'), "{long}");
 }
