@@ -9,7 +9,7 @@
 //!                ├─ REST's description
 //!                └─ authenticate ─┬─ /metrics
 //!                                 ├─ /mcp, /mcp/NAME
-//!                                 ├─ REST, below these
+//!                                 ├─ REST, all paths below these
 //!                                 └─ 404
 //! ```
 //!
@@ -133,24 +133,26 @@ fn rest(site: &Arc<Site>, path: &str) -> Router<Arc<Site>> {
     let path: Arc<str> = path.into();
     let mut router = Router::new();
     let rest = site.mounts.get(&*path).and_then(|mount| mount.rest.as_ref());
-    let endpoints = rest.map(|rest| rest.endpoints());
+    // Downloads have separate routes, which require no key.
+    let endpoints = rest.map(|rest| rest.endpoints()).into_iter().flatten();
+    let endpoints = endpoints.filter(|endpoint| endpoint.is != RestOperation::Download);
+    let endpoints = endpoints.map(|endpoint| (endpoint.path, endpoint.is != RestOperation::OpenApi));
+    // Paths without an endpoint are refused by the contract, too.
     let mut routed = vec![];
-    for endpoint in endpoints.into_iter().flatten() {
-        // Downloads have separate routes, which require no key.
-        if routed.contains(&endpoint.path) || endpoint.is == RestOperation::Download {
+    for (place, needs_credentials) in endpoints.chain(rest.map(|_| ("/{*other}", true))) {
+        if routed.contains(&place) {
             continue;
         }
-        routed.push(endpoint.path);
+        routed.push(place);
         let of = path.clone();
         let mut answer =
             any(move |site, address, name, caller, request| ask(of, site, address, name, caller, request));
-        if endpoint.is != RestOperation::OpenApi {
+        if needs_credentials {
             answer = answer.layer(from_fn_with_state(site.clone(), layers::authenticate));
         }
         let guard = from_fn_with_state(site.clone(), layers::guard);
         let refusals = from_fn_with_state((site.clone(), path.clone()), layers::rest_refusals);
-        let place = format!("{path}{}", endpoint.path);
-        router = router.route(&place, answer.layer(guard).layer(refusals));
+        router = router.route(&format!("{path}{place}"), answer.layer(guard).layer(refusals));
     }
     router
 }

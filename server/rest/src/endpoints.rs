@@ -40,7 +40,7 @@ impl Rest {
         }
         let at = contract.endpoints_at(&asked.path);
         if at.is_empty() {
-            return Err(not_found());
+            return Err(self.nowhere(&asked));
         }
         let methods = at.iter().map(|(endpoint, _)| endpoint.method.to_string());
         let Some(chosen) = methods.clone().position(|method| asked.request.method().as_str() == method)

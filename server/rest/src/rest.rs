@@ -9,7 +9,10 @@ use hyper::{
 };
 use serde_json::{Map, Value, json};
 use tabellion_gateway::{Access, Budget, Client, Gateway, Grant, Intake, RequestOrigin, Requester, rules};
-use tabellion_runtime::{Contract, ContractSpec, KnownCaller, ToolSpec, openapi, spec::RestEndpoint};
+use tabellion_runtime::{
+    Contract, ContractSpec, KnownCaller, ToolSpec, openapi,
+    spec::{RestEndpoint, RestOperation},
+};
 
 use crate::{answer, refusal::Refusal};
 
@@ -62,6 +65,21 @@ impl Rest {
     pub fn openapi(&self) -> Value {
         let url = self.url.as_deref().unwrap_or_default();
         openapi::document(self.contract, url, &|tool| self.offers(tool))
+    }
+
+    /// Refuses a request to a path without an endpoint, and names those nearby.
+    pub(super) fn nowhere(&self, asked: &RestRequest) -> Refusal {
+        let path = asked.request.uri().path();
+        let mount = path.strip_suffix(&*asked.path).unwrap_or_default();
+        let first = |path: &str| path.split('/').nth(1).map(str::to_owned);
+        let is_near = |endpoint: &&RestEndpoint| {
+            first(endpoint.path) == first(&asked.path) || endpoint.is == RestOperation::OpenApi
+        };
+        let near = self.endpoints().iter().filter(is_near);
+        let near: Vec<_> =
+            near.map(|endpoint| format!("`{} {mount}{}`", endpoint.method, endpoint.path)).collect();
+        let why = format!("nothing is served at that path, but {}, and MCP at `{mount}`", near.join(", "));
+        Refusal::new(StatusCode::NOT_FOUND, why)
     }
 
     pub(super) fn offers(&self, tool: &str) -> bool {
