@@ -46,4 +46,5 @@ pub use self::{
     problem::Problem,
     render::{add_link, front_matter, render, replace_body, set},
     search::{MAX_EXCERPT_CHARS, NoteHit, NoteHits, NoteIndex, NoteQuery, SearchError},
+    tag::is_tag,
 };

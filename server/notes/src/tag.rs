@@ -16,6 +16,11 @@ pub(crate) fn key(tag: &str) -> String {
     tag.nfc().collect::<String>().to_lowercase()
 }
 
+/// Returns true if a text names a tag: there is more to it than blanks, `#` and a `/` at its end.
+pub fn is_tag(text: &str) -> bool {
+    !key(text).is_empty()
+}
+
 /// Returns the tags in a Markdown text, in their order: `#` at the beginning of a word, and a name that is not just a number. Code is
 /// skipped.
 pub(crate) fn in_text(text: &str) -> Vec<String> {

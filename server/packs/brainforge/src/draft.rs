@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 use tabellion_contracts::brainforge::{ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
-use tabellion_notes::KEPT_KEYS;
+use tabellion_notes::{KEPT_KEYS, is_tag};
 use tabellion_runtime::{KnownCaller, spec::CallerKind, text};
 
 use super::values::invalid;
@@ -80,15 +80,14 @@ pub(super) fn check_metadata(metadata: &Map<String, Value>) -> Result<(), ToolEr
             }
         }
     }
-    let is_tag = |tag: &Value| {
-        tag.as_str().is_some_and(|tag| !tag.trim().is_empty() && tag.chars().count() <= MAX_TAG_CHARS)
-    };
+    let is_tag =
+        |tag: &Value| tag.as_str().is_some_and(|tag| is_tag(tag) && tag.chars().count() <= MAX_TAG_CHARS);
     match metadata.get("tags") {
         None | Some(Value::Null) => {}
         Some(Value::Array(tags)) if tags.len() <= MAX_TAGS && tags.iter().all(is_tag) => {}
         Some(_) => {
             let message = format!(
-                "`metadata.tags` is a list of at most {MAX_TAGS} texts of at most {MAX_TAG_CHARS} characters each"
+                "`metadata.tags` is a list of at most {MAX_TAGS} tags of at most {MAX_TAG_CHARS} characters each; a blank and `#` alone are none"
             );
             return Err(invalid("metadata", message).with("key", "tags"));
         }

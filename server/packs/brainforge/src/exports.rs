@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::{
     downloads::Exports,
     shelf::{LIFETIME, Shelf, io, of_catalogue},
-    values::{count, invalid, moment, not_found, parse_id, word},
+    values::{check_tags, count, invalid, moment, not_found, parse_id, word},
     versions,
 };
 
@@ -85,6 +85,8 @@ fn selection(shelf: &Shelf, request: &ExportLibraryRequest) -> Result<Selection,
     let Some(filters) = &request.filters else {
         return Ok(Selection::default());
     };
+    let tags = filters.tags.clone().unwrap_or_default();
+    check_tags("filters.tags", &tags)?;
     let ids: Option<Vec<Uuid>> = match &filters.note_ids {
         Some(ids) => Some(ids.iter().map(|id| parse_id(id)).collect::<Result<_, _>>()?),
         None => None,
@@ -104,12 +106,7 @@ fn selection(shelf: &Shelf, request: &ExportLibraryRequest) -> Result<Selection,
             return Err(invalid("not_found", message).with("note_ids", ids));
         }
     }
-    Ok(Selection {
-        ids,
-        note_type: filters.note_type.as_ref().map(word),
-        tags: filters.tags.clone().unwrap_or_default(),
-        ..Selection::default()
-    })
+    Ok(Selection { ids, note_type: filters.note_type.as_ref().map(word), tags, ..Selection::default() })
 }
 
 /// Writes the file; returns a summary of its contents, and the number of its sensitive notes.

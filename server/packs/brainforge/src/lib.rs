@@ -139,6 +139,7 @@ impl BrainForge for Forge {
             created_before: filters.created_before.map(|time| time.to_utc()),
             ids: None,
         });
+        values::check_tags("filters.tags", &selection.tags)?;
         if let (Some(after), Some(before)) = (selection.created_after, selection.created_before)
             && after > before
         {

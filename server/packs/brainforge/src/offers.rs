@@ -2,8 +2,8 @@
 
 use tabellion_contracts::brainforge::{
     IndexResource, IndexVariables, IndexedNote, MineResource, NoteLink, NoteLinksResource, NoteResource,
-    NoteVersion, NoteVersionsResource, OwnProposal, ReviewRemark, TagCount, TagsResource, ToolError,
-    VersionOfNoteResource, WaitingResource, WaitingReview,
+    NoteType, NoteVersion, NoteVersionsResource, OwnProposal, ReviewRemark, TagCount, TagsResource,
+    ToolError, VersionOfNoteResource, WaitingResource, WaitingReview,
 };
 use tabellion_notes::{Entry, FoundLink, Note, Problem, Selection};
 use tabellion_pack::review::Remark;
@@ -12,12 +12,23 @@ use tabellion_runtime::{Failure, FailureKind, ReadCx};
 use super::{
     fields, instances, review,
     shelf::Shelf,
-    values::{OWNER, PROBLEMS, caller, count, invalid, is_owner, moment, not_found, number, parse_id, word},
+    values::{
+        OWNER, PROBLEMS, caller, check_tags, count, invalid, is_owner, moment, not_found, number, parse_id,
+        word,
+    },
     versions,
 };
 
 /// Number of notes on a page of the index.
 const PAGE: usize = 100;
+/// The types that tools set.
+const TYPES: [NoteType; 5] = [
+    NoteType::Fleeting,
+    NoteType::Literature,
+    NoteType::Permanent,
+    NoteType::Insight,
+    NoteType::AgentGenerated,
+];
 /// Maximum number of completions.
 const MAX_COMPLETIONS: usize = 100;
 
@@ -205,8 +216,28 @@ fn link(found: FoundLink) -> NoteLink {
     }
 }
 
+/// Checks that tools set this type, or that a note has it: people may write any word.
+fn check_type(shelf: &Shelf, note_type: &str) -> Result<(), ToolError> {
+    let types = TYPES.map(|known| word(&known));
+    let selection = Selection { note_type: Some(note_type.to_owned()), ..Selection::default() };
+    if types.iter().any(|known| known == note_type)
+        || !shelf.read(|notes| notes.list(&selection, None, 1))?.is_empty()
+    {
+        return Ok(());
+    }
+    let message = format!(
+        "no note has the `note_type` `{note_type}`: it is one of {}, or a type that is in a file",
+        types.map(|known| format!("`{known}`")).join(", ")
+    );
+    Err(invalid("filter", message).with("key", "note_type"))
+}
+
 pub(super) fn index(shelf: &Shelf, variables: &IndexVariables) -> Result<IndexResource, ToolError> {
     let after = variables.after.as_deref().map(parse_id).transpose()?;
+    check_tags("tag", variables.tag.as_slice())?;
+    if let Some(note_type) = &variables.note_type {
+        check_type(shelf, note_type)?;
+    }
     let selection = Selection {
         note_type: variables.note_type.clone(),
         tags: variables.tag.iter().cloned().collect(),

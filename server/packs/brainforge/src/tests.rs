@@ -310,6 +310,10 @@ fn what_is_wrong_is_refused_with_a_reason_and_changes_nothing() {
             json!({ "query": "word", "filters": { "created_after": "2026-02-01T00:00:00Z", "created_before": "2026-01-01T00:00:00Z" } }),
             "range",
         ),
+        (Owner, SEMANTIC_SEARCH, json!({ "query": "word", "filters": { "tags": ["x", ""] } }), "filter"),
+        (Owner, SEMANTIC_SEARCH, json!({ "query": "word", "filters": { "tags": ["#"] } }), "filter"),
+        (Owner, EXPORT_LIBRARY, json!({ "filters": { "tags": [" "] } }), "filter"),
+        (Owner, UPDATE_NOTE, with(updated(&note, 1, "x"), "metadata", json!({ "tags": ["#"] })), "metadata"),
         (AGENT, CREATE_LINK, with_metadata(json!({ "text": "x".repeat(1 << 10) })), "too_large"),
         (AGENT, CREATE_LINK, with_metadata(json!({ "pages": [1] })), "metadata"),
     ] {
@@ -337,6 +341,33 @@ fn what_is_wrong_is_refused_with_a_reason_and_changes_nothing() {
         is_refused(by, tool, request, code, reason);
     }
     assert_eq!(bench.files(), before);
+}
+
+#[test]
+fn an_index_is_of_tags_and_types_that_there_can_be() {
+    let bench = Bench::new();
+    bench.note(By::Owner, "first");
+    fs::write(bench.folder.path().join("Day.md"), "---\ntype: journal\n---\n#day\n").unwrap();
+    for (variables, outcome) in [
+        (json!({ "tag": "" }), Err(("filter", "tag"))),
+        (json!({ "tag": "#" }), Err(("filter", "tag"))),
+        (json!({ "note_type": "" }), Err(("filter", "note_type"))),
+        (json!({ "note_type": "bogus" }), Err(("filter", "note_type"))),
+        (json!({ "note_type": "insight" }), Ok(0)),
+        (json!({ "note_type": "journal", "tag": "unused" }), Ok(0)),
+        (json!({ "note_type": "journal" }), Ok(1)),
+        (json!({ "tag": "#day" }), Ok(1)),
+        (json!({}), Ok(2)),
+    ] {
+        let read = match bench.resource(By::Reader, "index", variables.clone()) {
+            Ok(index) => Ok(index["notes"].as_array().unwrap().len()),
+            Err(Rejection::Declared(error)) => Err(error.data),
+            Err(other) => panic!("{other:?}"),
+        };
+        let said =
+            read.as_ref().map_err(|data| (data["reason"].as_str().unwrap(), data["key"].as_str().unwrap()));
+        assert_eq!(said.copied(), outcome, "{variables}");
+    }
 }
 
 #[test]

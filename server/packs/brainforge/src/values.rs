@@ -3,7 +3,7 @@
 use chrono::{DateTime, FixedOffset, Utc};
 use serde_json::Value;
 use tabellion_contracts::brainforge::ToolError;
-use tabellion_notes::NoteError;
+use tabellion_notes::{NoteError, is_tag};
 use tabellion_runtime::{Failure, FailureKind, KnownCaller, ReadCx};
 use uuid::Uuid;
 
@@ -44,6 +44,19 @@ pub(super) fn number(version: u64) -> i64 {
 /// Returns the refusal of a request, with its reason for programs.
 pub(super) fn invalid(reason: &str, message: impl Into<String>) -> ToolError {
     ToolError::mcp_invalid_input(message).with("reason", reason)
+}
+
+/// Checks the tags that a filter names. `argument` is its name in the request.
+pub(super) fn check_tags(argument: &str, tags: &[String]) -> Result<(), ToolError> {
+    match tags.iter().find(|tag| !is_tag(tag)) {
+        None => Ok(()),
+        Some(tag) => {
+            let message = format!(
+                "`{argument}` takes names of tags, and `{tag}` is none: name a tag, or leave `{argument}` out"
+            );
+            Err(invalid("filter", message).with("key", argument))
+        }
+    }
 }
 
 pub(super) fn unchangeable(error: NoteError) -> ToolError {
