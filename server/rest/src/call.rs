@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hyper::{
     HeaderMap, StatusCode,
-    header::{CONTENT_LENGTH, CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH},
+    header::{CONTENT_LENGTH, CONTENT_TYPE},
 };
 use serde_json::{Map, Value};
 use tabellion_gateway::{
@@ -12,7 +12,7 @@ use tabellion_gateway::{
     json,
 };
 use tabellion_runtime::{
-    Answer, Caller, Progress, ToolSpec,
+    Answer, Caller, IdempotencyKey, Progress, ToolSpec,
     context::{IDEMPOTENCY_KEY, IF_BASE},
     openapi::MAX_ETAG,
 };
@@ -25,7 +25,9 @@ use crate::{
     rest::{Rest, client},
 };
 
-const KEY: &str = "idempotency-key";
+const KEY: &str = "Idempotency-Key";
+const IF_MATCH: &str = "If-Match";
+const IF_NONE_MATCH: &str = "If-None-Match";
 
 /// A call, parsed from a request.
 pub(super) struct Call {
@@ -42,15 +44,24 @@ impl Call {
     /// Returns the call of a tool with these arguments.
     ///
     /// # Errors
-    /// If a condition in the headers can't be read.
+    /// If a condition in the headers can't be read, or the call changes nothing.
     pub(super) fn new(
         tool: &'static ToolSpec,
         headers: &HeaderMap,
         arguments: Map<String, Value>,
         origin: RequestOrigin,
     ) -> Result<Self, Refusal> {
+        let unprocessable = |why: String| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
+        let is_reading = tool.operation_of(&arguments).is_some_and(|operation| !operation.mutating);
+        let sent = [KEY, IF_MATCH, IF_NONE_MATCH].into_iter().find(|name| headers.contains_key(*name));
+        if let Some(name) = sent.filter(|_| is_reading) {
+            let why =
+                format!("`{name}` is for calls that change something, which this one does not: leave it out");
+            return Err(unprocessable(why));
+        }
         let mut meta = Map::new();
         if let Some(key) = single(headers, KEY)? {
+            IdempotencyKey::parse(key).map_err(|error| unprocessable(format!("`{KEY}` {error}")))?;
             meta.insert(IDEMPOTENCY_KEY.into(), key.into());
         }
         if let Some(base) = base(headers)? {
@@ -150,23 +161,25 @@ pub(super) fn body(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value
 
 /// Returns the precondition on the document: the content with this ETag, or (`null`) its absence.
 fn base(headers: &HeaderMap) -> Result<Option<Value>, Refusal> {
-    let matched = single(headers, IF_MATCH.as_str())?;
-    let unmatched = single(headers, IF_NONE_MATCH.as_str())?;
+    let matched = single(headers, IF_MATCH)?;
+    let unmatched = single(headers, IF_NONE_MATCH)?;
     match (matched, unmatched) {
         (None, None) => Ok(None),
         (None, Some("*")) => Ok(Some(Value::Null)),
-        (None, Some(_)) => Err(bad("`If-None-Match` must be `*`: the document must not be there")),
+        (None, Some(_)) => Err(bad(format!("`{IF_NONE_MATCH}` must be `*`: the document must not be there"))),
         (Some(etag), None) => {
             let quoted = etag.strip_prefix('"').and_then(|etag| etag.strip_suffix('"'));
             let id = quoted.unwrap_or(etag);
             let is_id =
                 (1..=MAX_ETAG).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
             if !is_id {
-                return Err(bad("`If-Match` must be one `ETag` of this server"));
+                return Err(bad(format!("`{IF_MATCH}` must be one `ETag` of this server")));
             }
             Ok(Some(id.into()))
         }
-        (Some(_), Some(_)) => Err(bad("`If-Match` and `If-None-Match` exclude each other; send one of them")),
+        (Some(_), Some(_)) => {
+            Err(bad(format!("`{IF_MATCH}` and `{IF_NONE_MATCH}` exclude each other; send one of them")))
+        }
     }
 }
 

@@ -41,6 +41,11 @@ async fn said(server: &Server, request: &str) -> Said {
 async fn calls_are_answered_with_what_they_are_over_mcp() {
     let server = Server::new(Limits::default()).await;
     let text = r#"{"text":"x"}"#;
+    let changes_nothing = |name: &str| {
+        let why =
+            format!("`{name}` is for calls that change something, which this one does not: leave it out");
+        json!({ "error": { "code": "INVALID_REQUEST", "message": why } })
+    };
     for (tool, headers, body, status, expected) in [
         ("echo", "", text, 200, json!({ "tool": "echo", "status": "success", "result": { "text": "x" } })),
         (
@@ -78,8 +83,14 @@ async fn calls_are_answered_with_what_they_are_over_mcp() {
             "Idempotency-Key: two words\r\n",
             text,
             422,
-            json!({ "error": { "code": "INVALID_REQUEST" } }),
+            json!({ "error": {
+                "code": "INVALID_REQUEST",
+                "message": "`Idempotency-Key` must be 1 to 255 printable ASCII characters without spaces",
+            } }),
         ),
+        ("echo", "Idempotency-Key: k1\r\n", text, 422, changes_nothing("Idempotency-Key")),
+        ("echo", "If-Match: \"b0\"\r\n", text, 422, changes_nothing("If-Match")),
+        ("echo", "If-None-Match: *\r\n", text, 422, changes_nothing("If-None-Match")),
         ("keep", "Idempotency-Key: a\r\nIdempotency-Key: b\r\n", text, 400, json!({ "error": {} })),
     ] {
         let path = format!("/mcp/tools/{tool}/execute");
