@@ -17,7 +17,7 @@ use hyper::{
     HeaderMap, Method, StatusCode,
     header::{
         ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG,
-        HeaderName, HeaderValue, IF_RANGE, RANGE, X_CONTENT_TYPE_OPTIONS,
+        HeaderName, HeaderValue, IF_NONE_MATCH, IF_RANGE, RANGE, X_CONTENT_TYPE_OPTIONS,
     },
 };
 use sha2::{Digest as _, Sha256};
@@ -28,6 +28,9 @@ use super::{response::ErrorResponse, site::Site};
 
 /// Number of bytes to read at a time.
 const CHUNK: usize = 64 << 10;
+
+/// Caching of files, whose URLs are secret.
+const PRIVATE: &str = "private, no-store";
 
 /// Digests of the file: by RFC 3230, and by its successor, RFC 9530.
 const DIGEST: HeaderName = HeaderName::from_static("digest");
@@ -65,8 +68,12 @@ pub(super) async fn download(
         Err(error) => return Err(unreadable(&error)),
     };
     let etag = format!("\"{digest}\"");
+    if tabellion_rest::is_known(asked.get_all(IF_NONE_MATCH), etag.as_bytes()) {
+        return Ok((StatusCode::NOT_MODIFIED, [(ETAG, &*etag), (CACHE_CONTROL, PRIVATE)]).into_response());
+    }
     let is_same = asked.get(IF_RANGE).is_none_or(|it| it.as_bytes() == etag.as_bytes());
-    let part = asked.get(RANGE).filter(|_| is_same);
+    // Ranges are those of GET (RFC 9110, section 14.2).
+    let part = asked.get(RANGE).filter(|_| is_same && method == Method::GET);
     let part = part.and_then(|it| range(it.to_str().ok()?, length));
     let (status, part) = match part {
         None => (StatusCode::OK, 0..length),
@@ -91,7 +98,7 @@ pub(super) async fn download(
         (ETAG, etag),
         (DIGEST, format!("sha-256={digest}")),
         (REPR_DIGEST, format!("sha-256=:{digest}:")),
-        (CACHE_CONTROL, "private, no-store".to_owned()),
+        (CACHE_CONTROL, PRIVATE.to_owned()),
         (X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned()),
     ] {
         headers.extend(HeaderValue::from_str(&value).ok().map(|value| (name, value)));

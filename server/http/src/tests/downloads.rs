@@ -96,9 +96,23 @@ async fn every_client_that_has_the_url_may_download() {
             assert_eq!(has, expected == "206", "{range}: {head}");
         }
     }
-    let other = format!("{HOST}Range: bytes=0-3\r\nIf-Range: \"other\"\r\n");
-    let said = get(&server, "GET /mcp/exports/notes?signature=right", &other).await;
-    assert_eq!(status(&said), "200");
+    let etag = format!("\"{}\"", BASE64_STANDARD.encode(Sha256::digest(&content)));
+    for (method, headers, expected) in [
+        ("GET", "Range: bytes=0-3\r\nIf-Range: \"other\"\r\n".to_owned(), "200"),
+        ("HEAD", "Range: bytes=0-3\r\n".into(), "200"),
+        ("HEAD", "Range: bytes=320000-\r\n".into(), "200"),
+        ("GET", "If-None-Match: \"other\"\r\n".into(), "200"),
+        ("GET", format!("If-None-Match: {etag}\r\n"), "304"),
+        ("HEAD", format!("If-None-Match: \"other\", W/{etag}\r\n"), "304"),
+        ("GET", "Range: bytes=0-3\r\nIf-None-Match: *\r\n".into(), "304"),
+    ] {
+        let line = format!("{method} /mcp/exports/notes?signature=right");
+        let said = get(&server, &line, &format!("{HOST}{headers}")).await;
+        let (head, body) = said.split_once("\r\n\r\n").unwrap();
+        assert_eq!(status(&said), expected, "{method} {headers}{head}");
+        assert!(head.contains(&format!("etag: {etag}")), "{method} {headers}{head}");
+        assert_eq!(body.is_empty(), (method, expected) != ("GET", "200"), "{method} {headers}{head}");
+    }
     server.end().await;
 }
 
