@@ -44,7 +44,7 @@ pub use self::{
     metadata::{Agent, KEPT_KEYS, Metadata},
     note::{MAX_TITLE_CHARS, Note, title_of},
     problem::Problem,
-    render::{add_link, front_matter, render, replace_body, set},
+    render::{front_matter, put_link, render, replace_body, set},
     search::{MAX_EXCERPT_CHARS, NoteHit, NoteHits, NoteIndex, NoteQuery, SearchError},
     tag::is_tag,
 };

@@ -49,18 +49,32 @@ pub fn set(text: &str, changes: &[(&str, Option<Value>)]) -> Result<String, Note
     Ok(text)
 }
 
-/// Returns a note's text with another link at the end of `links`.
+/// Returns a note's text with this link at the end of `links`. A link with the same target and relation gets its metadata and maker instead.
 ///
 /// # Errors
 /// As [`set`]. It is also an error if `links` is not a list: its value would be lost.
-pub fn add_link(text: &str, link: &Link) -> Result<String, NoteError> {
+pub fn put_link(text: &str, link: &Link) -> Result<String, NoteError> {
     let front_matter = FrontMatter::parse(text)?;
     let mut links = match front_matter.get("links") {
         None | Some(Value::Null) => vec![],
         Some(Value::Array(links)) => links,
         Some(_) => return Err(NoteError::LinksAreNoList),
     };
-    links.push(link.to_value());
+    let is_same = |value: &&mut Value| {
+        Link::parse(value).is_ok_and(|known| known.to == link.to && known.relation == link.relation)
+    };
+    let value = link.to_value();
+    match links.iter_mut().find(is_same) {
+        Some(Value::Object(known)) => {
+            for key in ["by", "metadata"] {
+                match value.get(key) {
+                    Some(value) => known.insert(key.into(), value.clone()),
+                    None => known.shift_remove(key),
+                };
+            }
+        }
+        _ => links.push(value),
+    }
     Ok(front_matter.set("links", &Value::Array(links))?)
 }
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::values::{content, link, metadata};
-use crate::{Metadata, Note, NoteError, add_link, render, replace_body, set};
+use crate::{Metadata, Note, NoteError, put_link, render, replace_body, set};
 
 fn parse(text: &str) -> Note {
     Note::parse("notes/a.md", text.as_bytes())
@@ -16,7 +16,7 @@ const HANDWRITTEN: &str = "---\n# mine\ntitle:  'Plan'   # keep\nnested: {a: 1}\
 fn a_change_of_a_key_leaves_all_else() {
     let link =
         parse("---\nlinks: [{to: 5b0d6c1e-0c8f-4f0a-8a43-1b1f6e0e5a77, relation: r}]\n---\n").metadata.links;
-    let linked = add_link(HANDWRITTEN, &link[0]).unwrap();
+    let linked = put_link(HANDWRITTEN, &link[0]).unwrap();
     let lines = "links:\n  - to: 5b0d6c1e-0c8f-4f0a-8a43-1b1f6e0e5a77\n    relation: r\n---\n";
     assert_eq!(linked, HANDWRITTEN.replacen("---\nText", &[lines, "Text"].concat(), 1));
     for (changes, from, to) in [
@@ -32,7 +32,7 @@ fn a_change_of_a_key_leaves_all_else() {
 fn what_would_lose_something_is_refused() {
     let link =
         parse("---\nlinks: [{to: 5b0d6c1e-0c8f-4f0a-8a43-1b1f6e0e5a77, relation: r}]\n---\n").metadata.links;
-    assert_eq!(add_link("---\nlinks: mine\n---\n", &link[0]), Err(NoteError::LinksAreNoList));
+    assert_eq!(put_link("---\nlinks: mine\n---\n", &link[0]), Err(NoteError::LinksAreNoList));
     assert!(matches!(set("---\na: [\n---\n", &[("b", None)]), Err(NoteError::FrontMatter(_))));
     let content = "---\na: 1\n---\n";
     assert_eq!(render(&Default::default(), content), Err(NoteError::ContentHasFrontMatter));
@@ -59,7 +59,7 @@ proptest! {
 
     #[test]
     fn one_more_link_is_all_that_changes(metadata in metadata(), content in content(), link in link()) {
-        let text = add_link(&render(&metadata, &content).unwrap(), &link).unwrap();
+        let text = put_link(&render(&metadata, &content).unwrap(), &link).unwrap();
         let mut note = parse(&text);
         prop_assert_eq!(note.content(), content);
         prop_assert_eq!(note.metadata.links.pop(), Some(link));

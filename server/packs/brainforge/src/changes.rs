@@ -8,7 +8,10 @@ use tabellion_contracts::brainforge::{
 };
 use tabellion_notes::{Agent, Link, Metadata};
 use tabellion_runtime::{
-    Change, Content, Failure, KnownCaller, Staged, WriteCx, meta::REVIEW, spec::Fact, workflow::Event,
+    Change, Content, Failure, KnownCaller, Staged, WriteCx,
+    meta::REVIEW,
+    spec::{CallerKind, Fact},
+    workflow::Event,
 };
 use uuid::Uuid;
 
@@ -263,8 +266,10 @@ pub(super) fn link(
         let message = "a note can't be linked with itself: name two notes";
         return Err(invalid("self_link", message));
     }
-    let metadata = request.metadata.unwrap_or_default();
-    draft::check_link_metadata(&metadata, caller(cx)?)?;
+    let (author, given) = (caller(cx)?, request.metadata);
+    if let Some(metadata) = &given {
+        draft::check_link_metadata(metadata, author)?;
+    }
     shelf.follow_for(&[source, to])?;
     let NamedNote { entry, text, note } = NamedNote::read(shelf, cx, source)?;
     if shelf.cached_note(to)?.is_none() {
@@ -274,18 +279,26 @@ pub(super) fn link(
     let is_same = |link: &&Link| link.to == to && link.relation == relation;
     let call = Moment::new(cx);
     let time = call.time(shelf.library(), &entry.path)?;
-    let (link, text) = match note.metadata.links.iter().find(is_same) {
-        Some(link) => (link.clone(), text),
-        None => {
-            let mut link = Link {
+    let known = note.metadata.links.iter().find(is_same);
+    let by = Some(author.name.to_string());
+    let (link, text) = match known {
+        Some(link) if given.as_ref().is_none_or(|given| *given == link.metadata) => (link.clone(), text),
+        // Links of agents do not wait for a reviewer, so they change nothing of a person's.
+        Some(link) if author.kind != CallerKind::Human && link.by != by => {
+            let message = "the link exists with other metadata, and is not yours: leave `metadata` out";
+            return Err(invalid("immutable", message).with("link_id", link.id_from(source).to_string()));
+        }
+        _ => {
+            let new = Link {
                 id: None,
                 to,
                 relation: relation.clone(),
                 created_at: Some(time),
-                by: Some(caller(cx)?.name.to_string()),
-                metadata,
+                by: None,
+                metadata: Map::new(),
             };
-            link.id = Some(link.id_from(source));
+            let new = Link { id: Some(new.id_from(source)), ..new };
+            let link = Link { by, metadata: given.unwrap_or_default(), ..known.cloned().unwrap_or(new) };
             let mut members = vec![];
             if note.metadata.id != Some(source) {
                 members.push(("id", Some(json!(source.to_string()))));
@@ -296,7 +309,7 @@ pub(super) fn link(
                 members.push(("version", Some(json!(current))));
             }
             let text = tabellion_notes::set(&text, &members).map_err(unchangeable)?;
-            let text = tabellion_notes::add_link(&text, &link).map_err(unchangeable)?;
+            let text = tabellion_notes::put_link(&text, &link).map_err(unchangeable)?;
             (link, text)
         }
     };

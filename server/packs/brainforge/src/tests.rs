@@ -371,6 +371,46 @@ fn an_index_is_of_tags_and_types_that_there_can_be() {
 }
 
 #[test]
+fn metadata_of_a_link_are_those_that_were_given_last() {
+    let bench = Bench::new();
+    let [from, to] = ["first", "second"].map(|word| bench.note(By::Owner, word)["note_id"].clone());
+    let path = bench.path(from.as_str().unwrap());
+    let (first, second) = (json!({ "why": "one" }), json!({ "why": "two", "page": 1 }));
+    let mut made = None;
+    for (by, given, outcome, kept) in [
+        (AGENT, Some(&first), "changed", &first),
+        (AGENT, Some(&second), "changed", &second),
+        (AGENT, Some(&second), "same", &second),
+        (By::Agent("other"), Some(&first), "refused", &second),
+        (By::Agent("other"), Some(&second), "same", &second),
+        (By::Owner, None, "same", &second),
+        (By::Owner, Some(&first), "changed", &first),
+        (AGENT, Some(&second), "refused", &first),
+        (AGENT, None, "same", &first),
+        (By::Owner, Some(&json!({})), "changed", &Value::Null),
+    ] {
+        let mut request = json!({ "source_note_id": from, "target_note_id": to, "relation_type": "related" });
+        if let Some(given) = given {
+            request["metadata"] = given.clone();
+        }
+        let before = fs::read(&path).unwrap();
+        let answer = bench.try_call(by, tool::CREATE_LINK, request);
+        let is_changed = before != fs::read(&path).unwrap();
+        let found = match &answer {
+            Err(refused) if !is_changed && refused["details"]["reason"] == "immutable" => "refused",
+            Ok(answer) if made.get_or_insert(answer.clone()) == answer => {
+                ["same", "changed"][usize::from(is_changed)]
+            }
+            _ => "otherwise",
+        };
+        assert_eq!(found, outcome, "{by:?} {given:?}: {answer:?}");
+        let links =
+            bench.resource(By::Owner, "note_links", json!({ "note_id": from })).unwrap()["out"].clone();
+        assert_eq!((links.as_array().unwrap().len(), &links[0]["metadata"]), (1, kept), "{by:?} {given:?}");
+    }
+}
+
+#[test]
 fn metadata_of_links_has_no_names_of_secrets() {
     let bench = Bench::new();
     let [from, to] = ["first", "second"].map(|word| bench.note(By::Owner, word)["note_id"].clone());
