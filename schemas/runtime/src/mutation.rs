@@ -199,7 +199,10 @@ where
                 self.gates.close::<Error>(&notes, &response)?;
                 (receipt, response)
             }
-            Replay::Answered { commit, response } => (Receipt::new(commit), encode(self.tool, response)?),
+            Replay::Answered { commit, response, base } => {
+                base.into_iter().for_each(|base| notes.put(BASE, base));
+                (Receipt::new(commit), encode(self.tool, response)?)
+            }
         };
         self.note_commit(&notes, &receipt);
         notes.put(REPLAYED, true.into());

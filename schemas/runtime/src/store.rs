@@ -171,5 +171,7 @@ pub enum Replay<G: Ground = Documents> {
         commit: CommitId,
         /// The answer, without its secrets.
         response: Value,
+        /// Its `tabellion/base`; `None` if that was not kept.
+        base: Option<Value>,
     },
 }

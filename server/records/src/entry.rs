@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use tabellion_runtime::{
-    CommitId, Entry, Failure, FailureKind, IdempotencyKey, Prepared, Replay, Row, RowChange, RowEdit, Rows,
-    RowsChange,
+    CommitId, ContentId, Entry, Failure, FailureKind, IdempotencyKey, Prepared, Replay, Row, RowChange,
+    RowEdit, Rows, RowsChange, meta,
     rows::{Fresh as _, content_id},
 };
 
@@ -47,7 +47,7 @@ pub(crate) struct LogEntry {
     pub(crate) key: Option<String>,
     /// Digest of the request, if there is a key.
     pub(crate) request: Option<String>,
-    /// The answer without its secrets, if there is a key.
+    /// The answer without its secrets, with its `tabellion/base`, if there is a key.
     pub(crate) response: Option<Value>,
     /// Details that the tool added.
     pub(crate) details: Map<String, Value>,
@@ -89,7 +89,9 @@ impl LogEntry {
             let failure = Failure::new(FailureKind::Conflict, message);
             return Err(failure.with("rule", "key_reused").with("change", self.id));
         }
-        Ok(Replay::Answered { commit: CommitId::new(self.id), response: self.response.unwrap_or_default() })
+        let mut response = self.response.unwrap_or_default();
+        let base = response.as_object_mut().and_then(|response| response.remove(meta::BASE));
+        Ok(Replay::Answered { commit: CommitId::new(self.id), response, base })
     }
 }
 
@@ -167,11 +169,13 @@ pub(crate) struct Making {
     secrets: Mutex<Vec<String>>,
     /// The entry of the prepared change.
     pub(crate) entry: Option<LogEntry>,
+    /// The content id that it leaves, if it leaves the row.
+    content: Option<ContentId>,
 }
 
 impl Making {
     pub(crate) fn new(clock: Clock) -> Self {
-        Self { clock, secrets: Mutex::default(), entry: None }
+        Self { clock, secrets: Mutex::default(), entry: None, content: None }
     }
 
     pub(crate) fn secret(&self, prefix: &str) -> Result<String, Failure> {
@@ -209,6 +213,7 @@ impl Making {
             base: content(first.and_then(|row| row.before.as_ref())),
             content: content(first.and_then(|row| row.after.as_ref())),
         };
+        self.content.clone_from(&prepared.content);
         self.entry = Some(self.entry_of(id, change, entry, written));
         prepared
     }
@@ -249,7 +254,10 @@ impl Making {
 
     /// Keeps the answer of a call that may be repeated.
     pub(crate) fn keep(&mut self, response: &Value) {
-        let response = self.without_secrets(response);
+        let mut response = self.without_secrets(response);
+        if let Some(response) = response.as_object_mut() {
+            response.insert(meta::BASE.into(), self.content.clone().into());
+        }
         if let Some(entry) = &mut self.entry {
             entry.response = Some(response);
         }

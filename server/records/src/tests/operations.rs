@@ -307,6 +307,7 @@ fn a_secret_is_answered_once_and_its_bytes_are_nowhere() {
     let mut expected = first.response.clone();
     expected["secret"] = Value::Null;
     assert_eq!(again.response, expected);
+    assert_eq!(again.meta["tabellion/base"], first.meta["tabellion/base"]);
     let read = bench.call("access_key", Get, json!({"id": expected["id"]})).unwrap();
     assert!(read.get("secret").is_none());
     assert_eq!(
