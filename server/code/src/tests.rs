@@ -424,7 +424,7 @@ fn folders_are_read_by_their_ignore_rules_and_the_selection() {
         (Selection { exclude_dirs: vec!["src/".into()], ..all.clone() }, WITHOUT_SRC),
         (Selection { exclude_dirs: vec!["./src".into()], ..all.clone() }, WITHOUT_SRC),
         (Selection { exclude_dirs: vec!["/src".into()], ..all.clone() }, WITHOUT_SRC),
-        (Selection { exclude_dirs: vec![".".into(), "x/src".into()], ..all.clone() }, EVERYTHING),
+        (Selection { exclude_dirs: vec!["x/src".into()], ..all.clone() }, EVERYTHING),
         (Selection { ignore_patterns: vec!["./src/**".into()], ..all.clone() }, WITHOUT_SRC),
         (
             Selection { ignore_patterns: vec!["./*.rs".into()], ..all.clone() },
@@ -510,6 +510,26 @@ fn files_are_left_out_by_names_in_any_case_and_sources_are_not() {
         for path in paths.split_whitespace() {
             assert_eq!(choose(path), Some(expected), "{path}");
         }
+    }
+}
+
+#[test]
+fn folders_are_left_out_by_name_or_path_and_what_is_no_folder_within_is_refused() {
+    // What is written, and if `a/src/x.rs` and `src/x.rs` are left out.
+    for (written, expected) in [
+        ("src", Some([true, true])),
+        ("src\\", Some([true, true])),
+        ("a/src", Some([true, false])),
+        ("/project/src", Some([false, true])),
+        (".", None),
+        ("../src", None),
+        ("src/*", None),
+        ("/project", None),
+    ] {
+        let selection = Selection { exclude_dirs: vec![written.into()], ..Selection::default() };
+        let chosen = selection.choose(Path::new("/project"));
+        let found = chosen.map(|choose| ["a/src/x.rs", "src/x.rs"].map(|path| choose(path).is_none())).ok();
+        assert_eq!(found, expected, "{written}");
     }
 }
 

@@ -18,7 +18,7 @@ use tabellion_platform::{
 
 use crate::{
     CodeError, Stop,
-    values::{Extensions, segments},
+    values::{Extensions, segments, with_slashes},
 };
 
 /// Folders of built or fetched files; skipped unless they are named.
@@ -200,6 +200,39 @@ fn from_root(line: &str) -> Cow<'_, str> {
     }
 }
 
+/// A folder that is left out.
+enum Excluded {
+    /// Any with this name.
+    Name(String),
+    /// The one with this path from the root.
+    Path(Vec<String>),
+}
+
+impl Excluded {
+    fn parse(root: &Path, written: &str) -> Result<Self, CodeError> {
+        let path = with_slashes(written);
+        let inside = Path::new(&path).strip_prefix(root).ok().and_then(Path::to_str);
+        let parts: Vec<String> = segments(inside.unwrap_or(&path)).map(String::from).collect();
+        if parts.is_empty() || parts.iter().any(|part| part == ".." || part.contains(['*', '?'])) {
+            return Err(CodeError::Filter(format!(
+                "`{written}` is no folder within the one to index; `exclude_dirs` takes names and paths of folders, `ignore_patterns` patterns"
+            )));
+        }
+        Ok(match <[String; 1]>::try_from(parts) {
+            Ok([name]) if inside.is_none() => Self::Name(name),
+            Ok(path) => Self::Path(path.into()),
+            Err(path) => Self::Path(path),
+        })
+    }
+
+    fn has(&self, folders: &[&str]) -> bool {
+        match self {
+            Self::Name(name) => folders.contains(&name.as_str()),
+            Self::Path(path) => path.len() <= folders.len() && path.iter().zip(folders).all(|(a, b)| a == b),
+        }
+    }
+}
+
 impl Selection {
     /// Returns true if a folder's name is left out wherever the folder is.
     fn skips(&self, name: &str) -> bool {
@@ -209,24 +242,19 @@ impl Selection {
     /// Returns a function from a path to its choice; `None` if the file is not selected. Ignore files are applied while walking.
     ///
     /// # Errors
-    /// If a line of `ignore_patterns` is not a valid pattern.
+    /// If a line of `ignore_patterns` is not a valid pattern, or one of `exclude_dirs` no folder.
     pub fn choose(&self, root: &Path) -> Result<impl Fn(&str) -> Option<Choice> + use<'_>, CodeError> {
         let left_out = rules(root, LEFT_OUT.iter().map(|line| Cow::Borrowed(*line)), true)?;
         let given = rules(root, self.ignore_patterns.iter().map(|line| from_root(line)), false)?;
         let mut extensions = Extensions::default();
         extensions.add(&self.extensions);
-        let excluded: Vec<Vec<&str>> =
-            self.exclude_dirs.iter().map(|path| segments(path).collect()).collect();
+        let excluded = self.exclude_dirs.iter().map(|written| Excluded::parse(root, written));
+        let excluded: Vec<Excluded> = excluded.collect::<Result<_, _>>()?;
         let root = root.to_owned();
         Ok(move |path: &str| {
             let mut folders: Vec<&str> = path.split('/').collect();
             folders.pop();
-            let is_excluded = excluded.iter().any(|excluded| match excluded[..] {
-                [] => false,
-                [name] => folders.contains(&name),
-                _ => folders.starts_with(excluded),
-            });
-            if is_excluded || !extensions.has(path) {
+            if excluded.iter().any(|excluded| excluded.has(&folders)) || !extensions.has(path) {
                 return None;
             }
             let path = root.join(path);
