@@ -40,6 +40,7 @@ pub(in super::super) async fn code(
         let (field, value) = filter.split_once(':').ok_or_else(|| wrong("must be `field:value`".into()))?;
         let (field, value) = (field.trim(), value.trim());
         if field == COLLECTION {
+            collection(&call, value).await?;
             rows.retain(|row| text(row, NAME).is_some_and(|name| is_same_name(name, value)));
             continue;
         }

@@ -71,7 +71,8 @@ fn what_is_indexed_is_found_and_each_run_is_one_change() {
     assert_eq!(told, [&json!("idle"), &json!(3), &json!(3), &json!(0), &json!(3), &answer["operation_id"]]);
     assert_eq!(found(&bench, "total", json!({}))[0], "src/price.rs");
     assert_eq!(found(&bench, "total", json!({ "filters": ["language:python"] })), ["src/cart.py"]);
-    assert_eq!(found(&bench, "total", json!({ "filters": ["collection:other"] })), [""; 0]);
+    let other = json!({ "resource": "code", "query": "total", "filters": ["collection:other"] });
+    assert_eq!(bench.refusal(SEARCH, other), "no_collection");
     assert_eq!(found(&bench, "total", json!({ "extensions": ["md"] })), ["README.md"]);
 
     // After the next run, changed files are found with their new content; the collection is the same row.
