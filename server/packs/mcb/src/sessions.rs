@@ -42,10 +42,20 @@ pub(super) async fn create(
     join(&mut data, "project_id", req.project_id)?;
     join(&mut data, "worktree_id", req.worktree_id)?;
     join(&mut data, "agent_type", req.agent_type)?;
+    let is_sent = data.contains_key("project_id");
     fall_back(&mut data, "project_id", &call.provenance);
     required(&data, "project_id")?;
     data.insert("provenance".into(), call.provenance.to_value());
     let mut plan = call.plan();
+    if let Some(project) = text(&data, "project_id").filter(|_| !is_sent)
+        && plan.get(entity("project")?, &[project.into()]).await?.is_none()
+    {
+        let message = format!(
+            "`project_id` is missing, and the project where the call comes from, `{}`, does not exist; create it, or send the id of one",
+            project.escape_debug()
+        );
+        return Err(invalid("no_such", "/data", message));
+    }
     if let Some(parent) = text(&data, "parent_session_id") {
         register(&call, &mut plan, parent, None).await?;
     }

@@ -205,7 +205,8 @@ async fn plan<'v>(
             let message = format!(
                 "the collection is being indexed by operation `{operation}`; wait until its status is idle"
             );
-            return Err(Failure::new(FailureKind::Busy, message).with(OPERATION_ID, operation).into());
+            let failure = Failure::new(FailureKind::Conflict, message).with("rule", "indexing");
+            return Err(failure.with(OPERATION_ID, operation).into());
         }
     }
     let (operation, started_at) = (call.fresh_id(), call.now());

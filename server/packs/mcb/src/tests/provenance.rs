@@ -93,6 +93,11 @@ fn what_a_session_was_created_with_holds_for_later_calls_of_it() {
         (&row["project_id"], &row["repo_id"], &row["session_id"]),
         (&json!("shop"), &json!("r-1"), &session)
     );
+    // A project that was not sent is not blamed on what was.
+    let elsewhere = Caller::new().with("project_id", "elsewhere");
+    let unsent = json!({ "action": "create", "data": { "model": "m", "agent_type": "a" } });
+    let error = bench.by(&elsewhere).answer("session", unsent).unwrap_err();
+    assert_eq!((&error["rule"], &error["pointer"]), (&json!("no_such"), &json!("/data")), "{error}");
     let unknown = later.with("session_id", "unknown");
     let error = bench.by(&unknown).answer(MEMORY, request("list", "observation", json!({}))).unwrap_err();
     assert_eq!(error["missing"], json!(FIELDS[1..5]));
