@@ -78,7 +78,8 @@ impl Rest {
         let near = self.endpoints().iter().filter(is_near);
         let near: Vec<_> =
             near.map(|endpoint| format!("`{} {mount}{}`", endpoint.method, endpoint.path)).collect();
-        let why = format!("nothing is served at that path, but {}, and MCP at `{mount}`", near.join(", "));
+        let why =
+            format!("nothing is served at that path; there are {}, and MCP at `{mount}`", near.join(", "));
         Refusal::new(StatusCode::NOT_FOUND, why)
     }
 
