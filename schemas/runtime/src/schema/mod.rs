@@ -137,7 +137,7 @@ impl Schema {
     ///
     /// # Errors
     /// The first violations, at most eight. A rule is reported once per value, however many of its keywords are broken. For a value of a
-    /// wrong type, only the type is reported.
+    /// wrong type, only the type is reported; for a text that is too short, only its length.
     pub fn check(&self, value: &Value) -> Result<(), Vec<Violation>> {
         let validator = &self.compiled().validator;
         if validator.is_valid(value) {
@@ -153,10 +153,15 @@ impl Schema {
                 break;
             }
         }
-        let mistyped = violations.iter().filter(|violation| violation.rule == "type");
-        let mistyped: Vec<_> = mistyped.map(|violation| violation.pointer.clone()).collect();
-        violations.retain(|violation| {
-            violation.rule == "type" || !mistyped.iter().any(|value| is_below(&violation.pointer, value))
+        let values = |rule: &str| -> Vec<_> {
+            let of_rule = violations.iter().filter(|violation| violation.rule == rule);
+            of_rule.map(|violation| violation.pointer.clone()).collect()
+        };
+        let (mistyped, short) = (values("type"), values("minLength"));
+        violations.retain(|Violation { rule, pointer, .. }| match &**rule {
+            "type" => true,
+            "minLength" => !mistyped.iter().any(|value| is_below(pointer, value)),
+            _ => !short.contains(pointer) && !mistyped.iter().any(|value| is_below(pointer, value)),
         });
         Err(violations)
     }
