@@ -87,6 +87,37 @@ fn an_agents_note_is_found_once_a_person_has_approved_it_at_the_terminal() {
 }
 
 #[test]
+fn a_version_of_a_note_that_undo_made_says_so() {
+    let library = Library::empty();
+    let mut command = Command::new(TABELLION);
+    command.args(["serve", "--as", "owner", "--contract", CONTRACT.id, "--library"]).arg(library.root());
+    let mut target = Server::start(&mut command).target;
+    let note = json!({ "content": "# Locks\n\nShort.", "note_type": "insight", "ai_justification": "asked" });
+    let id = call(&mut target, tool::CREATE_NOTE, note)["note_id"].clone();
+    let change =
+        json!({ "note_id": id, "version": 1, "content": "# Locks\n\nLong.", "change_reason": "more" });
+    call(&mut target, tool::UPDATE_NOTE, change);
+    let update = library.ledger().commits.first().expect("commits").clone();
+    let (is_fine, said) = ran(&library, &["undo", &update]);
+    assert!(is_fine, "{said}");
+    let uri = format!("note://{}/versions", id.as_str().expect("an id"));
+    let read = target.request("resources/read", json!({ "uri": uri })).expect("an answer");
+    let text = read["result"]["contents"][0]["text"].as_str().expect("a text");
+    let versions: Value = serde_json::from_str(text).expect("JSON");
+    let summaries: Vec<_> =
+        versions["versions"].as_array().expect("versions").iter().map(|it| &it["summary"]).collect();
+    assert_eq!(
+        summaries,
+        [
+            &json!(format!("revert {}: update {}: more", &update[..10], id.as_str().expect("an id"))),
+            &json!("more"),
+            &json!("create")
+        ]
+    );
+    assert!(exited(target).success());
+}
+
+#[test]
 fn an_approval_at_the_terminal_is_of_what_was_shown_last() {
     let library = Library::empty();
     let mut target = served(&library);

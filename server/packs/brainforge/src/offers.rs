@@ -154,7 +154,7 @@ pub(super) fn note(shelf: &Shelf, cx: &ReadCx<'_>, id: &str) -> Result<NoteResou
 
 pub(super) fn versions(shelf: &Shelf, cx: &ReadCx<'_>, id: &str) -> Result<NoteVersionsResource, ToolError> {
     let entry = entry(shelf, id)?;
-    let versions = versions::all(cx, &entry.path)?;
+    let versions = versions::all(shelf.library(), cx, &entry.path)?;
     let versions = versions.into_iter().rev().map(|version| NoteVersion {
         version: number(version.number),
         commit: version.commit,
@@ -173,7 +173,7 @@ pub(super) fn version(
     asked: &str,
 ) -> Result<VersionOfNoteResource, ToolError> {
     let entry = entry(shelf, id)?;
-    let versions = versions::all(cx, &entry.path)?;
+    let versions = versions::all(shelf.library(), cx, &entry.path)?;
     let found = versions.into_iter().find(|version| version.number.to_string() == asked);
     let found = found.ok_or_else(|| {
         let message = format!("the note has no version `{asked}`; `note://{id}/versions` lists them");

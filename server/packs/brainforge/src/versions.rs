@@ -1,12 +1,13 @@
 //! Numbers of versions: those in front matter, and one more for a person's later edits.
 
 use std::collections::{
-    BTreeMap,
+    BTreeMap, HashSet,
     btree_map::Entry::{Occupied, Vacant},
 };
 
 use chrono::{DateTime, FixedOffset, Utc};
 use serde_json::Value;
+use tabellion_library::Library;
 use tabellion_notes::Note;
 use tabellion_runtime::{Failure, ReadCx, Until, Version, VersionEntry};
 
@@ -49,17 +50,24 @@ fn summary(entry: &VersionEntry) -> String {
     reason.unwrap_or(&entry.operation).to_owned()
 }
 
+/// Returns the summary that the log has of a version, such as that of an undone change; `None` for an edit by hand.
+fn summary_of_log(library: &Library, version: &Version) -> Option<String> {
+    library.find_entry(&version.commit).ok().map(|entry| entry.summary)
+}
+
 /// Returns the versions of the document at `path`, oldest first. A person's edits between two changes of tools are one version, and
 /// so are commits that left the number as it was, such as those of links: the last of them has the bytes.
-pub(super) fn all(cx: &ReadCx<'_>, path: &str) -> Result<Vec<NoteVersion>, Failure> {
+pub(super) fn all(library: &Library, cx: &ReadCx<'_>, path: &str) -> Result<Vec<NoteVersion>, Failure> {
     let history = cx.history(path, Until::BEGINNING)?;
     let mut versions: BTreeMap<u64, NoteVersion> = BTreeMap::new();
+    let mut contents = HashSet::new();
     // The number set by the last change of a tool.
     let mut left: Option<u64> = None;
     for version in &history.versions {
         let Some(content) = &version.content else {
             continue;
         };
+        let is_new = contents.insert(&**content);
         let bytes = cx.past_content(path, content)?;
         let metadata = Note::parse(path, &bytes).metadata;
         let (number, summary) = match &version.entry {
@@ -67,7 +75,11 @@ pub(super) fn all(cx: &ReadCx<'_>, path: &str) -> Result<Vec<NoteVersion>, Failu
                 left = Some(metadata.current_version(None));
                 (metadata.current_version(None), summary(entry))
             }
-            None => (metadata.current_version(left), BY_HAND.to_owned()),
+            None => {
+                // A look at the log takes a walk through later commits, so edits by hand are spared it.
+                let undone = if is_new { None } else { summary_of_log(library, version) };
+                (metadata.current_version(left), undone.unwrap_or_else(|| BY_HAND.to_owned()))
+            }
         };
         let commit = Some(version.commit.to_string());
         match versions.entry(number) {
