@@ -231,7 +231,8 @@ fn has_body(language: Language, kind: SymbolKind, node: Node<'_>, is_member: boo
     if is_code(kind) {
         field("body") || value(node).is_some() || has_child(node, "function_body") || always()
     } else {
-        let has_value = || field("value") || field("default_value") || VALUES.iter().any(|part| has_child(node, part));
+        let has_value =
+            || field("value") || field("default_value") || VALUES.iter().any(|part| has_child(node, part));
         kind != SymbolKind::Constant || !is_member || has_value() || has_accessor(node)
     }
 }
