@@ -46,7 +46,7 @@ use uuid::Uuid;
 
 use self::{
     file::{Durability, failed},
-    servers::Server,
+    servers::{Server, any_lives},
     session::{SessionError, Sessions},
 };
 
@@ -107,6 +107,11 @@ impl Calls {
             recovered: tokio::sync::OnceCell::new(),
             forgot_at: AtomicI64::new(0),
         })
+    }
+
+    /// Returns true if a process that has opened the record in `folder` still runs.
+    pub fn are_served(folder: &Path) -> bool {
+        any_lives(&folder.join(SERVERS))
     }
 
     /// Returns true if `folder` has a record of calls.

@@ -23,7 +23,6 @@ pub mod parent;
 #[cfg(any(test, not(target_os = "linux")))]
 #[cfg_attr(any(target_os = "linux", target_os = "macos", windows), allow(unreachable_pub, dead_code))]
 mod portable;
-pub mod presence;
 mod signals;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod unix;

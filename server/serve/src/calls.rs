@@ -61,6 +61,11 @@ pub fn open<'s>(
     Calls::open(&library.derived(FOLDER), commits).map(|calls| Some(Arc::new(calls)))
 }
 
+/// Returns true if a process records its calls in `library`, as servers of contracts with roles do.
+pub(super) fn are_served(library: &Library) -> bool {
+    Calls::are_served(&library.derived(FOLDER))
+}
+
 /// Returns true if `library` has a store of calls.
 pub fn are_kept(library: &Library) -> bool {
     Calls::are_in(&library.derived(FOLDER))

@@ -21,6 +21,15 @@ impl Specs {
         Self { over_documents, over_rows }
     }
 
+    /// Returns a contract over documents with roles, and one without roles that changes documents.
+    pub(super) fn guarded_and_open(&self) -> (Option<&'static str>, Option<&'static str>) {
+        let guarded = self.over_documents.iter().find(|spec| spec.auth.is_some());
+        let changes =
+            |spec: &&&ContractSpec| spec.auth.is_none() && spec.tools.iter().any(|tool| tool.mutating);
+        let open = self.over_documents.iter().find(changes);
+        (guarded.map(|spec| spec.id), open.map(|spec| spec.id))
+    }
+
     /// Returns all of them.
     pub(super) fn all(&self) -> Vec<&'static ContractSpec> {
         [&self.over_documents[..], &self.over_rows].concat()

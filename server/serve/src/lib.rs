@@ -5,7 +5,6 @@
 // Printing macros panic on a closed stream. Standard output is reserved for the protocol.
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
-mod beside;
 mod callers;
 pub mod calls;
 mod grounds;
@@ -110,13 +109,7 @@ pub fn run(options: &Options, packs: Packs) -> Result<(), Box<dyn Error>> {
     let opened = callers::say(opened, options.role.as_deref());
     let rows: Vec<_> = opened.iter().flat_map(|opened| opened.rows.clone()).collect();
     let libraries = opened.iter().filter_map(|opened| opened.library.as_ref());
-    let followers: Vec<_> = libraries.clone().filter_map(Library::follow).collect();
-    let mut present = vec![];
-    for library in libraries {
-        let (joined, warning) = beside::join(library, &specs.over_documents, packs);
-        present.extend(joined);
-        warning.into_iter().for_each(say);
-    }
+    let followers: Vec<_> = libraries.filter_map(Library::follow).collect();
 
     let runtime = runtime()?;
     if access.is_none() && io::stdin().is_terminal() {
@@ -128,7 +121,7 @@ pub fn run(options: &Options, packs: Packs) -> Result<(), Box<dyn Error>> {
     };
     // A thread may still be blocked in a read of standard input; it must not delay the process's end.
     runtime.shutdown_background();
-    drop((followers, present));
+    drop(followers);
     settle(rows);
     served
 }
@@ -272,6 +265,16 @@ fn open_library(
         library.check_name(path).map_err(no_document)?;
     }
     let grounds = Grounds { library: Some(Arc::clone(&library)), document, ..Grounds::default() };
+    let (guarded, open) = specs.guarded_and_open();
+    let guarded = match guarded {
+        Some(guarded) => Some(format!("`{guarded}`")),
+        None => calls::are_served(&library).then(|| "a contract that a different process serves".to_owned()),
+    };
+    if let Some((guarded, open)) = guarded.zip(open) {
+        say(format!(
+            "`{open}` changes the files of {guarded} without its roles, gates and reviews; serve them from libraries of their own"
+        ));
+    }
     let contracts = specs.over_documents.iter();
     let contracts = contracts.map(|spec| Ok(packs.service(spec.id, &grounds)?.0));
     Ok((library, contracts.collect::<Result<_, ServiceError>>()?))

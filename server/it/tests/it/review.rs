@@ -157,7 +157,6 @@ fn a_contract_without_roles_beside_one_with_them_is_reported() {
     for (running, starting, warns) in [
         (vec![], vec![CONTRACT.id], false),
         (vec![], vec![open, CONTRACT.id], true),
-        (vec![open], vec![CONTRACT.id], true),
         (vec![CONTRACT.id], vec![open], true),
         (vec![CONTRACT.id], vec![CONTRACT.id], false),
         (vec![open], vec![open], false),

@@ -331,7 +331,7 @@ fn what_can_not_be_stored_is_refused_and_changes_nothing() {
         (observation(json!({ "content": "x", "observation_type": "QualityGate" })), "unsupported"),
         (observation(json!({ "content": "x", "observation_type": "dream" })), "observation_type"),
         (observation(json!({ "content": " \n\t", "observation_type": "code" })), "pattern"),
-        (observation(json!({ "content": "", "observation_type": "code" })), "minLength pattern"),
+        (observation(json!({ "content": "", "observation_type": "code" })), "minLength"),
         (observation(json!({ "content": "a\u{0}b", "observation_type": "code" })), "value"),
         (observation(json!({ "observation_type": "code" })), "required"),
         (observation(json!({ "content": "x", "observation_type": "code", "nonsense": 1 })), "unknown_field"),
