@@ -48,10 +48,15 @@ const BINDINGS: &[(&str, &str)] = &[
     ("enhanced_for_statement", "name"),
     ("catch_clause", "parameter"),
     ("catch_formal_parameter", "name"),
-    // Rust
+    ("lambda_expression", "parameters"),
+    ("inferred_parameters", ""),
+    ("implicit_parameter", ""),
+    ("resource", "name"),
+    ("foreach_statement", "left"),
+    // Rust, Kotlin
     ("let_declaration", "pattern"),
-    ("parameter", "pattern"),
-    ("parameter", "name"),
+    ("parameter", ""),
+    ("tuple_struct_pattern", ""),
     ("for_expression", "pattern"),
     ("closure_parameters", ""),
     // Go, C
@@ -95,9 +100,19 @@ const PATTERNS: &[&str] = &[
     "variable_name",
 ];
 
-/// Nodes in which a name refers to a part of another definition: an argument, a member of a literal.
+/// Nodes in which a name refers to a part of another definition: an argument, a member of a literal; or can only be a variable, as in PHP.
 const LABELS: &[(&str, &str)] =
-    &[("keyword_argument", "name"), ("pair", "key"), ("field_initializer", "field")];
+    &[("keyword_argument", "name"), ("pair", "key"), ("field_initializer", "field"), ("variable_name", "")];
+
+/// Nodes in which a name is no variable's: of a method, or of what a module has.
+const CALLED: &[(&str, &str)] = &[
+    ("method_invocation", "name"),
+    ("call", "method"),
+    ("member_access_expression", "name"),
+    ("scoped_identifier", "name"),
+    ("scoped_type_identifier", "name"),
+    ("qualified_identifier", "name"),
+];
 
 /// Nodes outside of which names that they bind are not known.
 const SCOPES: &[&str] = &[
@@ -138,6 +153,8 @@ enum Role {
     Use,
     /// A member of a value: `.name`.
     Member,
+    /// A name that is no variable's.
+    Called,
     /// A local variable or parameter begins here.
     Binding,
     /// As a binding, and one of the file if it is in no function.
@@ -203,7 +220,7 @@ pub(super) fn mentions(source: &Source, is_wanted: impl Fn(&str) -> bool) -> Vec
         }
     };
     let is_use = |leaf: &Leaf| match leaf.role {
-        Role::Member => true,
+        Role::Member | Role::Called => true,
         Role::Label | Role::Global => false,
         Role::Use | Role::Binding | Role::FileBinding => !is_local(leaf),
     };
@@ -239,6 +256,9 @@ fn role(node: Node<'_>, path: &[Step<'_>]) -> Role {
     }
     if LABELS.contains(&(*kind, field)) {
         return Role::Label;
+    }
+    if CALLED.contains(&(*kind, field)) {
+        return Role::Called;
     }
     if is_member(field) || matches!(node.kind(), "field_identifier" | "property_identifier") {
         return Role::Member;
