@@ -132,8 +132,8 @@ impl CodeFilters {
     }
 }
 
-/// A condition on paths: a file, or all in a folder, and what fits the glob, if it is one. Without a slash, that is of names of files in any
-/// folder. Names can have a glob's marks: `app/[id]/page.tsx`.
+/// A condition on paths. It holds for the file or folder with this path, and for paths that match it as a glob. A glob without a slash is
+/// compared with names of files in any folder. Paths can contain a glob's marks: `app/[id]/page.tsx`.
 #[derive(Debug, Clone)]
 struct PathFilter {
     path: String,

@@ -510,7 +510,7 @@ impl<'s> Search<'s> {
     }
 
     /// Raises chunks that have the query as a name above all others, in any file: a name in a configuration is meant as much as in a
-    /// program. Those that declare it are raised above these, then those that define it, then those that define it as it is spelled.
+    /// program. Above these are chunks that declare the name, then those that define it, and first those that define it as it is spelled.
     fn raise_exact(&self, found: &mut [Valued]) {
         for raised in [&self.exact, &self.declared, &self.defined, &self.spelled] {
             let others = found.iter().filter(|hit| !raised.contains(&hit.chunk));

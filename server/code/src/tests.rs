@@ -515,7 +515,7 @@ fn files_are_left_out_by_names_in_any_case_and_sources_are_not() {
 
 #[test]
 fn folders_are_left_out_by_name_or_path_and_what_is_no_folder_within_is_refused() {
-    // What is written, and if `a/src/x.rs` and `src/x.rs` are left out.
+    // A folder as written, and the expected exclusion of `a/src/x.rs` and of `src/x.rs`.
     for (written, expected) in [
         ("src", Some([true, true])),
         ("src\\", Some([true, true])),

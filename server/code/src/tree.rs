@@ -242,7 +242,7 @@ impl Selection {
     /// Returns a function from a path to its choice; `None` if the file is not selected. Ignore files are applied while walking.
     ///
     /// # Errors
-    /// If a line of `ignore_patterns` is not a valid pattern, or one of `exclude_dirs` no folder.
+    /// If a line of `ignore_patterns` is not a valid pattern, or an item of `exclude_dirs` can't be a folder within `root`.
     pub fn choose(&self, root: &Path) -> Result<impl Fn(&str) -> Option<Choice> + use<'_>, CodeError> {
         let left_out = rules(root, LEFT_OUT.iter().map(|line| Cow::Borrowed(*line)), true)?;
         let given = rules(root, self.ignore_patterns.iter().map(|line| from_root(line)), false)?;

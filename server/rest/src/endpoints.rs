@@ -18,7 +18,7 @@ impl Rest {
     pub async fn answer(self: &Arc<Self>, mut asked: RestRequest) -> Response<Bytes> {
         let mut known = vec![];
         if asked.request.method() == Method::GET {
-            // It is not the condition of a change.
+            // In a read, the header only asks for a 304; it is no condition of a change.
             let headers = asked.request.headers_mut();
             known.extend(headers.get_all(IF_NONE_MATCH).iter().cloned());
             headers.remove(IF_NONE_MATCH);

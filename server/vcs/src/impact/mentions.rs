@@ -100,11 +100,12 @@ const PATTERNS: &[&str] = &[
     "variable_name",
 ];
 
-/// Nodes in which a name refers to a part of another definition: an argument, a member of a literal; or can only be a variable, as in PHP.
+/// Nodes in which a name refers to a part of another definition, such as an argument or a member of a literal. PHP's variables are among
+/// them, since `$` tells them from everything else.
 const LABELS: &[(&str, &str)] =
     &[("keyword_argument", "name"), ("pair", "key"), ("field_initializer", "field"), ("variable_name", "")];
 
-/// Nodes in which a name is no variable's: of a method, or of what a module has.
+/// Nodes whose names are those of methods or of items of a module, never of local variables.
 const CALLED: &[(&str, &str)] = &[
     ("method_invocation", "name"),
     ("call", "method"),
@@ -153,7 +154,7 @@ enum Role {
     Use,
     /// A member of a value: `.name`.
     Member,
-    /// A name that is no variable's.
+    /// The name of a method or of an item of a module, never of a local variable.
     Called,
     /// A local variable or parameter begins here.
     Binding,

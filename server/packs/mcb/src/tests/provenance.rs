@@ -93,7 +93,7 @@ fn what_a_session_was_created_with_holds_for_later_calls_of_it() {
         (&row["project_id"], &row["repo_id"], &row["session_id"]),
         (&json!("shop"), &json!("r-1"), &session)
     );
-    // A project that was not sent is not blamed on what was.
+    // The refusal of a discovered project does not point at a member that the caller did not send.
     let elsewhere = Caller::new().with("project_id", "elsewhere");
     let unsent = json!({ "action": "create", "data": { "model": "m", "agent_type": "a" } });
     let error = bench.by(&elsewhere).answer("session", unsent).unwrap_err();
