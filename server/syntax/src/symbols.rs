@@ -227,7 +227,10 @@ const VALUES: &[&str] = &["=", "arrow_expression_clause", "computed_property", "
 fn has_body(language: Language, kind: SymbolKind, node: Node<'_>, is_member: bool) -> bool {
     let field = |name: &str| node.child_by_field_name(name).is_some();
     // Ruby has no prototypes, and its empty methods no bodies.
-    let always = || language.name() == "ruby" || matches!(node.kind(), "secondary_constructor");
+    let always = || {
+        language.name() == "ruby"
+            || matches!(node.kind(), "secondary_constructor" | "subscript_declaration" | "command")
+    };
     if is_code(kind) {
         field("body") || value(node).is_some() || has_child(node, "function_body") || always()
     } else {
@@ -245,8 +248,15 @@ fn has_accessor(node: Node<'_>) -> bool {
     all.children(&mut all.walk()).any(|accessor| accessor.child_by_field_name("body").is_some())
 }
 
-/// Returns the last part of a qualified name, without arguments of types: `Foo<T>` is `Foo`, `a::b` is `b`, `T for Foo` is `Foo`.
+/// Returns the last part of a qualified name, without arguments of types: `Foo<T>` is `Foo`, `a::b` is `b`, `T for Foo` is `Foo`,
+/// `"a b"` is `a b`.
 pub(crate) fn own(name: &str) -> String {
+    // A quoted name has no parts.
+    if let Some(quoted) =
+        ['"', '\'', '`'].iter().find_map(|quote| name.strip_prefix(*quote)?.strip_suffix(*quote))
+    {
+        return quoted.to_owned();
+    }
     let of = name.rsplit(" for ").next().unwrap_or(name);
     // An operator's name includes its punctuation.
     let operator = of.rfind("operator").filter(|at| {
@@ -279,6 +289,7 @@ fn is_part_of_name(char: char) -> bool {
 /// Returns the names that a definition introduces, if any: each as its symbol's path shows it, and alone.
 fn names(language: Language, node: Node<'_>, source: &str) -> Vec<(String, String)> {
     let text = |node: Node<'_>| source.get(node.byte_range()).map(one_line);
+    let bound_names = |pattern| bound(pattern).into_iter().filter_map(text).collect::<Vec<String>>();
     let shown: Vec<String> = match (language.name(), node.kind()) {
         // `const A, B = 1, 2`, `case hearts, spades`, `x, y int`.
         (_, "const_spec" | "var_spec" | "enum_entry" | "field_declaration")
@@ -299,40 +310,65 @@ fn names(language: Language, node: Node<'_>, source: &str) -> Vec<(String, Strin
             let part = |name| node.child_by_field_name(name).and_then(text).unwrap_or_default();
             let (receiver, method) = (part("receiver"), part("method"));
             let defines = method.starts_with("attr_")
-                || method == "define_method"
+                || matches!(&*method, "define_method" | "alias_method")
                 || matches!((&*receiver, &*method), ("Struct", "new") | ("Data", "define"));
             let Some(all) = node.child_by_field_name("arguments").filter(|_| defines) else {
                 return vec![];
             };
             let mut cursor = all.walk();
             let all = all.named_children(&mut cursor);
-            let names = all.filter(|one| one.kind() == "simple_symbol").filter_map(text);
-            names.map(|name| name.trim_start_matches(':').to_owned()).collect()
+            let names = all.filter(|one| matches!(one.kind(), "simple_symbol" | "string")).filter_map(text);
+            // `alias_method :new, :old`
+            let count = if method == "alias_method" { 1 } else { usize::MAX };
+            names.map(|name| name.trim_matches([':', '"', '\'']).to_owned()).take(count).collect()
         }
         // `A, B = 1, 2`
-        ("python", "assignment") => {
-            let Some(left) = node.child_by_field_name("left") else {
+        ("python", "assignment") => node.child_by_field_name("left").map_or(vec![], bound_names),
+        // `let a = 1, b = 2`
+        ("swift", "property_declaration" | "protocol_property_declaration") => {
+            let mut cursor = node.walk();
+            node.children_by_field_name("name", &mut cursor).flat_map(bound_names).collect()
+        }
+        // `export const { a, b } = c`; without `export`, the names are those of an import or local.
+        (_, "export_statement") => {
+            let Some(declaration) = node.child_by_field_name("declaration") else {
                 return vec![];
             };
-            let mut cursor = left.walk();
-            let all: Vec<Node<'_>> = match left.kind() {
-                "pattern_list" => left.named_children(&mut cursor).collect(),
-                _ => vec![left],
-            };
-            let names = all.into_iter().filter(|name| name.kind() == "identifier");
-            names.filter_map(text).collect()
+            let mut cursor = declaration.walk();
+            let all = declaration.children(&mut cursor).filter_map(|one| one.child_by_field_name("name"));
+            all.filter(|name| name.kind().ends_with("pattern")).flat_map(bound_names).collect()
         }
         _ => named(language, node, source).into_iter().collect(),
     };
     let with_own = |shown: String| {
         let name = match invoked(&shown) {
             Some(name) if node.kind() == "function_definition" => name.to_owned(),
+            // A shell's names have no parts.
+            _ if language.name() == "shell" => shown.clone(),
             _ => own(&shown),
         };
         (shown, name)
     };
-    let shown = shown.into_iter().filter(|shown| !shown.is_empty());
+    let shown = shown.into_iter().filter(|shown| !matches!(&**shown, "" | "_"));
     shown.map(with_own).collect()
+}
+
+/// Returns the names that a pattern binds, in their order: `a`, `(a, b)`, `{ a, b: c, d = 1, ...rest }`.
+fn bound(pattern: Node<'_>) -> Vec<Node<'_>> {
+    let (mut names, mut open) = (vec![], vec![pattern]);
+    while let Some(node) = open.pop() {
+        match node.kind() {
+            "identifier" | "simple_identifier" | "shorthand_property_identifier_pattern" => names.push(node),
+            kind if kind.ends_with("pattern") || kind == "pattern_list" => {
+                // Keys choose what is bound, and right sides are defaults.
+                let others = ["key", "right"].map(|field| node.child_by_field_name(field));
+                let parts: Vec<_> = node.children(&mut node.walk()).collect();
+                open.extend(parts.into_iter().rev().filter(|part| !others.contains(&Some(*part))));
+            }
+            _ => {}
+        }
+    }
+    names
 }
 
 /// Returns the name that a macro defines: the second of two arguments, as in `TEST(Suite, Name)`, else the first.
@@ -356,11 +392,8 @@ fn named(language: Language, node: Node<'_>, source: &str) -> Option<String> {
         }
         ("go", "method_declaration") => {
             let receiver = field("receiver").and_then(text).unwrap_or_default();
-            let of = receiver
-                .trim_matches(['(', ')'])
-                .split_whitespace()
-                .last()
-                .map(|of| of.trim_start_matches('*').split('[').next().unwrap_or(of).to_owned());
+            let (of, _) = receiver.split_once(['[', ')']).unwrap_or((&receiver, ""));
+            let of = of.split([' ', '(', '*']).next_back().filter(|of| !of.is_empty());
             let name = text(field("name")?)?;
             Some(match of {
                 Some(of) => format!("{of}::{name}"),
@@ -391,12 +424,18 @@ fn named(language: Language, node: Node<'_>, source: &str) -> Option<String> {
         (_, "pair") => is_function(field("value")?).then(|| text(field("key")?))?,
         (_, "assignment_expression") => {
             let (left, right) = (field("left")?, field("right")?);
+            if language.name() == "php" {
+                return is_function(right).then(|| text(left))?;
+            }
             let name = text(left).filter(|_| left.kind() == "member_expression")?;
             let is_plain = name.chars().all(|char| is_part_of_name(char) || ".$#".contains(char));
             let exported = name.starts_with("exports.") || name.starts_with("module.exports.");
             let defines =
                 is_function(right) || right.kind() == "class" || exported || name.contains(".prototype.");
-            (is_plain && defines && name != "module.exports").then_some(name)
+            match &*name {
+                "module.exports" => right.child_by_field_name("name").filter(|_| defines).and_then(text),
+                _ => (is_plain && defines).then_some(name),
+            }
         }
         ("ruby", "assignment") => field("left").filter(|left| left.kind() == "constant").and_then(text),
         (_, MEMBER) => text(node),
@@ -408,12 +447,28 @@ fn named(language: Language, node: Node<'_>, source: &str) -> Option<String> {
             let around = node.parent()?.parent()?;
             (around.kind() == "record_declaration").then(|| text(field("name")?))?
         }
+        (_, "package_clause" | "package_declaration" | "package_header") => text(last_child(node)?),
+        ("csharp", "indexer_declaration") => Some("this".into()),
+        ("csharp", "operator_declaration") => Some(format!("operator{}", text(field("operator")?)?)),
+        ("csharp", "conversion_operator_declaration") => Some(format!("operator {}", text(field("type")?)?)),
         ("csharp", "destructor_declaration") => Some(format!("~{}", text(field("name")?)?)),
+        // `define('A', 3)`
+        ("php", "function_call_expression") => {
+            let function = text(field("function")?)?.to_ascii_lowercase();
+            let name = field("arguments")?.named_child(0)?.named_child(0)?;
+            let defines = function.trim_start_matches('\\') == "define" && name.kind().contains("string");
+            defines.then(|| text(name.named_child(0)?))?
+        }
+        ("python", "type_alias_statement") => text(field("left")?),
+        // `alias ll='ls -l'`
+        ("shell", "command") => {
+            let (name, argument) = (text(field("name")?)?, text(field("argument")?)?);
+            argument.split_once('=').filter(|_| name == "alias").map(|(name, _)| name.to_owned())
+        }
         ("php", "const_element") => text(child(node, "name")?),
         ("swift", "init_declaration") => Some("init".into()),
-        ("swift", "property_declaration" | "protocol_property_declaration") => {
-            text(field("name")?.child_by_field_name("bound_identifier")?)
-        }
+        ("swift", "deinit_declaration") => Some("deinit".into()),
+        ("swift", "subscript_declaration") => Some("subscript".into()),
         ("kotlin", "secondary_constructor") => Some("constructor".into()),
         ("kotlin", "property_declaration") => {
             text(child(child(node, "variable_declaration")?, "identifier")?)

@@ -26,133 +26,6 @@ fn cut(path: &str, source: &str) -> Outline {
     outline
 }
 
-/// A symbol: path, kind, first and last line.
-type Expected = (&'static str, &'static str, usize, usize);
-
-/// Names of files, their sources, and their symbols.
-const SYMBOLS: &[(&str, &str, &[Expected])] = &[
-    (
-        "a.rs",
-        "/// Doc.\n#[derive(Debug)]\npub struct Foo<T>(T);\nimpl<T> Foo<T> {\n    pub fn bar(&self) -> u8 { const LOCAL: u8 = 1; LOCAL }\n}\nimpl Drop for Foo<u8> { fn drop(&mut self) {} }\ntrait Eats { fn eat(&self); }\nmod inner { pub const MAX: u8 = 3; macro_rules! m { () => {} } }\n",
-        &[
-            ("struct Foo", "struct", 3, 3),
-            ("impl Foo<T>", "impl", 4, 6),
-            ("impl Foo<T> > fn bar", "method", 5, 5),
-            ("impl Drop for Foo<u8>", "impl", 7, 7),
-            ("impl Drop for Foo<u8> > fn drop", "method", 7, 7),
-            ("trait Eats", "interface", 8, 8),
-            ("trait Eats > fn eat", "method", 8, 8),
-            ("mod inner", "module", 9, 9),
-            ("mod inner > const MAX", "constant", 9, 9),
-            ("mod inner > macro m", "macro", 9, 9),
-        ],
-    ),
-    (
-        "a.py",
-        "import os\n\nclass A(B):\n    @property\n    def x(self):\n        def inner(): pass\n        return inner\n\nasync def go(): ...\n",
-        &[
-            ("class A", "class", 3, 7),
-            ("class A > def x", "method", 5, 7),
-            ("class A > def x > def inner", "function", 6, 6),
-            ("def go", "function", 9, 9),
-        ],
-    ),
-    (
-        "a.ts",
-        "export const add = (a: number) => { const b = 1; return a + b };\nexport interface Shape { area(): number }\nclass C { run() {} }\ntype T = string;\nenum E { A }\nnamespace N { export function f() {} }\nconst { x, y } = z;\n",
-        &[
-            ("const add", "function", 1, 1),
-            ("interface Shape", "interface", 2, 2),
-            ("interface Shape > method area", "method", 2, 2),
-            ("class C", "class", 3, 3),
-            ("class C > method run", "method", 3, 3),
-            ("type T", "type", 4, 4),
-            ("enum E", "enum", 5, 5),
-            ("enum E > A", "constant", 5, 5),
-            ("namespace N", "module", 6, 6),
-            ("namespace N > function f", "function", 6, 6),
-        ],
-    ),
-    ("a.jsx", "function App() { return <b>hi</b> }\n", &[("function App", "function", 1, 1)]),
-    ("a.tsx", "export const App = () => <b>hi</b>;\n", &[("const App", "function", 1, 1)]),
-    (
-        "a.go",
-        "package a\n\ntype Engine struct{ n int }\ntype Doer interface{ Do() }\n\nfunc (e *Engine) Run(x int) {}\nfunc New() *Engine { return nil }\nconst Max = 3\n",
-        &[
-            ("type Engine", "struct", 3, 3),
-            ("type Engine > field n", "constant", 3, 3),
-            ("type Doer", "interface", 4, 4),
-            ("type Doer > func Do", "method", 4, 4),
-            ("func Engine::Run", "method", 6, 6),
-            ("func New", "function", 7, 7),
-            ("const Max", "constant", 8, 8),
-        ],
-    ),
-    (
-        "a.java",
-        "class A { int n; A() {} void run() {} interface I { void f(); } enum E { X } record R(int a) {} }\n",
-        &[
-            ("class A", "class", 1, 1),
-            ("class A > field n", "constant", 1, 1),
-            ("class A > constructor A", "method", 1, 1),
-            ("class A > method run", "method", 1, 1),
-            ("class A > interface I", "interface", 1, 1),
-            ("class A > interface I > method f", "method", 1, 1),
-            ("class A > enum E", "enum", 1, 1),
-            ("class A > enum E > X", "constant", 1, 1),
-            ("class A > record R", "class", 1, 1),
-            ("class A > record R > field a", "constant", 1, 1),
-        ],
-    ),
-    (
-        "a.c",
-        "#define MAX 3\nstruct node { int x; };\ntypedef struct { int y; } pair;\nint *find(struct node *n);\nstatic int *find(struct node *n)\n{\n  struct stat buffer;\n  return 0;\n}\n",
-        &[
-            ("#define MAX", "macro", 1, 1),
-            ("struct node", "struct", 2, 2),
-            ("struct node > x", "constant", 2, 2),
-            ("typedef pair", "struct", 3, 3),
-            ("typedef pair > y", "constant", 3, 3),
-            ("function find", "function", 4, 4),
-            ("function find", "function", 5, 9),
-        ],
-    ),
-    (
-        "a.hpp",
-        "namespace n {\ntemplate <class T> class Box : public Base {\n public:\n  T get() const;\n  ~Box();\n};\nint Box<int>::size() { return 1; }\nusing X = int;\n}\n",
-        &[
-            ("namespace n", "module", 1, 9),
-            ("namespace n > class Box", "class", 2, 6),
-            ("namespace n > class Box > method get", "method", 4, 4),
-            ("namespace n > class Box > function ~Box", "method", 5, 5),
-            ("namespace n > function Box<int>::size", "function", 7, 7),
-            ("namespace n > using X", "type", 8, 8),
-        ],
-    ),
-    (
-        "a.md",
-        "intro\n\n# One\n\ntext\n\n```\n# no heading\n```\n\n## Two ##\n\nmore\n\n# Three\n",
-        &[("One", "section", 3, 14), ("One > Two", "section", 11, 14), ("Three", "section", 15, 15)],
-    ),
-    ("a.txt", "one\n\ntwo\n", &[]),
-    ("empty.rs", "", &[]),
-];
-
-#[test]
-fn symbols_are_found_with_their_lines() {
-    for (path, source, expected) in SYMBOLS {
-        let outline = cut(path, source);
-        let found: Vec<_> = outline
-            .symbols
-            .iter()
-            .map(|symbol| {
-                (symbol.path.as_str(), symbol.kind.word(), *symbol.lines.start(), *symbol.lines.end())
-            })
-            .collect();
-        assert_eq!(&found, expected, "{path}");
-    }
-}
-
 #[test]
 fn items_keep_their_comments_and_large_ones_are_cut_between_their_parts() {
     let filler = "    let value = compute(value);\n".repeat(30);
@@ -182,8 +55,7 @@ fn items_keep_their_comments_and_large_ones_are_cut_between_their_parts() {
 
 /// Files of all languages: names and texts.
 fn sources() -> Vec<(&'static str, &'static str)> {
-    let symbols = SYMBOLS.iter().map(|(path, source, _)| (*path, *source));
-    symbols.chain(definitions::DEFINITIONS.iter().map(|(path, source, _)| (*path, *source))).collect()
+    definitions::DEFINITIONS.iter().map(|(path, source, _)| (*path, *source)).collect()
 }
 
 #[test]

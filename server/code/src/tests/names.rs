@@ -115,6 +115,7 @@ fn definitions_are_found_by_every_name_that_they_have() {
         ("def beta", &[], &["two.py def beta 5-7"]),
         ("UserService.Load", &[], &["service.go func UserService::Load 5-5"]),
         ("UserService.Name", &[], &["service.go type UserService > field Name 3-3"]),
+        ("user", &[("symbol", "user.UserService")], &["service.go type UserService 3-3"]),
         // Among symbols of a kind, the one with the words.
         ("echo 2", &[("kind", "function"), ("path", "run.sh")], &["run.sh function second 5-7"]),
     ];

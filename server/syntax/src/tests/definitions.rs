@@ -150,6 +150,10 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             const twice = (x) => x * 2, thrice = function (x) { return x; };
             class Shop { rate = 3; #secret = 1; static max = 4; open() {} get size() { return 1; } handler = () => {}; }
             function* gen() {}
+            module.exports = class Till { open() {} };
+            module.exports = function sell() {};
+            export const { one, two: second, third = 3, ...rest } = all, [fourth] = list;
+            const { imported } = require('x');
         ",
         r"
             function Cart: function 1
@@ -172,6 +176,14 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             class Shop > method size: method 9
             class Shop > field handler: function 9
             function gen: function 10
+            Till: class 11
+            Till > method open: method 11
+            sell: function 12
+            const one: constant 13
+            const second: constant 13
+            const third: constant 13
+            const rest: constant 13
+            const fourth: constant 13
         ",
     ),
     (
@@ -193,6 +205,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             interface Props { name: string; readonly on?: (x: number) => void }
             type Size = { width: number };
             function local(options: { a: string }) { enum Inner { C } }
+            enum Q { 'by-name' = 1 }
         "#,
         r#"
             function parse: function 1 announced
@@ -210,7 +223,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             enum E: enum 12
             enum E > A: constant 12
             enum E > B: constant 12
-            module "foo": module 13
+            module "foo" = foo: module 13
             module "foo" > const x: constant 13
             interface Props: interface 14
             interface Props > field name: constant 14 announced
@@ -219,6 +232,8 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             type Size > field width: constant 15 announced
             function local: function 16
             function local > enum Inner: enum 16
+            enum Q: enum 17
+            enum Q > 'by-name' = by-name: constant 17
         "#,
     ),
     (
@@ -245,6 +260,9 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             def go(): pass
             if True:
                 FLAG = 1
+            type Pair[T] = tuple[T, T]
+            (C, D), [E] = f()
+            self.x, _ = g()
         ",
         r"
             MAX: constant 1
@@ -258,6 +276,10 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             B: constant 13
             def go: function 19 from 14
             FLAG: constant 21
+            type Pair[T] = Pair: type 22
+            C: constant 23
+            D: constant 23
+            E: constant 23
         ",
     ),
     (
@@ -280,6 +302,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             }
         ",
         r"
+            package a: module 1
             class Cart: class 3-15 from 2
             class Cart > field MAX: constant 4
             class Cart > field MIN: constant 4
@@ -325,8 +348,12 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             	F = string
             )
             var handler = func(x int) int { return x }
+            func (b *Two[K, V]) Get() {}
+            func (Box) set() {}
+            var _ Doer = nil
         ",
         r"
+            package a: module 1
             const A: constant 3
             const B: constant 3
             const C: constant 5
@@ -347,6 +374,8 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             type E: type 16
             type F: type 17
             var handler: function 19
+            func Two::Get = Get: method 20
+            func Box::set = set: method 21
         ",
     ),
     (
@@ -423,8 +452,13 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             fun String.shout() = this
             val twice = { x: Int -> x }
             typealias X = Int
+            class One { fun a() = 1; val b = 2 }
+            object Two : Eats { override fun eat() { add(1) } }
+            class Three { companion object Maker { fun make() { } } }
+            fun `has two words`() {}
         "#,
         r"
+            package a.b = b: module 1
             val MAX: constant 2
             class User: class 3-13
             class User > val name: constant 3 announced
@@ -445,6 +479,15 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             fun shout: function 18
             val twice: function 19
             typealias X: type 20
+            class One: class 21
+            class One > fun a: method 21
+            class One > val b: constant 21
+            object Two: class 22
+            object Two > fun eat: method 22
+            class Three: class 23
+            class Three > object Maker: class 23
+            class Three > object Maker > fun make: method 23
+            fun `has two words` = has two words: function 24
         ",
     ),
     (
@@ -461,6 +504,13 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             protocol Eats { func eat(); var name: String { get } }
             let top = 3
             actor A {}
+            let a = 1, b = 2
+            var (c, _) = (1, 2)
+            class Row {
+              subscript(i: Int) -> Int { return 1 }
+              deinit {}
+            }
+            protocol Keeps { associatedtype Kept }
         ",
         r"
             struct Cart: struct 1-6
@@ -478,6 +528,14 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             protocol Eats > name: constant 9 announced
             top: constant 10
             actor A: class 11
+            a: constant 12
+            b: constant 12
+            c: constant 13
+            class Row: class 14-17
+            class Row > subscript: method 15
+            class Row > deinit: method 16
+            protocol Keeps: interface 18
+            protocol Keeps > associatedtype Kept: type 18
         ",
     ),
     (
@@ -498,6 +556,12 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             public record Point(int X, int Y);
             public record struct P2(int X);
             public delegate void Done(int x);
+            class Sum {
+              public event Done Ended { add {} remove {} }
+              public int this[int at] { get { return 1; } }
+              public static Sum operator +(Sum a, Sum b) => a;
+              public static implicit operator int(Sum a) => 1;
+            }
         ",
         r"
             namespace A.B = B: module 1
@@ -520,11 +584,16 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             record P2: class 14
             record P2 > property X: constant 14 announced
             delegate Done: type 15
+            class Sum: class 16-21
+            class Sum > event Ended: constant 17
+            class Sum > property this: constant 18
+            class Sum > operator+: method 19
+            class Sum > operator int: method 20
         ",
     ),
     (
         "a.rb",
-        r"
+        r#"
             module Shop
               MAX = 3
               Point = Struct.new(:x)
@@ -536,26 +605,32 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
                   def make; end
                 end
                 define_method(:foo) { 1 }
+                attr_writer "gift"
+                alias plus add
+                alias_method :more, :add
               end
             end
-        ",
+        "#,
         r"
-            module Shop: module 1-13
+            module Shop: module 1-16
             module Shop > MAX: constant 2
             module Shop > Point: constant 3
             module Shop > Point > x: method 3
-            module Shop > class Cart: class 4-12
+            module Shop > class Cart: class 4-15
             module Shop > class Cart > total: method 5
             module Shop > class Cart > tax: method 5
             module Shop > class Cart > def add: method 6
             module Shop > class Cart > def build: method 7
             module Shop > class Cart > def make: method 9
             module Shop > class Cart > foo: method 11
+            module Shop > class Cart > gift: method 12
+            module Shop > class Cart > alias plus: method 13
+            module Shop > class Cart > more: method 14
         ",
     ),
     (
         "a.php",
-        r"
+        r#"
             <?php
             namespace App\Service;
             const MAX = 3;
@@ -568,7 +643,11 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             enum Suit: string { case Hearts = 'h'; const Wild = self::Hearts; }
             function sum($a) { return 1; }
             trait T { abstract function t(); }
-        ",
+            define('LIMIT', 3);
+            \define("OTHER", 4);
+            $twice = fn($x) => $x * 2;
+            $plain = 1;
+        "#,
         r"
             namespace App\Service = Service: module 2
             const MAX: constant 3
@@ -585,6 +664,9 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             function sum: function 11
             trait T: class 12
             trait T > function t: method 12 announced
+            define LIMIT: constant 13
+            define OTHER: constant 14
+            $twice = twice: function 15
         ",
     ),
     (
@@ -600,6 +682,8 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             MAX=3
             readonly LIMIT=4
             export PATH_X=1
+            lib::join() { :; }
+            alias ll='ls -l'
         ",
         r"
             function alpha: function 3-6 from 1
@@ -607,6 +691,8 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             MAX: constant 8
             LIMIT: constant 9
             PATH_X: constant 10
+            function lib::join: function 11
+            alias ll: function 12
         ",
     ),
     (
@@ -1213,6 +1299,120 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             typed: function 7-10
         ",
     ),
+    (
+        "c.rs",
+        r"
+            /// Doc.
+            #[derive(Debug)]
+            pub struct Foo<T>(T);
+            impl<T> Foo<T> {
+                pub fn bar(&self) -> u8 { const LOCAL: u8 = 1; LOCAL }
+            }
+            mod inner { pub const MAX: u8 = 3; macro_rules! m { () => {} } }
+        ",
+        r"
+            struct Foo: struct 3 from 1
+            impl Foo<T> = Foo: impl 4-6
+            impl Foo<T> > fn bar: method 5
+            mod inner: module 7
+            mod inner > const MAX: constant 7
+            mod inner > macro m: macro 7
+        ",
+    ),
+    (
+        "c.py",
+        r"
+            class A(B):
+                def x(self):
+                    def inner(): pass
+                    return inner
+
+            async def go(): ...
+        ",
+        r"
+            class A: class 1-4
+            class A > def x: method 2-4
+            class A > def x > def inner: function 3
+            def go: function 6
+        ",
+    ),
+    (
+        "c.ts",
+        r"
+            export const add = (a: number) => { const b = 1; return a + b };
+            export interface Shape { area(): number }
+            type T = string;
+            namespace N { export function f() {} }
+            const { x, y } = z;
+        ",
+        r"
+            const add: function 1
+            interface Shape: interface 2
+            interface Shape > method area: method 2 announced
+            type T: type 3
+            namespace N: module 4
+            namespace N > function f: function 4
+        ",
+    ),
+    ("c.jsx", "function App() { return <b>hi</b> }", "function App: function 1"),
+    ("c.tsx", "export const App = () => <b>hi</b>;", "const App: function 1"),
+    (
+        "c.c",
+        r"
+            int *find(struct node *n);
+            static int *find(struct node *n)
+            {
+              struct stat buffer;
+              return 0;
+            }
+        ",
+        r"
+            function find: function 1 announced
+            function find: function 2-6
+        ",
+    ),
+    (
+        "c.hpp",
+        r"
+            namespace n {
+            class Box {
+              T get() const;
+              ~Box();
+            };
+            using X = int;
+            }
+        ",
+        r"
+            namespace n: module 1-7
+            namespace n > class Box: class 2-5
+            namespace n > class Box > method get: method 3 announced
+            namespace n > class Box > function ~Box: method 4 announced
+            namespace n > using X: type 6
+        ",
+    ),
+    (
+        "c.md",
+        r"
+            intro
+
+            # One
+
+            ```
+            # no heading
+            ```
+
+            ## Two ##
+
+            # Three
+        ",
+        r"
+            One: section 3-10
+            One > Two: section 9-10
+            Three: section 11
+        ",
+    ),
+    ("c.txt", "one\n\ntwo", ""),
+    ("c.go", "", ""),
 ];
 
 #[test]
