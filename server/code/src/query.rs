@@ -86,6 +86,24 @@ impl CodeFilters {
         Ok(())
     }
 
+    /// Checks that the branches of the conditions are among those of the files that are searched.
+    ///
+    /// # Errors
+    /// [`CodeError::Filter`] if one is not.
+    pub(crate) fn check_branches<'f>(
+        &self,
+        of_files: impl Iterator<Item = &'f str>,
+    ) -> Result<(), CodeError> {
+        if self.branches.is_empty() {
+            return Ok(());
+        }
+        let indexed: BTreeSet<&str> = of_files.filter(|branch| !branch.is_empty()).collect();
+        match self.branches.iter().find(|wanted| !indexed.contains(wanted.as_str())) {
+            Some(wanted) => Err(values::no_such("branch", wanted, indexed.into_iter())),
+            None => Ok(()),
+        }
+    }
+
     /// Returns true if any condition is on files.
     pub(crate) fn is_on_files(&self) -> bool {
         !(self.languages.is_empty()

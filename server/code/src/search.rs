@@ -188,6 +188,7 @@ impl<'s> Search<'s> {
     /// Finds the chunks that pass the filters.
     fn restrict(&mut self) -> Result<(), CodeError> {
         let filters = &self.query.filters;
+        filters.check_branches(self.parts.files.iter().map(|file| &*file.columns.branch))?;
         if filters.is_on_files() {
             let files = self.parts.files.iter();
             let files = files.filter(|file| filters.file(&file.columns.path, &file.columns.branch));

@@ -151,7 +151,6 @@ fn definitions_come_first_and_filters_hold() {
         ("page", &[("path", "web/[[]id]/*.ts")], &["web/[id]/page.ts"]),
         ("header", &[("kind", "Classes")], &["web/app.ts"]),
         ("header", &[("language", "Text")], &["README.md"]),
-        ("header", &[("branch", "main")], &[]),
         ("\"split(line, \"", &[], &["src/parser.rs"]),
         ("\"->\"", &[], &["src/parser.rs"]),
         ("`parse_http_header(\"a: b\")`", &[], &["tests/parser.rs"]),
@@ -388,8 +387,8 @@ fn damaged_rows_end_no_search() {
 
 #[test]
 fn folders_are_read_by_their_ignore_rules_and_the_selection() {
-    const EVERYTHING: &str = ".gitignore .hidden/h.rs a.rs large.rs src/.ignore src/f.py";
-    const WITHOUT_SRC: &str = ".gitignore .hidden/h.rs a.rs large.rs";
+    const EVERYTHING: &str = ".gitignore .hidden/h.rs a.rs large.cc src/.ignore src/f.py";
+    const WITHOUT_SRC: &str = ".gitignore .hidden/h.rs a.rs large.cc";
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
     for (path, text) in [
@@ -404,7 +403,7 @@ fn folders_are_read_by_their_ignore_rules_and_the_selection() {
         ("src/g.py", "def g(): pass"),
         (".hidden/h.rs", "fn h() {}"),
         (".git/config", "[core]"),
-        ("large.rs", &"x".repeat(2000)),
+        ("large.cc", &"x".repeat(2000)),
     ] {
         write(&root, path, text);
     }
@@ -417,9 +416,10 @@ fn folders_are_read_by_their_ignore_rules_and_the_selection() {
         (all.clone(), EVERYTHING),
         (
             Selection { extensions: vec!["*.RS".into(), "python".into()], ..all.clone() },
-            ".hidden/h.rs a.rs large.rs src/f.py",
+            ".hidden/h.rs a.rs src/f.py",
         ),
         (Selection { extensions: vec!["*".into()], ..all.clone() }, EVERYTHING),
+        (Selection { extensions: vec!["C++".into()], ..all.clone() }, "large.cc"),
         (Selection { exclude_dirs: vec!["src".into()], ..all.clone() }, WITHOUT_SRC),
         (Selection { exclude_dirs: vec!["src/".into()], ..all.clone() }, WITHOUT_SRC),
         (Selection { exclude_dirs: vec!["./src".into()], ..all.clone() }, WITHOUT_SRC),
@@ -428,11 +428,11 @@ fn folders_are_read_by_their_ignore_rules_and_the_selection() {
         (Selection { ignore_patterns: vec!["./src/**".into()], ..all.clone() }, WITHOUT_SRC),
         (
             Selection { ignore_patterns: vec!["./*.rs".into()], ..all.clone() },
-            ".gitignore .hidden/h.rs src/.ignore src/f.py",
+            ".gitignore .hidden/h.rs large.cc src/.ignore src/f.py",
         ),
         (
             Selection { ignore_patterns: vec!["*.rs".into(), "!a.rs".into(), ".*".into()], ..all.clone() },
-            "a.rs src/f.py",
+            "a.rs large.cc src/f.py",
         ),
     ];
     for (selection, expected) in cases {

@@ -7,9 +7,15 @@ use crate::{
     facts::{COMMIT_KIND, TEXT},
 };
 
-/// Usual names of languages that are neither their names here nor extensions of their files.
-const LANGUAGES: [(&str, &str); 5] =
-    [("golang", "go"), ("c#", "csharp"), ("f#", "fsharp"), ("objc", "objective-c"), ("proto", "protobuf")];
+/// Usual names of languages that are not their names here. Where one is an extension too, the language is meant.
+const LANGUAGES: [(&str, &str); 6] = [
+    ("golang", "go"),
+    ("c++", "cpp"),
+    ("c#", "csharp"),
+    ("f#", "fsharp"),
+    ("objc", "objective-c"),
+    ("proto", "protobuf"),
+];
 
 /// Kinds of symbols, each with the words that languages and people use for it.
 const KINDS: [(SymbolKind, &[&str]); 12] = [
@@ -56,9 +62,11 @@ pub(crate) fn kind(written: &str) -> Result<&'static str, CodeError> {
     found.ok_or_else(|| no_such("kind", written, words()))
 }
 
-fn no_such(what: &str, written: &str, known: impl Iterator<Item = &'static str>) -> CodeError {
+/// Returns the error for a value that is not among the known ones.
+pub(crate) fn no_such<'k>(what: &str, written: &str, known: impl Iterator<Item = &'k str>) -> CodeError {
     let known = known.collect::<Vec<_>>().join(", ");
-    CodeError::Filter(format!("`{written}` is no {what} here; those are {known}"))
+    let known = if known.is_empty() { "there are none".into() } else { format!("those are {known}") };
+    CodeError::Filter(format!("`{written}` is no {what} here; {known}"))
 }
 
 /// Extensions of files; without any, all files have them.
@@ -69,7 +77,7 @@ pub(crate) struct Extensions(Vec<Extension>);
 enum Extension {
     /// End of the file's name, in lower case and with the dot; only the dot if any name will do.
     End(String),
-    /// The files of a language, whose name is no extension: `python`.
+    /// The files of a language, whose name is no extension, or one that few of its files have: `python`, `c++`.
     Language(&'static str),
 }
 
@@ -78,7 +86,8 @@ impl Extensions {
     pub(crate) fn add(&mut self, written: &[String]) {
         let extensions = written.iter().map(|written| {
             let plain = written.trim().trim_start_matches(['*', '.']).to_lowercase();
-            let is_extension = language_name(&format!("x.{plain}")).is_some();
+            let is_usual = LANGUAGES.iter().any(|(usual, _)| *usual == plain);
+            let is_extension = !is_usual && language_name(&format!("x.{plain}")).is_some();
             match language(&plain) {
                 Ok(name) if !is_extension && name != TEXT => Extension::Language(name),
                 _ => Extension::End(format!(".{plain}")),

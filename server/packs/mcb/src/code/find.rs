@@ -3,7 +3,7 @@
 use std::{collections::HashMap, path::Path};
 
 use data_encoding::HEXLOWER;
-use tabellion_code::{CodeFilters, CodeQuery};
+use tabellion_code::{CodeError, CodeFilters, CodeQuery};
 use tabellion_contracts::mcb::{CodeHit, CodeHits, SearchCodeRequest};
 use tabellion_platform::blocking;
 use tabellion_runtime::{ReadCx, Row, Rows, rows::RowError};
@@ -68,7 +68,10 @@ pub(in super::super) async fn code(
     let found = if query.collections.is_empty() {
         tabellion_code::CodeHits::default()
     } else {
-        blocking(|| indexer.search(&query)).map_err(unusable)?
+        blocking(|| indexer.search(&query)).map_err(|error| match error {
+            CodeError::Filter(message) => invalid("filter", "/filters", message),
+            error => unusable(error).into(),
+        })?
     };
     let results: Vec<CodeHit> = found
         .hits

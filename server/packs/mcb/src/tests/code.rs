@@ -197,6 +197,10 @@ fn branches_and_commits_are_indexed_without_a_checkout() {
         found(&bench, "tax", json!({ "collection": "both", "filters": ["branch:topic"] })),
         ["src/tax.rs"]
     );
+    let mistyped =
+        json!({ "resource": "code", "query": "tax", "collection": "both", "filters": ["branch:topci"] });
+    let refusal = bench.answer(SEARCH, mistyped).unwrap_err();
+    assert!(refusal["message"].as_str().unwrap().contains("those are main, topic"), "{refusal}");
     assert_eq!(found(&bench, "shop", json!({ "collection": "both" })), [""; 0]);
 
     let request = json!({ "action": "index_repository", "repo_id": "*", "repo_path": "shop", "branches": ["topic"], "include_commits": true });
