@@ -73,6 +73,10 @@ const BINDINGS: &[(&str, &str)] = &[
     ("simple_parameter", "name"),
     ("variable_declaration", ""),
     ("pattern", "bound_identifier"),
+    ("if_statement", "bound_identifier"),
+    ("guard_statement", "bound_identifier"),
+    ("while_statement", "bound_identifier"),
+    ("lambda_parameter", "name"),
     ("variable_assignment", "name"),
 ];
 
@@ -130,6 +134,7 @@ const SCOPES: &[&str] = &[
     "closure_expression",
     "func_literal",
     "lambda_expression",
+    "lambda_literal",
     "do_block",
 ];
 

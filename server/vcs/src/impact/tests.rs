@@ -125,6 +125,14 @@ const CASES: &[Case] = &[
             ("a.php", "<?php\nfunction total() { return 1; }\n"),
             ("b.php", "<?php\nfunction f() { $total = 3; return $total; }\n"),
             ("c.php", "<?php\nfunction g() { return total(); }\n"),
+            ("a.swift", "func total() -> Int {\n  return 1\n}\n"),
+            (
+                "b.swift",
+                "func f(total: Int, x: Int?) {\n  let h = { total in total }\n}\nfunc g() {\n  if let total = x { g(total) }\n}\n\
+                 func h() {\n  guard let total = x else { return }\n  while let total = next() { g(total) }\n}\n\
+                 func i() {\n  for total in x { g(total) }\n  switch x { case .some(let total): g(total) }\n}\n",
+            ),
+            ("c.swift", "func j() -> Int {\n  return list.map { total in total } + total()\n}\n"),
             ("A.cs", "class A {\n  static int Total() { return 1; }\n}\n"),
             ("B.cs", "class B {\n  int F() { var Total = A.Total(); return Total; }\n}\n"),
             ("C.cs", "class C {\n  void F() { foreach (var Total in x) { G(Total); } }\n}\n"),
@@ -135,6 +143,7 @@ const CASES: &[Case] = &[
             ("a.rb", Some("def total\n  2\nend\n")),
             ("a.kt", Some("fun summed(): Int {\n    return 2\n}\n")),
             ("a.php", Some("<?php\nfunction total() { return 2; }\n")),
+            ("a.swift", Some("func total() -> Int {\n  return 2\n}\n")),
             ("A.cs", Some("class A {\n  static int Total() { return 2; }\n}\n")),
         ],
         expected: &[
@@ -144,6 +153,26 @@ const CASES: &[Case] = &[
             ("a.php", &["function total"], &["c.php:2 function g"]),
             ("a.rb", &["def total"], &["b.rb:2 def f"]),
             ("a.rs", &["fn total"], &["b.rs:2 fn f"]),
+            ("a.swift", &["func total"], &["c.swift:2 func j"]),
+        ],
+    },
+    Case {
+        name: "decorators and attributes, but not the comments between them",
+        before: &[
+            ("a.py", "@cached\n# Adds.\n@slow\ndef total():\n    return 1\n"),
+            ("b.py", "def f():\n    return total()\n"),
+            ("a.rs", "impl A {\n    /// Adds.\n    #[inline]\n    fn sum(&self) {}\n}\n"),
+            ("c.py", "# Adds.\n@slow\ndef other():\n    return 1\n"),
+        ],
+        after: &[
+            ("a.py", Some("@cached(2)\n# Adds.\n@slow\ndef total():\n    return 1\n")),
+            ("a.rs", Some("impl A {\n    /// Adds.\n    #[inline(always)]\n    fn sum(&self) {}\n}\n")),
+            ("c.py", Some("# Adds it.\n@slow\ndef other():\n    return 1\n")),
+        ],
+        expected: &[
+            ("a.py", &["def total"], &["b.py:2 def f"]),
+            ("a.rs", &["impl A > fn sum"], &[]),
+            ("c.py", &[], &[]),
         ],
     },
     Case {

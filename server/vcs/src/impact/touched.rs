@@ -1,8 +1,11 @@
 //! The symbols of a file that contain its changed lines.
 
-use std::{collections::BTreeMap, ops::Range, path::Path};
+use std::{collections::BTreeMap, iter, ops::Range, path::Path};
 
-use tabellion_syntax::{Language, Symbol, SymbolKind, parse, symbols, tree_sitter::Tree};
+use tabellion_syntax::{
+    Language, Symbol, SymbolKind, parse, symbols,
+    tree_sitter::{Node, Point, Tree},
+};
 
 use crate::{
     compare::{ChangedFile, FileChange, content::is_binary, line_ranges, tree::TreeFile},
@@ -96,7 +99,7 @@ pub(super) struct Source {
     pub(super) text: String,
     pub(super) tree: Tree,
     pub(super) symbols: Vec<Symbol>,
-    /// For each line, from 0, the index of the innermost symbol that contains it; `None` for blank lines too.
+    /// For each line, from 0, the index of the innermost symbol that contains it or an attribute of which is on it; `None` for blank lines too.
     pub(super) innermost: Vec<Option<usize>>,
 }
 
@@ -105,13 +108,30 @@ impl Source {
     pub(super) fn parse(language: Language, text: String) -> Option<Self> {
         let tree = parse(language, &text)?;
         let symbols = symbols(language, &tree, &text);
-        let mut innermost = vec![None; text.lines().count()];
+        let lines: Vec<&str> = text.lines().collect();
+        let mut innermost = vec![None; lines.len()];
+        let is_comment = |line: usize| {
+            let column = lines[line].len() - lines[line].trim_start().len();
+            let first = Point::new(line, column)..Point::new(line, column + 1);
+            let node = tree.root_node().descendant_for_point_range(first.start, first.end);
+            // Marks within a comment have nodes of their own.
+            iter::successors(node, Node::parent).take(3).any(|node| node.kind().contains("comment"))
+        };
         // Nested symbols come after the symbols that contain them.
         for (index, symbol) in symbols.iter().enumerate() {
-            let lines = symbol.lines.start() - 1..innermost.len().min(*symbol.lines.end());
-            innermost[lines].fill(Some(index));
+            // Of many names in one declaration, the last has its lines.
+            if symbols.get(index + 1).is_some_and(|next| next.bytes == symbol.bytes) {
+                continue;
+            }
+            let start = symbol.lines.start() - 1;
+            for line in symbol.begins - 1..innermost.len().min(*symbol.lines.end()) {
+                // An attribute before a symbol is a part of it, a comment is not.
+                if line >= start || !is_comment(line) {
+                    innermost[line] = Some(index);
+                }
+            }
         }
-        for (line, symbol) in text.lines().zip(&mut innermost) {
+        for (line, symbol) in lines.iter().zip(&mut innermost) {
             if line.trim().is_empty() {
                 *symbol = None;
             }
