@@ -102,14 +102,18 @@ fn cut_long(source: &str, bytes: Range<usize>) -> Vec<Range<usize>> {
 fn described(bytes: Range<usize>, lines: &Lines<'_>, symbols: &[Symbol]) -> Chunk {
     let first = symbols.partition_point(|symbol| symbol.bytes.start < bytes.start);
     let behind = symbols.partition_point(|symbol| symbol.bytes.start < bytes.end);
-    // A constant is the chunk's symbol only if there is no other.
-    let is_constant = |at: &usize| symbols[*at].kind == SymbolKind::Constant;
-    let largest = |constant: bool| {
-        let whole = |at: &usize| symbols[*at].bytes.end <= bytes.end && is_constant(at) == constant;
+    // A constant or a file's package is the chunk's symbol only if there is no other.
+    let is_minor = |at: &usize| match symbols[*at].kind {
+        SymbolKind::Constant => true,
+        SymbolKind::Module => !symbols[*at].has_body,
+        _ => false,
+    };
+    let largest = |minor: bool| {
+        let whole = |at: &usize| symbols[*at].bytes.end <= bytes.end && is_minor(at) == minor;
         (first..behind).filter(whole).max_by_key(|at| (symbols[*at].bytes.len(), usize::MAX - at))
     };
     let symbol = largest(false)
-        .or_else(|| (first..behind).find(|at| !is_constant(at)))
+        .or_else(|| (first..behind).find(|at| !is_minor(at)))
         .or_else(|| (0..first).rev().find(|at| symbols[*at].bytes.end > bytes.start))
         .or_else(|| largest(true))
         .or_else(|| (first < behind).then_some(first));

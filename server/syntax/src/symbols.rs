@@ -25,8 +25,8 @@ pub struct Symbol {
     pub begins: usize,
     /// The bytes of its definition.
     pub bytes: Range<usize>,
-    /// True unless it is a function without a body: a prototype, which is defined elsewhere; or a member of a type that has no value: a part of
-    /// that type, with a name that other types have too.
+    /// True unless it is a function or module without a body, which is defined elsewhere: a prototype, a file's package; or a member of a type
+    /// that has no value: a part of that type, with a name that other types have too.
     pub has_body: bool,
 }
 
@@ -231,7 +231,10 @@ fn has_body(language: Language, kind: SymbolKind, node: Node<'_>, is_member: boo
         language.name() == "ruby"
             || matches!(node.kind(), "secondary_constructor" | "subscript_declaration" | "command")
     };
-    if is_code(kind) {
+    if kind == SymbolKind::Module {
+        // `mod a;` makes a module of another file.
+        field("body") || node.kind() == "mod_item"
+    } else if is_code(kind) {
         field("body") || value(node).is_some() || has_child(node, "function_body") || always()
     } else {
         let has_value =

@@ -302,7 +302,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             }
         ",
         r"
-            package a: module 1
+            package a: module 1 announced
             class Cart: class 3-15 from 2
             class Cart > field MAX: constant 4
             class Cart > field MIN: constant 4
@@ -353,7 +353,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             var _ Doer = nil
         ",
         r"
-            package a: module 1
+            package a: module 1 announced
             const A: constant 3
             const B: constant 3
             const C: constant 5
@@ -458,7 +458,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             fun `has two words`() {}
         "#,
         r"
-            package a.b = b: module 1
+            package a.b = b: module 1 announced
             val MAX: constant 2
             class User: class 3-13
             class User > val name: constant 3 announced
@@ -564,7 +564,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             }
         ",
         r"
-            namespace A.B = B: module 1
+            namespace A.B = B: module 1 announced
             class Cart: class 2-11
             class Cart > field Limit: constant 4
             class Cart > field _x: constant 5 announced
@@ -649,7 +649,7 @@ pub(super) const DEFINITIONS: &[(&str, &str, &str)] = &[
             $plain = 1;
         "#,
         r"
-            namespace App\Service = Service: module 2
+            namespace App\Service = Service: module 2 announced
             const MAX: constant 3
             class Cart: class 4-9
             class Cart > const TAX: constant 5
