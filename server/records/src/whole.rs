@@ -35,6 +35,8 @@ pub(crate) enum Line {
     Change(Box<LogEntry>),
     /// A row in its current state.
     Row { entity: String, row: Row },
+    /// The last line: the numbers of those before it, since an export that was cut off is one, too, but for its end.
+    End { changes: u64, rows: u64 },
 }
 
 /// One consistent state of all tables.
@@ -55,15 +57,20 @@ impl dyn Whole + '_ {
                 Failure::new(FailureKind::Io, format!("the export can't be written: {error}"))
             })
         };
+        let (mut changes, mut rows) = (0, 0);
         write(&Line::Tabellion { contract, version })?;
-        self.for_each_entry(&mut |entry| write(&Line::Change(Box::new(entry))))?;
+        self.for_each_entry(&mut |entry| {
+            changes += 1;
+            write(&Line::Change(Box::new(entry)))
+        })?;
         for entity in spec.entities {
             self.for_each_row(entity, |row| {
+                rows += 1;
                 let entity = entity.name.into();
                 write(&Line::Row { entity, row })
             })?;
         }
-        Ok(())
+        write(&Line::End { changes, rows })
     }
 
     /// Calls `each` with every row of an entity, ordered by identity.
@@ -90,35 +97,50 @@ impl Checked {
     pub(crate) const NOTHING: Self = Self { changes: 0, rows: 0, digest: String::new() };
 }
 
-/// Returns the lines of an export after the first one.
+/// Returns the lines of an export between the first and the last one.
 ///
 /// # Errors
-/// If it is not an export of the contract.
+/// If it is not an export of the contract. A line is an error if it is not one of an export, or the export ends before its last line.
 pub(crate) fn lines<'f>(
     from: &'f mut dyn BufRead,
     spec: &RowsSpec,
 ) -> Result<impl Iterator<Item = Result<Line, Failure>> + use<'f>, Failure> {
-    let mut count = 0;
-    let mut lines = std::iter::from_fn(move || {
+    let invalid = |message| Failure::new(FailureKind::Invalid, message);
+    let (mut count, mut ended, mut read) = (0, false, (0, 0));
+    let mut next = move || {
         count += 1;
         let mut line = String::new();
-        match from.read_line(&mut line) {
-            Ok(0) => None,
-            Ok(_) => Some(serde_json::from_str::<Line>(&line).map_err(|error| {
-                let message = format!("line {count} is not one of an export: {error}");
-                Failure::new(FailureKind::Invalid, message)
-            })),
-            Err(error) => {
-                Some(Err(Failure::new(FailureKind::Io, format!("the export can't be read: {error}"))))
+        let io = |error| Failure::new(FailureKind::Io, format!("the export can't be read: {error}"));
+        if from.read_line(&mut line).map_err(io)? == 0 {
+            let whole = "the export is cut off: its last line, `{\"end\": …}`, is missing; make it anew";
+            return if ended { Ok(None) } else { Err(invalid(whole.to_owned())) };
+        }
+        let parsed = serde_json::from_str::<Line>(&line);
+        let parsed =
+            parsed.map_err(|error| invalid(format!("line {count} is not one of an export: {error}")));
+        match parsed? {
+            _ if ended => Err(invalid(format!("line {count} is behind the export's end"))),
+            Line::End { changes, rows } if (changes, rows) != read => Err(invalid(format!(
+                "the export has {} changes and {} rows, and had {changes} and {rows} when it was made; make it anew",
+                read.0, read.1
+            ))),
+            line => {
+                match &line {
+                    Line::Tabellion { .. } => {}
+                    Line::Change(_) => read.0 += 1,
+                    Line::Row { .. } => read.1 += 1,
+                    Line::End { .. } => ended = true,
+                }
+                Ok(Some(line))
             }
         }
-    });
-    match lines.next().transpose()? {
-        Some(Line::Tabellion { contract, .. }) if contract == spec.contract => Ok(lines),
-        _ => {
-            let message = format!("this is no export of the contract `{}`", spec.contract);
-            Err(Failure::new(FailureKind::Invalid, message))
+    };
+    match next()? {
+        Some(Line::Tabellion { contract, .. }) if contract == spec.contract => {
+            let all = std::iter::from_fn(move || next().transpose());
+            Ok(all.filter(|line| !matches!(line, Ok(Line::End { .. }))))
         }
+        _ => Err(invalid(format!("this is no export of the contract `{}`", spec.contract))),
     }
 }
 

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tabellion_runtime::{
-    Failure, Row,
+    Failure, FailureKind, Row,
     rows::{Select, identity},
     spec::{EntitySpec, RowsSpec},
 };
@@ -56,9 +56,12 @@ pub(crate) fn read_export(
     store: &Connection,
     take: impl Fn(&LogEntry) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    let unlike = |message: String| Failure::new(FailureKind::Invalid, message);
     for line in lines {
         match line? {
-            Line::Tabellion { .. } => return Err(damaged("an export has one first line")),
+            Line::Tabellion { .. } | Line::End { .. } => {
+                return Err(unlike("an export has one first line".into()));
+            }
             Line::Change(entry) => take(&entry)?,
             Line::Row { entity, row } => {
                 let Some(entity) = spec.entity(&entity) else {
@@ -69,10 +72,8 @@ pub(crate) fn read_export(
                     .iter()
                     .any(|(name, value)| entity.field(name).is_some() && found.get(name) != Some(value))
                 {
-                    return Err(damaged(format!(
-                        "the log gives another {} than the export has",
-                        entity.name
-                    )));
+                    let message = "the export can't be taken: its log gives another";
+                    return Err(unlike(format!("{message} {} than its rows have", entity.name)));
                 }
             }
         }

@@ -101,6 +101,13 @@ fn a_check_finds_each_difference_between_log_and_tables() {
     }
 }
 
+/// Returns an export without the first line that begins so.
+fn without(export: &str, begin: &str) -> String {
+    let (before, after) = export.split_once(&format!("\n{begin}")).expect("such a line");
+    let (_, rest) = after.split_once('\n').expect("its end");
+    format!("{before}\n{rest}")
+}
+
 #[test]
 fn an_export_imports_to_the_same_store() {
     let bench = filled();
@@ -121,7 +128,12 @@ fn an_export_imports_to_the_same_store() {
         ),
         export.replace("tracker", "other"),
         format!("{export}nonsense\n"),
+        format!("{export}{}\n", export.lines().last().unwrap()),
         String::new(),
+        export.lines().take(1).map(|line| format!("{line}\n")).collect(),
+        export.lines().take(4).map(|line| format!("{line}\n")).collect(),
+        without(&export, "{\"row\""),
+        without(&export, "{\"end\""),
     ] {
         let target = folder.path().join("broken");
         import(&target, &TRACKER, &mut broken.as_bytes()).unwrap_err();
