@@ -20,6 +20,26 @@ pub fn is_legible(text: &str) -> bool {
     text.chars().any(|c| c.is_alphanumeric() && !is_invisible(c) && !is_combining_mark(c))
 }
 
+/// Returns the text with control characters, but for line feeds and tabs, and those that are invisible or reorder text, as `\u{1b}`. Joiners
+/// and selectors of emoji are kept.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let (mut rest, mut before) = (text.chars().peekable(), ' ');
+    while let Some(c) = rest.next() {
+        let is_of_emoji =
+            matches!(c, '\u{200d}' | '\u{fe0f}') && !before.is_ascii() && !before.is_alphanumeric();
+        match c {
+            '\n' | '\t' => shown.push(c),
+            // The usual end of a line on Windows.
+            '\r' if rest.peek() == Some(&'\n') => {}
+            c if c.is_control() || is_invisible(c) && !is_of_emoji => shown.extend(c.escape_unicode()),
+            c => shown.push(c),
+        }
+        before = c;
+    }
+    shown
+}
+
 /// Returns `value` as JSON on one line, for a terminal: control characters, and those that are invisible or reorder text, are escaped.
 pub fn visible_json(value: &Value) -> String {
     let mut line = String::new();
@@ -64,4 +84,35 @@ pub fn folded(name: &str) -> String {
         .flat_map(char::to_lowercase)
         .nfd()
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_visible() {
+        for (text, expected) in [
+            ("plain\ttext\n", "plain\ttext\n"),
+            ("a\r\nb", "a\nb"),
+            ("\u{1b}[2J", "\\u{1b}[2J"),
+            ("a\rb", "a\\u{d}b"),
+            ("Grüße 👋", "Grüße 👋"),
+            ("👩\u{200d}👧 ❤\u{fe0f}", "👩\u{200d}👧 ❤\u{fe0f}"),
+            ("a\u{200d}b\u{202e}c", "a\\u{200d}b\\u{202e}c"),
+        ] {
+            assert_eq!(visible(text), expected);
+        }
+    }
+
+    #[test]
+    fn json_is_visible_too_and_means_the_same() {
+        for text in ["Grüße 👋", "\u{1b}[2J", "a\u{9b}2Jb\u{7f}", "\u{202e}txt.exe", "\u{e0041}\u{feff}"]
+        {
+            let value = serde_json::json!({ text: text });
+            let line = visible_json(&value);
+            assert_eq!(visible(&line), line);
+            assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), value);
+        }
+    }
 }

@@ -5,6 +5,8 @@ use std::{fmt::Write as _, io};
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 
+pub use tabellion_runtime::text::visible;
+
 use crate::{console, pager};
 
 /// When to use colours.
@@ -163,51 +165,9 @@ pub fn json(value: &Value) -> io::Result<()> {
     console::answer(format!("{}\n", tabellion_runtime::text::visible_json(value)).as_bytes())
 }
 
-/// Returns the text with control characters, but for line feeds and tabs, as `\u{1b}`.
-pub fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
-    while let Some(c) = rest.next() {
-        match c {
-            '\n' | '\t' => shown.push(c),
-            // The usual end of a line on Windows.
-            '\r' if rest.peek() == Some(&'\n') => {}
-            c if c.is_control() || tabellion_runtime::text::is_invisible(c) => {
-                shown.extend(c.escape_unicode())
-            }
-            c => shown.push(c),
-        }
-    }
-    shown
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn control_characters_are_visible() {
-        for (text, expected) in [
-            ("plain\ttext\n", "plain\ttext\n"),
-            ("a\r\nb", "a\nb"),
-            ("\u{1b}[2J", "\\u{1b}[2J"),
-            ("a\rb", "a\\u{d}b"),
-            ("Grüße 👋", "Grüße 👋"),
-        ] {
-            assert_eq!(visible(text), expected);
-        }
-    }
-
-    #[test]
-    fn json_is_visible_too_and_means_the_same() {
-        for text in ["Grüße 👋", "\u{1b}[2J", "a\u{9b}2Jb\u{7f}", "\u{202e}txt.exe", "\u{e0041}\u{feff}"]
-        {
-            let value = serde_json::json!({ text: text });
-            let line = tabellion_runtime::text::visible_json(&value);
-            assert_eq!(visible(&line), line);
-            assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), value);
-        }
-    }
 
     #[test]
     fn a_diff_has_the_colours_of_its_lines() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rmcp::model::{ElicitRequest, ElicitRequestParams, ElicitationSchema, InputRequest};
-use tabellion_runtime::{Proposal, ProposedEffect, Shows};
+use tabellion_runtime::{Proposal, ProposedEffect, Shows, text::visible};
 
 /// Size limit of the text shown, in bytes: a person can't review more.
 pub(super) const MAX_SHOWN_BYTES: usize = 64 << 10;
@@ -33,9 +33,11 @@ pub(super) fn form(shows: Shows, proposal: &Proposal) -> ElicitRequestParams {
         ("", ProposedEffect::Create | ProposedEffect::Delete) => "The file is empty.",
         (shown, _) => shown,
     };
+    // What a program that shows this could take for a command, or as the order of the text, is no part of the exact text.
+    let message = visible(&format!("{question}\n\n{shown}"));
     ElicitRequestParams::FormElicitationParams {
         meta: None,
-        message: format!("{question}\n\n{shown}"),
+        message,
         requested_schema: ElicitationSchema::new(BTreeMap::new()),
     }
 }

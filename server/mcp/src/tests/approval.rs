@@ -146,14 +146,15 @@ async fn a_policy_adds_approval_to_a_tool() {
             let policy =
                 ApprovalPolicy { tools: tools.iter().cloned().collect(), ..ApprovalPolicy::default() };
             let (page, mut client) = client_of(revision, json!({ "elicitation": {} }), policy).await;
-            let overwrite = call("overwrite", "new");
+            let overwrite = call("overwrite", "new\r\u{1b}[2K\u{202e}");
             let mut said = ask(&mut client, 1, &overwrite).await;
             if !tools.is_empty() {
-                assert_eq!(form(&said)["message"], "Change `page.md`?\n\nnew");
+                let shown = "Change `page.md`?\n\nnew\\u{d}\\u{1b}[2K\\u{202e}";
+                assert_eq!(form(&said)["message"], shown);
                 assert_eq!(page.text(), "one");
                 said = reply(&mut client, 2, &overwrite, &said, json!({ "action": "accept" })).await;
             }
-            assert_eq!(said["result"]["structuredContent"]["text"], "new");
+            assert_eq!(said["result"]["structuredContent"]["text"], "new\r\u{1b}[2K\u{202e}");
             client.end().await.unwrap();
         }
     }
