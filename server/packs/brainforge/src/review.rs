@@ -402,6 +402,12 @@ pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Res
         }
         None => (None, vec![]),
     };
+    if let Some((path, _)) = note.as_ref().filter(|_| review.base.is_none())
+        && cx.read(path)?.is_some()
+    {
+        let message = format!("`{path}`, the file of the new note, exists; rename that file first");
+        return Err(Failure::new(FailureKind::Conflict, message).with("reason", "path_taken").into());
+    }
     review.notes = message(decision, &left, &review).or(review.notes);
     review.remarks.clone_from(&shown.remarks);
     if !review.is_open() {
@@ -560,10 +566,6 @@ pub(super) fn published(
         metadata.version = Some(review.proposed_version);
         metadata.reviewed_by = Some(reviewer.name.to_string());
         let path = tabellion_notes::file_name(&review.title(), review.note_id);
-        if cx.read(&path)?.is_some() {
-            let message = format!("`{path}`, the file of the new note, exists; rename that file first");
-            return Err(Failure::new(FailureKind::Conflict, message).with("reason", "path_taken").into());
-        }
         let text = tabellion_notes::render(&metadata, &review.content).map_err(unchangeable)?;
         return Ok((path, text));
     }

@@ -316,7 +316,7 @@ fn shown(cx: &Cx<'_>, proposal: &Proposal, problem: Option<&Problem>) -> Markup 
         div.bar { h1 { (visible(&row.title)) } span.tag.is-new { (state(&row.state)) } " " (tags_of_shown(row)) }
         p.quiet.dots {
             span { "by " b { (visible(&row.author)) } ", " (cx.time(row.changed_at)) }
-            @if let Some(path) = &row.path { span { @if cx.may.read { a href=(cx.note(path)) { (visible(path)) } } @else { (visible(path)) } } }
+            @if let Some(path) = &row.path { span { @if cx.may.read && !row.new_note { a href=(cx.note(path)) { (visible(path)) } } @else { (visible(path)) } } }
             @if let Some(lines) = row.lines { span.num { (line_counts(lines)) } }
         }
         @if let Some(reason) = &row.reason { blockquote.says { p { (visible(reason)) } cite { (visible(&row.author)) } } }
@@ -445,7 +445,8 @@ fn parts_shown(cx: &Cx<'_>, proposal: &Proposal, after: &str, may_decide: bool) 
             let between = hunk.new.start.saturating_sub(end);
             end = hunk.new.end;
             html! {
-                @if between > 0 { p.between { a href="?as=whole" { (counted(between, "unchanged line")) } } }
+                @if between > 0 && proposal.before.is_none() { (front_matter_of_new(&sides, between, &below)) }
+                @else if between > 0 { p.between { a href="?as=whole" { (counted(between, "unchanged line")) } } }
                 (hunk_shown(cx, proposal, &sides, hunk, may_decide, &below))
             }
         })
@@ -455,6 +456,19 @@ fn parts_shown(cx: &Cx<'_>, proposal: &Proposal, after: &str, may_decide: bool) 
         @if hunks.is_empty() { p.quiet { "No line differs." } }
         @if has_joined { p.small.quiet { "Changes close to each other are shown as one. " a href="?split=1" { "Show each by itself" } } }
         @for hunk in &drawn { (hunk) }
+    }
+}
+
+/// Shows the front matter of a new note, its first lines, which is no part.
+fn front_matter_of_new(sides: &Sides<'_>, lines: usize, below: diff::Below<'_>) -> Markup {
+    let parts = [Part { old: 0..0, new: 0..lines, front_matter: true }];
+    let hunk = Hunk { parts: 0..1, old: 0..0, new: 0..lines };
+    html! {
+        section.hunk {
+            header { h2 { "Front matter" } }
+            p.small.quiet.set { "It comes with each part that is taken." }
+            (sides.table("Front matter", &hunk, &parts, false, below))
+        }
     }
 }
 
