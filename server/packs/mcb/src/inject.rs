@@ -172,7 +172,7 @@ pub(super) fn rank(candidates: Vec<(Entry, f64)>, has_query: bool, tags: &[Strin
 pub(super) struct Packed {
     pub(super) ids: Vec<String>,
     pub(super) context: String,
-    /// True if an entry was left out because it did not fit.
+    /// True if an entry was left out: it did not fit, or the limit was reached.
     pub(super) truncated: bool,
 }
 
@@ -183,6 +183,7 @@ pub(super) fn pack(ranked: &[Entry], limit: u64, max_tokens: u64) -> Packed {
         usize::try_from(max_tokens).map_or(usize::MAX, |tokens| tokens.saturating_mul(CHARS_PER_TOKEN));
     for entry in ranked {
         if packed.ids.len() as u64 >= limit {
+            packed.truncated = true;
             break;
         }
         let text = format!("[{}] {}: {}\n\n", entry.word.to_uppercase(), entry.id, entry.content);

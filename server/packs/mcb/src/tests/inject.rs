@@ -32,6 +32,7 @@ proptest! {
         let (mut ids, mut context, mut left_out) = (vec![], String::new(), false);
         for entry in &entries {
             if ids.len() as u64 == limit {
+                left_out = true;
                 break;
             }
             let more = format!("{context}[CODE] {}: {}\n\n", entry.id, entry.content);
