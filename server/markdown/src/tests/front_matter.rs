@@ -66,7 +66,15 @@ fn values_are_those_of_yaml() {
 
 #[test]
 fn documents_without_front_matter_have_no_keys() {
-    for text in ["", "# A\n", "---\n", "---\na: 1\n", "----\na: 1\n----\n", "\n---\na: 1\n---\n"] {
+    for text in [
+        "",
+        "# A\n",
+        "---\n",
+        "---\na: 1\n",
+        "----\na: 1\n----\n",
+        "\n---\na: 1\n---\n",
+        "---\na: 1\n...\n# A\n\n---\n",
+    ] {
         let front_matter = FrontMatter::parse(text).unwrap();
         assert!(!front_matter.is_present(), "{text:?}");
         assert_eq!((front_matter.values(), front_matter.body()), (Map::new(), text));
