@@ -329,7 +329,7 @@ fn in_environment(
 fn advised(error: OpenError) -> String {
     match error {
         OpenError::Missing { .. } => {
-            format!("{error}; to create all missing folders of the path, add `--create`")
+            format!("{error}; create the folders above it first, or let `serve` do so with `--create`")
         }
         _ => error.to_string(),
     }

@@ -72,7 +72,7 @@ impl DataFolder {
         };
         folder::check(&self.path, create).map_err(|error| match error {
             OpenError::Missing { .. } if create == CreateFolders::Last => {
-                format!("{error}; to create all missing folders of the path, add `--create`")
+                format!("{error}; create the folders above it first, or let `serve` do so with `--create`")
             }
             OpenError::Missing { .. } => format!("{error}; name the data folder with `--data DIR`"),
             OpenError::NotAFolder(path) => format!("`{}` is not a folder; {ADVICE}", path.display()),
